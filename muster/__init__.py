@@ -1,0 +1,1 @@
+"""Muster: gang and priority admission for Ray on Kubernetes."""

@@ -1,0 +1,62 @@
+"""Kubernetes quantities as exact integers of the model's units, and back.
+
+The forms are those of k8s.io/apimachinery/pkg/api/resource: decimal suffixes n u m k M G T P E,
+binary suffixes Ki Mi Gi Ti Pi Ei, and exponents such as 2e3. No float is ever computed with.
+"""
+
+import math
+import re
+from fractions import Fraction
+
+from muster.admission.errors import QuantityError
+
+_FORM = re.compile(
+    r"(?P<sign>[+-]?)(?P<digits>[0-9]+\.?[0-9]*|\.[0-9]+)"
+    r"(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?"
+)
+_LENGTH_MAX = 64  # of a text; Kubernetes' own numbers end at 2^63
+
+_SMALL = {suffix: Fraction(1, 1000**power) for power, suffix in enumerate("mun", start=1)}
+_LARGE = {suffix: Fraction(1000**power) for power, suffix in enumerate("kMGTPE", start=1)}
+_BINARY = {f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", start=1)}
+_SCALES: dict[str, Fraction | int] = {**_SMALL, **_LARGE, **_BINARY, "": 1}
+
+CPU = "cpu"
+MILLI = 1000
+
+
+def parse(resource: str, value: str | int | float) -> int:
+    """The quantity in the resource's unit: millicores for cpu, else whole units.
+
+    A fraction of a unit is rounded away from zero, as Kueue's pkg/resources does. Raises
+    QuantityError.
+    """
+    text = str(value).strip()
+    match = _FORM.fullmatch(text)
+    if match is None or isinstance(value, bool) or len(text) > _LENGTH_MAX:
+        raise QuantityError(resource, value)
+    amount = Fraction(match["digits"]) * _scale(match["suffix"] or "")
+    units = math.ceil(amount * MILLI if resource == CPU else amount)
+    return -units if match["sign"] == "-" else units
+
+
+def _scale(suffix: str) -> Fraction | int:
+    if suffix in _SCALES:
+        return _SCALES[suffix]
+    exponent = int(suffix[1:])
+    return Fraction(10**exponent) if exponent >= 0 else Fraction(1, 10**-exponent)
+
+
+def format(resource: str, units: int) -> str:
+    """The shortest exact text: cores or millicores for cpu, Ki/Mi/Gi… for bytes, else a number."""
+    if resource == CPU:
+        return f"{units}m" if units % MILLI else str(units // MILLI)
+    if units and _counts_bytes(resource):
+        for suffix, scale in reversed(_BINARY.items()):
+            if units % scale == 0:
+                return f"{units // scale}{suffix}"
+    return str(units)
+
+
+def _counts_bytes(resource: str) -> bool:
+    return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")

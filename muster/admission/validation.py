@@ -1,0 +1,118 @@
+"""What a snapshot must be before anything is decided on it.
+
+These are the rules that the CRDs' schemas and the Kubernetes API enforce; a snapshot that breaks
+one was built wrong, so the first breach is an error. What only makes a queue unusable (a missing
+flavor, a cycle of cohorts) is no error: see WorkingState.inactive.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from muster.admission.errors import SnapshotError
+from muster.admission.model import (
+    NodeRequirement,
+    PodSet,
+    Quota,
+    ResourceGroup,
+    Resources,
+    Snapshot,
+    Workload,
+)
+
+_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def check(snapshot: Snapshot) -> None:
+    """Raises SnapshotError at the first thing that contradicts itself."""
+    _check_names("ResourceFlavor", snapshot.flavors)
+    _check_names("Cohort", snapshot.cohorts)
+    _check_names("ClusterQueue", snapshot.cluster_queues)
+    for cohort in snapshot.cohorts.values():
+        _check_groups(f"Cohort {cohort.name}", cohort.groups)
+    for queue in snapshot.cluster_queues.values():
+        _check_groups(f"ClusterQueue {queue.name}", queue.groups)
+    _check_unique("snapshot", "workloads", (workload.key for workload in snapshot.workloads))
+    for workload in snapshot.workloads:
+        _check_workload(workload)
+
+
+def _check_names(kind: str, objects: Mapping[str, _Named]) -> None:
+    for key, named in objects.items():
+        if key != named.name:
+            raise SnapshotError(
+                f"{kind} {named.name}", "name", f"is kept under {key!r}; expected its own name"
+            )
+
+
+def _check_unique(where: str, field: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise SnapshotError(where, field, f"{name!r} is there twice; expected each once")
+        seen.add(name)
+
+
+def _check_groups(where: str, groups: tuple[ResourceGroup, ...]) -> None:
+    _check_unique(where, "resource groups", (name for group in groups for name in group.covered))
+    for group in groups:
+        _check_unique(where, "flavors", (flavor.flavor for flavor in group.flavors))
+        for flavor in group.flavors:
+            if flavor.quotas.keys() != set(group.covered):
+                covered = ", ".join(sorted(group.covered))
+                raise SnapshotError(
+                    where, f"quota of flavor {flavor.flavor}", f"expected one for each of: {covered}"
+                )
+            for resource, quota in flavor.quotas.items():
+                _check_quota(where, f"{resource} of flavor {flavor.flavor}", quota)
+
+
+def _check_quota(where: str, field: str, quota: Quota) -> None:
+    limits = {"borrowing limit": quota.borrowing_limit, "lending limit": quota.lending_limit}
+    for name, amount in {"nominal quota": quota.nominal, **limits}.items():
+        if amount is not None and amount < 0:
+            raise SnapshotError(where, f"{name} for {field}", f"is {amount}; expected 0 or more")
+
+
+def _check_workload(workload: Workload) -> None:
+    where = f"Workload {workload.key}"
+    if not workload.pod_sets:
+        raise SnapshotError(where, "pod sets", "expected at least one")
+    _check_unique(where, "pod sets", (pod_set.name for pod_set in workload.pod_sets))
+    for pod_set in workload.pod_sets:
+        _check_pod_set(where, pod_set)
+    for assigned in workload.admission.pod_sets if workload.admission else ():
+        _check_amounts(where, f"usage of pod set {assigned.name}", assigned.usage)
+    for field in ("queued_at_ms", "reserved_at_ms", "requeue_at_ms"):
+        at_ms = getattr(workload, field)
+        if at_ms is not None and at_ms < 0:
+            raise SnapshotError(where, field, f"is {at_ms}; expected milliseconds since the epoch")
+
+
+def _check_pod_set(where: str, pod_set: PodSet) -> None:
+    if pod_set.count < 0:
+        raise SnapshotError(
+            where, f"count of pod set {pod_set.name}", f"is {pod_set.count}; expected 0 or more"
+        )
+    _check_amounts(where, f"requests of pod set {pod_set.name}", pod_set.requests)
+    for term in pod_set.affinity:
+        for requirement in term:
+            _check_requirement(where, f"node affinity of pod set {pod_set.name}", requirement)
+
+
+def _check_amounts(where: str, field: str, amounts: Resources) -> None:
+    for resource, amount in amounts.items():
+        if amount < 0:
+            raise SnapshotError(where, field, f"{resource} is {amount}; expected 0 or more")
+
+
+def _check_requirement(where: str, field: str, requirement: NodeRequirement) -> None:
+    if requirement.operator not in _OPERATORS:
+        expected = ", ".join(sorted(_OPERATORS))
+        raise SnapshotError(where, field, f"operator {requirement.operator!r}; expected one of: {expected}")
+    if requirement.operator in ("Gt", "Lt") and len(requirement.values) != 1:
+        raise SnapshotError(where, field, f"{requirement.key} {requirement.operator}: expected one value")

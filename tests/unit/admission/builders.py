@@ -1,0 +1,154 @@
+"""Small snapshots in few words, and what a controller would do with a plan."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from muster.admission import (
+    Admission,
+    ClusterQueue,
+    Cohort,
+    Flavor,
+    FlavorQuotas,
+    FlavorResource,
+    Plan,
+    PodSet,
+    PodSetAssignment,
+    Quota,
+    ResourceGroup,
+    Snapshot,
+    Taint,
+    TaintEffect,
+    Toleration,
+    WaitReason,
+    Workload,
+)
+from muster.admission.quota import QuotaNode
+from muster.admission.state import WorkingState
+
+GPU = "nvidia.com/gpu"
+NOW_MS = 1_000_000
+
+Quotas = Mapping[str, Mapping[str, int | Quota]]  # by flavor and resource, in the flavors' order
+
+
+def fr(flavor: str, resource: str = GPU) -> FlavorResource:
+    return FlavorResource(flavor, resource)
+
+
+def taint(key: str, value: str = "", effect: TaintEffect = TaintEffect.NO_SCHEDULE) -> Taint:
+    return Taint(key, value, effect)
+
+
+def tolerate(
+    key: str, value: str = "", operator: str = "Equal", effect: TaintEffect | None = None
+) -> Toleration:
+    return Toleration(key, operator, value, effect)
+
+
+def group(quotas: Quotas) -> ResourceGroup:
+    covered = tuple(next(iter(quotas.values())))
+    return ResourceGroup(covered, tuple(FlavorQuotas(name, _quotas(of)) for name, of in quotas.items()))
+
+
+def _quotas(of: Mapping[str, int | Quota]) -> dict[str, Quota]:
+    return {name: quota if isinstance(quota, Quota) else Quota(quota) for name, quota in of.items()}
+
+
+def cohort(name: str, parent: str | None = None, *quotas: Quotas) -> Cohort:
+    return Cohort(name, parent, tuple(map(group, quotas)))
+
+
+def queue(name: str = "q", *quotas: Quotas | int | Quota, **fields: Any) -> ClusterQueue:
+    """A number or a Quota means that many GPUs of flavor l4."""
+    groups = (quota if isinstance(quota, Mapping) else {"l4": {GPU: quota}} for quota in quotas)
+    return ClusterQueue(name, groups=tuple(map(group, groups)), **fields)
+
+
+def pods(name: str = "workers", count: int = 1, gpu: int | None = None, **fields: Any) -> PodSet:
+    requests = fields.pop("requests", {}) | ({} if gpu is None else {GPU: gpu})
+    return PodSet(name, count, requests, **fields)
+
+
+def workload(name: str, in_queue: str = "q", *pod_sets: PodSet | int, **fields: Any) -> Workload:
+    """A number means one pod that wants that many GPUs. The UID is the name."""
+    sets = tuple(pods(gpu=one) if isinstance(one, int) else one for one in pod_sets)
+    known: dict[str, Any] = {"priority": 0, "queued_at_ms": 0, "uid": name} | fields
+    return Workload(f"ns/{name}", cluster_queue=in_queue, pod_sets=sets, **known)
+
+
+def running(name: str, in_queue: str = "q", gpu: int = 1, flavor: str = "l4", **fields: Any) -> Workload:
+    """A workload that holds GPUs of a flavor."""
+    assigned = PodSetAssignment("workers", 1, {GPU: flavor}, {GPU: gpu})
+    return workload(name, in_queue, gpu, admission=Admission(in_queue, (assigned,)), **fields)
+
+
+def snapshot(
+    queues: Sequence[ClusterQueue] | ClusterQueue,
+    *workloads: Workload,
+    flavors: Sequence[Flavor] = (),
+    cohorts: Sequence[Cohort] = (),
+) -> Snapshot:
+    """Flavors that a queue names and nobody declares are plain ones."""
+    queues = [queues] if isinstance(queues, ClusterQueue) else queues
+    named = {flavor.flavor for queue in queues for group in queue.groups for flavor in group.flavors}
+    return Snapshot(
+        {name: Flavor(name) for name in sorted(named)} | {flavor.name: flavor for flavor in flavors},
+        {cohort.name: cohort for cohort in cohorts},
+        {queue.name: queue for queue in queues},
+        workloads,
+    )
+
+
+def node(of: Snapshot, name: str = "q") -> QuotaNode:
+    return WorkingState(of).tree.queues[name]
+
+
+def applied(before: Snapshot, plan: Plan, now_ms: int = NOW_MS) -> Snapshot:
+    """What a controller writes: admissions are reserved, victims are evicted and still run."""
+    admitted = {decision.workload: decision.admission for decision in plan.admissions}
+    preempting = {one.workload for one in plan.waiting if one.reason is WaitReason.PREEMPTION}
+    victims = {preemption.workload for preemption in plan.preemptions} | set(plan.drained)
+
+    def after(one: Workload) -> Workload:
+        if one.key in admitted:
+            return replace(one, admission=admitted[one.key], reserved_at_ms=now_ms, preempting=False)
+        return replace(one, evicted=one.evicted or one.key in victims, preempting=one.key in preempting)
+
+    return replace(before, workloads=tuple(map(after, before.workloads)))
+
+
+def withdrawn(before: Snapshot) -> Snapshot:
+    """The pods of all evicted workloads are gone: these are pending again."""
+    return replace(
+        before,
+        workloads=tuple(
+            replace(one, admission=None, evicted=False) if one.evicted else one for one in before.workloads
+        ),
+    )
+
+
+def without(before: Snapshot, *names: str) -> Snapshot:
+    """These have finished."""
+    gone = {f"ns/{name}" for name in names}
+    return replace(before, workloads=tuple(one for one in before.workloads if one.key not in gone))
+
+
+def admitted(plan: Plan) -> list[str]:
+    return [decision.workload.removeprefix("ns/") for decision in plan.admissions]
+
+
+def preempted(plan: Plan) -> list[tuple[str, str]]:
+    """Victims with who preempts them."""
+    return [
+        (preemption.workload.removeprefix("ns/"), preemption.preemptor.removeprefix("ns/"))
+        for preemption in plan.preemptions
+    ]
+
+
+def reasons(plan: Plan) -> dict[str, WaitReason]:
+    return {waiting.workload.removeprefix("ns/"): waiting.reason for waiting in plan.waiting}
+
+
+def messages(plan: Plan) -> dict[str, str]:
+    return {waiting.workload.removeprefix("ns/"): waiting.message for waiting in plan.waiting}

@@ -1,0 +1,111 @@
+"""Random small clusters for the properties: bounded trees, few flavors, tight quotas."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from muster.admission import (
+    ClusterQueue,
+    Cohort,
+    Flavor,
+    FlavorQuotas,
+    FungibilityPolicy,
+    PodSet,
+    PreemptionPolicy,
+    QueueingStrategy,
+    Quota,
+    ResourceGroup,
+    Snapshot,
+    StopPolicy,
+    Workload,
+)
+from tests.unit.admission.builders import GPU, NOW_MS, taint, tolerate
+
+# A failure prints the decorator that replays it: @reproduce_failure(...).
+PROPERTY = settings(max_examples=200, deadline=None, print_blob=True, database=None)
+
+_FLAVORS = (
+    Flavor("plain", {"pool": "plain"}),
+    Flavor("spot", {"pool": "spot"}, taints=(taint("spot"),)),
+)
+_WITHIN_QUEUE = st.sampled_from(
+    (
+        PreemptionPolicy.LOWER_PRIORITY,
+        PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY,
+        PreemptionPolicy.NEVER,
+    )
+)
+_WITHIN_COHORT = st.sampled_from(
+    (PreemptionPolicy.ANY, PreemptionPolicy.LOWER_PRIORITY, PreemptionPolicy.NEVER)
+)
+_LIMIT = st.one_of(st.none(), st.none(), st.integers(0, 3))
+_QUOTA = st.builds(Quota, st.sampled_from((4, 3, 6, 2, 5, 0)), _LIMIT, _LIMIT)
+_COUNT = st.sampled_from((1, 1, 2, 0))
+_GPUS = st.sampled_from((2, 1, 3, 0))
+_COHORTS = ("c0", "c1", "c2")
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> tuple[ResourceGroup, ...]:
+    """GPUs of one or two flavors, and the pods counted on one of them."""
+    names = draw(st.sampled_from((("plain",), ("spot", "plain"), ("plain", "spot"))))
+    gpus = ResourceGroup((GPU,), tuple(FlavorQuotas(name, {GPU: draw(_QUOTA)}) for name in names))
+    if draw(st.integers(0, 3)):
+        return (gpus,)
+    return gpus, ResourceGroup(("pods",), (FlavorQuotas("plain", {"pods": draw(_QUOTA)}),))
+
+
+@st.composite
+def cohorts(draw: st.DrawFn) -> dict[str, Cohort]:
+    """A forest: a parent comes earlier in the list than its children."""
+    found = {}
+    for index, name in enumerate(_COHORTS):
+        parent = draw(st.sampled_from((*_COHORTS[:index], None)))
+        found[name] = Cohort(name, parent, draw(st.one_of(st.just(()), groups())))
+    return found
+
+
+@st.composite
+def cluster_queues(draw: st.DrawFn) -> dict[str, ClusterQueue]:
+    found = {}
+    for name in ("q0", "q1", "q2")[: draw(st.integers(1, 3))]:
+        found[name] = ClusterQueue(
+            name,
+            cohort=draw(st.sampled_from((*_COHORTS, None))),
+            groups=draw(groups()),
+            strategy=draw(st.sampled_from(QueueingStrategy)),
+            stop=draw(st.sampled_from((StopPolicy.NONE,) * 8 + tuple(StopPolicy))),
+            within_queue=draw(_WITHIN_QUEUE),
+            reclaim_within_cohort=draw(_WITHIN_COHORT),
+            when_can_borrow=draw(st.sampled_from(FungibilityPolicy)),
+            when_can_preempt=draw(st.sampled_from(FungibilityPolicy)),
+        )
+    return found
+
+
+@st.composite
+def pod_sets(draw: st.DrawFn) -> tuple[PodSet, ...]:
+    selector = draw(st.sampled_from(({},) * 6 + ({"pool": "plain"}, {"pool": "spot"})))
+    tolerations = draw(st.sampled_from(((tolerate("spot"),), (tolerate("spot"),), ())))
+    return tuple(
+        PodSet(name, draw(_COUNT), {GPU: draw(_GPUS)}, selector, (), tolerations)
+        for name in ("workers", "head")[: draw(st.sampled_from((1, 1, 2)))]
+    )
+
+
+@st.composite
+def snapshots(draw: st.DrawFn) -> Snapshot:
+    """Nothing is admitted yet; UIDs, like keys, differ."""
+    queues = draw(cluster_queues())
+    workloads = tuple(
+        Workload(
+            key=f"ns/w{index}",
+            uid=f"u{index}",
+            cluster_queue=draw(st.sampled_from((*queues, "missing") if index == 0 else tuple(queues))),
+            priority=index // 3 + draw(st.integers(-1, 1)),  # who comes late is often more urgent
+            queued_at_ms=draw(st.integers(0, 3)),
+            pod_sets=draw(pod_sets()),
+            requeue_at_ms=draw(st.sampled_from((None,) * 8 + (NOW_MS + 1, NOW_MS + 2))),
+        )
+        for index in range(draw(st.integers(6, 12)))
+    )
+    return Snapshot({flavor.name: flavor for flavor in _FLAVORS}, draw(cohorts()), queues, workloads)

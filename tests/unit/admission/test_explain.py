@@ -1,0 +1,232 @@
+"""The sentences that a user reads. They complete "the workload …"."""
+
+import pytest
+
+from muster.admission import (
+    Flavor,
+    PreemptionPolicy,
+    QueueingStrategy,
+    Quota,
+    Snapshot,
+    WaitReason,
+    decide,
+)
+from muster.admission.explain import Explainer, Verdict, Wait
+from muster.admission.state import WorkingState
+from tests.unit.admission.builders import (
+    GPU,
+    NOW_MS,
+    cohort,
+    messages,
+    pods,
+    queue,
+    running,
+    snapshot,
+    taint,
+    workload,
+)
+
+LOWER, ANY = PreemptionPolicy.LOWER_PRIORITY, PreemptionPolicy.ANY
+ML = {"cohort": "ml"}
+GIB = 2**30
+
+
+def team_a(quota: int | Quota, **fields: str) -> Snapshot:
+    """Team-a uses 12 GPUs and 8 more are wanted; its cohort's other queue uses 2 of 4."""
+    return snapshot(
+        [queue("team-a", quota, **fields), queue("team-b", 4, cohort="ml")],
+        running("r", "team-a", gpu=12),
+        running("s", "team-b", gpu=2),
+        workload("w", "team-a", 8),
+    )
+
+
+SENTENCES = {  # of workload w
+    "borrows too little": (
+        team_a(16, **ML),
+        f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and cohort ml can lend 2 more",
+    ),
+    "no cohort": (
+        team_a(16),
+        f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left",
+    ),
+    "may not borrow": (
+        team_a(Quota(16, borrowing_limit=0), **ML),
+        f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and may not borrow",
+    ),
+    "nothing to lend": (
+        snapshot(
+            [queue("q", 4, **ML), queue("other", 2, **ML)],
+            running("r", "other", gpu=2),
+            workload("w", "q", 5),
+        ),
+        f"needs 5 {GPU} of flavor l4 but ClusterQueue q has 4 of 4 left and cohort ml has nothing to lend",
+    ),
+    "others have borrowed it": (
+        snapshot(
+            [queue("q", 4, **ML), queue("other", 2, **ML)],
+            running("r", "other", gpu=5),
+            workload("w", "q", 3),
+        ),
+        f"needs 3 {GPU} of flavor l4 but ClusterQueue q has 1 of 4 left, as cohort ml has lent out 3",
+    ),
+    "cpu and memory in their own units": (
+        snapshot(
+            queue("q", {"cpu": {"cpu": 8000, "memory": 64 * GIB}}),
+            workload("big", "q", pods(requests={"cpu": 6500, "memory": GIB}), priority=1),
+            workload("w", "q", pods(requests={"cpu": 4000, "memory": GIB})),
+        ),
+        "needs 4 cpu of flavor cpu but ClusterQueue q has 1500m of 8 left",
+    ),
+    "memory": (
+        snapshot(
+            queue("q", {"cpu": {"memory": 64 * GIB}}),
+            workload("big", "q", pods(requests={"memory": 33 * GIB}), priority=1),
+            workload("w", "q", pods(requests={"memory": 63 * GIB // 2})),
+        ),
+        "needs 32256Mi memory of flavor cpu but ClusterQueue q has 31Gi of 64Gi left",
+    ),
+    "the resource that lacks most": (
+        snapshot(
+            queue("q", {"l4": {"cpu": 10_000, GPU: 4}}),
+            workload("big", "q", pods(gpu=4, requests={"cpu": 1000}), priority=1),
+            workload("w", "q", pods(gpu=2, requests={"cpu": 10_000})),
+        ),
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left",
+    ),
+    "a device rather than cpu": (
+        snapshot(
+            queue("q", {"l4": {"cpu": 4000, GPU: 4}}),
+            workload("big", "q", pods(gpu=4, requests={"cpu": 4000}), priority=1),
+            workload("w", "q", pods(gpu=4, requests={"cpu": 4000})),
+        ),
+        f"needs 4 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left",
+    ),
+    "the flavor that lacks least": (
+        snapshot(
+            queue("q", {"l4": {GPU: 4}, "t4": {GPU: 4}}),
+            running("r", gpu=4),
+            running("s", gpu=2, flavor="t4"),
+            workload("w", "q", 4),
+        ),
+        f"needs 4 {GPU} of flavor t4 but ClusterQueue q has 2 of 4 left",
+    ),
+    "never": (
+        snapshot(queue("q", 4), workload("w", "q", pods(count=5, gpu=1))),
+        f"needs 5 {GPU} of flavor l4 but ClusterQueue q can never have more than 4: "
+        "ask for less, or have its quota raised",
+    ),
+    "never, even borrowing": (
+        snapshot(queue("q", 4, **ML), workload("w", "q", 9), cohorts=[cohort("ml", None, {"l4": {GPU: 2}})]),
+        f"needs 9 {GPU} of flavor l4 but ClusterQueue q can never have more than 6 (2 of it borrowed): "
+        "ask for less, or have its quota raised",
+    ),
+    "no quota for a resource": (
+        snapshot(queue("q", 4), workload("w", "q", pods(requests={"google.com/tpu": 4}))),
+        "pod set workers asks for google.com/tpu, which ClusterQueue q has no quota for",
+    ),
+    "no flavor": (
+        snapshot(
+            queue("q", {"l4": {GPU: 4}, "t4": {GPU: 4}}),
+            workload("w", "q", pods(gpu=1, node_selector={"pool": "h100"})),
+            flavors=[Flavor("l4", taints=(taint("gpu", "present"),)), Flavor("t4", {"pool": "t4"})],
+        ),
+        f"pod set workers asks for {GPU}, but matches no flavor of ClusterQueue q: l4 has the taint "
+        "gpu=present:NoSchedule, which is not tolerated, t4 has the label pool=t4 where h100 is asked for",
+    ),
+    "one victim": (
+        snapshot(queue("q", 1, within_queue=LOWER), running("r"), workload("w", "q", 1, priority=1)),
+        "waits for 1 preempted workload to leave first: ns/r",
+    ),
+    "two victims": (
+        snapshot(
+            queue("q", 2, within_queue=LOWER),
+            running("r"),
+            running("s"),
+            workload("w", "q", 2, priority=1),
+        ),
+        "waits for 2 preempted workloads to leave first: ns/r and ns/s",
+    ),
+    "more victims": (
+        snapshot(
+            queue("q", 4, within_queue=LOWER),
+            *(running(name) for name in "prst"),
+            workload("w", "q", 4, priority=1),
+        ),
+        "waits for 4 preempted workloads to leave first: ns/p, ns/r and 2 more",
+    ),
+    "another one's victims": (
+        snapshot(
+            [
+                queue("a", 0, **ML),
+                queue("b", 2, cohort="ml", reclaim_within_cohort=ANY),
+                queue("c", 2, cohort="ml", reclaim_within_cohort=ANY),
+            ],
+            running("r", "a", gpu=4),
+            workload("first", "b", 2),
+            workload("w", "c", 2, queued_at_ms=1),
+        ),
+        "waits for 1 preempted workload to leave first: ns/r, and for ns/first, which is ahead of it",
+    ),
+    "kept for a preemptor": (
+        snapshot(
+            [queue("a", 4, within_queue=LOWER, **ML), queue("b", 0, **ML)],
+            running("r", "a", gpu=3),
+            workload("big", "a", 4, priority=1),
+            workload("w", "b", 1),
+        ),
+        "waits because the quota it needs is kept for ns/big, which is ahead of it",
+    ),
+    "taken back": (
+        snapshot(
+            [queue("a", 0, **ML), queue("b", 4, cohort="ml", reclaim_within_cohort=ANY)],
+            workload("w", "a", 2),
+            workload("first", "b", 2, priority=1),
+            workload("second", "b", 2),
+        ),
+        "waits because ns/second, which is ahead of it, needs its quota",
+    ),
+    "behind the head": (
+        snapshot(
+            queue("q", 2, within_queue=LOWER),
+            running("r", gpu=2),
+            workload("head", "q", 2, priority=1),
+            workload("w", "q", 1),
+        ),
+        "waits behind ns/head, the head of ClusterQueue q",
+    ),
+    "behind a strict head": (
+        snapshot(
+            queue("q", 2, strategy=QueueingStrategy.STRICT_FIFO),
+            running("r", gpu=1),
+            workload("head", "q", 2, priority=1),
+            workload("w", "q", 1),
+        ),
+        "waits behind ns/head, the head of ClusterQueue q (StrictFIFO)",
+    ),
+    "hopeless, though behind the head": (
+        snapshot(
+            queue("q", 2, strategy=QueueingStrategy.STRICT_FIFO),
+            running("r", gpu=1),
+            workload("head", "q", 2, priority=1),
+            workload("w", "q", 3),
+        ),
+        f"needs 3 {GPU} of flavor l4 but ClusterQueue q can never have more than 2: "
+        "ask for less, or have its quota raised",
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "sentence"), SENTENCES.values(), ids=SENTENCES.keys())
+def test_sentences(of: Snapshot, sentence: str) -> None:
+    assert messages(decide(of, NOW_MS))["w"] == sentence
+
+
+def test_who_fits_again_because_another_was_taken_back() -> None:
+    waiting = workload("w", "q", 1)
+    explainer = Explainer(WorkingState(snapshot(queue("q", 2), waiting)), NOW_MS)
+    found = explainer.queued(waiting, Verdict(Wait.NO_ROOM))
+    assert (found.reason, found.message) == (
+        WaitReason.QUOTA,
+        "fits now, and is tried again with the next change",
+    )

@@ -1,0 +1,87 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.admission import QuantityError, quantities
+from tests.unit.admission.strategies import PROPERTY
+
+PARSED = {
+    "whole cores": ("cpu", "2", 2000),
+    "millicores": ("cpu", "500m", 500),
+    "decimal cores": ("cpu", "1.5", 1500),
+    "nanocores round up": ("cpu", "1n", 1),
+    "microcores round up": ("cpu", "1500u", 2),
+    "a number from YAML": ("cpu", 4, 4000),
+    "a float from YAML": ("cpu", 0.1, 100),
+    "exact where floats are not": ("cpu", "0.0011", 2),
+    "bytes": ("memory", "128974848", 128974848),
+    "Ki": ("memory", "1Ki", 1024),
+    "Mi": ("memory", "123Mi", 123 * 2**20),
+    "fraction of Gi": ("memory", "1.5Gi", 3 * 2**29),
+    "Ei": ("memory", "1Ei", 2**60),
+    "k": ("memory", "1k", 1000),
+    "M": ("memory", "129M", 129 * 10**6),
+    "E is exa": ("memory", "1E", 10**18),
+    "E with digits is an exponent": ("memory", "1E3", 1000),
+    "e is an exponent": ("memory", "129e6", 129 * 10**6),
+    "negative exponent rounds up": ("memory", "1e-1", 1),
+    "positive exponent sign": ("memory", "2e+2", 200),
+    "millis of bytes round up": ("memory", "1500m", 2),
+    "devices": ("nvidia.com/gpu", "8", 8),
+    "plus sign": ("pods", "+3", 3),
+    "negative rounds away from zero": ("cpu", "-0.0001", -1),
+    "leading point": ("cpu", ".5", 500),
+    "trailing point": ("cpu", "1.", 1000),
+    "spaces around": ("cpu", " 1 ", 1000),
+    "zero": ("memory", "0Gi", 0),
+}
+REFUSED = {
+    "empty": "",
+    "no digits": "Gi",
+    "lone point": ".",
+    "unknown suffix": "1GB",
+    "lower-case exa suffix": "1ei",
+    "two numbers": "1 2",
+    "exponent without digits": "1e",
+    "huge exponent": "1e1000",
+    "too long": "1" * 65,
+    "not finite": float("inf"),
+    "a boolean": True,
+}
+FORMATTED = {
+    "cores": ("cpu", 4000, "4"),
+    "fractional cores": ("cpu", 1500, "1500m"),
+    "no cores": ("cpu", 0, "0"),
+    "Gi": ("memory", 2**31, "2Gi"),
+    "Mi where Gi is not exact": ("memory", 3 * 2**29, "1536Mi"),
+    "Ki": ("memory", 1024, "1Ki"),
+    "bytes where nothing is exact": ("memory", 1000, "1000"),
+    "no bytes": ("memory", 0, "0"),
+    "disk": ("ephemeral-storage", 2**40, "1Ti"),
+    "huge pages": ("hugepages-2Mi", 2**21, "2Mi"),
+    "devices count plainly": ("nvidia.com/gpu", 1024, "1024"),
+}
+
+
+@pytest.mark.parametrize(("resource", "text", "units"), PARSED.values(), ids=PARSED.keys())
+def test_parse(resource: str, text: str | int | float, units: int) -> None:
+    assert quantities.parse(resource, text) == units
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
+def test_parse_names_what_it_refuses(text: str | float) -> None:
+    with pytest.raises(QuantityError) as refused:
+        quantities.parse("memory", text)
+    assert repr(text) in str(refused.value)
+    assert "memory" in str(refused.value)
+
+
+@pytest.mark.parametrize(("resource", "units", "text"), FORMATTED.values(), ids=FORMATTED.keys())
+def test_format(resource: str, units: int, text: str) -> None:
+    assert quantities.format(resource, units) == text
+
+
+@PROPERTY
+@given(st.sampled_from(("cpu", "memory", "nvidia.com/gpu")), st.integers(-(2**63), 2**63))
+def test_format_is_read_back_exactly(resource: str, units: int) -> None:
+    assert quantities.parse(resource, quantities.format(resource, units)) == units

@@ -1,0 +1,94 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from muster.admission import (
+    Cohort,
+    Flavor,
+    FlavorQuotas,
+    NodeRequirement,
+    Quota,
+    ResourceGroup,
+    Snapshot,
+    SnapshotError,
+    decide,
+)
+from tests.unit.admission.builders import GPU, NOW_MS, cohort, pods, queue, running, snapshot, workload
+
+SOUND = snapshot(queue("q", 4), workload("w", "q", 1))
+
+
+def within(*groups: ResourceGroup) -> Snapshot:
+    return snapshot(replace(queue("q"), groups=groups))
+
+
+def asking(**fields: Any) -> Snapshot:
+    return snapshot(queue("q", 4), workload("w", "q", pods(**fields)))
+
+
+L4 = FlavorQuotas("l4", {GPU: Quota(4)})
+REFUSED = {
+    "flavor under another name": (
+        replace(SOUND, flavors={"l4": Flavor("t4")}),
+        "ResourceFlavor t4: name: is kept under 'l4'",
+    ),
+    "cohort under another name": (replace(SOUND, cohorts={"a": Cohort("b")}), "Cohort b: name"),
+    "queue under another name": (replace(SOUND, cluster_queues={"a": queue("b")}), "ClusterQueue b: name"),
+    "negative quota": (
+        snapshot(queue("q", -1)),
+        f"ClusterQueue q: nominal quota for {GPU} of flavor l4: is -1",
+    ),
+    "negative borrowing limit": (snapshot(queue("q", Quota(1, borrowing_limit=-1))), "borrowing limit"),
+    "negative lending limit": (snapshot(queue("q", Quota(1, lending_limit=-1))), "lending limit"),
+    "negative quota of a cohort": (
+        snapshot(queue("q"), cohorts=[cohort("ml", None, {"l4": {GPU: -1}})]),
+        "Cohort ml: nominal quota",
+    ),
+    "resource in two groups": (
+        within(ResourceGroup((GPU,), (L4,)), ResourceGroup((GPU,), ())),
+        "resource groups",
+    ),
+    "flavor twice in a group": (within(ResourceGroup((GPU,), (L4, L4))), "flavors: 'l4' is there twice"),
+    "no quota for a covered resource": (
+        within(ResourceGroup((GPU, "cpu"), (L4,))),
+        f"quota of flavor l4: expected one for each of: cpu, {GPU}",
+    ),
+    "workload twice": (
+        snapshot(queue("q", 4), workload("w", "q", 1), workload("w", "q", 1, uid="other")),
+        "workloads: 'ns/w' is there twice",
+    ),
+    "no pod sets": (
+        snapshot(queue("q", 4), workload("w", "q")),
+        "Workload ns/w: pod sets: expected at least one",
+    ),
+    "pod set twice": (snapshot(queue("q", 4), workload("w", "q", 1, 1)), "'workers' is there twice"),
+    "negative count": (asking(count=-1), "count of pod set workers: is -1"),
+    "negative request": (asking(gpu=-2), f"requests of pod set workers: {GPU} is -2"),
+    "negative usage": (
+        snapshot(queue("q", 4), replace(running("w", gpu=-1), pod_sets=(pods(),))),
+        "usage of pod set workers",
+    ),
+    "negative time": (snapshot(queue("q", 4), workload("w", "q", 1, queued_at_ms=-1)), "queued_at_ms: is -1"),
+    "unknown operator": (
+        asking(affinity=((NodeRequirement("pool", "Near", ("l4",)),),)),
+        "operator 'Near'; expected one of: DoesNotExist, Exists, Gt, In, Lt, NotIn",
+    ),
+    "Gt of two values": (
+        asking(affinity=((NodeRequirement("gpus", "Gt", ("1", "2")),),)),
+        "expected one value",
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused_and_how(of: Snapshot, message: str) -> None:
+    with pytest.raises(SnapshotError) as refused:
+        decide(of, NOW_MS)
+    assert message in str(refused.value)
+    assert str(refused.value).startswith(f"{refused.value.where}: {refused.value.field}: ")
+
+
+def test_what_is_sound_passes() -> None:
+    several = NodeRequirement("pool", "In", ("l4", "t4")), NodeRequirement("gpus", "Gt", ("1",))
+    assert decide(asking(gpu=1, affinity=(several, several)), NOW_MS).admissions
