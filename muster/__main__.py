@@ -1,0 +1,5 @@
+import sys
+
+from muster.cli import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""The reconciler: sees the world, decides with the core, writes what follows."""

@@ -1,0 +1,112 @@
+"""Carrying out a pass: many writes at a time, in the order that keeps quotas true."""
+
+import asyncio
+import logging
+from collections.abc import Container, Iterable
+from typing import Any
+
+import httpx2
+
+from muster.controller.actions import Step
+from muster.controller.reconcile import Pass
+from muster.kube.client import Kube, WriteError
+from muster.kube.kinds import Kind
+from muster.kube.store import Stores
+
+log = logging.getLogger(__name__)
+
+CONCURRENT_WRITES_MAX = 16
+BACKOFF_MS_MIN = 100
+BACKOFF_MS_MAX = 60_000
+
+
+class HeldBack(Container[str]):
+    """Subjects whose last write was refused, and until when they are left alone."""
+
+    def __init__(self) -> None:
+        self._tries: dict[str, tuple[int, int]] = {}  # subject -> (refusals in a row, until_ms)
+        self._now_ms = 0
+
+    def at(self, now_ms: int) -> "HeldBack":
+        self._now_ms = now_ms
+        return self
+
+    def __contains__(self, subject: object) -> bool:
+        return subject in self._tries and self._tries[subject][1] > self._now_ms
+
+    def refused(self, subject: str, now_ms: int) -> int:
+        """How long to wait now, in milliseconds."""
+        count = self._tries.get(subject, (0, 0))[0] + 1
+        wait_ms = min(BACKOFF_MS_MIN << min(count - 1, 16), BACKOFF_MS_MAX)
+        self._tries[subject] = (count, now_ms + wait_ms)
+        return wait_ms
+
+    def done(self, subject: str) -> None:
+        self._tries.pop(subject, None)
+
+    def next_ms(self) -> int | None:
+        return min((until for _, until in self._tries.values() if until > self._now_ms), default=None)
+
+
+class Applier:
+    """Writes go out; what the API server answers goes straight into the stores, so that the next
+    pass does not decide on what this one has already changed."""
+
+    def __init__(self, kube: Kube, stores: Stores, held_back: HeldBack) -> None:
+        self._kube, self._stores, self._held_back = kube, stores, held_back
+        self._slots = asyncio.Semaphore(CONCURRENT_WRITES_MAX)
+        self._unsure: set[tuple[Kind[Any], str]] = set()
+
+    async def catch_up(self) -> bool:
+        """Whether the stores know what became of the writes that got no answer. Before they do nothing
+        may be decided: what such a write handed out would be handed out again."""
+        for kind, key in list(self._unsure):
+            try:
+                obj = await self._kube.read(kind, key)
+            except httpx2.HTTPError as error:
+                log.warning("reading %s %s: %s %s", kind, key, type(error).__name__, error)
+                return False
+            if obj is not None:
+                self._stores.put(kind, obj)
+            self._unsure.discard((kind, key))
+        return True
+
+    async def apply(self, result: Pass, now_ms: int) -> list[Step]:
+        """The steps that happened. Where one of `first` did not, nothing of `then` is tried: quota
+        that was not given back must not be handed out."""
+        done = await self.perform(result.first, now_ms)
+        if len(done) == len(result.first):
+            done += await self.perform(result.then, now_ms)
+        return done
+
+    async def perform(self, steps: Iterable[Step], now_ms: int) -> list[Step]:
+        steps = list(steps)
+        results = await asyncio.gather(*(self._one(s, now_ms) for s in _in_order(steps)))
+        return [s for group in results for s in group]
+
+    async def _one(self, steps: list[Step], now_ms: int) -> list[Step]:
+        """Steps of one subject, one after the other, up to the first that is refused."""
+        done: list[Step] = []
+        for step in steps:
+            async with self._slots:
+                try:
+                    obj = await self._kube.perform(step.write)
+                except WriteError as refused:
+                    wait_ms = self._held_back.refused(step.subject, now_ms)
+                    level = logging.DEBUG if refused.stale else logging.WARNING
+                    log.log(level, "%s; again in %d ms", refused, wait_ms)
+                    if refused.unsure:
+                        self._unsure.add((step.write.kind, step.write.key))
+                    return done
+            if obj is not None:
+                self._stores.put(step.write.kind, obj)
+            self._held_back.done(step.subject)
+            done.append(step)
+        return done
+
+
+def _in_order(steps: Iterable[Step]) -> list[list[Step]]:
+    by_subject: dict[str, list[Step]] = {}
+    for step in steps:
+        by_subject.setdefault(step.subject, []).append(step)
+    return list(by_subject.values())

@@ -1,0 +1,92 @@
+"""Events that users look for, with Kueue's reasons: what changed, told on the Workload and its job."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from muster.controller.jobs.job import Job
+from muster.kube.kinds import EVENTS, WORKLOADS, Kind
+from muster.kube.writes import Create
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import ObjectMeta, find_condition, millis, rfc3339
+
+COMPONENT = "muster"
+MESSAGE_LENGTH_MAX = 1024
+TRANSITIONS = {
+    "QuotaReserved": "QuotaReserved",
+    "Admitted": "Admitted",
+    "Preempted": "Preempted",
+    "Finished": "FinishedWorkload",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One event to be told once the write it belongs to has happened."""
+
+    kind: Kind[Any]
+    about: ObjectMeta
+    reason: str
+    message: str
+    warning: bool = False
+
+
+def on_workload(workload: Workload, reason: str, message: str, *, warning: bool = False) -> Note:
+    return Note(WORKLOADS, workload.metadata, reason, message, warning)
+
+
+def on_job(job: Job, reason: str, message: str) -> Note:
+    return Note(job.kind, job.metadata, reason, message)
+
+
+def status_notes(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterator[Note]:
+    """The conditions that became true, and the checks that changed their state."""
+    waited_s = (now_ms - millis(workload.metadata.creation_timestamp)) // 1000
+    for condition in new.conditions:
+        before = find_condition(workload.status.conditions, condition.type)
+        if condition.status != "True" or (before is not None and before.status == "True"):
+            continue
+        if condition.type == "Evicted":
+            yield on_workload(workload, f"EvictedDueTo{condition.reason}", condition.message)
+        elif condition.type in TRANSITIONS:
+            message = condition.message
+            if condition.type == "QuotaReserved":
+                message += f", wait time since queued was {waited_s}s"
+            yield on_workload(workload, TRANSITIONS[condition.type], message)
+    states = {c.name: c.state for c in workload.status.admission_checks}
+    for check in new.admission_checks:
+        if states.get(check.name, check.state) != check.state:
+            said = f": {check.message}" if check.message else ""
+            text = f"Admission check {check.name} went from {states[check.name]} to {check.state}{said}"
+            yield on_workload(workload, "AdmissionCheckUpdated", text)
+
+
+def wait_note(workload: Workload, new: WorkloadStatus) -> Note | None:
+    """A new reason to wait is worth an event; new numbers in the same sentence are not."""
+    now = find_condition(new.conditions, "QuotaReserved")
+    before = find_condition(workload.status.conditions, "QuotaReserved")
+    if now is None or (before is not None and before.reason == now.reason):
+        return None
+    return on_workload(workload, now.reason, now.message, warning=now.reason != "PendingEvaluation")
+
+
+def event(note: Note, now_ms: int) -> Create:
+    namespace = note.about.namespace or "default"
+    body = {
+        "metadata": {"generateName": f"{note.about.name[:200]}.", "namespace": namespace},
+        "involvedObject": {
+            "apiVersion": note.kind.api_version,
+            "kind": note.kind.name,
+            "name": note.about.name,
+            "namespace": note.about.namespace,
+            "uid": note.about.uid,
+        },
+        "reason": note.reason,
+        "message": note.message[:MESSAGE_LENGTH_MAX],
+        "type": "Warning" if note.warning else "Normal",
+        "source": {"component": COMPONENT},
+        "firstTimestamp": rfc3339(now_ms),
+        "lastTimestamp": rfc3339(now_ms),
+        "count": 1,
+    }
+    return Create(EVENTS, body)

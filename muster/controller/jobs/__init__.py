@@ -1,0 +1,1 @@
+"""The kinds of work that Muster admits, one file a kind."""

@@ -1,0 +1,62 @@
+"""The gang of a Ray cluster: its pod sets, and the places in its spec where their templates lie.
+
+Pod sets are those that Kueue makes (pkg/controller/jobs/raycluster): `head`, then one a worker group
+by name; a RayJob adds its submitter.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from muster.objects.kueue import PodSet
+from muster.objects.pods import Template, read_template
+from muster.objects.ray import RayClusterSpec
+
+HEAD = "head"
+WRITTEN_OUT = "muster.dev/written-out"  # an annotation of templates that we filled in for the operator
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One pod template of a gang and the JSON pointer to it in the job; `present` when it is there
+    to be changed, not only what the operator would fill in, or what we wrote out for it."""
+
+    pod_set: str
+    count: int
+    template: Template
+    pointer: str
+    present: bool = True
+    written_out: bool = False
+
+
+def cluster_places(spec: RayClusterSpec, pointer: str) -> Iterator[Place]:
+    yield Place(HEAD, 1, spec.head_group_spec.template, f"{pointer}/headGroupSpec/template")
+    for index, group in enumerate(spec.worker_group_specs):
+        where = f"{pointer}/workerGroupSpecs/{index}/template"
+        yield Place(group.group_name, group.pods, group.template, where)
+
+
+def pod_sets(places: tuple[Place, ...]) -> tuple[PodSet, ...]:
+    return tuple(PodSet(name=p.pod_set, count=p.count, template=p.template) for p in places)
+
+
+def unfit(spec: RayClusterSpec, places: tuple[Place, ...]) -> str | None:
+    """Why this gang can't be admitted whole, if it can't; one sentence with what to do."""
+    if spec.enable_in_tree_autoscaling:
+        return (
+            "spec.enableInTreeAutoscaling is on, but a gang is admitted with a fixed size: turn it off, or "
+            "take the queue label away to run it outside the queues"
+        )
+    names = [p.pod_set for p in places]
+    for name in names:
+        if names.count(name) > 1:
+            return f"two pod sets are named {name!r}: give each worker group a name of its own, not 'head'"
+    for place in places:
+        for container in read_template(place.template).spec.containers:
+            if not container.resources.requests and not container.resources.limits:
+                return (
+                    f"container {container.name!r} of pod set {place.pod_set!r} asks for no resources: set "
+                    "resources.requests, or nobody can tell whether it fits"
+                )
+        if not read_template(place.template).spec.containers:
+            return f"pod set {place.pod_set!r} has no containers"
+    return None

@@ -1,0 +1,102 @@
+"""RayJob, by KubeRay's protocol (ray-operator/controllers/ray/rayjob_controller.go at v1.6.2)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from muster.controller.jobs.gang import HEAD, WRITTEN_OUT, Place, cluster_places, unfit
+from muster.controller.jobs.job import Outcome, in_queue
+from muster.kube.kinds import RAY_JOBS, Kind
+from muster.objects.meta import ObjectMeta
+from muster.objects.pods import encode_template, read_template
+from muster.objects.ray import KUBERAY_OPERATOR, RayClusterSpec, RayJob
+
+SUBMITTER = "submitter"
+# What KubeRay gives its submitter where the user does not say (controllers/ray/common/job.go).
+SUBMITTER_RESOURCES = {
+    "limits": {"cpu": "1", "memory": "1Gi"},
+    "requests": {"cpu": "500m", "memory": "200Mi"},
+}
+
+
+@dataclass(frozen=True)
+class RayJobGang:
+    obj: RayJob
+
+    @property
+    def kind(self) -> Kind[Any]:
+        return RAY_JOBS
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        return self.obj.metadata
+
+    @property
+    def managed(self) -> bool:
+        return in_queue(self.obj.metadata) and self.obj.spec.managed_by == KUBERAY_OPERATOR
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        places = tuple(cluster_places(self._cluster, "/spec/rayClusterSpec"))
+        if self.obj.spec.submission_mode != "K8sJobMode":
+            return places
+        spec, pointer = self.obj.spec, "/spec/submitterPodTemplate"
+        given = spec.submitter_pod_template
+        ours = spec.has_submitter_template and WRITTEN_OUT in read_template(given).metadata.annotations
+        own = spec.has_submitter_template and not ours
+        template = given if own else encode_template(self._default_submitter())
+        return (*places, Place(SUBMITTER, 1, template, pointer, present=own, written_out=ours))
+
+    @property
+    def suspended(self) -> bool:
+        return self.obj.spec.suspend
+
+    @property
+    def stopped(self) -> bool:
+        return self.obj.status.job_deployment_status in ("", "Suspended", "ValidationFailed")
+
+    @property
+    def running(self) -> bool:
+        return self.obj.status.job_deployment_status == "Running"
+
+    @property
+    def outcome(self) -> Outcome | None:
+        status = self.obj.status
+        if status.job_deployment_status not in ("Complete", "Failed"):
+            return None
+        message = status.message or f"Ray job {status.job_status or status.job_deployment_status}"
+        return Outcome(status.job_status == "SUCCEEDED", message)
+
+    @property
+    def refusal(self) -> str | None:
+        spec = self.obj.spec
+        if spec.cluster_selector:
+            return "spec.clusterSelector puts it on a cluster that is not suspended with it: remove it"
+        if not spec.shutdown_after_job_finishes:
+            return (
+                "KubeRay suspends a RayJob only with spec.shutdownAfterJobFinishes: true: "
+                "set it and create the RayJob again"
+            )
+        if spec.deletion_strategy and spec.deletion_strategy.get("deletionRules"):
+            return "spec.deletionStrategy.deletionRules can't be combined with suspension: remove the rules"
+        if self.obj.status.job_deployment_status == "ValidationFailed":
+            return f"KubeRay refused the RayJob ({self.obj.status.message}): mend it and create it again"
+        return unfit(self._cluster, self.places)
+
+    @property
+    def suspend_pointer(self) -> str:
+        return "/spec/suspend"
+
+    @property
+    def _cluster(self) -> RayClusterSpec:
+        return self.obj.spec.ray_cluster_spec or RayClusterSpec()
+
+    def _default_submitter(self) -> dict[str, Any]:
+        head = next(p for p in cluster_places(self._cluster, "") if p.pod_set == HEAD)
+        containers = read_template(head.template).spec.containers
+        container = {
+            "name": "ray-job-submitter",
+            "image": containers[0].image if containers else "",
+            "resources": SUBMITTER_RESOURCES,
+        }
+        return {"spec": {"containers": [container], "restartPolicy": "Never"}}

@@ -1,0 +1,163 @@
+"""The controller's loop: wait for a change or a due time, look at everything, decide, write."""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from muster.controller.actions import Step
+from muster.controller.apply import Applier, HeldBack
+from muster.controller.events import Note, event
+from muster.controller.queue_status import queue_statuses
+from muster.controller.reconcile import Pass, reconcile
+from muster.controller.templates import WORKLOAD_UID_LABEL
+from muster.controller.world import World
+from muster.kube import kinds
+from muster.kube.client import Kube, WriteError
+from muster.kube.reflector import Reflector
+from muster.kube.store import Stores
+
+log = logging.getLogger(__name__)
+
+GATHER_S = 0.01  # changes come in bursts: look once at what arrived together
+LOOK_AGAIN_S_MAX = 60.0  # nothing is expected from it; a look now and then costs little
+CATCH_UP_INTERVAL_MS = 1000
+STATUS_INTERVAL_MS = 500
+WAIT_SENTENCE_INTERVAL_MS = 10_000
+WAITS_A_PASS_MAX = 50
+EVENTS_QUEUED_MAX = 2000
+SUMMARY_WRITES_MAX = 4
+
+FOLLOWED: dict[str, kinds.Kind[Any]] = {
+    "ray_jobs": kinds.RAY_JOBS,
+    "ray_clusters": kinds.RAY_CLUSTERS,
+    "workloads": kinds.WORKLOADS,
+    "local_queues": kinds.LOCAL_QUEUES,
+    "cluster_queues": kinds.CLUSTER_QUEUES,
+    "cohorts": kinds.COHORTS,
+    "flavors": kinds.FLAVORS,
+    "priorities": kinds.PRIORITIES,
+    "checks": kinds.CHECKS,
+    "provisioning_configs": kinds.PROVISIONING_CONFIGS,
+    "provisioning_requests": kinds.PROVISIONING_REQUESTS,
+    "pods": kinds.PODS,
+    "namespaces": kinds.NAMESPACES,
+    "pod_priorities": kinds.POD_PRIORITIES,
+}
+ONLY_LABELLED = {"pods": {WORKLOAD_UID_LABEL: None}}  # pods of gangs; None asks that the label exists
+
+
+def wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Controller:
+    """All state is in the API server: a new Controller goes on where a killed one stopped."""
+
+    def __init__(self, kube: Kube, clock_ms: Callable[[], int] = wall_clock_ms) -> None:
+        self._kube, self._clock_ms = kube, clock_ms
+        self._stores = Stores()
+        self._held_back = HeldBack()
+        self._applier = Applier(kube, self._stores, self._held_back)
+        self._changed = asyncio.Event()
+        self._reflectors = [
+            Reflector(kube, kind, self._stores.of(kind), self._changed.set, ONLY_LABELLED.get(name))
+            for name, kind in FOLLOWED.items()
+        ]
+        self._events: asyncio.Queue[Note] = asyncio.Queue(EVENTS_QUEUED_MAX)
+        self._told_ms: dict[str, int] = {}  # workload -> when its wait sentence was last written
+        self._status_due_ms = 0
+
+    async def run(self) -> None:
+        """Until cancelled, or until a background task fails."""
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in self._reflectors:
+                tasks.create_task(reflector.run())
+            await asyncio.gather(*(r.synced.wait() for r in self._reflectors))
+            log.info("in step with the API server: %s", self._census())
+            tasks.create_task(self._tell())
+            while True:
+                wake_at_ms = await self._pass()
+                await self._wait(wake_at_ms)
+
+    async def _pass(self) -> int | None:
+        """One look at everything. Returns when to look again if nothing changes before."""
+        self._changed.clear()
+        now_ms = self._clock_ms()
+        if not await self._applier.catch_up():
+            return now_ms + CATCH_UP_INTERVAL_MS
+        world = World(**{name: self._stores.of(kind).items for name, kind in FOLLOWED.items()})
+        result = reconcile(world, now_ms, self._held_back.at(now_ms))
+        done = await self._applier.apply(result, now_ms)
+        due, later = self._due_waits(result, now_ms)
+        done += await self._applier.perform(due, now_ms)
+        self._note(done, due, now_ms)
+        if done:
+            self._changed.set()
+            log.info("pass: %s", _summary(done))
+        if now_ms >= self._status_due_ms:
+            self._status_due_ms = now_ms + STATUS_INTERVAL_MS
+            await self._applier.perform(queue_statuses(world, now_ms), now_ms)
+        times = (result.wake_at_ms, self._held_back.next_ms(), later, self._status_wake(bool(done)))
+        return min((t for t in times if t is not None), default=None)
+
+    async def _wait(self, wake_at_ms: int | None) -> None:
+        left_s = LOOK_AGAIN_S_MAX if wake_at_ms is None else (wake_at_ms - self._clock_ms()) / 1000
+        try:
+            async with asyncio.timeout(max(0.0, min(left_s, LOOK_AGAIN_S_MAX))):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+        await asyncio.sleep(GATHER_S)
+
+    def _due_waits(self, result: Pass, now_ms: int) -> tuple[list[Step], int | None]:
+        """Wait sentences worth writing now: new reasons at once, new numbers once in a while."""
+        due: list[Step] = []
+        later: int | None = None
+        for step in result.waits:
+            again_ms = self._told_ms.get(step.subject, 0) + WAIT_SENTENCE_INTERVAL_MS
+            if step.notes or again_ms <= now_ms:
+                due.append(step)
+            else:
+                later = again_ms if later is None else min(later, again_ms)
+        if len(due) > WAITS_A_PASS_MAX:
+            later = now_ms
+        return due[:WAITS_A_PASS_MAX], later
+
+    def _status_wake(self, wrote: bool) -> int | None:
+        return self._status_due_ms if wrote else None
+
+    def _note(self, done: Iterable[Step], told: Iterable[Step], now_ms: int) -> None:
+        for step in told:
+            self._told_ms[step.subject] = now_ms
+        self._told_ms = {
+            k: t for k, t in self._told_ms.items() if k in self._stores.of(kinds.WORKLOADS).items
+        }
+        for note in (n for step in done for n in step.notes):
+            if self._events.full():
+                log.warning("too many events at once: %s of %s is not told", note.reason, note.about.key)
+            else:
+                self._events.put_nowait(note)
+
+    async def _tell(self) -> None:
+        """Events go out behind the decisions, never in their way."""
+        while True:
+            note = await self._events.get()
+            try:
+                await self._kube.perform(event(note, self._clock_ms()))
+            except WriteError as refused:
+                log.debug("event not told: %s", refused)
+
+    def _census(self) -> str:
+        counts = ((kind, len(self._stores.of(kind).items)) for kind in FOLLOWED.values())
+        return ", ".join(f"{n} {kind}" for kind, n in counts if n)
+
+
+def _summary(done: list[Step]) -> str:
+    """Few writes one by one, many by their kind."""
+    if len(done) <= SUMMARY_WRITES_MAX:
+        return "; ".join(str(s.write) for s in done)
+    counts = Counter(f"{type(s.write).__name__} {s.write.kind}" for s in done)
+    return ", ".join(f"{count} x {what}" for what, count in counts.most_common())

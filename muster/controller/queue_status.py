@@ -1,0 +1,176 @@
+"""What the queues tell of themselves: counts, usage by flavor, and whether they can admit."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from muster.admission import quantities
+from muster.controller import transitions as step
+from muster.controller.actions import Step
+from muster.controller.world import World
+from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
+from muster.kube.writes import MergePatch
+from muster.objects import kueue
+from muster.objects.kueue import FlavorUsage, QueueStatus, ResourceUsage, Workload
+from muster.objects.meta import Object, builtins, set_condition
+
+STOPPED = "Stopped"
+Nominal = Mapping[tuple[str, str], int]  # (flavor, resource) -> quota of the queue itself
+
+
+def queue_statuses(world: World, now_ms: int) -> Iterator[Step]:
+    by_local: dict[str, list[Workload]] = defaultdict(list)
+    by_queue: dict[str, list[Workload]] = defaultdict(list)
+    for workload in world.workloads.values():
+        if step.is_finished(workload.status):
+            continue
+        local = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
+        by_local[local].append(workload)
+        held = workload.status.admission
+        by_queue[held.cluster_queue if held else _target(local, world)].append(workload)
+    for queue in world.cluster_queues.values():
+        status = _counted(queue.status, by_queue[queue.key], nominal_quotas(queue), now_ms)
+        problem = inactive(queue, world)
+        status = _active(status, problem, "Can admit new workloads", now_ms)
+        yield from _changed(CLUSTER_QUEUES, queue, queue.status, status)
+    for local_queue in world.local_queues.values():
+        status = _counted(local_queue.status, by_local[local_queue.key], None, now_ms)
+        problem = _local_inactive(local_queue, world)
+        status = _active(status, problem, "Can submit new workloads to localQueue", now_ms)
+        yield from _changed(LOCAL_QUEUES, local_queue, local_queue.status, status)
+    for check in world.checks.values():
+        if _is_ours(check):
+            yield from _check_status(check, world, now_ms)
+
+
+def inactive(queue: kueue.ClusterQueue, world: World) -> tuple[str, str] | None:
+    """(reason, message) of why it can admit nothing; Kueue's reasons."""
+    if queue.metadata.deletion_timestamp:
+        return "Terminating", "The ClusterQueue is being deleted"
+    if queue.spec.stop_policy != "None":
+        return STOPPED, f"Stopped by its stopPolicy {queue.spec.stop_policy}"
+    flavors = [f.name for g in queue.spec.resource_groups for f in g.flavors]
+    missing = [name for name in flavors if name not in world.flavors]
+    if missing:
+        return "FlavorNotFound", f"ResourceFlavors that do not exist: {', '.join(missing)}"
+    rules = queue.spec.admission_checks_strategy.admission_checks
+    missing = [r.name for r in rules if r.name not in world.checks]
+    if missing:
+        return "AdmissionCheckNotFound", f"AdmissionChecks that do not exist: {', '.join(missing)}"
+    for check in (world.checks[r.name] for r in rules):
+        if _is_ours(check) and not _has_config(check, world):
+            return "AdmissionCheckInactive", f"AdmissionCheck {check.key}: {_no_config(check)}"
+    return None
+
+
+def nominal_quotas(queue: kueue.ClusterQueue) -> Nominal:
+    return {
+        (flavor.name, r.name): quantities.parse(r.name, r.nominal_quota)
+        for group in queue.spec.resource_groups
+        for flavor in group.flavors
+        for r in flavor.resources
+    }
+
+
+def _target(local: str, world: World) -> str:
+    found = world.local_queues.get(local)
+    return found.spec.cluster_queue if found else ""
+
+
+def _local_inactive(queue: kueue.LocalQueue, world: World) -> tuple[str, str] | None:
+    if queue.spec.stop_policy != "None":
+        return STOPPED, "LocalQueue is stopped"
+    target = world.cluster_queues.get(queue.spec.cluster_queue)
+    if target is None:
+        return "ClusterQueueDoesNotExist", f"ClusterQueue {queue.spec.cluster_queue} does not exist"
+    if inactive(target, world):
+        return "ClusterQueueIsInactive", f"ClusterQueue {target.key} can admit nothing now"
+    return None
+
+
+def _counted(
+    old: QueueStatus, workloads: Iterable[Workload], nominal: Nominal | None, now_ms: int
+) -> QueueStatus:
+    workloads = list(workloads)
+    reserving = [w for w in workloads if step.holds_quota(w.status)]
+    admitted = [w for w in reserving if step.is_admitted(w.status)]
+    return replace(
+        old,
+        pending_workloads=len(workloads) - len(reserving),
+        reserving_workloads=len(reserving),
+        admitted_workloads=len(admitted),
+        flavors_reservation=_usage(reserving, nominal),
+        flavors_usage=_usage(admitted, nominal),
+    )
+
+
+def _usage(workloads: Iterable[Workload], nominal: Nominal | None) -> tuple[FlavorUsage, ...]:
+    """By flavor and resource; `nominal` says what is borrowed and which columns exist at all."""
+    total: dict[tuple[str, str], int] = dict.fromkeys(nominal or (), 0)
+    for workload in workloads:
+        assert workload.status.admission is not None
+        for assigned in workload.status.admission.pod_set_assignments:
+            for resource, text in assigned.resource_usage.items():
+                column = (assigned.flavors.get(resource, ""), resource)
+                total[column] = total.get(column, 0) + quantities.parse(resource, text)
+    by_flavor: dict[str, list[ResourceUsage]] = defaultdict(list)
+    for (flavor, resource), amount in sorted(total.items()):
+        over = max(0, amount - nominal.get((flavor, resource), 0)) if nominal is not None else None
+        by_flavor[flavor].append(
+            ResourceUsage(
+                name=resource,
+                total=quantities.format(resource, amount),
+                borrowed=None if over is None else quantities.format(resource, over),
+            )
+        )
+    return tuple(FlavorUsage(name=f, resources=tuple(r)) for f, r in by_flavor.items())
+
+
+def _active(status: QueueStatus, problem: tuple[str, str] | None, ready: str, now_ms: int) -> QueueStatus:
+    reason, message = problem or ("Ready", ready)
+    conditions = set_condition(
+        status.conditions, "Active", status=problem is None, reason=reason, message=message, now_ms=now_ms
+    )
+    return replace(status, conditions=conditions)
+
+
+def _check_status(check: kueue.AdmissionCheck, world: World, now_ms: int) -> Iterator[Step]:
+    found = _has_config(check, world)
+    message = "The admission check is active" if found else _no_config(check)
+    reason = "Active" if found else "BadParametersRef"
+    conditions = set_condition(
+        check.status.conditions, "Active", status=found, reason=reason, message=message, now_ms=now_ms
+    )
+    yield from _changed(CHECKS, check, check.status, replace(check.status, conditions=conditions))
+
+
+def _is_ours(check: kueue.AdmissionCheck) -> bool:
+    return check.spec.controller_name == kueue.PROVISIONING_CONTROLLER
+
+
+def _has_config(check: kueue.AdmissionCheck, world: World) -> bool:
+    return check.spec.parameters is not None and check.spec.parameters.name in world.provisioning_configs
+
+
+def _no_config(check: kueue.AdmissionCheck) -> str:
+    if check.spec.parameters is None:
+        return "it names no ProvisioningRequestConfig in spec.parameters"
+    return f"ProvisioningRequestConfig {check.spec.parameters.name!r} does not exist"
+
+
+def _changed(kind: Kind[Any], obj: Object, old: Any, new: Any) -> Iterator[Step]:
+    if new != old:
+        body = {"status": _without_nulls(builtins(new))}
+        yield Step(
+            f"{kind} {obj.key}", MergePatch(kind, obj.key, body, obj.metadata.resource_version, status=True)
+        )
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list | tuple):
+        return [_without_nulls(v) for v in value]
+    return value

@@ -1,0 +1,85 @@
+"""Everything a pass looks at, with the look-ups it needs."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from muster.controller.jobs.job import Job
+from muster.controller.jobs.raycluster import RayClusterGang
+from muster.controller.jobs.rayjob import RayJobGang
+from muster.controller.templates import WORKLOAD_UID_LABEL
+from muster.objects import kueue
+from muster.objects.autoscaling import ProvisioningRequest
+from muster.objects.core import Namespace, Pod, PriorityClass
+from muster.objects.ray import RayCluster, RayJob
+
+
+@dataclass
+class World:
+    """Objects by key (`namespace/name`, or `name` for what lives in no namespace)."""
+
+    ray_jobs: Mapping[str, RayJob] = field(default_factory=dict)
+    ray_clusters: Mapping[str, RayCluster] = field(default_factory=dict)
+    workloads: Mapping[str, kueue.Workload] = field(default_factory=dict)
+    local_queues: Mapping[str, kueue.LocalQueue] = field(default_factory=dict)
+    cluster_queues: Mapping[str, kueue.ClusterQueue] = field(default_factory=dict)
+    cohorts: Mapping[str, kueue.Cohort] = field(default_factory=dict)
+    flavors: Mapping[str, kueue.ResourceFlavor] = field(default_factory=dict)
+    priorities: Mapping[str, kueue.WorkloadPriorityClass] = field(default_factory=dict)
+    checks: Mapping[str, kueue.AdmissionCheck] = field(default_factory=dict)
+    provisioning_configs: Mapping[str, kueue.ProvisioningRequestConfig] = field(default_factory=dict)
+    provisioning_requests: Mapping[str, ProvisioningRequest] = field(default_factory=dict)
+    pods: Mapping[str, Pod] = field(default_factory=dict)  # those that carry WORKLOAD_UID_LABEL
+    namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+    pod_priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
+
+    @cached_property
+    def jobs(self) -> Mapping[str, Job]:
+        """The jobs that are ours to admit, by UID."""
+        return {job.metadata.uid: job for job in self._all_jobs() if job.managed}
+
+    def _all_jobs(self) -> Iterator[Job]:
+        yield from (RayJobGang(obj) for obj in self.ray_jobs.values())
+        yield from (RayClusterGang(obj) for obj in self.ray_clusters.values())
+
+    @cached_property
+    def workload_of_job(self) -> Mapping[str, kueue.Workload]:
+        """By the UID of the job that controls them."""
+        owners = ((w.metadata.controller, w) for w in self.workloads.values())
+        return {owner.uid: w for owner, w in owners if owner is not None}
+
+    def job_of(self, workload: kueue.Workload) -> Job | None:
+        owner = workload.metadata.controller
+        return self.jobs.get(owner.uid) if owner else None
+
+    @cached_property
+    def _live_pods(self) -> Mapping[str, int]:
+        count: dict[str, int] = defaultdict(int)
+        for pod in self.pods.values():
+            if pod.holds_resources:
+                count[pod.metadata.labels.get(WORKLOAD_UID_LABEL, "")] += 1
+        return count
+
+    @cached_property
+    def _cluster_owners(self) -> frozenset[str]:
+        owners = (c.metadata.controller for c in self.ray_clusters.values())
+        return frozenset(owner.uid for owner in owners if owner is not None)
+
+    def is_occupied(self, workload: kueue.Workload) -> bool:
+        """Whether pods of the gang hold resources, or a RayCluster is there that makes some."""
+        owner = workload.metadata.controller
+        has_cluster = owner is not None and owner.uid in self._cluster_owners
+        return has_cluster or self._live_pods.get(workload.metadata.uid, 0) > 0
+
+    @cached_property
+    def _requests(self) -> Mapping[str, list[ProvisioningRequest]]:
+        owned: dict[str, list[ProvisioningRequest]] = defaultdict(list)
+        for request in self.provisioning_requests.values():
+            owner = request.metadata.controller
+            if owner is not None:
+                owned[owner.uid].append(request)
+        return owned
+
+    def requests_of(self, workload: kueue.Workload) -> list[ProvisioningRequest]:
+        return self._requests.get(workload.metadata.uid, [])

@@ -1,0 +1,1 @@
+"""Talking to the API server: kinds, writes, a local copy kept by watches."""

@@ -1,0 +1,125 @@
+"""The API server, by lightkube: typed reads, and writes that are values."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, TypeVar
+
+import httpx2
+import msgspec
+from lightkube import ApiError, AsyncClient, KubeConfig
+from lightkube.types import PatchType
+
+from muster.kube.kinds import Kind
+from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Write
+from muster.objects.meta import Object
+
+T = TypeVar("T", bound=Object)
+
+FIELD_MANAGER = "muster"
+REQUEST_TIMEOUT_S = 30.0
+WATCH_TIMEOUT_S = 300
+NOT_FOUND, CONFLICT, INVALID, SERVER_ERROR = 404, 409, 422, 500  # HTTP, as the API server uses them
+
+
+class WriteError(Exception):
+    """The API server did not take a write. `code` is its HTTP status, 0 when it was not reached."""
+
+    def __init__(self, write: Write, code: int, message: str) -> None:
+        super().__init__(f"{write}: {message}")
+        tested = isinstance(write, JsonPatch) and code == INVALID
+        # Somebody wrote first, the object is gone or the tested version has moved on:
+        # the next pass sees the new state and decides again.
+        self.stale = code in (NOT_FOUND, CONFLICT) or tested
+        # No answer, or none of use: the write may have been carried out all the same.
+        self.unsure = code == 0 or code >= SERVER_ERROR
+
+
+class Kube:
+    """Errors: lightkube.ApiError and httpx2.HTTPError on reads, WriteError on writes."""
+
+    def __init__(self, kubeconfig: str | None) -> None:
+        config = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
+        # namespace: lightkube asks for one where none applies
+        self._client: Any = AsyncClient(
+            config.get(), field_manager=FIELD_MANAGER, timeout=httpx2.Timeout(REQUEST_TIMEOUT_S)
+        )
+
+    async def list(self, kind: Kind[T], labels: Mapping[str, Any] | None = None) -> tuple[str, list[T]]:
+        """Every object of a kind in all namespaces, and the resource version of the list."""
+        namespace = {"namespace": "*"} if kind.namespaced else {}
+        found = self._client.list(kind.resource, labels=labels, chunk_size=500, **namespace)
+        objects = [item async for item in found]
+        return found.resourceVersion, objects
+
+    async def watch(
+        self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[tuple[str, T]]:
+        """(ADDED | MODIFIED | DELETED, object) from there on, until the server ends it."""
+        namespace = {"namespace": "*"} if kind.namespaced else {}
+        async for event in self._client.watch(
+            kind.resource,
+            labels=labels,
+            resource_version=resource_version,
+            server_timeout=WATCH_TIMEOUT_S,
+            **namespace,
+        ):
+            yield event
+
+    async def read(self, kind: Kind[T], key: str) -> T | None:
+        """The object as it is now; None where there is none."""
+        namespace, _, name = key.rpartition("/")
+        where = {"namespace": namespace} if namespace else {}
+        try:
+            found: T = await self._client.get(kind.resource, name, **where)
+        except ApiError as error:
+            if error.status.code == NOT_FOUND:
+                return None
+            raise
+        return found
+
+    async def perform(self, write: Write) -> Object | None:
+        """Carry out one write; the object as it is now, None after a delete or where it was there."""
+        try:
+            return await self._send(write)
+        except ApiError as error:
+            if error.status.code == NOT_FOUND and isinstance(write, Delete):
+                return None
+            if error.status.code == CONFLICT and isinstance(write, Create) and write.exists_ok:
+                return None
+            raise WriteError(write, error.status.code or 0, error.status.message or "") from error
+        except httpx2.HTTPError as error:
+            code = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else 0
+            raise WriteError(write, code, f"{type(error).__name__} {error}") from error
+
+    async def _send(self, write: Write) -> Object | None:
+        kind = write.kind
+        if isinstance(write, Create):
+            made = await self._client.create(kind.body(write.body), namespace=_namespace(write))
+            return _view(kind, made)
+        namespace, _, name = write.key.rpartition("/")
+        where = {"namespace": namespace} if namespace else {}
+        if isinstance(write, Delete):
+            await self._client.delete(kind.resource, name, **where)
+            return None
+        if isinstance(write, MergePatch):
+            body: Any = {**write.body, "metadata": {**write.body.get("metadata", {})}}
+            body["metadata"]["resourceVersion"] = write.resource_version
+            patch_type = PatchType.MERGE
+        else:
+            test = {"op": "test", "path": "/metadata/resourceVersion", "value": write.resource_version}
+            body, patch_type = [test, *write.operations], PatchType.JSON
+        target = kind.body.Status if isinstance(write, MergePatch) and write.status else kind.body
+        made = await self._client.patch(target, name, body, patch_type=patch_type, **where)
+        return _view(kind, made)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def _namespace(write: Create) -> str | None:
+    namespace = write.body["metadata"].get("namespace")
+    return str(namespace) if namespace else None
+
+
+def _view(kind: Kind[Any], untyped: Any) -> Object:
+    view: Object = msgspec.json.decode(msgspec.json.encode(untyped), type=kind.view)
+    return view

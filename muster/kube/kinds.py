@@ -1,0 +1,71 @@
+"""The kinds that Muster reads or writes: where the API server serves them, and their typed view."""
+
+import types
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from lightkube.core import resource as lk
+from lightkube.generic_resource import create_api_info, create_global_resource, create_namespaced_resource
+
+from muster.objects import autoscaling, core, kueue, ray
+from muster.objects.meta import Object
+
+T = TypeVar("T", bound=Object)
+
+
+@dataclass(frozen=True, eq=False)
+class Kind(Generic[T]):
+    """`resource` decodes into `view`; `body` is the untyped twin that plain dicts are sent as."""
+
+    api_version: str
+    name: str
+    view: type[T]
+    resource: Any
+    body: Any
+    namespaced: bool
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def define(group: str, version: str, name: str, plural: str, view: type[T], *, namespaced: bool) -> Kind[T]:
+    info = create_api_info(group, version, name, plural)
+    base = lk.NamespacedResourceG if namespaced else lk.GlobalResource
+
+    resource = types.new_class(name, (base, view), {}, lambda body: body.update(_api_info=info))
+    create = create_namespaced_resource if namespaced else create_global_resource
+    body = create(group, version, name, plural)
+    return Kind(f"{group}/{version}" if group else version, name, view, resource, body, namespaced)
+
+
+def _kueue(name: str, plural: str, view: type[T], *, namespaced: bool = False) -> Kind[T]:
+    return define(kueue.GROUP, "v1beta2", name, plural, view, namespaced=namespaced)
+
+
+WORKLOADS = _kueue("Workload", "workloads", kueue.Workload, namespaced=True)
+LOCAL_QUEUES = _kueue("LocalQueue", "localqueues", kueue.LocalQueue, namespaced=True)
+CLUSTER_QUEUES = _kueue("ClusterQueue", "clusterqueues", kueue.ClusterQueue)
+COHORTS = _kueue("Cohort", "cohorts", kueue.Cohort)
+FLAVORS = _kueue("ResourceFlavor", "resourceflavors", kueue.ResourceFlavor)
+PRIORITIES = _kueue("WorkloadPriorityClass", "workloadpriorityclasses", kueue.WorkloadPriorityClass)
+CHECKS = _kueue("AdmissionCheck", "admissionchecks", kueue.AdmissionCheck)
+PROVISIONING_CONFIGS = _kueue(
+    "ProvisioningRequestConfig", "provisioningrequestconfigs", kueue.ProvisioningRequestConfig
+)
+RAY_JOBS = define("ray.io", "v1", "RayJob", "rayjobs", ray.RayJob, namespaced=True)
+RAY_CLUSTERS = define("ray.io", "v1", "RayCluster", "rayclusters", ray.RayCluster, namespaced=True)
+PROVISIONING_REQUESTS = define(
+    "autoscaling.x-k8s.io",
+    "v1",
+    "ProvisioningRequest",
+    "provisioningrequests",
+    autoscaling.ProvisioningRequest,
+    namespaced=True,
+)
+PODS = define("", "v1", "Pod", "pods", core.Pod, namespaced=True)
+POD_TEMPLATES = define("", "v1", "PodTemplate", "podtemplates", Object, namespaced=True)
+NAMESPACES = define("", "v1", "Namespace", "namespaces", core.Namespace, namespaced=False)
+EVENTS = define("", "v1", "Event", "events", Object, namespaced=True)
+POD_PRIORITIES = define(
+    "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", core.PriorityClass, namespaced=False
+)

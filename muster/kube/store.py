@@ -1,0 +1,64 @@
+"""A local copy of one kind's objects, fed by a watch and by the answers to our own writes."""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+from muster.kube.kinds import Kind
+from muster.objects.meta import Object
+
+T = TypeVar("T", bound=Object)
+
+TOMBSTONES_MAX = 1024
+
+
+class Store(Generic[T]):
+    """Objects by key. An older version never replaces a newer one: the answer to a write and the
+    watch event of that write may arrive in either order."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, T] = {}
+        self._gone: deque[str] = deque(maxlen=TOMBSTONES_MAX)
+        self._listed = 0  # all that was there at this version is known
+
+    def replace(self, objects: Iterable[T], version: str) -> None:
+        """The whole content, as a list call returned it; what we wrote since that version stays."""
+        self._listed = int(version or 0)
+        written_since = {k: o for k, o in self.items.items() if _version(o) > self._listed}
+        self.items = {o.key: o for o in objects} | written_since
+
+    def put(self, new: T) -> bool:
+        """Whether this changed anything."""
+        old = self.items.get(new.key)
+        if old is not None and old.metadata.uid == new.metadata.uid and _version(old) >= _version(new):
+            return False
+        if new.metadata.uid in self._gone or (old is None and _version(new) <= self._listed):
+            return False
+        self.items[new.key] = new
+        return True
+
+    def remove(self, gone: T) -> None:
+        self._gone.append(gone.metadata.uid)
+        known = self.items.get(gone.key)
+        if known is not None and known.metadata.uid == gone.metadata.uid:
+            del self.items[gone.key]
+
+
+def _version(obj: Object) -> int:
+    """Resource versions are integers that grow: Kubernetes 1.35 made their comparison part of the API."""
+    return int(obj.metadata.resource_version or 0)
+
+
+class Stores:
+    """One store a kind."""
+
+    def __init__(self) -> None:
+        self._by_kind: dict[Any, Store[Any]] = {}
+
+    def of(self, kind: Kind[T]) -> Store[T]:
+        return self._by_kind.setdefault(kind, Store())
+
+    def put(self, kind: Kind[Any], obj: Object) -> None:
+        """Only for kinds that are followed; what nobody watches is not kept."""
+        if kind in self._by_kind:
+            self._by_kind[kind].put(obj)

@@ -1,0 +1,1 @@
+"""Typed partial views of the Kubernetes objects that Muster reads and writes."""

@@ -1,0 +1,34 @@
+"""ProvisioningRequest, `autoscaling.x-k8s.io/v1`: a gang's ask for capacity in one step.
+
+Source: k8s.io/autoscaler/cluster-autoscaler/apis.
+"""
+
+from muster.objects.meta import Condition, Object, View
+
+CONSUME_ANNOTATION = "autoscaling.x-k8s.io/consume-provisioning-request"
+CLASS_ANNOTATION = "autoscaling.x-k8s.io/provisioning-class-name"
+
+
+class PodTemplateRef(View):
+    name: str = ""
+
+
+class RequestPodSet(View):
+    pod_template_ref: PodTemplateRef = PodTemplateRef()
+    count: int = 0
+
+
+class ProvisioningRequestSpec(View):
+    provisioning_class_name: str = ""
+    parameters: dict[str, str] = {}
+    pod_sets: tuple[RequestPodSet, ...] = ()
+
+
+class ProvisioningRequestStatus(View):
+    conditions: tuple[Condition, ...] = ()
+    provisioning_class_details: dict[str, str] = {}
+
+
+class ProvisioningRequest(Object):
+    spec: ProvisioningRequestSpec = ProvisioningRequestSpec()
+    status: ProvisioningRequestStatus = ProvisioningRequestStatus()

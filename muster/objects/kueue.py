@@ -1,0 +1,246 @@
+"""Kueue's API, `kueue.x-k8s.io/v1beta2`: the vocabulary of queues, quotas and admission.
+
+Source of every field: Kueue apis/kueue/v1beta2 at v0.19.2.
+"""
+
+from typing import Any
+
+import msgspec
+
+from muster.objects.meta import Condition, Object, View
+from muster.objects.pods import Template, own_template
+
+GROUP = "kueue.x-k8s.io"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
+MANAGED_LABEL = "kueue.x-k8s.io/managed"
+RESOURCE_IN_USE = "kueue.x-k8s.io/resource-in-use"
+PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
+PROVREQ_ANNOTATION_PREFIX = "provreq.kueue.x-k8s.io/"
+
+
+class PodSet(View, omit_defaults=False):
+    name: str
+    count: int
+    template: Template
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "template", own_template(self.template))
+
+
+class PriorityClassRef(View, omit_defaults=False):
+    group: str
+    kind: str
+    name: str
+
+
+class WorkloadSpec(View):
+    queue_name: str = ""
+    pod_sets: tuple[PodSet, ...] = ()
+    active: bool = True
+    priority: int | None = None
+    priority_class_ref: PriorityClassRef | None = None
+
+
+class PodSetAssignment(View, omit_defaults=False):
+    name: str
+    flavors: dict[str, str] = {}
+    resource_usage: dict[str, str] = {}
+    count: int | None = None
+
+
+class Admission(View, omit_defaults=False):
+    cluster_queue: str
+    pod_set_assignments: tuple[PodSetAssignment, ...]
+
+
+class PodSetUpdate(View):
+    name: str
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[dict[str, Any], ...] = ()
+
+
+class AdmissionCheckState(View):
+    name: str
+    state: str  # Pending | Ready | Retry | Rejected
+    last_transition_time: str
+    message: str  # may be empty, but has to be there
+    pod_set_updates: tuple[PodSetUpdate, ...] = ()
+    retry_count: int = 0
+    requeue_after_seconds: int | None = None
+
+
+class RequeueState(View):
+    count: int = 0
+    requeue_at: str | None = None
+
+
+class WorkloadStatus(View):
+    conditions: tuple[Condition, ...] = ()
+    admission: Admission | None = None
+    admission_checks: tuple[AdmissionCheckState, ...] = ()
+    requeue_state: RequeueState | None = None
+
+
+class Workload(Object):
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+
+class ResourceQuota(View):
+    name: str
+    nominal_quota: str | int = "0"
+    borrowing_limit: str | int | None = None
+    lending_limit: str | int | None = None
+
+
+class FlavorQuotas(View):
+    name: str
+    resources: tuple[ResourceQuota, ...] = ()
+
+
+class ResourceGroup(View):
+    covered_resources: tuple[str, ...] = ()
+    flavors: tuple[FlavorQuotas, ...] = ()
+
+
+class QueuePreemption(View):
+    within_cluster_queue: str = "Never"
+    reclaim_within_cohort: str = "Never"
+
+
+class FlavorFungibility(View):
+    when_can_borrow: str = "MayStopSearch"
+    when_can_preempt: str = "TryNextFlavor"
+
+
+class CheckStrategyRule(View):
+    name: str
+    on_flavors: tuple[str, ...] = ()
+
+
+class AdmissionChecksStrategy(View):
+    admission_checks: tuple[CheckStrategyRule, ...] = ()
+
+
+class ResourceUsage(View, omit_defaults=False):
+    name: str
+    total: str | int = "0"
+    borrowed: str | int | None = None
+
+
+class FlavorUsage(View, omit_defaults=False):
+    name: str
+    resources: tuple[ResourceUsage, ...] = ()
+
+
+class QueueStatus(View, omit_defaults=False):
+    """What ClusterQueues and LocalQueues both tell."""
+
+    conditions: tuple[Condition, ...] = ()
+    flavors_reservation: tuple[FlavorUsage, ...] = ()
+    flavors_usage: tuple[FlavorUsage, ...] = ()
+    pending_workloads: int = 0
+    reserving_workloads: int = 0
+    admitted_workloads: int = 0
+
+
+class ClusterQueueSpec(View):
+    cohort_name: str = ""
+    resource_groups: tuple[ResourceGroup, ...] = ()
+    queueing_strategy: str = "BestEffortFIFO"
+    namespace_selector: dict[str, Any] | None = None
+    preemption: QueuePreemption = QueuePreemption()
+    flavor_fungibility: FlavorFungibility = FlavorFungibility()
+    stop_policy: str = "None"
+    admission_checks_strategy: AdmissionChecksStrategy = AdmissionChecksStrategy()
+
+
+class ClusterQueue(Object):
+    spec: ClusterQueueSpec = ClusterQueueSpec()
+    status: QueueStatus = QueueStatus()
+
+
+class CohortSpec(View):
+    parent_name: str = ""
+    resource_groups: tuple[ResourceGroup, ...] = ()
+
+
+class Cohort(Object):
+    spec: CohortSpec = CohortSpec()
+
+
+class LocalQueueSpec(View):
+    cluster_queue: str = ""
+    stop_policy: str = "None"
+
+
+class LocalQueue(Object):
+    spec: LocalQueueSpec = LocalQueueSpec()
+    status: QueueStatus = QueueStatus()
+
+
+class ResourceFlavorSpec(View):
+    node_labels: dict[str, str] = {}
+    node_taints: tuple[dict[str, Any], ...] = ()
+    tolerations: tuple[dict[str, Any], ...] = ()
+
+
+class ResourceFlavor(Object):
+    spec: ResourceFlavorSpec = ResourceFlavorSpec()
+
+
+class WorkloadPriorityClass(Object):
+    value: int = 0
+
+
+class ParametersRef(View):
+    api_group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class AdmissionCheckSpec(View):
+    controller_name: str = ""
+    parameters: ParametersRef | None = None
+
+
+class ConditionsStatus(View):
+    conditions: tuple[Condition, ...] = ()
+
+
+class AdmissionCheck(Object):
+    spec: AdmissionCheckSpec = AdmissionCheckSpec()
+    status: ConditionsStatus = ConditionsStatus()
+
+
+class RetryStrategy(View):
+    """Kueue's defaults: three retries, 60 s doubling up to 30 minutes."""
+
+    backoff_limit_count: int = 3
+    backoff_base_seconds: int = 60
+    backoff_max_seconds: int = 1800
+
+
+class NodeSelectorUpdate(View):
+    key: str
+    value_from_provisioning_class_detail: str = ""
+
+
+class PodSetUpdates(View):
+    node_selector: tuple[NodeSelectorUpdate, ...] = ()
+
+
+class ProvisioningRequestConfigSpec(View):
+    provisioning_class_name: str = ""
+    parameters: dict[str, str] = {}
+    managed_resources: tuple[str, ...] = ()
+    retry_strategy: RetryStrategy = RetryStrategy()
+    pod_set_updates: PodSetUpdates | None = None
+
+
+class ProvisioningRequestConfig(Object):
+    spec: ProvisioningRequestConfigSpec = ProvisioningRequestConfigSpec()

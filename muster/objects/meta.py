@@ -1,0 +1,109 @@
+"""What every Kubernetes object has: metadata, conditions, times."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, dataclass_transform
+
+import msgspec
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class _ViewMeta(msgspec.StructMeta):
+    """Tells type checkers that subclasses of View are frozen without saying so again."""
+
+
+class View(
+    msgspec.Struct, metaclass=_ViewMeta, rename="camel", frozen=True, kw_only=True, omit_defaults=True
+):
+    """A partial view: fields we do not name are ignored on reading and never written."""
+
+
+class OwnerReference(View):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(View):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    finalizers: tuple[str, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = ()
+
+    @property
+    def resourceVersion(self) -> str:  # noqa: N802 - the name by which lightkube's watch asks for it
+        return self.resource_version
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        return next((o for o in self.owner_references if o.controller), None)
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or `name` for what lives in no namespace."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class Object(View):
+    metadata: ObjectMeta = ObjectMeta()
+
+    @property
+    def key(self) -> str:
+        return self.metadata.key
+
+
+class Condition(View, omit_defaults=False):
+    type: str
+    status: str  # True | False | Unknown
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+
+
+def find_condition(conditions: Iterable[Condition], kind: str) -> Condition | None:
+    return next((c for c in conditions if c.type == kind), None)
+
+
+def is_true(conditions: Iterable[Condition], kind: str) -> bool:
+    condition = find_condition(conditions, kind)
+    return condition is not None and condition.status == "True"
+
+
+def set_condition(
+    conditions: tuple[Condition, ...], kind: str, *, status: bool, reason: str, message: str, now_ms: int
+) -> tuple[Condition, ...]:
+    """The conditions with this one set; its transition time moves only when its status does."""
+    before = find_condition(conditions, kind)
+    text = "True" if status else "False"
+    moved = before is None or before.status != text
+    time = rfc3339(now_ms) if moved or before is None else before.last_transition_time
+    condition = Condition(type=kind, status=text, reason=reason, message=message, last_transition_time=time)
+    if before is None:
+        return (*conditions, condition)
+    return tuple(condition if c.type == kind else c for c in conditions)
+
+
+def rfc3339(time_ms: int) -> str:
+    """A time as the API writes it: UTC, whole seconds."""
+    return datetime.fromtimestamp(time_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def millis(timestamp: str | None) -> int:
+    """Milliseconds since the epoch of an API time; 0 for none."""
+    if not timestamp:
+        return 0
+    return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
+
+
+def builtins(value: Any) -> Any:
+    """A view as plain dicts and lists, in the API's spelling."""
+    return msgspec.json.decode(msgspec.json.encode(value))  # by way of JSON, as it holds templates as JSON

@@ -1,0 +1,110 @@
+"""Pod templates: kept as the bytes they came in, read when asked.
+
+A thousand gangs repeat a few templates, so what is read from one is remembered by its bytes.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from muster.admission import QuantityError
+from muster.admission.quantities import parse
+from muster.objects.meta import View
+
+Template = msgspec.Raw  # a PodTemplateSpec as JSON
+
+
+class ResourceRequirements(View):
+    requests: dict[str, str | int | float] = {}
+    limits: dict[str, str | int | float] = {}
+
+
+class Container(View):
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    restart_policy: str = ""
+
+
+class PodSpec(View):
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: dict[str, str | int | float] = {}
+    node_selector: dict[str, str] = {}
+    affinity: dict[str, Any] = {}
+    tolerations: tuple[dict[str, Any], ...] = ()
+    scheduling_gates: tuple[dict[str, Any], ...] = ()
+    priority_class_name: str = ""
+
+
+class TemplateMeta(View):
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class PodTemplate(View):
+    metadata: TemplateMeta = TemplateMeta()
+    spec: PodSpec = PodSpec()
+
+
+def encode_template(template: Mapping[str, Any]) -> Template:
+    return Template(msgspec.json.encode(template))
+
+
+def own_template(template: Template) -> Template:
+    """A copy that does not keep the message it was read from alive."""
+    return template.copy()
+
+
+def read_template(template: Template) -> PodTemplate:
+    return _read(bytes(template))
+
+
+@lru_cache(maxsize=4096)
+def _read(json: bytes) -> PodTemplate:
+    return msgspec.json.decode(json, type=PodTemplate) if json else PodTemplate()
+
+
+def pod_requests(template: Template) -> Mapping[str, int]:
+    """What one pod asks for, in the core's units: the sum of its containers or its largest init
+    container, whichever is more, plus overhead; a missing request is the limit.
+
+    Source: Kubernetes' component-helpers resource.PodRequests, Kueue's UseLimitsAsMissingRequestsInPod.
+    Raises: QuantityError for a quantity that Kubernetes would not take either.
+    """
+    return _requests(bytes(template))
+
+
+@lru_cache(maxsize=4096)
+def _requests(json: bytes) -> Mapping[str, int]:
+    spec = _read(json).spec
+    running = _total(container_requests(c) for c in spec.containers)
+    starting: dict[str, int] = {}
+    for container in spec.init_containers:
+        asked = container_requests(container)
+        if container.restart_policy == "Always":  # a sidecar: it stays beside all that follow
+            running = _total((running, asked))
+            asked = running
+        starting = {r: max(starting.get(r, 0), asked.get(r, 0)) for r in {*starting, *asked}}
+    most = {r: max(running.get(r, 0), starting.get(r, 0)) for r in {*running, *starting}}
+    return _total((most, {r: parse(r, q) for r, q in spec.overhead.items()}))
+
+
+def container_requests(container: Container) -> dict[str, int]:
+    """Raises: QuantityError, also for less than nothing."""
+    both = {**container.resources.limits, **container.resources.requests}
+    amounts = {resource: parse(resource, quantity) for resource, quantity in both.items()}
+    for resource, amount in amounts.items():
+        if amount < 0:
+            raise QuantityError(resource, both[resource])
+    return amounts
+
+
+def _total(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for part in parts:
+        for resource, amount in part.items():
+            total[resource] = total.get(resource, 0) + amount
+    return total
