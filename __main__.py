@@ -1,0 +1,16 @@
+"""The Pulumi program of every stack: settings in, platform declared, outputs out."""
+
+import pulumi
+
+from components.platform import Platform, PlatformArgs
+from stacks.settings import SettingsError, from_config
+
+try:
+    settings = from_config()
+except SettingsError as error:
+    # Pulumi shows a RunError as it reads, without a traceback.
+    raise pulumi.RunError(str(error)) from None
+
+platform = Platform("muster", PlatformArgs(settings))
+for name, value in platform.outputs.items():
+    pulumi.export(name, value)

@@ -1,0 +1,1 @@
+"""One file a thing that a platform engineer would name; `platform` puts them together."""

@@ -1,0 +1,34 @@
+"""Objects of Kueue's API as Pulumi resources."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi_kubernetes.apiextensions import CustomResource
+from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+
+GROUP = "kueue.x-k8s.io"
+VERSION = f"{GROUP}/v1beta2"
+
+
+def kueue_object(
+    kind: str, name: str, spec: Mapping[str, Any], opts: pulumi.ResourceOptions, namespace: str | None = None
+) -> CustomResource:
+    """An object under its own name, without the suffix that Pulumi would add: users' labels name it."""
+    return CustomResource(
+        f"{namespace}/{name}" if namespace else name,
+        api_version=VERSION,
+        kind=kind,
+        metadata=ObjectMetaArgs(name=name, namespace=namespace),
+        spec=spec,
+        opts=opts,
+    )
+
+
+class WorkloadPriorityClass(pulumi.CustomResource):
+    """Of its own, because `apiextensions.CustomResource` has no room for fields beside `spec`."""
+
+    def __init__(self, name: str, value: int, opts: pulumi.ResourceOptions) -> None:
+        kind = type(self).__name__
+        properties = {"apiVersion": VERSION, "kind": kind, "metadata": {"name": name}, "value": value}
+        super().__init__(f"kubernetes:{VERSION}:{kind}", name, properties, opts)

@@ -1,0 +1,1 @@
+"""One `Pulumi.<stack>.yaml` an environment, and the typed model that reads them (`settings`)."""

@@ -1,0 +1,83 @@
+"""What every model of the settings shares: the base class and the types of names and quantities."""
+
+import re
+from fractions import Fraction
+from typing import Annotated, NoReturn
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+RESOURCE_NAME = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+QUANTITY = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
+
+_SUFFIXES = {"": Fraction(1), "m": Fraction(1, 1000)}
+_SUFFIXES |= {suffix: Fraction(1000**power) for power, suffix in enumerate("kMGTPE", start=1)}
+_SUFFIXES |= {f"{suffix}i": Fraction(1024**power) for power, suffix in enumerate("KMGTPE", start=1)}
+
+
+class Model(BaseModel):
+    """A frozen part of the settings; keys are camelCase in the stack file, unknown ones are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+
+
+def refuse(expected: str, remedy: str) -> NoReturn:
+    """Raise the error that the settings' loader turns into a `Problem` with these two sentences."""
+    raise PydanticCustomError("refused", "{expected}", {"expected": expected, "remedy": remedy})
+
+
+def amount(quantity: str) -> Fraction:
+    """The exact value of a Kubernetes quantity ("500m" is 1/2).
+
+    Raises ValueError when it is none. Exponents ("1e3"), which Kubernetes reads too, are not taken.
+    """
+    match = QUANTITY.fullmatch(quantity)
+    if match is None:
+        raise ValueError(f"not a Kubernetes quantity: {quantity!r}")
+    return Fraction(match[1]) * _SUFFIXES[match[2] or ""]
+
+
+def _dns_label(name: str) -> str:
+    if not DNS_LABEL.fullmatch(name):
+        refuse(
+            "a DNS label: 1 to 63 of a-z, 0-9 and '-', no '-' at either end (RFC 1123)",
+            "choose such a name",
+        )
+    return name
+
+
+def _dns_subdomain(name: str) -> str:
+    if not DNS_SUBDOMAIN.fullmatch(name) or len(name) > 253:
+        refuse(
+            "an object name: up to 253 of a-z, 0-9, '-' and '.', no '-' or '.' at either end (RFC 1123)",
+            "choose such a name",
+        )
+    return name
+
+
+def _resource_name(name: str) -> str:
+    if not RESOURCE_NAME.fullmatch(name):
+        refuse("a resource's name", "write cpu, memory or the device plugin's name, such as nvidia.com/gpu")
+    return name
+
+
+def _quantity(text: str) -> str:
+    if not QUANTITY.fullmatch(text):
+        refuse("a Kubernetes quantity", 'write a number with an optional unit, such as 4, "500m" or "16Gi"')
+    if amount(text) < 0:
+        refuse("a quantity of 0 or more", "quotas can't be negative; write 0 to give none")
+    return text
+
+
+def _whole_number_as_text(value: object) -> object:
+    """YAML reads `4` as a number; a quantity is a string everywhere else."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+DnsLabel = Annotated[str, AfterValidator(_dns_label)]
+DnsSubdomain = Annotated[str, AfterValidator(_dns_subdomain)]
+ResourceName = Annotated[str, AfterValidator(_resource_name)]
+Quantity = Annotated[str, BeforeValidator(_whole_number_as_text), AfterValidator(_quantity)]

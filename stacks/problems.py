@@ -1,0 +1,162 @@
+"""What is wrong with a stack's settings, told so that the reader can mend it without reading code."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+Path = tuple[str | int, ...]
+
+PLAIN_KEY = re.compile(r"[A-Za-z0-9:_/-]+")
+
+
+class Nothing(Enum):
+    """Marks a place in the file where nothing stands."""
+
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing to mend: where it is, what stands there, what should, and what to do."""
+
+    file: str
+    path: str
+    given: object
+    expected: str
+    remedy: str
+
+    def __str__(self) -> str:
+        given = self.given.value if isinstance(self.given, Nothing) else json.dumps(self.given)
+        return (
+            f"{self.path or 'the file'}\n"
+            f"  given:    {given}\n"
+            f"  expected: {self.expected}\n"
+            f"  do:       {self.remedy}"
+        )
+
+
+class SettingsError(ValueError):
+    """The settings of a stack can't be used; `problems` lists everything that was found wrong."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        file = self.problems[0].file
+        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        head = f"{file}: {count} in the settings; nothing was declared."
+        super().__init__("\n\n".join([head, *map(str, self.problems)]))
+
+
+class Finding(NamedTuple):
+    """A broken rule, by its place in the settings; `located` makes a Problem of it."""
+
+    path: Path
+    expected: str
+    remedy: str
+
+
+def did_you_mean(word: str, options: Iterable[str]) -> str:
+    """A remedy: the option most like `word`, or all of them where none is close."""
+    known = list(options)
+    close = difflib.get_close_matches(word, known, n=1)
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"choose one of {', '.join(known)}" if known else "there is none yet: add it first"
+
+
+def located(finding: Finding, config: Mapping[str, Any], file: str) -> Problem:
+    path, given = _look_up(config, finding.path)
+    return Problem(file, _written(path), given, finding.expected, finding.remedy)
+
+
+def findings(error: ValidationError, keys_at: Mapping[Path, Iterable[str]]) -> list[Finding]:
+    """One finding for each of pydantic's errors; `keys_at` gives the known keys beside an unknown one."""
+    errors = [(tuple(e["loc"]), e) for e in error.errors()]
+    # A list with a broken entry counts as too short besides: tell of the entry alone.
+    places = {place[:length] for place, _ in errors for length in range(len(place))}
+    return [_finding(e, keys_at.get(place, ())) for place, e in errors if place not in places]
+
+
+_KINDS = {
+    "string_type": ("text", "put it in quotes"),
+    "int_type": ("a whole number", "write it without quotes"),
+    "bool_type": ("true or false", "write one of them, without quotes"),
+    "tuple_type": ("a list", "begin each entry with `-`"),
+    "dict_type": ("a mapping", "write `key: value` lines under it"),
+    "model_type": ("a mapping", "write `key: value` lines under it"),
+    "model_attributes_type": ("a mapping", "write `key: value` lines under it"),
+}
+
+
+def _finding(error: ErrorDetails, known_keys: Iterable[str]) -> Finding:
+    """What was expected and what to do, for the error types that our models can raise."""
+    place, kind, context = tuple(error["loc"]), error["type"], error.get("ctx", {})
+    key = str(place[-1])
+    match kind:
+        case "refused":
+            return Finding(place, context["expected"], context["remedy"])
+        case "missing":
+            return Finding(place, "a value: this key is required", f"add `{key}`")
+        case "extra_forbidden":
+            known = sorted(known_keys)
+            return Finding(place, f"a known key: {', '.join(known)}", did_you_mean(key, known))
+        case "literal_error":
+            return _choice(place, str(error["input"]), re.findall(r"'([^']*)'", context["expected"]))
+        case "union_tag_invalid":
+            return _choice(
+                (*place, "kind"), context["tag"], re.findall(r"'([^']*)'", context["expected_tags"])
+            )
+        case "union_tag_not_found":
+            return Finding((*place, "kind"), "a value: this key is required", "add `kind`")
+        case "greater_than_equal":
+            return Finding(place, f"{context['ge']} or more", "raise it")
+        case "less_than_equal":
+            return Finding(place, f"{context['le']} or less", "lower it")
+        case "too_short":
+            return Finding(place, "at least one entry", "add one")
+    expected, remedy = _KINDS.get(kind, (error["msg"], "mend it"))
+    return Finding(place, expected, remedy)
+
+
+def _choice(place: Path, given: str, options: list[str]) -> Finding:
+    return Finding(place, f"one of {', '.join(options)}", did_you_mean(given, options))
+
+
+def _look_up(config: Mapping[str, Any], path: Path) -> tuple[Path, object]:
+    """The path as the file has it, and what stands there.
+
+    Pydantic adds parts that no file has: the tag of a union (skipped here) and "[key]" after a bad key.
+    """
+    here: Any = config
+    walked: list[str | int] = []
+    for place, part in enumerate(path):
+        if part == "[key]":
+            return tuple(walked), walked[-1]
+        inside = isinstance(here, Mapping) and part in here
+        if inside or (isinstance(here, list) and isinstance(part, int) and part < len(here)):
+            here = here[part]
+            walked.append(part)
+        elif not isinstance(here, (Mapping, list)):  # a quota written short: its parts are not in the file
+            break
+        elif place == len(path) - 1:
+            return (*walked, part), Nothing.NOTHING
+    return tuple(walked), here
+
+
+def _written(path: Path) -> str:
+    """`muster:pools[1].gpu.type`; a key with dots or blanks is put in brackets and quotes."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif not PLAIN_KEY.fullmatch(part):
+            text += f'["{part}"]'
+        else:
+            text += f".{part}" if text else part
+    return text

@@ -1,0 +1,151 @@
+"""Runs components against Pulumi's mocks, and records what they declare: inputs and options."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pulumi
+from pulumi.runtime import rpc
+from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks, set_mocks
+
+from components.platform import Platform, PlatformArgs
+from stacks.settings import parse
+from tests.unit.stacks.builders import FILE
+
+# What only the cloud knows, and components read.
+OUTPUTS: dict[str, dict[str, Any]] = {
+    "gcp:container/cluster:Cluster": {
+        "endpoint": "203.0.113.7",
+        "masterAuth": {"clusterCaCertificate": "Y2E="},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A resource as the engine would get it; others are named `kind/name`, as in `Declarations`."""
+
+    type: str
+    name: str
+    inputs: dict[str, Any]
+    depends_on: frozenset[str]
+    parent: str
+    provider: str
+    protect: bool
+    ignore_changes: tuple[str, ...]
+    replace_on_changes: tuple[str, ...]
+    delete_before_replace: bool
+
+
+class Declarations(dict[str, Declared]):
+    """Everything declared, by `kind/name`: the kind is the last part of the type's token."""
+
+    def kinds(self, *kinds: str) -> list[str]:
+        return [name for name in self if name.split("/", 1)[0] in kinds]
+
+    def inputs(self, name: str) -> dict[str, Any]:
+        return self[name].inputs
+
+    def spec(self, name: str) -> dict[str, Any]:
+        spec: dict[str, Any] = self[name].inputs["spec"]
+        return spec
+
+
+def declare(build: Callable[[], object]) -> Declarations:
+    """Call `build` as a Pulumi program."""
+
+    def program() -> None:
+        # Not returned: the runtime would wait for the outputs of a component, which are no outputs.
+        build()
+
+    monitor = _Recorder(_Mocks())
+    with _own_event_loop():
+        set_mocks(_Mocks(), project="muster", stack="test", preview=False, monitor=monitor)
+        pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]  # Pulumi has no types here
+    return monitor.declared
+
+
+@contextmanager
+def _own_event_loop() -> Iterator[None]:
+    """Pulumi's runtime makes an event loop where it finds none, and never closes it."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield
+    finally:
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+        asyncio.set_event_loop(None)
+
+
+class _Mocks(Mocks):
+    def call(self, args: MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        raise AssertionError(f"components call no functions of providers, but {args.token}")
+
+    def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
+        return f"{args.name}-id", {**args.inputs, **OUTPUTS.get(args.typ, {})}
+
+
+class _Recorder(MockMonitor):
+    """Pulumi's mocks see no resource options; they are in the request that registers the resource."""
+
+    def __init__(self, mocks: Mocks) -> None:
+        super().__init__(mocks)
+        self.declared = Declarations()
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802  # the name of the RPC
+        if request.type != "pulumi:pulumi:Stack":
+            name = f"{_kind(request.type)}/{request.name}"
+            assert name not in self.declared, f"{name} is declared twice"
+            self.declared[name] = _declared(request)
+        with _own_event_loop():
+            return super().RegisterResource(request)  # type: ignore[no-untyped-call]  # nor here
+
+
+def _declared(request: Any) -> Declared:
+    return Declared(
+        type=request.type,
+        name=request.name,
+        inputs=_without_nothing(rpc.deserialize_properties(request.object)),
+        depends_on=frozenset(_short(request.dependencies)),
+        parent=next(iter(_short([request.parent])), ""),
+        # A provider is referred to as URN::id.
+        provider=next(iter(_short([request.provider.rpartition("::")[0]])), ""),
+        protect=request.protect,
+        ignore_changes=tuple(request.ignoreChanges),
+        replace_on_changes=tuple(request.replaceOnChanges),
+        delete_before_replace=request.deleteBeforeReplace,
+    )
+
+
+def _kind(type_token: str) -> str:
+    return type_token.rsplit(":", 1)[-1]
+
+
+def _short(urns: Iterable[str]) -> list[str]:
+    return [f"{_kind(urn.split('::')[2])}/{urn.split('::', 3)[3]}" for urn in urns if urn]
+
+
+def _without_nothing(value: Any) -> Any:
+    """The inputs without those that are None, which mean: not given."""
+    if isinstance(value, Mapping):
+        return {key: _without_nothing(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_without_nothing(inner) for inner in value]
+    return value
+
+
+def declare_platform(config: Mapping[str, Any]) -> Declarations:
+    """What a stack with this `config` declares."""
+    return _declare_platform(json.dumps(config))
+
+
+@cache
+def _declare_platform(config: str) -> Declarations:
+    """Once for each config: most tests look at the same few."""
+    settings = parse(json.loads(config), FILE)
+    return declare(lambda: Platform("muster", PlatformArgs(settings)))

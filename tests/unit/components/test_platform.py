@@ -1,0 +1,98 @@
+"""The platform as a whole: who waits for whom, whose provider declares it, and what is exported."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.platform import Platform, PlatformArgs
+from stacks.settings import load, parse
+from tests.unit.components.harness import Declarations, declare, declare_platform
+from tests.unit.stacks.builders import EXISTING, FILE, GOOD
+
+STACKS = Path(__file__).parents[3] / "stacks"
+
+
+@pytest.fixture(scope="module")
+def declared() -> Declarations:
+    return declare_platform(GOOD)
+
+
+@pytest.mark.parametrize("file", sorted(STACKS.glob("Pulumi.*.yaml")), ids=lambda file: file.name)
+def test_every_stack_of_the_repository_declares_its_queues(file: Path) -> None:
+    settings = load(file)
+    declared = declare(lambda: Platform("muster", PlatformArgs(settings)))
+
+    assert declared.kinds("ClusterQueue") == [
+        f"ClusterQueue/{queue.name}" for queue in settings.queues.cluster_queues
+    ]
+
+
+KINDS_BY_PROVIDER = {"Cluster": "gcp/google", "NodePool": "gcp/google"}
+
+
+def test_every_resource_has_an_explicit_provider(declared: Declarations) -> None:
+    custom = {
+        name: resource for name, resource in declared.items() if not _is_component_or_provider(resource.type)
+    }
+
+    assert {name: resource.provider for name, resource in custom.items()} == {
+        name: KINDS_BY_PROVIDER.get(name.split("/")[0], "kubernetes/kubernetes") for name in custom
+    }
+
+
+def _is_component_or_provider(type_token: str) -> bool:
+    return type_token.startswith(("muster:", "pulumi:providers:"))
+
+
+def test_every_resource_has_a_component_above_it(declared: Declarations) -> None:
+    top = {
+        name: resource.parent for name, resource in declared.items() if resource.parent.startswith("Stack/")
+    }
+
+    assert top == {"Platform/muster": "Stack/muster-test"}
+
+
+# On `pulumi destroy` the order is the other way round: namespaces go while what ends their workloads runs.
+ORDER = {
+    "Release/kuberay-operator": {"NodePool/system"},
+    "ConfigGroup/kueue-definitions": {"NodePool/system"},
+    "MutatingAdmissionPolicy/muster-suspend-queued-ray": {"Release/kuberay-operator"},
+    "ClusterQueue/team-a": {"ConfigGroup/kueue-definitions"},
+    "WorkloadPriorityClass/prod-priority": {"ConfigGroup/kueue-definitions"},
+    "Deployment/muster-controller": {"ConfigGroup/kueue-definitions", "Release/kuberay-operator"},
+    "Namespace/team-a": {
+        "Release/kuberay-operator",
+        "Deployment/muster-controller",
+        "MutatingAdmissionPolicyBinding/muster-suspend-queued-ray",
+    },
+}
+
+
+@pytest.mark.parametrize(("name", "after"), ORDER.items(), ids=ORDER.keys())
+def test_order(declared: Declarations, name: str, after: set[str]) -> None:
+    assert declared[name].depends_on >= after
+
+
+KUBECTL = "get clusterqueues,localqueues,workloads --all-namespaces"
+HINTS: dict[str, tuple[dict[str, Any], str]] = {
+    "GKE": (
+        GOOD["muster:cluster"],
+        "gcloud container clusters get-credentials ray --location us-west1-b --project acme-ml "
+        f"&& kubectl {KUBECTL}",
+    ),
+    "existing": (EXISTING, f"kubectl {KUBECTL}"),
+    "existing, by context": ({**EXISTING, "context": "here"}, f"kubectl --context here {KUBECTL}"),
+}
+
+
+@pytest.mark.parametrize(("cluster", "hint"), HINTS.values(), ids=HINTS.keys())
+def test_outputs(cluster: dict[str, Any], hint: str) -> None:
+    platforms: list[Platform] = []
+    settings = parse({**GOOD, "muster:cluster": cluster}, FILE)
+    declare(lambda: platforms.append(Platform("muster", PlatformArgs(settings))))
+
+    outputs = platforms[0].outputs
+    assert outputs["engine"] == "muster"
+    assert outputs["queues"] == {"team-a/user-queue": "team-a"}
+    assert outputs["kubectl"] == hint

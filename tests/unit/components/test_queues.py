@@ -1,0 +1,191 @@
+"""Queues, priorities, tenants and admission policies: the objects of Kueue's API and around it."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.components.harness import declare_platform
+from tests.unit.stacks.builders import EXISTING, GOOD, L4, TEAM_A, put
+
+# All on a cluster that already runs: nothing of the cloud is in the way.
+LOCAL = {**GOOD, "muster:cluster": EXISTING}
+
+GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+QUEUED_TAINT = {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"}
+
+OBJECTS: dict[str, dict[str, Any]] = {
+    "ResourceFlavor/cpu": {"nodeLabels": {"cloud.google.com/gke-nodepool": "system"}},
+    "ResourceFlavor/l4": {
+        "nodeLabels": {
+            "cloud.google.com/gke-nodepool": "l4",
+            "cloud.google.com/gke-accelerator": "nvidia-l4",
+        },
+        "nodeTaints": [GPU_TAINT, QUEUED_TAINT],
+        "tolerations": [GPU_TAINT | {"operator": "Equal"}, QUEUED_TAINT | {"operator": "Equal"}],
+    },
+    "Cohort/ml": {},
+    "ProvisioningRequestConfig/queued-provisioning": {
+        "provisioningClassName": "queued-provisioning.gke.io",
+        "managedResources": ["nvidia.com/gpu"],
+        "podSetMergePolicy": "IdenticalWorkloadSchedulingRequirements",
+        "retryStrategy": {"backoffLimitCount": 3, "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
+        "podSetUpdates": {
+            "nodeSelector": [
+                {
+                    "key": "autoscaling.gke.io/provisioning-request",
+                    "valueFromProvisioningClassDetail": "ResizeRequestName",
+                }
+            ]
+        },
+    },
+    "AdmissionCheck/queued-provisioning": {
+        "controllerName": "kueue.x-k8s.io/provisioning-request",
+        "parameters": {
+            "apiGroup": "kueue.x-k8s.io",
+            "kind": "ProvisioningRequestConfig",
+            "name": "queued-provisioning",
+        },
+    },
+    "ClusterQueue/team-a": {
+        "namespaceSelector": {},
+        "cohortName": "ml",
+        "queueingStrategy": "BestEffortFIFO",
+        "preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"},
+        "admissionChecksStrategy": {
+            "admissionChecks": [{"name": "queued-provisioning", "onFlavors": ["l4"]}]
+        },
+        "resourceGroups": [
+            {
+                "coveredResources": ["cpu", "memory", "nvidia.com/gpu"],
+                "flavors": [
+                    {
+                        "name": "cpu",
+                        "resources": [
+                            {"name": "cpu", "nominalQuota": "8"},
+                            {"name": "memory", "nominalQuota": "32Gi"},
+                            {"name": "nvidia.com/gpu", "nominalQuota": "0"},
+                        ],
+                    },
+                    {
+                        "name": "l4",
+                        "resources": [
+                            {"name": "cpu", "nominalQuota": "16"},
+                            {"name": "memory", "nominalQuota": "64Gi"},
+                            {"name": "nvidia.com/gpu", "nominalQuota": "4", "borrowingLimit": "0"},
+                        ],
+                    },
+                ],
+            }
+        ],
+    },
+    "LocalQueue/team-a/user-queue": {"clusterQueue": "team-a"},
+}
+
+
+def test_every_object_of_kueues_api() -> None:
+    declared = declare_platform(LOCAL)
+    kueue = {name for name, resource in declared.items() if "kueue.x-k8s.io" in resource.type}
+
+    assert {name: declared.spec(name) for name in kueue & OBJECTS.keys()} == OBJECTS
+    assert kueue - OBJECTS.keys() == {
+        "WorkloadPriorityClass/prod-priority",
+        "WorkloadPriorityClass/dev-priority",
+    }
+
+
+def test_priorities_have_their_value_beside_no_spec() -> None:
+    assert declare_platform(LOCAL).inputs("WorkloadPriorityClass/prod-priority") == {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "WorkloadPriorityClass",
+        "metadata": {"name": "prod-priority"},
+        "value": 1000,
+    }
+
+
+def test_without_queued_pools_there_is_no_check() -> None:
+    declared = declare_platform({**put(*L4, "provisioning", "on-demand"), "muster:cluster": EXISTING})
+
+    assert not declared.kinds("AdmissionCheck", "ProvisioningRequestConfig")
+    assert "admissionChecksStrategy" not in declared.spec("ClusterQueue/team-a")
+
+
+def test_a_queue_without_queued_flavors_has_no_check() -> None:
+    config = put(*TEAM_A, "quotas", {"cpu": {"cpu": 8}}) | {"muster:cluster": EXISTING}
+
+    assert "admissionChecksStrategy" not in declare_platform(config).spec("ClusterQueue/team-a")
+
+
+def test_a_limit_on_run_time_and_retries_of_ones_own() -> None:
+    wanted = {"maxRunSeconds": 3600, "retry": {"limit": 0, "baseSeconds": 1, "maxSeconds": 2}}
+    spec = declare_platform(put("muster:admission", "queuedProvisioning", wanted)).spec(
+        "ProvisioningRequestConfig/queued-provisioning"
+    )
+
+    assert spec["parameters"] == {"maxRunDurationSeconds": "3600"}
+    assert spec["retryStrategy"] == {
+        "backoffLimitCount": 0,
+        "backoffBaseSeconds": 1,
+        "backoffMaxSeconds": 2,
+    }
+
+
+def test_cohorts_name_their_parents() -> None:
+    tree = [{"name": "org"}, {"name": "ml", "parent": "org"}]
+    declared = declare_platform(put("muster:queues", "cohorts", tree))
+
+    assert (declared.spec("Cohort/org"), declared.spec("Cohort/ml")) == ({}, {"parentName": "org"})
+
+
+# What names another object comes after it, and goes before it.
+ORDER = {
+    "AdmissionCheck/queued-provisioning": {"ProvisioningRequestConfig/queued-provisioning"},
+    "ClusterQueue/team-a": {
+        "ResourceFlavor/cpu",
+        "ResourceFlavor/l4",
+        "Cohort/ml",
+        "AdmissionCheck/queued-provisioning",
+    },
+    "LocalQueue/team-a/user-queue": {"ClusterQueue/team-a", "Namespace/team-a"},
+}
+
+
+@pytest.mark.parametrize(("name", "after"), ORDER.items(), ids=ORDER.keys())
+def test_order(name: str, after: set[str]) -> None:
+    assert declare_platform(LOCAL)[name].depends_on >= after
+
+
+def test_a_local_queue_that_leads_elsewhere_is_made_anew() -> None:
+    queue = declare_platform(LOCAL)["LocalQueue/team-a/user-queue"]
+
+    assert queue.replace_on_changes == ("spec.clusterQueue",)
+    assert queue.delete_before_replace
+    assert queue.inputs["metadata"] == {"name": "user-queue", "namespace": "team-a"}
+
+
+def test_queued_ray_objects_are_suspended_at_creation() -> None:
+    declared = declare_platform(LOCAL)
+    spec = declared.spec("MutatingAdmissionPolicy/muster-suspend-queued-ray")
+
+    assert spec["failurePolicy"] == "Fail"
+    assert spec["reinvocationPolicy"] == "Never"
+    assert spec["mutations"] == [
+        {
+            "patchType": "ApplyConfiguration",
+            "applyConfiguration": {"expression": "Object{spec: Object.spec{suspend: true}}"},
+        }
+    ]
+    assert spec["matchConstraints"] == {
+        "objectSelector": {"matchExpressions": [{"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}]},
+        "resourceRules": [
+            {
+                "apiGroups": ["ray.io"],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE"],
+                "resources": ["rayjobs", "rayclusters"],
+            }
+        ],
+    }
+    assert [condition["name"] for condition in spec["matchConditions"]] == ["no-controller-owns-it"]
+    assert declared.spec("MutatingAdmissionPolicyBinding/muster-suspend-queued-ray") == {
+        "policyName": "muster-suspend-queued-ray"
+    }
