@@ -1,0 +1,158 @@
+"""Makes the locked Python environment, then runs `python -m sandbox VERB` in it.
+
+Every make target starts here, so this file uses the standard library only and parses on old Pythons:
+the version check below must be able to say what is wrong. The environment lies in the cache, outside
+the checkout, under a key made from requirements.lock and the Python version.
+"""
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 - the one file that an older Python gets to read
+    sys.exit(
+        f"Muster needs Python 3.11 or newer; this is {sys.version.split()[0]} ({sys.executable}).\n"
+        "try: make PYTHON=/path/to/python3.11 ..."
+    )
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+LOCK = CHECKOUT / "requirements.lock"
+SECONDS_VARIABLE = "MUSTER_ENVIRONMENT_SECONDS"
+"""Set for the sandbox: how long making (or finding) the environment took, to be shown as its first step."""
+
+
+class BootstrapError(Exception):
+    """The environment cannot be made; the message says why and what to try."""
+
+
+def cache_directory() -> Path:
+    """Where everything that outlives a checkout is kept: $MUSTER_CACHE, else the user's cache folder."""
+    if chosen := os.environ.get("MUSTER_CACHE"):
+        return Path(chosen).expanduser().resolve()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser().resolve() / "muster"
+
+
+def environment_key(lock_text: str, python_version: str) -> str:
+    """The folder name of the environment that these locked requirements give under this Python."""
+    digest = hashlib.sha256(f"{python_version}\n{lock_text}".encode()).hexdigest()
+    return f"venv-{python_version}-{digest[:16]}"
+
+
+def pinned_requirement(lock_text: str, package: str) -> str:
+    """The lines of one package in a lock file: its exact version and its hashes."""
+    found = re.search(rf"(?m)^{re.escape(package)}==.*(?:\n[ ]+--hash=.*)+", lock_text)
+    if found is None:
+        raise BootstrapError(f"{LOCK} pins no {package} with hashes; make it anew with: make lock")
+    return found.group(0) + "\n"
+
+
+@contextmanager
+def exclusive(lock_file: Path, waiting_for: str) -> Iterator[None]:
+    """Holds a lock that other runs of Muster on this machine respect; the kernel frees it if we die."""
+    lock_file.parent.mkdir(parents=True, exist_ok=True)
+    with lock_file.open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for another run that makes {waiting_for} ...", flush=True)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def run(argv: list[str], log: Path, **variables: str) -> None:
+    """Runs one command with its output in the log; a failure shows the end of it."""
+    with log.open("a") as output:
+        output.write(f"$ {' '.join(argv)}\n")
+        output.flush()
+        code = subprocess.call(argv, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **variables})
+    if code != 0:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+        raise BootstrapError(
+            f"{tail}\n\nThe command above failed (exit code {code}).\nlog: {log}\n"
+            "try: check that the package index is reachable (pip config list) and that the disk has "
+            "1 GB free, then run this again"
+        )
+
+
+def pip_settings_for_uv(python: Path) -> dict[str, str]:
+    """uv reads no pip.conf: hands on the index and the certificates that this machine gave pip."""
+    listed = subprocess.run([str(python), "-m", "pip", "config", "list"], capture_output=True, text=True)
+    settings: dict[str, str] = {}
+    for line in listed.stdout.splitlines():
+        name, _, value = line.partition("=")
+        variable = {"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "cert": "SSL_CERT_FILE"}
+        if (known := variable.get(name.rpartition(".")[2])) and known not in os.environ:
+            settings[known] = value.strip("'")
+    return settings
+
+
+def make_environment(environment: Path, lock_text: str) -> None:
+    """Builds the environment in place; the stamp, written last, is what makes it valid.
+
+    A venv holds absolute paths and so cannot be built under another name and renamed.
+    """
+    if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
+        raise BootstrapError(
+            f"{sys.executable} has no venv or no pip.\n"
+            "try: install them (Debian: apt-get install python3-venv) or use make PYTHON=/other/python3"
+        )
+    shutil.rmtree(environment, ignore_errors=True)
+    environment.parent.mkdir(parents=True, exist_ok=True)
+    log = environment.with_name(environment.name + ".log")
+    log.write_text("")
+    python = environment / "bin" / "python"
+    run([sys.executable, "-m", "venv", str(environment)], log)
+    uv_requirement = environment / "uv.lock"
+    uv_requirement.write_text(pinned_requirement(lock_text, "uv"))
+    run([str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(uv_requirement)], log)
+    uv = [str(python), "-m", "uv", "pip", "install", "--python", str(python)]
+    run([*uv, "--require-hashes", "-r", str(LOCK)], log, **pip_settings_for_uv(python))
+    stamp(environment).write_text("complete\n")
+
+
+def stamp(environment: Path) -> Path:
+    """The file whose presence says that this environment is complete."""
+    return environment / "muster-complete"
+
+
+def ensure_environment() -> Path:
+    """The environment's Python, made first if it is not there yet."""
+    lock_text = LOCK.read_text()
+    version = ".".join(map(str, sys.version_info[:3]))
+    environment = cache_directory() / "environments" / environment_key(lock_text, version)
+    with exclusive(environment.parent / "lock", "the Python environment"):
+        if not stamp(environment).exists():
+            print("environment: locked Python packages, about 15 s ...", flush=True)
+            began = time.monotonic()
+            make_environment(environment, lock_text)
+            print(f"environment: made in {time.monotonic() - began:.1f} s ({environment})", flush=True)
+    return environment / "bin" / "python"
+
+
+def main(arguments: list[str]) -> None:
+    """Never returns on success: the process becomes the sandbox's own Python."""
+    began = time.monotonic()
+    try:
+        python = ensure_environment()
+    except BootstrapError as error:
+        sys.exit(f"\nenvironment: failed\n{error}")
+    except KeyboardInterrupt:
+        sys.exit("\nenvironment: interrupted; the next run makes it anew")
+    os.environ["PYTHONPATH"] = str(CHECKOUT)
+    os.environ[SECONDS_VARIABLE] = f"{time.monotonic() - began:.3f}"
+    os.execv(python, [str(python), "-m", "sandbox", *arguments])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

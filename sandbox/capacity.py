@@ -1,0 +1,137 @@
+"""What a ProvisioningRequest needs of a queued node pool: the pure half of the queued-provisioning stand-in.
+
+Nothing here talks to the cluster: shapes and pod templates in, a number of nodes or a sentence out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from lightkube.utils.quantity import parse_quantity
+
+PROVISIONING_LABEL = "autoscaling.gke.io/provisioning-request"
+ACCELERATORS = ("nvidia.com/gpu", "google.com/tpu")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One machine of a queued pool: what its nodes carry, what one node holds, and how many there may be."""
+
+    pool: str
+    labels: Mapping[str, str]
+    taints: Sequence[Mapping[str, str]]
+    capacity: Mapping[str, str]
+    nodes_max: int
+
+
+@dataclass(frozen=True)
+class PodSet:
+    """`count` pods of one template, `template` being the PodTemplate's `template` (metadata and spec)."""
+
+    template: Mapping[str, Any]
+    count: int
+
+
+class CannotServeError(Exception):
+    """The request can never be served; the message says why and what to change."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """The pool that a request asks of, and the nodes that its whole gang takes."""
+
+    shape: Shape
+    nodes: int
+
+
+def need(pod_sets: Sequence[PodSet], shapes: Sequence[Shape]) -> Need:
+    """The nodes that all pods of a request take together.
+
+    Raises CannotServeError by the rules of GKE's queued provisioning: one pod set a request, with
+    accelerators, that some queued pool can hold.
+    """
+    if len(pod_sets) != 1:
+        raise CannotServeError(
+            f"queued provisioning takes one pod set a request, this one has {len(pod_sets)}; set the "
+            "ProvisioningRequestConfig's podSetMergePolicy to IdenticalWorkloadSchedulingRequirements, "
+            "or use one worker group"
+        )
+    spec, count = pod_sets[0].template["spec"], pod_sets[0].count
+    wanted = pod_requests(spec)
+    if not any(wanted.get(name) for name in ACCELERATORS):
+        raise CannotServeError(
+            "queued provisioning serves accelerators only, these pods ask for none of "
+            f"{', '.join(ACCELERATORS)}; give CPU pods a flavor without this admission check"
+        )
+    matching = [s for s in shapes if _selects(spec, s) and _tolerates(spec, s)]
+    for shape in matching:
+        per_node = _pods_per_node(wanted, shape)
+        if per_node:
+            return Need(shape, -(-count // per_node))
+    raise CannotServeError(_why_none(wanted, spec, matching, shapes))
+
+
+def pod_requests(spec: Mapping[str, Any]) -> dict[str, Decimal]:
+    """What one pod asks for: its containers together, or its largest init container where that is more."""
+    total: dict[str, Decimal] = {}
+    for container in spec.get("containers", ()):
+        for name, value in _requests(container).items():
+            total[name] = total.get(name, Decimal(0)) + value
+    for container in spec.get("initContainers", ()):
+        for name, value in _requests(container).items():
+            total[name] = max(total.get(name, Decimal(0)), value)
+    return total
+
+
+def _requests(container: Mapping[str, Any]) -> dict[str, Decimal]:
+    resources = container.get("resources") or {}
+    # A limit without a request is the request, as the API server defaults it.
+    asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return {name: _quantity(value) for name, value in asked.items()}
+
+
+def _quantity(value: object) -> Decimal:
+    return parse_quantity(str(value)) or Decimal(0)
+
+
+def _pods_per_node(wanted: Mapping[str, Decimal], shape: Shape) -> int:
+    """How many equal pods one empty node holds; equal pods make first-fit a division."""
+    room = {name: _quantity(value) for name, value in shape.capacity.items()}
+    fits = [int(room.get(name, Decimal(0)) // value) for name, value in wanted.items() if value]
+    return min([*fits, int(room.get("pods", Decimal(110)))])
+
+
+def _selects(spec: Mapping[str, Any], shape: Shape) -> bool:
+    selector = spec.get("nodeSelector") or {}
+    # The label of an earlier attempt's nodes says nothing about the pool.
+    return all(shape.labels.get(k) == v for k, v in selector.items() if k != PROVISIONING_LABEL)
+
+
+def _tolerates(spec: Mapping[str, Any], shape: Shape) -> bool:
+    tolerations = spec.get("tolerations") or []
+    hard = [t for t in shape.taints if t["effect"] != "PreferNoSchedule"]
+    return all(any(_matches(t, taint) for t in tolerations) for taint in hard)
+
+
+def _matches(toleration: Mapping[str, str], taint: Mapping[str, str]) -> bool:
+    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
+        return False
+    if toleration.get("operator") == "Exists":
+        return toleration.get("key", "") in ("", taint["key"])
+    return toleration.get("key") == taint["key"] and toleration.get("value", "") == taint.get("value", "")
+
+
+def _why_none(
+    wanted: Mapping[str, Decimal], spec: Mapping[str, Any], matching: Sequence[Shape], shapes: Sequence[Shape]
+) -> str:
+    pools = ", ".join(s.pool for s in matching or shapes) or "none"
+    if matching:
+        asks = ", ".join(f"{name}={value.normalize():f}" for name, value in sorted(wanted.items()))
+        return f"one pod ({asks}) is larger than a node of the matching queued pools ({pools})"
+    return (
+        f"no queued pool has the labels {spec.get('nodeSelector') or {}} with taints that the pods tolerate; "
+        f"queued pools: {pools}"
+    )

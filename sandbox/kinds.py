@@ -1,0 +1,61 @@
+"""The kinds of object that the sandbox's stand-ins read and write, as plain dictionaries.
+
+Every kind is declared as a generic lightkube resource, the built-in ones too: the stand-ins touch few fields,
+and what they hand on (labels, conditions) must stay as the API server sent it. They do not share the
+controller's own views, so that a mistake in those shows instead of being made twice.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lightkube import Client, KubeConfig
+from lightkube.generic_resource import create_global_resource, create_namespaced_resource
+
+Object = dict[str, Any]
+"""A Kubernetes object as its JSON."""
+
+Kind = Any
+"""A lightkube resource class; lightkube makes them at run time, so there is no narrower type."""
+
+ConfigMap: Kind = create_namespaced_resource("", "v1", "ConfigMap", "configmaps")
+Namespace: Kind = create_global_resource("", "v1", "Namespace", "namespaces")
+Node: Kind = create_global_resource("", "v1", "Node", "nodes")
+Pod: Kind = create_namespaced_resource("", "v1", "Pod", "pods")
+PodTemplate: Kind = create_namespaced_resource("", "v1", "PodTemplate", "podtemplates")
+Secret: Kind = create_namespaced_resource("", "v1", "Secret", "secrets")
+Service: Kind = create_namespaced_resource("", "v1", "Service", "services")
+CustomResourceDefinition: Kind = create_global_resource(
+    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"
+)
+ProvisioningRequest: Kind = create_namespaced_resource(
+    "autoscaling.x-k8s.io", "v1", "ProvisioningRequest", "provisioningrequests"
+)
+ClusterRole: Kind = create_global_resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles")
+ClusterQueue: Kind = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues")
+LocalQueue: Kind = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "LocalQueue", "localqueues")
+RayCluster: Kind = create_namespaced_resource("ray.io", "v1", "RayCluster", "rayclusters")
+RayJob: Kind = create_namespaced_resource("ray.io", "v1", "RayJob", "rayjobs")
+Workload: Kind = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
+
+
+def connect(kubeconfig: Path) -> Client:
+    """A client of the cluster that `kubeconfig` names; the environment's proxies are not for loopback."""
+    return Client(config=KubeConfig.from_file(str(kubeconfig)), trust_env=False)
+
+
+def condition(obj: Object, name: str) -> Object:
+    """The condition called `name` in the object's status, or an empty dictionary."""
+    conditions = (obj.get("status") or {}).get("conditions") or []
+    return next((c for c in conditions if c["type"] == name), {})
+
+
+def is_true(obj: Object, name: str) -> bool:
+    """Whether the condition called `name` is there and True."""
+    return bool(condition(obj, name).get("status") == "True")
+
+
+def key(obj: Object) -> tuple[str, str]:
+    """Namespace (empty for cluster-wide objects) and name."""
+    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]

@@ -1,0 +1,98 @@
+"""Official plugin or stand-in: decided for each plugin from what is installed, before anything runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+LANGUAGE_HOST = "pulumi-language-python"
+# Plugin and the Python SDK whose version it must have.
+_PROVIDERS = {"kubernetes": "pulumi-kubernetes", "gcp": "pulumi-gcp"}
+
+
+@dataclass(frozen=True)
+class Installed:
+    """What the user has: Pulumi's own CLI on PATH, and the plugins in its home.
+
+    cli_version: without the leading v. plugins: folders by `<name>-v<version>` as in `~/.pulumi/plugins`,
+    without the leading `resource-`.
+    """
+
+    cli: Path | None = None
+    cli_version: str = ""
+    language_host: Path | None = None
+    plugins: Mapping[str, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which one is used for `plugin`, and why. `official` is its file or folder, None means the stand-in."""
+
+    plugin: str
+    official: Path | None
+    why: str
+
+
+def wanted_versions() -> dict[str, str]:
+    """The engine's and the providers' versions that the installed SDKs ask for."""
+    providers = {name: version(package) for name, package in _PROVIDERS.items()}
+    return {"pulumi": version("pulumi"), **providers}
+
+
+def find_installed(home: Path) -> Installed:
+    """Looks on PATH and in `home` (normally `~/.pulumi`). An executable that fails counts as not there."""
+    folders = home.glob("plugins/resource-*")
+    plugins = {folder.name.removeprefix("resource-"): folder for folder in folders if folder.is_dir()}
+    found = shutil.which("pulumi")
+    if found is None:
+        return Installed(plugins=plugins)
+    cli = Path(found).resolve()
+    try:
+        asked = subprocess.run(
+            [cli, "version"],
+            env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return Installed(plugins=plugins)
+    beside = cli.with_name(LANGUAGE_HOST)
+    return Installed(cli, asked.stdout.strip().lstrip("v"), beside if beside.exists() else None, plugins)
+
+
+def choose_plugins(wanted: Mapping[str, str], installed: Installed) -> dict[str, Choice]:
+    """One choice for each plugin, by name: `python` (the language host), `kubernetes`, `gcp`.
+
+    wanted: versions by `pulumi`, `kubernetes`, `gcp`. Only exactly these are used: another version may
+    differ from what the SDK and the tests were made for.
+    """
+    return {
+        "python": _language_host(wanted["pulumi"], installed),
+        **{name: _provider(name, wanted[name], installed) for name in wanted if name != "pulumi"},
+    }
+
+
+def _language_host(wanted: str, installed: Installed) -> Choice:
+    if installed.cli is None:
+        return Choice("python", None, "no pulumi on PATH")
+    if installed.cli_version != wanted:
+        why = f"pulumi on PATH is {installed.cli_version or 'of unknown version'}, wanted is {wanted}"
+        return Choice("python", None, why)
+    if installed.language_host is None:
+        return Choice("python", None, f"no {LANGUAGE_HOST} beside {installed.cli}")
+    return Choice("python", installed.language_host, f"beside pulumi {wanted} on PATH")
+
+
+def _provider(name: str, wanted: str, installed: Installed) -> Choice:
+    folder = installed.plugins.get(f"{name}-v{wanted}")
+    if folder is not None:
+        return Choice(name, folder, f"installed in version {wanted}")
+    others = sorted(key for key in installed.plugins if key.rpartition("-v")[0] == name)
+    return Choice(name, None, f"wanted is {wanted}, installed is {', '.join(others) or 'none'}")

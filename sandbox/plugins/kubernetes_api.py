@@ -1,0 +1,159 @@
+"""The few requests that the Kubernetes stand-in makes of an API server, on plain JSON objects.
+
+Connection and credentials come from a kubeconfig through lightkube. Plural names and scope come from the API
+server's discovery documents, so that custom resources need no code here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+from lightkube.config.client_adapter import Client as HttpClient
+from lightkube.config.client_adapter import ConnectionParams
+from lightkube.config.kubeconfig import SingleConfig
+
+CONNECT_SECONDS_MAX = 3.0
+REQUEST_SECONDS_MAX = 30.0
+
+Object = dict[str, Any]
+
+
+class UnreachableError(Exception):
+    """No answer from the API server."""
+
+
+class ApiError(Exception):
+    """The API server refused; `reason` and the text are its own (a Kubernetes Status)."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(f"{status} {reason}: {message}")
+        self.status = status
+        self.reason = reason
+
+
+class UnknownKindError(Exception):
+    """The API server serves no such kind (yet): its CRD is not installed or not established."""
+
+
+@dataclass(frozen=True)
+class Resource:
+    """How a kind is addressed: its REST collection and whether it lives in a namespace."""
+
+    api_version: str
+    plural: str
+    namespaced: bool
+
+    def path(self, name: str, namespace: str | None) -> str:
+        root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
+        scope = f"/namespaces/{namespace}" if self.namespaced else ""
+        return f"{root}{scope}/{self.plural}/{name}"
+
+
+class ApiServer:
+    """One API server. Safe to use from several threads.
+
+    default_namespace: where namespaced objects go that name no namespace.
+    """
+
+    def __init__(self, config: SingleConfig, default_namespace: str = "default") -> None:
+        self.url = config.cluster.server
+        self.default_namespace = default_namespace
+        timeout = httpx2.Timeout(REQUEST_SECONDS_MAX, connect=CONNECT_SECONDS_MAX)
+        # As Go's clients do: a proxy from the environment is never asked for an address on this machine.
+        parameters = ConnectionParams(timeout=timeout, trust_env=not _is_loopback(self.url))
+        self._http = HttpClient(config, parameters)
+        self._kinds: dict[tuple[str, str], Resource] = {}
+        self._lock = threading.Lock()
+
+    def resource(self, api_version: str, kind: str) -> Resource:
+        """The resource behind a kind. Raises UnknownKindError; asks again each time until it is served."""
+        with self._lock:
+            if (api_version, kind) not in self._kinds:
+                self._discover(api_version)
+            try:
+                return self._kinds[api_version, kind]
+            except KeyError:
+                raise UnknownKindError(f"{self.url} serves no kind {kind} in {api_version}") from None
+
+    def _discover(self, api_version: str) -> None:
+        root = "apis" if "/" in api_version else "api"
+        try:
+            listing = self._request("GET", f"/{root}/{api_version}")
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            return
+        for entry in listing["resources"]:
+            if "/" not in entry["name"]:
+                resource = Resource(api_version, entry["name"], entry["namespaced"])
+                self._kinds[api_version, entry["kind"]] = resource
+
+    def get(self, wanted: Mapping[str, Any]) -> Object | None:
+        """The live object with the kind, name and namespace of `wanted`; None when there is none."""
+        try:
+            return self._request("GET", self._path(wanted))
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def apply(
+        self, wanted: Mapping[str, Any], manager: str, *, dry_run: bool = False, force: bool = False
+    ) -> Object:
+        """Server-side apply; returns the object as the server stores (or, dry, would store) it."""
+        parameters = {"fieldManager": manager, "force": str(force).lower()}
+        if dry_run:
+            parameters["dryRun"] = "All"
+        return self._request("PATCH", self._path(wanted), parameters, wanted, "application/apply-patch+yaml")
+
+    def delete(self, wanted: Mapping[str, Any]) -> None:
+        """Starts a foreground deletion: the object goes after everything that it owns."""
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground"}
+        self._request("DELETE", self._path(wanted), body=options)
+
+    def _path(self, wanted: Mapping[str, Any]) -> str:
+        resource = self.resource(wanted["apiVersion"], wanted["kind"])
+        metadata = wanted["metadata"]
+        return resource.path(metadata["name"], metadata.get("namespace") or self.default_namespace)
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        parameters: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+    ) -> Object:
+        try:
+            response = self._http.request(
+                method, path, params=parameters, json=body, headers={"Content-Type": content_type}
+            )
+        except httpx2.TransportError as error:
+            raise UnreachableError(f"no answer from the API server {self.url}: {error}") from error
+        if response.is_success:
+            answer: Object = response.json()
+            return answer
+        raise _api_error(response)
+
+
+def _api_error(response: httpx2.Response) -> ApiError:
+    try:
+        status = response.json()
+        return ApiError(response.status_code, status.get("reason", response.reason_phrase), status["message"])
+    except (ValueError, KeyError, AttributeError):
+        # While a CRD is being installed the API server answers plain text.
+        return ApiError(response.status_code, response.reason_phrase, response.text[:500])
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

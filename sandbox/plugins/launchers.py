@@ -1,0 +1,66 @@
+"""Puts the chosen plugins where the engine looks for them: beside its own binary, and in its plugin cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from shlex import quote
+
+from sandbox.plugins.choice import LANGUAGE_HOST, Choice
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+def install_engine(folder: Path, binary: Path, python: str, language_host: Choice) -> Path:
+    """Returns the pulumi binary to run, with a language host beside it.
+
+    The engine takes a language host for its own only when it lies in the same folder, symlinks resolved. So
+    the official binary is used where it is, and ours is linked (on another disk: copied) beside the launcher.
+    """
+    if language_host.official is not None:
+        return language_host.official.with_name("pulumi")
+    folder.mkdir(parents=True, exist_ok=True)
+    engine = folder / "pulumi"
+    if not engine.exists() or not _same(engine, binary):
+        engine.unlink(missing_ok=True)
+        try:
+            os.link(binary, engine)
+        except OSError:
+            shutil.copy2(binary, engine)
+    _write_launcher(folder / LANGUAGE_HOST, python, "sandbox.plugins.language_host")
+    return engine
+
+
+def install_providers(
+    home: Path, python: str, versions: Mapping[str, str], choices: Mapping[str, Choice]
+) -> None:
+    """Fills the plugin cache of a PULUMI_HOME with links to official plugins or launchers of stand-ins."""
+    for name, choice in choices.items():
+        if name not in versions:
+            continue
+        folder = home / "plugins" / f"resource-{name}-v{versions[name]}"
+        if folder.is_symlink():
+            folder.unlink()
+        if choice.official is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_launcher(folder / f"pulumi-resource-{name}", python, f"sandbox.plugins.{name}_provider")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.symlink_to(choice.official)
+
+
+def _same(one: Path, other: Path) -> bool:
+    a, b = one.stat(), other.stat()
+    return a.st_size == b.st_size and a.st_mtime_ns == b.st_mtime_ns
+
+
+def _write_launcher(path: Path, python: str, module: str) -> None:
+    """A script that becomes the module's process; `exec` keeps the pid that the engine knows."""
+    script = f'#!/bin/sh\nPYTHONPATH={quote(str(CHECKOUT))} exec {quote(python)} -m {module} "$@"\n'
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(script)
+    unfinished.chmod(0o755)
+    unfinished.replace(path)

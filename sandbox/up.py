@@ -1,0 +1,173 @@
+"""`up`: the named steps from nothing to a running environment, and `down`, which leaves nothing running."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from sandbox import kueue_process, scenario
+from sandbox.bootstrap import SECONDS_VARIABLE, exclusive
+from sandbox.cluster import create_crds, create_nodes, start_control_plane
+from sandbox.controller_process import start_controller
+from sandbox.crds import ensure_crds
+from sandbox.kubectl import Kubectl
+from sandbox.nodes import standing_nodes
+from sandbox.operators import start_operators
+from sandbox.paths import CHECKOUT, RunState
+from sandbox.processes import Processes
+from sandbox.pulumi_cli import PulumiCli
+from sandbox.steps import Screen, Step, StepError, Timing, run_steps, save_timings
+from sandbox.toolchain import ensure_tools
+from sandbox.tools import tools_for
+from stacks.settings import SettingsError, load
+
+STACK = "local"
+ENGINES = ("muster", "kueue")
+
+
+@dataclass
+class Environment:
+    """One sandbox on its way up: each step uses what the steps before it made."""
+
+    state: RunState
+    engine: str
+    screen: Screen = field(default_factory=Screen)
+    tools: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def kubectl(self) -> Kubectl:
+        """kubectl for the administrator; needs the tools."""
+        return Kubectl(self.tools["kubectl"], self.state.kubeconfig)
+
+    @property
+    def stack_file(self) -> Path:
+        """The settings that this sandbox runs: stack local with the engine asked for."""
+        return self.state.root / f"Pulumi.{STACK}.yaml"
+
+    def steps(self, with_scenario: bool) -> list[Step]:
+        """Every step in order; without the scenario the environment is left empty of jobs."""
+        engine = {"muster": "the controller under its own ServiceAccount", "kueue": "the real Kueue"}
+        steps = [
+            Step("settings", f"stack {STACK} with engine {self.engine}", self.settle),
+            Step("tools", "those not on PATH or in the cache are built, see below", self.prepare_tools),
+            Step(
+                "control plane", "etcd, API server, controller manager, scheduler, kwok", self.control_plane
+            ),
+            Step("CRDs", "KubeRay's, Kueue's and ProvisioningRequest", self.crds),
+            Step("nodes", "those of the stack's pools that are not queued", self.nodes),
+            Step("operators", "KubeRay, stand-ins for Ray's dashboard and GKE's autoscaler", self.operators),
+            Step("pulumi up", f"stack {STACK}, the same program as every other stack", self.pulumi_up),
+            Step("admission", engine[self.engine], self.admission),
+        ]
+        if with_scenario:
+            steps.append(Step("scenario", "a dev job, then a production job that does not fit", self.play))
+        return steps
+
+    def settle(self) -> str:
+        """Removes an earlier sandbox of this name and writes the settings of this one."""
+        stop(self.state)
+        shutil.rmtree(self.state.root, ignore_errors=True)
+        self.state.make()
+        source = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
+        content = yaml.safe_load(source.read_text())
+        content["config"]["muster:admission"]["engine"] = self.engine
+        self.stack_file.write_text(yaml.safe_dump(content, sort_keys=False))
+        try:
+            pools = load(self.stack_file).pools
+        except SettingsError as error:
+            raise StepError(str(error), try_this=f"mend {source}") from error
+        return f"{len(pools)} pools: {', '.join(pool.name for pool in pools)}"
+
+    def prepare_tools(self) -> str:
+        """Finds or builds what this engine needs."""
+        found = ensure_tools(tools_for(self.engine), self.screen)
+        self.tools = {name: tool.path for name, tool in found.items()}
+        sources = [tool.source for tool in found.values()]
+        return ", ".join(f"{sources.count(source)} from {source}" for source in sorted(set(sources)))
+
+    def control_plane(self) -> str:
+        """Starts Kubernetes."""
+        start_control_plane(self.state, Processes(self.state), self.tools)
+        return "ready"
+
+    def crds(self) -> str:
+        """Serves the custom resources."""
+        return f"{create_crds(self.kubectl, ensure_crds())} served"
+
+    def nodes(self) -> str:
+        """Simulates the standing nodes."""
+        nodes = standing_nodes(load(self.stack_file).pools)
+        create_nodes(self.kubectl, nodes)
+        return f"{len(nodes)} Ready"
+
+    def operators(self) -> str:
+        """Starts KubeRay and the stand-ins."""
+        start_operators(self.state, self.tools["ray-operator"], self.stack_file)
+        return "ready"
+
+    def pulumi_up(self) -> str:
+        """Runs the real Pulumi program against this cluster."""
+        cli = PulumiCli(self.tools["pulumi"], self.state.root, env={"KUBECONFIG": str(self.state.kubeconfig)})
+        lines = [""]
+        with self.screen.activity(lambda elapsed: f"  {elapsed:.0f} s: {lines[-1]}"):
+            outcome = cli.select(STACK, self.stack_file).up(lines.append)
+        return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items())) or "no change"
+
+    def admission(self) -> str:
+        """Starts what admits the gangs."""
+        if self.engine == "kueue":
+            kueue_process.start(Processes(self.state), self.tools["kueue"], self.state.kubeconfig)
+        else:
+            start_controller(self.state, self.kubectl)
+        return "running"
+
+    def play(self) -> str:
+        """Submits the examples and judges what happened."""
+        if not scenario.run(self.state.kubeconfig, CHECKOUT / "examples", self.screen.out):
+            processes = Processes(self.state)
+            for name in processes.table():
+                processes.check(name)  # one that ended is the likely reason
+            raise StepError(
+                "not everything happened, or not in that order: see the table above",
+                log=self.state.logs,
+                try_this="make status, and read the log of the controller (or kueue) there",
+            )
+        return "everything happened, in that order"
+
+
+def up(state: RunState, engine: str, with_scenario: bool = True) -> None:
+    """Brings the sandbox up, one step after the other. Raises StepError (already printed) if one fails."""
+    environment = Environment(state, engine)
+    before = [Timing("environment", float(os.environ.get(SECONDS_VARIABLE, "0")))]
+    with only_run(state):
+        timings = run_steps(environment.steps(with_scenario), environment.screen, before)
+        save_timings(state.timings, timings, {"engine": engine, "cores": os.cpu_count()})
+    environment.screen.line(f"\nIt runs. Look at it with:\n  {environment.kubectl.command} get workloads -A")
+    environment.screen.line("  make status\nand stop it with:\n  make down")
+
+
+def down(state: RunState) -> None:
+    """Stops everything of this sandbox and removes it; its logs and timings stay."""
+    with only_run(state):
+        stop(state)
+        if state.root.is_dir():
+            for path in state.root.iterdir():
+                if path not in (state.logs, state.timings):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def stop(state: RunState) -> None:
+    """Stops every process of this sandbox. Raises StepError if one is left."""
+    if left := Processes(state).stop_everything():
+        raise StepError(f"still running after SIGKILL: {', '.join(left)}", try_this="look at them with ps")
+
+
+@contextmanager
+def only_run(state: RunState) -> Iterator[None]:
+    """Keeps two runs from working on the same sandbox at once."""
+    with exclusive(state.root.with_suffix(".lock"), f"or stops sandbox {state.name}"):
+        yield

@@ -1,0 +1,85 @@
+"""The stand-in plugins under the real engine: what they show, make, change, refuse and take away."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox.crds import ensure_crds
+from sandbox.kubectl import Kubectl
+from sandbox.paths import CHECKOUT
+from sandbox.plugins.choice import Choice
+from sandbox.pulumi_cli import PulumiCli, PulumiError, Stack
+
+PROGRAM = CHECKOUT / "tests" / "unit" / "plugins" / "program"
+STAND_INS = {name: Choice(name, None, "this is what is tested") for name in ("python", "kubernetes", "gcp")}
+
+Selects = Callable[..., Stack]
+
+
+@pytest.fixture
+def select(tools: dict[str, Path], tmp_path: Path) -> Selects:
+    """Selects a stack of the small program with this configuration, with or without a cluster."""
+
+    def selects(cluster: Kubectl | None = None, **config: str) -> Stack:
+        settings = tmp_path / "settings.yaml"
+        values = {f"plugins-fixture:{key}": value for key, value in config.items()}
+        settings.write_text(yaml.safe_dump({"config": values}))
+        env = {"KUBECONFIG": str(cluster.kubeconfig)} if cluster else {}
+        run = tmp_path / "run"
+        cli = PulumiCli(tools["pulumi"], run, env=env, project=PROGRAM, choices=STAND_INS)
+        return cli.select("test", settings)
+
+    return selects
+
+
+def test_without_a_project_and_a_cluster_everything_can_be_previewed(select: Selects) -> None:
+    outcome = select(parts="project,objects,charts").preview()
+    assert outcome.counts == {"create": 14}
+    assert "warning" not in outcome.text
+    assert "Traceback" not in outcome.text
+
+
+def test_objects_from_creation_to_deletion(select: Selects, cluster: Kubectl, tmp_path: Path) -> None:
+    stack = select(cluster)
+    assert stack.up().counts == {"create": 9}
+    assert stack.outputs() == {"account": "team/account"}
+    stack.up(expect_no_changes=True)
+
+    changed = select(cluster, tier="two", replaced="after")
+    assert changed.up().counts == {"update": 1, "replace": 1}
+    configs = cluster.run("get", "configmaps", "--namespace=team", "-o", "name").split()
+    assert "configmap/after" in configs
+    assert "configmap/before" not in configs
+
+    cluster.run("label", "--namespace=team", "serviceaccount", "account", "tier=by-hand", "--overwrite")
+    cluster.run("delete", "gadget", "gadget")
+    assert changed.refresh().counts == {"update": 1, "delete": 1}
+    assert_secret_nowhere(tmp_path / "run")
+
+    with pytest.raises(PulumiError, match=r"cannot preview ResourceQuota team/quota: .*quantities must"):
+        select(cluster, tier="by-hand", replaced="after", cpu="lots").preview()
+
+    assert set(changed.destroy().counts) == {"delete"}
+    assert "team" not in cluster.run("get", "namespaces", "-o", "name")
+
+
+def assert_secret_nowhere(run: Path) -> None:
+    """The program's secret is in no file of the run: not in the state, the logs or the events."""
+    written = [path.read_bytes() for path in run.rglob("*") if path.is_file()]
+    for form in (b"opensesame", b"b3BlbnNlc2FtZQ"):  # plain and in base64
+        assert not any(form in content for content in written)
+
+
+def test_stack_local_is_made_once_and_then_stays(
+    tools: dict[str, Path], cluster: Kubectl, tmp_path: Path
+) -> None:
+    """Every object of the stack as the API server and the CRDs' own validation accept it."""
+    cluster.create_folder(ensure_crds())
+    cluster.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    env = {"KUBECONFIG": str(cluster.kubeconfig)}
+    cli = PulumiCli(tools["pulumi"], tmp_path, env=env, choices=STAND_INS)
+    stack = cli.select("local", CHECKOUT / "stacks" / "Pulumi.local.yaml")
+    assert set(stack.up().counts) == {"create"}
+    stack.up(expect_no_changes=True)

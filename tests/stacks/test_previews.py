@@ -1,0 +1,61 @@
+"""`pulumi preview` of every stack through the real engine, with no cloud account and no cluster."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox.paths import CHECKOUT
+from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError
+from stacks.settings import load
+
+STACKS = sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml"))
+
+
+def stack_name(path: Path) -> str:
+    return path.stem.removeprefix("Pulumi.")
+
+
+@pytest.fixture(scope="module")
+def cli(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> PulumiCli:
+    return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("previews"))
+
+
+def kinds(outcome: Outcome) -> Counter[str]:
+    """How many resources of each kind, by the last part of Pulumi's type."""
+    return Counter(change.type.rpartition(":")[2] for change in outcome.changes)
+
+
+@pytest.mark.parametrize("path", STACKS, ids=stack_name)
+def test_preview(cli: PulumiCli, path: Path) -> None:
+    before = path.read_bytes()
+    outcome = cli.select(stack_name(path), path).preview()
+    assert path.read_bytes() == before
+    assert set(outcome.counts) == {"create"}
+    assert "warning" not in outcome.text
+    settings, made = load(path), kinds(outcome)
+    assert made["ResourceFlavor"] == len({pool.flavor_name for pool in settings.pools})
+    assert made["WorkloadPriorityClass"] == len(settings.admission.priorities)
+    assert made["NodePool"] == (0 if settings.cluster.kind == "existing" else len(settings.pools))
+
+
+def test_another_engine_is_the_same_stack_without_our_controller(cli: PulumiCli, tmp_path: Path) -> None:
+    """What `make up ENGINE=kueue` does: the settings of stack local, the engine changed."""
+    content = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.local.yaml").read_text())
+    content["config"]["muster:admission"]["engine"] = "kueue"
+    changed = tmp_path / "Pulumi.local.yaml"
+    changed.write_text(yaml.safe_dump(content))
+    made = kinds(cli.select("kueue", changed).preview())
+    assert made["Deployment"] == 0
+    assert made["WorkloadPriorityClass"] == len(load(changed).admission.priorities)
+
+
+def test_a_wrong_setting_is_refused_before_anything_is_declared(cli: PulumiCli, tmp_path: Path) -> None:
+    settings = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.local.yaml").read_text())
+    settings["config"]["muster:admission"]["engine"] = "slurm"
+    wrong = tmp_path / "Pulumi.wrong.yaml"
+    wrong.write_text(yaml.safe_dump(settings))
+    with pytest.raises(PulumiError, match="slurm") as failure:
+        cli.select("wrong", wrong).preview()
+    assert "Traceback" not in str(failure.value)

@@ -1,0 +1,104 @@
+"""Supervision of real, short-lived processes: only those of this sandbox are ever touched."""
+
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from sandbox.paths import RunState
+from sandbox.processes import Processes, free_port, listens, wait_until
+from sandbox.steps import StepError
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
+IGNORE_SIGTERM = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on', flush=True)"
+STUBBORN = [sys.executable, "-c", f"{IGNORE_SIGTERM}; import time; time.sleep(60)"]
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    made = Processes(RunState("unit", tmp_path))
+    yield made
+    assert made.stop_everything(grace_seconds=0) == []
+
+
+def test_start_remembers_and_stop_ends_a_process(processes: Processes) -> None:
+    started = processes.start("a", SLEEP)
+    assert processes.table()["a"] == started
+    processes.check("a")
+    processes.stop("a")
+    assert not psutil.pid_exists(started.pid) or started.process() is None
+    assert processes.table() == {}
+
+
+def test_a_second_process_of_the_same_name_is_refused(processes: Processes) -> None:
+    processes.start("a", SLEEP)
+    with pytest.raises(StepError, match="already runs"):
+        processes.start("a", SLEEP)
+
+
+def test_one_that_ends_is_reported_with_the_end_of_its_log(processes: Processes) -> None:
+    started = processes.start("a", [sys.executable, "-c", "print('the reason'); raise SystemExit(3)"])
+    wait_until("end of the process", lambda: started.process() is None, 10, pause_seconds=0.01)
+    with pytest.raises(StepError, match="the reason") as error:
+        processes.check("a")
+    assert error.value.log == processes.state.log("a")
+
+
+def test_one_that_cannot_be_started_is_reported(processes: Processes) -> None:
+    with pytest.raises(StepError, match="cannot be started"):
+        processes.start("a", ["/does/not/exist"])
+
+
+def test_one_that_ignores_sigterm_is_killed(processes: Processes) -> None:
+    started = processes.start("a", STUBBORN)
+    log = processes.state.log("a")
+    wait_until("its start", lambda: "on" in log.read_text(), 10, pause_seconds=0.01)
+    processes.stop("a", grace_seconds=0.1)
+    assert started.process() is None
+
+
+def test_a_reused_pid_is_not_ours(processes: Processes) -> None:
+    started = processes.start("a", SLEEP)
+    record = processes.state.processes / "a.json"
+    record.write_text(json.dumps({**json.loads(record.read_text()), "created": started.created - 60}))
+    with pytest.raises(StepError, match="has ended"):
+        processes.check("a")
+    processes.stop("a")
+    assert started.process() is not None  # the one with our pid but another start time still runs
+
+
+def test_stop_everything_finds_what_was_never_remembered(processes: Processes) -> None:
+    started = processes.start("a", SLEEP)
+    (processes.state.processes / "a.json").unlink()  # as if the run had been killed before it wrote this
+    assert processes.stop_everything(grace_seconds=0) == []
+    assert started.process() is None
+
+
+def test_another_sandbox_is_left_alone(processes: Processes, tmp_path: Path) -> None:
+    other = Processes(RunState("other", tmp_path))
+    started = other.start("a", SLEEP)
+    processes.stop_everything(grace_seconds=0)
+    assert started.process() is not None
+    assert other.stop_everything(grace_seconds=0) == []
+
+
+def test_free_port_is_free_until_someone_listens() -> None:
+    port = free_port()
+    assert not listens(port)
+    with socket.create_server(("127.0.0.1", port)):
+        assert listens(port)
+
+
+def test_wait_until_gives_up_and_says_for_what() -> None:
+    with pytest.raises(StepError, match="the moon did not happen within 0 s"):
+        wait_until("the moon", lambda: False, timeout_seconds=0, pause_seconds=0)
+
+
+@pytest.mark.parametrize("name", ["", "Upper", "-x", "x-", "a" * 33, "a/b", "../x"])
+def test_a_name_that_is_no_folder_name_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="--name"):
+        RunState(name)
