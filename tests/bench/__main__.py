@@ -1,0 +1,47 @@
+"""Prints every figure with this machine's cores. Exit code 1 when a target is missed."""
+
+import os
+import platform
+import sys
+
+from sandbox.steps import Screen
+from sandbox.toolchain import ensure_tools
+from tests.bench import engine_load, setup_times
+from tests.bench.report import Figure, show
+
+ADMISSION_P99_SECONDS_MAX = 1
+RSS_MB_MAX = 80
+
+
+def main() -> int:
+    tools = ensure_tools(("pulumi", "kueue"), Screen())
+    print(f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}")
+    figures = [
+        *setup_times.cold_builds(),
+        *setup_times.warm_up(),
+        *setup_times.previews(tools["pulumi"].path),
+    ]
+    show("Setting up", figures)
+    loads = {engine: engine_load.measure(engine) for engine in ("muster", "kueue")}
+    ours, peer = loads["muster"], loads["kueue"]
+    jobs, all_jobs = engine_load.LATENCY_JOBS, engine_load.JOBS
+    admission = [
+        Figure(f"RayJob to Admitted, p50 of {jobs}", ours.p50_s, "s", peer=peer.p50_s),
+        Figure(
+            f"RayJob to Admitted, p99 of {jobs}",
+            ours.p99_s,
+            "s",
+            limit=ADMISSION_P99_SECONDS_MAX,
+            peer=peer.p99_s,
+        ),
+        Figure(f"CPU for {all_jobs} Workloads", ours.cpu_s, "s", peer=peer.cpu_s),
+        Figure(f"RSS with {all_jobs} Workloads", ours.rss_mb, "MB", limit=RSS_MB_MAX, peer=peer.rss_mb),
+    ]
+    show("Admission (KubeRay stopped)", admission)
+    missed = [f.what for f in (*figures, *admission) if not f.met]
+    print(f"missed: {', '.join(missed)}" if missed else "every target is met")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

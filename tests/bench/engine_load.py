@@ -1,0 +1,172 @@
+"""One engine under load: how soon a RayJob is admitted, and what a thousand of them cost it.
+
+Left out: KubeRay is stopped, so that the time is the engine's and the API server's alone.
+"""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from statistics import quantiles
+from typing import Any
+
+import psutil
+from lightkube import Client
+from lightkube.codecs import from_dict
+
+from sandbox import kinds
+from sandbox.paths import RunState
+from sandbox.processes import Processes
+from sandbox.up import down, up
+
+NAMESPACE = "bench"
+LATENCY_JOBS = 200
+JOBS = 1000
+PAUSE_SECONDS = 0.05  # between submissions: the queue is idle when the next one comes
+ADMISSION_SECONDS_MAX = 180.0
+IDLE_SECONDS, IDLE_PERCENT_MAX = 2.0, 3.0
+
+
+@dataclass(frozen=True)
+class Load:
+    """Seconds from a RayJob's creation to Admitted in its Workload; the engine's cost at 1,000 Workloads."""
+
+    p50_s: float
+    p99_s: float
+    cpu_s: float
+    rss_mb: float
+
+
+def measure(engine: str) -> Load:
+    state = RunState(f"bench-{engine}")
+    try:
+        up(state, engine, with_scenario=False)
+        processes = Processes(state)
+        processes.stop("ray-operator")
+        process = processes.table()["controller" if engine == "muster" else engine].process()
+        assert process is not None, f"{engine} is not running"
+        with closing(kinds.connect(state.kubeconfig)) as client:
+            for obj in queue_objects():
+                client.create(from_dict(obj))
+            return _load(client, process)
+    finally:
+        down(state)
+
+
+def _load(client: Client, process: psutil.Process) -> Load:
+    cpu_before = _cpu(process)
+    with admissions(client) as admitted:
+        client.create(from_dict(ray_job("warm-up")))  # neither engine's first job ever is measured
+        _until(lambda: len(admitted) == 1, "the first job was not admitted")
+        created = {}
+        for number in range(LATENCY_JOBS):
+            created[f"job-{number}"] = time.monotonic()
+            client.create(from_dict(ray_job(f"job-{number}")))
+            time.sleep(PAUSE_SECONDS)
+        _until(lambda: len(admitted) > LATENCY_JOBS, f"only {len(admitted)} of {LATENCY_JOBS} were admitted")
+        waits = sorted(admitted[name] - at for name, at in created.items())
+    for number in range(LATENCY_JOBS, JOBS):
+        client.create(from_dict(ray_job(f"job-{number}")))
+    _until(lambda: _workloads(client) >= JOBS and _idle(process), f"{JOBS} Workloads were not dealt with")
+    cuts = quantiles(waits, n=100, method="inclusive")
+    return Load(cuts[49], cuts[98], _cpu(process) - cpu_before, process.memory_info().rss / 2**20)
+
+
+def _cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _until(done: Any, otherwise: str) -> None:
+    deadline = time.monotonic() + ADMISSION_SECONDS_MAX
+    while not done():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{otherwise} within {ADMISSION_SECONDS_MAX:.0f} s")
+        time.sleep(0.2)
+
+
+def _workloads(client: Client) -> int:
+    return sum(1 for _ in client.list(kinds.Workload, namespace=NAMESPACE))
+
+
+def _idle(process: psutil.Process) -> bool:
+    """Nothing left to do: the engine has used next to no processor for a while."""
+    return bool(process.cpu_percent(interval=IDLE_SECONDS) < IDLE_PERCENT_MAX)
+
+
+@contextmanager
+def admissions(client: Client) -> Iterator[Mapping[str, float]]:
+    """When the watch showed each job's Workload as Admitted, by job name (monotonic seconds)."""
+    seen: dict[str, float] = {}
+    end = threading.Event()
+
+    def follow() -> None:
+        for _, workload in client.watch(kinds.Workload, namespace=NAMESPACE, server_timeout=300):
+            if kinds.is_true(workload, "Admitted"):
+                seen.setdefault(workload["metadata"]["ownerReferences"][0]["name"], time.monotonic())
+            if end.is_set():
+                return
+
+    threading.Thread(target=follow, daemon=True).start()
+    yield seen
+    end.set()
+
+
+def ray_job(name: str) -> dict[str, Any]:
+    head = {
+        "rayStartParams": {},
+        "template": {
+            "spec": {
+                "containers": [
+                    {
+                        "name": "ray-head",
+                        "image": "rayproject/ray:2.46.0",
+                        "resources": {"requests": {"cpu": "1", "memory": "2Gi"}},
+                    }
+                ]
+            }
+        },
+    }
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": {
+            "name": name,
+            "namespace": NAMESPACE,
+            "labels": {"kueue.x-k8s.io/queue-name": "bench", "kueue.x-k8s.io/priority-class": "dev-priority"},
+        },
+        "spec": {
+            "entrypoint": "python train.py",
+            "submissionMode": "HTTPMode",
+            "shutdownAfterJobFinishes": True,
+            "suspend": True,
+            "rayClusterSpec": {"headGroupSpec": head},
+        },
+    }
+
+
+def queue_objects() -> list[dict[str, Any]]:
+    """A namespace and a queue of its own with quota for the warm-up and the first LATENCY_JOBS jobs."""
+    jobs = LATENCY_JOBS + 1
+    version = "kueue.x-k8s.io/v1beta2"
+    quotas = [
+        {"name": "cpu", "nominalQuota": str(jobs)},
+        {"name": "memory", "nominalQuota": f"{2 * jobs}Gi"},
+    ]
+    group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": "cpu", "resources": quotas}]}
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        {
+            "apiVersion": version,
+            "kind": "ClusterQueue",
+            "metadata": {"name": "bench"},
+            "spec": {"namespaceSelector": {}, "resourceGroups": [group]},
+        },
+        {
+            "apiVersion": version,
+            "kind": "LocalQueue",
+            "metadata": {"name": "bench", "namespace": NAMESPACE},
+            "spec": {"clusterQueue": "bench"},
+        },
+    ]

@@ -1,0 +1,33 @@
+"""A figure beside what it is held against, and the table of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sandbox.status import console, table
+
+
+@dataclass(frozen=True)
+class Figure:
+    """`value` in `unit`; `limit` is the target it must not exceed, `peer` the same of another engine."""
+
+    what: str
+    value: float
+    unit: str
+    limit: float | None = None
+    peer: float | None = None
+
+    @property
+    def met(self) -> bool:
+        return self.limit is None or self.value <= self.limit
+
+    def row(self) -> tuple[str, str, str, str, str]:
+        limit = "" if self.limit is None else f"{self.limit:g} {self.unit}"
+        peer = "" if self.peer is None else f"{self.peer:.3g} {self.unit}"
+        against = self.limit if self.peer is None else self.peer
+        ratio = "" if not against else f"{self.value / against:.2f}"
+        return self.what, f"{self.value:.3g} {self.unit}{'' if self.met else ' !'}", limit, peer, ratio
+
+
+def show(title: str, figures: Sequence[Figure]) -> None:
+    heads = ("figure", "value", "target", "Kueue", "ratio")
+    console().print(table(title, heads, [f.row() for f in figures]))

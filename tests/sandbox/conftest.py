@@ -1,0 +1,153 @@
+"""One sandbox of the tests' own for the whole session, and how tests talk to it."""
+
+import copy
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lightkube import ApiError, Client
+
+from sandbox import kinds
+from sandbox.controller_process import start_controller
+from sandbox.kubectl import Kubectl
+from sandbox.paths import CHECKOUT, RunState
+from sandbox.processes import Processes, wait_until
+from sandbox.scenario import wait_for_policy
+from sandbox.steps import Screen
+from sandbox.toolchain import ensure_tools
+from sandbox.up import down, up
+
+SECONDS_MAX = 60.0
+NAMESPACE = "team-a"
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running sandbox with engine muster."""
+
+    state: RunState
+    client: Client
+    kubectl: Kubectl
+
+    @property
+    def processes(self) -> Processes:
+        return Processes(self.state)
+
+    def submit(self, job: Manifest) -> str:
+        """Creates a RayJob; returns its name."""
+        return str(self.client.create(kinds.RayJob(job))["metadata"]["name"])
+
+    def job(self, name: str, namespace: str = NAMESPACE) -> Manifest:
+        return dict(self.client.get(kinds.RayJob, name, namespace=namespace))
+
+    def workload(self, job: str, namespace: str = NAMESPACE) -> Manifest:
+        """The job's Workload, empty while there is none."""
+        return next(
+            (
+                dict(w)
+                for w in self.client.list(kinds.Workload, namespace=namespace)
+                if w["metadata"]["ownerReferences"][0]["name"] == job
+            ),
+            {},
+        )
+
+    def requests(self, job: str) -> list[Manifest]:
+        """Its ProvisioningRequests, oldest first."""
+        owner = self.workload(job).get("metadata", {}).get("uid")
+        found = self.client.list(kinds.ProvisioningRequest, namespace=NAMESPACE)
+        mine = (r for r in found if r["metadata"]["ownerReferences"][0]["uid"] == owner)
+        return sorted(mine, key=lambda r: str(r["metadata"]["name"]))
+
+    def pods(self, job: str) -> list[Manifest]:
+        found = self.client.list(kinds.Pod, namespace=NAMESPACE)
+        return [p for p in found if p["metadata"]["name"].startswith(job)]
+
+    def gpu_nodes(self) -> list[Manifest]:
+        return list(self.client.list(kinds.Node, labels={"cloud.google.com/gke-nodepool": "l4"}))
+
+    def zone(self, **data: str) -> None:
+        """What the simulated zone can give (sandbox/zone.py); nothing: as the pools say."""
+        body = {"metadata": {"name": "sandbox-zone", "namespace": "kube-system"}, "data": dict(data)}
+        try:
+            self.client.delete(kinds.ConfigMap, "sandbox-zone", namespace="kube-system")
+        except ApiError as error:
+            if error.status.code != 404:
+                raise
+        self.client.create(kinds.ConfigMap(body))
+
+    def until(self, what: str, done: Callable[[], bool], seconds_max: float = SECONDS_MAX) -> None:
+        wait_until(what, done, seconds_max)
+
+    def until_succeeded(self, name: str, namespace: str = NAMESPACE) -> None:
+        def succeeded() -> bool:
+            return bool(self.job(name, namespace).get("status", {}).get("jobStatus") == "SUCCEEDED")
+
+        self.until(f"success of {name}", succeeded)
+
+    def until_waits(self, name: str) -> Mapping[str, Any]:
+        """QuotaReserved=False of the job's Workload, once it is there."""
+
+        def waits() -> bool:
+            return bool(kinds.condition(self.workload(name), "QuotaReserved").get("status") == "False")
+
+        self.until(f"a reason why {name} waits", waits)
+        return kinds.condition(self.workload(name), "QuotaReserved")
+
+    def restart_controller(self) -> None:
+        start_controller(self.state, self.kubectl)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    state = RunState("e2e")
+    try:
+        up(state, "muster", with_scenario=False)
+        kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)
+        with closing(kinds.connect(state.kubeconfig)) as client:
+            wait_for_policy(client, rayjob("policy"))
+            yield Cluster(state, client, kubectl)
+    finally:
+        down(state)
+
+
+@pytest.fixture(autouse=True)
+def empty(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Each test leaves the shared cluster without jobs and with the whole zone."""
+    yield
+    if "cluster" not in request.fixturenames:
+        return
+    cluster: Cluster = request.getfixturevalue("cluster")
+    cluster.zone()
+    for kind in (kinds.RayJob, kinds.RayCluster):
+        for obj in cluster.client.list(kind, namespace="*"):
+            namespace, name = kinds.key(obj)
+            cluster.client.delete(kind, name, namespace=namespace)
+
+    def clean() -> bool:
+        return not any(cluster.client.list(kinds.Workload, namespace="*")) and not cluster.gpu_nodes()
+
+    cluster.until("an empty cluster after the test", clean)
+
+
+def rayjob(name: str, *, gpus: int = 0, queue: str = "user-queue", namespace: str = NAMESPACE) -> Manifest:
+    """The dev example with this many GPU workers (0: its head alone), running for two seconds."""
+    text = Path(CHECKOUT / "examples" / "dev-finetune.rayjob.yaml").read_text()
+    job: Manifest = copy.deepcopy(yaml.safe_load(text))
+    meta = job["metadata"]
+    del meta["generateName"]
+    meta["name"], meta["namespace"] = f"{name}-{secrets.token_hex(2)}", namespace
+    meta["labels"]["kueue.x-k8s.io/queue-name"] = queue
+    meta["annotations"]["sandbox.muster.dev/run-seconds"] = "2"
+    groups = job["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    if gpus == 0:
+        groups.clear()
+    for group in groups:
+        group["replicas"] = group["minReplicas"] = group["maxReplicas"] = gpus
+    return job

@@ -1,0 +1,56 @@
+"""Gangs on the real API server, KubeRay and scheduler: reclaim within a cohort, RayClusters, many at once."""
+
+import yaml
+
+from sandbox import kinds
+from sandbox.paths import CHECKOUT
+from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
+
+
+def test_a_queue_takes_back_what_it_lent(cluster: Cluster) -> None:
+    """team-b runs eight GPUs, four of them team-a's; team-a's gang arrives and gets its own back."""
+    borrower = rayjob("borrower", gpus=8, namespace="team-b")
+    borrower["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "20"
+    name = cluster.submit(borrower)
+    cluster.until("the borrower runs", lambda: _status(cluster, name, "team-b") == "RUNNING")
+    owner = cluster.submit(rayjob("owner", gpus=4))
+    cluster.until_succeeded(owner)
+    evicted = kinds.condition(cluster.workload(name, "team-b"), "Preempted")
+    assert evicted["reason"] == "InCohortReclamation"
+
+
+def test_a_raycluster_is_a_gang_too(cluster: Cluster) -> None:
+    manifest = yaml.safe_load((CHECKOUT / "examples" / "dev-notebook.raycluster.yaml").read_text())
+    name = manifest["metadata"].setdefault("name", "notebook")
+    cluster.client.create(kinds.RayCluster(manifest))
+
+    def ready() -> bool:
+        found = cluster.client.get(kinds.RayCluster, name, namespace=NAMESPACE)
+        return bool((found.get("status") or {}).get("state") == "ready")
+
+    cluster.until("the cluster is ready", ready)
+    assert kinds.is_true(cluster.workload(name), "Admitted")
+    cluster.client.delete(kinds.RayCluster, name, namespace=NAMESPACE)
+    cluster.until("its quota is free", lambda: cluster.workload(name) == {})
+
+
+def test_the_gang_runs_where_its_request_was_provisioned(cluster: Cluster) -> None:
+    job = cluster.submit(rayjob("placed", gpus=2))
+    cluster.until("both workers run", lambda: len(_workers(cluster, job)) == 2)
+    (request,) = cluster.requests(job)
+    resize = request["status"]["provisioningClassDetails"]["ResizeRequestName"]
+    nodes = {n["metadata"]["name"]: n["metadata"]["labels"] for n in cluster.gpu_nodes()}
+    for pod in _workers(cluster, job):
+        assert nodes[pod["spec"]["nodeName"]]["autoscaling.gke.io/provisioning-request"] == resize
+    cluster.until_succeeded(job)
+    cluster.until("the request is gone", lambda: cluster.requests(job) == [])
+    cluster.until("its nodes are gone", lambda: cluster.gpu_nodes() == [])
+
+
+def _workers(cluster: Cluster, job: str) -> list[Manifest]:
+    labelled = (p for p in cluster.pods(job) if p["metadata"]["labels"].get("ray.io/group") == "gpu")
+    return [p for p in labelled if p["status"].get("phase") == "Running"]
+
+
+def _status(cluster: Cluster, job: str, namespace: str) -> str:
+    return str(cluster.job(job, namespace).get("status", {}).get("jobStatus", ""))

@@ -1,0 +1,83 @@
+"""What goes wrong in production, done to a running sandbox: no gang is lost, none starts in part."""
+
+from typing import Any
+
+from lightkube.types import PatchType
+
+from sandbox import kinds
+from tests.sandbox.conftest import Cluster, rayjob
+
+CONTROLLER = "muster-controller"
+
+
+def test_controller_killed_between_admission_and_release(cluster: Cluster) -> None:
+    """Its right to patch RayJobs is taken away, so that it can't get past the moment it is killed at."""
+    rules = _rules(cluster)
+    _set_rules(cluster, [r for r in rules if "ray.io" not in r["apiGroups"]] + [_only_read(rules)])
+    try:
+        job = cluster.submit(rayjob("killed"))
+        cluster.until("admission", lambda: kinds.is_true(cluster.workload(job), "Admitted"))
+        cluster.processes.kill("controller")
+        assert cluster.job(job)["spec"]["suspend"], "released without the right to"
+    finally:
+        _set_rules(cluster, rules)
+    cluster.restart_controller()
+    cluster.until_succeeded(job)
+    cluster.until("the end", lambda: kinds.is_true(cluster.workload(job), "Finished"))
+
+
+def test_stock_out_leaves_the_gang_suspended_and_gives_the_quota_back(cluster: Cluster) -> None:
+    cluster.zone(**{"l4.nodes": "0", "l4.stockout": "fail"})
+    job = cluster.submit(rayjob("stockout", gpus=4))
+
+    def given_back() -> bool:
+        return bool(
+            kinds.condition(cluster.workload(job), "Evicted").get("reason") == "AdmissionCheck"
+            and kinds.condition(cluster.workload(job), "QuotaReserved").get("status") == "False"
+        )
+
+    cluster.until("quota given back after the failed request", given_back)
+    assert cluster.workload(job)["status"].get("admission") is None
+    assert cluster.job(job)["spec"]["suspend"]
+    assert cluster.pods(job) == []
+    cluster.until("a second try", lambda: any(_attempt(r) == 2 for r in cluster.requests(job)))
+    assert cluster.pods(job) == []
+    cluster.zone()
+    cluster.until_succeeded(job)
+
+
+def test_capacity_for_half_a_gang_starts_no_part_of_it(cluster: Cluster) -> None:
+    cluster.zone(**{"l4.nodes": "2"})
+    job = cluster.submit(rayjob("half", gpus=4))
+
+    def accepted() -> bool:
+        return any(kinds.is_true(r, "Accepted") for r in cluster.requests(job))
+
+    cluster.until("the request being taken", accepted)
+    # A gang that fits goes through meanwhile: time has passed, and still nothing of the other has started.
+    small = cluster.submit(rayjob("small"))
+    cluster.until_succeeded(small)
+    assert cluster.job(job)["spec"]["suspend"]
+    assert cluster.pods(job) == []
+    assert cluster.gpu_nodes() == []
+    cluster.zone()
+    cluster.until("four nodes at once", lambda: len(cluster.gpu_nodes()) == 4)
+    cluster.until_succeeded(job)
+
+
+def _attempt(request: Any) -> int:
+    return int(request["metadata"]["name"].rpartition("-")[2])
+
+
+def _rules(cluster: Cluster) -> list[dict[str, Any]]:
+    rules: list[dict[str, Any]] = cluster.client.get(kinds.ClusterRole, CONTROLLER)["rules"]
+    return rules
+
+
+def _only_read(rules: list[dict[str, Any]]) -> dict[str, Any]:
+    resources = sorted({name for r in rules if "ray.io" in r["apiGroups"] for name in r["resources"]})
+    return {"apiGroups": ["ray.io"], "resources": resources, "verbs": ["get", "list", "watch"]}
+
+
+def _set_rules(cluster: Cluster, rules: list[dict[str, Any]]) -> None:
+    cluster.client.patch(kinds.ClusterRole, CONTROLLER, {"rules": rules}, patch_type=PatchType.MERGE)

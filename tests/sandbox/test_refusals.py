@@ -1,0 +1,91 @@
+"""What can't be admitted says so, and never starts in part."""
+
+from collections.abc import Callable
+
+import pytest
+from lightkube import ApiError
+
+from sandbox import kinds
+from tests.sandbox.conftest import Cluster, Manifest, rayjob
+
+
+def too_large() -> Manifest:
+    return rayjob("too-large", gpus=8)
+
+
+def unknown_queue() -> Manifest:
+    return rayjob("unknown-queue", queue="nowhere")
+
+
+def no_requests() -> Manifest:
+    job = rayjob("no-requests")
+    (head,) = job["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]["containers"]
+    del head["resources"]
+    return job
+
+
+def unknown_priority() -> Manifest:
+    job = rayjob("unknown-priority")
+    job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "urgent"
+    return job
+
+
+@pytest.mark.parametrize(
+    ("make", "reason", "sentence"),
+    [
+        pytest.param(
+            too_large, "ExceedsMaxQuota", "8 nvidia.com/gpu", id="larger than its queue can ever have"
+        ),
+        pytest.param(unknown_queue, "Misconfigured", "has no LocalQueue 'nowhere'", id="unknown queue"),
+        pytest.param(no_requests, "Misconfigured", "asks for no resources", id="no requests"),
+        pytest.param(unknown_priority, "Misconfigured", "'urgent' does not exist", id="unknown priority"),
+    ],
+)
+def test_waits_with_the_reason(
+    cluster: Cluster, make: Callable[[], Manifest], reason: str, sentence: str
+) -> None:
+    job = cluster.submit(make())
+    waits = cluster.until_waits(job)
+    assert waits["reason"] == reason
+    assert sentence in waits["message"]
+    assert cluster.job(job)["spec"]["suspend"]
+    assert cluster.pods(job) == []
+
+
+def without_shutdown(job: Manifest) -> None:
+    job["spec"]["shutdownAfterJobFinishes"] = False
+
+
+def on_a_cluster_of_others(job: Manifest) -> None:
+    job["spec"]["clusterSelector"] = {"ray.io/cluster": "shared"}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        pytest.param(without_shutdown, "shutdownAfterJobFinishes: true", id="stays after it finishes"),
+        pytest.param(on_a_cluster_of_others, "remove spec.clusterSelector", id="cluster selector"),
+    ],
+)
+def test_what_cannot_be_suspended_is_refused_at_creation(
+    cluster: Cluster, change: Callable[[Manifest], None], sentence: str
+) -> None:
+    job = rayjob("unsuspendable")
+    change(job)
+    with pytest.raises(ApiError, match=sentence):
+        cluster.submit(job)
+
+
+def test_refused_jobs_are_not_forgotten(cluster: Cluster) -> None:
+    """The queue that was missing appears: the job that waited for it runs."""
+    job = cluster.submit(rayjob("late-queue", queue="late"))
+    assert "has no LocalQueue 'late'" in cluster.until_waits(job)["message"]
+    late = {
+        "metadata": {"name": "late", "namespace": "team-a"},
+        "spec": {"clusterQueue": "team-a"},
+    }
+    cluster.client.create(kinds.LocalQueue(late))
+    try:
+        cluster.until_succeeded(job)
+    finally:
+        cluster.client.delete(kinds.LocalQueue, "late", namespace="team-a")
