@@ -107,6 +107,7 @@ def make_environment(environment: Path, lock_text: str) -> None:
             f"{sys.executable} has no venv or no pip.\n"
             "try: install them (Debian: apt-get install python3-venv) or use make PYTHON=/other/python3"
         )
+    began = time.monotonic()
     shutil.rmtree(environment, ignore_errors=True)
     environment.parent.mkdir(parents=True, exist_ok=True)
     log = environment.with_name(environment.name + ".log")
@@ -118,11 +119,11 @@ def make_environment(environment: Path, lock_text: str) -> None:
     run([str(python), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(uv_requirement)], log)
     uv = [str(python), "-m", "uv", "pip", "install", "--python", str(python)]
     run([*uv, "--require-hashes", "-r", str(LOCK)], log, **pip_settings_for_uv(python))
-    stamp(environment).write_text("complete\n")
+    stamp(environment).write_text(f"{time.monotonic() - began:.1f}\n")
 
 
 def stamp(environment: Path) -> Path:
-    """The file whose presence says that this environment is complete."""
+    """The file whose presence says that this environment is complete; it holds the seconds it took."""
     return environment / "muster-complete"
 
 

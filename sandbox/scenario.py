@@ -8,7 +8,7 @@ from __future__ import annotations
 import queue
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TextIO
@@ -40,22 +40,31 @@ CLEAN_SECONDS_MAX = 30.0
 PLAIN_WIDTH = 120
 
 
-def run(kubeconfig: Path, examples: Path, out: TextIO, limit_seconds: float = LIMIT_SECONDS) -> bool:
+def run(
+    kubeconfig: Path,
+    examples: Path,
+    out: TextIO,
+    limit_seconds: float = LIMIT_SECONDS,
+    check: Callable[[], None] = lambda: None,
+) -> bool:
     """Plays the scenario once; True only if all milestones were seen in their order within the limit.
 
+    `check` is called while nothing happens; what it raises (an engine that has ended) ends the waiting.
     Raises StepError where it cannot begin: a cluster without the stack, or leftovers that do not go away.
     """
     with closing(kinds.connect(kubeconfig)) as client:
-        return _run(client, examples, out, limit_seconds)
+        return _run(client, examples, out, limit_seconds, check)
 
 
-def _run(client: Client, examples: Path, out: TextIO, limit_seconds: float) -> bool:
+def _run(
+    client: Client, examples: Path, out: TextIO, limit_seconds: float, check: Callable[[], None]
+) -> bool:
     dev, prod = (_named(yaml.safe_load((examples / name).read_text())) for name in (DEV, PROD))
     remove_leftovers(client)
     wait_for_policy(client, dev)
     console = Console(file=out, width=None if out.isatty() else PLAIN_WIDTH, highlight=False)
     scenario = Scenario(client, console, dev, prod)
-    scenario.play(limit_seconds)
+    scenario.play(limit_seconds, check)
     return scenario.report()
 
 
@@ -103,7 +112,7 @@ class Scenario:
         self._seen: queue.SimpleQueue[Seen] = queue.SimpleQueue()
         self._began = time.monotonic()
 
-    def play(self, limit_seconds: float) -> None:
+    def play(self, limit_seconds: float, check: Callable[[], None]) -> None:
         """Submits the dev job, and the production job once the dev job runs; returns when all is seen."""
         reflectors = [Reflector(self._client, kind, self._note).start() for kind in WATCHED]
         self._submit()
@@ -113,6 +122,7 @@ class Scenario:
                 try:
                     reached = self._take(self._seen.get(timeout=0.25))
                 except queue.Empty:
+                    check()
                     continue
                 # The first milestone: the dev job runs.
                 if reached and self._manifests:

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -127,7 +128,9 @@ class Environment:
 
     def play(self) -> str:
         """Submits the examples and judges what happened."""
-        if not scenario.run(self.state.kubeconfig, CHECKOUT / "examples", self.screen.out):
+        engine = "controller" if self.engine == "muster" else self.engine
+        alive = partial(Processes(self.state).check, engine)
+        if not scenario.run(self.state.kubeconfig, CHECKOUT / "examples", self.screen.out, check=alive):
             processes = Processes(self.state)
             for name in processes.table():
                 processes.check(name)  # one that ended is the likely reason
@@ -147,7 +150,8 @@ def up(state: RunState, engine: str, with_scenario: bool = True) -> None:
         timings = run_steps(environment.steps(with_scenario), environment.screen, before)
         save_timings(state.timings, timings, {"engine": engine, "cores": os.cpu_count()})
     environment.screen.line(f"\nIt runs. Look at it with:\n  {environment.kubectl.command} get workloads -A")
-    environment.screen.line("  make status\nand stop it with:\n  make down")
+    name = "" if state == RunState() else f" NAME={state.name}"
+    environment.screen.line(f"  make status{name}\nand stop it with:\n  make down{name}")
 
 
 def down(state: RunState) -> None:

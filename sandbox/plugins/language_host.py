@@ -34,6 +34,10 @@ class ProgramServer(LanguageServer):
         self.program = lambda: _run(entry_point)
         request.args[:] = [self._engine_address]
         response: language_pb2.RunResponse = super().Run(request, context)  # type: ignore[no-untyped-call]
+        if (
+            response.error
+        ):  # it has been logged already: as the official host does, end without saying it again
+            return language_pb2.RunResponse(bail=True)
         return response
 
 

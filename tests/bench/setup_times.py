@@ -1,10 +1,13 @@
 """Seconds of each step of `make up`, warm and cold, and of an offline preview of each stack."""
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from sandbox.bootstrap import stamp
 from sandbox.paths import CHECKOUT, RunState, cache_directory
 from sandbox.pulumi_cli import PulumiCli
 from sandbox.up import down, up
@@ -28,19 +31,19 @@ def warm_up() -> Iterator[Figure]:
 
 
 def cold_builds() -> Iterator[Figure]:
-    """What each tool took when this machine built it, from the receipts beside the tools."""
-    receipts = sorted(cache_directory().glob("tools/*/receipt.json"))
-    total = 0.0
-    for receipt in map(_read, receipts):
+    """What this machine took to make the environment and each tool, as noted beside them in the cache."""
+    environment = float(stamp(Path(sys.prefix)).read_text())
+    yield Figure("up, cold: Python environment", environment, "s")
+    total = environment
+    for receipt in map(_read, sorted(cache_directory().glob("tools/*/receipt.json"))):
         total += receipt["seconds"]
-        name = f"{receipt['tool']} {receipt['version']}"
-        yield Figure(f"build, cold: {name} ({receipt['cores']} cores)", receipt["seconds"], "s")
-    if receipts:
-        yield Figure("build, cold: in all", total, "s")
+        what = f"up, cold: build of {receipt['tool']} {receipt['version']}"
+        yield Figure(what, receipt["seconds"], "s")
+    yield Figure("up, cold: in all, before the steps below", total, "s")
 
 
-def _read(path: Path) -> dict[str, float]:
-    content: dict[str, float] = json.loads(path.read_text())
+def _read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text())
     return content
 
 

@@ -11,22 +11,13 @@ from sandbox.paths import RunState
 from sandbox.processes import Processes
 from sandbox.steps import Screen
 from sandbox.toolchain import ensure_tools
-
-CLUSTER = (
-    "etcd",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "kubectl",
-    "kwok",
-    "kwokctl",
-)
+from sandbox.tools import CLUSTER_TOOLS
 
 
 @pytest.fixture(scope="session")
 def tools() -> dict[str, Path]:
     """The executables, built if they are not there yet."""
-    return {name: found.path for name, found in ensure_tools(["pulumi", *CLUSTER], Screen()).items()}
+    return {name: found.path for name, found in ensure_tools(["pulumi", *CLUSTER_TOOLS], Screen()).items()}
 
 
 @pytest.fixture(scope="session")

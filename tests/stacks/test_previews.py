@@ -59,3 +59,4 @@ def test_a_wrong_setting_is_refused_before_anything_is_declared(cli: PulumiCli, 
     with pytest.raises(PulumiError, match="slurm") as failure:
         cli.select("wrong", wrong).preview()
     assert "Traceback" not in str(failure.value)
+    assert str(failure.value).count("expected:") == 1  # said once
