@@ -31,6 +31,7 @@ from muster.admission.model import (
     Workload,
 )
 from muster.admission.plan import decide
+from muster.admission.validation import check_quotas, check_workload
 
 __all__ = [
     "Admission",
@@ -63,5 +64,7 @@ __all__ = [
     "WaitReason",
     "Waiting",
     "Workload",
+    "check_quotas",
+    "check_workload",
     "decide",
 ]

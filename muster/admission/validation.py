@@ -10,10 +10,11 @@ from typing import Protocol
 
 from muster.admission.errors import SnapshotError
 from muster.admission.model import (
+    ClusterQueue,
+    Cohort,
     NodeRequirement,
     PodSet,
     Quota,
-    ResourceGroup,
     Resources,
     Snapshot,
     Workload,
@@ -33,12 +34,12 @@ def check(snapshot: Snapshot) -> None:
     _check_names("Cohort", snapshot.cohorts)
     _check_names("ClusterQueue", snapshot.cluster_queues)
     for cohort in snapshot.cohorts.values():
-        _check_groups(f"Cohort {cohort.name}", cohort.groups)
+        check_quotas(cohort)
     for queue in snapshot.cluster_queues.values():
-        _check_groups(f"ClusterQueue {queue.name}", queue.groups)
+        check_quotas(queue)
     _check_unique("snapshot", "workloads", (workload.key for workload in snapshot.workloads))
     for workload in snapshot.workloads:
-        _check_workload(workload)
+        check_workload(workload)
 
 
 def _check_names(kind: str, objects: Mapping[str, _Named]) -> None:
@@ -57,9 +58,11 @@ def _check_unique(where: str, field: str, names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _check_groups(where: str, groups: tuple[ResourceGroup, ...]) -> None:
-    _check_unique(where, "resource groups", (name for group in groups for name in group.covered))
-    for group in groups:
+def check_quotas(node: ClusterQueue | Cohort) -> None:
+    """Raises SnapshotError naming the object and the quota that is wrong."""
+    where = f"{type(node).__name__} {node.name}"
+    _check_unique(where, "resource groups", (name for group in node.groups for name in group.covered))
+    for group in node.groups:
         _check_unique(where, "flavors", (flavor.flavor for flavor in group.flavors))
         for flavor in group.flavors:
             if flavor.quotas.keys() != set(group.covered):
@@ -78,7 +81,8 @@ def _check_quota(where: str, field: str, quota: Quota) -> None:
             raise SnapshotError(where, f"{name} for {field}", f"is {amount}; expected 0 or more")
 
 
-def _check_workload(workload: Workload) -> None:
+def check_workload(workload: Workload) -> None:
+    """Raises SnapshotError naming the workload and what of it is wrong."""
     where = f"Workload {workload.key}"
     if not workload.pod_sets:
         raise SnapshotError(where, "pod sets", "expected at least one")

@@ -29,6 +29,8 @@ class HeldBack(Container[str]):
 
     def at(self, now_ms: int) -> "HeldBack":
         self._now_ms = now_ms
+        recent_ms = now_ms - BACKOFF_MS_MAX  # what is gone for good is forgotten
+        self._tries = {s: (n, until) for s, (n, until) in self._tries.items() if until > recent_ms}
         return self
 
     def __contains__(self, subject: object) -> bool:

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 from muster import admission as core
-from muster.admission import validation
 from muster.controller.jobs.job import Job, priority_class
 from muster.controller.queue_status import STOPPED, inactive
 from muster.controller.workloads import WHY_DEACTIVATED
@@ -27,9 +26,11 @@ class Refusal:
 
 def refusal(workload: kueue.Workload, job: Job, world: World) -> Refusal | None:
     if not workload.spec.active:
-        why = workload.metadata.annotations.get(WHY_DEACTIVATED)
-        text = f"the Workload is deactivated{f' ({why})' if why else ''}: set its spec.active to true to try again"
-        return Refusal(SUSPENDED, text)
+        said = workload.metadata.annotations.get(WHY_DEACTIVATED)
+        why = f" ({said})" if said else ""
+        return Refusal(
+            SUSPENDED, f"the Workload is deactivated{why}: set its spec.active to true to try again"
+        )
     message = (
         job.refusal
         or _unknown_priority(job, world)
@@ -66,7 +67,7 @@ def _template_problem(template: bytes) -> str | None:
     try:
         pod_set = snapshot.pod_set(kueue.PodSet(name="pods", count=1, template=Template(template)))
         gang = core.Workload("of these pods", "", "", 0, 0, (pod_set,))
-        validation.check(core.Snapshot({}, {}, {}, (gang,)))
+        core.check_workload(gang)
     except ValueError as error:  # QuantityError and SnapshotError too
         return str(error)
     return None

@@ -12,7 +12,7 @@ from muster.controller.actions import Step
 from muster.controller.world import World
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 from muster.kube.writes import MergePatch
-from muster.objects import kueue
+from muster.objects import kueue, snapshot
 from muster.objects.kueue import FlavorUsage, QueueStatus, ResourceUsage, Workload
 from muster.objects.meta import Object, builtins, set_condition
 
@@ -51,6 +51,9 @@ def inactive(queue: kueue.ClusterQueue, world: World) -> tuple[str, str] | None:
         return "Terminating", "The ClusterQueue is being deleted"
     if queue.spec.stop_policy != "None":
         return STOPPED, f"Stopped by its stopPolicy {queue.spec.stop_policy}"
+    problem = snapshot.problem(queue)
+    if problem:
+        return "Unknown", problem
     flavors = [f.name for g in queue.spec.resource_groups for f in g.flavors]
     missing = [name for name in flavors if name not in world.flavors]
     if missing:
@@ -66,11 +69,13 @@ def inactive(queue: kueue.ClusterQueue, world: World) -> tuple[str, str] | None:
 
 
 def nominal_quotas(queue: kueue.ClusterQueue) -> Nominal:
+    if snapshot.problem(queue):
+        return {}
     return {
-        (flavor.name, r.name): quantities.parse(r.name, r.nominal_quota)
-        for group in queue.spec.resource_groups
+        (flavor.flavor, resource): quota.nominal
+        for group in snapshot.cluster_queue(queue).groups
         for flavor in group.flavors
-        for r in flavor.resources
+        for resource, quota in flavor.quotas.items()
     }
 
 

@@ -80,14 +80,14 @@ def pod_requests(template: Template) -> Mapping[str, int]:
 @lru_cache(maxsize=4096)
 def _requests(json: bytes) -> Mapping[str, int]:
     spec = _read(json).spec
-    running = _total(container_requests(c) for c in spec.containers)
+    sidecars: dict[str, int] = {}
     starting: dict[str, int] = {}
     for container in spec.init_containers:
-        asked = container_requests(container)
+        asked = _total((sidecars, container_requests(container)))
         if container.restart_policy == "Always":  # a sidecar: it stays beside all that follow
-            running = _total((running, asked))
-            asked = running
+            sidecars = asked
         starting = {r: max(starting.get(r, 0), asked.get(r, 0)) for r in {*starting, *asked}}
+    running = _total((sidecars, *(container_requests(c) for c in spec.containers)))
     most = {r: max(running.get(r, 0), starting.get(r, 0)) for r in {*running, *starting}}
     return _total((most, {r: parse(r, q) for r, q in spec.overhead.items()}))
 

@@ -1,12 +1,17 @@
 """From Kubernetes objects to the core's snapshot: one builder for whoever decides or forecasts."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from muster import admission as core
 from muster.admission.quantities import parse
 from muster.objects import kueue
+from muster.objects.meta import Object
 from muster.objects.pods import PodTemplate, pod_requests, read_template
+
+K = TypeVar("K", bound=Object)
+T = TypeVar("T")
 
 
 def flavor(obj: kueue.ResourceFlavor) -> core.Flavor:
@@ -23,8 +28,9 @@ def flavor(obj: kueue.ResourceFlavor) -> core.Flavor:
 
 
 def cluster_queue(obj: kueue.ClusterQueue) -> core.ClusterQueue:
+    """Raises: ValueError (AdmissionError, for quotas) naming what is wrong."""
     spec = obj.spec
-    return core.ClusterQueue(
+    queue = core.ClusterQueue(
         name=obj.metadata.name,
         cohort=spec.cohort_name or None,
         groups=_groups(spec.resource_groups),
@@ -35,18 +41,23 @@ def cluster_queue(obj: kueue.ClusterQueue) -> core.ClusterQueue:
         when_can_borrow=_fungibility(spec.flavor_fungibility.when_can_borrow),
         when_can_preempt=_fungibility(spec.flavor_fungibility.when_can_preempt),
     )
+    core.check_quotas(queue)
+    return queue
 
 
 def cohort(obj: kueue.Cohort) -> core.Cohort:
-    return core.Cohort(
+    """Raises: AdmissionError naming the quota that is wrong."""
+    node = core.Cohort(
         name=obj.metadata.name,
         parent=obj.spec.parent_name or None,
         groups=_groups(obj.spec.resource_groups),
     )
+    core.check_quotas(node)
+    return node
 
 
 def pod_set(obj: kueue.PodSet) -> core.PodSet:
-    """Raises: QuantityError for a request that is no quantity."""
+    """Raises: ValueError (QuantityError for a request) naming what can't be read."""
     template = read_template(obj.template)
     return core.PodSet(
         name=obj.name,
@@ -79,12 +90,31 @@ def snapshot(
     cluster_queues: Iterable[kueue.ClusterQueue],
     workloads: Iterable[core.Workload],
 ) -> core.Snapshot:
+    """An object that can't be read is left out, as if it were not there, and the rest goes on:
+    `problem` says what is wrong with it."""
     return core.Snapshot(
-        flavors={f.metadata.name: flavor(f) for f in flavors},
-        cohorts={c.metadata.name: cohort(c) for c in cohorts},
-        cluster_queues={q.metadata.name: cluster_queue(q) for q in cluster_queues},
+        flavors=_readable(flavor, flavors),
+        cohorts=_readable(cohort, cohorts),
+        cluster_queues=_readable(cluster_queue, cluster_queues),
         workloads=tuple(workloads),
     )
+
+
+def problem(queue: kueue.ClusterQueue) -> str | None:
+    """Why nothing can be decided for this queue, naming the field; None if all is well."""
+    try:
+        cluster_queue(queue)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _readable(convert: Callable[[K], T], objects: Iterable[K]) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for obj in objects:
+        with suppress(ValueError):
+            found[obj.metadata.name] = convert(obj)
+    return found
 
 
 def _groups(groups: Iterable[kueue.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
