@@ -88,7 +88,8 @@ class Environment:
         found = ensure_tools(tools_for(self.engine), self.screen)
         self.tools = {name: tool.path for name, tool in found.items()}
         sources = [tool.source for tool in found.values()]
-        return ", ".join(f"{sources.count(source)} from {source}" for source in sorted(set(sources)))
+        said = {"built": "built", "cache": "from the cache", "PATH": "from PATH"}
+        return ", ".join(f"{sources.count(source)} {said[source]}" for source in sorted(set(sources)))
 
     def control_plane(self) -> str:
         """Starts Kubernetes."""

@@ -7,7 +7,13 @@ from muster.controller import provisioning
 from muster.controller import transitions as step
 from muster.controller.events import Note, on_job, on_workload
 from muster.controller.jobs.job import Job
-from muster.controller.templates import PlacementError, admitted_templates, place_operations
+from muster.controller.templates import (
+    Operation,
+    PlacementError,
+    admitted_templates,
+    is_placed,
+    place_operations,
+)
 from muster.controller.workloads import WHY_DEACTIVATED
 from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
@@ -20,11 +26,14 @@ from muster.objects.pods import read_template
 @dataclass(frozen=True, slots=True)
 class Step:
     """One write, and what is told once it has happened. `subject` is the key of the Workload that it
-    is about, or the UID of a job that has none yet: a refused write holds back that one alone."""
+    is about, or the UID of a job that has none yet: a refused write holds back that one alone.
+    `vacated` is the UID of a Workload whose pods have to be gone by the API server's own word: what
+    watches tell of jobs and of pods arrives in no order."""
 
     subject: str
     write: Write
     notes: tuple[Note, ...] = ()
+    vacated: str = ""
 
 
 def gone(workload: Workload, job: Job | None, world: World) -> bool:
@@ -32,7 +41,8 @@ def gone(workload: Workload, job: Job | None, world: World) -> bool:
 
     KubeRay says Suspended while the garbage collector is still deleting the pods, and of a job that
     was deleted the RayCluster lives on, and makes pods, until the garbage collector comes round."""
-    stopped = job is None or leaving(job) or (job.suspended and job.stopped)
+    ended = job is None or leaving(job) or job.outcome is not None
+    stopped = ended or (job is not None and job.suspended and job.stopped)
     return stopped and not world.is_occupied(workload)
 
 
@@ -56,7 +66,7 @@ def act(workload: Workload, world: World) -> Iterator[Step]:
         yield _deactivate(workload, f"AdmissionCheck {rejected[0].name} was rejected: {rejected[0].message}")
     elif step.is_admitted(status):
         # a user may have suspended it for a moment: what it had before has to go first
-        if job.suspended and not world.is_occupied(workload):
+        if gone(workload, job, world):
             yield from _start(workload, job, world)
     else:
         yield from _keep_stopped(workload, job)
@@ -65,22 +75,30 @@ def act(workload: Workload, world: World) -> Iterator[Step]:
 
 def _keep_stopped(workload: Workload, job: Job) -> Iterator[Step]:
     # a job that can't be suspended is left alone: KubeRay would let it run on as ValidationFailed
-    if job.suspended or job.refusal is not None:
+    if job.refusal is not None or job.outcome is not None:
+        return
+    if job.suspended and not is_placed(job.places):
+        return
+    back = tuple(_given_back(workload, job))
+    if job.suspended:
+        if back:  # a user suspended it, and did not take away what its start had added
+            yield Step(workload.key, _patch(job, back))
         return
     evicted = find_condition(workload.status.conditions, step.EVICTED)
     due = evicted is not None and evicted.status == "True"
     message = evicted.message if evicted is not None and due else "It has no quota and was not suspended"
-    yield Step(workload.key, _stop(workload, job), (on_job(job, "Stopped", message),))
+    suspend = {"op": "add", "path": job.suspend_pointer, "value": True}
+    yield Step(workload.key, _patch(job, (suspend, *back)), (on_job(job, "Stopped", message),))
 
 
-def _stop(workload: Workload, job: Job) -> Write:
-    """Suspend it, and give its templates back what the user wrote."""
+def _given_back(workload: Workload, job: Job) -> Iterator[Operation]:
+    """The templates as the user wrote them, of the pod sets that the Workload knows."""
     written = {ps.name: read_template(ps.template) for ps in workload.spec.pod_sets}
-    back = () if set(written) != {p.pod_set for p in job.places} else job.places
-    operations = (
-        {"op": "add", "path": job.suspend_pointer, "value": True},
-        *place_operations(back, written, start=False),
-    )
+    known = tuple(p for p in job.places if p.pod_set in written)
+    return place_operations(known, written, start=False)
+
+
+def _patch(job: Job, operations: tuple[Operation, ...]) -> Write:
     return JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
 
 
@@ -93,14 +111,12 @@ def _start(workload: Workload, job: Job, world: World) -> Iterator[Step]:
     except PlacementError as conflict:
         yield _deactivate(workload, f"It can't be started: {conflict}")
         return
-    operations = (
-        *place_operations(job.places, targets, start=True),
-        {"op": "add", "path": job.suspend_pointer, "value": False},
-    )
-    write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
+    resume = {"op": "add", "path": job.suspend_pointer, "value": False}
+    write = _patch(job, (*place_operations(job.places, targets, start=True), resume))
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue
-    yield Step(workload.key, write, (on_job(job, "Started", f"Admitted by ClusterQueue {queue}"),))
+    note = on_job(job, "Started", f"Admitted by ClusterQueue {queue}")
+    yield Step(workload.key, write, (note,), vacated=workload.metadata.uid)
 
 
 def _provision(workload: Workload, world: World) -> Iterator[Step]:
@@ -134,4 +150,4 @@ def _let_go(workload: Workload, job: Job | None, world: World) -> Iterator[Step]
             kept = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
             body = {"metadata": {"finalizers": kept}}
             patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
-            yield Step(workload.key, patch)
+            yield Step(workload.key, patch, vacated=workload.metadata.uid)

@@ -9,8 +9,9 @@ import httpx2
 
 from muster.controller.actions import Step
 from muster.controller.reconcile import Pass
+from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube.client import Kube, WriteError
-from muster.kube.kinds import Kind
+from muster.kube.kinds import PODS, Kind
 from muster.kube.store import Stores
 
 log = logging.getLogger(__name__)
@@ -91,6 +92,9 @@ class Applier:
         done: list[Step] = []
         for step in steps:
             async with self._slots:
+                if step.vacated and await self._is_occupied(step.vacated):
+                    self._held_back.refused(step.subject, now_ms)
+                    return done
                 try:
                     obj = await self._kube.perform(step.write)
                 except WriteError as refused:
@@ -105,6 +109,15 @@ class Applier:
             self._held_back.done(step.subject)
             done.append(step)
         return done
+
+    async def _is_occupied(self, uid: str) -> bool:
+        """Whether pods of the Workload live, or may live."""
+        try:
+            _, pods = await self._kube.list(PODS, {WORKLOAD_UID_LABEL: uid})
+        except httpx2.HTTPError as error:
+            log.warning("listing pods: %s %s", type(error).__name__, error)
+            return True
+        return any(pod.holds_resources for pod in pods)
 
 
 def _in_order(steps: Iterable[Step]) -> list[list[Step]]:

@@ -97,11 +97,18 @@ class Controller:
         if done:
             self._changed.set()
             log.info("pass: %s", _summary(done))
-        if now_ms >= self._status_due_ms:
-            self._status_due_ms = now_ms + STATUS_INTERVAL_MS
-            await self._applier.perform(queue_statuses(world, now_ms), now_ms)
-        times = (result.wake_at_ms, self._held_back.next_ms(), later, self._status_wake(bool(done)))
+        status_ms = await self._tell_queues(world, now_ms)
+        times = (result.wake_at_ms, self._held_back.next_ms(), later, status_ms)
         return min((t for t in times if t is not None), default=None)
+
+    async def _tell_queues(self, world: World, now_ms: int) -> int | None:
+        """Queues' statuses, not more often than at their interval. Returns when they are due if not now:
+        any pass may have changed them, and none may follow for a long time."""
+        if now_ms < self._status_due_ms:
+            return self._status_due_ms
+        self._status_due_ms = now_ms + STATUS_INTERVAL_MS
+        await self._applier.perform(queue_statuses(world, now_ms), now_ms)
+        return None
 
     async def _wait(self, wake_at_ms: int | None) -> None:
         left_s = LOOK_AGAIN_S_MAX if wake_at_ms is None else (wake_at_ms - self._clock_ms()) / 1000
@@ -125,9 +132,6 @@ class Controller:
         if len(due) > WAITS_A_PASS_MAX:
             later = now_ms
         return due[:WAITS_A_PASS_MAX], later
-
-    def _status_wake(self, wrote: bool) -> int | None:
-        return self._status_due_ms if wrote else None
 
     def _note(self, done: Iterable[Step], told: Iterable[Step], now_ms: int) -> None:
         for step in told:

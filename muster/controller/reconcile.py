@@ -244,13 +244,15 @@ def _write_statuses(
         if new == workload.status:
             continue
         notes = tuple(status_notes(workload, new, now_ms))
+        released = step.holds_quota(workload.status) and not step.holds_quota(before)
+        vacated = workload.metadata.uid if released else ""
         if step.holds_quota(new) and not step.holds_quota(before):
-            result.then.append(Step(workload.key, status_patch(workload, new), notes))
+            result.then.append(Step(workload.key, status_patch(workload, new), notes, vacated))
         elif before == workload.status and not step.holds_quota(new):
             told = wait_note(workload, new)
             result.waits.append(Step(workload.key, status_patch(workload, new), (told,) if told else ()))
         else:
-            result.first.append(Step(workload.key, status_patch(workload, new), notes))
+            result.first.append(Step(workload.key, status_patch(workload, new), notes, vacated))
 
 
 def status_patch(workload: Workload, status: WorkloadStatus) -> Write:

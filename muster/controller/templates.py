@@ -86,6 +86,13 @@ def merged_template(template: Template, target: PodTemplate) -> dict[str, Any]:
     return whole
 
 
+def is_placed(places: Iterable[Place]) -> bool:
+    """Whether the templates carry what a start added to them."""
+    return any(
+        WORKLOAD_UID_LABEL in read_template(p.template).metadata.labels or p.written_out for p in places
+    )
+
+
 def place_operations(
     places: tuple[Place, ...], targets: Mapping[str, PodTemplate], *, start: bool
 ) -> Iterator[Operation]:
@@ -99,7 +106,8 @@ def place_operations(
             elif place.written_out:
                 yield {"op": "remove", "path": place.pointer}
             continue
-        if not msgspec.json.decode(place.template).get("metadata"):
+        has_metadata = bool(msgspec.json.decode(place.template).get("metadata"))
+        if not has_metadata and now.metadata != target.metadata:
             yield _add(f"{place.pointer}/metadata", {})
         yield from _field(place, "metadata/labels", now.metadata.labels, target.metadata.labels)
         yield from _field(

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from lightkube.core import resource as lk
-from lightkube.generic_resource import create_api_info, create_global_resource, create_namespaced_resource
+from lightkube.generic_resource import (
+    GenericGlobalResource,
+    GenericNamespacedResource,
+    create_api_info,
+    create_global_resource,
+    create_namespaced_resource,
+)
 
 from muster.objects import autoscaling, core, kueue, ray
 from muster.objects.meta import Object
@@ -33,9 +39,14 @@ def define(group: str, version: str, name: str, plural: str, view: type[T], *, n
     base = lk.NamespacedResourceG if namespaced else lk.GlobalResource
 
     resource = types.new_class(name, (base, view), {}, lambda body: body.update(_api_info=info))
+    if not group:
+        # lightkube takes a core kind into its registry once in a process, which may not be for us
+        untyped = GenericNamespacedResource if namespaced else GenericGlobalResource
+        body: Any = types.new_class(name, (untyped,), {}, lambda body: body.update(_api_info=info))
+        return Kind(version, name, view, resource, body, namespaced)
     create = create_namespaced_resource if namespaced else create_global_resource
     body = create(group, version, name, plural)
-    return Kind(f"{group}/{version}" if group else version, name, view, resource, body, namespaced)
+    return Kind(f"{group}/{version}", name, view, resource, body, namespaced)
 
 
 def _kueue(name: str, plural: str, view: type[T], *, namespaced: bool = False) -> Kind[T]:

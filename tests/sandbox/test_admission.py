@@ -47,6 +47,17 @@ def test_the_gang_runs_where_its_request_was_provisioned(cluster: Cluster) -> No
     cluster.until("its nodes are gone", lambda: cluster.gpu_nodes() == [])
 
 
+def test_queues_tell_that_they_are_empty_again(cluster: Cluster) -> None:
+    cluster.until_succeeded(cluster.submit(rayjob("counted")))
+
+    def empty() -> bool:
+        status = cluster.client.get(kinds.ClusterQueue, "team-a")["status"]
+        used = [r["total"] for flavor in status["flavorsUsage"] for r in flavor["resources"]]
+        return status["admittedWorkloads"] == 0 and set(used) == {"0"}
+
+    cluster.until("nothing used", empty, seconds_max=10.0)
+
+
 def _workers(cluster: Cluster, job: str) -> list[Manifest]:
     labelled = (p for p in cluster.pods(job) if p["metadata"]["labels"].get("ray.io/group") == "gpu")
     return [p for p in labelled if p["status"].get("phase") == "Running"]

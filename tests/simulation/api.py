@@ -1,0 +1,216 @@
+"""A small API server: versions, conflicts, patches, the status subresource, finalizers, owners.
+
+Left out: schemas, defaulting, admission, field managers, and every verb that Muster does not use.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.objects.meta import Object, rfc3339
+
+Body = dict[str, Any]
+FOREGROUND = "foregroundDeletion"
+
+
+class Refused(Exception):
+    """`code` is the HTTP status."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Change:
+    """One accepted write. Bodies are shared with whoever reads them and never changed afterwards."""
+
+    revision: int
+    time_ms: int
+    kind: Kind[Any]
+    type: str  # ADDED | MODIFIED | DELETED
+    body: Body
+    before: Body | None
+    by: str
+
+    @cached_property
+    def view(self) -> Object:
+        return view(self.kind, self.body)
+
+
+class Api:
+    """`watchers` are called with every change, at once."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self.now_ms = now_ms
+        self.revision = 0
+        self.objects: dict[Kind[Any], dict[str, Body]] = defaultdict(dict)
+        self.journal: dict[Kind[Any], list[Change]] = defaultdict(list)
+        self.watchers: list[Callable[[Change], None]] = []
+        self._uids: dict[str, tuple[Kind[Any], str]] = {}
+        self._serial = 0
+
+    def all(self, kind: Kind[Any]) -> list[Body]:
+        return list(self.objects[kind].values())
+
+    def find(self, kind: Kind[Any], key: str) -> Body | None:
+        return self.objects[kind].get(key)
+
+    def get(self, kind: Kind[Any], key: str) -> Body:
+        found = self.find(kind, key)
+        if found is None:
+            raise Refused(404, f"{kind} {key} not found")
+        return found
+
+    def create(self, kind: Kind[Any], body: Mapping[str, Any], by: str) -> Body:
+        new = deepcopy(dict(body))
+        self._serial += 1
+        meta = new["metadata"]
+        if "generateName" in meta:
+            meta["name"] = f"{meta['generateName']}{self._serial:05d}"
+        if self.find(kind, key_of(new)) is not None:
+            raise Refused(409, f"{kind} {key_of(new)} already exists")
+        meta |= {"uid": f"uid-{self._serial:05d}", "creationTimestamp": rfc3339(self.now_ms())}
+        meta["generation"] = 1
+        if kind not in (kinds.PODS, kinds.NAMESPACES):
+            new.pop("status", None)
+        return self._commit(kind, "ADDED", new, None, by)
+
+    def merge_patch(self, kind: Kind[Any], key: str, patch: Mapping[str, Any], by: str, status: bool) -> Body:
+        """Checks `metadata.resourceVersion` of the patch, where there is one."""
+        old = self.get(kind, key)
+        version = patch.get("metadata", {}).get("resourceVersion")
+        if version not in (None, old["metadata"]["resourceVersion"]):
+            raise Refused(409, f"{kind} {key} has been modified")
+        patched = merged(old, patch)
+        own = {"status"} if status else patched.keys() - {"status"}
+        new = {**old, **{field: patched[field] for field in own if field in patched}}
+        return self._update(kind, old, deepcopy(new), by)
+
+    def json_patch(self, kind: Kind[Any], key: str, operations: list[Mapping[str, Any]], by: str) -> Body:
+        old = self.get(kind, key)
+        new = deepcopy(old)
+        for operation in operations:
+            apply_operation(new, operation)
+        return self._update(kind, old, {**new, "status": deepcopy(old.get("status", {}))}, by)
+
+    def delete(self, kind: Kind[Any], key: str, by: str, *, foreground: bool = False) -> None:
+        """Pods leave by the hand of their kubelet (`remove`), as if they had a finalizer."""
+        old = self.get(kind, key)
+        new = deepcopy(old)
+        meta = new["metadata"]
+        if foreground:
+            meta["finalizers"] = [*meta.get("finalizers", []), FOREGROUND]
+        if meta.get("finalizers") or kind is kinds.PODS:
+            if "deletionTimestamp" not in meta:
+                meta["deletionTimestamp"] = rfc3339(self.now_ms())
+                self._commit(kind, "MODIFIED", new, old, by)
+        else:
+            self.remove(kind, key, by)
+
+    def remove(self, kind: Kind[Any], key: str, by: str) -> None:
+        old = self.get(kind, key)
+        self._commit(kind, "DELETED", deepcopy(old), old, by)
+
+    def orphans(self) -> Iterator[tuple[Kind[Any], str]]:
+        """What the garbage collector has to delete: owned by objects that are gone or wait for it."""
+        for kind, objects in self.objects.items():
+            for key, body in objects.items():
+                owners = body["metadata"].get("ownerReferences", [])
+                if (
+                    owners
+                    and "deletionTimestamp" not in body["metadata"]
+                    and all(self._lets_go(o) for o in owners)
+                ):
+                    yield kind, key
+
+    def _lets_go(self, owner: Mapping[str, Any]) -> bool:
+        place = self._uids.get(owner["uid"])
+        return place is None or FOREGROUND in self.get(*place)["metadata"].get("finalizers", [])
+
+    def abandoned(self) -> Iterator[tuple[Kind[Any], str]]:
+        """What waits in foreground deletion and has no dependents any more."""
+        owners = {
+            o["uid"]
+            for objects in self.objects.values()
+            for b in objects.values()
+            for o in b["metadata"].get("ownerReferences", [])
+        }
+        for kind, objects in self.objects.items():
+            for key, body in objects.items():
+                waits = FOREGROUND in body["metadata"].get("finalizers", [])
+                if waits and body["metadata"]["uid"] not in owners:
+                    yield kind, key
+
+    def _update(self, kind: Kind[Any], old: Body, new: Body, by: str) -> Body:
+        new["metadata"] |= {k: old["metadata"][k] for k in ("resourceVersion", "uid", "generation")}
+        if {**new, "status": new.get("status", {})} == {**old, "status": old.get("status", {})}:
+            return old
+        if new.get("spec") != old.get("spec"):
+            new["metadata"]["generation"] += 1
+        meta = new["metadata"]
+        leaves = "deletionTimestamp" in meta and not meta.get("finalizers") and kind is not kinds.PODS
+        return self._commit(kind, "DELETED" if leaves else "MODIFIED", new, old, by)
+
+    def _commit(self, kind: Kind[Any], change: str, body: Body, before: Body | None, by: str) -> Body:
+        self.revision += 1
+        meta, key = body["metadata"], key_of(body)
+        meta["resourceVersion"] = str(self.revision)
+        if change == "DELETED":
+            del self.objects[kind][key]
+            del self._uids[meta["uid"]]
+        else:
+            self.objects[kind][key] = body
+            self._uids[meta["uid"]] = kind, key
+        event = Change(self.revision, self.now_ms(), kind, change, body, before, by)
+        self.journal[kind].append(event)
+        for watcher in self.watchers:
+            watcher(event)
+        return body
+
+
+def key_of(body: Mapping[str, Any]) -> str:
+    meta = body["metadata"]
+    return f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else str(meta["name"])
+
+
+def view(kind: Kind[Any], body: Mapping[str, Any]) -> Object:
+    found: Object = msgspec.json.decode(msgspec.json.encode(body), type=kind.view)
+    return found
+
+
+def merged(target: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, Mapping):
+        return deepcopy(patch)
+    result = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), value)
+    return result
+
+
+def apply_operation(document: Any, operation: Mapping[str, Any]) -> None:
+    """RFC 6902: add, remove and test."""
+    *path, last = (p.replace("~1", "/").replace("~0", "~") for p in operation["path"].split("/")[1:])
+    try:
+        for part in path:
+            document = document[int(part)] if isinstance(document, list) else document[part]
+        at: Any = int(last) if isinstance(document, list) else last
+        if operation["op"] == "add":
+            document[at] = deepcopy(operation["value"])
+        elif operation["op"] == "remove":
+            del document[at]
+        elif operation["op"] != "test" or document[at] != operation["value"]:
+            raise Refused(422, f"{operation['op']} {operation['path']} failed")
+    except (KeyError, IndexError) as missing:
+        raise Refused(422, f"{operation['path']} does not exist") from missing

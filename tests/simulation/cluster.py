@@ -1,0 +1,129 @@
+"""What else runs in a cluster: scheduler and kubelets, the garbage collector, the cloud's autoscaler."""
+
+import asyncio
+import contextlib
+from random import Random
+from typing import Any
+
+from muster.kube import kinds
+from muster.objects.meta import rfc3339
+from tests.simulation.api import FOREGROUND, Api, Body, Refused, key_of
+from tests.simulation.manifests import REQUEST_LABEL
+
+SWEEP_S_MAX = 0.5
+LEAVES_S_MAX = 5.0  # a pod's time to end, and the garbage collector's to come round
+
+
+class Kubelets:
+    """Starts pods that have a node, and takes away those that were told to leave, some time later."""
+
+    def __init__(self, api: Api, random: Random, cloud: "Cloud") -> None:
+        self._api, self._random, self._cloud = api, random, cloud
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
+            for pod in self._api.all(kinds.PODS):
+                key = key_of(pod)
+                if "deletionTimestamp" in pod["metadata"]:
+                    if self._random.random() < 2 * SWEEP_S_MAX / LEAVES_S_MAX:
+                        self._api.remove(kinds.PODS, key, "kubelet")
+                elif pod["status"]["phase"] == "Pending" and self._cloud.has_node_for(pod):
+                    self._api.merge_patch(kinds.PODS, key, {"status": {"phase": "Running"}}, "kubelet", True)
+
+
+class GarbageCollector:
+    """Comes round now and then, and takes one thing at a time, in any order."""
+
+    def __init__(self, api: Api, random: Random) -> None:
+        self._api, self._random = api, random
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self._random.uniform(0, LEAVES_S_MAX / 2))
+            found = list(self._api.orphans())
+            self._random.shuffle(found)
+            for kind, key in found:
+                with contextlib.suppress(Refused):
+                    self._api.delete(kind, key, "garbage collector")
+                await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
+            for kind, key in list(self._api.abandoned()):
+                body = self._api.get(kind, key)
+                kept = [f for f in body["metadata"]["finalizers"] if f != FOREGROUND]
+                patch = {"metadata": {"finalizers": kept}}
+                self._api.merge_patch(kind, key, patch, "garbage collector", False)
+
+
+class Cloud:
+    """Queued provisioning with `nodes_max` nodes: Accepted, then all nodes of a request at once or none.
+
+    `stock_outs` requests fail; the others wait until there is capacity. Nodes of a request go when it
+    is deleted and its pods are gone."""
+
+    def __init__(self, api: Api, random: Random, nodes_max: int) -> None:
+        self._api, self._random = api, random
+        self.nodes_max = nodes_max
+        self.stock_outs = 0
+        self.nodes: dict[str, int] = {}  # by the name of the resize request
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self._random.uniform(0, 2.0))
+            self._scale_down()
+            for request in self._api.all(kinds.PROVISIONING_REQUESTS):
+                with contextlib.suppress(Refused):
+                    self._answer(request)
+
+    def has_node_for(self, pod: Body) -> bool:
+        """Pods that ask for no request's nodes find one anywhere."""
+        wanted = pod["spec"].get("nodeSelector", {}).get(REQUEST_LABEL)
+        if wanted is None:
+            return True
+        return self._pods_on(wanted) < self.nodes.get(wanted, 0)
+
+    def say(self, request: Body, kind: str, message: str, **status: Any) -> None:
+        now = rfc3339(self._api.now_ms())
+        told = {"type": kind, "status": "True", "reason": kind, "message": message, "lastTransitionTime": now}
+        conditions = [*request.get("status", {}).get("conditions", []), told]
+        patch = {"status": {"conditions": conditions, **status}}
+        self._api.merge_patch(kinds.PROVISIONING_REQUESTS, key_of(request), patch, "cloud", True)
+
+    def _answer(self, request: Body) -> None:
+        told = {c["type"] for c in request.get("status", {}).get("conditions", [])}
+        if not told:
+            self.say(request, "Accepted", "Provisioning Request was successfully queued.")
+        elif told != {"Accepted"}:
+            return
+        elif not self._has_templates(request):
+            self.say(request, "Failed", "a pod template of the request does not exist")
+        elif self.stock_outs > 0:
+            self.stock_outs -= 1
+            self.say(request, "Failed", "out of stock: nvidia-l4 in us-west1-b")
+        else:
+            self._provision(request)
+
+    def _provision(self, request: Body) -> None:
+        asked = sum(s["count"] for s in request["spec"]["podSets"])
+        if sum(self.nodes.values()) + asked > self.nodes_max:
+            return
+        name = f"resize-{request['metadata']['uid']}"
+        self.nodes[name] = asked
+        details = {"ResizeRequestName": name}
+        self.say(request, "Provisioned", "Provisioned successfully.", provisioningClassDetails=details)
+
+    def _has_templates(self, request: Body) -> bool:
+        namespace = request["metadata"]["namespace"]
+        names = [s["podTemplateRef"]["name"] for s in request["spec"]["podSets"]]
+        return all(self._api.find(kinds.POD_TEMPLATES, f"{namespace}/{n}") for n in names)
+
+    def _scale_down(self) -> None:
+        held = {f"resize-{r['metadata']['uid']}" for r in self._api.all(kinds.PROVISIONING_REQUESTS)}
+        for name in [n for n in self.nodes if n not in held and self._pods_on(n) == 0]:
+            del self.nodes[name]
+
+    def _pods_on(self, nodes: str) -> int:
+        return sum(
+            p["status"]["phase"] == "Running"
+            and p["spec"].get("nodeSelector", {}).get(REQUEST_LABEL) == nodes
+            for p in self._api.all(kinds.PODS)
+        )

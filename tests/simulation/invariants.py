@@ -1,0 +1,194 @@
+"""What has to hold after every single write, recomputed from the objects as plainly as possible."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from muster.controller.templates import WORKLOAD_UID_LABEL
+from muster.kube import kinds
+from tests.simulation.api import Api, Body, Change, key_of
+from tests.simulation.kuberay import GROUP_LABEL, state_of
+
+Column = tuple[str, str]  # (flavor, resource)
+SUFFIXES = {"m": Fraction(1, 1000), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)}
+
+
+class Broken(AssertionError):
+    """An invariant does not hold."""
+
+
+class Invariants:
+    """Attach `check` to an Api. Jobs that a user starts behind the controller's back are let off until
+    they are suspended again."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._started_by_hand: set[str] = set()  # UIDs
+        self.checked = 0
+
+    def check(self, change: Change) -> None:
+        self.checked += 1
+        if change.kind is kinds.WORKLOADS:
+            self._quota_is_kept()
+            self._priority_is_kept(change)
+        if change.kind in (kinds.RAY_JOBS, kinds.RAY_CLUSTERS):
+            self._starts_are_whole(change)
+        if change.kind in (kinds.PODS, kinds.WORKLOADS, kinds.RAY_JOBS):
+            self._pods_have_quota()
+
+    def _quota_is_kept(self) -> None:
+        usage: dict[str, dict[Column, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+        for workload in self._api.all(kinds.WORKLOADS):
+            if holds_quota(workload):
+                for column, amount in usage_of(workload).items():
+                    usage[workload["status"]["admission"]["clusterQueue"]][column] += amount
+        for column in {c for used in usage.values() for c in used}:
+            self._column_is_kept(column, {q: used[column] for q, used in usage.items()})
+
+    def _column_is_kept(self, column: Column, usage: Mapping[str, Fraction]) -> None:
+        """Up the tree: what a node may lend out counts at its parent, the rest stays at home."""
+        quota: dict[str, Fraction] = defaultdict(Fraction)  # by cohort, what comes up from below
+        used: dict[str, Fraction] = defaultdict(Fraction)
+        cohorts = {c["metadata"]["name"]: c for c in self._api.all(kinds.COHORTS)}
+        waiting = [(q, usage.get(key_of(q), Fraction(0))) for q in self._api.all(kinds.CLUSTER_QUEUES)]
+        done: set[str] = set()
+        while waiting:
+            for node, node_used in waiting:
+                spec, name = node["spec"], key_of(node)
+                nominal, borrowing, lending = limits(spec, column)
+                total = nominal + quota[name]
+                parent = spec.get("cohortName") or spec.get("parentName")
+                if parent is None:
+                    expect(node_used <= total, f"{name} uses {node_used} of {total} {column}")
+                    continue
+                home = max(Fraction(0), total - lending) if lending is not None else Fraction(0)
+                most = total + borrowing if borrowing is not None else None
+                expect(most is None or node_used <= most, f"{name} uses {node_used} of {most} {column}")
+                quota[parent] += total - home
+                used[parent] += max(Fraction(0), node_used - home)
+            done |= {key_of(node) for node, _ in waiting}
+            waiting = [
+                (c, used[name])
+                for name, c in cohorts.items()
+                if name not in done
+                and all(n in done for n, other in cohorts.items() if other["spec"].get("parentName") == name)
+            ]
+
+    def _priority_is_kept(self, change: Change) -> None:
+        before, now = condition(change.before, "Preempted"), condition(change.body, "Preempted")
+        if now.get("status") != "True" or before.get("status") == "True":
+            return
+        found = re.search(r"UID: ([\w-]+)", now["message"])
+        assert found is not None
+        preemptors = [w for w in self._api.all(kinds.WORKLOADS) if w["metadata"]["uid"] == found[1]]
+        for preemptor in preemptors:
+            field = "withinClusterQueue" if now["reason"] == "InClusterQueue" else "reclaimWithinCohort"
+            policy = self._preemption_of(preemptor).get(field)
+            ahead = preemptor["spec"]["priority"] - change.body["spec"]["priority"]
+            allowed = policy == "Any" or ahead >= (policy == "LowerPriority")
+            expect(allowed, f"{key_of(preemptor)} preempted {key_of(change.body)}, ahead by {ahead}")
+
+    def _preemption_of(self, workload: Body) -> Body:
+        local = f"{workload['metadata']['namespace']}/{workload['spec']['queueName']}"
+        target = self._api.get(kinds.LOCAL_QUEUES, local)["spec"]["clusterQueue"]
+        policies: Body = self._api.get(kinds.CLUSTER_QUEUES, target)["spec"].get("preemption", {})
+        return policies
+
+    def _starts_are_whole(self, change: Change) -> None:
+        uid = change.body["metadata"]["uid"]
+        runs = change.type != "DELETED" and not change.body["spec"].get("suspend")
+        ran = change.before is not None and not change.before["spec"].get("suspend")
+        if not runs or "ownerReferences" in change.body["metadata"]:
+            self._started_by_hand.discard(uid)
+        elif not ran:
+            workload = self._workload_of(uid)
+            if change.by != "controller" and condition(workload, "Admitted").get("status") != "True":
+                self._started_by_hand.add(uid)
+                return
+            if workload is None:
+                raise Broken(f"{key_of(change.body)} was started without a Workload")
+            name = key_of(workload)
+            expect(condition(workload, "Admitted").get("status") == "True", f"{name} started, not admitted")
+            expect(condition(workload, "Evicted").get("status") != "True", f"{name} started while evicted")
+            checks = workload["status"].get("admissionChecks", [])
+            expect(all(c["state"] == "Ready" for c in checks), f"{name} started before its checks")
+            counts = {s["name"]: s["count"] for s in workload["spec"]["podSets"]}
+            given = {a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]}
+            expect(given == counts, f"{name} started with {given} of {counts}")
+
+    def _pods_have_quota(self) -> None:
+        """Pods of a gang live only while its Workload holds quota for them, evicted or not."""
+        workloads = {w["metadata"]["uid"]: w for w in self._api.all(kinds.WORKLOADS)}
+        live: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for pod in self._api.all(kinds.PODS):
+            uid = pod["metadata"]["labels"].get(WORKLOAD_UID_LABEL)
+            if uid is not None and pod["status"]["phase"] not in ("Succeeded", "Failed"):
+                live[uid][pod["metadata"]["labels"][GROUP_LABEL]] += 1
+        for uid, groups in live.items():
+            workload = workloads.get(uid)
+            if workload is None:
+                raise Broken(f"the Workload with UID {uid} is gone, but its pods {dict(groups)} live")
+            if self._is_finished(workload):
+                continue  # its quota is given back at once, as in Kueue
+            name = key_of(workload)
+            expect(holds_quota(workload), f"{name} gave its quota back, but its pods {dict(groups)} live")
+            given = {a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]}
+            too_many = {g: n for g, n in groups.items() if n > given.get(g, 0)}
+            expect(not too_many, f"{name} has quota for {given}, but {too_many} live")
+
+    def _workload_of(self, job_uid: str) -> Body | None:
+        owned = (w for w in self._api.all(kinds.WORKLOADS) if owner_uid(w) == job_uid)
+        return next(owned, None)
+
+    def _is_finished(self, workload: Body) -> bool:
+        jobs = (j for j in self._api.all(kinds.RAY_JOBS) if j["metadata"]["uid"] == owner_uid(workload))
+        ended = any(state_of(job) in ("Complete", "Failed") for job in jobs)
+        return ended or condition(workload, "Finished").get("status") == "True"
+
+
+def expect(holds: bool, message: str) -> None:
+    if not holds:
+        raise Broken(message)
+
+
+def condition(body: Body | None, kind: str) -> Body:
+    conditions = (body or {}).get("status", {}).get("conditions", [])
+    found: Body = next((c for c in conditions if c["type"] == kind), {})
+    return found
+
+
+def holds_quota(workload: Body) -> bool:
+    reserved = condition(workload, "QuotaReserved").get("status") == "True"
+    return reserved and condition(workload, "Finished").get("status") != "True"
+
+
+def owner_uid(body: Body) -> str:
+    return str(body["metadata"]["ownerReferences"][0]["uid"])
+
+
+def usage_of(workload: Body) -> dict[Column, Fraction]:
+    usage: dict[Column, Fraction] = defaultdict(Fraction)
+    for assigned in workload["status"]["admission"]["podSetAssignments"]:
+        for resource, amount in assigned["resourceUsage"].items():
+            usage[assigned["flavors"][resource], resource] += quantity(amount)
+    return usage
+
+
+def limits(spec: Mapping[str, Any], column: Column) -> tuple[Fraction, Fraction | None, Fraction | None]:
+    """Nominal quota, borrowing limit, lending limit."""
+    flavor, resource = column
+    for group in spec.get("resourceGroups", []):
+        for quotas in group["flavors"]:
+            for quota in quotas["resources"]:
+                if (quotas["name"], quota["name"]) == (flavor, resource):
+                    bounds = [quota.get("borrowingLimit"), quota.get("lendingLimit")]
+                    borrowing, lending = (None if b is None else quantity(b) for b in bounds)
+                    return quantity(quota["nominalQuota"]), borrowing, lending
+    return Fraction(0), None, None
+
+
+def quantity(text: str) -> Fraction:
+    suffix = next((s for s in SUFFIXES if text.endswith(s)), "")
+    return Fraction(text.removesuffix(suffix)) * SUFFIXES.get(suffix, Fraction(1))

@@ -1,0 +1,140 @@
+"""The controller's client on the emulated API server: answers take their time, watches lag, some break."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any, TypeVar
+
+import httpx2
+import msgspec
+from lightkube import ApiError
+
+from muster.kube.client import Kube
+from muster.kube.kinds import Kind
+from muster.kube.writes import Create, Delete, MergePatch, Write
+from muster.objects.meta import Object
+from tests.simulation.api import Api, Body, Refused, view
+
+T = TypeVar("T", bound=Object)
+BY = "controller"
+WAY_S_MAX = 0.02  # of a request to the API server, and of its answer
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Probabilities a write, a watch event; seconds that a watch may lag behind."""
+
+    lost_answer: float = 0.0
+    broken_watch: float = 0.0
+    watch_lag_s: float = 0.02
+    killed: float = 0.0  # of a write, after it was made and before its answer arrives
+
+
+CALM = Faults()
+
+
+class EmulatedKube(Kube):
+    """One process' connection: with the process its requests on their way may still arrive."""
+
+    def __init__(self, api: Api, random: Random, faults: Faults, kill_after: int | None = None) -> None:
+        self._api, self._random, self.faults = api, random, faults
+        self.killed = asyncio.Event()
+        self.writes = 0
+        self._kill_after = kill_after
+        self._news: dict[Kind[Any], asyncio.Event] = defaultdict(asyncio.Event)
+        api.watchers.append(lambda change: self._news[change.kind].set())
+
+    async def list(self, kind: Kind[T], labels: Mapping[str, Any] | None = None) -> tuple[str, list[T]]:
+        await self._way()
+        version = str(self._api.revision)
+        found = [view(kind, b) for b in self._api.all(kind) if _selected(b, labels)]
+        await self._way()
+        return version, found  # type: ignore[return-value]  # of the kind's view
+
+    async def watch(
+        self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[tuple[str, T]]:
+        journal = self._api.journal[kind]
+        at = next((i for i, c in enumerate(journal) if c.revision > int(resource_version)), len(journal))
+        while True:
+            while at == len(journal):
+                self._news[kind].clear()
+                await self._news[kind].wait()
+                await asyncio.sleep(self._random.uniform(0, self.faults.watch_lag_s))
+            change, at = journal[at], at + 1
+            if not _selected(change.body, labels):
+                continue
+            if self._random.random() < self.faults.broken_watch:
+                raise _api_error(410, "too old resource version")
+            yield change.type, change.view  # type: ignore[misc]  # of the kind's view
+
+    async def read(self, kind: Kind[T], key: str) -> T | None:
+        await self._way()
+        body = self._api.find(kind, key)
+        await self._way()
+        return None if body is None else view(kind, body)  # type: ignore[return-value]  # of the kind's view
+
+    async def _send(self, write: Write) -> Object | None:
+        self.writes += 1
+        number = self.writes
+        answer: asyncio.Future[Body | None] = asyncio.get_running_loop().create_future()
+        on_its_way_s = self._random.uniform(0, WAY_S_MAX)
+        asyncio.get_running_loop().call_later(on_its_way_s, self._arrive, write, answer)
+        try:
+            body = await answer
+        except Refused as refused:
+            await self._way()
+            raise _api_error(refused.code, str(refused)) from refused
+        if number == self._kill_after or self._random.random() < self.faults.killed:
+            self.killed.set()
+            await asyncio.Event().wait()
+        if self._random.random() < self.faults.lost_answer:
+            raise httpx2.ReadTimeout("the answer was lost")
+        await self._way()
+        return None if body is None else view(write.kind, body)
+
+    def _arrive(self, write: Write, answer: asyncio.Future[Body | None]) -> None:
+        try:
+            body = self._write(write)
+        except Refused as refused:
+            if not answer.cancelled():
+                answer.set_exception(refused)
+        else:
+            if not answer.cancelled():
+                answer.set_result(body)
+
+    def _write(self, write: Write) -> Body | None:
+        match write:
+            case Create():
+                return self._api.create(write.kind, _sent(write.body), BY)
+            case Delete():
+                self._api.delete(write.kind, write.key, BY)
+                return None
+            case MergePatch():
+                metadata = {**write.body.get("metadata", {}), "resourceVersion": write.resource_version}
+                body = _sent({**write.body, "metadata": metadata})
+                return self._api.merge_patch(write.kind, write.key, body, BY, write.status)
+            case _:
+                test = {"op": "test", "path": "/metadata/resourceVersion", "value": write.resource_version}
+                return self._api.json_patch(write.kind, write.key, _sent([test, *write.operations]), BY)
+
+    async def _way(self) -> None:
+        await asyncio.sleep(self._random.uniform(0, WAY_S_MAX))
+
+
+def _sent(body: Any) -> Any:
+    """As it arrives: tuples have become lists."""
+    return msgspec.json.decode(msgspec.json.encode(body))
+
+
+def _selected(body: Body, labels: Mapping[str, Any] | None) -> bool:
+    """By labels that have to be there, with a value or (None) any."""
+    found = body["metadata"].get("labels", {})
+    return all(label in found and value in (None, found[label]) for label, value in (labels or {}).items())
+
+
+def _api_error(code: int, message: str) -> ApiError:
+    request = httpx2.Request("GET", "http://emulated")
+    return ApiError(request=request, response=httpx2.Response(code, json={"code": code, "message": message}))

@@ -1,0 +1,230 @@
+"""KubeRay by its protocol: suspend and resume of RayJobs and RayClusters, as its v1.6.2 does them.
+
+It reads, thinks a moment and writes, so that others write in between; a status written on a version
+that has moved on is refused and tried again. Left out: services, retries, deadlines, autoscaling.
+Source: ray-operator/controllers/ray/{rayjob,raycluster}_controller.go.
+"""
+
+import asyncio
+import contextlib
+from random import Random
+from typing import Any
+
+from muster.controller.jobs.raycluster import RayClusterGang
+from muster.controller.jobs.rayjob import RayJobGang
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.objects.meta import builtins, rfc3339
+from muster.objects.pods import read_template
+from muster.objects.ray import CLUSTER_LABEL
+from tests.simulation.api import Api, Body, Refused, key_of, view
+from tests.simulation.manifests import OUTCOME, RUN_SECONDS
+
+FINALIZER = "ray.io/rayjob-finalizer"
+GROUP_LABEL = "ray.io/group"
+THINKS_S_MAX, SWEEP_S_MAX = 0.03, 0.5
+
+
+class KubeRay:
+    def __init__(self, api: Api, random: Random) -> None:
+        self._api, self._random = api, random
+        self._serial = 0
+        self._jobs = {
+            "": self._new,
+            "Initializing": self._initializing,
+            "Running": self._running,
+            "Suspending": self._suspending,
+            "Suspended": self._suspended,
+            "Complete": self._finished,
+            "Failed": self._finished,
+        }
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
+            for key in list(self._api.objects[kinds.RAY_JOBS]):
+                with contextlib.suppress(Refused):
+                    await self._reconcile_job(self._api.get(kinds.RAY_JOBS, key))
+            for key in list(self._api.objects[kinds.RAY_CLUSTERS]):
+                with contextlib.suppress(Refused):
+                    await self._reconcile_cluster(self._api.get(kinds.RAY_CLUSTERS, key))
+
+    async def _reconcile_job(self, job: Body) -> None:
+        meta, state = job["metadata"], state_of(job)
+        if "deletionTimestamp" in meta:
+            if FINALIZER in meta.get("finalizers", []):
+                kept = [f for f in meta["finalizers"] if f != FINALIZER]
+                self._patch(kinds.RAY_JOBS, job, {"metadata": {"finalizers": kept}})
+        elif job["spec"]["suspend"] and not job["spec"]["shutdownAfterJobFinishes"]:
+            self._tell_job(job, "ValidationFailed", message="not allowed to be suspended")
+        elif state in self._jobs:
+            await self._think()
+            await self._jobs[state](job)
+
+    async def _new(self, job: Body) -> None:
+        finalizers = job["metadata"].get("finalizers", [])
+        if FINALIZER not in finalizers:
+            job = self._patch(kinds.RAY_JOBS, job, {"metadata": {"finalizers": [*finalizers, FINALIZER]}})
+        self._serial += 1
+        name = f"{job['metadata']['name']}-{self._serial}"
+        self._tell_job(job, "Initializing", rayClusterName=name, jobId=name)
+
+    async def _initializing(self, job: Body) -> None:
+        if job["spec"]["suspend"]:
+            self._tell_job(job, "Suspending")
+            return
+        key = _child_key(job)
+        cluster = self._api.find(kinds.RAY_CLUSTERS, key)
+        if cluster is None:
+            meta = {**_owned(kinds.RAY_JOBS, job, key), "labels": job["metadata"]["labels"]}
+            spec = {**job["spec"]["rayClusterSpec"], "suspend": False}
+            self._api.create(kinds.RAY_CLUSTERS, {"metadata": meta, "spec": spec}, "kuberay")
+        elif cluster.get("status", {}).get("state") == "ready":
+            await self._submit(job)
+            self._tell_job(job, "Running", startTime=rfc3339(self._api.now_ms()), started=self._api.now_ms())
+
+    async def _submit(self, job: Body) -> None:
+        gang = RayJobGang(view(kinds.RAY_JOBS, job))  # type: ignore[arg-type]  # the kind's view
+        key = _submitter_key(job)
+        place = next((p for p in gang.places if p.pod_set == "submitter"), None)
+        if place is not None and self._api.find(kinds.PODS, key) is None:
+            template = builtins(read_template(place.template))
+            self._create_pod(_owned(kinds.RAY_JOBS, job, key), template, "submitter")
+            await self._think()
+
+    async def _running(self, job: Body) -> None:
+        if job["spec"]["suspend"]:
+            self._tell_job(job, "Suspending")
+            return
+        annotations = job["metadata"]["annotations"]
+        if self._api.now_ms() >= job["status"]["started"] + float(annotations[RUN_SECONDS]) * 1000:
+            outcome = annotations[OUTCOME]
+            state = "Complete" if outcome == "SUCCEEDED" else "Failed"
+            self._tell_job(job, state, jobStatus=outcome, message="Job finished")
+            submitter = self._api.find(kinds.PODS, _submitter_key(job))
+            if submitter is not None:
+                self._patch(kinds.PODS, submitter, {"status": {"phase": "Succeeded"}}, status=True)
+
+    async def _suspending(self, job: Body) -> None:
+        """Suspended is told as soon as the RayCluster is deleted; its pods are there a while longer."""
+        self._delete(kinds.PODS, _submitter_key(job))
+        if self._delete(kinds.RAY_CLUSTERS, _child_key(job)):
+            return
+        reset = dict.fromkeys(("rayClusterName", "jobId", "startTime", "started", "jobStatus", "message"))
+        self._tell_job(job, "Suspended", **reset)
+
+    async def _suspended(self, job: Body) -> None:
+        if not job["spec"]["suspend"]:
+            self._tell_job(job, "")
+
+    async def _finished(self, job: Body) -> None:
+        self._delete(kinds.RAY_CLUSTERS, _child_key(job))
+
+    async def _reconcile_cluster(self, cluster: Body) -> None:
+        if "deletionTimestamp" in cluster["metadata"]:
+            return
+        suspend = bool(cluster["spec"].get("suspend"))
+        stage = _suspend_stage(cluster)
+        await self._think()
+        if stage == "Suspending":
+            for pod in self._pods_of(cluster):
+                self._delete(kinds.PODS, key_of(pod))
+        elif stage != "Suspended" and not suspend:
+            await self._make_pods(cluster)
+        self._tell_cluster(cluster, suspend, stage)
+
+    async def _make_pods(self, cluster: Body) -> None:
+        """One after the other, as it was read; it does not notice what happens to it meanwhile."""
+        gang = RayClusterGang(view(kinds.RAY_CLUSTERS, cluster))  # type: ignore[arg-type]  # the kind's view
+        for place in gang.places:
+            template = builtins(read_template(place.template))
+            for index in range(place.count):
+                key = f"{key_of(cluster)}-{place.pod_set}-{index}"
+                if self._api.find(kinds.PODS, key) is None:
+                    meta = _owned(kinds.RAY_CLUSTERS, cluster, key)
+                    meta["labels"] = {CLUSTER_LABEL: cluster["metadata"]["name"]}
+                    self._create_pod(meta, template, place.pod_set)
+                    await self._think()
+
+    def _create_pod(self, meta: Body, template: Body, group: str) -> None:
+        labels = {**template.get("metadata", {}).get("labels", {}), **meta.get("labels", {})}
+        meta = {**meta, "labels": {**labels, GROUP_LABEL: group}}
+        body = {"metadata": meta, "spec": template["spec"], "status": {"phase": "Pending"}}
+        self._api.create(kinds.PODS, body, "kuberay")
+
+    def _tell_cluster(self, cluster: Body, suspend: bool, stage: str) -> None:
+        pods = self._pods_of(cluster)
+        state = cluster.get("status", {}).get("state", "")
+        if suspend and not pods:
+            state = "suspended"
+        elif pods and all(p["status"]["phase"] == "Running" for p in pods):
+            state = "ready" if len(pods) == _pods_wanted(cluster) else state
+        if stage == "Suspending":
+            stage = "Suspended" if not pods else stage
+        elif stage == "Suspended":
+            stage = stage if suspend else ""
+        else:
+            stage = "Suspending" if suspend else ""
+        conditions = [
+            {"type": f"RayCluster{s}", "status": str(s == stage)} for s in ("Suspending", "Suspended")
+        ]
+        status = {"state": state, "conditions": conditions}
+        self._patch(kinds.RAY_CLUSTERS, cluster, {"status": status}, status=True)
+
+    def _pods_of(self, cluster: Body) -> list[Body]:
+        uid = cluster["metadata"]["uid"]
+        return [p for p in self._api.all(kinds.PODS) if p["metadata"]["ownerReferences"][0]["uid"] == uid]
+
+    def _tell_job(self, job: Body, state: str, **fields: Any) -> None:
+        status = {"jobDeploymentStatus": state, **fields}
+        self._patch(kinds.RAY_JOBS, job, {"status": status}, status=True)
+
+    def _patch(self, kind: Kind[Any], body: Body, patch: Body, *, status: bool = False) -> Body:
+        version = {"resourceVersion": body["metadata"]["resourceVersion"]}
+        patch = {**patch, "metadata": {**patch.get("metadata", {}), **version}}
+        return self._api.merge_patch(kind, key_of(body), patch, "kuberay", status)
+
+    def _delete(self, kind: Kind[Any], key: str) -> bool:
+        """Whether there was something to delete."""
+        if self._api.find(kind, key) is None:
+            return False
+        self._api.delete(kind, key, "kuberay")
+        return True
+
+    async def _think(self) -> None:
+        await asyncio.sleep(self._random.uniform(0, THINKS_S_MAX))
+
+
+def state_of(job: Body) -> str:
+    return str(job.get("status", {}).get("jobDeploymentStatus", ""))
+
+
+def _suspend_stage(cluster: Body) -> str:
+    conditions = cluster.get("status", {}).get("conditions", [])
+    return next((c["type"].removeprefix("RayCluster") for c in conditions if c["status"] == "True"), "")
+
+
+def _pods_wanted(cluster: Body) -> int:
+    gang = RayClusterGang(view(kinds.RAY_CLUSTERS, cluster))  # type: ignore[arg-type]  # the kind's view
+    return sum(p.count for p in gang.places)
+
+
+def _child_key(job: Body) -> str:
+    return f"{job['metadata']['namespace']}/{job['status']['rayClusterName']}"
+
+
+def _submitter_key(job: Body) -> str:
+    return f"{job['metadata']['namespace']}/{job['status'].get('jobId')}-submitter"
+
+
+def _owned(kind: Kind[Any], owner: Body, key: str) -> Body:
+    namespace, _, name = key.rpartition("/")
+    reference = {
+        "apiVersion": kind.api_version,
+        "kind": kind.name,
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    return {"name": name, "namespace": namespace, "ownerReferences": [reference]}

@@ -1,0 +1,151 @@
+"""What users and platform engineers write: Ray jobs and clusters, queues, flavors. Plain dicts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.objects import kueue
+
+Body = dict[str, Any]
+GPU = "nvidia.com/gpu"
+CHECK = "queued-provisioning"
+REQUEST_LABEL = "autoscaling.gke.io/provisioning-request"
+TAINTS = (
+    {"key": GPU, "value": "present", "effect": "NoSchedule"},
+    {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"},
+)
+TOLERATIONS = [{**t, "operator": "Equal"} for t in TAINTS]
+PRIORITIES = {"prod-priority": 1000, "dev-priority": 100}
+RUN_SECONDS, OUTCOME = "sandbox.muster.dev/run-seconds", "sandbox.muster.dev/outcome"
+
+
+def template(name: str, **requests: object) -> Body:
+    resources = {"requests": {k.replace("gpu", GPU): str(v) for k, v in requests.items()}} if requests else {}
+    return {"spec": {"containers": [{"name": name, "image": "ray", "resources": resources}]}}
+
+
+HEAD = template("head", cpu=1, memory="2Gi")
+WORKER = template("worker", cpu=2, memory="4Gi", gpu=1)
+
+
+def ray_cluster_spec(workers: int, worker: Body = WORKER, head: Body = HEAD) -> Body:
+    group = {"groupName": "gpu", "replicas": workers, "minReplicas": 0, "maxReplicas": 100, "numOfHosts": 1}
+    return {"headGroupSpec": {"template": head}, "workerGroupSpecs": [{**group, "template": worker}]}
+
+
+def metadata(name: str, namespace: str, queue: str, priority: str) -> Body:
+    labels = {kueue.QUEUE_LABEL: queue, kueue.PRIORITY_LABEL: priority}
+    return {"name": name, "namespace": namespace, "labels": {k: v for k, v in labels.items() if v}}
+
+
+def ray_job(
+    name: str,
+    *,
+    workers: int = 4,
+    priority: str = "dev-priority",
+    namespace: str = "team-a",
+    queue: str = "user-queue",
+    seconds: float = 20,
+    outcome: str = "SUCCEEDED",
+    worker: Body = WORKER,
+    **spec: Any,
+) -> Body:
+    """As the admission policy leaves it: suspended. `spec` adds fields or replaces them."""
+    meta = metadata(name, namespace, queue, priority)
+    meta["annotations"] = {RUN_SECONDS: str(seconds), OUTCOME: outcome}
+    cluster = ray_cluster_spec(workers, worker)
+    fixed = {"suspend": True, "shutdownAfterJobFinishes": True, "submissionMode": "K8sJobMode"}
+    return {"metadata": meta, "spec": {**fixed, "rayClusterSpec": cluster, **spec}}
+
+
+def ray_cluster(
+    name: str, *, workers: int = 2, priority: str = "dev-priority", namespace: str = "team-a"
+) -> Body:
+    meta = metadata(name, namespace, "user-queue", priority)
+    return {"metadata": meta, "spec": {**ray_cluster_spec(workers), "suspend": True}}
+
+
+def flavor(name: str, *, queued: bool = False) -> Body:
+    labels = {"cloud.google.com/gke-nodepool": name}
+    gpu: Body = {"nodeTaints": list(TAINTS), "tolerations": TOLERATIONS}
+    return {"metadata": {"name": name}, "spec": {"nodeLabels": labels, **(gpu if queued else {})}}
+
+
+def quotas(flavor: str, **resources: object) -> Body:
+    """A number is the nominal quota; a dict adds limits."""
+
+    def one(name: str, quota: object) -> Body:
+        limits = quota if isinstance(quota, Mapping) else {"nominalQuota": str(quota)}
+        return {"name": name.replace("gpu", GPU), **limits}
+
+    return {"name": flavor, "resources": [one(n, q) for n, q in resources.items()]}
+
+
+def group(*flavors: Body) -> Body:
+    return {"coveredResources": [r["name"] for r in flavors[0]["resources"]], "flavors": list(flavors)}
+
+
+def cluster_queue(name: str, *flavors: Body, cohort: str = "ml", check: bool = False, **spec: Any) -> Body:
+    rules = [{"name": CHECK, "onFlavors": ["l4"]}] if check else []
+    body = {
+        "cohortName": cohort,
+        "namespaceSelector": {},
+        "resourceGroups": [group(*flavors)],
+        "admissionChecksStrategy": {"admissionChecks": rules},
+        **spec,
+    }
+    return {"metadata": {"name": name}, "spec": body}
+
+
+def local_queue(namespace: str, target: str, name: str = "user-queue") -> Body:
+    return {"metadata": {"name": name, "namespace": namespace}, "spec": {"clusterQueue": target}}
+
+
+def provisioning(limit: int = 3, base_s: int = 1, max_s: int = 1800) -> dict[Kind[Any], list[Body]]:
+    retry = {"backoffLimitCount": limit, "backoffBaseSeconds": base_s, "backoffMaxSeconds": max_s}
+    update = {"key": REQUEST_LABEL, "valueFromProvisioningClassDetail": "ResizeRequestName"}
+    config = {
+        "provisioningClassName": "queued-provisioning.gke.io",
+        "managedResources": [GPU],
+        "retryStrategy": retry,
+        "podSetUpdates": {"nodeSelector": [update]},
+    }
+    parameters = {"apiGroup": kueue.GROUP, "kind": "ProvisioningRequestConfig", "name": CHECK}
+    check = {"controllerName": kueue.PROVISIONING_CONTROLLER, "parameters": parameters}
+    return {
+        kinds.PROVISIONING_CONFIGS: [{"metadata": {"name": CHECK}, "spec": config}],
+        kinds.CHECKS: [{"metadata": {"name": CHECK}, "spec": check}],
+    }
+
+
+def stack(
+    *queues: Body, cohorts: tuple[Body, ...] = (), retry: Mapping[str, int] | None = None
+) -> dict[Kind[Any], list[Body]]:
+    """A whole platform: each ClusterQueue with a namespace and a LocalQueue of its own."""
+    names = [q["metadata"]["name"] for q in queues]
+    return {
+        kinds.NAMESPACES: [{"metadata": {"name": n}} for n in names],
+        kinds.FLAVORS: [flavor("cpu"), flavor("l4", queued=True)],
+        kinds.COHORTS: [{"metadata": {"name": "ml"}, "spec": {}}, *cohorts],
+        kinds.PRIORITIES: [{"metadata": {"name": n}, "value": v} for n, v in PRIORITIES.items()],
+        **provisioning(**(retry or {})),
+        kinds.CLUSTER_QUEUES: list(queues),
+        kinds.LOCAL_QUEUES: [local_queue(n, n) for n in names],
+    }
+
+
+NO_BORROWING = {"nominalQuota": "4", "borrowingLimit": "0"}
+PREEMPTION = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
+
+
+def local_stack(*, check: bool = True, retry: Mapping[str, int] | None = None) -> dict[Kind[Any], list[Body]]:
+    """The shape of stack `local`: one gang of four workers fills team-a's GPUs."""
+    cpu = quotas("cpu", cpu=8, memory="32Gi", gpu=0)
+    team_a = quotas("l4", cpu=16, memory="64Gi", gpu=NO_BORROWING)
+    team_b = quotas("l4", cpu=16, memory="64Gi", gpu=4)
+    return stack(
+        cluster_queue("team-a", cpu, team_a, check=check, preemption=PREEMPTION),
+        cluster_queue("team-b", cpu, team_b, check=check),
+        retry=retry,
+    )

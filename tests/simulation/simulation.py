@@ -1,0 +1,191 @@
+"""A cluster under virtual time: the real controller against emulated surroundings, from one seed.
+
+Everything random comes from the seed, so that a run can be replayed: `MUSTER_SEED=<seed> pytest …`.
+The controller may be killed after any of its writes; a fresh one starts a little later.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from random import Random
+from typing import Any
+
+from muster.controller.loop import Controller
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from tests.simulation.api import Api, Body, Change, key_of
+from tests.simulation.clock import VirtualLoop
+from tests.simulation.cluster import Cloud, GarbageCollector, Kubelets
+from tests.simulation.invariants import Broken, Invariants, condition, holds_quota, owner_uid
+from tests.simulation.kube import CALM, EmulatedKube, Faults
+from tests.simulation.kuberay import KubeRay, state_of
+
+RESTARTS_S_MIN, RESTARTS_S_MAX = 0.1, 5.0  # longer than a request takes, so that none outlives its process
+LOOKS_S = 0.05
+TRACE_LENGTH = 40
+
+Scenario = Callable[["Simulation"], Awaitable[None]]
+
+
+class Simulation:
+    """`stack` are the platform's objects by kind; `nodes` is how many GPU nodes the cloud has."""
+
+    def __init__(
+        self, seed: int, stack: Mapping[Kind[Any], list[Body]], *, nodes: int = 10, faults: Faults = CALM
+    ) -> None:
+        self.seed, self.random, self.faults = seed, Random(seed), faults
+        self._loop = VirtualLoop()
+        self.api = Api(self._loop.now_ms)
+        self.invariants = Invariants(self.api)
+        self.api.watchers.append(self._check)
+        self.cloud = Cloud(self.api, self.random, nodes)
+        self.kube: EmulatedKube | None = None
+        self.kill_after: int | None = None  # so many writes of a process
+        self._broken: Broken | None = None
+        for kind, bodies in stack.items():
+            for body in bodies:
+                self.api.create(kind, body, "platform")
+
+    def run(self, scenario: Scenario) -> None:
+        """Raises what broke, with the seed and the last writes told beside it."""
+        try:
+            self._main = self._loop.create_task(self._run(scenario))
+            self._loop.run_until_complete(self._main)
+        except BaseException as error:
+            broken = self._broken or error
+            while isinstance(broken, BaseExceptionGroup):
+                broken = broken.exceptions[0]
+            broken.add_note(f"seed {self.seed}; the last writes:\n{self._trace()}")
+            raise broken from None
+        finally:
+            self._loop.close()
+
+    async def _run(self, scenario: Scenario) -> None:
+        actors = (
+            KubeRay(self.api, self.random),
+            Kubelets(self.api, self.random, self.cloud),
+            GarbageCollector(self.api, self.random),
+            self.cloud,
+        )
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(actor.run()) for actor in actors]
+            running.append(tasks.create_task(self._keep_controller()))
+            await scenario(self)
+            for task in running:
+                task.cancel()
+
+    def _check(self, change: Change) -> None:
+        try:
+            self.invariants.check(change)
+        except Broken as broken:
+            self._broken = self._broken or broken
+            self._main.cancel()
+
+    async def _keep_controller(self) -> None:
+        while True:
+            self.kube = EmulatedKube(self.api, self.random, self.faults, self.kill_after)
+            alive = asyncio.ensure_future(Controller(self.kube, self._loop.now_ms).run())
+            killed = asyncio.ensure_future(self.kube.killed.wait())
+            try:
+                await asyncio.wait((alive, killed), return_when=asyncio.FIRST_COMPLETED)
+                if alive.done():
+                    alive.result()
+            finally:
+                alive.cancel()
+                killed.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await alive
+            await asyncio.sleep(self.random.uniform(RESTARTS_S_MIN, RESTARTS_S_MAX))
+
+    def kill(self) -> None:
+        assert self.kube is not None
+        self.kube.killed.set()
+
+    def calm_down(self) -> None:
+        """No more faults from now on."""
+        self.faults = CALM
+        self.cloud.stock_outs = 0
+        if self.kube is not None:
+            self.kube.faults = self.faults
+
+    async def until(
+        self, holds: Callable[[], bool], what: str, minutes: float = 5, why_not: Callable[[], object] = str
+    ) -> None:
+        """Waits for it, in virtual time."""
+        end_ms = self.api.now_ms() + minutes * 60_000
+        while not holds():
+            seen = self.api.revision
+            while self.api.revision == seen:
+                assert self.api.now_ms() < end_ms, f"not within {minutes} minutes: {what} {why_not()}"
+                await asyncio.sleep(LOOKS_S)
+
+    async def stays(self, holds: Callable[[], bool], what: str, minutes: float = 5) -> None:
+        """For so long it holds at every look."""
+        end_ms = self.api.now_ms() + minutes * 60_000
+        while self.api.now_ms() < end_ms:
+            assert holds(), f"not any more: {what}"
+            await asyncio.sleep(LOOKS_S)
+
+    # what users do
+
+    def submit(self, job: Body) -> str:
+        kind = kinds.RAY_JOBS if "rayClusterSpec" in job["spec"] else kinds.RAY_CLUSTERS
+        return key_of(self.api.create(kind, job, "user"))
+
+    def patch(self, kind: Kind[Any], key: str, patch: Body) -> None:
+        self.api.merge_patch(kind, key, patch, "user", False)
+
+    # what can be seen
+
+    def job(self, key: str) -> Body:
+        return self.api.get(kinds.RAY_JOBS, key)
+
+    def state(self, key: str) -> str:
+        return state_of(self.job(key))
+
+    def workload(self, key: str, kind: Kind[Any] = kinds.RAY_JOBS) -> Body | None:
+        uid = self.api.get(kind, key)["metadata"]["uid"]
+        return next((w for w in self.api.all(kinds.WORKLOADS) if owner_uid(w) == uid), None)
+
+    def has(self, key: str, kind: str, status: str = "True") -> bool:
+        """Whether the job's Workload has the condition."""
+        return condition(self.workload(key), kind).get("status") == status
+
+    def waits(self, key: str) -> str:
+        """`reason: message` of QuotaReserved=False, empty where there is none."""
+        told = condition(self.workload(key), "QuotaReserved")
+        return f"{told['reason']}: {told['message']}" if told.get("status") == "False" else ""
+
+    def reserved(self) -> list[str]:
+        return [key_of(w) for w in self.api.all(kinds.WORKLOADS) if holds_quota(w)]
+
+    def pods_of(self, key: str) -> list[Body]:
+        name = key.rpartition("/")[2]
+        return [p for p in self.api.all(kinds.PODS) if p["metadata"]["name"].rsplit("-", 3)[0] == name]
+
+    def requests(self) -> list[str]:
+        return [r["metadata"]["name"] for r in self.api.all(kinds.PROVISIONING_REQUESTS)]
+
+    def history(self, kind: Kind[Any], what: Callable[[Body], Any]) -> list[Any]:
+        """The values that it had, in order, each once in a row."""
+        values: list[Any] = []
+        for change in self.api.journal[kind]:
+            value = what(change.body)
+            if not values or values[-1] != value:
+                values.append(value)
+        return values
+
+    def _trace(self) -> str:
+        changes = sorted((c for j in self.api.journal.values() for c in j), key=lambda c: c.revision)
+        told = [c for c in changes if c.kind is not kinds.EVENTS][-TRACE_LENGTH:]
+        return "\n".join(
+            f"  {c.time_ms / 1000 % 100_000:9.3f} {c.by:<18} {c.type:<8} {c.kind} {key_of(c.body)} {_say(c)}"
+            for c in told
+        )
+
+
+def _say(change: Change) -> str:
+    conditions = change.body.get("status", {}).get("conditions", [])
+    true = [c["type"] for c in conditions if c["status"] == "True"]
+    suspend = change.body.get("spec", {}).get("suspend")
+    return f"{state_of(change.body)} {' '.join(true)}{' suspend' if suspend else ''}".strip()

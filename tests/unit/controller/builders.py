@@ -1,0 +1,140 @@
+"""Worlds made by hand: a job, its Workload as far as a test needs it, and the platform around them."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+import msgspec
+
+from muster.controller import workloads
+from muster.controller.jobs.job import Job
+from muster.controller.jobs.raycluster import RayClusterGang
+from muster.controller.jobs.rayjob import RayJobGang
+from muster.controller.loop import FOLLOWED
+from muster.controller.templates import WORKLOAD_UID_LABEL
+from muster.controller.world import World
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.objects import kueue
+from muster.objects.meta import rfc3339
+from tests.simulation.manifests import CHECK, GPU, local_stack
+
+Body = dict[str, Any]
+NOW_MS = 1_800_000_000_000
+CREATED = rfc3339(NOW_MS - 60_000)
+REQUEST = "rayjob-dev-0b2fb-queued-provisioning-1"
+
+
+def read(kind: Kind[Any], body: Mapping[str, Any]) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(body), type=kind.view)
+
+
+def stored(body: Mapping[str, Any], **meta: Any) -> Body:
+    """As an API server gives it back: with UID `uid-<name>`, version and times."""
+    new = deepcopy(dict(body))
+    name = new["metadata"]["name"]
+    given = {"uid": f"uid-{name}", "resourceVersion": "7", "creationTimestamp": CREATED}
+    new["metadata"] = {**new["metadata"], **given, **meta}
+    return new
+
+
+def job(body: Mapping[str, Any], **meta: Any) -> Job:
+    """A RayJob or RayCluster as the controller sees it."""
+    if "rayClusterSpec" in body["spec"] or "clusterSelector" in body["spec"]:
+        return RayJobGang(read(kinds.RAY_JOBS, stored(body, **meta)))
+    return RayClusterGang(read(kinds.RAY_CLUSTERS, stored(body, **meta)))
+
+
+def workload_body(
+    of: Mapping[str, Any], *true: str, check: str = "", tries: int = 0, active: bool = True, **meta: Any
+) -> Body:
+    """The Workload of a job with these conditions True; with QuotaReserved it has all of its admission.
+
+    `check` is the state of the provisioning check; `meta` goes over its metadata."""
+    made = workloads.make_workload(job(of), make_world())
+    body = stored(made.body, **meta)
+    body["spec"]["active"] = active
+    body["status"] = {"conditions": [PODS_READY if k == "PodsReady" else condition(k) for k in true]}
+    if "QuotaReserved" in true:
+        body["status"]["admission"] = admission(body)
+    if check:
+        state = {
+            "name": CHECK,
+            "state": check,
+            "retryCount": tries,
+            "message": "",
+            "lastTransitionTime": CREATED,
+        }
+        body["status"]["admissionChecks"] = [state]
+    return body
+
+
+def workload(of: Mapping[str, Any], *true: str, **fields: Any) -> kueue.Workload:
+    found: kueue.Workload = read(kinds.WORKLOADS, workload_body(of, *true, **fields))
+    return found
+
+
+def condition(kind: str, status: bool = True, reason: str = "", message: str = "as before") -> Body:
+    reason = reason or kind
+    told = {"type": kind, "status": str(status), "reason": reason, "message": message}
+    return {**told, "lastTransitionTime": CREATED}
+
+
+PODS_READY = condition("PodsReady", reason="Started", message="All pods are ready")
+
+
+def admission(body: Mapping[str, Any]) -> Body:
+    """Heads and submitters on cpu, workers on l4."""
+    assignments = []
+    for pod_set in body["spec"]["podSets"]:
+        template = msgspec.json.decode(msgspec.json.encode(pod_set["template"]))
+        flavor = "l4" if GPU in str(template) else "cpu"
+        usage = {"cpu": str(pod_set["count"])} | ({GPU: str(pod_set["count"])} if flavor == "l4" else {})
+        flavors = dict.fromkeys(usage, flavor)
+        assignments.append(
+            {"name": pod_set["name"], "count": pod_set["count"], "flavors": flavors, "resourceUsage": usage}
+        )
+    return {"clusterQueue": "team-a", "podSetAssignments": assignments}
+
+
+def pod(of: str, name: str = "pod", phase: str = "Running") -> Body:
+    """A pod of the Workload with the UID `of`."""
+    meta = {"name": name, "namespace": "team-a", "labels": {WORKLOAD_UID_LABEL: of}}
+    return stored({"metadata": meta, "status": {"phase": phase}})
+
+
+def request(
+    *true: str, name: str = REQUEST, owner: str = "", message: str = "says the cloud", **meta: Any
+) -> Body:
+    """A ProvisioningRequest of the Workload with UID `owner`, for the pod set `gpu`."""
+    reference = {"uid": owner or "uid-rayjob-dev-0b2fb", "controller": True}
+    return stored(
+        {
+            "metadata": {"name": name, "namespace": "team-a", "ownerReferences": [reference]},
+            "spec": {
+                "provisioningClassName": "queued-provisioning.gke.io",
+                "podSets": [{"podTemplateRef": {"name": f"ppt-{name}-gpu"}, "count": 4}],
+            },
+            "status": {
+                "conditions": [condition(kind, message=message) for kind in true],
+                "provisioningClassDetails": {"ResizeRequestName": "resize-1"}
+                if "Provisioned" in true
+                else {},
+            },
+        },
+        **meta,
+    )
+
+
+def make_world(
+    objects: Mapping[Kind[Any], Sequence[Body]] | None = None, retry: Mapping[str, int] | None = None
+) -> World:
+    """Those objects on the stack `local`, where a kind that is named replaces the stack's."""
+    bodies = {**local_stack(retry=retry), **(objects or {})}
+    views: dict[str, Any] = {name: by_key(kind, bodies.get(kind, ())) for name, kind in FOLLOWED.items()}
+    return World(**views)
+
+
+def by_key(kind: Kind[Any], bodies: Sequence[Body]) -> dict[str, Any]:
+    objects = (read(kind, b if "uid" in b["metadata"] else stored(b)) for b in bodies)
+    return {o.key: o for o in objects}

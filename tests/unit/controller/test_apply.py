@@ -1,0 +1,166 @@
+"""Carrying out a pass: order, refusals, and writes whose fate is unknown."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+import pytest
+
+from muster.controller.actions import Step
+from muster.controller.apply import BACKOFF_MS_MAX, Applier, HeldBack
+from muster.controller.reconcile import Pass
+from muster.kube import kinds
+from muster.kube.client import Kube, WriteError
+from muster.kube.kinds import Kind
+from muster.kube.store import Stores
+from muster.kube.writes import Delete, Write
+from muster.objects.meta import Object
+from tests.unit.controller.builders import Body, pod, read, stored
+
+SUBJECT = "team-a/rayjob-dev"
+
+
+class Recorder(Kube):
+    """Refuses the writes of these keys with an HTTP status, and answers reads with one Namespace or
+    with these pods."""
+
+    def __init__(
+        self, refused: dict[str, int] | None = None, *, reachable: bool = True, pods: list[Body] | None = None
+    ) -> None:
+        self.refused, self.reachable, self.pods = refused or {}, reachable, pods or []
+        self.sent: list[str] = []
+
+    async def list(self, kind: Kind[Any], labels: Mapping[str, Any] | None = None) -> Any:
+        if not self.reachable:
+            raise httpx2.ConnectError("nobody there")
+        assert labels == {"muster.dev/workload-uid": "uid-w"}
+        return "9", [read(kind, body) for body in self.pods]
+
+    async def perform(self, write: Write) -> Object | None:
+        self.sent.append(write.key)
+        if write.key in self.refused:
+            raise WriteError(write, self.refused[write.key], "refused")
+        return None
+
+    async def read(self, kind: Kind[Any], key: str) -> Any:
+        if not self.reachable:
+            raise httpx2.ConnectError("nobody there")
+        return read(kind, stored({"metadata": {"name": key}}))
+
+
+def step(key: str, subject: str = "") -> Step:
+    return Step(subject or key, Delete(kinds.NAMESPACES, key))
+
+
+def carry_out(kube: Kube, result: Pass, held_back: HeldBack | None = None) -> list[str]:
+    applier = Applier(kube, Stores(), held_back or HeldBack())
+    return [s.write.key for s in asyncio.run(applier.apply(result, 0))]
+
+
+PASSES: dict[str, tuple[Pass, dict[str, int], list[str]]] = {
+    "first, then": (Pass(first=[step("a")], then=[step("b")]), {}, ["a", "b"]),
+    "nothing is handed out where something was not given back": (
+        Pass(first=[step("a"), step("b")], then=[step("c")]),
+        {"a": 409},
+        ["b"],
+    ),
+    "one subject, one after the other, up to the first refusal": (
+        Pass(first=[step("a", "s"), step("b", "s"), step("c", "s"), step("d")]),
+        {"b": 409},
+        ["a", "d"],
+    ),
+    "what is refused of `then` stops nobody else": (
+        Pass(then=[step("a"), step("b"), step("c")]),
+        {"b": 404},
+        ["a", "c"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_passes(name: str) -> None:
+    result, refused, wanted = PASSES[name]
+    assert sorted(carry_out(Recorder(refused), result)) == wanted
+
+
+OCCUPANTS: dict[str, tuple[Recorder, list[str]]] = {
+    "no pods": (Recorder(), ["a", "b"]),
+    "a pod that lives": (Recorder(pods=[pod("uid-w")]), ["b"]),
+    "a pod that ended": (Recorder(pods=[pod("uid-w", phase="Failed")]), ["a", "b"]),
+    "nobody can say": (Recorder(reachable=False), ["b"]),
+}
+
+
+@pytest.mark.parametrize("name", OCCUPANTS)
+def test_what_has_to_be_vacated_is_looked_at_once_more(name: str) -> None:
+    kube, wanted = OCCUPANTS[name]
+    vacated = Step("w", Delete(kinds.NAMESPACES, "a"), vacated="uid-w")
+    held = HeldBack()
+    assert sorted(carry_out(kube, Pass(first=[vacated, step("b")], then=[step("c")]), held)) == [
+        *wanted,
+        *(["c"] if wanted == ["a", "b"] else []),
+    ]
+    assert ("w" in held.at(0)) is (wanted == ["b"])
+
+
+UNSURE = {0: True, 500: True, 503: True, 409: False, 404: False, 422: False}
+
+
+@pytest.mark.parametrize("code", UNSURE)
+def test_what_may_have_happened_is_looked_up_before_anything_else_is_decided(code: int) -> None:
+    stores = Stores()
+    known = stores.of(kinds.NAMESPACES)
+
+    async def story() -> bool:
+        applier = Applier(Recorder({"a": code}), stores, HeldBack())
+        await applier.apply(Pass(first=[step("a")]), 0)
+        return await applier.catch_up()
+
+    assert asyncio.run(story())
+    assert list(known.items) == (["a"] if UNSURE[code] else [])
+
+
+def test_it_is_looked_up_until_there_is_an_answer() -> None:
+    kube = Recorder({"a": 0}, reachable=False)
+
+    async def story() -> list[bool]:
+        applier = Applier(kube, Stores(), HeldBack())
+        await applier.apply(Pass(first=[step("a")]), 0)
+        answers = [await applier.catch_up()]
+        kube.reachable = True
+        return [*answers, await applier.catch_up()]
+
+    assert asyncio.run(story()) == [False, True]
+
+
+def test_refusals_in_a_row_hold_back_for_longer_and_longer() -> None:
+    held = HeldBack()
+    waits = [held.refused(SUBJECT, 0) for _ in range(12)]
+    assert waits[:4] == [100, 200, 400, 800]
+    assert waits[-1] == BACKOFF_MS_MAX
+
+
+def test_who_is_held_back_and_until_when() -> None:
+    held = HeldBack()
+    held.refused(SUBJECT, 1000)
+    assert SUBJECT in held.at(1099)
+    assert "another" not in held
+    assert held.next_ms() == 1100
+    assert SUBJECT not in held.at(1100)
+    assert held.next_ms() is None
+
+
+def test_a_write_that_goes_through_starts_anew() -> None:
+    held = HeldBack()
+    held.refused(SUBJECT, 0)
+    held.done(SUBJECT)
+    assert SUBJECT not in held.at(0)
+    assert held.refused(SUBJECT, 0) == 100
+
+
+@pytest.mark.parametrize(("quiet_ms", "wait_ms"), [(BACKOFF_MS_MAX, 200), (BACKOFF_MS_MAX + 100, 100)])
+def test_after_a_quiet_while_refusals_are_forgotten(quiet_ms: int, wait_ms: int) -> None:
+    held = HeldBack()
+    held.refused(SUBJECT, 0)
+    assert held.at(quiet_ms).refused(SUBJECT, quiet_ms) == wait_ms

@@ -1,0 +1,189 @@
+"""Who may not stand in a queue, and the sentence that says so."""
+
+from typing import Any
+
+import pytest
+
+from muster.controller import eligibility
+from muster.controller.workloads import WHY_DEACTIVATED
+from muster.kube import kinds
+from tests.simulation.manifests import (
+    PREEMPTION,
+    cluster_queue,
+    local_queue,
+    quotas,
+    ray_job,
+    template,
+)
+from tests.unit.controller.builders import Body, job, make_world, workload
+
+Objects = dict[Any, list[Body]]
+CPU = quotas("cpu", cpu=8)
+HELD = {"stopPolicy": "Hold"}
+
+
+def queue(**spec: Any) -> Objects:
+    return {kinds.CLUSTER_QUEUES: [cluster_queue("team-a", CPU, preemption=PREEMPTION, **spec)]}
+
+
+def with_toleration() -> Body:
+    worker = template("worker", cpu=1)
+    worker["spec"]["tolerations"] = [{"key": "spot", "effect": "Sometimes"}]
+    return worker
+
+
+def with_affinity() -> Body:
+    worker = template("worker", cpu=1)
+    terms = [{"matchExpressions": [{"key": "zone", "operator": "Near"}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    worker["spec"]["affinity"] = {"nodeAffinity": required}
+    return worker
+
+
+# name: (job, what differs of its Workload, what differs of the platform, the reason and the sentence)
+REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
+    "unknown queue": (
+        ray_job("dev", queue="nowhere"),
+        {},
+        {},
+        "Misconfigured: namespace team-a has no LocalQueue 'nowhere': choose one of user-queue",
+    ),
+    "no queue in the namespace": (
+        ray_job("dev"),
+        {},
+        {kinds.LOCAL_QUEUES: []},
+        "Misconfigured: namespace team-a has no LocalQueue 'user-queue': choose one of none",
+    ),
+    "a queue to nowhere": (
+        ray_job("dev"),
+        {},
+        {kinds.LOCAL_QUEUES: [local_queue("team-a", "team-c")]},
+        "Misconfigured: LocalQueue team-a/user-queue points to ClusterQueue 'team-c', which does not exist",
+    ),
+    "a namespace that is not let in": (
+        ray_job("dev"),
+        {},
+        queue(namespaceSelector={"matchLabels": {"team": "b"}}),
+        "Misconfigured: ClusterQueue team-a takes nothing from namespace team-a (its namespaceSelector)",
+    ),
+    "a check that does not exist": (
+        ray_job("dev"),
+        {},
+        {kinds.CHECKS: []},
+        "Misconfigured: ClusterQueue team-a can admit nothing now: AdmissionChecks that do not exist: "
+        "queued-provisioning",
+    ),
+    "a check without its config": (
+        ray_job("dev"),
+        {},
+        {kinds.PROVISIONING_CONFIGS: []},
+        "Misconfigured: ClusterQueue team-a can admit nothing now: AdmissionCheck queued-provisioning: "
+        "ProvisioningRequestConfig 'queued-provisioning' does not exist",
+    ),
+    "unknown priority": (
+        ray_job("dev", priority="urgent"),
+        {},
+        {},
+        "Misconfigured: WorkloadPriorityClass 'urgent' does not exist: choose one of dev-priority, "
+        "prod-priority",
+    ),
+    "no quantity": (
+        ray_job("dev", worker=template("worker", cpu="four")),
+        {},
+        {},
+        "Misconfigured: pod set 'gpu': 'four' is no quantity of cpu: expected a number with an optional "
+        "suffix, such as 500m, 4, 1.5Gi or 2e3",
+    ),
+    "no effect of a taint": (
+        ray_job("dev", worker=with_toleration()),
+        {},
+        {},
+        "Misconfigured: pod set 'gpu': 'Sometimes' is not a valid TaintEffect",
+    ),
+    "no operator": (
+        ray_job("dev", worker=with_affinity()),
+        {},
+        {},
+        "Misconfigured: pod set 'gpu': Workload of these pods: node affinity of pod set pods: operator "
+        "'Near'; expected one of: DoesNotExist, Exists, Gt, In, Lt, NotIn",
+    ),
+    "what the job itself says": (
+        ray_job("dev", clusterSelector={"a": "b"}),
+        {},
+        {},
+        "Misconfigured: spec.clusterSelector puts it on a cluster that is not suspended with it: remove it",
+    ),
+    "deactivated by a user": (
+        ray_job("dev"),
+        {"active": False},
+        {},
+        "Suspended: the Workload is deactivated: set its spec.active to true to try again",
+    ),
+    "deactivated by us": (
+        ray_job("dev"),
+        {"active": False, "annotations": {WHY_DEACTIVATED: "out of stock"}},
+        {},
+        "Suspended: the Workload is deactivated (out of stock): set its spec.active to true to try again",
+    ),
+    "a stopped LocalQueue": (
+        ray_job("dev"),
+        {},
+        {
+            kinds.LOCAL_QUEUES: [
+                {**local_queue("team-a", "team-a"), "spec": {"clusterQueue": "team-a", **HELD}}
+            ]
+        },
+        "Suspended: LocalQueue team-a/user-queue is stopped (stopPolicy Hold)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusals(name: str) -> None:
+    body, fields, objects, sentence = REFUSALS[name]
+    found = eligibility.refusal(workload(body, **fields), job(body), make_world(objects))
+    assert found is not None
+    assert f"{found.reason}: {found.message}" == sentence
+
+
+MAY: dict[str, tuple[Body, Objects]] = {
+    "an ordinary job": (ray_job("dev"), {}),
+    "no priority": (ray_job("dev", priority=""), {}),
+    "a stopped ClusterQueue, of which the core tells": (ray_job("dev"), queue(**HELD)),
+    "the namespace is chosen by its name": (
+        ray_job("dev"),
+        queue(namespaceSelector={"matchLabels": {"kubernetes.io/metadata.name": "team-a"}}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAY)
+def test_the_others_may(name: str) -> None:
+    body, objects = MAY[name]
+    assert eligibility.refusal(workload(body), job(body), make_world(objects)) is None
+
+
+def expression(operator: str, *values: str) -> Body:
+    return {"matchExpressions": [{"key": "team", "operator": operator, "values": list(values)}]}
+
+
+SELECTORS: dict[str, tuple[Body | None, bool]] = {
+    "none": (None, False),
+    "empty": ({}, True),
+    "label": ({"matchLabels": {"team": "a"}}, True),
+    "another label": ({"matchLabels": {"team": "b"}}, False),
+    "In": (expression("In", "a", "b"), True),
+    "not In": (expression("In", "b"), False),
+    "NotIn": (expression("NotIn", "b"), True),
+    "not NotIn": (expression("NotIn", "a"), False),
+    "Exists": (expression("Exists"), True),
+    "DoesNotExist": (expression("DoesNotExist"), False),
+    "unknown operator": (expression("Near"), False),
+    "all of it": ({"matchLabels": {"team": "a"}, **expression("In", "b")}, False),
+}
+
+
+@pytest.mark.parametrize("name", SELECTORS)
+def test_selectors(name: str) -> None:
+    selector, wanted = SELECTORS[name]
+    assert eligibility.selects(selector, {"team": "a"}) is wanted

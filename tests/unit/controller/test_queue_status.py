@@ -1,0 +1,133 @@
+"""What queues and checks tell of themselves."""
+
+from typing import Any
+
+import pytest
+
+from muster.controller.queue_status import queue_statuses
+from muster.kube import kinds
+from tests.simulation.manifests import GPU, cluster_queue, local_queue, quotas, ray_job
+from tests.unit.controller.builders import NOW_MS, Body, make_world, stored, workload_body
+
+CPU = quotas("cpu", cpu=1, gpu=0)
+L4 = quotas("l4", cpu=16, gpu=4)
+WAITS, RESERVED, RUNS, ENDED = (
+    workload_body(ray_job("waits")),
+    workload_body(ray_job("reserved", workers=1), "QuotaReserved"),
+    workload_body(ray_job("runs", workers=3), "QuotaReserved", "Admitted"),
+    workload_body(ray_job("ended"), "QuotaReserved", "Admitted", "Finished"),
+)
+
+
+def statuses(objects: dict[Any, list[Body]]) -> dict[str, Body]:
+    """By `<kind> <key>`, of those that have to be written."""
+    steps = list(queue_statuses(make_world(objects), NOW_MS))
+    assert all(s.write.status for s in steps)  # type: ignore[union-attr]  # all are MergePatches
+    return {s.subject: s.write.body["status"] for s in steps}  # type: ignore[union-attr]
+
+
+def test_counts_and_usage() -> None:
+    queue = cluster_queue("team-a", CPU, L4)
+    told = statuses(
+        {kinds.CLUSTER_QUEUES: [queue], kinds.WORKLOADS: [WAITS, RESERVED, RUNS, ENDED]},
+    )
+    of_queue, of_local = told["ClusterQueue team-a"], told["LocalQueue team-a/user-queue"]
+    for status in (of_queue, of_local):
+        counts = [status[f"{name}Workloads"] for name in ("pending", "reserving", "admitted")]
+        assert counts == [1, 2, 1]
+    assert of_queue["flavorsReservation"] == [
+        # two heads and two submitters on one core of cpu
+        {
+            "name": "cpu",
+            "resources": [
+                {"name": "cpu", "total": "4", "borrowed": "3"},
+                {"name": GPU, "total": "0", "borrowed": "0"},
+            ],
+        },
+        {
+            "name": "l4",
+            "resources": [
+                {"name": "cpu", "total": "4", "borrowed": "0"},
+                {"name": GPU, "total": "4", "borrowed": "0"},
+            ],
+        },
+    ]
+    used = {(f["name"], r["name"]): r["total"] for f in of_queue["flavorsUsage"] for r in f["resources"]}
+    assert used == {("cpu", "cpu"): "2", ("cpu", GPU): "0", ("l4", "cpu"): "3", ("l4", GPU): "3"}
+    assert of_local["flavorsUsage"] == [
+        {"name": "cpu", "resources": [{"name": "cpu", "total": "2"}]},
+        {"name": "l4", "resources": [{"name": "cpu", "total": "3"}, {"name": GPU, "total": "3"}]},
+    ]
+
+
+ACTIVE: dict[str, tuple[dict[Any, list[Body]], str]] = {
+    "ready": ({}, "True Ready: Can admit new workloads"),
+    "stopped": (
+        {kinds.CLUSTER_QUEUES: [cluster_queue("team-a", L4, stopPolicy="Hold")]},
+        "False Stopped: Stopped by its stopPolicy Hold",
+    ),
+    "no flavor": (
+        {kinds.FLAVORS: []},
+        "False FlavorNotFound: ResourceFlavors that do not exist: cpu, l4",
+    ),
+    "no check": (
+        {kinds.CHECKS: []},
+        "False AdmissionCheckNotFound: AdmissionChecks that do not exist: queued-provisioning",
+    ),
+    "a check without config": (
+        {kinds.PROVISIONING_CONFIGS: []},
+        "False AdmissionCheckInactive: AdmissionCheck queued-provisioning: ProvisioningRequestConfig "
+        "'queued-provisioning' does not exist",
+    ),
+    "being deleted": (
+        {
+            kinds.CLUSTER_QUEUES: [
+                stored(cluster_queue("team-a", L4), deletionTimestamp="2027-01-15T08:00:00Z")
+            ]
+        },
+        "False Terminating: The ClusterQueue is being deleted",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ACTIVE)
+def test_whether_a_cluster_queue_is_active(name: str) -> None:
+    objects, wanted = ACTIVE[name]
+    assert active(statuses(objects)["ClusterQueue team-a"]) == wanted
+
+
+LOCAL_ACTIVE: dict[str, tuple[dict[Any, list[Body]], str]] = {
+    "ready": ({}, "True Ready: Can submit new workloads to localQueue"),
+    "to nowhere": (
+        {kinds.LOCAL_QUEUES: [local_queue("team-a", "team-c")]},
+        "False ClusterQueueDoesNotExist: ClusterQueue team-c does not exist",
+    ),
+    "to one that can admit nothing": (
+        {kinds.FLAVORS: []},
+        "False ClusterQueueIsInactive: ClusterQueue team-a can admit nothing now",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOCAL_ACTIVE)
+def test_whether_a_local_queue_is_active(name: str) -> None:
+    objects, wanted = LOCAL_ACTIVE[name]
+    assert active(statuses(objects)["LocalQueue team-a/user-queue"]) == wanted
+
+
+def active(status: Body) -> str:
+    (told,) = status["conditions"]
+    return f"{told['status']} {told['reason']}: {told['message']}"
+
+
+def test_checks_say_whether_they_can_work() -> None:
+    assert active(statuses({})["AdmissionCheck queued-provisioning"]).startswith("True Active")
+    without = statuses({kinds.PROVISIONING_CONFIGS: []})["AdmissionCheck queued-provisioning"]
+    assert active(without).startswith("False BadParametersRef")
+
+
+def test_what_is_told_already_is_not_written_again() -> None:
+    objects: dict[Any, list[Body]] = {kinds.CLUSTER_QUEUES: [cluster_queue("team-a", CPU, L4)]}
+    first = statuses(objects)["ClusterQueue team-a"]
+    objects[kinds.CLUSTER_QUEUES][0]["status"] = first
+    assert "ClusterQueue team-a" not in statuses(objects)

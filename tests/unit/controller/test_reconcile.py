@@ -1,0 +1,340 @@
+"""One pass on worlds made by hand: from what is there to what is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from muster.controller.actions import Step
+from muster.controller.reconcile import Pass, reconcile
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.kube.writes import JsonPatch, MergePatch
+from muster.objects.meta import rfc3339
+from tests.simulation.manifests import CHECK, PREEMPTION, cluster_queue, quotas, ray_cluster, ray_job
+from tests.unit.controller.builders import (
+    CREATED,
+    NOW_MS,
+    REQUEST,
+    Body,
+    condition,
+    make_world,
+    pod,
+    request,
+    stored,
+    workload_body,
+)
+
+DEV, PROD = "rayjob-dev-0b2fb", "rayjob-prod-7b627"
+Objects = dict[Kind[Any], list[Body]]
+LEAVING: dict[str, Any] = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
+
+
+def dev(state: str = "Suspended", *, suspend: bool = True, status: Body | None = None, **meta: Any) -> Body:
+    body = ray_job("dev", suspend=suspend)
+    return stored({**body, "status": {"jobDeploymentStatus": state, **(status or {})}}, **meta)
+
+
+def prod() -> Body:
+    body = ray_job("prod", priority="prod-priority")
+    return stored({**body, "status": {"jobDeploymentStatus": "Suspended"}})
+
+
+def of_dev(*true: str, **fields: Any) -> Body:
+    return workload_body(ray_job("dev"), *true, **fields)
+
+
+def of_prod() -> Body:
+    return workload_body(ray_job("prod", priority="prod-priority"))
+
+
+def child() -> Body:
+    """The RayCluster that KubeRay made for dev."""
+    body = ray_cluster("dev-1")
+    return stored(body, ownerReferences=[{"uid": "uid-dev", "controller": True}])
+
+
+def queues(check: bool = False, **spec: Any) -> Objects:
+    """One ClusterQueue, and room for one gang of four."""
+    flavors = quotas("cpu", cpu=8, memory="64Gi", gpu=0), quotas("l4", cpu=16, memory="64Gi", gpu=4)
+    spec = {"preemption": PREEMPTION, **spec}
+    return {kinds.CLUSTER_QUEUES: [cluster_queue("team-a", *flavors, check=check, **spec)]}
+
+
+def world(*objects: Body, **kwargs: Any) -> Objects:
+    """Told apart by what is in them."""
+    sorted_out: Objects = {}
+    for body in objects:
+        sorted_out.setdefault(kind_of(body), []).append(body)
+    return {**queues(**kwargs), **sorted_out}
+
+
+def kind_of(body: Body) -> Kind[Any]:
+    name, spec = body["metadata"]["name"], body.get("spec", {})
+    if "podSets" in spec:
+        return kinds.PROVISIONING_REQUESTS if CHECK in name else kinds.WORKLOADS
+    if "headGroupSpec" in spec:
+        return kinds.RAY_CLUSTERS
+    return kinds.RAY_JOBS if "rayClusterSpec" in spec else kinds.PODS
+
+
+def told(step: Step) -> str:
+    """A write in a few words: for a status what is True, the states of checks, and why it waits."""
+    write = step.write
+    if isinstance(write, JsonPatch):
+        starts = write.operations[-1] == {"op": "add", "path": "/spec/suspend", "value": False}
+        return f"{'start' if starts else 'stop'} {write.key.rpartition('/')[2]}"
+    if not isinstance(write, MergePatch):
+        return str(write).replace("team-a/", "")
+    name = write.key.rpartition("/")[2]
+    if not write.status:
+        return f"patch {name} {write.body.get('spec') or write.body['metadata']}"
+    status: Mapping[str, Any] = write.body["status"]
+    true = [c["type"] for c in status["conditions"] if c["status"] == "True"]
+    reasons = [
+        c["reason"] for c in status["conditions"] if c["type"] == "QuotaReserved" and c["status"] == "False"
+    ]
+    checks = [c["state"] for c in status["admissionChecks"]]
+    return " ".join([f"{name}:", *true, *(f"check={c}" for c in checks), *(f"waits={r}" for r in reasons)])
+
+
+@dataclass
+class Case:
+    objects: Objects
+    first: list[str] = field(default_factory=list)
+    then: list[str] = field(default_factory=list)
+    waits: list[str] = field(default_factory=list)
+    held_back: set[str] = field(default_factory=set)
+
+    def run(self) -> Pass:
+        return reconcile(make_world(self.objects), NOW_MS, self.held_back)
+
+
+HOLDS, RUNS = ("QuotaReserved",), ("QuotaReserved", "Admitted")
+EVICTED = (*RUNS, "Evicted")
+GONE_FOR_GOOD = f"patch {DEV} {{'finalizers': []}}"
+FINALIZER = {"finalizers": ["kueue.x-k8s.io/resource-in-use"]}
+NO_REQUESTS = [f"delete PodTemplate ppt-{REQUEST}-gpu", f"delete ProvisioningRequest {REQUEST}"]
+FAR = rfc3339(NOW_MS + 60_000)
+
+
+def backing_off() -> Body:
+    body = of_dev("Evicted", "Requeued")
+    body["status"]["requeueState"] = {"count": 1, "requeueAt": FAR}
+    return body
+
+
+def answered(state: str, *true: str) -> Body:
+    """dev's Workload, whose check is in this state with a message."""
+    body = of_dev(*true, check=state, tries=1)
+    body["status"]["admissionChecks"][0]["message"] = "out of stock"
+    return body
+
+
+CASES: dict[str, Case] = {
+    # jobs and their Workloads
+    "a new job gets its Workload": Case(world(dev()), [f"create Workload {DEV}"]),
+    "a finished job gets none": Case(world(dev("Complete"))),
+    "a job on its way out gets none": Case(world(dev(**LEAVING))),
+    "a job in no queue gets none": Case(world(stored(ray_job("dev", queue="")))),
+    "a Workload without a job goes": Case(
+        world(of_dev()), [f"delete Workload {DEV}"], waits=[f"{DEV}: waits=Misconfigured"]
+    ),
+    # decisions
+    "a gang that fits is admitted": Case(world(dev(), of_dev()), then=[f"{DEV}: QuotaReserved Admitted"]),
+    "with a check it has quota first": Case(
+        world(dev(), of_dev(), check=True), then=[f"{DEV}: QuotaReserved check=Pending"]
+    ),
+    "of two gangs the one with the higher priority": Case(
+        world(dev(), prod(), of_dev(), of_prod()),
+        then=[f"{PROD}: QuotaReserved Admitted"],
+        waits=[f"{DEV}: waits=WaitingForQuota"],
+    ),
+    "a higher priority preempts": Case(
+        world(dev("Running", suspend=False), prod(), of_dev(*RUNS, "PodsReady"), of_prod()),
+        [f"{DEV}: QuotaReserved Admitted PodsReady Evicted Preempted"],
+        waits=[f"{PROD}: waits=WaitingForPreemptedWorkloads"],
+    ),
+    "who is preempted is not started any more": Case(
+        world(dev(), prod(), of_dev(*RUNS), of_prod()),
+        [f"{DEV}: QuotaReserved Admitted Evicted Preempted"],
+        waits=[f"{PROD}: waits=WaitingForPreemptedWorkloads"],
+    ),
+    "who is refused waits": Case(
+        {**world(dev(), of_dev()), kinds.LOCAL_QUEUES: []}, waits=[f"{DEV}: waits=Misconfigured"]
+    ),
+    "a pause is kept": Case(
+        world(dev(), backing_off()), waits=[f"{DEV}: Evicted Requeued waits=PendingEvaluation"]
+    ),
+    "a job on its way out is not admitted": Case(
+        world(dev(**LEAVING), of_dev()), [f"delete Workload {DEV}"], waits=[f"{DEV}: waits=Misconfigured"]
+    ),
+    "a drained queue sends all away": Case(
+        world(dev("Running", suspend=False), of_dev(*RUNS, "PodsReady"), stopPolicy="HoldAndDrain"),
+        [f"{DEV}: QuotaReserved Admitted PodsReady Evicted"],
+    ),
+    # provisioning
+    "capacity is asked for": Case(
+        world(dev(), of_dev(*HOLDS, check="Pending"), check=True),
+        [f"create PodTemplate ppt-{REQUEST}-gpu", f"create ProvisioningRequest {REQUEST}"],
+    ),
+    "and waited for": Case(world(dev(), of_dev(*HOLDS, check="Pending"), request(), check=True)),
+    "provisioned is admitted": Case(
+        world(dev(), of_dev(*HOLDS, check="Pending"), request("Provisioned"), check=True),
+        [f"{DEV}: QuotaReserved Admitted check=Ready"],
+    ),
+    "a stock-out evicts": Case(
+        world(dev(), of_dev(*HOLDS, check="Pending"), request("Failed"), check=True),
+        [f"{DEV}: QuotaReserved Evicted check=Retry"],
+    ),
+    "a rejected check takes it out of the queue": Case(
+        world(dev(), answered("Rejected", *HOLDS), check=True), [f"patch {DEV} {{'active': False}}"]
+    ),
+    "also while it runs": Case(
+        world(dev("Running", suspend=False), answered("Rejected", *RUNS, "PodsReady"), check=True),
+        [f"patch {DEV} {{'active': False}}"],
+    ),
+    "what is out of the queue gives its quota back": Case(
+        world(dev(), of_dev(*HOLDS, active=False)), [f"{DEV}: QuotaReserved Evicted"]
+    ),
+    # starting, running, ending
+    "what is admitted is started": Case(world(dev(), of_dev(*RUNS)), ["start dev"]),
+    "once its operator has stopped what was before": Case(world(dev("Suspending"), of_dev(*RUNS))),
+    "not while pods of before are left": Case(world(dev(), of_dev(*RUNS), pod(f"uid-{DEV}"))),
+    "nor while their RayCluster is": Case(world(dev(), of_dev(*RUNS), child())),
+    "a job that runs has its pods": Case(
+        world(dev("Running", suspend=False), of_dev(*RUNS)), [f"{DEV}: QuotaReserved Admitted PodsReady"]
+    ),
+    "a job that is told to start is left alone": Case(world(dev(suspend=False), of_dev(*RUNS))),
+    "a job that ended is finished": Case(
+        world(dev("Complete", suspend=False, status={"jobStatus": "SUCCEEDED"}), of_dev(*RUNS), request()),
+        [f"{DEV}: QuotaReserved Admitted Finished", *NO_REQUESTS],
+    ),
+    "what was started by hand is stopped": Case(
+        world(dev("Running", suspend=False), prod(), of_dev(), of_prod()),
+        ["stop dev"],
+        [f"{PROD}: QuotaReserved Admitted"],
+        [f"{DEV}: waits=WaitingForQuota"],
+    ),
+    # evictions
+    "an evicted job is stopped": Case(world(dev("Running", suspend=False), of_dev(*EVICTED)), ["stop dev"]),
+    "it holds its quota while its operator is at it": Case(world(dev("Suspending"), of_dev(*EVICTED))),
+    "and while a pod lives": Case(world(dev(), of_dev(*EVICTED), pod(f"uid-{DEV}"))),
+    "and while its RayCluster is there": Case(world(dev(), of_dev(*EVICTED), child())),
+    "then its requests go": Case(world(dev(), of_dev(*EVICTED), request()), NO_REQUESTS),
+    "and are waited for": Case(world(dev(), of_dev(*EVICTED), request(**LEAVING))),
+    "at last its quota": Case(
+        world(dev(), prod(), of_dev(*EVICTED), of_prod()),
+        [f"{DEV}: Evicted Requeued waits=WaitingForQuota"],
+        [f"{PROD}: QuotaReserved Admitted"],
+    ),
+    "a pod that ended holds nothing": Case(
+        world(dev(), prod(), of_dev(*EVICTED), of_prod(), pod(f"uid-{DEV}", phase="Succeeded")),
+        [f"{DEV}: Evicted Requeued waits=WaitingForQuota"],
+        [f"{PROD}: QuotaReserved Admitted"],
+    ),
+    # deletions
+    "a deleted Workload stops its job": Case(
+        world(dev("Running", suspend=False), of_dev(*RUNS, "PodsReady", **LEAVING, **FINALIZER)), ["stop dev"]
+    ),
+    "and is kept while a pod lives": Case(
+        world(dev(), of_dev(*RUNS, **LEAVING, **FINALIZER), pod(f"uid-{DEV}"))
+    ),
+    "and while it has requests, which go": Case(
+        world(dev(), of_dev(*RUNS, **LEAVING, **FINALIZER), request()), NO_REQUESTS
+    ),
+    "and then let go": Case(world(dev(), of_dev(*RUNS, **LEAVING, **FINALIZER)), [GONE_FOR_GOOD]),
+    "the Workload of a deleted job is kept while a pod lives": Case(
+        world(of_dev(*RUNS, **LEAVING, **FINALIZER), pod(f"uid-{DEV}"))
+    ),
+    "and while its RayCluster may make more": Case(world(of_dev(*RUNS, **LEAVING, **FINALIZER), child())),
+    "a deleted Workload of a job that ended is let go": Case(
+        world(dev("Complete", suspend=False), of_dev(*RUNS, "PodsReady", "Finished", **LEAVING, **FINALIZER)),
+        [GONE_FOR_GOOD],
+    ),
+    "a job in foreground deletion is never suspended, and not waited for": Case(
+        world(dev("Running", suspend=False, **LEAVING), of_dev(*RUNS, "PodsReady", **LEAVING, **FINALIZER)),
+        [GONE_FOR_GOOD],
+    ),
+    # refused writes
+    "who is held back keeps its place, but nothing is written": Case(
+        world(dev(), prod(), of_dev(), of_prod()),
+        waits=[f"{DEV}: waits=WaitingForQuota"],
+        held_back={f"team-a/{PROD}"},
+    ),
+    "who is held back is not admitted against a refusal": Case(
+        world(dev("ValidationFailed"), of_dev()), held_back={f"team-a/{DEV}"}
+    ),
+    "who is held back is not started": Case(world(dev(), of_dev(*RUNS)), held_back={f"team-a/{DEV}"}),
+    "a job that is held back gets no Workload": Case(world(dev()), held_back={"uid-dev"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_pass(name: str) -> None:
+    case = CASES[name]
+    result = case.run()
+    assert [told(s) for s in result.first] == case.first
+    assert [told(s) for s in result.then] == case.then
+    assert [told(s) for s in result.waits] == case.waits
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_pass_changes_nothing_that_it_looks_at(name: str) -> None:
+    """So the same world gives the same writes."""
+    case = CASES[name]
+    assert [told(s) for s in case.run().first] == [told(s) for s in case.run().first]
+
+
+def test_the_end_of_a_pause_is_a_time_to_look_again() -> None:
+    assert CASES["a pause is kept"].run().wake_at_ms == NOW_MS + 60_000
+
+
+def test_why_a_gang_left_the_queue_goes_with_it() -> None:
+    (step,) = CASES["a rejected check takes it out of the queue"].run().first
+    message = f"AdmissionCheck {CHECK} was rejected: out of stock"
+    assert isinstance(step.write, MergePatch)
+    assert step.write.body["metadata"]["annotations"] == {"muster.dev/why-deactivated": message}
+    assert [(n.reason, n.message, n.warning) for n in step.notes] == [("Deactivated", message, True)]
+
+
+def test_a_preemption_says_for_whom() -> None:
+    (step,) = CASES["a higher priority preempts"].run().first
+    assert isinstance(step.write, MergePatch)
+    conditions = {c["type"]: c for c in step.write.body["status"]["conditions"]}
+    message = (
+        f"Preempted to accommodate workload team-a/{PROD} (UID: uid-{PROD}) of priority 1000 due to "
+        "InClusterQueue"
+    )
+    assert conditions["Preempted"]["message"] == conditions["Evicted"]["message"] == message
+    assert {n.reason for n in step.notes} == {"Preempted", "EvictedDueToPreempted"}
+
+
+VACATED = {
+    "and then let go",
+    "at last its quota",
+    "a pod that ended holds nothing",
+    "what is admitted is started",
+}
+
+
+@pytest.mark.parametrize("name", VACATED)
+def test_no_pod_is_left_by_the_word_of_the_api_server_itself(name: str) -> None:
+    (step,) = CASES[name].run().first
+    assert step.vacated == f"uid-{DEV}"
+
+
+def test_the_same_sentence_is_not_written_twice() -> None:
+    waiting = of_dev()
+    (step,) = reconcile(make_world({**world(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS).waits
+    assert isinstance(step.write, MergePatch)
+    waiting["status"] = step.write.body["status"]
+    assert reconcile(make_world({**world(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS + 5).waits == []
+
+
+def test_an_older_eviction_is_over_once_there_is_quota_again() -> None:
+    waiting = of_dev("Evicted", "Preempted")
+    assert condition("Evicted")["lastTransitionTime"] == CREATED
+    (step,) = reconcile(make_world(world(dev(), waiting)), NOW_MS).then
+    assert told(step) == f"{DEV}: QuotaReserved Admitted"

@@ -1,0 +1,106 @@
+"""The Workload of a job, as Kueue would make it."""
+
+from typing import Any
+
+import pytest
+
+from muster.controller import workloads
+from muster.kube import kinds
+from muster.kube.writes import MergePatch
+from muster.objects import kueue
+from tests.simulation.manifests import ray_cluster, ray_job, template
+from tests.unit.controller.builders import job, make_world, stored, workload
+
+# sha1 of kind, group, name and UID, one a line, as Kueue's workload_names.go has it; made with sha1sum
+NAMES = {
+    "RayJob": ("RayJob", "dev", "uid-dev", "rayjob-dev-0b2fb"),
+    "RayCluster": (
+        "RayCluster",
+        "notebook",
+        "6f1c9c9e-8c1e-4d0c-9d52-7e0f6a3b2c11",
+        "raycluster-notebook-db82d",
+    ),
+    "cut to 63 characters": ("RayCluster", "n" * 53, "uid-long", f"raycluster-{'n' * 46}-e6391"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names(name: str) -> None:
+    kind, job_name, uid, wanted = NAMES[name]
+    assert workloads.workload_name(kind, "ray.io/v1", job_name, uid) == wanted
+    assert len(wanted) <= 63
+
+
+def test_a_workload_remembers_what_the_user_wrote() -> None:
+    asks = {"provreq.kueue.x-k8s.io/maxRunDurationSeconds": "600"}
+    written = ray_job("dev", workers=2)
+    written["metadata"]["annotations"] |= asks
+    body = workloads.make_workload(job(written), make_world()).body
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "dev", "uid": "uid-dev"}
+    assert body["metadata"] == {
+        "name": "rayjob-dev-0b2fb",
+        "namespace": "team-a",
+        "labels": {"kueue.x-k8s.io/job-uid": "uid-dev"},
+        "annotations": asks,
+        "finalizers": ["kueue.x-k8s.io/resource-in-use"],
+        "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
+    }
+    spec = body["spec"]
+    assert (spec["active"], spec["queueName"], spec["priority"]) == (True, "user-queue", 100)
+    assert spec["priorityClassRef"]["name"] == "dev-priority"
+    assert [(s["name"], s["count"]) for s in spec["podSets"]] == [("head", 1), ("gpu", 2), ("submitter", 1)]
+
+
+PRIORITIES: dict[str, tuple[str, str, list[dict[str, Any]], tuple[int, str | None]]] = {
+    "the label's class": ("prod-priority", "", [], (1000, "WorkloadPriorityClass")),
+    "the label before the pod's": ("dev-priority", "fast", [], (100, "WorkloadPriorityClass")),
+    "a class that does not exist": ("urgent", "", [], (0, "WorkloadPriorityClass")),
+    "the pods' class": ("", "fast", [], (7, "PriorityClass")),
+    "the cluster's default": ("", "", [{"globalDefault": True, "value": 5}], (5, None)),
+    "none at all": ("", "", [], (0, None)),
+}
+
+
+@pytest.mark.parametrize("name", PRIORITIES)
+def test_priority(name: str) -> None:
+    label, pod_class, more, wanted = PRIORITIES[name]
+    head = template("head", cpu=1)
+    head["spec"]["priorityClassName"] = pod_class
+    written = ray_job("dev", priority=label)
+    written["spec"]["rayClusterSpec"]["headGroupSpec"]["template"] = head
+    classes = [{"metadata": {"name": f"class{n}"}, **c} for n, c in enumerate([{"value": 1}, *more])]
+    classes.append({"metadata": {"name": "fast"}, "value": 7})
+    value, reference = workloads.priority_of(job(written), make_world({kinds.POD_PRIORITIES: classes}))
+    assert (value, reference and reference.kind) == wanted
+
+
+UPDATES: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "nothing": ({}, set()),
+    "another queue": ({"queue": "elsewhere"}, {"queueName"}),
+    "another priority": ({"priority": "prod-priority"}, {"priority", "priorityClassRef"}),
+    "no priority": ({"priority": ""}, {"priority", "priorityClassRef"}),
+    "more workers": ({"workers": 5}, {"podSets"}),
+    "other requests": ({"worker": template("worker", cpu=9)}, {"podSets"}),
+    "requests that are none": ({"worker": template("worker", cpu="nine")}, {"podSets"}),
+    "another way to submit": ({"submissionMode": "HTTPMode"}, {"podSets"}),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_a_waiting_workload_follows_its_job(name: str) -> None:
+    fields, wanted = UPDATES[name]
+    known = workload(ray_job("dev"))
+    change = workloads.update_workload(known, job(ray_job("dev", **fields)), make_world())
+    if not wanted:
+        assert change is None
+        return
+    assert isinstance(change, MergePatch)
+    assert set(change.body["spec"]) == wanted
+    assert (change.key, change.resource_version, change.status) == (known.key, "7", False)
+
+
+def test_a_ray_cluster_has_no_submitter() -> None:
+    body = workloads.make_workload(job(ray_cluster("notebook")), make_world()).body
+    assert [s["name"] for s in body["spec"]["podSets"]] == ["head", "gpu"]
+    assert stored(body)["metadata"]["name"].startswith("raycluster-notebook-")
+    assert body["metadata"]["labels"] == {kueue.JOB_UID_LABEL: "uid-notebook"}

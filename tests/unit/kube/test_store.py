@@ -1,0 +1,68 @@
+"""The local copy: watches and the answers to our own writes arrive in any order."""
+
+from collections.abc import Callable
+
+import pytest
+
+from muster.kube import kinds
+from muster.kube.store import Store, Stores
+from muster.objects.core import Namespace
+from muster.objects.meta import ObjectMeta
+
+Action = Callable[[Store[Namespace]], object]
+
+
+def made(version: int, uid: str = "a", name: str = "one") -> Namespace:
+    return Namespace(metadata=ObjectMeta(name=name, uid=uid, resource_version=str(version)))
+
+
+def put(version: int, uid: str = "a") -> Action:
+    return lambda store: store.put(made(version, uid))
+
+
+def remove(version: int, uid: str = "a") -> Action:
+    return lambda store: store.remove(made(version, uid))
+
+
+def relist(version: int, *found: Namespace) -> Action:
+    return lambda store: store.replace(found, str(version))
+
+
+ORDERS: dict[str, tuple[tuple[Action, ...], tuple[str, str] | None]] = {
+    "newer replaces older": ((put(1), put(2)), ("a", "2")),
+    "older does not replace newer": ((put(2), put(1)), ("a", "2")),
+    "versions are numbers": ((put(9), put(10)), ("a", "10")),
+    "removed": ((put(1), remove(2)), None),
+    "a late answer does not bring back what is gone": ((put(1), remove(3), put(2)), None),
+    "the next object of the name": ((put(1), remove(2), put(3, "b")), ("b", "3")),
+    "the end of the last object of the name": ((put(1), put(3, "b"), remove(2)), ("b", "3")),
+    "a list replaces all": ((put(1), relist(5)), None),
+    "a list does not undo what was written since": ((put(1), put(7), relist(5, made(1))), ("a", "7")),
+    "nor what was created since": ((put(7), relist(5)), ("a", "7")),
+    "a late answer about what the list has no more": ((relist(5), put(4)), None),
+    "what comes after the list": ((relist(5), put(6)), ("a", "6")),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_order_of_arrival(name: str) -> None:
+    actions, wanted = ORDERS[name]
+    store: Store[Namespace] = Store()
+    for action in actions:
+        action(store)
+    found = store.items.get("one")
+    assert (found and (found.metadata.uid, found.metadata.resource_version)) == wanted
+
+
+def test_put_says_whether_anything_changed() -> None:
+    store: Store[Namespace] = Store()
+    assert [store.put(made(v)) for v in (1, 1, 2)] == [True, False, True]
+
+
+def test_what_nobody_follows_is_not_kept() -> None:
+    stores = Stores()
+    followed = stores.of(kinds.NAMESPACES)
+    stores.put(kinds.NAMESPACES, made(1))
+    stores.put(kinds.PODS, made(1))
+    assert list(followed.items) == ["one"]
+    assert not stores.of(kinds.PODS).items

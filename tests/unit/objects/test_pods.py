@@ -1,0 +1,65 @@
+"""What one pod asks for."""
+
+from typing import Any
+
+import pytest
+
+from muster.admission import QuantityError
+from muster.objects.pods import encode_template, pod_requests
+
+MI = 2**20
+
+
+def container(restart: str = "", limits: Any = None, **requests: Any) -> dict[str, Any]:
+    resources = {"requests": requests, "limits": limits or {}}
+    return {"name": "c", "resources": resources, "restartPolicy": restart}
+
+
+CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
+    "one container": ({"containers": [container(cpu="500m", memory="1Mi")]}, {"cpu": 500, "memory": MI}),
+    "containers add up": ({"containers": [container(cpu=1), container(cpu="250m")]}, {"cpu": 1250}),
+    "nothing asked": ({"containers": [container()]}, {}),
+    "a limit stands in for a missing request": (
+        {"containers": [container(limits={"cpu": "2", "memory": "2Mi"}, cpu="1")]},
+        {"cpu": 1000, "memory": 2 * MI},
+    ),
+    "a small init container costs nothing": (
+        {"containers": [container(cpu=2)], "initContainers": [container(cpu=1)]},
+        {"cpu": 2000},
+    ),
+    "the largest init container counts, for each resource": (
+        {
+            "containers": [container(cpu=2, memory="1Mi")],
+            "initContainers": [container(cpu=3), container(memory="5Mi")],
+        },
+        {"cpu": 3000, "memory": 5 * MI},
+    ),
+    "a sidecar stays beside the containers": (
+        {"containers": [container(cpu=2)], "initContainers": [container("Always", cpu=1)]},
+        {"cpu": 3000},
+    ),
+    "an init container runs beside the sidecars before it": (
+        {"containers": [container(cpu=1)], "initContainers": [container("Always", cpu=1), container(cpu=3)]},
+        {"cpu": 4000},
+    ),
+    "but not beside those after it": (
+        {"containers": [container(cpu=1)], "initContainers": [container(cpu=3), container("Always", cpu=1)]},
+        {"cpu": 3000},
+    ),
+    "overhead comes on top": (
+        {"containers": [container(cpu=1)], "overhead": {"cpu": "100m", "memory": "1Mi"}},
+        {"cpu": 1100, "memory": MI},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pod_requests(name: str) -> None:
+    spec, wanted = CASES[name]
+    assert pod_requests(encode_template({"spec": spec})) == wanted
+
+
+@pytest.mark.parametrize("quantity", ["four", "", "-1", "1" * 65])
+def test_what_is_no_quantity_is_refused(quantity: str) -> None:
+    with pytest.raises(QuantityError, match="no quantity of cpu"):
+        pod_requests(encode_template({"spec": {"containers": [container(cpu=quantity)]}}))
