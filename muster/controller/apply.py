@@ -2,17 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
+from dataclasses import replace
 from typing import Any
 
 import httpx2
 
 from muster.controller.actions import Step
+from muster.controller.events import Note
 from muster.controller.reconcile import Pass
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube.client import Kube, WriteError
 from muster.kube.kinds import PODS, Kind
 from muster.kube.store import Stores
+from muster.kube.writes import Create
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +58,15 @@ class Applier:
     """Writes go out; what the API server answers goes straight into the stores, so that the next
     pass does not decide on what this one has already changed."""
 
-    def __init__(self, kube: Kube, stores: Stores, held_back: HeldBack) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        stores: Stores,
+        held_back: HeldBack,
+        tell: Callable[[Note], None] = lambda note: None,
+    ) -> None:
         self._kube, self._stores, self._held_back = kube, stores, held_back
+        self._tell = tell
         self._slots = asyncio.Semaphore(CONCURRENT_WRITES_MAX)
         self._unsure: set[tuple[Kind[Any], str]] = set()
 
@@ -101,6 +111,8 @@ class Applier:
                     wait_ms = self._held_back.refused(step.subject, now_ms)
                     level = logging.DEBUG if refused.stale else logging.WARNING
                     log.log(level, "%s; again in %d ms", refused, wait_ms)
+                    if not refused.stale and wait_ms == BACKOFF_MS_MIN:
+                        self._tell_refused(step, refused)
                     if refused.unsure:
                         self._unsure.add((step.write.kind, step.write.key))
                     return done
@@ -109,6 +121,12 @@ class Applier:
             self._held_back.done(step.subject)
             done.append(step)
         return done
+
+    def _tell_refused(self, step: Step, refused: WriteError) -> None:
+        """What the API server does not take, its user has to know: no status may be there to say it."""
+        for note in step.notes[:1]:
+            reason = "FailedCreate" if isinstance(step.write, Create) else "FailedUpdate"
+            self._tell(replace(note, reason=reason, message=str(refused), warning=True))
 
     async def _is_occupied(self, uid: str) -> bool:
         """Whether pods of the Workload live, or may live."""

@@ -60,7 +60,7 @@ class Controller:
         self._kube, self._clock_ms = kube, clock_ms
         self._stores = Stores()
         self._held_back = HeldBack()
-        self._applier = Applier(kube, self._stores, self._held_back)
+        self._applier = Applier(kube, self._stores, self._held_back, self._queue_event)
         self._changed = asyncio.Event()
         self._reflectors = [
             Reflector(kube, kind, self._stores.of(kind), self._changed.set, ONLY_LABELLED.get(name))
@@ -140,10 +140,13 @@ class Controller:
             k: t for k, t in self._told_ms.items() if k in self._stores.of(kinds.WORKLOADS).items
         }
         for note in (n for step in done for n in step.notes):
-            if self._events.full():
-                log.warning("too many events at once: %s of %s is not told", note.reason, note.about.key)
-            else:
-                self._events.put_nowait(note)
+            self._queue_event(note)
+
+    def _queue_event(self, note: Note) -> None:
+        if self._events.full():
+            log.warning("too many events at once: %s of %s is not told", note.reason, note.about.key)
+        else:
+            self._events.put_nowait(note)
 
     async def _tell(self) -> None:
         """Events go out behind the decisions, never in their way."""

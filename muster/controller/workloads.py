@@ -13,7 +13,7 @@ from muster.objects import kueue
 from muster.objects.meta import builtins
 from muster.objects.pods import pod_requests, read_template
 
-NAME_LENGTH_MAX = 63  # a Workload's name is used as a label value
+NAME_LENGTH_MAX = 253  # as in Kueue, whose gate ShortWorkloadNames (63) is off by default
 HASH_LENGTH = 5
 WHY_DEACTIVATED = "muster.dev/why-deactivated"  # an annotation that goes with our own spec.active=false
 

@@ -1,12 +1,19 @@
 """What admission needs to know of a job, whatever its kind."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Generic, TypeVar
 
 from muster.controller.jobs.gang import Place
 from muster.kube.kinds import Kind
 from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL
-from muster.objects.meta import ObjectMeta
+from muster.objects.meta import Object, ObjectMeta
+from muster.objects.ray import KUBERAY_OPERATOR
+
+T = TypeVar("T", bound=Object)
+
+# Always true or false, never removed: KubeRay leaves a RayCluster without the field suspended.
+SUSPEND_POINTER = "/spec/suspend"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,41 +22,57 @@ class Outcome:
     message: str
 
 
-class Job(Protocol):
+class JobView(ABC, Generic[T]):
     """A view of one job object; all of it is read from the object, nothing is remembered."""
 
+    kind: ClassVar[Kind[Any]]
+
+    def __init__(self, obj: T) -> None:
+        self.obj = obj
+
     @property
-    def kind(self) -> Kind[Any]: ...
-    @property
-    def metadata(self) -> ObjectMeta: ...
+    def metadata(self) -> ObjectMeta:
+        return self.obj.metadata
+
     @property
     def managed(self) -> bool:
         """Ours to admit: in a queue, not part of another job, left to the stock operator."""
-        ...
+        queued = bool(queue_name(self)) and self.metadata.controller is None
+        return queued and self._managed_by == KUBERAY_OPERATOR
 
     @property
-    def places(self) -> tuple[Place, ...]: ...
+    @abstractmethod
+    def _managed_by(self) -> str: ...
+
     @property
+    @abstractmethod
+    def places(self) -> tuple[Place, ...]: ...
+
+    @property
+    @abstractmethod
     def suspended(self) -> bool:
         """What its spec asks for."""
-        ...
 
     @property
+    @abstractmethod
     def stopped(self) -> bool:
         """Its operator has let go of it: it makes no more pods. Those it made may still be leaving."""
-        ...
 
     @property
+    @abstractmethod
     def running(self) -> bool: ...
+
     @property
+    @abstractmethod
     def outcome(self) -> Outcome | None: ...
+
     @property
+    @abstractmethod
     def refusal(self) -> str | None:
         """Why it can't be admitted as it is written."""
-        ...
 
-    @property
-    def suspend_pointer(self) -> str: ...
+
+Job = JobView[Any]
 
 
 def queue_name(job: Job) -> str:
@@ -58,7 +81,3 @@ def queue_name(job: Job) -> str:
 
 def priority_class(job: Job) -> str:
     return job.metadata.labels.get(PRIORITY_LABEL, "")
-
-
-def in_queue(metadata: ObjectMeta) -> bool:
-    return bool(metadata.labels.get(QUEUE_LABEL)) and metadata.controller is None

@@ -1,31 +1,20 @@
 """RayCluster: a gang with no end of its own (ray-operator/controllers/ray/raycluster_controller.go)."""
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from muster.controller.jobs.gang import Place, cluster_places, unfit
-from muster.controller.jobs.job import Outcome, in_queue
-from muster.kube.kinds import RAY_CLUSTERS, Kind
-from muster.objects.meta import ObjectMeta, is_true
-from muster.objects.ray import KUBERAY_OPERATOR, RayCluster
+from muster.controller.jobs.job import JobView, Outcome
+from muster.kube.kinds import RAY_CLUSTERS
+from muster.objects.meta import is_true
+from muster.objects.ray import RayCluster
 
 
-@dataclass(frozen=True)
-class RayClusterGang:
-    obj: RayCluster
-
-    @property
-    def kind(self) -> Kind[Any]:
-        return RAY_CLUSTERS
+class RayClusterGang(JobView[RayCluster]):
+    kind = RAY_CLUSTERS
 
     @property
-    def metadata(self) -> ObjectMeta:
-        return self.obj.metadata
-
-    @property
-    def managed(self) -> bool:
-        return in_queue(self.obj.metadata) and self.obj.spec.managed_by == KUBERAY_OPERATOR
+    def _managed_by(self) -> str:
+        return self.obj.spec.managed_by
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -54,8 +43,3 @@ class RayClusterGang:
     @property
     def refusal(self) -> str | None:
         return unfit(self.obj.spec, self.places)
-
-    @property
-    def suspend_pointer(self) -> str:
-        # always true or false, never removed: KubeRay leaves a cluster without the field suspended
-        return "/spec/suspend"

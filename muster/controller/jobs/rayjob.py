@@ -1,15 +1,13 @@
 """RayJob, by KubeRay's protocol (ray-operator/controllers/ray/rayjob_controller.go at v1.6.2)."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from muster.controller.jobs.gang import HEAD, WRITTEN_OUT, Place, cluster_places, unfit
-from muster.controller.jobs.job import Outcome, in_queue
-from muster.kube.kinds import RAY_JOBS, Kind
-from muster.objects.meta import ObjectMeta
+from muster.controller.jobs.job import JobView, Outcome
+from muster.kube.kinds import RAY_JOBS
 from muster.objects.pods import encode_template, read_template
-from muster.objects.ray import KUBERAY_OPERATOR, RayClusterSpec, RayJob
+from muster.objects.ray import RayClusterSpec, RayJob
 
 SUBMITTER = "submitter"
 # What KubeRay gives its submitter where the user does not say (controllers/ray/common/job.go).
@@ -19,21 +17,12 @@ SUBMITTER_RESOURCES = {
 }
 
 
-@dataclass(frozen=True)
-class RayJobGang:
-    obj: RayJob
+class RayJobGang(JobView[RayJob]):
+    kind = RAY_JOBS
 
     @property
-    def kind(self) -> Kind[Any]:
-        return RAY_JOBS
-
-    @property
-    def metadata(self) -> ObjectMeta:
-        return self.obj.metadata
-
-    @property
-    def managed(self) -> bool:
-        return in_queue(self.obj.metadata) and self.obj.spec.managed_by == KUBERAY_OPERATOR
+    def _managed_by(self) -> str:
+        return self.obj.spec.managed_by
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -82,10 +71,6 @@ class RayJobGang:
         if self.obj.status.job_deployment_status == "ValidationFailed":
             return f"KubeRay refused the RayJob ({self.obj.status.message}): mend it and create it again"
         return unfit(self._cluster, self.places)
-
-    @property
-    def suspend_pointer(self) -> str:
-        return "/spec/suspend"
 
     @property
     def _cluster(self) -> RayClusterSpec:

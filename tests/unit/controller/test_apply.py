@@ -9,13 +9,14 @@ import pytest
 
 from muster.controller.actions import Step
 from muster.controller.apply import BACKOFF_MS_MAX, Applier, HeldBack
+from muster.controller.events import Note
 from muster.controller.reconcile import Pass
 from muster.kube import kinds
 from muster.kube.client import Kube, WriteError
 from muster.kube.kinds import Kind
 from muster.kube.store import Stores
-from muster.kube.writes import Delete, Write
-from muster.objects.meta import Object
+from muster.kube.writes import Create, Delete, Write
+from muster.objects.meta import Object, ObjectMeta
 from tests.unit.controller.builders import Body, pod, read, stored
 
 SUBJECT = "team-a/rayjob-dev"
@@ -164,3 +165,16 @@ def test_after_a_quiet_while_refusals_are_forgotten(quiet_ms: int, wait_ms: int)
     held = HeldBack()
     held.refused(SUBJECT, 0)
     assert held.at(quiet_ms).refused(SUBJECT, quiet_ms) == wait_ms
+
+
+def test_what_is_refused_is_told_once_to_whom_it_concerns() -> None:
+    """A RayJob whose Workload the API server does not take has no status that could say so."""
+    told: list[Note] = []
+    note = Note(kinds.RAY_JOBS, ObjectMeta(name="dev", namespace="team-a"), "CreatedWorkload", "Created")
+    create = Create(kinds.WORKLOADS, {"metadata": {"name": "w", "namespace": "team-a"}})
+    held_back = HeldBack()
+    applier = Applier(Recorder({"team-a/w": 422}), Stores(), held_back, told.append)
+    for now_ms in (0, 1000):
+        asyncio.run(applier.perform([Step("uid", create, (note,))], now_ms))
+    assert [(n.about.key, n.reason, n.warning) for n in told] == [("team-a/dev", "FailedCreate", True)]
+    assert "refused" in told[0].message
