@@ -132,8 +132,7 @@ def _wait_until_established(api: ApiServer, live: Object) -> Object:
     def established() -> bool:
         nonlocal latest
         latest = api.get(live) or live
-        conditions = latest.get("status", {}).get("conditions", [])
-        return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
+        return is_established(latest)
 
     _wait(
         established,
@@ -141,6 +140,12 @@ def _wait_until_established(api: ApiServer, live: Object) -> Object:
         lambda: f"{title(live)} is not established: {latest.get('status', {}).get('conditions')}",
     )
     return latest
+
+
+def is_established(definition: Object) -> bool:
+    """Whether a CRD is served. A new one has `conditions: null` until its controller has seen it."""
+    conditions = definition.get("status", {}).get("conditions") or []
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 def _wait(done: Callable[[], bool], seconds_max: float, why_not: Callable[[], str]) -> None:
