@@ -27,7 +27,8 @@ def main(arguments: list[str]) -> int:
         print(f"{options.verb} failed\n{error.explain()}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"\n{options.verb}: interrupted; what was started runs until: make down", file=sys.stderr)
+        left = "; what was started runs until: make down" if options.verb == "up" else ""
+        print(f"\n{options.verb}: interrupted{left}", file=sys.stderr)
         return 130
     return code
 
