@@ -3,7 +3,6 @@
 Left out: KubeRay is stopped, so that the time is the engine's and the API server's alone.
 """
 
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -18,6 +17,7 @@ from lightkube.codecs import from_dict
 from sandbox import kinds
 from sandbox.paths import RunState
 from sandbox.processes import Processes
+from sandbox.reflector import Reflector
 from sandbox.up import down, up
 
 NAMESPACE = "bench"
@@ -99,18 +99,14 @@ def _idle(process: psutil.Process) -> bool:
 def admissions(client: Client) -> Iterator[Mapping[str, float]]:
     """When the watch showed each job's Workload as Admitted, by job name (monotonic seconds)."""
     seen: dict[str, float] = {}
-    end = threading.Event()
 
-    def follow() -> None:
-        for _, workload in client.watch(kinds.Workload, namespace=NAMESPACE, server_timeout=300):
-            if kinds.is_true(workload, "Admitted"):
-                seen.setdefault(workload["metadata"]["ownerReferences"][0]["name"], time.monotonic())
-            if end.is_set():
-                return
+    def note(_kind: str, workload: kinds.Object, _gone: bool) -> None:
+        if workload["metadata"]["namespace"] == NAMESPACE and kinds.is_true(workload, "Admitted"):
+            seen.setdefault(workload["metadata"]["ownerReferences"][0]["name"], time.monotonic())
 
-    threading.Thread(target=follow, daemon=True).start()
+    reflector = Reflector(client, kinds.Workload, note).start()
     yield seen
-    end.set()
+    reflector.stop()
 
 
 def ray_job(name: str) -> dict[str, Any]:
