@@ -116,7 +116,14 @@ def _start(workload: Workload, job: Job, world: World) -> Iterator[Step]:
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue
     note = on_job(job, "Started", f"Admitted by ClusterQueue {queue}")
-    yield Step(workload.key, write, (note,), vacated=workload.metadata.uid)
+    vacated = workload.metadata.uid if _ran_before(workload, job) else ""
+    yield Step(workload.key, write, (note,), vacated)
+
+
+def _ran_before(workload: Workload, job: Job) -> bool:
+    """Whether pods of this very Workload may have been: it was evicted, or its job still carries its
+    placement. One that never ran is spared the question: it costs the API server a consistent list."""
+    return find_condition(workload.status.conditions, step.EVICTED) is not None or is_placed(job.places)
 
 
 def _provision(workload: Workload, world: World) -> Iterator[Step]:

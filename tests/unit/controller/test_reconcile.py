@@ -125,6 +125,15 @@ def backing_off() -> Body:
     return body
 
 
+def readmitted() -> Body:
+    """Evicted once, and admitted again since."""
+    body = of_dev(*EVICTED)
+    for condition in body["status"]["conditions"]:
+        if condition["type"] == "Evicted":
+            condition["status"] = "False"
+    return body
+
+
 def answered(state: str, *true: str) -> Body:
     """dev's Workload, whose check is in this state with a message."""
     body = of_dev(*true, check=state, tries=1)
@@ -200,6 +209,7 @@ CASES: dict[str, Case] = {
     ),
     # starting, running, ending
     "what is admitted is started": Case(world(dev(), of_dev(*RUNS)), ["start dev"]),
+    "what is admitted again is started": Case(world(dev(), readmitted()), ["start dev"]),
     "once its operator has stopped what was before": Case(world(dev("Suspending"), of_dev(*RUNS))),
     "not while pods of before are left": Case(world(dev(), of_dev(*RUNS), pod(f"uid-{DEV}"))),
     "nor while their RayCluster is": Case(world(dev(), of_dev(*RUNS), child())),
@@ -315,7 +325,7 @@ VACATED = {
     "and then let go",
     "at last its quota",
     "a pod that ended holds nothing",
-    "what is admitted is started",
+    "what is admitted again is started",
 }
 
 
@@ -323,6 +333,11 @@ VACATED = {
 def test_no_pod_is_left_by_the_word_of_the_api_server_itself(name: str) -> None:
     (step,) = CASES[name].run().first
     assert step.vacated == f"uid-{DEV}"
+
+
+def test_what_never_ran_is_started_without_asking() -> None:
+    (step,) = CASES["what is admitted is started"].run().first
+    assert step.vacated == ""
 
 
 def test_the_same_sentence_is_not_written_twice() -> None:
