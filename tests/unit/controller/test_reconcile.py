@@ -128,9 +128,9 @@ def backing_off() -> Body:
 def readmitted() -> Body:
     """Evicted once, and admitted again since."""
     body = of_dev(*EVICTED)
-    for condition in body["status"]["conditions"]:
-        if condition["type"] == "Evicted":
-            condition["status"] = "False"
+    for found in body["status"]["conditions"]:
+        if found["type"] == "Evicted":
+            found["status"] = "False"
     return body
 
 
