@@ -1,4 +1,4 @@
-"""Queues as Kueue's objects: flavors, cohorts, cluster queues, local queues, and the queued pools' check."""
+"""Queues as Kueue's objects: flavors, cohorts, cluster queues, local queues, and the checks on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,18 +8,13 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 
 from components.base import Component
-from components.kueue_api import GROUP, kueue_object
+from components.kueue_api import kueue_object
+from components.provisioning_check import CHECK, check, provisioning_request_config
+from components.queue_specs import cluster_queue, cohort, resource_flavor
 from stacks.admission import QueuedProvisioning
-from stacks.pools import GPU_RESOURCE, Pool
-from stacks.queues import ClusterQueue, Cohort, Quota
+from stacks.pools import Pool
 from stacks.queues import Queues as QueuesSettings
 from stacks.tenants import Tenant
-
-CHECK = "queued-provisioning"
-CHECK_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
-PROVISIONING_CLASS = "queued-provisioning.gke.io"
-# GKE names the nodes of a request by this label, and their value in the request's status by this detail.
-REQUEST_LABEL, REQUEST_DETAIL = "autoscaling.gke.io/provisioning-request", "ResizeRequestName"
 
 
 @dataclass(frozen=True)
@@ -38,14 +33,15 @@ class Queues(Component):
 
     def __init__(self, name: str, args: QueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Queues", name, opts)
-        queued = [pool.flavor_name for pool in args.pools if pool.queued]
-        flavors = [self._object("ResourceFlavor", p.flavor_name, resource_flavor(p), []) for p in args.pools]
-        cohorts = [self._object("Cohort", c.name, cohort(c), []) for c in args.queues.cohorts]
-        checks = [self._check(args.queued_provisioning)] if queued else []
+        queued = {pool.flavor_name: pool for pool in args.pools if pool.queued}
+        flavors = {pool.flavor_name: resource_flavor(pool) for pool in args.pools}
+        named = [self._object("ResourceFlavor", name, spec, []) for name, spec in flavors.items()]
+        named += [self._object("Cohort", c.name, cohort(c), []) for c in args.queues.cohorts]
+        named += [self._object("AdmissionCheck", c.name, c.spec(), []) for c in args.queues.checks]
+        if queued:
+            named.append(self._provisioning_check(args.queued_provisioning, tuple(queued.values())))
         self.cluster_queues = {
-            queue.name: self._object(
-                "ClusterQueue", queue.name, cluster_queue(queue, queued), [*flavors, *cohorts, *checks]
-            )
+            queue.name: self._object("ClusterQueue", queue.name, cluster_queue(queue, queued), named)
             for queue in args.queues.cluster_queues
         }
         self.local_queues = [
@@ -60,14 +56,14 @@ class Queues(Component):
     ) -> CustomResource:
         return kueue_object(kind, name, spec, self.child(depends_on=after))
 
-    def _check(self, provisioning: QueuedProvisioning) -> CustomResource:
-        config = self._object(
-            "ProvisioningRequestConfig", CHECK, provisioning_request_config(provisioning), []
-        )
-        parameters = {"apiGroup": GROUP, "kind": "ProvisioningRequestConfig", "name": CHECK}
-        return self._object(
-            "AdmissionCheck", CHECK, {"controllerName": CHECK_CONTROLLER, "parameters": parameters}, [config]
-        )
+    def _provisioning_check(
+        self, provisioning: QueuedProvisioning, pools: tuple[Pool, ...]
+    ) -> CustomResource:
+        # Extended resources, unlike cpu and memory, have a domain in their name.
+        accelerators = sorted({resource for pool in pools for resource in pool.capacity if "/" in resource})
+        spec = provisioning_request_config(provisioning, accelerators)
+        config = self._object("ProvisioningRequestConfig", CHECK, spec, [])
+        return self._object("AdmissionCheck", CHECK, check(), [config])
 
     def _local_queue(
         self, namespace: str, name: str, target: str, namespace_object: pulumi.Resource
@@ -79,73 +75,3 @@ class Queues(Component):
             delete_before_replace=True,
         )
         return kueue_object("LocalQueue", name, {"clusterQueue": target}, options, namespace)
-
-
-def resource_flavor(pool: Pool) -> dict[str, Any]:
-    """The tolerations are those of the pool's taints, so that admitted pods get them by themselves."""
-    spec: dict[str, Any] = {"nodeLabels": pool.node_labels}
-    if pool.node_taints:
-        spec["nodeTaints"] = [taint._asdict() for taint in pool.node_taints]
-        spec["tolerations"] = [{**taint._asdict(), "operator": "Equal"} for taint in pool.node_taints]
-    return spec
-
-
-def cohort(settings: Cohort) -> dict[str, Any]:
-    return {"parentName": settings.parent} if settings.parent else {}
-
-
-def cluster_queue(queue: ClusterQueue, queued_flavors: list[str]) -> dict[str, Any]:
-    """A ClusterQueue's spec; the check holds for those of its flavors whose pool is queued, and no others."""
-    checked = [flavor for flavor in queue.quotas if flavor in queued_flavors]
-    spec: dict[str, Any] = {
-        "namespaceSelector": {},
-        "queueingStrategy": queue.strategy,
-        "preemption": queue.preemption.model_dump(by_alias=True),
-        "resourceGroups": [
-            {
-                "coveredResources": list(group.covered),
-                "flavors": [
-                    {"name": flavor, "resources": [_resource(name, quota) for name, quota in quotas.items()]}
-                    for flavor, quotas in group.flavors
-                ],
-            }
-            for group in queue.resource_groups
-        ],
-    }
-    if queue.cohort:
-        spec["cohortName"] = queue.cohort
-    if checked:
-        spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": CHECK, "onFlavors": checked}]}
-    return spec
-
-
-def _resource(name: str, quota: Quota) -> dict[str, str]:
-    resource = {"name": name, "nominalQuota": quota.nominal}
-    if quota.borrowing_limit is not None:
-        resource["borrowingLimit"] = quota.borrowing_limit
-    if quota.lending_limit is not None:
-        resource["lendingLimit"] = quota.lending_limit
-    return resource
-
-
-def provisioning_request_config(provisioning: QueuedProvisioning) -> dict[str, Any]:
-    """How Kueue's check asks GKE for a gang's nodes, and where its pods go then."""
-    retry = provisioning.retry
-    spec: dict[str, Any] = {
-        "provisioningClassName": PROVISIONING_CLASS,
-        # GKE rejects requests for CPUs only: pod sets without GPUs, Ray's heads, are left out.
-        "managedResources": [GPU_RESOURCE],
-        # GKE takes one pod set a request; this joins worker groups that are scheduled alike.
-        "podSetMergePolicy": "IdenticalWorkloadSchedulingRequirements",
-        "retryStrategy": {
-            "backoffLimitCount": retry.limit,
-            "backoffBaseSeconds": retry.base_seconds,
-            "backoffMaxSeconds": retry.max_seconds,
-        },
-        "podSetUpdates": {
-            "nodeSelector": [{"key": REQUEST_LABEL, "valueFromProvisioningClassDetail": REQUEST_DETAIL}]
-        },
-    }
-    if provisioning.max_run_seconds is not None:
-        spec["parameters"] = {"maxRunDurationSeconds": str(provisioning.max_run_seconds)}
-    return spec

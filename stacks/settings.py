@@ -7,50 +7,16 @@ same `Settings` and raise the same `SettingsError`.
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
-from typing import Annotated, Any, get_args
+from typing import Any, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from stacks.admission import Admission
-from stacks.cluster import Cluster
-from stacks.model import Model
-from stacks.operators import Controller, KubeRay, Kueue
-from stacks.pools import Pool
 from stacks.problems import Finding, Nothing, Path, Problem, SettingsError, findings, located
-from stacks.queues import Queues
 from stacks.rules import broken_rules
-from stacks.tenants import Tenant
+from stacks.stack import NAMESPACE, PROJECT, Settings
 
 __all__ = ["Settings", "SettingsError", "from_config", "load", "parse"]
-
-PROJECT = "gcp:project"
-NAMESPACE = "muster:"
-
-
-def _config_key(field: str) -> str:
-    return PROJECT if field == "project" else f"{NAMESPACE}{field}"
-
-
-class Settings(Model):
-    """Everything that one environment declares."""
-
-    model_config = ConfigDict(alias_generator=_config_key)
-
-    project: str | None = None
-    cluster: Cluster
-    pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
-    kuberay: KubeRay = KubeRay()
-    kueue: Kueue = Kueue()
-    admission: Admission = Admission()
-    controller: Controller | None = None
-    queues: Queues
-    tenants: tuple[Tenant, ...] = ()
-
-    @property
-    def queued_flavors(self) -> tuple[str, ...]:
-        """The flavors whose nodes come only by ProvisioningRequest."""
-        return tuple(pool.flavor_name for pool in self.pools if pool.queued)
 
 
 def load(path: FilePath) -> Settings:

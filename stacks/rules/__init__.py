@@ -4,15 +4,12 @@ A rule reads settings whose parts are each right by themselves and yields what i
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from stacks.problems import Finding
-from stacks.rules import cluster, pools, queues
+from stacks.rules import cluster, pools, queues, quotas, sharing
+from stacks.stack import Settings
 
-if TYPE_CHECKING:
-    from stacks.settings import Settings
-
-RULES: tuple[Callable[["Settings"], Iterator[Finding]], ...] = (
+RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     cluster.gke_needs_a_project,
     cluster.operators_suit_the_cluster,
     pools.pool_names_are_unique,
@@ -23,12 +20,16 @@ RULES: tuple[Callable[["Settings"], Iterator[Finding]], ...] = (
     queues.queue_names_are_unique,
     queues.cohorts_form_trees,
     queues.cluster_queues_name_cohorts,
-    queues.quotas_suit_flavors,
-    queues.limits_suit_quotas,
+    quotas.quotas_suit_flavors,
+    quotas.limits_suit_quotas,
+    quotas.lending_stays_within_quotas,
+    sharing.borrowing_preempts_only_with_reclaim,
+    sharing.engine_does_what_queues_ask,
+    sharing.checks_are_known,
     queues.tenants_suit_queues,
 )
 
 
-def broken_rules(settings: "Settings") -> Iterator[Finding]:
+def broken_rules(settings: Settings) -> Iterator[Finding]:
     for rule in RULES:
         yield from rule(settings)

@@ -1,21 +1,16 @@
 """Rules of queues: their tree, their quotas, and who they serve."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from stacks.model import amount
-from stacks.pools import GPU_RESOURCE, Pool
 from stacks.problems import Finding, Path, did_you_mean
 from stacks.rules.names import unique
-
-if TYPE_CHECKING:
-    from stacks.settings import Settings
+from stacks.stack import Settings
 
 OWN_NAMESPACES = ("default", "kueue-system", "muster-system")
 OWN_PREFIXES = ("kube-", "gke-", "gmp-")
 
 
-def queue_names_are_unique(settings: "Settings") -> Iterator[Finding]:
+def queue_names_are_unique(settings: Settings) -> Iterator[Finding]:
     queues = settings.queues
     cohorts = ((("muster:queues", "cohorts", i, "name"), c.name) for i, c in enumerate(queues.cohorts))
     yield from unique(cohorts, "cohort name")
@@ -27,7 +22,7 @@ def queue_names_are_unique(settings: "Settings") -> Iterator[Finding]:
     yield from unique(tenants, "namespace")
 
 
-def cohorts_form_trees(settings: "Settings") -> Iterator[Finding]:
+def cohorts_form_trees(settings: Settings) -> Iterator[Finding]:
     told: set[str] = set()
     parents = {cohort.name: cohort.parent for cohort in settings.queues.cohorts}
     for i, cohort in enumerate(settings.queues.cohorts):
@@ -48,7 +43,7 @@ def cohorts_form_trees(settings: "Settings") -> Iterator[Finding]:
             )
 
 
-def cluster_queues_name_cohorts(settings: "Settings") -> Iterator[Finding]:
+def cluster_queues_name_cohorts(settings: Settings) -> Iterator[Finding]:
     cohorts = [cohort.name for cohort in settings.queues.cohorts]
     for i, queue in enumerate(settings.queues.cluster_queues):
         if queue.cohort is not None and queue.cohort not in cohorts:
@@ -59,53 +54,7 @@ def cluster_queues_name_cohorts(settings: "Settings") -> Iterator[Finding]:
             )
 
 
-def quotas_suit_flavors(settings: "Settings") -> Iterator[Finding]:
-    """Every pool yields a flavor, so a quota can't be given for nodes that nobody makes."""
-    pools = {pool.flavor_name: pool for pool in settings.pools}
-    for i, queue in enumerate(settings.queues.cluster_queues):
-        for flavor, quotas in queue.quotas.items():
-            path: Path = ("muster:queues", "clusterQueues", i, "quotas", flavor)
-            if flavor not in pools:
-                yield Finding(path, "the flavor of a pool in this file", did_you_mean(flavor, pools))
-                continue
-            for resource, quota in quotas.items():
-                yield from _resource_suits(pools[flavor], resource, quota.nominal, (*path, resource))
-
-
-def _resource_suits(pool: Pool, resource: str, nominal: str, path: Path) -> Iterator[Finding]:
-    known = [*pool.capacity, "ephemeral-storage"]
-    if resource not in known and amount(nominal) > 0:
-        no_gpu = f"remove it, or give pool {pool.name} a `gpu`"
-        yield Finding(
-            path,
-            f"a resource that nodes of pool {pool.name} have: {', '.join(known)}",
-            no_gpu if resource == GPU_RESOURCE else did_you_mean(resource, known),
-        )
-
-
-def limits_suit_quotas(settings: "Settings") -> Iterator[Finding]:
-    """Kueue refuses both otherwise (pkg/webhooks/clusterqueue_webhook.go)."""
-    for i, queue in enumerate(settings.queues.cluster_queues):
-        for flavor, quotas in queue.quotas.items():
-            for resource, quota in quotas.items():
-                path: Path = ("muster:queues", "clusterQueues", i, "quotas", flavor, resource)
-                limits = {"borrowingLimit": quota.borrowing_limit, "lendingLimit": quota.lending_limit}
-                for key, limit in limits.items():
-                    if limit is not None and not queue.cohort:
-                        yield Finding(
-                            (*path, key),
-                            "no limit: a queue without a cohort neither borrows nor lends (Kueue)",
-                            f"remove `{key}`, or give the queue a `cohort`",
-                        )
-                if quota.lending_limit is not None and amount(quota.lending_limit) > amount(quota.nominal):
-                    yield Finding(
-                        (*path, "lendingLimit"),
-                        f"at most the nominal quota, which is {quota.nominal} (Kueue)",
-                        "lower the one or raise the other",
-                    )
-
-
-def tenants_suit_queues(settings: "Settings") -> Iterator[Finding]:
+def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
     known = [queue.name for queue in settings.queues.cluster_queues]
     for i, tenant in enumerate(settings.tenants):
         path: Path = ("muster:tenants", i)

@@ -136,6 +136,78 @@ def test_cohorts_name_their_parents() -> None:
     assert (declared.spec("Cohort/org"), declared.spec("Cohort/ml")) == ({}, {"parentName": "org"})
 
 
+def test_everything_that_a_queue_can_say() -> None:
+    config = put(
+        *TEAM_A,
+        {
+            "name": "team-a",
+            "cohort": "ml",
+            "quotas": {"cpu": {"cpu": 8}, "l4": {"nvidia.com/gpu": {"nominal": 4, "lendingLimit": 1}}},
+            "strategy": "StrictFIFO",
+            "preemption": {
+                "reclaimWithinCohort": "Any",
+                "borrowWithinCohort": {"policy": "LowerPriority", "maxPriorityThreshold": 99},
+            },
+            "flavorFungibility": {"whenCanBorrow": "TryNextFlavor"},
+            "weight": 2,
+            "checks": {"budget": [], "licence": ["cpu"]},
+            "stop": "Hold",
+            "namespaces": {"team": "a"},
+        },
+    )
+    config |= {"muster:cluster": EXISTING, "muster:admission": {"engine": "kueue"}}
+    parameters = {"apiGroup": "acme.example", "kind": "Budget", "name": "gpu-hours"}
+    config["muster:queues"]["checks"] = [
+        {"name": "budget", "controller": "acme.example/budget", "parameters": parameters},
+        {"name": "licence", "controller": "acme.example/licence"},
+    ]
+    config["muster:queues"]["cohorts"] = [
+        {"name": "org", "quotas": {"cpu": {"cpu": 4}}},
+        {"name": "ml", "parent": "org", "weight": "0.5"},
+    ]
+    declared = declare_platform(config)
+
+    assert declared.spec("AdmissionCheck/budget") == {
+        "controllerName": "acme.example/budget",
+        "parameters": parameters,
+    }
+    assert declared.spec("Cohort/org") == {
+        "resourceGroups": [
+            {
+                "coveredResources": ["cpu"],
+                "flavors": [{"name": "cpu", "resources": [{"name": "cpu", "nominalQuota": "4"}]}],
+            }
+        ]
+    }
+    assert declared.spec("Cohort/ml") == {"parentName": "org", "fairSharing": {"weight": "0.5"}}
+    queue = declared.spec("ClusterQueue/team-a")
+    assert [group["coveredResources"] for group in queue.pop("resourceGroups")] == [
+        ["cpu"],
+        ["nvidia.com/gpu"],
+    ]
+    assert queue == {
+        "cohortName": "ml",
+        "namespaceSelector": {"matchLabels": {"team": "a"}},
+        "queueingStrategy": "StrictFIFO",
+        "preemption": {
+            "withinClusterQueue": "Never",
+            "reclaimWithinCohort": "Any",
+            "borrowWithinCohort": {"policy": "LowerPriority", "maxPriorityThreshold": 99},
+        },
+        "flavorFungibility": {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": "TryNextFlavor"},
+        "fairSharing": {"weight": "2"},
+        "stopPolicy": "Hold",
+        "admissionChecksStrategy": {
+            "admissionChecks": [
+                {"name": "queued-provisioning", "onFlavors": ["l4"]},
+                {"name": "budget"},
+                {"name": "licence", "onFlavors": ["cpu"]},
+            ]
+        },
+    }
+    assert declared["ClusterQueue/team-a"].depends_on >= {"AdmissionCheck/budget", "Cohort/org"}
+
+
 # What names another object comes after it, and goes before it.
 ORDER = {
     "AdmissionCheck/queued-provisioning": {"ProvisioningRequestConfig/queued-provisioning"},

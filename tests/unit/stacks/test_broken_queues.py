@@ -1,9 +1,24 @@
 """Stacks whose queues do not agree with the rest, each with the whole message."""
 
+from typing import Any
+
 import pytest
 
-from stacks.settings import SettingsError, parse
-from tests.unit.stacks.builders import CIRCLE, FILE, TEAM_A, Case, put
+from tests.unit.stacks.builders import CIRCLE, TEAM_A, Case, put, refusal
+
+PROVISIONING = "kueue.x-k8s.io/provisioning-request"
+BUDGET = {"name": "budget", "controller": "acme.example/budget"}
+
+
+def _with_engine_kueue(*path_and_value: Any) -> dict[str, Any]:
+    return {**put(*path_and_value), "muster:admission": {"engine": "kueue"}}
+
+
+def _with_budget(*path_and_value: Any) -> dict[str, Any]:
+    config = put(*path_and_value)
+    config["muster:queues"]["checks"] = [BUDGET]
+    return config
+
 
 CASES = [
     Case(
@@ -111,12 +126,109 @@ CASES = [
         "the system's (kube-*, gke-*, gmp-*)",
         "choose another name",
     ),
+    Case(
+        "a cohort's limit without a parent",
+        put("muster:queues", "cohorts", 0, "quotas", {"cpu": {"cpu": {"nominal": 4, "lendingLimit": 2}}}),
+        "muster:queues.cohorts[0].quotas.cpu.cpu.lendingLimit",
+        "2",
+        "no limit: a cohort without a parent neither borrows nor lends (Kueue)",
+        "remove `lendingLimit`, or give the cohort a `parent`",
+    ),
+    Case(
+        "a cohort's quota of nodes that nobody makes",
+        put("muster:queues", "cohorts", 0, "quotas", {"cpus": {"cpu": 4}}),
+        "muster:queues.cohorts[0].quotas.cpus",
+        '{"cpu": 4}',
+        "the flavor of a pool in this file",
+        "did you mean cpu?",
+    ),
+    Case(
+        "preemption to borrow without preemption to reclaim",
+        _with_engine_kueue(
+            *TEAM_A,
+            "preemption",
+            {"reclaimWithinCohort": "Never", "borrowWithinCohort": {"policy": "LowerPriority"}},
+        ),
+        "muster:queues.clusterQueues[0].preemption.borrowWithinCohort.policy",
+        '"LowerPriority"',
+        "Never, as long as reclaimWithinCohort is Never (Kueue)",
+        "set `reclaimWithinCohort` to LowerPriority or Any, or remove `borrowWithinCohort`",
+    ),
+    Case(
+        "preemption to borrow, which engine muster does not do",
+        put(*TEAM_A, "preemption", {"reclaimWithinCohort": "Any", "borrowWithinCohort": {}}),
+        "muster:queues.clusterQueues[0].preemption.borrowWithinCohort",
+        "{}",
+        "no such key: engine muster does not preempt for borrowed quota",
+        "remove it, or choose engine: kueue",
+    ),
+    Case(
+        "a queue's weight, which engine muster does not read",
+        put(*TEAM_A, "weight", 2),
+        "muster:queues.clusterQueues[0].weight",
+        "2",
+        "no weight: engine muster admits by priority and time, it weighs no shares",
+        "remove it, or choose engine: kueue (or kai)",
+    ),
+    Case(
+        "a cohort's weight, which engine muster does not read",
+        put("muster:queues", "cohorts", 0, "weight", 2),
+        "muster:queues.cohorts[0].weight",
+        "2",
+        "no weight: engine muster admits by priority and time, it weighs no shares",
+        "remove it, or choose engine: kueue (or kai)",
+    ),
+    Case(
+        "a negative weight",
+        _with_engine_kueue(*TEAM_A, "weight", -1),
+        "muster:queues.clusterQueues[0].weight",
+        "-1",
+        "a weight of 0 or more, 1 being the usual one",
+        "write a number, such as 2 or 0.5",
+    ),
+    Case(
+        "a preference with nothing to choose from",
+        put(*TEAM_A, "flavorFungibility", {"preference": "BorrowingOverPreemption"}),
+        "muster:queues.clusterQueues[0].flavorFungibility",
+        '{"preference": "BorrowingOverPreemption"}',
+        "a preference only where whenCanBorrow and whenCanPreempt are both TryNextFlavor (Kueue)",
+        "remove `preference`, or set both to TryNextFlavor",
+    ),
+    Case(
+        "a check that is not declared",
+        put(*TEAM_A, "checks", {"budget": []}),
+        "muster:queues.clusterQueues[0].checks.budget",
+        "[]",
+        "the name of a check in muster:queues.checks",
+        "there is none yet: add it first",
+    ),
+    Case(
+        "a check on a flavor that the queue has none of",
+        _with_budget(*TEAM_A, "checks", {"budget": ["l44"]}),
+        "muster:queues.clusterQueues[0].checks.budget[0]",
+        '"l44"',
+        "a flavor that this queue has quota of (Kueue)",
+        "did you mean l4?",
+    ),
+    Case(
+        "a provisioning check of one's own",
+        put("muster:queues", "checks", [{"name": "mine", "controller": PROVISIONING}]),
+        "muster:queues.checks[0].controller",
+        f'"{PROVISIONING}"',
+        "another controller: queued pools get their provisioning check by themselves",
+        "remove this check; `muster:admission.queuedProvisioning` is where it is set",
+    ),
+    Case(
+        "two checks of one name",
+        put("muster:queues", "checks", [BUDGET, BUDGET]),
+        "muster:queues.checks[1].name",
+        '"budget"',
+        "a check name of its own",
+        "budget is taken already; choose another name",
+    ),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_message(case: Case) -> None:
-    with pytest.raises(SettingsError) as refused:
-        parse(case.config, FILE)
-
-    assert str(refused.value) == case.message
+    assert refusal(case.config) == case.message
