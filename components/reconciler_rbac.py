@@ -1,42 +1,50 @@
-"""What Muster's controller may do: a rule a line, so that a change reads as what it gives or takes."""
+"""What Muster's controller may do: a rule a line, so that a change reads as what it gives or takes.
+
+Nothing here is for later: a right comes with what needs it.
+"""
 
 from pulumi_kubernetes.rbac.v1 import PolicyRuleArgs
 
-READ = ("get", "list", "watch")
-CHANGE = ("patch", "update")
-OWN = (*READ, "create", "delete", *CHANGE)
+FOLLOW = ("get", "list", "watch")
 
 KUEUE = "kueue.x-k8s.io"
 
 
-def _rule(group: str, resources: list[str], verbs: tuple[str, ...]) -> PolicyRuleArgs:
-    return PolicyRuleArgs(api_groups=[group], resources=resources, verbs=list(verbs))
+def _rule(
+    group: str, resources: list[str], verbs: tuple[str, ...], names: list[str] | None = None
+) -> PolicyRuleArgs:
+    return PolicyRuleArgs(api_groups=[group], resources=resources, verbs=list(verbs), resource_names=names)
 
 
 CLUSTER_RULES = [
     # The jobs: suspended and resumed, never made or deleted. The finalizers' right lets a Workload be
     # owned by its job where the API server checks owner references.
-    _rule("ray.io", ["rayjobs", "rayclusters"], (*READ, *CHANGE)),
-    _rule("ray.io", ["rayjobs/finalizers", "rayclusters/finalizers"], ("update",)),
+    _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], (*FOLLOW, "patch")),
+    _rule("ray.io", ["rayjobs/finalizers", "rayclusters/finalizers", "rayservices/finalizers"], ("update",)),
     # A Workload a job, and the capacity it asks for: the controller's own objects.
-    _rule(KUEUE, ["workloads"], OWN),
-    _rule(KUEUE, ["workloads/status"], ("get", *CHANGE)),
+    _rule(KUEUE, ["workloads"], (*FOLLOW, "create", "patch", "delete")),
+    _rule(KUEUE, ["workloads/status"], ("patch",)),
     _rule(KUEUE, ["workloads/finalizers"], ("update",)),
-    _rule("autoscaling.x-k8s.io", ["provisioningrequests"], (*READ, "create", "delete", "patch")),
-    _rule("", ["podtemplates"], (*READ, "create", "delete", "patch")),
+    _rule("autoscaling.x-k8s.io", ["provisioningrequests"], (*FOLLOW, "create", "delete")),
+    _rule("", ["podtemplates"], ("get", "create", "delete")),
     # The queues: read, with the usage and conditions that users look for written to their status.
-    _rule(KUEUE, ["clusterqueues", "localqueues", "admissionchecks"], READ),
-    _rule(KUEUE, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("get", *CHANGE)),
+    _rule(KUEUE, ["clusterqueues", "localqueues", "admissionchecks"], FOLLOW),
+    _rule(KUEUE, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("patch",)),
     _rule(
         KUEUE,
         ["cohorts", "provisioningrequestconfigs", "resourceflavors", "workloadpriorityclasses"],
-        READ,
+        FOLLOW,
     ),
-    # What decides whether a gang fits, and whether a preempted one is gone.
-    _rule("", ["limitranges", "namespaces", "nodes", "pods"], READ),
-    _rule("scheduling.k8s.io", ["priorityclasses"], READ),
-    _rule("", ["events"], ("create", "patch")),
-    _rule("events.k8s.io", ["events"], ("create", "patch")),
+    # What decides whether a gang may be in its queue, and whether a preempted one is gone.
+    _rule("", ["namespaces", "pods"], FOLLOW),
+    _rule("scheduling.k8s.io", ["priorityclasses"], FOLLOW),
+    _rule("", ["events"], ("create",)),
 ]
 
-NAMESPACE_RULES = [_rule("coordination.k8s.io", ["leases"], (*READ, "create", *CHANGE))]
+
+def lease_rules(name: str) -> list[PolicyRuleArgs]:
+    """In its own namespace. What is yet to be created has no name to be allowed by (Kubernetes, RBAC)."""
+    return [
+        _rule("coordination.k8s.io", ["leases"], ("create",)),
+        _rule("coordination.k8s.io", ["leases"], ("get", "patch"), [name]),
+    ]

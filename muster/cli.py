@@ -2,35 +2,20 @@
 
 import argparse
 import asyncio
-import contextlib
 import logging
-import signal
+import os
+import socket
 import sys
+from uuid import uuid4
 
-from muster.controller.loop import Controller
-from muster.kube.client import Kube
+from muster.controller.health import Address
+from muster.controller.process import Options, run
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="muster", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    run = verbs.add_parser(
-        "controller",
-        help="admit Ray gangs whole and by priority",
-        description="Watches queued RayJobs and RayClusters, reserves quota for whole gangs by priority, "
-        "waits for their capacity, and releases or suspends them. One controller a cluster.",
-    )
-    run.add_argument(
-        "--kubeconfig",
-        metavar="FILE",
-        help="how to reach the API server; default: the pod's ServiceAccount, else $KUBECONFIG",
-    )
-    run.add_argument(
-        "--log-level",
-        default="info",
-        choices=["debug", "info", "warning", "error"],
-        help="what to tell on standard error (default: %(default)s)",
-    )
+    _add_controller(verbs.add_parser("controller", help="admit Ray gangs whole and by priority"))
     arguments = parser.parse_args(argv)
     logging.basicConfig(
         level=arguments.log_level.upper(),
@@ -38,16 +23,59 @@ def main(argv: list[str] | None = None) -> int:
         format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
     )
     logging.getLogger("httpx2").setLevel(logging.WARNING)
-    return asyncio.run(_controller(arguments.kubeconfig))
+    options = Options(
+        kubeconfig=arguments.kubeconfig,
+        lease=f"{arguments.lease_namespace}/{arguments.lease_name}",
+        identity=arguments.identity,
+        address=arguments.http_address,
+    )
+    return asyncio.run(run(options))
 
 
-async def _controller(kubeconfig: str | None) -> int:
-    """Runs until SIGTERM or SIGINT."""
-    kube = Kube(kubeconfig)
-    task = asyncio.ensure_future(Controller(kube).run())
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
-    await kube.close()
-    return 0
+def _add_controller(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Watches queued RayJobs and RayClusters, reserves quota for whole gangs by priority, waits for their "
+        "capacity, and releases or suspends them. Of several controllers the one that holds the Lease does; "
+        "the others stand by."
+    )
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="how to reach the API server; default: the pod's ServiceAccount, else $KUBECONFIG",
+    )
+    parser.add_argument(
+        "--lease-namespace",
+        metavar="NAMESPACE",
+        default=os.environ.get("POD_NAMESPACE", "muster-system"),
+        help="where the Lease is (default: $POD_NAMESPACE, else muster-system)",
+    )
+    parser.add_argument(
+        "--lease-name", metavar="NAME", default="muster-controller", help="the Lease (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--identity",
+        metavar="NAME",
+        default=os.environ.get("POD_NAME") or f"{socket.gethostname()}_{uuid4().hex[:8]}",
+        help="who it is in the Lease, never the same for two at once "
+        "(default: $POD_NAME, else this host's name and something random)",
+    )
+    parser.add_argument(
+        "--http-address",
+        metavar="HOST:PORT",
+        type=_address,
+        default=Address("", 8080),
+        help="where /healthz, /readyz and /metrics are (default: :8080)",
+    )
+    parser.add_argument(
+        "--log-level",
+        default="info",
+        choices=["debug", "info", "warning", "error"],
+        help="what to tell on standard error (default: %(default)s)",
+    )
+
+
+def _address(text: str) -> Address:
+    try:
+        return Address.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from muster.controller import provisioning
 from muster.controller import transitions as step
 from muster.controller.events import Note, on_job, on_workload
-from muster.controller.jobs.job import SUSPEND_POINTER, Job
+from muster.controller.jobs.job import Job
 from muster.controller.templates import (
     Operation,
     PlacementError,
@@ -84,10 +84,12 @@ def _keep_stopped(workload: Workload, job: Job) -> Iterator[Step]:
         if back:  # a user suspended it, and did not take away what its start had added
             yield Step(workload.key, _patch(job, back))
         return
+    if is_placed(job.places) and not job.start_was_seen:
+        return  # nobody else gets its quota before that
     evicted = find_condition(workload.status.conditions, step.EVICTED)
     due = evicted is not None and evicted.status == "True"
     message = evicted.message if evicted is not None and due else "It has no quota and was not suspended"
-    suspend = {"op": "add", "path": SUSPEND_POINTER, "value": True}
+    suspend = {"op": "add", "path": job.suspend_pointer, "value": True}
     yield Step(workload.key, _patch(job, (suspend, *back)), (on_job(job, "Stopped", message),))
 
 
@@ -111,7 +113,7 @@ def _start(workload: Workload, job: Job, world: World) -> Iterator[Step]:
     except PlacementError as conflict:
         yield _deactivate(workload, f"It can't be started: {conflict}")
         return
-    resume = {"op": "add", "path": SUSPEND_POINTER, "value": False}
+    resume = {"op": "add", "path": job.suspend_pointer, "value": False}
     write = _patch(job, (*place_operations(job.places, targets, start=True), resume))
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue

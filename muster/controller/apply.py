@@ -15,7 +15,7 @@ from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube.client import Kube, WriteError
 from muster.kube.kinds import PODS, Kind
 from muster.kube.store import Stores
-from muster.kube.writes import Create
+from muster.kube.writes import Create, Write
 
 log = logging.getLogger(__name__)
 
@@ -64,9 +64,10 @@ class Applier:
         stores: Stores,
         held_back: HeldBack,
         tell: Callable[[Note], None] = lambda note: None,
+        wrote: Callable[[Write, WriteError | None], None] = lambda write, error: None,
     ) -> None:
         self._kube, self._stores, self._held_back = kube, stores, held_back
-        self._tell = tell
+        self._tell, self._wrote = tell, wrote
         self._slots = asyncio.Semaphore(CONCURRENT_WRITES_MAX)
         self._unsure: set[tuple[Kind[Any], str]] = set()
 
@@ -108,6 +109,7 @@ class Applier:
                 try:
                     obj = await self._kube.perform(step.write)
                 except WriteError as refused:
+                    self._wrote(step.write, refused)
                     wait_ms = self._held_back.refused(step.subject, now_ms)
                     level = logging.DEBUG if refused.stale else logging.WARNING
                     log.log(level, "%s; again in %d ms", refused, wait_ms)
@@ -116,6 +118,7 @@ class Applier:
                     if refused.unsure:
                         self._unsure.add((step.write.kind, step.write.key))
                     return done
+            self._wrote(step.write, None)
             if obj is not None:
                 self._stores.put(step.write.kind, obj)
             self._held_back.done(step.subject)

@@ -10,12 +10,14 @@ from typing import Any
 from muster.controller.actions import Step
 from muster.controller.apply import Applier, HeldBack
 from muster.controller.events import Note, event
+from muster.controller.observer import Observer, Passed
 from muster.controller.queue_status import queue_statuses
 from muster.controller.reconcile import Pass, reconcile
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.controller.world import World
 from muster.kube import kinds
 from muster.kube.client import Kube, WriteError
+from muster.kube.lease import Election
 from muster.kube.reflector import Reflector
 from muster.kube.store import Stores
 
@@ -33,6 +35,7 @@ SUMMARY_WRITES_MAX = 4
 FOLLOWED: dict[str, kinds.Kind[Any]] = {
     "ray_jobs": kinds.RAY_JOBS,
     "ray_clusters": kinds.RAY_CLUSTERS,
+    "ray_services": kinds.RAY_SERVICES,
     "workloads": kinds.WORKLOADS,
     "local_queues": kinds.LOCAL_QUEUES,
     "cluster_queues": kinds.CLUSTER_QUEUES,
@@ -54,33 +57,92 @@ def wall_clock_ms() -> int:
 
 
 class Controller:
-    """All state is in the API server: a new Controller goes on where a killed one stopped."""
+    """All state is in the API server: a new Controller goes on where a killed one stopped.
 
-    def __init__(self, kube: Kube, clock_ms: Callable[[], int] = wall_clock_ms) -> None:
+    With an `election` it follows everything but decides nothing until it leads."""
+
+    def __init__(
+        self,
+        kube: Kube,
+        clock_ms: Callable[[], int] = wall_clock_ms,
+        election: Election | None = None,
+        observer: Observer | None = None,
+    ) -> None:
         self._kube, self._clock_ms = kube, clock_ms
+        self._election, self._observer = election, observer or Observer()
         self._stores = Stores()
         self._held_back = HeldBack()
-        self._applier = Applier(kube, self._stores, self._held_back, self._queue_event)
+        self._applier = Applier(kube, self._stores, self._held_back, self._queue_event, self._observer.wrote)
         self._changed = asyncio.Event()
-        self._reflectors = [
-            Reflector(kube, kind, self._stores.of(kind), self._changed.set, ONLY_LABELLED.get(name))
+        self._stopping = asyncio.Event()
+        self._reflectors = {
+            name: Reflector(kube, kind, self._stores.of(kind), self._changed.set, ONLY_LABELLED.get(name))
             for name, kind in FOLLOWED.items()
-        ]
-        self._events: asyncio.Queue[Note] = asyncio.Queue(EVENTS_QUEUED_MAX)
+        }
+        self._events: asyncio.Queue[Note | None] = asyncio.Queue(EVENTS_QUEUED_MAX)
         self._told_ms: dict[str, int] = {}  # workload -> when its wait sentence was last written
         self._status_due_ms = 0
+        self._passed_ms = clock_ms()
+
+    @property
+    def synced(self) -> bool:
+        """Whether its copy of the API server's objects is whole."""
+        return all(r.synced.is_set() for r in self._reflectors.values())
+
+    def still_for_ms(self) -> int:
+        """For how long nothing has moved: no pass as the leader, no try to lead as the other."""
+        stands_by = self._election is not None and not self._election.leads
+        moved_ms = self._election.tried_ms if self._election and stands_by else self._passed_ms
+        return self._clock_ms() - moved_ms
+
+    def stop(self) -> None:
+        """Ends `run` once the pass under way is through: the next leader finds its writes made."""
+        self._stopping.set()
+        self._changed.set()
 
     async def run(self) -> None:
-        """Until cancelled, or until a background task fails."""
+        """Until `stop`. What ends it before comes in an ExceptionGroup: NotLeading, or a fault of ours."""
         async with asyncio.TaskGroup() as tasks:
-            for reflector in self._reflectors:
-                tasks.create_task(reflector.run())
-            await asyncio.gather(*(r.synced.wait() for r in self._reflectors))
-            log.info("in step with the API server: %s", self._census())
-            tasks.create_task(self._tell())
-            while True:
-                wake_at_ms = await self._pass()
-                await self._wait(wake_at_ms)
+            following = {name: tasks.create_task(r.run()) for name, r in self._reflectors.items()}
+            turn = tasks.create_task(self._turn())
+            stopping = tasks.create_task(self._stopping.wait())
+            await asyncio.wait((turn, stopping), return_when=asyncio.FIRST_COMPLETED)
+            background = [turn, stopping]
+            if turn.done():
+                telling = tasks.create_task(self._tell())
+                if self._election is not None:
+                    background.append(tasks.create_task(self._election.keep()))
+                    following["workloads"].cancel()
+                    following["workloads"] = await self._list_workloads_anew(tasks)
+                await self._work()
+                await self._events.put(None)
+                await telling
+            for task in (*following.values(), *background):
+                task.cancel()
+        if self._election is not None:
+            await self._election.release()
+
+    async def _turn(self) -> None:
+        """Returns when it is in step, and for it to decide."""
+        await asyncio.gather(*(r.synced.wait() for r in self._reflectors.values()))
+        log.info("in step with the API server: %s", self._census())
+        if self._election is not None:
+            await self._election.win()
+        self._passed_ms = self._clock_ms()
+
+    async def _list_workloads_anew(self, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
+        """The watch may not have brought the last reservations of the former leader yet, and what they
+        hold would be handed out again."""
+        reflector = self._reflectors["workloads"]
+        reflector.synced.clear()
+        following = tasks.create_task(reflector.run())
+        await reflector.synced.wait()
+        return following
+
+    async def _work(self) -> None:
+        while not self._stopping.is_set():
+            wake_at_ms = await self._pass()
+            await self._wait(wake_at_ms)
 
     async def _pass(self) -> int | None:
         """One look at everything. Returns when to look again if nothing changes before."""
@@ -98,6 +160,8 @@ class Controller:
             self._changed.set()
             log.info("pass: %s", _summary(done))
         status_ms = await self._tell_queues(world, now_ms)
+        self._passed_ms = self._clock_ms()
+        self._observer.passed(Passed(world, result, done, now_ms, self._passed_ms - now_ms))
         times = (result.wake_at_ms, self._held_back.next_ms(), later, status_ms)
         return min((t for t in times if t is not None), default=None)
 
@@ -149,13 +213,16 @@ class Controller:
             self._events.put_nowait(note)
 
     async def _tell(self) -> None:
-        """Events go out behind the decisions, never in their way."""
-        while True:
-            note = await self._events.get()
+        """Events go out behind the decisions, never in their way; None is the last."""
+        while (note := await self._events.get()) is not None:
+            create = event(note, self._clock_ms())
             try:
-                await self._kube.perform(event(note, self._clock_ms()))
+                await self._kube.perform(create)
             except WriteError as refused:
+                self._observer.wrote(create, refused)
                 log.debug("event not told: %s", refused)
+            else:
+                self._observer.wrote(create, None)
 
     def _census(self) -> str:
         counts = ((kind, len(self._stores.of(kind).items)) for kind in FOLLOWED.values())

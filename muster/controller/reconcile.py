@@ -5,7 +5,7 @@ done to jobs follows from what is *persisted* in their Workloads; what the pass 
 first and acted on by the next pass. Killed between any two writes, the next pass goes on from there.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster import admission as core
@@ -38,12 +38,13 @@ class Pass:
     """`first` gives back or prepares, `then` hands out: reservations are written only once all of
     `first` is. `waits` tell pending workloads why they wait: their numbers change with every
     admission, so they may be written less often than they change. `wake_at_ms`: when time alone
-    will change the outcome."""
+    will change the outcome. `preemptors`: for whom workloads are preempted, both by key."""
 
     first: list[Step] = field(default_factory=list)
     then: list[Step] = field(default_factory=list)
     waits: list[Step] = field(default_factory=list)
     wake_at_ms: int | None = None
+    preemptors: Mapping[str, str] = field(default_factory=dict)
 
 
 def reconcile(world: World, now_ms: int, held_back: Container[str] = ()) -> Pass:
@@ -70,6 +71,7 @@ def reconcile(world: World, now_ms: int, held_back: Container[str] = ()) -> Pass
         new = decided.get(workload.key, statuses[workload.key])
         if workload.key not in held_back and _as_persisted(new, workload.status):
             result.first += act(workload, world)
+    result.preemptors = {p.workload: p.preemptor for p in plan.preemptions}
     result.wake_at_ms = min((w.until_ms for w in plan.waiting if w.until_ms is not None), default=None)
     return result
 

@@ -8,11 +8,12 @@ from functools import cached_property
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
+from muster.controller.jobs.rayservice import RayServiceGang
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Namespace, Pod, PriorityClass
-from muster.objects.ray import RayCluster, RayJob
+from muster.objects.ray import RayCluster, RayJob, RayService
 
 
 @dataclass
@@ -21,6 +22,7 @@ class World:
 
     ray_jobs: Mapping[str, RayJob] = field(default_factory=dict)
     ray_clusters: Mapping[str, RayCluster] = field(default_factory=dict)
+    ray_services: Mapping[str, RayService] = field(default_factory=dict)
     workloads: Mapping[str, kueue.Workload] = field(default_factory=dict)
     local_queues: Mapping[str, kueue.LocalQueue] = field(default_factory=dict)
     cluster_queues: Mapping[str, kueue.ClusterQueue] = field(default_factory=dict)
@@ -42,6 +44,18 @@ class World:
     def _all_jobs(self) -> Iterator[Job]:
         yield from (RayJobGang(obj) for obj in self.ray_jobs.values())
         yield from (RayClusterGang(obj) for obj in self.ray_clusters.values())
+        for obj in self.ray_services.values():
+            yield RayServiceGang(obj, self._clusters.get(obj.metadata.uid, ()))
+
+    @cached_property
+    def _clusters(self) -> Mapping[str, list[RayClusterGang]]:
+        """By the UID of the job that they were made for."""
+        made: dict[str, list[RayClusterGang]] = defaultdict(list)
+        for cluster in self.ray_clusters.values():
+            owner = cluster.metadata.controller
+            if owner is not None:
+                made[owner.uid].append(RayClusterGang(cluster))
+        return made
 
     @cached_property
     def workload_of_job(self) -> Mapping[str, kueue.Workload]:
@@ -61,16 +75,11 @@ class World:
                 count[pod.metadata.labels.get(WORKLOAD_UID_LABEL, "")] += 1
         return count
 
-    @cached_property
-    def _cluster_owners(self) -> frozenset[str]:
-        owners = (c.metadata.controller for c in self.ray_clusters.values())
-        return frozenset(owner.uid for owner in owners if owner is not None)
-
     def is_occupied(self, workload: kueue.Workload) -> bool:
         """Whether pods of the gang hold resources, or a RayCluster is there that makes some."""
         owner = workload.metadata.controller
-        has_cluster = owner is not None and owner.uid in self._cluster_owners
-        return has_cluster or self._live_pods.get(workload.metadata.uid, 0) > 0
+        clusters = self._clusters.get(owner.uid, ()) if owner is not None else ()
+        return not all(c.at_rest for c in clusters) or self._live_pods.get(workload.metadata.uid, 0) > 0
 
     @cached_property
     def _requests(self) -> Mapping[str, list[ProvisioningRequest]]:

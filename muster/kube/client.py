@@ -1,6 +1,7 @@
 """The API server, by lightkube: typed reads, and writes that are values."""
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
@@ -33,10 +34,23 @@ class WriteError(Exception):
         self.unsure = code == 0 or code >= SERVER_ERROR
 
 
-class Kube:
-    """Errors: lightkube.ApiError and httpx2.HTTPError on reads, WriteError on writes."""
+class NotLeading(Exception):
+    """It is not for this process to write (any more): another may do so."""
 
-    def __init__(self, kubeconfig: str | None) -> None:
+
+def always() -> float:
+    """For whoever writes alone."""
+    return REQUEST_TIMEOUT_S
+
+
+class Kube:
+    """Errors: lightkube.ApiError and httpx2.HTTPError on reads; WriteError, or NotLeading, on writes.
+
+    `write_seconds` says before every write within how many seconds it has to be answered; 0 means that it
+    may not begin."""
+
+    def __init__(self, kubeconfig: str | None, write_seconds: Callable[[], float] = always) -> None:
+        self.write_seconds = write_seconds
         config = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
         # namespace: lightkube asks for one where none applies
         self._client: Any = AsyncClient(
@@ -78,8 +92,14 @@ class Kube:
 
     async def perform(self, write: Write) -> Object | None:
         """Carry out one write; the object as it is now, None after a delete or where it was there."""
+        seconds = self.write_seconds()
+        if seconds <= 0:
+            raise NotLeading(f"not leading any more, so not done: {write}")
         try:
-            return await self._send(write)
+            async with asyncio.timeout(seconds):
+                return await self._send(write)
+        except TimeoutError as error:
+            raise WriteError(write, 0, f"no answer within {seconds:.1f} s") from error
         except ApiError as error:
             if error.status.code == NOT_FOUND and isinstance(write, Delete):
                 return None

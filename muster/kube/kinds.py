@@ -13,7 +13,7 @@ from lightkube.generic_resource import (
     create_namespaced_resource,
 )
 
-from muster.objects import autoscaling, core, kueue, ray
+from muster.objects import autoscaling, coordination, core, kueue, ray
 from muster.objects.meta import Object
 
 T = TypeVar("T", bound=Object)
@@ -65,6 +65,7 @@ PROVISIONING_CONFIGS = _kueue(
 )
 RAY_JOBS = define("ray.io", "v1", "RayJob", "rayjobs", ray.RayJob, namespaced=True)
 RAY_CLUSTERS = define("ray.io", "v1", "RayCluster", "rayclusters", ray.RayCluster, namespaced=True)
+RAY_SERVICES = define("ray.io", "v1", "RayService", "rayservices", ray.RayService, namespaced=True)
 PROVISIONING_REQUESTS = define(
     "autoscaling.x-k8s.io",
     "v1",
@@ -80,3 +81,4 @@ EVENTS = define("", "v1", "Event", "events", Object, namespaced=True)
 POD_PRIORITIES = define(
     "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", core.PriorityClass, namespaced=False
 )
+LEASES = define("coordination.k8s.io", "v1", "Lease", "leases", coordination.Lease, namespaced=True)

@@ -97,6 +97,11 @@ def rfc3339(time_ms: int) -> str:
     return datetime.fromtimestamp(time_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def rfc3339_micro(time_ms: int) -> str:
+    """A time as the API's MicroTime: UTC, six digits after the seconds."""
+    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
 def millis(timestamp: str | None) -> int:
     """Milliseconds since the epoch of an API time; 0 for none."""
     if not timestamp:

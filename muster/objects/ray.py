@@ -1,4 +1,4 @@
-"""KubeRay's RayJob and RayCluster, `ray.io/v1`: the parts that admission turns on.
+"""KubeRay's RayJob, RayCluster and RayService, `ray.io/v1`: the parts that admission turns on.
 
 Source: KubeRay ray-operator/apis/ray/v1 at v1.6.2.
 """
@@ -100,3 +100,23 @@ class RayJobStatus(View):
 class RayJob(Object):
     spec: RayJobSpec = RayJobSpec()
     status: RayJobStatus = RayJobStatus()
+
+
+class RayServiceUpgrade(View):
+    type: str = ""
+
+
+class RayServiceSpec(View):
+    ray_cluster_config: RayClusterSpec = RayClusterSpec()
+    upgrade_strategy: RayServiceUpgrade = RayServiceUpgrade()
+    managed_by: str = KUBERAY_OPERATOR
+
+
+class RayServiceStatus(View):
+    conditions: tuple[Condition, ...] = ()
+    observed_generation: int = 0
+
+
+class RayService(Object):
+    spec: RayServiceSpec = RayServiceSpec()
+    status: RayServiceStatus = RayServiceStatus()

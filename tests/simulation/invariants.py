@@ -33,7 +33,7 @@ class Invariants:
         if change.kind is kinds.WORKLOADS:
             self._quota_is_kept()
             self._priority_is_kept(change)
-        if change.kind in (kinds.RAY_JOBS, kinds.RAY_CLUSTERS):
+        if change.kind in (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES):
             self._starts_are_whole(change)
         if change.kind in (kinds.PODS, kinds.WORKLOADS, kinds.RAY_JOBS):
             self._pods_have_quota()
@@ -98,8 +98,8 @@ class Invariants:
 
     def _starts_are_whole(self, change: Change) -> None:
         uid = change.body["metadata"]["uid"]
-        runs = change.type != "DELETED" and not change.body["spec"].get("suspend")
-        ran = change.before is not None and not change.before["spec"].get("suspend")
+        runs = change.type != "DELETED" and not is_suspended(change.body)
+        ran = change.before is not None and not is_suspended(change.before)
         if not runs or "ownerReferences" in change.body["metadata"]:
             self._started_by_hand.discard(uid)
         elif not ran:
@@ -151,6 +151,11 @@ class Invariants:
 def expect(holds: bool, message: str) -> None:
     if not holds:
         raise Broken(message)
+
+
+def is_suspended(job: Body) -> bool:
+    spec: Body = job.get("spec", {})
+    return bool(spec.get("rayClusterConfig", spec).get("suspend"))
 
 
 def condition(body: Body | None, kind: str) -> Body:

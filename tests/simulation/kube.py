@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
+from contextvars import Context
 from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ import httpx2
 import msgspec
 from lightkube import ApiError
 
-from muster.kube.client import Kube
+from muster.kube.client import Kube, always
 from muster.kube.kinds import Kind
 from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects.meta import Object
@@ -40,6 +41,7 @@ class EmulatedKube(Kube):
 
     def __init__(self, api: Api, random: Random, faults: Faults, kill_after: int | None = None) -> None:
         self._api, self._random, self.faults = api, random, faults
+        self.write_seconds = always
         self.killed = asyncio.Event()
         self.writes = 0
         self._kill_after = kill_after
@@ -81,7 +83,8 @@ class EmulatedKube(Kube):
         number = self.writes
         answer: asyncio.Future[Body | None] = asyncio.get_running_loop().create_future()
         on_its_way_s = self._random.uniform(0, WAY_S_MAX)
-        asyncio.get_running_loop().call_later(on_its_way_s, self._arrive, write, answer)
+        # what is on its way arrives, whatever becomes of the process
+        asyncio.get_running_loop().call_later(on_its_way_s, self._arrive, write, answer, context=Context())
         try:
             body = await answer
         except Refused as refused:

@@ -1,11 +1,11 @@
-"""KubeRay by its protocol: suspend and resume of RayJobs and RayClusters, as its v1.6.2 does them.
+"""KubeRay by its protocol: suspend and resume of RayJobs and RayClusters, as its v1.6.2 does them
+(RayServices: ray_services.py).
 
 It reads, thinks a moment and writes, so that others write in between; a status written on a version
 that has moved on is refused and tried again. Left out: services, retries, deadlines, autoscaling.
 Source: ray-operator/controllers/ray/{rayjob,raycluster}_controller.go.
 """
 
-import asyncio
 import contextlib
 from random import Random
 from typing import Any
@@ -13,22 +13,20 @@ from typing import Any
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.kube import kinds
-from muster.kube.kinds import Kind
 from muster.objects.meta import builtins, rfc3339
 from muster.objects.pods import read_template
 from muster.objects.ray import CLUSTER_LABEL
 from tests.simulation.api import Api, Body, Refused, key_of, view
 from tests.simulation.manifests import OUTCOME, RUN_SECONDS
+from tests.simulation.operators import BY, Operator, owned
 
 FINALIZER = "ray.io/rayjob-finalizer"
 GROUP_LABEL = "ray.io/group"
-THINKS_S_MAX, SWEEP_S_MAX = 0.03, 0.5
 
 
-class KubeRay:
+class KubeRay(Operator):
     def __init__(self, api: Api, random: Random) -> None:
-        self._api, self._random = api, random
-        self._serial = 0
+        super().__init__(api, random)
         self._jobs = {
             "": self._new,
             "Initializing": self._initializing,
@@ -41,7 +39,7 @@ class KubeRay:
 
     async def run(self) -> None:
         while True:
-            await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
+            await self._rest()
             for key in list(self._api.objects[kinds.RAY_JOBS]):
                 with contextlib.suppress(Refused):
                     await self._reconcile_job(self._api.get(kinds.RAY_JOBS, key))
@@ -52,9 +50,7 @@ class KubeRay:
     async def _reconcile_job(self, job: Body) -> None:
         meta, state = job["metadata"], state_of(job)
         if "deletionTimestamp" in meta:
-            if FINALIZER in meta.get("finalizers", []):
-                kept = [f for f in meta["finalizers"] if f != FINALIZER]
-                self._patch(kinds.RAY_JOBS, job, {"metadata": {"finalizers": kept}})
+            self._let_go(kinds.RAY_JOBS, job, FINALIZER)
         elif job["spec"]["suspend"] and not job["spec"]["shutdownAfterJobFinishes"]:
             self._tell_job(job, "ValidationFailed", message="not allowed to be suspended")
         elif state in self._jobs:
@@ -62,11 +58,8 @@ class KubeRay:
             await self._jobs[state](job)
 
     async def _new(self, job: Body) -> None:
-        finalizers = job["metadata"].get("finalizers", [])
-        if FINALIZER not in finalizers:
-            job = self._patch(kinds.RAY_JOBS, job, {"metadata": {"finalizers": [*finalizers, FINALIZER]}})
-        self._serial += 1
-        name = f"{job['metadata']['name']}-{self._serial}"
+        job = self._keep(kinds.RAY_JOBS, job, FINALIZER)
+        name = self._new_name(job)
         self._tell_job(job, "Initializing", rayClusterName=name, jobId=name)
 
     async def _initializing(self, job: Body) -> None:
@@ -76,9 +69,9 @@ class KubeRay:
         key = _child_key(job)
         cluster = self._api.find(kinds.RAY_CLUSTERS, key)
         if cluster is None:
-            meta = {**_owned(kinds.RAY_JOBS, job, key), "labels": job["metadata"]["labels"]}
+            meta = {**owned(kinds.RAY_JOBS, job, key), "labels": job["metadata"]["labels"]}
             spec = {**job["spec"]["rayClusterSpec"], "suspend": False}
-            self._api.create(kinds.RAY_CLUSTERS, {"metadata": meta, "spec": spec}, "kuberay")
+            self._api.create(kinds.RAY_CLUSTERS, {"metadata": meta, "spec": spec}, BY)
         elif cluster.get("status", {}).get("state") == "ready":
             await self._submit(job)
             self._tell_job(job, "Running", startTime=rfc3339(self._api.now_ms()), started=self._api.now_ms())
@@ -89,7 +82,7 @@ class KubeRay:
         place = next((p for p in gang.places if p.pod_set == "submitter"), None)
         if place is not None and self._api.find(kinds.PODS, key) is None:
             template = builtins(read_template(place.template))
-            self._create_pod(_owned(kinds.RAY_JOBS, job, key), template, "submitter")
+            self._create_pod(owned(kinds.RAY_JOBS, job, key), template, "submitter")
             await self._think()
 
     async def _running(self, job: Body) -> None:
@@ -141,7 +134,7 @@ class KubeRay:
             for index in range(place.count):
                 key = f"{key_of(cluster)}-{place.pod_set}-{index}"
                 if self._api.find(kinds.PODS, key) is None:
-                    meta = _owned(kinds.RAY_CLUSTERS, cluster, key)
+                    meta = owned(kinds.RAY_CLUSTERS, cluster, key)
                     meta["labels"] = {CLUSTER_LABEL: cluster["metadata"]["name"]}
                     self._create_pod(meta, template, place.pod_set)
                     await self._think()
@@ -150,7 +143,7 @@ class KubeRay:
         labels = {**template.get("metadata", {}).get("labels", {}), **meta.get("labels", {})}
         meta = {**meta, "labels": {**labels, GROUP_LABEL: group}}
         body = {"metadata": meta, "spec": template["spec"], "status": {"phase": "Pending"}}
-        self._api.create(kinds.PODS, body, "kuberay")
+        self._api.create(kinds.PODS, body, BY)
 
     def _tell_cluster(self, cluster: Body, suspend: bool, stage: str) -> None:
         pods = self._pods_of(cluster)
@@ -179,21 +172,6 @@ class KubeRay:
         status = {"jobDeploymentStatus": state, **fields}
         self._patch(kinds.RAY_JOBS, job, {"status": status}, status=True)
 
-    def _patch(self, kind: Kind[Any], body: Body, patch: Body, *, status: bool = False) -> Body:
-        version = {"resourceVersion": body["metadata"]["resourceVersion"]}
-        patch = {**patch, "metadata": {**patch.get("metadata", {}), **version}}
-        return self._api.merge_patch(kind, key_of(body), patch, "kuberay", status)
-
-    def _delete(self, kind: Kind[Any], key: str) -> bool:
-        """Whether there was something to delete."""
-        if self._api.find(kind, key) is None:
-            return False
-        self._api.delete(kind, key, "kuberay")
-        return True
-
-    async def _think(self) -> None:
-        await asyncio.sleep(self._random.uniform(0, THINKS_S_MAX))
-
 
 def state_of(job: Body) -> str:
     return str(job.get("status", {}).get("jobDeploymentStatus", ""))
@@ -215,16 +193,3 @@ def _child_key(job: Body) -> str:
 
 def _submitter_key(job: Body) -> str:
     return f"{job['metadata']['namespace']}/{job['status'].get('jobId')}-submitter"
-
-
-def _owned(kind: Kind[Any], owner: Body, key: str) -> Body:
-    namespace, _, name = key.rpartition("/")
-    reference = {
-        "apiVersion": kind.api_version,
-        "kind": kind.name,
-        "name": owner["metadata"]["name"],
-        "uid": owner["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    return {"name": name, "namespace": namespace, "ownerReferences": [reference]}

@@ -66,6 +66,21 @@ def ray_cluster(
     return {"metadata": meta, "spec": {**ray_cluster_spec(workers), "suspend": True}}
 
 
+def ray_service(
+    name: str,
+    *,
+    workers: int = 2,
+    priority: str = "prod-priority",
+    namespace: str = "team-a",
+    worker: Body = WORKER,
+    **spec: Any,
+) -> Body:
+    """Suspended, as the admission policy leaves it. `spec` adds fields or replaces them."""
+    cluster = {**ray_cluster_spec(workers, worker), "suspend": True}
+    fixed = {"upgradeStrategy": {"type": "None"}, "rayClusterConfig": cluster}
+    return {"metadata": metadata(name, namespace, "user-queue", priority), "spec": {**fixed, **spec}}
+
+
 def flavor(name: str, *, queued: bool = False) -> Body:
     labels = {"cloud.google.com/gke-nodepool": name}
     gpu: Body = {"nodeTaints": list(TAINTS), "tolerations": TOLERATIONS}

@@ -16,9 +16,17 @@ from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.cluster import Cloud, GarbageCollector, Kubelets
-from tests.simulation.invariants import Broken, Invariants, condition, holds_quota, owner_uid
+from tests.simulation.invariants import (
+    Broken,
+    Invariants,
+    condition,
+    holds_quota,
+    is_suspended,
+    owner_uid,
+)
 from tests.simulation.kube import CALM, EmulatedKube, Faults
 from tests.simulation.kuberay import KubeRay, state_of
+from tests.simulation.ray_services import RayServices
 
 RESTARTS_S_MIN, RESTARTS_S_MAX = 0.1, 5.0  # longer than a request takes, so that none outlives its process
 LOOKS_S = 0.05
@@ -30,15 +38,18 @@ Scenario = Callable[["Simulation"], Awaitable[None]]
 class Simulation:
     """`stack` are the platform's objects by kind; `nodes` is how many GPU nodes the cloud has."""
 
+    loop_type = VirtualLoop
+
     def __init__(
         self, seed: int, stack: Mapping[Kind[Any], list[Body]], *, nodes: int = 10, faults: Faults = CALM
     ) -> None:
         self.seed, self.random, self.faults = seed, Random(seed), faults
-        self._loop = VirtualLoop()
+        self._loop = self.loop_type()
         self.api = Api(self._loop.now_ms)
         self.invariants = Invariants(self.api)
         self.api.watchers.append(self._check)
         self.cloud = Cloud(self.api, self.random, nodes)
+        self.services = RayServices(self.api, self.random)
         self.kube: EmulatedKube | None = None
         self.kill_after: int | None = None  # so many writes of a process
         self._broken: Broken | None = None
@@ -63,6 +74,7 @@ class Simulation:
     async def _run(self, scenario: Scenario) -> None:
         actors = (
             KubeRay(self.api, self.random),
+            self.services,
             Kubelets(self.api, self.random, self.cloud),
             GarbageCollector(self.api, self.random),
             self.cloud,
@@ -78,8 +90,11 @@ class Simulation:
         try:
             self.invariants.check(change)
         except Broken as broken:
-            self._broken = self._broken or broken
-            self._main.cancel()
+            self._break(broken)
+
+    def _break(self, broken: Broken) -> None:
+        self._broken = self._broken or broken
+        self._main.cancel()
 
     async def _keep_controller(self) -> None:
         while True:
@@ -129,7 +144,11 @@ class Simulation:
     # what users do
 
     def submit(self, job: Body) -> str:
-        kind = kinds.RAY_JOBS if "rayClusterSpec" in job["spec"] else kinds.RAY_CLUSTERS
+        by_field: dict[str, Kind[Any]] = {
+            "rayClusterSpec": kinds.RAY_JOBS,
+            "rayClusterConfig": kinds.RAY_SERVICES,
+        }
+        (kind,) = [k for f, k in by_field.items() if f in job["spec"]] or [kinds.RAY_CLUSTERS]
         return key_of(self.api.create(kind, job, "user"))
 
     def patch(self, kind: Kind[Any], key: str, patch: Body) -> None:
@@ -147,9 +166,9 @@ class Simulation:
         uid = self.api.get(kind, key)["metadata"]["uid"]
         return next((w for w in self.api.all(kinds.WORKLOADS) if owner_uid(w) == uid), None)
 
-    def has(self, key: str, kind: str, status: str = "True") -> bool:
-        """Whether the job's Workload has the condition."""
-        return condition(self.workload(key), kind).get("status") == status
+    def has(self, key: str, kind: str, of: Kind[Any] = kinds.RAY_JOBS) -> bool:
+        """Whether the condition of the job's Workload is True."""
+        return condition(self.workload(key, of), kind).get("status") == "True"
 
     def waits(self, key: str) -> str:
         """`reason: message` of QuotaReserved=False, empty where there is none."""
@@ -187,5 +206,5 @@ class Simulation:
 def _say(change: Change) -> str:
     conditions = change.body.get("status", {}).get("conditions", [])
     true = [c["type"] for c in conditions if c["status"] == "True"]
-    suspend = change.body.get("spec", {}).get("suspend")
+    suspend = is_suspended(change.body)
     return f"{state_of(change.body)} {' '.join(true)}{' suspend' if suspend else ''}".strip()

@@ -1,12 +1,15 @@
 """Stories with a name, end to end under virtual time; the invariants are checked after every write."""
 
+import asyncio
+
 import pytest
 
 from muster.kube import kinds
 from muster.objects import kueue
 from tests.simulation.api import Body
-from tests.simulation.invariants import condition
-from tests.simulation.manifests import local_stack, ray_cluster, ray_job, template
+from tests.simulation.invariants import condition, is_suspended
+from tests.simulation.manifests import local_stack, ray_cluster, ray_job, ray_service, template
+from tests.simulation.ray_services import is_ready
 from tests.simulation.simulation import Simulation
 
 SEEDS = (1, 2, 3)
@@ -236,6 +239,58 @@ def test_a_ray_cluster_gives_way_and_comes_back() -> None:
     Simulation(1, local_stack()).run(story)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_training_gives_way_to_inference_and_comes_back(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        training = sim.submit(ray_cluster("training", workers=4))
+        await sim.until(lambda: cluster_state(sim, training) == "ready", "training runs")
+        inference = sim.submit(ray_service("inference"))
+        await sim.until(lambda: serves(sim, inference), "inference serves", 10)
+        assert cluster_state(sim, training) == "suspended"
+        await sim.until(lambda: sim.has(inference, "PodsReady", kinds.RAY_SERVICES), "its Workload says so")
+        sim.api.delete(kinds.RAY_SERVICES, inference, "user")
+        await sim.until(lambda: cluster_state(sim, training) == "ready", "training runs again", 10)
+
+    Simulation(seed, local_stack()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_service_gives_way_and_comes_back_as_its_user_wrote_it(seed: int) -> None:
+    """Its own Ready may stay True while it is suspended: nobody may go by that."""
+
+    async def story(sim: Simulation) -> None:
+        written = ray_service("inference", workers=4, priority="dev-priority")
+        inference = sim.submit(written)
+        await sim.until(lambda: serves(sim, inference), "inference serves", 10)
+        prod = sim.submit(ray_job("prod", priority="prod-priority"))
+        await sim.until(lambda: sim.state(prod) == "Running", "prod runs", 10)
+        service = sim.api.get(kinds.RAY_SERVICES, inference)
+        assert without_nothing(service["spec"]) == without_nothing(written["spec"])
+        assert not sim.has(inference, "Admitted", kinds.RAY_SERVICES)
+        await sim.until(lambda: sim.state(prod) == "Complete", "prod completes", 10)
+        await sim.until(lambda: sim.has(inference, "PodsReady", kinds.RAY_SERVICES), "it serves again", 10)
+
+    Simulation(seed, local_stack()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_service_that_is_preempted_before_kuberay_has_started_it(seed: int) -> None:
+    """Told to stop too soon it would look stopped, give its quota away, and then be started by an operator
+    that is still busy with what it had read."""
+
+    async def story(sim: Simulation) -> None:
+        sim.services.thinks_s_max = 20
+        inference = sim.submit(ray_service("inference", workers=4, priority="dev-priority"))
+        async with asyncio.timeout(300):
+            while not starts(sim.services.busy_with):
+                await asyncio.sleep(0.1)
+        prod = sim.submit(ray_job("prod", priority="prod-priority"))
+        await sim.until(lambda: sim.state(prod) == "Complete", "prod completes", 10)
+        await sim.until(lambda: serves(sim, inference), "inference serves", 10)
+
+    Simulation(seed, local_stack(check=False)).run(story)
+
+
 def test_what_a_job_looks_like_after_a_stop_is_what_the_user_wrote() -> None:
     async def story(sim: Simulation) -> None:
         written = ray_job("dev", seconds=60)
@@ -271,6 +326,16 @@ def state(job: Body) -> str:
 
 def cluster_state(sim: Simulation, key: str) -> str:
     return str(sim.api.get(kinds.RAY_CLUSTERS, key).get("status", {}).get("state", ""))
+
+
+def serves(sim: Simulation, key: str) -> bool:
+    return is_ready(sim.api.get(kinds.RAY_SERVICES, key))
+
+
+def starts(service: Body | None) -> bool:
+    """Its cluster has a name already, and is to run."""
+    named = service is not None and "pendingServiceStatus" in service.get("status", {})
+    return named and not is_suspended(service or {})
 
 
 def is_failed(request: Body) -> bool:

@@ -9,7 +9,7 @@ from muster.kube import kinds
 from muster.objects import kueue
 from tests.simulation.api import Body, Refused, key_of
 from tests.simulation.kuberay import state_of
-from tests.simulation.manifests import ray_cluster, ray_job, template
+from tests.simulation.manifests import ray_cluster, ray_job, ray_service, template
 from tests.simulation.simulation import Simulation
 
 PAUSE_S_MAX = 20.0
@@ -24,8 +24,8 @@ UNREASONABLE = (
 
 
 class Users:
-    """At the end they delete what would never end: their RayClusters, and gangs too large for a queue,
-    as those block what stands behind them where the order is strict."""
+    """At the end they delete what would never end: their RayClusters and RayServices, and gangs too large for
+    a queue, as those block what stands behind them where the order is strict."""
 
     def __init__(self, sim: Simulation, namespaces: tuple[str, ...]) -> None:
         self._sim, self._random, self._namespaces = sim, sim.random, namespaces
@@ -33,9 +33,11 @@ class Users:
         self._actions: tuple[tuple[int, Callable[[], None]], ...] = (
             (8, self._submit_job),
             (2, self._submit_cluster),
+            (2, self._submit_service),
             (2, self._submit_unreasonable),
             (2, self._delete_job),
             (2, self._delete_cluster),
+            (1, self._delete_service),
             (2, self._delete_workload),
             (2, self._change_priority),
             (1, self._change_queue),
@@ -55,8 +57,9 @@ class Users:
                 self._random.choices(self._actions, weights)[0][1]()
 
     def stop(self) -> None:
-        for cluster in self._queued(kinds.RAY_CLUSTERS):
-            self._sim.api.delete(kinds.RAY_CLUSTERS, key_of(cluster), "user")
+        for kind in (kinds.RAY_CLUSTERS, kinds.RAY_SERVICES):
+            for endless in self._queued(kind):
+                self._sim.api.delete(kind, key_of(endless), "user")
         for job in self._queued(kinds.RAY_JOBS):
             if job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["replicas"] == TOO_MANY:
                 self._sim.api.delete(kinds.RAY_JOBS, key_of(job), "user")
@@ -84,6 +87,17 @@ class Users:
         workers = self._random.choice((0, 1, 3))
         self._sim.submit(ray_cluster(f"cluster{self._serial}", workers=workers, namespace=namespace))
 
+    def _submit_service(self) -> None:
+        self._serial += 1
+        self._sim.submit(
+            ray_service(
+                f"service{self._serial}",
+                workers=self._random.choice((0, 1, 3)),
+                priority=self._random.choice(("dev-priority", "prod-priority")),
+                namespace=self._random.choice(self._namespaces),
+            )
+        )
+
     def _delete_job(self) -> None:
         self._sim.api.delete(
             kinds.RAY_JOBS, self._any(kinds.RAY_JOBS), "user", foreground=self._random.random() < 0.3
@@ -91,6 +105,9 @@ class Users:
 
     def _delete_cluster(self) -> None:
         self._sim.api.delete(kinds.RAY_CLUSTERS, self._any(kinds.RAY_CLUSTERS), "user")
+
+    def _delete_service(self) -> None:
+        self._sim.api.delete(kinds.RAY_SERVICES, self._any(kinds.RAY_SERVICES), "user")
 
     def _delete_workload(self) -> None:
         self._sim.api.delete(kinds.WORKLOADS, self._any(kinds.WORKLOADS), "user")
@@ -139,6 +156,6 @@ class Users:
         return key_of(self._random.choice(found))
 
     def _queued(self, kind: kinds.Kind[Any]) -> list[Body]:
-        """Without the RayClusters of RayJobs."""
-        by_hand = kind in (kinds.RAY_JOBS, kinds.RAY_CLUSTERS)
+        """Without the RayClusters of RayJobs and RayServices."""
+        by_hand = kind in (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
         return [b for b in self._sim.api.all(kind) if not (by_hand and "ownerReferences" in b["metadata"])]

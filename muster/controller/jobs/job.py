@@ -12,9 +12,6 @@ from muster.objects.ray import KUBERAY_OPERATOR
 
 T = TypeVar("T", bound=Object)
 
-# Always true or false, never removed: KubeRay leaves a RayCluster without the field suspended.
-SUSPEND_POINTER = "/spec/suspend"
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -23,9 +20,13 @@ class Outcome:
 
 
 class JobView(ABC, Generic[T]):
-    """A view of one job object; all of it is read from the object, nothing is remembered."""
+    """A view of one job object; all of it is read from the object, nothing is remembered.
+
+    `suspend_pointer` leads to the field that stops and starts it: always true or false, never removed,
+    as KubeRay leaves a RayCluster without the field suspended."""
 
     kind: ClassVar[Kind[Any]]
+    suspend_pointer: ClassVar[str] = "/spec/suspend"
 
     def __init__(self, obj: T) -> None:
         self.obj = obj
@@ -57,6 +58,12 @@ class JobView(ABC, Generic[T]):
     @abstractmethod
     def stopped(self) -> bool:
         """Its operator has let go of it: it makes no more pods. Those it made may still be leaving."""
+
+    @property
+    def start_was_seen(self) -> bool:
+        """Its operator has acted on its last start. Stopped before that, nobody could tell whether the
+        operator is still about to start it."""
+        return True
 
     @property
     @abstractmethod

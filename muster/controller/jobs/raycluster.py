@@ -33,6 +33,11 @@ class RayClusterGang(JobView[RayCluster]):
         return status.state in ("", "suspended")
 
     @property
+    def at_rest(self) -> bool:
+        """Asked to stop, and stopped."""
+        return self.suspended and self.stopped
+
+    @property
     def running(self) -> bool:
         return self.obj.status.state == "ready"
 

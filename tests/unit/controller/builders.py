@@ -10,6 +10,7 @@ from muster.controller import workloads
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
+from muster.controller.jobs.rayservice import RayServiceGang
 from muster.controller.loop import FOLLOWED
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.controller.world import World
@@ -38,8 +39,11 @@ def stored(body: Mapping[str, Any], **meta: Any) -> Body:
     return new
 
 
-def job(body: Mapping[str, Any], **meta: Any) -> Job:
-    """A RayJob or RayCluster as the controller sees it."""
+def job(body: Mapping[str, Any], *clusters: Body, **meta: Any) -> Job:
+    """A RayJob, RayCluster or RayService (with its RayClusters) as the controller sees it."""
+    if "rayClusterConfig" in body["spec"]:
+        made = [RayClusterGang(read(kinds.RAY_CLUSTERS, stored(c))) for c in clusters]
+        return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), made)
     if "rayClusterSpec" in body["spec"] or "clusterSelector" in body["spec"]:
         return RayJobGang(read(kinds.RAY_JOBS, stored(body, **meta)))
     return RayClusterGang(read(kinds.RAY_CLUSTERS, stored(body, **meta)))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.simulation.manifests import ray_cluster, ray_cluster_spec, ray_job, template
+from tests.simulation.manifests import ray_cluster, ray_cluster_spec, ray_job, ray_service, template
 from tests.unit.controller.builders import Body, job, stored
 
 OWNED = {"ownerReferences": [{"uid": "uid-of-a-rayjob", "controller": True}]}
@@ -25,6 +25,7 @@ GANGS: dict[str, tuple[Body, dict[str, int]]] = {
     "at most the maximum": (with_group(maxReplicas=2), {"head": 1, "gpu": 2, "submitter": 1}),
     "a suspended group": (with_group(suspend=True), {"head": 1, "gpu": 0, "submitter": 1}),
     "RayCluster": (ray_cluster("notebook"), {"head": 1, "gpu": 2}),
+    "RayService": (ray_service("llm"), {"head": 1, "gpu": 2}),
 }
 
 
@@ -32,6 +33,20 @@ GANGS: dict[str, tuple[Body, dict[str, int]]] = {
 def test_gang(name: str) -> None:
     body, wanted = GANGS[name]
     assert {p.pod_set: p.count for p in job(body).places} == wanted
+
+
+POINTERS = {
+    "RayJob": ("/spec/suspend", "/spec/rayClusterSpec/headGroupSpec/template"),
+    "RayCluster": ("/spec/suspend", "/spec/headGroupSpec/template"),
+    "RayService": ("/spec/rayClusterConfig/suspend", "/spec/rayClusterConfig/headGroupSpec/template"),
+}
+
+
+@pytest.mark.parametrize("name", POINTERS)
+def test_where_it_is_suspended_and_where_its_templates_lie(name: str) -> None:
+    found = job(GANGS[name][0])
+    assert found.suspended
+    assert (found.suspend_pointer, found.places[0].pointer) == POINTERS[name]
 
 
 def test_the_submitter_that_kuberay_makes() -> None:
@@ -59,6 +74,20 @@ def test_the_submitter_of_the_user() -> None:
 NO_REQUESTS = (
     "container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, or nobody can "
 )
+TWO_CLUSTERS = (
+    "KubeRay upgrades a RayService by a second cluster beside the first, and the gang has quota for one: set "
+    "spec.upgradeStrategy.type to None, and upgrade by a RayService of another name"
+)
+
+
+def told(service: Body, reason: str = "", message: str = "", *, ready: str = "False", seen: int = 0) -> Body:
+    """A RayService with its Ready condition; `seen` is the generation that its status is of."""
+    conditions = [{"type": "Ready", "status": ready, "reason": reason, "message": message}]
+    meta = {**service["metadata"], "generation": 1}
+    status = {"conditions": conditions, "observedGeneration": seen}
+    return {**service, "metadata": meta, "status": status}
+
+
 REFUSALS: dict[str, tuple[Body, str]] = {
     "not shut down": (
         ray_job("dev", shutdownAfterJobFinishes=False),
@@ -93,6 +122,19 @@ REFUSALS: dict[str, tuple[Body, str]] = {
         "spec.enableInTreeAutoscaling is on, but a gang is admitted with a fixed size: turn it off, or take "
         "the queue label away to run it outside the queues",
     ),
+    "upgrades by a second cluster, unsaid": (ray_service("llm", upgradeStrategy={}), TWO_CLUSTERS),
+    "upgrades by a second cluster": (
+        ray_service("llm", upgradeStrategy={"type": "NewCluster"}),
+        TWO_CLUSTERS,
+    ),
+    "a RayService refused by KubeRay": (
+        told(ray_service("llm"), "ValidationFailed", "its name is too long"),
+        "KubeRay refused the RayService (its name is too long): mend it and create it again",
+    ),
+    "a RayService without requests": (
+        ray_service("llm", worker=template("worker")),
+        NO_REQUESTS + "tell whether it fits",
+    ),
     "a worker group named head": (
         with_group(groupName="head"),
         "two pod sets are named 'head': give each worker group a name of its own, not 'head'",
@@ -111,12 +153,23 @@ def test_the_others_are_not_refused(name: str) -> None:
     assert job(GANGS[name][0]).refusal is None
 
 
+def test_a_mended_ray_service_is_not_refused() -> None:
+    """KubeRay took it, and leaves its word in the condition until the service is ready."""
+    assert job(told(ray_service("llm"), "ValidationFailed", seen=1)).refusal is None
+
+
 MANAGED: dict[str, tuple[Body, dict[str, Any], bool]] = {
     "in a queue": (ray_job("dev"), {}, True),
     "in none": (ray_job("dev", queue=""), {}, False),
     "left to MultiKueue": (ray_job("dev", managedBy="kueue.x-k8s.io/multikueue"), {}, False),
     "a RayCluster": (ray_cluster("notebook"), {}, True),
     "the RayCluster of a RayJob": (ray_cluster("notebook"), OWNED, False),
+    "a RayService": (ray_service("llm"), {}, True),
+    "a RayService left to MultiKueue": (
+        ray_service("llm", managedBy="kueue.x-k8s.io/multikueue"),
+        {},
+        False,
+    ),
 }
 
 
@@ -166,3 +219,46 @@ def test_states_of_a_ray_cluster(name: str) -> None:
     found = job({**ray_cluster("notebook"), "status": status})
     assert (found.stopped, found.running) == wanted
     assert found.outcome is None
+
+
+def cluster(*, suspend: bool, **status: Any) -> Body:
+    body = ray_cluster("llm-1")
+    return {**body, "spec": {**body["spec"], "suspend": suspend}, "status": status}
+
+
+AT_REST = cluster(suspend=True, state="suspended", conditions=SUSPENDED)
+STOPPING = cluster(
+    suspend=True, state="ready", conditions=[{"type": "RayClusterSuspending", "status": "True"}]
+)
+STARTING = cluster(suspend=False, state="suspended", conditions=RESUMED)
+READY = cluster(suspend=False, state="ready", conditions=RESUMED)
+SERVICE_STATES: dict[str, tuple[tuple[Body, ...], tuple[bool, bool, bool]]] = {
+    # its clusters: (stopped, running, its start was seen)
+    "no cluster yet": ((), (True, False, False)),
+    "suspended": ((AT_REST,), (True, False, False)),
+    "stopping": ((STOPPING,), (False, False, False)),
+    "starting": ((STARTING,), (False, False, True)),
+    "serving": ((READY,), (False, True, True)),
+    "one that is left over": ((AT_REST, STOPPING), (False, False, False)),
+}
+
+
+@pytest.mark.parametrize("name", SERVICE_STATES)
+def test_states_of_a_ray_service(name: str) -> None:
+    """By its clusters alone: its own Ready may be what it was when it had a head."""
+    clusters, wanted = SERVICE_STATES[name]
+    started = told(ray_service("llm"), "NonZeroServeEndpoints", ready="True")
+    started["spec"]["rayClusterConfig"]["suspend"] = False
+    found = job(started, *clusters)
+    assert (found.stopped, found.running, found.start_was_seen) == wanted
+    assert found.outcome is None
+
+
+def test_a_ray_service_whose_cluster_is_up_may_not_serve_yet() -> None:
+    assert not job(told(ray_service("llm"), "Initializing"), READY).running
+
+
+def test_a_ray_service_that_missed_its_time_has_failed() -> None:
+    found = job(told(ray_service("llm"), "InitializingTimeout", "not ready within 5m"))
+    assert found.outcome is not None
+    assert (found.outcome.succeeded, found.outcome.message) == (False, "not ready within 5m")

@@ -8,11 +8,21 @@ import pytest
 
 from muster.controller.actions import Step
 from muster.controller.reconcile import Pass, reconcile
+from muster.controller.templates import WORKLOAD_UID_LABEL
+from muster.controller.workloads import workload_name
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import JsonPatch, MergePatch
 from muster.objects.meta import rfc3339
-from tests.simulation.manifests import CHECK, PREEMPTION, cluster_queue, quotas, ray_cluster, ray_job
+from tests.simulation.manifests import (
+    CHECK,
+    PREEMPTION,
+    cluster_queue,
+    quotas,
+    ray_cluster,
+    ray_job,
+    ray_service,
+)
 from tests.unit.controller.builders import (
     CREATED,
     NOW_MS,
@@ -27,6 +37,7 @@ from tests.unit.controller.builders import (
 )
 
 DEV, PROD = "rayjob-dev-0b2fb", "rayjob-prod-7b627"
+LLM = workload_name("RayService", "ray.io/v1", "llm", "uid-llm")
 Objects = dict[Kind[Any], list[Body]]
 LEAVING: dict[str, Any] = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
 
@@ -49,10 +60,26 @@ def of_prod() -> Body:
     return workload_body(ray_job("prod", priority="prod-priority"))
 
 
-def child() -> Body:
-    """The RayCluster that KubeRay made for dev."""
-    body = ray_cluster("dev-1")
-    return stored(body, ownerReferences=[{"uid": "uid-dev", "controller": True}])
+def child(of: str = "dev", *, suspend: bool = False, rests: bool = False) -> Body:
+    """The RayCluster that KubeRay made for a job."""
+    body = ray_cluster(f"{of}-1")
+    body["spec"]["suspend"] = suspend
+    body["status"] = {"conditions": [{"type": "RayClusterSuspended", "status": str(rests)}]}
+    return stored(body, ownerReferences=[{"uid": f"uid-{of}", "controller": True}])
+
+
+def service(*, suspend: bool = True, placed: bool = False) -> Body:
+    """`placed`: as a start leaves it, though one without nodes of its own."""
+    body = ray_service("llm", workers=4)
+    body["spec"]["rayClusterConfig"]["suspend"] = suspend
+    if placed:
+        head = body["spec"]["rayClusterConfig"]["headGroupSpec"]
+        head["template"] = {**head["template"], "metadata": {"labels": {WORKLOAD_UID_LABEL: f"uid-{LLM}"}}}
+    return stored(body)
+
+
+def of_service(*true: str, **fields: Any) -> Body:
+    return workload_body(ray_service("llm", workers=4), *true, **fields)
 
 
 def queues(check: bool = False, **spec: Any) -> Objects:
@@ -76,6 +103,8 @@ def kind_of(body: Body) -> Kind[Any]:
         return kinds.PROVISIONING_REQUESTS if CHECK in name else kinds.WORKLOADS
     if "headGroupSpec" in spec:
         return kinds.RAY_CLUSTERS
+    if "rayClusterConfig" in spec:
+        return kinds.RAY_SERVICES
     return kinds.RAY_JOBS if "rayClusterSpec" in spec else kinds.PODS
 
 
@@ -83,8 +112,8 @@ def told(step: Step) -> str:
     """A write in a few words: for a status what is True, the states of checks, and why it waits."""
     write = step.write
     if isinstance(write, JsonPatch):
-        starts = write.operations[-1] == {"op": "add", "path": "/spec/suspend", "value": False}
-        return f"{'start' if starts else 'stop'} {write.key.rpartition('/')[2]}"
+        (suspend,) = [op for op in write.operations if op["path"].endswith("/suspend")]
+        return f"{'stop' if suspend['value'] else 'start'} {write.key.rpartition('/')[2]}"
     if not isinstance(write, MergePatch):
         return str(write).replace("team-a/", "")
     name = write.key.rpartition("/")[2]
@@ -266,6 +295,41 @@ CASES: dict[str, Case] = {
     "a job in foreground deletion is never suspended, and not waited for": Case(
         world(dev("Running", suspend=False, **LEAVING), of_dev(*RUNS, "PodsReady", **LEAVING, **FINALIZER)),
         [GONE_FOR_GOOD],
+    ),
+    # RayServices
+    "a new service gets its Workload": Case(world(service()), [f"create Workload {LLM}"]),
+    "an admitted service is started": Case(
+        world(service(), of_service(*RUNS), child("llm", suspend=True, rests=True)), ["start llm"]
+    ),
+    "once its cluster is at rest": Case(
+        world(service(), of_service(*RUNS), child("llm", suspend=True)),
+    ),
+    "an evicted service is stopped": Case(
+        world(service(suspend=False, placed=True), of_service(*EVICTED), child("llm")), ["stop llm"]
+    ),
+    "when KubeRay has seen its start": Case(
+        world(
+            service(suspend=False, placed=True),
+            of_service(*EVICTED),
+            child("llm", suspend=True, rests=True),
+        )
+    ),
+    "it holds its quota until its cluster is told": Case(
+        world(service(), of_service(*EVICTED), child("llm")),
+    ),
+    "and until that is at rest": Case(
+        world(service(), of_service(*EVICTED), child("llm", suspend=True)),
+    ),
+    "a cluster at rest holds nothing": Case(
+        world(service(), prod(), of_service(*EVICTED), of_prod(), child("llm", suspend=True, rests=True)),
+        [f"{LLM}: Evicted Requeued waits=WaitingForQuota"],
+        [f"{PROD}: QuotaReserved Admitted"],
+    ),
+    "a service that was started by hand is stopped at once": Case(
+        world(service(suspend=False), prod(), of_service(), of_prod()),
+        ["stop llm"],
+        [f"{PROD}: QuotaReserved Admitted"],
+        [f"{LLM}: waits=WaitingForQuota"],
     ),
     # refused writes
     "who is held back keeps its place, but nothing is written": Case(

@@ -1,0 +1,142 @@
+"""What stands in the queues right now, as gauges: names, labels and units are Kueue's where it has the same
+(pkg/metrics/metrics.go), with `muster_` for `kueue_`. Quantities are as Kubernetes counts them: cores, bytes.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from muster.admission import quantities
+from muster.controller import transitions
+from muster.controller.eligibility import MISCONFIGURED
+from muster.controller.queue_status import nominal_quotas
+from muster.controller.world import World
+from muster.objects.autoscaling import ProvisioningRequest
+from muster.objects.kueue import ClusterQueue, FlavorUsage, Workload
+from muster.objects.meta import find_condition, is_true, millis
+
+QUEUE = ("cluster_queue",)
+COLUMN = ("cohort", "cluster_queue", "flavor", "resource")
+STATE = ("cluster_queue", "state")
+GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
+    "muster_pending_workloads": (
+        ("cluster_queue", "status"),
+        "Workloads without quota; status `inadmissible`: not even an empty queue would take them.",
+    ),
+    "muster_oldest_pending_workload_timestamp_seconds": (
+        QUEUE,
+        "Since when the admissible workload that has waited longest stands in the queue.",
+    ),
+    "muster_reserving_active_workloads": (QUEUE, "Workloads that hold quota."),
+    "muster_admitted_active_workloads": (QUEUE, "Workloads that are admitted."),
+    "muster_cluster_queue_nominal_quota": (COLUMN, "The queue's own quota."),
+    "muster_cluster_queue_resource_reservation": (COLUMN, "What workloads hold quota for."),
+    "muster_cluster_queue_resource_usage": (COLUMN, "What admitted workloads hold quota for."),
+    "muster_provisioning_requests": (STATE, "ProvisioningRequests of workloads, by how far they are."),
+    "muster_oldest_provisioning_request_timestamp_seconds": (
+        STATE,
+        "When the oldest ProvisioningRequest in this state was made.",
+    ),
+}
+# The last that is true says how far a request is.
+REQUEST_STATES = ("Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
+INADMISSIBLE = frozenset({"ExceedsMaxQuota", "NoMatchingFlavor", "Suspended", MISCONFIGURED})
+
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Standing(Collector):
+    """Gauges of one moment: values by labels, by name. Never changed afterwards, as scrapes come any time."""
+
+    values: Mapping[str, Mapping[Labels, float]] = field(default_factory=dict)
+
+    def collect(self) -> Iterator[Metric]:
+        for name, (labels, documentation) in GAUGES.items():
+            family = GaugeMetricFamily(name, documentation, labels=labels)
+            for of, value in self.values.get(name, {}).items():
+                family.add_metric(of, value)
+            yield family
+
+
+def standing(world: World) -> Standing:
+    """From the statuses that the queues have been told, and the Workloads that wait."""
+    values: dict[str, dict[Labels, float]] = {name: {} for name in GAUGES}
+    for queue in world.cluster_queues.values():
+        values["muster_reserving_active_workloads"][queue.key,] = queue.status.reserving_workloads
+        values["muster_admitted_active_workloads"][queue.key,] = queue.status.admitted_workloads
+        nominal = nominal_quotas(queue)
+        values["muster_cluster_queue_nominal_quota"] |= {
+            (queue.spec.cohort_name, queue.key, flavor, resource): _plain(resource, amount)
+            for (flavor, resource), amount in nominal.items()
+        }
+        values["muster_cluster_queue_resource_reservation"] |= _usage(queue, queue.status.flavors_reservation)
+        values["muster_cluster_queue_resource_usage"] |= _usage(queue, queue.status.flavors_usage)
+    _add_pending(world, values)
+    _add_requests(world, values)
+    return Standing(values)
+
+
+def _usage(queue: ClusterQueue, flavors: Iterable[FlavorUsage]) -> dict[Labels, float]:
+    return {
+        (queue.spec.cohort_name, queue.key, flavor.name, r.name): _plain(
+            r.name, quantities.parse(r.name, r.total)
+        )
+        for flavor in flavors
+        for r in flavor.resources
+    }
+
+
+def _plain(resource: str, amount: int) -> float:
+    """In the resource's own unit; the core counts cpu in thousandths."""
+    return amount / 1000 if resource == "cpu" else amount
+
+
+def _add_pending(world: World, values: Mapping[str, dict[Labels, float]]) -> None:
+    count: Counter[Labels] = Counter()
+    oldest_ms: dict[Labels, int] = {}
+    for workload in world.workloads.values():
+        if transitions.is_finished(workload.status) or transitions.holds_quota(workload.status):
+            continue
+        queue = queue_of(workload, world)
+        reserved = find_condition(workload.status.conditions, transitions.QUOTA_RESERVED)
+        hopeless = reserved is not None and reserved.reason in INADMISSIBLE
+        count[queue, "inadmissible" if hopeless else "active"] += 1
+        if not hopeless:
+            since_ms = transitions.queued_at_ms(workload)
+            oldest_ms[queue,] = min(since_ms, oldest_ms.get((queue,), since_ms))
+    values["muster_pending_workloads"].update(count)
+    values["muster_oldest_pending_workload_timestamp_seconds"].update(_seconds(oldest_ms))
+
+
+def _add_requests(world: World, values: Mapping[str, dict[Labels, float]]) -> None:
+    made_ms: dict[Labels, list[int]] = defaultdict(list)
+    queues = {w.metadata.uid: queue_of(w, world) for w in world.workloads.values()}
+    for request in world.provisioning_requests.values():
+        owner = request.metadata.controller
+        if owner is not None and owner.uid in queues:
+            made_ms[queues[owner.uid], _state(request)].append(millis(request.metadata.creation_timestamp))
+    values["muster_provisioning_requests"].update({labels: len(times) for labels, times in made_ms.items()})
+    oldest_ms = {labels: min(times) for labels, times in made_ms.items()}
+    values["muster_oldest_provisioning_request_timestamp_seconds"].update(_seconds(oldest_ms))
+
+
+def _state(request: ProvisioningRequest) -> str:
+    true = [s for s in REQUEST_STATES if is_true(request.status.conditions, s)]
+    return true[-1] if true else "Pending"
+
+
+def _seconds(times_ms: Mapping[Labels, int]) -> dict[Labels, float]:
+    return {labels: time_ms / 1000 for labels, time_ms in times_ms.items()}
+
+
+def queue_of(workload: Workload, world: World) -> str:
+    """The ClusterQueue that it holds quota of, or else waits for; empty where its LocalQueue is missing."""
+    if workload.status.admission is not None:
+        return workload.status.admission.cluster_queue
+    local = world.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+    return local.spec.cluster_queue if local else ""

@@ -1,0 +1,76 @@
+"""RayService, by KubeRay's protocol (ray-operator/controllers/ray/rayservice_controller.go at v1.6.2).
+
+KubeRay hands the suspension on to the service's RayCluster, in place. What the service says of itself
+then can't be relied on: once there is no head pod KubeRay stops short of telling (updateHeadPodServeLabel),
+and Ready and observedGeneration may stay as they were. So all of it is read from the RayClusters.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from muster.controller.jobs.gang import Place, cluster_places, unfit
+from muster.controller.jobs.job import JobView, Outcome
+from muster.controller.jobs.raycluster import RayClusterGang
+from muster.kube.kinds import RAY_SERVICES
+from muster.objects.meta import find_condition, is_true
+from muster.objects.ray import RayService
+
+
+class RayServiceGang(JobView[RayService]):
+    """`clusters` are the RayClusters that KubeRay made for the service."""
+
+    kind = RAY_SERVICES
+    suspend_pointer = "/spec/rayClusterConfig/suspend"
+
+    def __init__(self, obj: RayService, clusters: Sequence[RayClusterGang]) -> None:
+        super().__init__(obj)
+        self._clusters = clusters
+
+    @property
+    def _managed_by(self) -> str:
+        return self.obj.spec.managed_by
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        return tuple(cluster_places(self.obj.spec.ray_cluster_config, "/spec/rayClusterConfig"))
+
+    @property
+    def suspended(self) -> bool:
+        return bool(self.obj.spec.ray_cluster_config.suspend)
+
+    @property
+    def stopped(self) -> bool:
+        return all(cluster.at_rest for cluster in self._clusters)
+
+    @property
+    def start_was_seen(self) -> bool:
+        return self.suspended or any(not cluster.suspended for cluster in self._clusters)
+
+    @property
+    def running(self) -> bool:
+        ready = is_true(self.obj.status.conditions, "Ready")
+        return ready and any(c.running and not c.suspended for c in self._clusters)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """A service has no end, unless it was given a time to get ready in and missed it: KubeRay then
+        takes its clusters away and does nothing for it any more."""
+        ready = find_condition(self.obj.status.conditions, "Ready")
+        if ready is None or ready.reason != "InitializingTimeout":
+            return None
+        return Outcome(False, ready.message)
+
+    @property
+    def refusal(self) -> str | None:
+        service = self.obj
+        if service.spec.upgrade_strategy.type != "None":
+            return (
+                "KubeRay upgrades a RayService by a second cluster beside the first, and the gang has quota "
+                "for one: set spec.upgradeStrategy.type to None, and upgrade by a RayService of another name"
+            )
+        ready = find_condition(service.status.conditions, "Ready")
+        # The reason stays until the service is ready, however well it was mended.
+        seen = service.status.observed_generation == service.metadata.generation
+        if ready is not None and ready.reason == "ValidationFailed" and not seen:
+            return f"KubeRay refused the RayService ({ready.message}): mend it and create it again"
+        return unfit(service.spec.ray_cluster_config, self.places)

@@ -1,0 +1,130 @@
+"""What the controller has done, counted: from the passes' results, never inside the decisions.
+
+Names and labels are Kueue's where it counts the same (pkg/metrics/metrics.go), with `muster_` for `kueue_`.
+"""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from muster.controller import transitions
+from muster.controller.actions import Step
+from muster.controller.events import Note
+from muster.controller.gauges import Standing, queue_of, standing
+from muster.controller.observer import Observer, Passed
+from muster.kube.client import WriteError
+from muster.kube.kinds import WORKLOADS
+from muster.kube.writes import MergePatch, Write
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import find_condition, millis
+
+WAIT_BUCKETS_S = (1, *(2.5 * 2**n for n in range(16)))  # Kueue's: up to 23 hours
+PASS_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+WHOSE = ("cluster_queue", "priority_class")
+EVICTED_EVENT = "EvictedDueTo"
+
+
+class Metrics(Observer, Collector):
+    """Everything that /metrics tells, in `registry`."""
+
+    def __init__(self, leads: Callable[[], bool]) -> None:
+        self.registry = CollectorRegistry()
+        self._standing = Standing()
+        leader = Gauge("muster_leader", "1 for the replica that leads, 0 for others.", registry=self.registry)
+        leader.set_function(leads)
+        self._reserved = self._counter("quota_reserved_workloads", "Workloads that got quota.", *WHOSE)
+        self._admitted = self._counter("admitted_workloads", "Workloads that were admitted.", *WHOSE)
+        self._evicted = self._counter(
+            "evicted_workloads", "Workloads that were evicted.", "cluster_queue", "reason", "priority_class"
+        )
+        self._preempted = self._counter(
+            "preempted_workloads", "Workloads preempted for others.", "preempting_cluster_queue", "reason"
+        )
+        self._finished = self._counter("finished_workloads", "Workloads that ended.", *WHOSE)
+        self._writes = self._counter(
+            "writes", "Writes to the API server, by what became of them.", "kind", "verb", "result"
+        )
+        self._reserved_wait = self._waits("quota_reserved_wait_time", "From queued to quota reserved.")
+        self._admission_wait = self._waits("admission_wait_time", "From queued to admitted.")
+        self._checks_wait = self._waits("admission_checks_wait_time", "From quota reserved to admitted.")
+        self._pass_s = Histogram(
+            "muster_pass_duration_seconds",
+            "One look at everything, with its writes.",
+            buckets=PASS_BUCKETS_S,
+            registry=self.registry,
+        )
+        ProcessCollector(registry=self.registry)
+        self.registry.register(self)
+
+    def collect(self) -> Iterator[Metric]:
+        """What stood in the queues at the end of the last pass."""
+        return self._standing.collect()
+
+    def wrote(self, write: Write, error: WriteError | None) -> None:
+        result = "done"
+        if error is not None:
+            result = "stale" if error.stale else "unsure" if error.unsure else "refused"
+        verb = type(write).__name__.removeprefix("Merge").removeprefix("Json").lower()
+        self._writes.labels(str(write.kind), verb, result).inc()
+
+    def passed(self, passed: Passed) -> None:
+        self._pass_s.observe(passed.took_ms / 1000)
+        for step in passed.done:
+            workload = passed.world.workloads.get(step.subject)
+            if workload is not None and isinstance(step.write, MergePatch) and step.write.status:
+                self._moved(workload, step, passed)
+        self._standing = standing(passed.world)
+
+    def _moved(self, workload: Workload, step: Step, passed: Passed) -> None:
+        """A Workload's status was written: what changed is what its user was told."""
+        assert isinstance(step.write, MergePatch)
+        status = msgspec.convert(step.write.body["status"], WorkloadStatus)
+        queue = status.admission.cluster_queue if status.admission else queue_of(workload, passed.world)
+        reference = workload.spec.priority_class_ref
+        whose = (queue, reference.name if reference else "")
+        for note in step.notes:
+            if note.kind is WORKLOADS:
+                self._told(note, whose, status, workload, passed)
+
+    def _told(
+        self, note: Note, whose: tuple[str, str], status: WorkloadStatus, workload: Workload, passed: Passed
+    ) -> None:
+        queued_s = (passed.now_ms - _queued_at_ms(workload, status)) / 1000
+        match note.reason:
+            case "QuotaReserved":
+                self._reserved.labels(*whose).inc()
+                self._reserved_wait.labels(*whose).observe(queued_s)
+            case "Admitted":
+                self._admitted.labels(*whose).inc()
+                self._admission_wait.labels(*whose).observe(queued_s)
+                reserved = find_condition(status.conditions, transitions.QUOTA_RESERVED)
+                reserved_ms = millis(reserved.last_transition_time) if reserved else passed.now_ms
+                self._checks_wait.labels(*whose).observe(max(0, passed.now_ms - reserved_ms) / 1000)
+            case "FinishedWorkload":
+                self._finished.labels(*whose).inc()
+            case "Preempted":
+                preempted = find_condition(status.conditions, transitions.PREEMPTED)
+                by = passed.world.workloads.get(passed.result.preemptors.get(workload.key, ""))
+                by_queue = queue_of(by, passed.world) if by else ""
+                self._preempted.labels(by_queue, preempted.reason if preempted else "").inc()
+            case reason if reason.startswith(EVICTED_EVENT):
+                self._evicted.labels(whose[0], reason.removeprefix(EVICTED_EVENT), whose[1]).inc()
+
+    def _counter(self, name: str, documentation: str, *labels: str) -> Counter:
+        return Counter(f"muster_{name}_total", documentation, labels, registry=self.registry)
+
+    def _waits(self, name: str, documentation: str) -> Histogram:
+        return Histogram(
+            f"muster_{name}_seconds", documentation, WHOSE, buckets=WAIT_BUCKETS_S, registry=self.registry
+        )
+
+
+def _queued_at_ms(workload: Workload, status: WorkloadStatus) -> int:
+    """Since it was created or put back in its queue."""
+    requeued = find_condition(status.conditions, transitions.REQUEUED)
+    if requeued is not None and requeued.status == "True":
+        return millis(requeued.last_transition_time)
+    return millis(workload.metadata.creation_timestamp)

@@ -1,0 +1,160 @@
+"""Leader election over a Lease: one controller writes, another stands by.
+
+The rules and times are those of client-go (tools/leaderelection): whoever holds the Lease renews it; another
+takes it once it has not changed for its duration *by the other's own clock*, so that clocks need not agree.
+Every change carries the resource version that it was decided on: of two that take it at once one is refused.
+
+What this can't rule out: a write that the network holds back until its sender's term is over and then
+delivers. Every write but creations and deletions carries a resource version as well, so it is refused where
+the next leader has touched the same object.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import httpx2
+from lightkube import ApiError
+
+from muster.kube.client import Kube, NotLeading, WriteError
+from muster.kube.kinds import LEASES
+from muster.kube.writes import Create, MergePatch
+from muster.objects.coordination import Lease, LeaseSpec
+from muster.objects.meta import rfc3339_micro
+
+log = logging.getLogger(__name__)
+
+LEASE_S = 15  # for so long after a renewal nobody else takes it
+RENEW_DEADLINE_S = 10.0  # without a renewal for so long no write begins
+RETRY_S = 2.0
+TRY_S_MAX = RENEW_DEADLINE_S / 2  # one answer that does not come is not the end
+RELEASED_S = 1  # the duration of a Lease that nobody holds: the API asks for one
+
+
+class Election:
+    """One candidate for the Lease `key` (namespace/name). `clock_s` never goes back; `now_ms` is for people.
+
+    No two candidates may have the same identity at the same time: a Lease that bears one's own is taken at
+    once, as that of the container which ran before in the same pod.
+    """
+
+    def __init__(
+        self,
+        kube: Kube,
+        key: str,
+        identity: str,
+        *,
+        clock_s: Callable[[], float],
+        now_ms: Callable[[], int],
+        random: Random,
+    ) -> None:
+        self._kube, self._key, self.identity = kube, key, identity
+        self._clock_s, self._now_ms, self._random = clock_s, now_ms, random
+        self._seen, self._seen_s = LeaseSpec(), 0.0
+        self._renewed_s: float | None = None  # when the last renewal was sent; None: not leading
+        self.tried_ms = now_ms()
+
+    @property
+    def leads(self) -> bool:
+        return self.write_seconds() > 0
+
+    def write_seconds(self) -> float:
+        """Within how many seconds a write that begins now has to be answered; 0: none may begin."""
+        if self._renewed_s is None:
+            return 0.0
+        age_s = self._clock_s() - self._renewed_s
+        return LEASE_S - age_s if age_s < RENEW_DEADLINE_S else 0.0
+
+    async def win(self) -> None:
+        """Stands by until it leads."""
+        log.info("%s stands by for Lease %s", self.identity, self._key)
+        while not await self._try():
+            await asyncio.sleep(min(self._pause_s(), self._free_in_s() or RETRY_S))
+        log.info("%s leads: it holds Lease %s", self.identity, self._key)
+
+    async def keep(self) -> None:
+        """Renews for ever. Raises NotLeading once it could not for too long, or somebody else has it."""
+        while True:
+            await asyncio.sleep(self._pause_s())
+            if not await self._try() and not self.leads:
+                raise NotLeading(f"{self.identity} has lost Lease {self._key}")
+
+    async def release(self) -> None:
+        """Gives it back, so that the next need not wait; nothing may be written any more."""
+        if not self.leads:
+            return
+        self._renewed_s = None
+        given_back = {"holderIdentity": None, "leaseDurationSeconds": RELEASED_S, **self._time("renewTime")}
+        try:
+            async with asyncio.timeout(TRY_S_MAX):
+                lease = await self._kube.read(LEASES, self._key)
+                if lease is not None and lease.spec.holder_identity == self.identity:
+                    await self._write(lease, given_back)
+            log.info("%s has given Lease %s back", self.identity, self._key)
+        except (ApiError, httpx2.HTTPError, WriteError, TimeoutError) as error:
+            log.warning("Lease %s is not given back, it runs out: %s", self._key, _say(error))
+
+    async def _try(self) -> bool:
+        """Takes or renews it; whether that was done for sure."""
+        self.tried_ms = self._now_ms()
+        # what counts is when it was sent: the others count from when it arrived, and that is later
+        sent_s = self._clock_s()
+        try:
+            async with asyncio.timeout(TRY_S_MAX):
+                taken = await self._take()
+        except (ApiError, httpx2.HTTPError, WriteError, TimeoutError) as error:
+            log.warning("Lease %s: %s", self._key, _say(error))
+            return False
+        self._renewed_s = sent_s if taken else None
+        return taken
+
+    async def _take(self) -> bool:
+        lease = await self._kube.read(LEASES, self._key)
+        if lease is not None and lease.spec != self._seen:
+            self._seen, self._seen_s = lease.spec, self._clock_s()
+        mine = self._seen.holder_identity == self.identity
+        if not mine and self._free_in_s() > 0:  # also where somebody has deleted it: its holder still leads
+            return False
+        if lease is None:
+            await self._create()
+        elif mine:
+            await self._write(lease, self._held())
+        else:
+            transitions = (lease.spec.lease_transitions or 0) + 1
+            taken = {**self._held(), **self._time("acquireTime"), "leaseTransitions": transitions}
+            await self._write(lease, taken)
+        return True
+
+    async def _create(self) -> None:
+        namespace, _, name = self._key.rpartition("/")
+        spec = {**self._held(), **self._time("acquireTime"), "leaseTransitions": 0}
+        body = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
+        await self._kube.perform(Create(LEASES, body))
+
+    async def _write(self, lease: Lease, spec: dict[str, Any]) -> None:
+        version = lease.metadata.resource_version
+        await self._kube.perform(MergePatch(LEASES, self._key, {"spec": spec}, version))
+
+    def _held(self) -> dict[str, Any]:
+        term = {"holderIdentity": self.identity, "leaseDurationSeconds": LEASE_S}
+        return {**term, **self._time("renewTime")}
+
+    def _time(self, field: str) -> dict[str, str]:
+        return {field: rfc3339_micro(self._now_ms())}
+
+    def _free_in_s(self) -> float:
+        """How long the Lease as last seen is its holder's."""
+        if not self._seen.holder_identity:
+            return 0.0
+        duration_s = self._seen.lease_duration_seconds or LEASE_S
+        return max(0.0, self._seen_s + duration_s - self._clock_s())
+
+    def _pause_s(self) -> float:
+        """Not all at the same time, and none later than the rest of the times allow for."""
+        return RETRY_S * self._random.uniform(0.75, 1)
+
+
+def _say(error: Exception) -> str:
+    return f"{type(error).__name__} {error}".strip()

@@ -1,0 +1,17 @@
+"""Lease, `coordination.k8s.io/v1`: who leads, as client-go writes it."""
+
+from muster.objects.meta import Object, View
+
+
+class LeaseSpec(View):
+    """Times are RFC 3339 with microseconds."""
+
+    holder_identity: str | None = None  # None or empty: nobody holds it
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class Lease(Object):
+    spec: LeaseSpec = LeaseSpec()

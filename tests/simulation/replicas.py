@@ -1,0 +1,207 @@
+"""Two replicas under one Lease: each may be killed, frozen or cut off, and the other must take over.
+
+Whatever arrives at the API server from a replica that does not hold the Lease breaks the simulation.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextvars import Context, ContextVar, copy_context
+from functools import partial
+from random import Random
+from typing import Any, TypeVar, TypeVarTuple
+
+import httpx2
+
+from muster.controller.loop import Controller
+from muster.kube.client import REQUEST_TIMEOUT_S, NotLeading
+from muster.kube.kinds import LEASES, Kind
+from muster.kube.lease import Election
+from muster.kube.writes import Write
+from muster.objects.meta import Object
+from tests.simulation.api import Api, Body
+from tests.simulation.clock import VirtualLoop
+from tests.simulation.invariants import Broken
+from tests.simulation.kube import EmulatedKube, Faults
+from tests.simulation.simulation import RESTARTS_S_MAX, RESTARTS_S_MIN, Simulation
+
+T = TypeVar("T", bound=Object)
+Ts = TypeVarTuple("Ts")
+LEASE = "muster-system/muster-controller"
+NAMES = ("one", "two")
+
+
+class Process:
+    """A replica as its kernel sees it: frozen, it does nothing, and all that came meanwhile waits for it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.frozen = False
+        self.cut = (
+            ""  # "off": no request arrives and no watch tells; "answers": requests arrive, answers don't
+        )
+        self.killed = asyncio.Event()
+        self.stop: Callable[[], None] = lambda: None
+        self.connections: list[Connection] = []
+        self.parked: list[tuple[asyncio.Handle, Context, Callable[[], object]]] = []
+
+    def thaw(self) -> None:
+        self.frozen = False
+        parked, self.parked = self.parked, []
+        for handle, context, call in parked:
+            if not handle.cancelled():
+                asyncio.get_running_loop().call_soon(call, context=context)
+
+
+PROCESS: ContextVar[Process] = ContextVar("process")
+
+
+class FreezingLoop(VirtualLoop):
+    """What runs in the context of a frozen Process is put aside until it thaws."""
+
+    def call_soon(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        context = copy_context() if context is None else context
+        own: list[asyncio.Handle] = []  # the handle, once made
+        call = partial(callback, *args)
+        own.append(super().call_soon(self._run_unless_frozen, own, context, call, context=context))
+        return own[0]
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        context = copy_context() if context is None else context
+        own: list[asyncio.Handle] = []
+        call = partial(callback, *args)
+        timer = super().call_at(when, self._run_unless_frozen, own, context, call, context=context)
+        own.append(timer)
+        return timer
+
+    def _run_unless_frozen(
+        self, own: list[asyncio.Handle], context: Context, call: Callable[[], object]
+    ) -> None:
+        process = context.get(PROCESS)
+        if process is not None and process.frozen:
+            process.parked.append((own[0], context, call))
+        else:
+            call()
+
+
+class Connection(EmulatedKube):
+    """One replica's way to the API server."""
+
+    def __init__(
+        self, api: Api, random: Random, faults: Faults, process: Process, broken: Callable[[Broken], None]
+    ) -> None:
+        super().__init__(api, random, faults)
+        process.connections.append(self)
+        self.killed = process.killed
+        self._process, self._is_broken = process, broken
+
+    async def watch(
+        self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[tuple[str, T]]:
+        async for event in super().watch(kind, resource_version, labels):
+            if self._process.cut:
+                await self._hang()
+            yield event
+
+    async def _send(self, write: Write) -> Object | None:
+        if self._process.cut == "off":
+            await self._hang()
+        made = await super()._send(write)
+        if self._process.cut:
+            await self._hang()
+        return made
+
+    async def _way(self) -> None:
+        if self._process.cut:
+            await self._hang()
+        await super()._way()
+
+    async def _hang(self) -> None:
+        await asyncio.sleep(REQUEST_TIMEOUT_S)
+        raise httpx2.ConnectTimeout("cut off")
+
+    def _write(self, write: Write) -> Body | None:
+        holder = holder_of(self._api)
+        if write.kind is not LEASES and holder != self._process.name:
+            self._is_broken(Broken(f"{self._process.name} writes, but {holder} leads: {write}"))
+        return super()._write(write)
+
+
+class Replicas(Simulation):
+    """`processes` by name; one that ends or is killed is started again in its pod while `restarts`."""
+
+    loop_type = FreezingLoop
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.processes: dict[str, Process] = {}
+        self.restarts = True
+
+    def play(self, story: Callable[["Replicas"], Awaitable[None]]) -> None:
+        self.run(lambda _: story(self))
+
+    @property
+    def leader(self) -> str:
+        """Its name, or nothing."""
+        return holder_of(self.api)
+
+    def calm_down(self) -> None:
+        super().calm_down()
+        for process in self.processes.values():
+            process.cut = ""
+            process.thaw()
+            for connection in process.connections:
+                connection.faults = self.faults
+
+    async def _keep_controller(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for name in NAMES:
+                tasks.create_task(self._keep_replica(name))
+
+    async def _keep_replica(self, name: str) -> None:
+        while True:
+            process = self.processes[name] = Process(name)
+            context = copy_context()
+            context.run(PROCESS.set, process)
+            alive = self._loop.create_task(self._replica(process), context=context)
+            killed = asyncio.ensure_future(process.killed.wait())
+            try:
+                await asyncio.wait((alive, killed), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                process.thaw()
+                alive.cancel()
+                killed.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await alive
+            while not self.restarts:
+                await asyncio.sleep(RESTARTS_S_MAX)
+            await asyncio.sleep(self.random.uniform(RESTARTS_S_MIN, RESTARTS_S_MAX))
+
+    async def _replica(self, process: Process) -> None:
+        """As muster.controller.process puts it together."""
+        own = Connection(self.api, self.random, self.faults, process, self._break)
+        election = Election(
+            own,
+            LEASE,
+            process.name,
+            clock_s=self._loop.time,
+            now_ms=self._loop.now_ms,
+            random=self.random,
+        )
+        kube = Connection(self.api, self.random, self.faults, process, self._break)
+        kube.write_seconds = election.write_seconds
+        controller = Controller(kube, self._loop.now_ms, election)
+        process.stop = controller.stop
+        try:
+            await controller.run()
+        except* NotLeading:
+            pass
+
+
+def holder_of(api: Api) -> str:
+    lease = api.find(LEASES, LEASE)
+    return "" if lease is None else str(lease["spec"].get("holderIdentity") or "")

@@ -1,0 +1,166 @@
+"""Two replicas: whatever happens to the leader at whatever write, there are never two writers, the other
+takes over in time, and no gang is lost."""
+
+import asyncio
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import pytest
+
+from muster.kube.kinds import LEASES
+from muster.kube.lease import LEASE_S, RETRY_S
+from tests.simulation.api import Change
+from tests.simulation.kube import WAY_S_MAX, Faults
+from tests.simulation.manifests import local_stack, ray_job
+from tests.simulation.replicas import Process, Replicas
+from tests.simulation.test_faults import FAULTS, RUNS, shared_stack, unsettled
+from tests.simulation.users import Users
+
+A_FEW_REQUESTS_S = 6 * WAY_S_MAX
+TAKE_OVER_S_MAX = LEASE_S + RETRY_S + A_FEW_REQUESTS_S
+
+
+class Trouble(NamedTuple):
+    """What happens to the leader, for how long, and how soon another leads: None if none has to."""
+
+    strike: Callable[[Process], None]
+    lasts_s: float
+    another_leads_s_max: float | None
+
+
+def freeze(process: Process) -> None:
+    process.frozen = True
+
+
+def cut_off(process: Process) -> None:
+    process.cut = "off"
+
+
+def lose_answers(process: Process) -> None:
+    process.cut = "answers"
+
+
+TROUBLES = {
+    "killed": Trouble(lambda p: p.killed.set(), 60, TAKE_OVER_S_MAX),
+    "told to stop": Trouble(lambda p: p.stop(), 60, RETRY_S + A_FEW_REQUESTS_S),
+    "frozen for long": Trouble(freeze, 40, TAKE_OVER_S_MAX),
+    "frozen a little": Trouble(freeze, 5, None),
+    "frozen beyond its deadline, not beyond its term": Trouble(freeze, 12, None),
+    "cut off": Trouble(cut_off, 60, TAKE_OVER_S_MAX),
+    # its renewals arrive until it gives up, at its deadline, and counts as the leader for a term more
+    "heard, but hears nothing": Trouble(lose_answers, 60, 2 * LEASE_S + RETRY_S + A_FEW_REQUESTS_S),
+}
+
+
+@pytest.mark.parametrize("after", range(1, 14, 3))
+@pytest.mark.parametrize("name", TROUBLES)
+def test_the_leader_in_trouble_at_any_write(name: str, after: int) -> None:
+    trouble = TROUBLES[name]
+
+    async def story(sim: Replicas) -> None:
+        struck = asyncio.Event()
+        writes = 0
+
+        def strike(change: Change) -> None:
+            nonlocal writes
+            writes += change.by == "controller" and change.kind is not LEASES
+            if writes == after and not struck.is_set():
+                struck.set()
+                trouble.strike(sim.processes[sim.leader])
+
+        sim.restarts = False
+        sim.api.watchers.append(strike)
+        dev, prod = sim.submit(ray_job("dev", seconds=40)), sim.submit(ray_job("b", priority="prod-priority"))
+        await struck.wait()
+        leader, process = sim.leader, sim.processes[sim.leader]
+        if trouble.another_leads_s_max is not None:
+            await sim.until(
+                lambda: sim.leader not in ("", leader), "another", trouble.another_leads_s_max / 60
+            )
+        await asyncio.sleep(trouble.lasts_s)
+        process.cut = ""
+        process.thaw()
+        sim.restarts = True
+        await sim.until(lambda: sim.state(prod) == "Complete", "prod completes", 15)
+        await sim.until(lambda: sim.state(dev) == "Complete", "dev completes", 15)
+
+    Replicas(after, local_stack()).play(story)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_leads_and_renews_while_nothing_happens(seed: int) -> None:
+    async def story(sim: Replicas) -> None:
+        await sim.until(lambda: sim.leader != "", "somebody leads")
+        leader = sim.leader
+        await sim.stays(lambda: sim.leader == leader, f"{leader} leads", 10)
+        assert sim.history(LEASES, lambda lease: lease["spec"]["leaseTransitions"]) == [0]
+
+    Replicas(seed, local_stack()).play(story)
+
+
+def test_who_finds_the_lease_deleted_respects_its_term() -> None:
+    async def story(sim: Replicas) -> None:
+        await sim.until(lambda: sim.leader != "", "somebody leads")
+        await asyncio.sleep(2 * RETRY_S)
+        leader, other = sim.leader, next(p for name, p in sim.processes.items() if name != sim.leader)
+        sim.processes[leader].cut = "off"
+        sim.api.delete(LEASES, "muster-system/muster-controller", "user")
+        await asyncio.sleep(LEASE_S - RETRY_S - A_FEW_REQUESTS_S)
+        assert sim.leader == ""
+        await sim.until(lambda: sim.leader == other.name, "the other leads", RETRY_S * 2 / 60)
+
+    Replicas(1, local_stack()).play(story)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_next_leader_knows_what_the_last_one_gave_away(seed: int) -> None:
+    """Its watches are so late that it would not have heard of dev's reservation, and prod goes first."""
+
+    async def story(sim: Replicas) -> None:
+        sim.restarts = False
+        dev = sim.submit(ray_job("dev", seconds=40))
+        await sim.until(lambda: sim.has(dev, "QuotaReserved"), "dev has quota")
+        sim.processes[sim.leader].stop()
+        prod = sim.submit(ray_job("prod", priority="prod-priority"))
+        await sim.until(lambda: sim.state(prod) == "Complete", "prod completes", 15)
+
+    Replicas(seed, local_stack(), faults=Faults(watch_lag_s=15.0)).play(story)
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_it_all_ends_well(seed: int) -> None:
+    """Users, faults and trouble for either replica, all by chance."""
+
+    async def make_trouble(sim: Replicas) -> None:
+        while True:
+            await asyncio.sleep(sim.random.uniform(0, LEASE_S))
+            name = sim.random.choice((*sim.processes, sim.leader, sim.leader))
+            if process := sim.processes.get(name):
+                TROUBLES[sim.random.choice(sorted(TROUBLES))].strike(process)
+                await asyncio.sleep(sim.random.uniform(0, 3 * LEASE_S))
+                process.cut = ""
+                process.thaw()
+
+    async def story(sim: Replicas) -> None:
+        users = Users(sim, ("team-a", "team-b"))
+        troubles = asyncio.ensure_future(make_trouble(sim))
+        await users.act(30)
+        users.stop()
+        troubles.cancel()
+        sim.calm_down()
+        await sim.until(lambda: not unsettled(sim), "everything ends", 30, lambda: unsettled(sim))
+
+    sim = Replicas(seed, shared_stack(), nodes=6, faults=FAULTS["rough"])
+    sim.play(story)
+    assert sim.invariants.checked > 100
+    assert_no_term_is_cut_short(sim)
+
+
+def assert_no_term_is_cut_short(sim: Replicas) -> None:
+    """Who takes the Lease from another has waited for a whole term since that one's last renewal."""
+    changes = sim.api.journal[LEASES]
+    for before, change in pairwise(changes):
+        was, now = (c.body["spec"].get("holderIdentity") for c in (before, change))
+        if was and now and was != now:
+            assert change.time_ms - before.time_ms >= LEASE_S * 1000

@@ -1,0 +1,52 @@
+"""`muster controller`: who it says it is, and where it looks for its Lease."""
+
+import pytest
+
+from muster import cli
+from muster.controller.health import Address
+from muster.controller.process import Options
+
+POD = {"POD_NAME": "muster-controller-7c9-wjw", "POD_NAMESPACE": "elsewhere"}
+
+
+def started_with(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environment: str) -> Options:
+    started: list[Options] = []
+
+    async def run(options: Options) -> int:
+        started.append(options)
+        return 1
+
+    monkeypatch.setattr(cli, "run", run)
+    for name in POD:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert cli.main(["controller", *arguments]) == 1
+    return started[0]
+
+
+def test_in_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert started_with(monkeypatch, **POD) == Options(
+        kubeconfig=None,
+        lease="elsewhere/muster-controller",
+        identity="muster-controller-7c9-wjw",
+        address=Address("", 8080),
+    )
+
+
+def test_by_hand_no_two_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (started_with(monkeypatch) for _ in range(2))
+    assert first.lease == "muster-system/muster-controller"
+    assert first.identity != second.identity
+
+
+def test_what_is_said_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = ("--lease-namespace=a", "--lease-name=b", "--identity=c", "--http-address=127.0.0.1:9")
+    options = started_with(monkeypatch, *flags, **POD)
+    assert (options.lease, options.identity, options.address) == ("a/b", "c", Address("127.0.0.1", 9))
+
+
+def test_an_address_that_is_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        started_with(monkeypatch, "--http-address=8080")
+    assert "expected HOST:PORT or :PORT, such as :8080, not '8080'" in capsys.readouterr().err

@@ -1,0 +1,254 @@
+"""What is counted of a pass, and what /metrics tells of the queues."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from muster.admission import Admission, PodSetAssignment
+from muster.controller import transitions
+from muster.controller.actions import Step
+from muster.controller.events import status_notes
+from muster.controller.metrics import Metrics
+from muster.controller.observer import Passed
+from muster.controller.queue_status import queue_statuses
+from muster.controller.reconcile import Pass, status_patch
+from muster.controller.world import World
+from muster.kube import kinds
+from muster.kube.client import WriteError
+from muster.kube.kinds import Kind
+from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Write
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import millis
+from tests.simulation.manifests import GPU, cluster_queue, quotas, ray_job
+from tests.unit.controller.builders import (
+    CREATED,
+    NOW_MS,
+    Body,
+    condition,
+    make_world,
+    read,
+    request,
+    workload_body,
+)
+
+WHOSE = {"cluster_queue": "team-a", "priority_class": "dev-priority"}
+WAITED_S = (NOW_MS - millis(CREATED)) / 1000
+
+
+def world_of(*workloads: Body, requests: tuple[Body, ...] = ()) -> World:
+    """With the queues' statuses as the pass before has written them."""
+    queue = cluster_queue(
+        "team-a",
+        quotas("cpu", cpu=8, memory="32Gi", gpu=0),
+        quotas("l4", cpu=16, memory="64Gi", gpu=4),
+        cohort="ml",
+    )
+    world = make_world(
+        {
+            kinds.CLUSTER_QUEUES: [queue],
+            kinds.WORKLOADS: list(workloads),
+            kinds.PROVISIONING_REQUESTS: list(requests),
+        }
+    )
+    status = next(
+        s.write.body["status"]  # type: ignore[union-attr]  # it is a MergePatch
+        for s in queue_statuses(world, NOW_MS)
+        if s.write.kind is kinds.CLUSTER_QUEUES
+    )
+    told = read(kinds.CLUSTER_QUEUES, {"metadata": {"name": "team-a"}, "status": status}).status
+    queues = {"team-a": replace(world.cluster_queues["team-a"], status=told)}
+    world.cluster_queues = queues
+    return world
+
+
+def observed(world: World, *done: Step, result: Pass | None = None, took_ms: int = 20) -> Metrics:
+    metrics = Metrics(lambda: True)
+    metrics.passed(Passed(world, result or Pass(), done, NOW_MS, took_ms))
+    return metrics
+
+
+def moved(workload: Workload, status: WorkloadStatus) -> Step:
+    """A status write that happened, with what is told of it."""
+    return Step(workload.key, status_patch(workload, status), tuple(status_notes(workload, status, NOW_MS)))
+
+
+def counted(metrics: Metrics) -> dict[str, float]:
+    """Counters that are not 0, by name and the values of their labels; histograms by their sum."""
+    return {
+        f"{s.name}{''.join(f' {v}' for v in s.labels.values())}": s.value
+        for family in metrics.registry.collect()
+        for s in family.samples
+        if s.name.startswith("muster_") and s.name.endswith(("_total", "_sum")) and s.value
+    }
+
+
+def gauge(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(f"muster_{name}", labels)
+
+
+ADMISSION = Admission("team-a", (PodSetAssignment("head", 1, {"cpu": "cpu"}, {"cpu": 1000}),))
+QUEUED = workload_body(ray_job("dev"))
+RUNNING = workload_body(ray_job("dev"), "QuotaReserved", "Admitted")
+RESERVED = workload_body(ray_job("dev"), "QuotaReserved")
+
+
+def reserved(workload: Workload) -> WorkloadStatus:
+    return transitions.reserve(workload.status, ADMISSION, ("check",), NOW_MS)
+
+
+def admitted_at_once(workload: Workload) -> WorkloadStatus:
+    return transitions.reserve(workload.status, ADMISSION, (), NOW_MS)
+
+
+def preempted(workload: Workload) -> WorkloadStatus:
+    return transitions.preempt(workload.status, "InClusterQueue", "for another", NOW_MS)
+
+
+def evicted(workload: Workload) -> WorkloadStatus:
+    return transitions.evict(workload.status, "Deactivated", "by its user", NOW_MS)
+
+
+MOVES: dict[str, tuple[Body, Any, dict[str, float]]] = {
+    "quota reserved": (
+        QUEUED,
+        reserved,
+        {
+            "muster_quota_reserved_workloads_total team-a dev-priority": 1,
+            "muster_quota_reserved_wait_time_seconds_sum team-a dev-priority": WAITED_S,
+        },
+    ),
+    "admitted at once": (
+        QUEUED,
+        admitted_at_once,
+        {
+            "muster_quota_reserved_workloads_total team-a dev-priority": 1,
+            "muster_quota_reserved_wait_time_seconds_sum team-a dev-priority": WAITED_S,
+            "muster_admitted_workloads_total team-a dev-priority": 1,
+            "muster_admission_wait_time_seconds_sum team-a dev-priority": WAITED_S,
+        },
+    ),
+    "admitted once its checks are": (
+        RESERVED,
+        lambda w: transitions.sync_admitted(w.status, NOW_MS),
+        {
+            "muster_admitted_workloads_total team-a dev-priority": 1,
+            "muster_admission_wait_time_seconds_sum team-a dev-priority": WAITED_S,
+            "muster_admission_checks_wait_time_seconds_sum team-a dev-priority": WAITED_S,
+        },
+    ),
+    "preempted": (
+        RUNNING,
+        preempted,
+        {
+            "muster_evicted_workloads_total team-a Preempted dev-priority": 1,
+            "muster_preempted_workloads_total team-a InClusterQueue": 1,
+        },
+    ),
+    "evicted": (RUNNING, evicted, {"muster_evicted_workloads_total team-a Deactivated dev-priority": 1}),
+    "nothing that anybody is told": (RUNNING, lambda w: w.status, {}),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_a_workload_that_moved_is_counted_once(name: str) -> None:
+    body, move, wanted = MOVES[name]
+    world = world_of(body, workload_body(ray_job("prod", priority="prod-priority")))
+    victim, preemptor = world.workloads.values()
+    result = Pass(preemptors={victim.key: preemptor.key})
+    metrics = observed(world, moved(victim, move(victim)), result=result, took_ms=250)
+    assert counted(metrics) == {"muster_pass_duration_seconds_sum": 0.25, **wanted}
+
+
+def test_waiting_starts_anew_for_who_was_put_back() -> None:
+    back = workload_body(ray_job("dev"), "Requeued")
+    back["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
+    world = world_of(back)
+    (workload,) = world.workloads.values()
+    waits = counted(observed(world, moved(workload, reserved(workload))))
+    assert waits["muster_quota_reserved_wait_time_seconds_sum team-a dev-priority"] == WAITED_S
+
+
+def test_queues() -> None:
+    metrics = observed(world_of(QUEUED, workload_body(ray_job("runs", workers=3), "QuotaReserved")))
+    assert gauge(metrics, "reserving_active_workloads", cluster_queue="team-a") == 1
+    assert gauge(metrics, "admitted_active_workloads", cluster_queue="team-a") == 0
+    column = {"cohort": "ml", "cluster_queue": "team-a", "flavor": "l4"}
+    assert gauge(metrics, "cluster_queue_nominal_quota", **column, resource="memory") == 64 * 2**30
+    assert gauge(metrics, "cluster_queue_nominal_quota", **column, resource="cpu") == 16
+    assert gauge(metrics, "cluster_queue_resource_reservation", **column, resource="cpu") == 3
+    assert gauge(metrics, "cluster_queue_resource_reservation", **column, resource=GPU) == 3
+    assert gauge(metrics, "cluster_queue_resource_usage", **column, resource=GPU) == 0
+
+
+def hopeless() -> Body:
+    body = workload_body(ray_job("huge"))
+    body["status"]["conditions"] = [condition("QuotaReserved", False, "ExceedsMaxQuota")]
+    return body
+
+
+def test_who_waits_and_since_when() -> None:
+    first = workload_body(ray_job("first"), creationTimestamp="2026-01-01T00:00:00Z")
+    metrics = observed(world_of(QUEUED, first, hopeless()))
+    assert gauge(metrics, "pending_workloads", cluster_queue="team-a", status="active") == 2
+    assert gauge(metrics, "pending_workloads", cluster_queue="team-a", status="inadmissible") == 1
+    since = gauge(metrics, "oldest_pending_workload_timestamp_seconds", cluster_queue="team-a")
+    assert since == millis("2026-01-01T00:00:00Z") / 1000
+
+
+def test_nobody_waits() -> None:
+    metrics = observed(world_of(RUNNING))
+    assert gauge(metrics, "oldest_pending_workload_timestamp_seconds", cluster_queue="team-a") is None
+
+
+STATES: dict[str, tuple[tuple[str, ...], str]] = {
+    "new": ((), "Pending"),
+    "taken by the cloud": (("Accepted",), "Accepted"),
+    "there": (("Accepted", "Provisioned"), "Provisioned"),
+    "taken back": (("Accepted", "Provisioned", "CapacityRevoked"), "CapacityRevoked"),
+    "out of stock": (("Accepted", "Failed"), "Failed"),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_requests(name: str) -> None:
+    conditions, state = STATES[name]
+    metrics = observed(world_of(RESERVED, requests=(request(*conditions),)))
+    assert gauge(metrics, "provisioning_requests", cluster_queue="team-a", state=state) == 1
+    made = "oldest_provisioning_request_timestamp_seconds"
+    assert gauge(metrics, made, cluster_queue="team-a", state=state) == millis(CREATED) / 1000
+
+
+def test_requests_of_others_are_not_ours_to_count() -> None:
+    metrics = observed(world_of(RESERVED, requests=(request(owner="uid-of-somebody-else"),)))
+    assert gauge(metrics, "provisioning_requests", cluster_queue="team-a", state="Pending") is None
+
+
+A_KIND: Kind[Any] = kinds.WORKLOADS
+WRITES: dict[str, tuple[Write, int | None, Mapping[str, str]]] = {
+    "done": (Create(A_KIND, {}), None, {"verb": "create", "result": "done"}),
+    "somebody was first": (MergePatch(A_KIND, "k", {}, "1"), 409, {"verb": "patch", "result": "stale"}),
+    "not allowed": (JsonPatch(A_KIND, "k", (), "1"), 403, {"verb": "patch", "result": "refused"}),
+    "no answer": (Delete(A_KIND, "k"), 0, {"verb": "delete", "result": "unsure"}),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes(name: str) -> None:
+    write, code, labels = WRITES[name]
+    metrics = Metrics(lambda: True)
+    metrics.wrote(write, None if code is None else WriteError(write, code, "no"))
+    assert gauge(metrics, "writes_total", kind="Workload", **labels) == 1
+
+
+@pytest.mark.parametrize("leads", [True, False])
+def test_who_leads(leads: bool) -> None:
+    assert gauge(Metrics(lambda: leads), "leader") == leads
+
+
+def test_before_the_first_pass_every_name_is_known(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    names = {family.name for family in Metrics(lambda: False).registry.collect()}
+    assert {"muster_pending_workloads", "muster_admission_wait_time_seconds", "muster_writes"} <= names

@@ -1,0 +1,261 @@
+"""Who takes the Lease, when it may write, and when it has lost it."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from random import Random
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+
+from muster.kube.client import Kube, NotLeading, WriteError
+from muster.kube.kinds import LEASES
+from muster.kube.lease import Election
+from muster.kube.writes import Create, Delete, MergePatch, Write
+from muster.objects.coordination import Lease, LeaseSpec
+from muster.objects.meta import Object, ObjectMeta
+
+KEY, ME, OTHER = "muster-system/muster-controller", "pod-a", "pod-b"
+NOW_MS = 1_800_000_000_123
+HELD = {
+    "holderIdentity": ME,
+    "leaseDurationSeconds": 15,
+    "renewTime": "2027-01-15T08:00:00.123000Z",
+}
+TAKEN = {**HELD, "acquireTime": "2027-01-15T08:00:00.123000Z"}
+
+
+class Api(Kube):
+    """Has one Lease, or none; remembers what is written, and can be out of reach."""
+
+    def __init__(self, lease: LeaseSpec | None = None) -> None:
+        self.lease, self.version = lease, 7
+        self.reachable, self.refuses = True, 0
+        self.written: list[Write] = []
+
+    async def read(self, kind: Any, key: str) -> Any:
+        assert (kind, key) == (LEASES, KEY)
+        if not self.reachable:
+            raise httpx2.ConnectError("nobody there")
+        if self.lease is None:
+            return None
+        return Lease(metadata=ObjectMeta(resource_version=str(self.version)), spec=self.lease)
+
+    async def perform(self, write: Write) -> Object | None:
+        self.written.append(write)
+        if self.refuses:
+            raise WriteError(write, self.refuses, "refused")
+        return None
+
+
+class Clock:
+    """Both clocks of an Election; only the one that counts moves."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+
+def held_by(who: str | None, seconds: int = 15, transitions: int = 3, renewed: str = "") -> LeaseSpec:
+    return LeaseSpec(
+        holder_identity=who,
+        lease_duration_seconds=seconds,
+        lease_transitions=transitions,
+        renew_time=renewed,
+    )
+
+
+def election(api: Api, clock: Clock) -> Election:
+    return Election(api, KEY, ME, clock_s=lambda: clock.now_s, now_ms=lambda: NOW_MS, random=Random(1))
+
+
+async def tries(candidate: Election) -> bool:
+    """One look at the Lease: whether that makes it win at once."""
+    try:
+        async with asyncio.timeout(0.05):
+            await candidate.win()
+    except TimeoutError:
+        return False
+    return True
+
+
+def patch(spec: dict[str, Any]) -> Write:
+    return MergePatch(LEASES, KEY, {"spec": spec}, "7")
+
+
+FIRST_LOOKS: dict[str, tuple[LeaseSpec | None, list[Write]]] = {
+    "there is none": (
+        None,
+        [
+            Create(
+                LEASES,
+                {
+                    "metadata": {"namespace": "muster-system", "name": "muster-controller"},
+                    "spec": {**TAKEN, "leaseTransitions": 0},
+                },
+            )
+        ],
+    ),
+    "nobody holds it": (held_by(None), [patch({**TAKEN, "leaseTransitions": 4})]),
+    "released, as client-go writes it": (held_by("", 1), [patch({**TAKEN, "leaseTransitions": 4})]),
+    "the container before in the same pod holds it": (held_by(ME), [patch(HELD)]),
+    "another holds it, since when nobody knows": (held_by(OTHER), []),
+}
+
+
+@pytest.mark.parametrize("name", FIRST_LOOKS)
+def test_the_first_look(name: str) -> None:
+    lease, written = FIRST_LOOKS[name]
+    api = Api(lease)
+    candidate = election(api, Clock())
+    assert asyncio.run(tries(candidate)) is bool(written)
+    assert api.written == written
+    assert candidate.leads is bool(written)
+
+
+class Later(NamedTuple):
+    """What has become of another's Lease `after_s` after the first look at it."""
+
+    after_s: float
+    lease: LeaseSpec | None
+    wins: bool
+
+
+LATER = {
+    "not renewed, but its term is not over": Later(14.9, held_by(OTHER), False),
+    "not renewed for a term": Later(15.0, held_by(OTHER), True),
+    "renewed": Later(15.0, held_by(OTHER, renewed="later"), False),
+    "given back": Later(1.0, held_by(None, 1), True),
+    "a third one holds it": Later(15.0, held_by("pod-c"), False),
+    "deleted, but its term is not over": Later(14.9, None, False),
+    "deleted a term ago": Later(15.0, None, True),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_later_look(name: str) -> None:
+    later = LATER[name]
+    api, clock = Api(held_by(OTHER)), Clock()
+
+    async def story() -> bool:
+        candidate = election(api, clock)
+        assert not await tries(candidate)
+        clock.now_s += later.after_s
+        api.lease = later.lease
+        return await tries(candidate)
+
+    assert asyncio.run(story()) is later.wins
+
+
+def test_who_is_refused_did_not_win() -> None:
+    api = Api()
+    api.refuses = 409
+    assert not asyncio.run(tries(election(api, Clock())))
+
+
+WRITE_SECONDS = {0.0: 15.0, 4.0: 11.0, 9.5: 5.5, 10.0: 0.0, 30.0: 0.0}
+
+
+@pytest.mark.parametrize("age_s", WRITE_SECONDS)
+def test_writes_begin_before_the_renew_deadline_and_end_with_the_term(age_s: float) -> None:
+    clock = Clock()
+    candidate = election(Api(), clock)
+    assert candidate.write_seconds() == 0
+    assert asyncio.run(tries(candidate))
+    clock.now_s += age_s
+    assert candidate.write_seconds() == WRITE_SECONDS[age_s]
+    assert candidate.leads is (WRITE_SECONDS[age_s] > 0)
+
+
+def take_away(api: Api, clock: Clock) -> None:
+    api.lease = held_by(OTHER)
+
+
+def run_out(api: Api, clock: Clock) -> None:
+    api.reachable = False
+    clock.now_s += 10.0
+
+
+@pytest.mark.parametrize("happens", [take_away, run_out])
+def test_it_is_lost(
+    happens: Callable[[Api, Clock], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("muster.kube.lease.RETRY_S", 0.001)
+    caplog.set_level(logging.ERROR)
+    api, clock = Api(), Clock()
+
+    async def story() -> None:
+        candidate = election(api, clock)
+        await candidate.win()
+        happens(api, clock)
+        await candidate.keep()
+
+    with pytest.raises(NotLeading, match="pod-a has lost Lease muster-system/muster-controller"):
+        asyncio.run(story())
+
+
+def test_one_failed_renewal_is_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.kube.lease.RETRY_S", 0.001)
+    api, clock = Api(), Clock()
+
+    async def story() -> bool:
+        candidate = election(api, clock)
+        await candidate.win()
+        api.reachable = False
+        clock.now_s += 9.0
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await candidate.keep()
+        return candidate.leads
+
+    assert asyncio.run(story())
+
+
+@pytest.mark.parametrize(("holder", "given_back"), [(ME, True), (OTHER, False)])
+def test_release(holder: str, given_back: bool) -> None:
+    api = Api()
+
+    async def story() -> bool:
+        candidate = election(api, Clock())
+        await candidate.win()
+        api.written.clear()
+        api.lease = held_by(holder)
+        await candidate.release()
+        return candidate.leads
+
+    assert not asyncio.run(story())
+    released = {"holderIdentity": None, "leaseDurationSeconds": 1, "renewTime": HELD["renewTime"]}
+    assert api.written == ([patch(released)] if given_back else [])
+
+
+def test_who_does_not_lead_gives_nothing_back() -> None:
+    api = Api(held_by(OTHER))
+    asyncio.run(election(api, Clock()).release())
+    assert api.written == []
+
+
+class Sender(Kube):
+    """Sends nowhere; an answer takes its time."""
+
+    def __init__(self, seconds: float, answers_in_s: float = 0.0) -> None:
+        self.write_seconds = lambda: seconds
+        self.answers_in_s = answers_in_s
+        self.sent = 0
+
+    async def _send(self, write: Write) -> Object | None:
+        self.sent += 1
+        await asyncio.sleep(self.answers_in_s)
+        return None
+
+
+def test_no_write_begins_when_it_is_not_for_us_to_write() -> None:
+    kube = Sender(0.0)
+    with pytest.raises(NotLeading, match="not leading any more, so not done: delete Lease a/b"):
+        asyncio.run(kube.perform(Delete(LEASES, "a/b")))
+    assert kube.sent == 0
+
+
+def test_a_write_without_an_answer_in_its_time_may_have_been_made() -> None:
+    with pytest.raises(WriteError, match=r"delete Lease a/b: no answer within 0.0 s") as failed:
+        asyncio.run(Sender(0.001, answers_in_s=5.0).perform(Delete(LEASES, "a/b")))
+    assert failed.value.unsure
