@@ -3,13 +3,16 @@
 import pulumi
 
 from components.platform import Platform, PlatformArgs
-from stacks.settings import SettingsError, from_config
+from stacks.settings import SettingsError, from_config, warnings
 
 try:
     settings = from_config()
 except SettingsError as error:
     # Pulumi shows a RunError as it reads, without a traceback.
     raise pulumi.RunError(str(error)) from None
+
+for warning in warnings(settings):
+    pulumi.log.warn(warning)
 
 platform = Platform("muster", PlatformArgs(settings))
 for name, value in platform.outputs.items():

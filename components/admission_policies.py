@@ -1,4 +1,7 @@
-"""Admission policies: what the API server itself does to queued Ray objects, without a webhook."""
+"""Admission policies: what the API server itself does to Ray objects, without a webhook."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import pulumi
 from pulumi_kubernetes.admissionregistration.v1 import (
@@ -16,101 +19,141 @@ from pulumi_kubernetes.admissionregistration.v1 import (
     ValidatingAdmissionPolicyBindingSpecArgs,
     ValidatingAdmissionPolicySpecArgs,
     ValidationArgs,
+    VariableArgs,
 )
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
 from components.base import Component
+from components.gang_policies import queued_gangs
+from components.kai_policies import KaiNames, known_to_kai, translations
+from components.queue_policies import SUSPENSIONS, born_suspended, queue_required, suspendable
+from components.ray_policies import QUEUE_LABEL, Engine, Policy, asked_by_users
+from components.tenant_policies import RECOMMENDATIONS_ONLY, heads_stay_inside, token_required
 
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-SUSPEND = "muster-suspend-queued-ray"
-SUSPENDABLE = "muster-queued-rayjobs-can-be-suspended"
-# KubeRay copies a RayJob's labels to the RayCluster it makes, which must start when its job is resumed.
-NOT_OWNED = (
-    "!has(object.metadata.ownerReferences) || "
-    "!object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)"
-)
+# By the policy's name: the resources, and the object that is merged into theirs.
+Mutations = Mapping[str, tuple[tuple[str, ...], str]]
 
 
-# What KubeRay asks of a RayJob that is to be suspended (ray-operator/controllers/ray/utils/validation.go).
-# One that breaks it is refused for good once it is suspended, so better before it is there.
-SUSPENDABLE_RULES = {
-    "has(object.spec.shutdownAfterJobFinishes) && object.spec.shutdownAfterJobFinishes": (
-        "a queued RayJob needs spec.shutdownAfterJobFinishes: true, "
-        "or KubeRay can't suspend it while it waits for quota"
-    ),
-    "!has(object.spec.clusterSelector) || size(object.spec.clusterSelector) == 0": (
-        "a queued RayJob brings its own cluster: remove spec.clusterSelector, or the queue label"
-    ),
-    "!has(object.spec.deletionStrategy) || !has(object.spec.deletionStrategy.deletionRules)": (
-        "a queued RayJob can't have spec.deletionStrategy.deletionRules: its cluster goes when the job ends"
-    ),
-}
+@dataclass(frozen=True)
+class AdmissionPoliciesArgs:
+    """`serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai` is what KAI knows of
+    queues and priorities, where it is the engine."""
+
+    engine: Engine
+    serves_mutating: bool
+    kai: KaiNames | None = None
 
 
 class AdmissionPolicies(Component):
-    """Ray objects that carry a queue's name are suspended at creation, until the engine admits them;
-    those that could not be suspended are refused with the reason."""
+    """Ray objects that carry a queue's name are suspended at creation and stay what their queue admits.
 
-    def __init__(self, name: str, opts: pulumi.ResourceOptions | None = None) -> None:
+    KAI holds pods back and suspends nothing: with engine `kai` they get its labels instead.
+    """
+
+    def __init__(
+        self, name: str, args: AdmissionPoliciesArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
         super().__init__("AdmissionPolicies", name, opts)
-        suspend = MutatingAdmissionPolicy(
-            SUSPEND, metadata=ObjectMetaArgs(name=SUSPEND), spec=_suspend(), opts=self.child()
-        )
-        MutatingAdmissionPolicyBinding(
-            SUSPEND,
-            metadata=ObjectMetaArgs(name=SUSPEND),
-            spec=MutatingAdmissionPolicyBindingSpecArgs(policy_name=SUSPEND),
-            opts=self.child(depends_on=[suspend]),
-        )
-        suspendable = ValidatingAdmissionPolicy(
-            SUSPENDABLE, metadata=ObjectMetaArgs(name=SUSPENDABLE), spec=_suspendable(), opts=self.child()
+        policies = [RECOMMENDATIONS_ONLY, *heads_stay_inside(args.engine), *token_required(args.engine)]
+        policies.append(queue_required(args.engine))
+        if args.kai is not None:
+            policies += known_to_kai(args.kai)
+            self._mutate(translations(args.kai), ["CREATE", "UPDATE"], args.engine)
+        else:
+            policies += [suspendable(args.engine), *queued_gangs(args.engine)]
+            if args.serves_mutating:
+                self._mutate(SUSPENSIONS, ["CREATE"], args.engine)
+            else:
+                policies += born_suspended(args.engine)
+        for policy in policies:
+            self._validate(policy)
+        self.register_outputs({})
+
+    def _mutate(self, policies: Mutations, operations: Sequence[str], engine: Engine) -> None:
+        for name, (resources, applied) in policies.items():
+            rule = _requests("ray.io", resources, operations)
+            policy = MutatingAdmissionPolicy(
+                name,
+                metadata=ObjectMetaArgs(name=name),
+                spec=_mutate(rule, applied, asked_by_users(engine)),
+                opts=self.child(),
+            )
+            MutatingAdmissionPolicyBinding(
+                name,
+                metadata=ObjectMetaArgs(name=name),
+                spec=MutatingAdmissionPolicyBindingSpecArgs(policy_name=name),
+                opts=self.child(depends_on=[policy]),
+            )
+
+    def _validate(self, policy: Policy) -> None:
+        declared = ValidatingAdmissionPolicy(
+            policy.name,
+            metadata=ObjectMetaArgs(name=policy.name),
+            spec=_validate(policy),
+            opts=self.child(),
         )
         ValidatingAdmissionPolicyBinding(
-            SUSPENDABLE,
-            metadata=ObjectMetaArgs(name=SUSPENDABLE),
+            policy.name,
+            metadata=ObjectMetaArgs(name=policy.name),
             spec=ValidatingAdmissionPolicyBindingSpecArgs(
-                policy_name=SUSPENDABLE, validation_actions=["Deny"]
+                policy_name=policy.name, validation_actions=["Deny"]
             ),
-            opts=self.child(depends_on=[suspendable]),
+            opts=self.child(depends_on=[declared]),
         )
-        self.register_outputs({"names": [SUSPEND, SUSPENDABLE]})
 
 
-def _queued_on_creation(*resources: str) -> MatchResourcesArgs:
-    queued = LabelSelectorArgs(
-        match_expressions=[LabelSelectorRequirementArgs(key=QUEUE_LABEL, operator="Exists")]
-    )
-    created = NamedRuleWithOperationsArgs(
-        api_groups=["ray.io"], api_versions=["v1"], operations=["CREATE"], resources=list(resources)
-    )
-    return MatchResourcesArgs(object_selector=queued, resource_rules=[created])
-
-
-def _suspendable() -> ValidatingAdmissionPolicySpecArgs:
-    return ValidatingAdmissionPolicySpecArgs(
-        match_constraints=_queued_on_creation("rayjobs"),
-        match_conditions=[MatchConditionArgs(name="no-controller-owns-it", expression=NOT_OWNED)],
-        validations=[
-            ValidationArgs(expression=rule, message=message, reason="Invalid")
-            for rule, message in SUSPENDABLE_RULES.items()
-        ],
-        failure_policy="Fail",
-    )
-
-
-def _suspend() -> MutatingAdmissionPolicySpecArgs:
+def _mutate(
+    rule: NamedRuleWithOperationsArgs, applied: str, condition: str
+) -> MutatingAdmissionPolicySpecArgs:
     return MutatingAdmissionPolicySpecArgs(
-        match_constraints=_queued_on_creation("rayjobs", "rayclusters"),
-        match_conditions=[MatchConditionArgs(name="no-controller-owns-it", expression=NOT_OWNED)],
+        match_constraints=MatchResourcesArgs(object_selector=_queued(), resource_rules=[rule]),
+        match_conditions=[_condition(condition)],
         mutations=[
             MutationArgs(
                 patch_type="ApplyConfiguration",
-                apply_configuration=ApplyConfigurationArgs(
-                    expression="Object{spec: Object.spec{suspend: true}}"
-                ),
+                apply_configuration=ApplyConfigurationArgs(expression=applied),
             )
         ],
         # Better no job than one that runs past its queue.
         failure_policy="Fail",
         reinvocation_policy="Never",
+    )
+
+
+def _validate(policy: Policy) -> ValidatingAdmissionPolicySpecArgs:
+    namespaces = LabelSelectorArgs(match_labels=policy.namespaces) if policy.namespaces else None
+    return ValidatingAdmissionPolicySpecArgs(
+        match_constraints=MatchResourcesArgs(
+            namespace_selector=namespaces,
+            object_selector=_queued() if policy.queued else None,
+            resource_rules=[_requests(policy.group, policy.resources, policy.operations)],
+        ),
+        match_conditions=[_condition(policy.condition)] if policy.condition else None,
+        variables=[VariableArgs(name=key, expression=value) for key, value in policy.variables.items()]
+        or None,
+        validations=[
+            ValidationArgs(expression=rule, message=message, reason="Forbidden")
+            for rule, message in policy.rules.items()
+        ],
+        failure_policy="Fail",
+    )
+
+
+def _condition(expression: str) -> MatchConditionArgs:
+    return MatchConditionArgs(name="asked-by-users", expression=expression)
+
+
+def _queued() -> LabelSelectorArgs:
+    """On an update, of the object before or after it."""
+    return LabelSelectorArgs(
+        match_expressions=[LabelSelectorRequirementArgs(key=QUEUE_LABEL, operator="Exists")]
+    )
+
+
+def _requests(group: str, resources: Iterable[str], operations: Iterable[str]) -> NamedRuleWithOperationsArgs:
+    return NamedRuleWithOperationsArgs(
+        api_groups=[group],
+        api_versions=["v1"],
+        operations=list(operations),
+        resources=list(resources),
     )

@@ -1,19 +1,24 @@
-"""Kueue: its API, which every engine speaks, and its controller where the engine is `kueue`."""
+"""Kueue: its API, which engine `muster` speaks too, and its controller where the engine is `kueue`."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import pulumi
-from pulumi_kubernetes.helm.v3 import Release
 from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component
+from components.charts import Chart, container_resources, release
 from components.kueue_api import GROUP
-from stacks.operators import Kueue as KueueSettings
+from components.kueue_configuration import configuration
+from components.operator_namespace import OperatorNamespace, OperatorNamespaceArgs
+from stacks.kueue import Kueue as KueueSettings
+from stacks.operators import Image
 
 NAMESPACE = "kueue-system"
 CHART = "oci://registry.k8s.io/kueue/charts/kueue"
+IMAGE = "registry.k8s.io/kueue/kueue"
 SOURCE = "https://raw.githubusercontent.com/kubernetes-sigs/kueue"
 # Those of Kueue's kinds that a stack declares or the controller writes.
 PLURALS = (
@@ -27,49 +32,41 @@ PLURALS = (
     "workloadpriorityclasses",
     "workloads",
 )
-# The chart's own file with the frameworks narrowed to what stacks run: without it Kueue also watches
-# Pods, Deployments and StatefulSets by its webhooks.
-CONFIGURATION = {
-    "apiVersion": "config.kueue.x-k8s.io/v1beta2",
-    "kind": "Configuration",
-    "health": {"healthProbeBindAddress": ":8081"},
-    "metrics": {"bindAddress": ":8443"},
-    "webhook": {"port": 9443},
-    "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
-    "integrations": {"frameworks": ["batch/job", "ray.io/rayjob", "ray.io/raycluster", "ray.io/rayservice"]},
-}
 
 
 @dataclass(frozen=True)
 class KueueArgs:
+    """`node_selector` leads to the nodes that the controller may run on; `protect` keeps its release."""
+
     kueue: KueueSettings
-    engine: Literal["muster", "kueue"]
+    engine: str
+    node_selector: Mapping[str, str]
+    protect: bool
 
 
 class Kueue(Component):
-    """With engine `muster` the CRDs alone; with `kueue` the chart, which brings CRDs and controller."""
+    """With engine `muster` the CRDs alone; with `kueue` the chart, which brings CRDs and controller.
+
+    The CRDs alone stay when the stack goes: with them every queue and Workload would go. The chart's are
+    templates of it, upgraded by Helm and deleted with the release, which therefore is protected where the
+    cluster is. Applied alone they have no conversion webhook: only v1beta2 is to be used.
+    """
 
     def __init__(self, name: str, args: KueueArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Kueue", name, opts)
-        if args.kueue.install == "upstream":
-            if args.engine == "kueue":
-                self._release(args.kueue.version)
-            else:
-                self._definitions(args.kueue.version)
+        if args.kueue.install == "upstream" and args.engine == "kueue":
+            self._release(args)
+        elif args.kueue.install == "upstream" and args.engine == "muster":
+            self._definitions(args.kueue.version)
         self.register_outputs({"install": args.kueue.install})
 
-    def _release(self, version: str) -> None:
-        Release(
-            "kueue",
-            name="kueue",
-            namespace=NAMESPACE,
-            create_namespace=True,
-            chart=CHART,
-            version=version,
-            # JSON is YAML, and its order does not change with the library that writes it.
-            values={"managerConfig": {"controllerManagerConfigYaml": json.dumps(CONFIGURATION, indent=2)}},
-            opts=self.child(),
-        )
+    def _release(self, args: KueueArgs) -> None:
+        # Webhooks, and the API that shows pending workloads; metrics.
+        place = OperatorNamespaceArgs(NAMESPACE, "restricted", served=(9443, 8082), metrics=(8443,))
+        home = OperatorNamespace("kueue-namespace", place, self.child())
+        chart = Chart("kueue", NAMESPACE, CHART, args.kueue.version)
+        options = self.child(protect=args.protect, depends_on=home.ready)
+        release(chart, values(args.kueue, args.node_selector), options)
 
     def _definitions(self, version: str) -> None:
         ConfigGroup(
@@ -77,5 +74,24 @@ class Kueue(Component):
             files=[
                 f"{SOURCE}/v{version}/config/components/crd/bases/{GROUP}_{plural}.yaml" for plural in PLURALS
             ],
-            opts=self.child(),
+            opts=self.child(retain_on_delete=True),
         )
+
+
+def values(settings: KueueSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:
+    """The chart's values; what is left out stays as the chart has it."""
+    image = Image.parse(settings.image) if settings.image else Image(IMAGE, f"v{settings.version}")
+    return {
+        "controllerManager": {
+            "replicas": settings.replicas,
+            "nodeSelector": dict(node_selector),
+            # Of a single replica it would keep its node from being drained.
+            "podDisruptionBudget": {"enabled": settings.replicas > 1, "minAvailable": 1},
+            "manager": {
+                "image": {**image._asdict(), "pullPolicy": "IfNotPresent"},
+                "resources": container_resources(settings.resources),
+            },
+        },
+        # JSON is YAML, and its order does not change with the library that writes it.
+        "managerConfig": {"controllerManagerConfigYaml": json.dumps(configuration(settings), indent=2)},
+    }

@@ -1,121 +1,195 @@
 """GKE node pools, as the settings' pools describe them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
 import pulumi_gcp as gcp
+from pulumi_gcp.compute import ResourcePolicyWorkloadPolicyArgs
 from pulumi_gcp.container import (
     NodePoolAutoscalingArgs,
     NodePoolManagementArgs,
-    NodePoolNodeConfigArgs,
-    NodePoolNodeConfigGuestAcceleratorArgs,
-    NodePoolNodeConfigGuestAcceleratorGpuDriverInstallationConfigArgs,
-    NodePoolNodeConfigReservationAffinityArgs,
-    NodePoolNodeConfigTaintArgs,
-    NodePoolNodeConfigWorkloadMetadataConfigArgs,
+    NodePoolNetworkConfigAdditionalNodeNetworkConfigArgs,
+    NodePoolNetworkConfigArgs,
+    NodePoolPlacementPolicyArgs,
     NodePoolQueuedProvisioningArgs,
+    NodePoolUpgradeSettingsArgs,
+    NodePoolUpgradeSettingsBlueGreenSettingsArgs,
+    NodePoolUpgradeSettingsBlueGreenSettingsStandardRolloutPolicyArgs,
 )
 
 from components.base import Component
-from stacks.pools import Gpu, Pool
+from components.gpu_networks import NodeInterface
+from components.node_config import node_config
+from stacks.cluster import Gke
+from stacks.network import GPUDIRECT_NETWORKS
+from stacks.placement import zones_of
+from stacks.pools import Pool
+from stacks.upgrades import Upgrade
 
-DRIVER_VERSIONS = {"default": "DEFAULT", "latest": "LATEST", "disabled": "INSTALLATION_DISABLED"}
-TAINT_EFFECTS = {
-    "NoSchedule": "NO_SCHEDULE",
-    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
-    "NoExecute": "NO_EXECUTE",
-}
+# Slices of these are placed by a policy that knows their wiring (xpk, requires_workload_policy).
+PLACED_BY_POLICY = ("tpu7x-",)
 
 
 @dataclass(frozen=True)
 class NodePoolsArgs:
-    """`regional` decides whether node counts are those of the pool or of its one zone."""
+    """name: the cluster's, by which the pools wait for it.
+
+    service_account: of nodes whose pool names none.
+    interfaces: in the networks for GPU traffic; a pool takes as many of the first as its machines have.
+    """
 
     pools: tuple[Pool, ...]
     project: str
-    cluster: pulumi.Input[str]
-    location: str
-    regional: bool
+    cluster: Gke
+    name: pulumi.Input[str]
+    service_account: pulumi.Input[str]
+    interfaces: Sequence[NodeInterface] = ()
 
 
 class NodePools(Component):
-    """One `gcp.container.NodePool` a pool; `pools` holds them by name."""
+    """One `gcp.container.NodePool` a pool, or one a slice of TPUs; `node_pools` holds them by name."""
 
     def __init__(self, name: str, args: NodePoolsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("NodePools", name, opts)
-        self.pools: dict[str, gcp.container.NodePool] = {}
-        # GPU pools last: GKE taints GPU nodes by itself only where a pool without GPUs runs already.
-        for pool in sorted(args.pools, key=lambda pool: pool.gpu is not None):
-            plain = [self.pools[other.name] for other in args.pools if not other.gpu] if pool.gpu else []
-            self.pools[pool.name] = self._pool(pool, args, plain)
-        self.register_outputs({"names": list(self.pools)})
+        self._args = args
+        self.node_pools: dict[str, gcp.container.NodePool] = {}
+        # Accelerators last: GKE taints their nodes by itself only where a pool without runs already.
+        plain = [pool for pool in args.pools if not _accelerated(pool)]
+        for pool in plain:
+            self._declare(pool, [])
+        first = list(self.node_pools.values())
+        for pool in args.pools:
+            if _accelerated(pool):
+                self._declare(pool, first)
+        self.register_outputs({"names": list(self.node_pools)})
 
-    def _pool(
-        self, pool: Pool, args: NodePoolsArgs, after: list[gcp.container.NodePool]
+    def _declare(self, pool: Pool, after: Sequence[pulumi.Resource]) -> None:
+        placement = self._placement(pool)
+        for name in pool.node_pools:
+            self.node_pools[name] = self._node_pool(name, pool, placement, after)
+
+    def _node_pool(
+        self,
+        name: str,
+        pool: Pool,
+        placement: NodePoolPlacementPolicyArgs | None,
+        after: Sequence[pulumi.Resource],
     ) -> gcp.container.NodePool:
+        args, cluster = self._args, self._args.cluster
         return gcp.container.NodePool(
-            pool.name,
-            name=pool.name,
+            name,
+            name=name,
             project=args.project,
-            cluster=args.cluster,
-            location=args.location,
-            initial_node_count=_initial(pool, args.regional),
-            autoscaling=_autoscaling(pool, args.regional),
+            cluster=args.name,
+            location=cluster.location,
+            node_locations=list(pool.zones) or None,
+            initial_node_count=_initial(pool, cluster),
+            autoscaling=_autoscaling(pool, cluster),
             queued_provisioning=NodePoolQueuedProvisioningArgs(enabled=True) if pool.queued else None,
-            # Queued pools are left to GKE, upgrade_settings too: it upgrades them when nothing runs there.
-            management=None if pool.queued else NodePoolManagementArgs(auto_repair=True, auto_upgrade=True),
-            node_config=_node_config(pool),
+            management=_management(pool),
+            upgrade_settings=_upgrade_settings(pool.upgrade) if pool.upgrade else None,
+            placement_policy=placement,
+            max_pods_per_node=pool.max_pods_per_node,
+            network_config=_network_config(pool, args.interfaces),
+            node_config=node_config(pool, args.service_account),
+            # For those who come past Pulumi's `protect`; the cluster has its own deletion protection.
+            deletion_policy="PREVENT" if cluster.deletion_protection else None,
             opts=self.child(
                 depends_on=after,
+                protect=cluster.deletion_protection,
                 # The autoscaler owns the count, and GKE reports a changed one as the initial one, which
                 # would recreate the pool.
                 ignore_changes=["initialNodeCount", "nodeCount"],
+                # Flavors find the nodes by the pool's name, so a new pool can't have another beside the old.
+                delete_before_replace=True,
             ),
         )
 
+    def _placement(self, pool: Pool) -> NodePoolPlacementPolicyArgs | None:
+        """Slices are placed whole by their topology; a machine of its own must have no policy (xpk)."""
+        if not pool.tpu or not pool.multi_host:
+            return NodePoolPlacementPolicyArgs(type="COMPACT") if pool.placement else None
+        placement = NodePoolPlacementPolicyArgs(type="COMPACT", tpu_topology=pool.tpu.topology)
+        if pool.machine_type.startswith(PLACED_BY_POLICY):
+            placement.policy_name = self._workload_policy(pool, pool.tpu.topology).name
+        return placement
 
-def _initial(pool: Pool, regional: bool) -> int:
-    """Nodes at the start (in each zone, if regional): `nodes.min` unless said otherwise."""
+    def _workload_policy(self, pool: Pool, topology: str) -> gcp.compute.ResourcePolicy:
+        name = f"{self._args.cluster.name}-{pool.name}"
+        return gcp.compute.ResourcePolicy(
+            name,
+            name=name,
+            project=self._args.project,
+            region=self._args.cluster.region,
+            workload_policy=ResourcePolicyWorkloadPolicyArgs(
+                type="HIGH_THROUGHPUT", accelerator_topology=topology
+            ),
+            opts=self.child(),
+        )
+
+
+def _accelerated(pool: Pool) -> bool:
+    return pool.gpu is not None or pool.tpu is not None
+
+
+def _initial(pool: Pool, cluster: Gke) -> int:
+    """Nodes at the start (in each zone, if there are several): `nodes.min` unless said otherwise."""
+    if pool.nodes is None:
+        return 0
     if pool.nodes.initial is not None:
         return pool.nodes.initial
-    return min(pool.nodes.min, 1) if regional else pool.nodes.min
+    return pool.nodes.min if len(zones_of(pool, cluster)) == 1 else min(pool.nodes.min, 1)
 
 
-def _autoscaling(pool: Pool, regional: bool) -> NodePoolAutoscalingArgs:
+def _autoscaling(pool: Pool, cluster: Gke) -> NodePoolAutoscalingArgs:
     """Limits of the whole pool: GKE counts `min_node_count` by zone, `total_*` over all; never both."""
     # ANY takes the zone that has the capacity, where BALANCED would wait for all of them.
     policy = "BALANCED" if pool.provisioning == "on-demand" else "ANY"
-    if regional:
-        return NodePoolAutoscalingArgs(
-            total_min_node_count=pool.nodes.min, total_max_node_count=pool.nodes.max, location_policy=policy
-        )
+    least, most = (pool.nodes.min, pool.nodes.max) if pool.nodes else (0, pool.slice_nodes)
+    if len(zones_of(pool, cluster)) == 1:
+        return NodePoolAutoscalingArgs(min_node_count=least, max_node_count=most, location_policy=policy)
     return NodePoolAutoscalingArgs(
-        min_node_count=pool.nodes.min, max_node_count=pool.nodes.max, location_policy=policy
+        total_min_node_count=least, total_max_node_count=most, location_policy=policy
     )
 
 
-def _node_config(pool: Pool) -> NodePoolNodeConfigArgs:
-    # Reservations serve neither queued nor spot nodes; GKE refuses queued pools that may use them.
-    no_reservation = NodePoolNodeConfigReservationAffinityArgs(consume_reservation_type="NO_RESERVATION")
-    return NodePoolNodeConfigArgs(
-        machine_type=pool.machine_type,
-        guest_accelerators=[_accelerator(pool.gpu)] if pool.gpu else None,
-        reservation_affinity=None if pool.provisioning == "on-demand" else no_reservation,
-        spot=True if pool.provisioning == "spot" else None,
-        taints=[
-            NodePoolNodeConfigTaintArgs(key=key, value=value, effect=TAINT_EFFECTS[effect])
-            for key, value, effect in pool.declared_taints
-        ]
-        or None,
-        workload_metadata_config=NodePoolNodeConfigWorkloadMetadataConfigArgs(mode="GKE_METADATA"),
-    )
+def _management(pool: Pool) -> NodePoolManagementArgs | None:
+    """Queued pools are left to GKE: it upgrades them when nothing runs there.
+
+    Flex-start nodes can't be repaired, which would mean another wait for capacity (cluster-toolkit; xpk).
+    """
+    if pool.queued:
+        return None
+    return NodePoolManagementArgs(auto_repair=not pool.flex_start, auto_upgrade=True)
 
 
-def _accelerator(gpu: Gpu) -> NodePoolNodeConfigGuestAcceleratorArgs:
-    return NodePoolNodeConfigGuestAcceleratorArgs(
-        type=gpu.type,
-        count=gpu.count,
-        gpu_driver_installation_config=NodePoolNodeConfigGuestAcceleratorGpuDriverInstallationConfigArgs(
-            gpu_driver_version=DRIVER_VERSIONS[gpu.driver]
+def _upgrade_settings(upgrade: Upgrade) -> NodePoolUpgradeSettingsArgs:
+    if upgrade.strategy == "surge":
+        return NodePoolUpgradeSettingsArgs(
+            strategy="SURGE", max_surge=upgrade.max_surge, max_unavailable=upgrade.max_unavailable
+        )
+    return NodePoolUpgradeSettingsArgs(
+        strategy="BLUE_GREEN",
+        blue_green_settings=NodePoolUpgradeSettingsBlueGreenSettingsArgs(
+            node_pool_soak_duration=f"{upgrade.soak_seconds}s",
+            standard_rollout_policy=NodePoolUpgradeSettingsBlueGreenSettingsStandardRolloutPolicyArgs(
+                batch_node_count=1
+            ),
         ),
+    )
+
+
+def _network_config(pool: Pool, interfaces: Sequence[NodeInterface]) -> NodePoolNetworkConfigArgs | None:
+    if pool.dranet:
+        return NodePoolNetworkConfigArgs(accelerator_network_profile="auto")
+    if not pool.gpudirect:
+        return None
+    return NodePoolNetworkConfigArgs(
+        additional_node_network_configs=[
+            NodePoolNetworkConfigAdditionalNodeNetworkConfigArgs(
+                network=interface.network, subnetwork=interface.subnetwork
+            )
+            for interface in interfaces[: GPUDIRECT_NETWORKS[pool.gpudirect]]
+        ]
     )

@@ -5,17 +5,24 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.admission_policies import AdmissionPolicies
+from components.admission_policies import AdmissionPolicies, AdmissionPoliciesArgs
 from components.base import Component
-from components.cluster import ExistingCluster, GkeCluster, GkeClusterArgs
+from components.cluster import ExistingCluster
+from components.foundation import Foundation, FoundationArgs
+from components.gpu_operator import RUNTIME_CLASS, GpuOperator, GpuOperatorArgs
+from components.image import Image, ImageArgs
+from components.kai import Kai, KaiArgs
+from components.kai_policies import KaiNames
+from components.kai_queues import KaiQueues, KaiQueuesArgs
 from components.kuberay import KubeRay, KubeRayArgs
 from components.kueue import Kueue, KueueArgs
-from components.node_pools import NodePools, NodePoolsArgs
+from components.observability import Observability, ObservabilityArgs
 from components.priorities import Priorities, PrioritiesArgs
 from components.queues import Queues, QueuesArgs
 from components.reconciler import Reconciler, ReconcilerArgs
 from components.tenants import Tenants, TenantsArgs
 from stacks.cluster import Existing, Gke
+from stacks.controller import Controller
 from stacks.settings import Settings
 
 
@@ -34,25 +41,26 @@ class Platform(Component):
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Platform", name, opts)
         settings = args.settings
-        self.cluster, nodes = self._cluster(settings)
-        kuberay = KubeRay("kuberay", KubeRayArgs(settings.kuberay), self._inside(nodes))
-        kueue = Kueue("kueue", KueueArgs(settings.kueue, settings.admission.engine), self._inside(nodes))
-        policies = AdmissionPolicies("admission-policies", self._inside([kuberay]))
-        apis: list[pulumi.Resource] = [kuberay, kueue]
+        self.cluster = self._cluster(settings)
+        kuberay, kueue, operators = self._operators(settings, self._inside([self.cluster]))
+        policies = AdmissionPolicies("admission-policies", _policies(settings), self._inside([kuberay]))
+        apis: list[pulumi.Resource] = [kuberay, kueue, *operators]
         engine: list[pulumi.Resource] = [*apis, policies]
         if settings.admission.engine == "muster" and settings.controller:
-            controller = ReconcilerArgs(settings.controller.image)
-            engine.append(Reconciler("reconciler", controller, self._inside(apis)))
-        self._queues(settings, kueue, engine)
+            engine.append(self._reconciler(settings, settings.controller, apis))
+        self._observability(settings, engine)
+        tenants = self._tenants(settings, engine)
+        if settings.admission.engine == "kai":
+            kai = KaiQueuesArgs(settings.queues, settings.admission.priorities)
+            KaiQueues("kai-queues", kai, self._inside(operators))
+        else:
+            self._queues(settings, kueue, tenants)
         self.outputs = {
             "cluster": self.cluster.name,
             "engine": settings.admission.engine,
-            "queues": {
-                f"{tenant.namespace}/{queue}": target
-                for tenant in settings.tenants
-                for queue, target in tenant.queues.items()
-            },
+            "queues": settings.local_queues,
             "kubectl": _kubectl(settings),
+            "serving": tenants.addresses,
         }
         self.register_outputs(self.outputs)
 
@@ -60,32 +68,65 @@ class Platform(Component):
         """The options of a component that lives in the cluster."""
         return self.child(provider=self.cluster.kubernetes, depends_on=after)
 
-    def _cluster(self, settings: Settings) -> tuple[GkeCluster | ExistingCluster, list[pulumi.Resource]]:
-        """The cluster, and what has to be there before anything can run in it."""
+    def _cluster(self, settings: Settings) -> Foundation | ExistingCluster:
+        """The cluster with all that has to be there before anything can run in it."""
         if isinstance(settings.cluster, Existing):
-            existing = ExistingCluster("cluster", settings.cluster, self.child())
-            return existing, [existing]
+            return ExistingCluster("cluster", settings.cluster, self.child())
         assert settings.project, "the settings' rules ask for it"
-        addon = settings.kuberay.install == "addon"
-        cluster = GkeCluster(
-            "cluster", GkeClusterArgs(settings.cluster, settings.project, addon), self.child()
+        return Foundation(
+            "foundation", FoundationArgs(settings, settings.cluster, settings.project), self.child()
         )
-        pools = NodePools(
-            "node-pools",
-            NodePoolsArgs(
-                pools=settings.pools,
-                project=settings.project,
-                cluster=cluster.name,
-                location=settings.cluster.location,
-                regional=settings.cluster.regional,
-            ),
-            self.child(provider=cluster.google),
-        )
-        return cluster, [pools]
 
-    def _queues(self, settings: Settings, kueue: Kueue, engine: Sequence[pulumi.Resource]) -> None:
-        protect = isinstance(settings.cluster, Gke) and settings.cluster.deletion_protection
-        tenants = Tenants("tenants", TenantsArgs(settings.tenants, protect), self._inside(engine))
+    def _operators(
+        self, settings: Settings, opts: pulumi.ResourceOptions
+    ) -> tuple[KubeRay, Kueue, list[pulumi.Resource]]:
+        """KubeRay, Kueue, and what this stack has beside them."""
+        engine, gpus = settings.admission.engine, settings.gpu_operator
+        selector = settings.system_pool.node_labels if settings.system_pool else {}
+        kuberay = KubeRay("kuberay", KubeRayArgs(settings.kuberay, engine, selector), opts)
+        protect = _protected(settings)
+        kueue = Kueue("kueue", KueueArgs(settings.kueue, engine, selector, protect), opts)
+        others: list[pulumi.Resource] = []
+        if gpus.install == "helm":
+            others.append(GpuOperator("gpu-operator", GpuOperatorArgs(gpus, selector), opts))
+        if engine == "kai":
+            runtime_class = "" if gpus.install == "none" else RUNTIME_CLASS
+            others.append(Kai("kai", KaiArgs(settings.kai, selector, runtime_class), opts))
+        return kuberay, kueue, others
+
+    def _reconciler(
+        self, settings: Settings, controller: Controller, apis: Sequence[pulumi.Resource]
+    ) -> Reconciler:
+        image: pulumi.Input[str] = controller.image or ""
+        if controller.build:
+            assert isinstance(self.cluster, Foundation), "the settings' rules ask for GKE"
+            image = Image("image", ImageArgs(controller.build, self.cluster.google), self.child()).ref
+        selector = settings.system_pool.node_labels if settings.system_pool else {}
+        return Reconciler("reconciler", ReconcilerArgs(controller, image, selector), self._inside(apis))
+
+    def _observability(self, settings: Settings, engine: Sequence[pulumi.Resource]) -> None:
+        cluster = settings.cluster
+        if settings.observability and isinstance(cluster, Gke) and isinstance(self.cluster, Foundation):
+            args = ObservabilityArgs(
+                observability=settings.observability,
+                cluster=cluster,
+                engine=settings.admission.engine,
+                kuberay=settings.kuberay,
+                tenants=[tenant.namespace for tenant in settings.tenants],
+                google=self.cluster.google,
+            )
+            Observability("observability", args, self._inside(engine))
+
+    def _tenants(self, settings: Settings, engine: Sequence[pulumi.Resource]) -> Tenants:
+        args = TenantsArgs(
+            tenants=settings.tenants,
+            protect=_protected(settings),
+            google=self.cluster.google if isinstance(self.cluster, Foundation) else None,
+            operator_hosted=settings.kuberay.install == "addon",
+        )
+        return Tenants("tenants", args, self._inside(engine))
+
+    def _queues(self, settings: Settings, kueue: Kueue, tenants: Tenants) -> None:
         priorities = PrioritiesArgs(settings.admission.priorities)
         Priorities("priorities", priorities, self._inside([kueue]))
         queues = QueuesArgs(
@@ -98,9 +139,22 @@ class Platform(Component):
         Queues("queues", queues, self._inside([kueue]))
 
 
+def _protected(settings: Settings) -> bool:
+    """Whether what would take users' work with it is kept from deletion, as the cluster is."""
+    return isinstance(settings.cluster, Gke) and settings.cluster.deletion_protection
+
+
+def _policies(settings: Settings) -> AdmissionPoliciesArgs:
+    engine, priorities = settings.admission.engine, tuple(settings.admission.priorities)
+    kai = KaiNames(settings.local_queues, priorities) if engine == "kai" else None
+    return AdmissionPoliciesArgs(engine, settings.cluster.serves_mutating_policies, kai)
+
+
 def _kubectl(settings: Settings) -> str:
     """A command to type first."""
-    cluster, look = settings.cluster, "get clusterqueues,localqueues,workloads --all-namespaces"
+    kai = settings.admission.engine == "kai"
+    kinds = "queues.scheduling.run.ai,podgroups" if kai else "clusterqueues,localqueues,workloads"
+    cluster, look = settings.cluster, f"get {kinds} --all-namespaces"
     if isinstance(cluster, Existing):
         return f"kubectl --context {cluster.context} {look}" if cluster.context else f"kubectl {look}"
     login = f"gcloud container clusters get-credentials {cluster.name}"

@@ -7,6 +7,7 @@ from typing import Annotated, NoReturn
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
+from typing_extensions import Doc
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -19,9 +20,14 @@ _SUFFIXES |= {f"{suffix}i": Fraction(1024**power) for power, suffix in enumerate
 
 
 class Model(BaseModel):
-    """A frozen part of the settings; keys are camelCase in the stack file, unknown ones are refused."""
+    """A frozen part of the settings; keys are camelCase in the stack file, unknown ones are refused.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+    What stands under a field as its docstring is what docs/settings.md says of its key.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, use_attribute_docstrings=True
+    )
 
 
 def refuse(expected: str, remedy: str) -> NoReturn:
@@ -77,7 +83,7 @@ def _whole_number_as_text(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-DnsLabel = Annotated[str, AfterValidator(_dns_label)]
-DnsSubdomain = Annotated[str, AfterValidator(_dns_subdomain)]
-ResourceName = Annotated[str, AfterValidator(_resource_name)]
-Quantity = Annotated[str, BeforeValidator(_whole_number_as_text), AfterValidator(_quantity)]
+DnsLabel = Annotated[str, AfterValidator(_dns_label), Doc("DNS label")]
+DnsSubdomain = Annotated[str, AfterValidator(_dns_subdomain), Doc("object name")]
+ResourceName = Annotated[str, AfterValidator(_resource_name), Doc("resource")]
+Quantity = Annotated[str, BeforeValidator(_whole_number_as_text), AfterValidator(_quantity), Doc("quantity")]

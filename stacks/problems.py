@@ -33,10 +33,9 @@ class Problem:
     remedy: str
 
     def __str__(self) -> str:
-        given = self.given.value if isinstance(self.given, Nothing) else json.dumps(self.given)
         return (
             f"{self.path or 'the file'}\n"
-            f"  given:    {given}\n"
+            f"  given:    {_told(self.given)}\n"
             f"  expected: {self.expected}\n"
             f"  do:       {self.remedy}"
         )
@@ -61,6 +60,18 @@ class Finding(NamedTuple):
     remedy: str
 
 
+class Doubt(NamedTuple):
+    """What the cloud may refuse, or may not: the sources disagree, so it is told and not refused."""
+
+    path: Path
+    why: str
+    source: str
+
+
+def _told(given: object) -> str:
+    return given.value if isinstance(given, Nothing) else json.dumps(given)
+
+
 def did_you_mean(word: str, options: Iterable[str]) -> str:
     """A remedy: the option most like `word`, or all of them where none is close."""
     known = list(options)
@@ -73,6 +84,12 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
 def located(finding: Finding, config: Mapping[str, Any], file: str) -> Problem:
     path, given = _look_up(config, finding.path)
     return Problem(file, _written(path), given, finding.expected, finding.remedy)
+
+
+def warning(doubt: Doubt, config: Mapping[str, Any]) -> str:
+    """What a user reads of a doubt, in the shape of a Problem."""
+    path, given = _look_up(config, doubt.path)
+    return f"{_written(path)}\n  given:  {_told(given)}\n  why:    {doubt.why}\n  source: {doubt.source}"
 
 
 def findings(error: ValidationError, keys_at: Mapping[Path, Iterable[str]]) -> list[Finding]:
@@ -144,7 +161,7 @@ def _look_up(config: Mapping[str, Any], path: Path) -> tuple[Path, object]:
             walked.append(part)
         elif not isinstance(here, (Mapping, list)):  # a quota written short: its parts are not in the file
             break
-        elif place == len(path) - 1:
+        elif place == len(path) - 1 and not (isinstance(here, Mapping) and here.get("kind") == part):
             return (*walked, part), Nothing.NOTHING
     return tuple(walked), here
 

@@ -9,11 +9,14 @@ from stacks.model import DnsSubdomain, Model, Quantity, ResourceName
 
 
 class Quota(Model):
-    """Of one resource of one flavor; a limit left out means no limit, as in Kueue."""
+    """Of one resource of one flavor."""
 
     nominal: Quantity
+    """What the queue has for itself; `cpu: 8` is short for `cpu: {nominal: 8}`."""
     borrowing_limit: Quantity | None = None
+    """The most it may borrow from its cohort beside that; 0: nothing, left out: no limit."""
     lending_limit: Quantity | None = None
+    """The most of it that the cohort may lend while it is idle; left out: all of it."""
 
 
 def _bare_nominal(value: object) -> object:

@@ -12,11 +12,11 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from stacks.problems import Finding, Nothing, Path, Problem, SettingsError, findings, located
-from stacks.rules import broken_rules
+from stacks.problems import Finding, Nothing, Path, Problem, SettingsError, findings, located, warning
+from stacks.rules import broken_rules, doubts
 from stacks.stack import NAMESPACE, PROJECT, Settings
 
-__all__ = ["Settings", "SettingsError", "from_config", "load", "parse"]
+__all__ = ["Settings", "SettingsError", "from_config", "load", "parse", "warnings"]
 
 
 def load(path: FilePath) -> Settings:
@@ -61,6 +61,12 @@ def parse(config: Mapping[str, object], file: str) -> Settings:
         raw = json.loads(text)
         raise SettingsError(located(finding, raw, file) for finding in found)
     return settings
+
+
+def warnings(settings: Settings) -> list[str]:
+    """What to tell the user of good settings all the same: where their rules' sources disagree."""
+    given = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return [warning(doubt, given) for doubt in doubts(settings)]
 
 
 def _unreadable(file: str, expected: str, remedy: str) -> SettingsError:

@@ -3,11 +3,18 @@
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from stacks.admission import Admission
 from stacks.cluster import Cluster
+from stacks.controller import Controller
+from stacks.gpu_operator import GpuOperator
+from stacks.kai import Kai
+from stacks.kuberay import KubeRay
+from stacks.kueue import Kueue
 from stacks.model import Model
-from stacks.operators import Controller, KubeRay, Kueue
+from stacks.network import Network
+from stacks.observability import Observability
 from stacks.pools import Pool
 from stacks.queues import Queues
 from stacks.tenants import Tenant
@@ -17,7 +24,7 @@ NAMESPACE = "muster:"
 
 
 def _config_key(field: str) -> str:
-    return PROJECT if field == "project" else f"{NAMESPACE}{field}"
+    return PROJECT if field == "project" else f"{NAMESPACE}{to_camel(field)}"
 
 
 class Settings(Model):
@@ -26,16 +33,45 @@ class Settings(Model):
     model_config = ConfigDict(alias_generator=_config_key)
 
     project: str | None = None
+    """The Google Cloud project that everything is made in; required with `kind: gke`."""
+    network: Network | None = None
+    """A VPC of the stack's own; without it the cluster is in one that the project has."""
     cluster: Cluster
+    """What everything else is for."""
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
+    """Every kind of node; one at least is for system pods, on demand and without accelerators."""
     kuberay: KubeRay = KubeRay()
+    """The operator that runs RayJobs, RayClusters and RayServices."""
     kueue: Kueue = Kueue()
+    """The API that users queue their jobs by, and the controller behind it where the engine is kueue."""
+    kai: Kai = Kai()
+    """The scheduler that engine kai runs."""
+    gpu_operator: GpuOperator = GpuOperator()
+    """Only where GKE is to leave GPUs' drivers alone."""
     admission: Admission = Admission()
+    """Who decides which gang starts when."""
     controller: Controller | None = None
+    """Required with engine muster, and read with no other."""
+    observability: Observability | None = None
+    """Logs that outlive the cluster, metrics, dashboards and alerts; none unless given (`{}` is enough)."""
     queues: Queues
+    """The quotas of all teams, and how they share."""
     tenants: tuple[Tenant, ...] = ()
+    """The teams' namespaces."""
+
+    @property
+    def local_queues(self) -> dict[str, str]:
+        """The cluster queue that each `namespace/local queue` leads to."""
+        return {f"{t.namespace}/{local}": target for t in self.tenants for local, target in t.queues.items()}
 
     @property
     def queued_flavors(self) -> tuple[str, ...]:
         """The flavors whose nodes come only by ProvisioningRequest."""
         return tuple(pool.flavor_name for pool in self.pools if pool.queued)
+
+    @property
+    def system_pool(self) -> Pool | None:
+        """Where operators run: the first pool on demand whose nodes keep nobody away by a taint."""
+        return next(
+            (pool for pool in self.pools if pool.provisioning == "on-demand" and not pool.node_taints), None
+        )

@@ -1,13 +1,10 @@
-"""Rules of queues: their tree, their quotas, and who they serve."""
+"""Rules of queues: their names and their tree."""
 
 from collections.abc import Iterator
 
 from stacks.problems import Finding, Path, did_you_mean
 from stacks.rules.names import unique
 from stacks.stack import Settings
-
-OWN_NAMESPACES = ("default", "kueue-system", "muster-system")
-OWN_PREFIXES = ("kube-", "gke-", "gmp-")
 
 
 def queue_names_are_unique(settings: Settings) -> Iterator[Finding]:
@@ -52,23 +49,3 @@ def cluster_queues_name_cohorts(settings: Settings) -> Iterator[Finding]:
                 "the name of a cohort in this file",
                 did_you_mean(queue.cohort, cohorts),
             )
-
-
-def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
-    known = [queue.name for queue in settings.queues.cluster_queues]
-    for i, tenant in enumerate(settings.tenants):
-        path: Path = ("muster:tenants", i)
-        if tenant.namespace in OWN_NAMESPACES or tenant.namespace.startswith(OWN_PREFIXES):
-            yield Finding(
-                (*path, "namespace"),
-                f"a namespace of the team's own: not {', '.join(OWN_NAMESPACES)}, nor one of the system's "
-                f"({', '.join(f'{prefix}*' for prefix in OWN_PREFIXES)})",
-                "choose another name",
-            )
-        for local, target in tenant.queues.items():
-            if target not in known:
-                yield Finding(
-                    (*path, "queues", local),
-                    "the name of a cluster queue in this file",
-                    did_you_mean(target, known),
-                )

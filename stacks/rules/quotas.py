@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from stacks.gpus import GPU_RESOURCE
 from stacks.model import amount
-from stacks.pools import GPU_RESOURCE, Pool
+from stacks.pools import Pool
 from stacks.problems import Finding, Path, did_you_mean
 from stacks.resource_groups import Quotas
 from stacks.stack import Settings

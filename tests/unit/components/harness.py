@@ -19,8 +19,18 @@ from tests.unit.stacks.builders import FILE
 # What only the cloud knows, and components read.
 OUTPUTS: dict[str, dict[str, Any]] = {
     "gcp:container/cluster:Cluster": {
+        "controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"endpoint": "gke-ray.us-west1-b.gke.goog"}},
         "endpoint": "203.0.113.7",
         "masterAuth": {"clusterCaCertificate": "Y2E="},
+    },
+    "docker-build:index:Image": {
+        "ref": f"us-west1-docker.pkg.dev/acme-ml/muster/controller@sha256:{'0' * 64}"
+    },
+    "gcp:logging/projectSink:ProjectSink": {
+        "writerIdentity": "serviceAccount:sink@gcp-sa-logging.iam.gserviceaccount.com"
+    },
+    "gcp:projects/serviceIdentity:ServiceIdentity": {
+        "member": "serviceAccount:service-1@container-engine-robot.iam.gserviceaccount.com"
     },
 }
 
@@ -36,9 +46,11 @@ class Declared:
     parent: str
     provider: str
     protect: bool
+    aliases: tuple[str, ...]
     ignore_changes: tuple[str, ...]
     replace_on_changes: tuple[str, ...]
     delete_before_replace: bool
+    retain_on_delete: bool
 
 
 class Declarations(dict[str, Declared]):
@@ -87,7 +99,18 @@ class _Mocks(Mocks):
         raise AssertionError(f"components call no functions of providers, but {args.token}")
 
     def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
-        return f"{args.name}-id", {**args.inputs, **OUTPUTS.get(args.typ, {})}
+        return f"{args.name}-id", {**args.inputs, **_outputs(args)}
+
+
+def _outputs(args: MockResourceArgs) -> dict[str, Any]:
+    if args.typ == "gcp:monitoring/notificationChannel:NotificationChannel":
+        return {"name": f"projects/{args.inputs['project']}/notificationChannels/{args.name}"}
+    if args.typ != "gcp:serviceaccount/account:Account":
+        return OUTPUTS.get(args.typ, {})
+    project = args.inputs["project"]
+    email = f"{args.inputs['accountId']}@{project}.iam.gserviceaccount.com"
+    name = f"projects/{project}/serviceAccounts/{email}"
+    return {"email": email, "member": f"serviceAccount:{email}", "name": name}
 
 
 class _Recorder(MockMonitor):
@@ -116,9 +139,11 @@ def _declared(request: Any) -> Declared:
         # A provider is referred to as URN::id.
         provider=next(iter(_short([request.provider.rpartition("::")[0]])), ""),
         protect=request.protect,
+        aliases=tuple(map(str, request.aliases)),
         ignore_changes=tuple(request.ignoreChanges),
         replace_on_changes=tuple(request.replaceOnChanges),
         delete_before_replace=request.deleteBeforeReplace,
+        retain_on_delete=request.retainOnDelete,
     )
 
 

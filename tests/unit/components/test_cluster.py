@@ -1,134 +1,295 @@
-"""The cluster and its node pools: what GKE is asked for."""
+"""The cluster: what GKE is asked for, and what Pulumi is told about it."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.components.harness import declare_platform
-from tests.unit.stacks.builders import EXISTING, GOOD, L4, put
+from components.platform import Platform, PlatformArgs
+from stacks.settings import load
+from tests.unit.components.harness import declare, declare_platform
+from tests.unit.stacks.builders import EXISTING, GOOD, put
 
-QUEUED_L4 = {
-    "autoscaling": {"locationPolicy": "ANY", "minNodeCount": 0, "maxNodeCount": 10},
-    "cluster": "ray",
-    "initialNodeCount": 0,
-    "location": "us-west1-b",
-    "name": "l4",
-    "nodeConfig": {
-        "guestAccelerators": [
-            {
-                "count": 1,
-                "gpuDriverInstallationConfig": {"gpuDriverVersion": "LATEST"},
-                "type": "nvidia-l4",
-            }
-        ],
-        "machineType": "g2-standard-4",
-        "reservationAffinity": {"consumeReservationType": "NO_RESERVATION"},
-        "workloadMetadataConfig": {"mode": "GKE_METADATA"},
+DEV = Path(__file__).parents[3] / "stacks" / "Pulumi.dev.yaml"
+NODES = "ray-nodes@acme-ml.iam.gserviceaccount.com"
+SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
+KEY = "projects/acme-ml/locations/us-west1/keyRings/ray/cryptoKeys/etcd"
+NO_READONLY_PORT = {"insecureKubeletReadonlyPortEnabled": "FALSE"}
+
+SECURE_ZONAL = {
+    "addonsConfig": {
+        "gcePersistentDiskCsiDriverConfig": {"enabled": True},
+        "gcpFilestoreCsiDriverConfig": {"enabled": False},
+        "gcsFuseCsiDriverConfig": {"enabled": True},
+        "lustreCsiDriverConfig": {"enabled": False},
     },
-    "project": "acme-ml",
-    "queuedProvisioning": {"enabled": True},
-}
-SYSTEM = {
-    "autoscaling": {"locationPolicy": "BALANCED", "minNodeCount": 1, "maxNodeCount": 3},
-    "cluster": "ray",
+    "binaryAuthorization": {"evaluationMode": "PROJECT_SINGLETON_POLICY_ENFORCE"},
+    "clusterAutoscaling": {"enabled": False},
+    "controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"allowExternalTraffic": True}},
+    "costManagementConfig": {"enabled": True},
+    "databaseEncryption": {"state": "DECRYPTED"},
+    "datapathProvider": "ADVANCED_DATAPATH",
+    "deletionProtection": True,
+    "enableIntranodeVisibility": True,
+    "enableLegacyAbac": False,
+    "enableMultiNetworking": False,
+    "enableShieldedNodes": True,
+    "gatewayApiConfig": {"channel": "CHANNEL_STANDARD"},
     "initialNodeCount": 1,
+    "ipAllocationPolicy": {},
     "location": "us-west1-b",
-    "management": {"autoRepair": True, "autoUpgrade": True},
-    "name": "system",
-    "nodeConfig": {
-        "machineType": "e2-standard-4",
-        "workloadMetadataConfig": {"mode": "GKE_METADATA"},
+    "loggingConfig": {"enableComponents": ["SYSTEM_COMPONENTS", "WORKLOADS"]},
+    "masterAuth": {"clientCertificateConfig": {"issueClientCertificate": False}},
+    "masterAuthorizedNetworksConfig": {
+        "cidrBlocks": [],
+        "gcpPublicCidrsAccessEnabled": False,
+        "privateEndpointEnforcementEnabled": True,
     },
+    "minMasterVersion": "1.36",
+    "monitoringConfig": {
+        "enableComponents": [
+            "SYSTEM_COMPONENTS",
+            "DCGM",
+            "POD",
+            "DEPLOYMENT",
+            "STORAGE",
+            "CADVISOR",
+            "KUBELET",
+        ],
+        "managedPrometheus": {"enabled": True},
+    },
+    "name": "ray",
+    "network": "default",
+    "networkingMode": "VPC_NATIVE",
+    "nodeConfig": {"oauthScopes": SCOPES, "serviceAccount": NODES},
+    "nodePoolAutoConfig": {"nodeKubeletConfig": NO_READONLY_PORT},
+    "nodePoolDefaults": {"nodeConfigDefaults": NO_READONLY_PORT},
+    "privateClusterConfig": {"enablePrivateEndpoint": True, "enablePrivateNodes": True},
     "project": "acme-ml",
+    "rbacBindingConfig": {
+        "enableInsecureBindingSystemAuthenticated": False,
+        "enableInsecureBindingSystemUnauthenticated": False,
+    },
+    "releaseChannel": {"channel": "REGULAR"},
+    "removeDefaultNodePool": True,
+    "resourceLabels": {},
+    "securityPostureConfig": {"mode": "BASIC"},
+    "subnetwork": "default",
+    "verticalPodAutoscaling": {"enabled": True},
+    "workloadIdentityConfig": {"workloadPool": "acme-ml.svc.id.goog"},
 }
 
 
-def test_a_zonal_cluster() -> None:
-    declared = declare_platform(GOOD)
-
-    assert declared.inputs("Cluster/ray") == {
-        "datapathProvider": "ADVANCED_DATAPATH",
-        "deletionProtection": True,
-        "initialNodeCount": 1,
-        "ipAllocationPolicy": {},
-        "location": "us-west1-b",
-        "minMasterVersion": "1.36",
-        "name": "ray",
-        "network": "default",
-        "networkingMode": "VPC_NATIVE",
-        "project": "acme-ml",
-        "releaseChannel": {"channel": "REGULAR"},
-        "removeDefaultNodePool": True,
-        "resourceLabels": {},
-        "subnetwork": "default",
-        "workloadIdentityConfig": {"workloadPool": "acme-ml.svc.id.goog"},
-    }
+def with_cluster(**keys: object) -> dict[str, Any]:
+    return {**GOOD, "muster:cluster": GOOD["muster:cluster"] | keys}
 
 
-# Name of the case -> the stack, the pool, and all its inputs.
-POOLS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
-    "the queued L4 pool of the guide": (GOOD, "l4", QUEUED_L4),
-    "a system pool": (GOOD, "system", SYSTEM),
-    "a regional queued pool is limited in all, not by zone": (
-        put("muster:cluster", "location", "us-west1"),
-        "l4",
-        QUEUED_L4
-        | {
-            "autoscaling": {"locationPolicy": "ANY", "totalMinNodeCount": 0, "totalMaxNodeCount": 10},
-            "location": "us-west1",
-        },
+def test_what_is_left_out_is_secure() -> None:
+    assert declare_platform(GOOD).inputs("Cluster/ray") == SECURE_ZONAL
+
+
+def test_stack_dev_is_the_cluster_of_kuberays_guide() -> None:
+    settings = load(DEV)
+    declared = declare(lambda: Platform("muster", PlatformArgs(settings)))
+    cluster = declared.inputs("Cluster/kuberay-gpu-cluster")
+
+    assert (cluster["name"], cluster["location"]) == ("kuberay-gpu-cluster", "us-west1-b")
+    assert (cluster["network"], cluster["subnetwork"]) == ("default", "default")
+    assert "nodeLocations" not in cluster
+    assert not declared.kinds("Network", "Subnetwork", "Router", "RouterNat")
+
+
+def limit(resource: str, least: int, most: int) -> dict[str, object]:
+    return {"resourceType": resource, "minimum": least, "maximum": most}
+
+
+WEEKEND = {"window": {"start": "22:30", "hours": 6, "days": ["SU", "SA"]}}
+NIGHTLY = {"window": {"start": "02:00", "hours": 4}}
+FREEZES = [
+    {"name": "launch", "start": "2026-11-20T00:00:00Z", "end": "2026-12-01T00:00:00Z"},
+    {"name": "minor", "start": "2026-01-01T00:00:00Z", "scope": "no-minor-or-node-upgrades"},
+]
+PROVISIONED = {
+    "cpu": {"min": 4, "max": 100},
+    "memory": {"max": 400},
+    "accelerators": {"nvidia-l4": {"max": 16}},
+}
+
+# Name of the case -> keys of the cluster, and the inputs that differ from those of SECURE_ZONAL.
+CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "regional, in two zones": (
+        {"location": "us-west1", "zones": ["us-west1-a", "us-west1-b"]},
+        {"location": "us-west1", "nodeLocations": ["us-west1-a", "us-west1-b"]},
     ),
-    "a regional pool starts with a node a zone at most": (
-        put("muster:cluster", "location", "us-west1")
-        | {
-            "muster:pools": [
-                GOOD["muster:pools"][0] | {"nodes": {"min": 3, "max": 6}},
-                GOOD["muster:pools"][1],
-            ]
-        },
-        "system",
-        SYSTEM
-        | {
-            "autoscaling": {"locationPolicy": "BALANCED", "totalMinNodeCount": 3, "totalMaxNodeCount": 6},
-            "location": "us-west1",
-        },
-    ),
-    "the initial count as written": (
-        put("muster:pools", 0, "nodes", {"min": 0, "max": 1, "initial": 1}),
-        "system",
-        SYSTEM | {"autoscaling": {"locationPolicy": "BALANCED", "minNodeCount": 0, "maxNodeCount": 1}},
-    ),
-    "a spot pool asks for its taint and takes any zone": (
-        put(*L4, "provisioning", "spot"),
-        "l4",
+    "an upgrade policy": (
+        {"channel": "stable", "version": "1.35", "maintenance": NIGHTLY},
         {
-            **{key: value for key, value in QUEUED_L4.items() if key != "queuedProvisioning"},
-            "management": {"autoRepair": True, "autoUpgrade": True},
-            "nodeConfig": {
-                **QUEUED_L4["nodeConfig"],  # type: ignore[dict-item]  # a mapping, in a mapping of objects
-                "spot": True,
-                "taints": [{"key": "cloud.google.com/gke-spot", "value": "true", "effect": "NO_SCHEDULE"}],
+            "releaseChannel": {"channel": "STABLE"},
+            "minMasterVersion": "1.35",
+            "maintenancePolicy": {
+                "recurringWindow": {
+                    "startTime": "2024-01-01T02:00:00Z",
+                    "endTime": "2024-01-01T06:00:00Z",
+                    "recurrence": "FREQ=DAILY",
+                }
             },
         },
     ),
+    "a window on two days, with exclusions": (
+        {"maintenance": WEEKEND | {"exclusions": FREEZES}},
+        {
+            "maintenancePolicy": {
+                # The first of the days, a Saturday, and into the next one.
+                "recurringWindow": {
+                    "startTime": "2024-01-06T22:30:00Z",
+                    "endTime": "2024-01-07T04:30:00Z",
+                    "recurrence": "FREQ=WEEKLY;BYDAY=SA,SU",
+                },
+                "maintenanceExclusions": [
+                    {
+                        "exclusionName": "launch",
+                        "startTime": "2026-11-20T00:00:00Z",
+                        "endTime": "2026-12-01T00:00:00Z",
+                        "exclusionOptions": {"scope": "NO_UPGRADES"},
+                    },
+                    {
+                        "exclusionName": "minor",
+                        "startTime": "2026-01-01T00:00:00Z",
+                        "exclusionOptions": {
+                            "scope": "NO_MINOR_OR_NODE_UPGRADES",
+                            "endTimeBehavior": "UNTIL_END_OF_SUPPORT",
+                        },
+                    },
+                ],
+            }
+        },
+    ),
+    "a network that exists": (
+        {"network": "shared", "subnetwork": "ray"},
+        {"network": "shared", "subnetwork": "ray"},
+    ),
+    "public, for the office": (
+        {
+            "privateNodes": False,
+            "dnsEndpoint": False,
+            "publicEndpoint": True,
+            "authorizedNetworks": {"office": "203.0.113.0/24"},
+        },
+        {
+            "privateClusterConfig": {"enablePrivateEndpoint": False, "enablePrivateNodes": False},
+            "controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"allowExternalTraffic": False}},
+            "masterAuthorizedNetworksConfig": {
+                "cidrBlocks": [{"displayName": "office", "cidrBlock": "203.0.113.0/24"}],
+                "gcpPublicCidrsAccessEnabled": False,
+                "privateEndpointEnforcementEnabled": True,
+            },
+        },
+    ),
+    "keys and groups": (
+        {"secretsEncryption": KEY, "securityGroup": "gke-security-groups@acme.example"},
+        {
+            "databaseEncryption": {"state": "ENCRYPTED", "keyName": KEY},
+            "authenticatorGroupsConfig": {"securityGroup": "gke-security-groups@acme.example"},
+        },
+    ),
+    "less than there could be": (
+        {
+            "binaryAuthorization": False,
+            "securityPosture": False,
+            "intranodeVisibility": False,
+            "costManagement": False,
+            "managedPrometheus": False,
+            "gatewayApi": False,
+            "verticalPodAutoscaling": False,
+            "logs": [],
+            "metrics": [],
+        },
+        {
+            "binaryAuthorization": {"evaluationMode": "DISABLED"},
+            "securityPostureConfig": {"mode": "DISABLED"},
+            "enableIntranodeVisibility": False,
+            "costManagementConfig": {"enabled": False},
+            "monitoringConfig": {
+                "enableComponents": ["SYSTEM_COMPONENTS"],
+                "managedPrometheus": {"enabled": False},
+            },
+            "gatewayApiConfig": {"channel": "CHANNEL_DISABLED"},
+            "verticalPodAutoscaling": {"enabled": False},
+            "loggingConfig": {"enableComponents": ["SYSTEM_COMPONENTS"]},
+        },
+    ),
+    "more than there could be": (
+        {
+            "csiDrivers": ["filestore", "lustre"],
+            "logs": ["controller-manager"],
+            "fleet": "acme-fleet",
+            "notifications": "projects/acme-ml/topics/gke",
+        },
+        {
+            "addonsConfig": {
+                "gcePersistentDiskCsiDriverConfig": {"enabled": False},
+                "gcpFilestoreCsiDriverConfig": {"enabled": True},
+                "gcsFuseCsiDriverConfig": {"enabled": False},
+                "lustreCsiDriverConfig": {"enabled": True},
+            },
+            "loggingConfig": {"enableComponents": ["SYSTEM_COMPONENTS", "CONTROLLER_MANAGER"]},
+            "fleet": {"project": "acme-fleet"},
+            "notificationConfig": {"pubsub": {"enabled": True, "topic": "projects/acme-ml/topics/gke"}},
+        },
+    ),
+    "resource claims before 1.34": (
+        {"version": "1.33", "dynamicResourceAllocation": True},
+        {
+            "minMasterVersion": "1.33",
+            "enableK8sBetaApis": {
+                "enabledApis": [
+                    "resource.k8s.io/v1beta1/deviceclasses",
+                    "resource.k8s.io/v1beta1/resourceclaims",
+                    "resource.k8s.io/v1beta1/resourceclaimtemplates",
+                    "resource.k8s.io/v1beta1/resourceslices",
+                ]
+            },
+        },
+    ),
+    "node auto-provisioning": (
+        {"nodeAutoProvisioning": PROVISIONED},
+        {
+            "clusterAutoscaling": {
+                "enabled": True,
+                "resourceLimits": [
+                    limit("cpu", 4, 100),
+                    limit("memory", 0, 400),
+                    limit("nvidia-l4", 0, 16),
+                ],
+                "autoProvisioningDefaults": {
+                    "serviceAccount": NODES,
+                    "oauthScopes": SCOPES,
+                    "management": {"autoRepair": True, "autoUpgrade": True},
+                    "shieldedInstanceConfig": {"enableSecureBoot": True, "enableIntegrityMonitoring": True},
+                },
+            }
+        },
+    ),
 }
 
 
-@pytest.mark.parametrize(("config", "pool", "inputs"), POOLS.values(), ids=POOLS.keys())
-def test_node_pools(config: dict[str, Any], pool: str, inputs: dict[str, Any]) -> None:
-    assert declare_platform(config).inputs(f"NodePool/{pool}") == inputs
+@pytest.mark.parametrize(("keys", "changed"), CHANGED.values(), ids=CHANGED.keys())
+def test_what_is_said(keys: dict[str, Any], changed: dict[str, Any]) -> None:
+    assert declare_platform(with_cluster(**keys)).inputs("Cluster/ray") == SECURE_ZONAL | changed
 
 
-def test_the_autoscaler_owns_node_counts() -> None:
-    assert declare_platform(GOOD)["NodePool/l4"].ignore_changes == ("initialNodeCount", "nodeCount")
+def test_without_dataplane_v2() -> None:
+    declared = declare_platform(with_cluster(dataplaneV2=False) | {"muster:tenants": []})
+
+    assert declared.inputs("Cluster/ray") == SECURE_ZONAL | {"datapathProvider": "LEGACY_DATAPATH"}
 
 
-def test_gpu_pools_wait_for_those_without() -> None:
-    declared = declare_platform(GOOD)
+def test_what_gke_changes_is_left_to_it() -> None:
+    cluster = declare_platform(GOOD)["Cluster/ray"]
 
-    assert "NodePool/system" in declared["NodePool/l4"].depends_on
-    assert "NodePool/l4" not in declared["NodePool/system"].depends_on
+    assert cluster.ignore_changes == ("initialNodeCount", "nodeConfig", "nodePools", "nodeVersion")
+    assert (cluster.aliases, cluster.replace_on_changes, cluster.delete_before_replace) == ((), (), False)
 
 
 @pytest.mark.parametrize("protected", [True, False])
@@ -141,21 +302,70 @@ def test_deletion_protection_reaches_cluster_and_namespaces(protected: bool) -> 
 
 
 def test_the_ray_add_on_comes_with_the_cluster() -> None:
-    declared = declare_platform(put("muster:kuberay", {"install": "addon"}))
+    declared = declare_platform(put("muster:kuberay", {"install": "addon", "addon": {"logging": False}}))
 
-    assert declared.inputs("Cluster/ray")["addonsConfig"] == {"rayOperatorConfigs": [{"enabled": True}]}
+    assert declared.inputs("Cluster/ray")["addonsConfig"]["rayOperatorConfigs"] == [
+        {
+            "enabled": True,
+            "rayClusterLoggingConfig": {"enabled": False},
+            "rayClusterMonitoringConfig": {"enabled": True},
+        }
+    ]
     assert not declared.kinds("Release")
 
 
-def test_the_provider_reaches_the_cluster_without_credentials() -> None:
-    provider = declare_platform(GOOD)["kubernetes/kubernetes"]
+@pytest.mark.parametrize(("name", "account"), [("ray", "ray-nodes"), ("r" * 40, f"{'r' * 24}-nodes")])
+def test_nodes_are_who_they_need_to_be(name: str, account: str) -> None:
+    declared = declare_platform(with_cluster(name=name))
+    grants = [declared.inputs(grant) for grant in declared.kinds("IAMMember") if "/nodes-" in grant]
+
+    assert declared.inputs("Account/nodes")["accountId"] == account
+    assert {grant["member"] for grant in grants} == {
+        f"serviceAccount:{account}@acme-ml.iam.gserviceaccount.com"
+    }
+    assert {grant["role"] for grant in grants} == {
+        "roles/container.defaultNodeServiceAccount",
+        "roles/artifactregistry.reader",
+    }
+    assert declared[f"Cluster/{name}"].depends_on >= set(declared.kinds("IAMMember"))
+
+
+def test_gke_may_use_the_key_before_it_makes_the_cluster() -> None:
+    declared = declare_platform(with_cluster(secretsEncryption=KEY))
+
+    assert declared.inputs("CryptoKeyIAMMember/secrets-encryption") == {
+        "cryptoKeyId": KEY,
+        "role": "roles/cloudkms.cryptoKeyEncrypterDecrypter",
+        "member": "serviceAccount:service-1@container-engine-robot.iam.gserviceaccount.com",
+    }
+    assert "CryptoKeyIAMMember/secrets-encryption" in declared["Cluster/ray"].depends_on
+
+
+def test_a_key_of_others_is_theirs_to_share() -> None:
+    declared = declare_platform(with_cluster(secretsEncryption=KEY.replace("acme-ml", "acme-keys")))
+
+    assert not declared.kinds("CryptoKeyIAMMember", "ServiceIdentity")
+
+
+# Name of the case -> keys of the cluster, and how its control plane is reached.
+ADDRESSES: dict[str, tuple[dict[str, object], dict[str, str]]] = {
+    "by name, from anywhere": ({}, {"server": "https://gke-ray.us-west1-b.gke.goog"}),
+    "by address, from the networks that may": (
+        {"dnsEndpoint": False, "authorizedNetworks": {"vpn": "10.200.0.0/16"}},
+        {"server": "https://203.0.113.7", "certificate-authority-data": "Y2E="},
+    ),
+}
+
+
+@pytest.mark.parametrize(("keys", "address"), ADDRESSES.values(), ids=ADDRESSES.keys())
+def test_the_provider_reaches_the_cluster_without_credentials(
+    keys: dict[str, object], address: dict[str, str]
+) -> None:
+    provider = declare_platform(with_cluster(**keys))["kubernetes/kubernetes"]
     kubeconfig = json.loads(provider.inputs["kubeconfig"])
 
     assert provider.inputs["clusterIdentifier"] == "ray-id"
-    assert kubeconfig["clusters"][0]["cluster"] == {
-        "server": "https://203.0.113.7",
-        "certificate-authority-data": "Y2E=",
-    }
+    assert kubeconfig["clusters"][0]["cluster"] == address
     assert kubeconfig["users"][0]["user"]["exec"]["command"] == "gke-gcloud-auth-plugin"
 
 
@@ -164,5 +374,6 @@ def test_an_existing_cluster_is_only_reached(context: str | None) -> None:
     cluster = EXISTING | ({"context": context} if context else {})
     declared = declare_platform({**GOOD, "muster:cluster": cluster})
 
-    assert not declared.kinds("Cluster", "NodePool", "gcp")
-    assert declared.inputs("kubernetes/kubernetes") == ({"context": context} if context else {})
+    assert not [name for name, resource in declared.items() if resource.type.startswith("gcp:")]
+    wanted = {"enablePatchForce": "true"} | ({"context": context} if context else {})
+    assert declared.inputs("kubernetes/kubernetes") == wanted

@@ -1,37 +1,81 @@
-"""KubeRay and Kueue: what is installed in the cluster, and what is left alone."""
+"""The operators: what is installed in the cluster, how it comes and goes, and what is left alone."""
 
-import json
 from typing import Any
 
 import pytest
 
 from tests.unit.components.harness import declare_platform
-from tests.unit.stacks.builders import put
+from tests.unit.stacks.builders import L4, put, with_engine
 
-CRDS = "https://raw.githubusercontent.com/kubernetes-sigs/kueue/v0.19.2/config/components/crd/bases"
-KUEUE = {
+SOURCE = "https://raw.githubusercontent.com"
+KUEUE_CRDS = f"{SOURCE}/kubernetes-sigs/kueue/v0.19.2/config/components/crd/bases"
+# What is the same for every chart: whole or not at all, and time for the system pool's first node.
+RELEASE = {
+    "atomic": True,
+    "cleanupOnFail": True,
     "compat": "true",
-    "chart": "oci://registry.k8s.io/kueue/charts/kueue",
-    "createNamespace": True,
-    "name": "kueue",
-    "namespace": "kueue-system",
-    "version": "0.19.2",
+    "disableOpenapiValidation": False,
+    "maxHistory": 5,
+    "skipCrds": False,
+    "timeout": 600,
+}
+KUEUE = {"muster:admission": {"engine": "kueue"}}
+GPUS_ALONE = put(*L4, "gpu", "driver", "disabled") | {"muster:gpuOperator": {"install": "helm"}}
+
+# Config -> release -> its arguments beside RELEASE and the values.
+CHARTS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
+    "KubeRay": (
+        put("muster:kuberay", {"version": "1.5.0"}),
+        "Release/kuberay-operator",
+        {
+            "chart": "kuberay-operator",
+            "name": "kuberay-operator",
+            "namespace": "kuberay-system",
+            "repositoryOpts": {"repo": "https://ray-project.github.io/kuberay-helm/"},
+            "skipCrds": True,
+            "version": "1.5.0",
+        },
+    ),
+    "Kueue": (
+        with_engine("kueue"),
+        "Release/kueue",
+        {
+            "chart": "oci://registry.k8s.io/kueue/charts/kueue",
+            "name": "kueue",
+            "namespace": "kueue-system",
+            "version": "0.19.2",
+        },
+    ),
+    "KAI Scheduler": (
+        with_engine("kai"),
+        "Release/kai-scheduler",
+        {
+            "chart": "oci://ghcr.io/nvidia/kai-scheduler/kai-scheduler",
+            "name": "kai-scheduler",
+            "namespace": "kai-scheduler",
+            "version": "v0.12.0",
+        },
+    ),
+    "GPU Operator": (
+        GPUS_ALONE,
+        "Release/gpu-operator",
+        {
+            "chart": "gpu-operator",
+            "disableOpenapiValidation": True,
+            "name": "gpu-operator",
+            "namespace": "gpu-operator",
+            "repositoryOpts": {"repo": "https://helm.ngc.nvidia.com/nvidia"},
+            "version": "v26.3.3",
+        },
+    ),
 }
 
 
-def test_kuberay_by_helm() -> None:
-    declared = declare_platform(put("muster:kuberay", {"install": "helm", "version": "1.5.0"}))
+@pytest.mark.parametrize(("config", "release", "arguments"), CHARTS.values(), ids=CHARTS.keys())
+def test_chart(config: dict[str, Any], release: str, arguments: dict[str, Any]) -> None:
+    inputs = declare_platform(config).inputs(release)
 
-    assert declared.inputs("Release/kuberay-operator") == {
-        "chart": "kuberay-operator",
-        "compat": "true",
-        "createNamespace": True,
-        "name": "kuberay-operator",
-        "namespace": "kuberay-system",
-        "repositoryOpts": {"repo": "https://ray-project.github.io/kuberay-helm/"},
-        "version": "1.5.0",
-    }
-    assert declared["Release/kuberay-operator"].depends_on == {"NodePool/system", "NodePool/l4"}
+    assert {key: value for key, value in inputs.items() if key != "values"} == RELEASE | arguments
 
 
 # Engine and ways to install -> what is declared for operators.
@@ -39,32 +83,87 @@ INSTALLED: dict[str, tuple[str, dict[str, Any], set[str]]] = {
     "engine muster needs Kueue's API only": (
         "muster",
         {},
-        {"Release/kuberay-operator", "ConfigGroup/kueue-definitions", "Deployment/muster-controller"},
+        {
+            "Release/kuberay-operator",
+            "ConfigGroup/kuberay-definitions",
+            "ConfigGroup/kueue-definitions",
+            "Deployment/muster-controller",
+        },
     ),
-    "engine kueue needs Kueue": ("kueue", {}, {"Release/kuberay-operator", "Release/kueue"}),
+    "engine kueue needs Kueue": (
+        "kueue",
+        {},
+        {"Release/kuberay-operator", "ConfigGroup/kuberay-definitions", "Release/kueue"},
+    ),
+    "engine kai needs KAI": (
+        "kai",
+        {},
+        {"Release/kuberay-operator", "ConfigGroup/kuberay-definitions", "Release/kai-scheduler"},
+    ),
     "what exists is left alone": (
         "muster",
         {"muster:kuberay": {"install": "existing"}, "muster:kueue": {"install": "existing"}},
         {"Deployment/muster-controller"},
     ),
-    "Kueue too": ("kueue", {"muster:kueue": {"install": "existing"}}, {"Release/kuberay-operator"}),
+    "Kueue too": (
+        "kueue",
+        {"muster:kuberay": {"install": "existing"}, "muster:kueue": {"install": "existing"}},
+        set(),
+    ),
+    "and KAI": (
+        "kai",
+        {"muster:kuberay": {"install": "existing"}, "muster:kai": {"install": "existing"}},
+        set(),
+    ),
 }
 
 
 @pytest.mark.parametrize(("engine", "more", "installed"), INSTALLED.values(), ids=INSTALLED.keys())
 def test_installed(engine: str, more: dict[str, Any], installed: set[str]) -> None:
-    declared = declare_platform(put("muster:admission", "engine", engine) | more)
+    declared = declare_platform(with_engine(engine) | more)
 
     assert set(declared.kinds("Release", "ConfigGroup", "Deployment")) == installed
 
 
-def test_kueues_definitions_are_pinned() -> None:
-    files = declare_platform(put("muster:admission", "engine", "muster")).inputs(
-        "ConfigGroup/kueue-definitions"
-    )["files"]
+def test_the_gpu_operator_comes_only_when_asked_for() -> None:
+    declared = declare_platform(GPUS_ALONE)
 
-    assert files == [
-        f"{CRDS}/kueue.x-k8s.io_{plural}.yaml"
+    assert {"Release/gpu-operator", "ConfigGroup/gpu-driver-installer"} <= set(declared)
+    assert "GpuOperator/gpu-operator" not in declare_platform(put("muster:gpuOperator", {"install": "none"}))
+
+
+def test_kuberays_definitions_are_upgraded_before_the_operator_and_outlive_it() -> None:
+    declared = declare_platform(put("muster:kuberay", {"version": "1.6.2"}))
+    definitions, release = declared["ConfigGroup/kuberay-definitions"], declared["Release/kuberay-operator"]
+
+    folder = f"{SOURCE}/ray-project/kuberay/v1.6.2/helm-chart/kuberay-operator/crds"
+    assert definitions.inputs["files"] == [
+        f"{folder}/ray.io_{plural}.yaml" for plural in ("rayclusters", "rayjobs", "rayservices")
+    ]
+    assert definitions.retain_on_delete
+    assert "ConfigGroup/kuberay-definitions" in release.depends_on
+    assert (release.retain_on_delete, release.protect) == (False, False)
+
+
+def test_a_gates_definition_comes_with_it() -> None:
+    config = put("muster:kuberay", {"featureGates": {"RayCronJob": True, "AsyncJobInfoQuery": False}})
+    declared = declare_platform(config)
+
+    assert declared.inputs("ConfigGroup/kuberay-definitions")["files"][-1].endswith(
+        "/ray.io_raycronjobs.yaml"
+    )
+    assert declared.inputs("Release/kuberay-operator")["values"]["featureGates"] == [
+        {"name": "AsyncJobInfoQuery", "enabled": False},
+        {"name": "RayCronJob", "enabled": True},
+    ]
+
+
+def test_kueues_definitions_are_pinned_and_outlive_the_stack() -> None:
+    definitions = declare_platform(with_engine("muster"))["ConfigGroup/kueue-definitions"]
+
+    assert definitions.retain_on_delete
+    assert definitions.inputs["files"] == [
+        f"{KUEUE_CRDS}/kueue.x-k8s.io_{plural}.yaml"
         for plural in (
             "admissionchecks",
             "clusterqueues",
@@ -79,12 +178,95 @@ def test_kueues_definitions_are_pinned() -> None:
     ]
 
 
-def test_kueues_chart_watches_jobs_and_ray_only() -> None:
-    inputs = declare_platform(put("muster:admission", "engine", "kueue")).inputs("Release/kueue")
-    configuration = json.loads(inputs["values"]["managerConfig"]["controllerManagerConfigYaml"])
+@pytest.mark.parametrize("protected", [True, False])
+def test_kueues_release_holds_the_queues_and_is_protected_as_the_cluster_is(protected: bool) -> None:
+    config = put("muster:cluster", "deletionProtection", protected) | KUEUE
 
-    assert {key: value for key, value in inputs.items() if key != "values"} == KUEUE
-    assert configuration["apiVersion"] == "config.kueue.x-k8s.io/v1beta2"
-    assert configuration["integrations"] == {
-        "frameworks": ["batch/job", "ray.io/rayjob", "ray.io/raycluster", "ray.io/rayservice"]
+    assert declare_platform(config)["Release/kueue"].protect is protected
+
+
+def test_gke_leaves_the_gpus_to_the_operator() -> None:
+    node = declare_platform(GPUS_ALONE).inputs("NodePool/l4")["nodeConfig"]
+
+    assert node["labels"]["gke-no-default-nvidia-gpu-device-plugin"] == "true"
+    (gpu,) = node["guestAccelerators"]
+    assert gpu["gpuDriverInstallationConfig"] == {"gpuDriverVersion": "INSTALLATION_DISABLED"}
+
+
+def test_the_gpu_operator_finds_a_driver_and_leave_to_run() -> None:
+    declared = declare_platform(GPUS_ALONE)
+    release = declared["Release/gpu-operator"]
+
+    assert {
+        "ResourceQuota/gpu-operator-critical-pods",
+        "ConfigGroup/gpu-driver-installer",
+    } <= release.depends_on
+    assert declared["ResourceQuota/gpu-operator-critical-pods"].depends_on >= {"Namespace/gpu-operator"}
+    assert declared.spec("ResourceQuota/gpu-operator-critical-pods") == {
+        "hard": {"pods": "5000"},
+        "scopeSelector": {
+            "matchExpressions": [
+                {
+                    "operator": "In",
+                    "scopeName": "PriorityClass",
+                    "values": ["system-node-critical", "system-cluster-critical"],
+                }
+            ]
+        },
     }
+    assert declared.inputs("ConfigGroup/gpu-driver-installer")["files"] == [
+        f"{SOURCE}/GoogleCloudPlatform/container-engine-accelerators/992db81257553607f1477945f1b3219632991829/"
+        "nvidia-driver-installer/cos/daemonset-preloaded.yaml"
+    ]
+
+
+# Release -> its namespace, the Pod Security Standard there, and the ports that anybody and Prometheus reach.
+NAMESPACES: dict[str, tuple[str, str, list[int], list[int]]] = {
+    "KubeRay": ("kuberay-system", "restricted", [], [8080]),
+    "Kueue": ("kueue-system", "restricted", [9443, 8082], [8443]),
+    "KAI Scheduler": ("kai-scheduler", "baseline", [9443], [8080]),
+    "GPU Operator": ("gpu-operator", "privileged", [], [8080, 9400]),
+}
+
+
+@pytest.mark.parametrize("chart", NAMESPACES)
+def test_an_operators_namespace_is_closed_but_for_its_ports(chart: str) -> None:
+    namespace, level, served, metrics = NAMESPACES[chart]
+    config, release, _ = CHARTS[chart]
+    declared = declare_platform(config)
+    policy = declared.spec(f"NetworkPolicy/{namespace}/default-deny")
+
+    labels = declared.inputs(f"Namespace/{namespace}")["metadata"]["labels"]
+    assert labels == {"pod-security.kubernetes.io/enforce": level}
+    assert (policy["podSelector"], policy["policyTypes"]) == ({}, ["Ingress"])
+    open_to = {"from" in rule: [port["port"] for port in rule["ports"]] for rule in policy["ingress"]}
+    assert open_to == {is_metrics: ports for is_metrics, ports in ((False, served), (True, metrics)) if ports}
+    assert {f"Namespace/{namespace}", f"NetworkPolicy/{namespace}/default-deny"} <= declared[
+        release
+    ].depends_on
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_operators_wait_for_the_pools(chart: str) -> None:
+    config, release, _ = CHARTS[chart]
+
+    assert declare_platform(config)[release].depends_on >= {"NodePool/system", "NodePool/l4"}
+
+
+# Engine -> the batch scheduler that KubeRay hands its pods to.
+@pytest.mark.parametrize(("engine", "name"), [("muster", ""), ("kueue", ""), ("kai", "kai-scheduler")])
+def test_kuberay_hands_its_pods_to(engine: str, name: str) -> None:
+    values = declare_platform(with_engine(engine)).inputs("Release/kuberay-operator")["values"]
+
+    assert values["batchScheduler"] == {"name": name}
+
+
+def test_kai_sets_no_runtime_class_but_the_gpu_operators() -> None:
+    def runtime_class(config: dict[str, Any]) -> str:
+        values = declare_platform(config).inputs("Release/kai-scheduler")["values"]
+        return str(values["admission"]["gpuPodRuntimeClassName"])
+
+    assert runtime_class(with_engine("kai")) == '""'
+    with_operator = with_engine("kai") | {"muster:gpuOperator": {"install": "helm"}}
+    with_operator["muster:pools"][1]["gpu"]["driver"] = "disabled"
+    assert runtime_class(with_operator) == "nvidia"

@@ -28,16 +28,14 @@ def test_every_stack_of_the_repository_declares_its_queues(file: Path) -> None:
     ]
 
 
-KINDS_BY_PROVIDER = {"Cluster": "gcp/google", "NodePool": "gcp/google"}
-
-
 def test_every_resource_has_an_explicit_provider(declared: Declarations) -> None:
     custom = {
         name: resource for name, resource in declared.items() if not _is_component_or_provider(resource.type)
     }
 
     assert {name: resource.provider for name, resource in custom.items()} == {
-        name: KINDS_BY_PROVIDER.get(name.split("/")[0], "kubernetes/kubernetes") for name in custom
+        name: "gcp/google" if resource.type.startswith("gcp:") else "kubernetes/kubernetes"
+        for name, resource in custom.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""Queues, priorities, tenants and admission policies: the objects of Kueue's API and around it."""
+"""Queues and priorities: the objects of Kueue's API."""
 
 from typing import Any
 
@@ -155,7 +155,11 @@ def test_everything_that_a_queue_can_say() -> None:
             "namespaces": {"team": "a"},
         },
     )
-    config |= {"muster:cluster": EXISTING, "muster:admission": {"engine": "kueue"}}
+    config |= {
+        "muster:cluster": EXISTING,
+        "muster:admission": {"engine": "kueue"},
+        "muster:kueue": {"fairSharing": {}},
+    }
     parameters = {"apiGroup": "acme.example", "kind": "Budget", "name": "gpu-hours"}
     config["muster:queues"]["checks"] = [
         {"name": "budget", "controller": "acme.example/budget", "parameters": parameters},
@@ -232,32 +236,3 @@ def test_a_local_queue_that_leads_elsewhere_is_made_anew() -> None:
     assert queue.replace_on_changes == ("spec.clusterQueue",)
     assert queue.delete_before_replace
     assert queue.inputs["metadata"] == {"name": "user-queue", "namespace": "team-a"}
-
-
-def test_queued_ray_objects_are_suspended_at_creation() -> None:
-    declared = declare_platform(LOCAL)
-    spec = declared.spec("MutatingAdmissionPolicy/muster-suspend-queued-ray")
-
-    assert spec["failurePolicy"] == "Fail"
-    assert spec["reinvocationPolicy"] == "Never"
-    assert spec["mutations"] == [
-        {
-            "patchType": "ApplyConfiguration",
-            "applyConfiguration": {"expression": "Object{spec: Object.spec{suspend: true}}"},
-        }
-    ]
-    assert spec["matchConstraints"] == {
-        "objectSelector": {"matchExpressions": [{"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}]},
-        "resourceRules": [
-            {
-                "apiGroups": ["ray.io"],
-                "apiVersions": ["v1"],
-                "operations": ["CREATE"],
-                "resources": ["rayjobs", "rayclusters"],
-            }
-        ],
-    }
-    assert [condition["name"] for condition in spec["matchConditions"]] == ["no-controller-owns-it"]
-    assert declared.spec("MutatingAdmissionPolicyBinding/muster-suspend-queued-ray") == {
-        "policyName": "muster-suspend-queued-ray"
-    }

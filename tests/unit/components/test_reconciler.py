@@ -1,99 +1,83 @@
-"""Muster's controller: what it runs as, and what it may do."""
+"""Muster's controller: what it runs as, what it may do, and what keeps it running."""
+
+from typing import Any
 
 import pytest
 
+from muster.controller.loop import FOLLOWED
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.stacks.builders import EXISTING, GOOD
 
-CONTROLLER = "muster-controller"
+CONTROLLER, NAMESPACE = "muster-controller", "muster-system"
+IMAGE = GOOD["muster:controller"]["image"]
+
+
+def declare_with(**controller: Any) -> Declarations:
+    config = {"muster:cluster": EXISTING, "muster:controller": {"image": IMAGE, **controller}}
+    return declare_platform({**GOOD, **config})
 
 
 @pytest.fixture(scope="module")
 def declared() -> Declarations:
-    return declare_platform({**GOOD, "muster:cluster": EXISTING})
+    return declare_with()
 
 
-def allows(role: dict[str, list[dict[str, list[str]]]], verb: str, group: str, resource: str) -> bool:
-    return any(
-        verb in rule["verbs"] and group in rule["apiGroups"] and resource in rule["resources"]
+def allowed(role: dict[str, Any]) -> set[tuple[str, str, str]]:
+    return {
+        (verb, group, resource)
         for rule in role["rules"]
-    )
+        for verb in rule["verbs"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
 
 
 KUEUE, RAY, SCALING = "kueue.x-k8s.io", "ray.io", "autoscaling.x-k8s.io"
-
+RAY_KINDS = ("rayjobs", "rayclusters", "rayservices")
 QUEUES = ("clusterqueues", "localqueues", "admissionchecks")
-READ_ONLY = ("cohorts", "provisioningrequestconfigs", "resourceflavors", "workloadpriorityclasses")
-MAKE = ("get", "list", "watch", "create", "patch", "delete")
-
-MAY = [
-    *[
-        (verb, RAY, jobs)
-        for jobs in ("rayjobs", "rayclusters")
-        for verb in ["get", "list", "watch", "patch", "update"]
-    ],
-    *[(verb, KUEUE, "workloads") for verb in ["get", "list", "watch", "create", "update", "patch", "delete"]],
-    *[(verb, KUEUE, "workloads/status") for verb in ("update", "patch")],
+# Beside following what decides: every write that muster/controller makes, and reading what got no answer.
+WRITES = {
+    *[("patch", RAY, kind) for kind in RAY_KINDS],
+    *[("update", RAY, f"{kind}/finalizers") for kind in RAY_KINDS],
+    *[(verb, KUEUE, "workloads") for verb in ("create", "patch", "delete")],
+    ("patch", KUEUE, "workloads/status"),
     ("update", KUEUE, "workloads/finalizers"),
     *[("patch", KUEUE, f"{plural}/status") for plural in QUEUES],
-    *[("watch", KUEUE, plural) for plural in (*QUEUES, *READ_ONLY)],
-    *[(verb, SCALING, "provisioningrequests") for verb in MAKE],
-    *[(verb, "", "podtemplates") for verb in MAKE],
-    *[("watch", "", plural) for plural in ("namespaces", "limitranges", "pods", "nodes")],
-    ("watch", "scheduling.k8s.io", "priorityclasses"),
-    *[("create", group, "events") for group in ("", "events.k8s.io")],
-]
-MAY_NOT = [
-    ("create", RAY, "rayjobs"),
-    ("delete", RAY, "rayjobs"),
-    ("delete", RAY, "rayclusters"),
-    ("patch", RAY, "rayjobs/status"),
-    ("patch", KUEUE, "clusterqueues"),
-    ("create", KUEUE, "localqueues"),
-    ("patch", KUEUE, "resourceflavors"),
-    ("delete", "", "pods"),
-    ("create", "", "pods"),
-    ("patch", "", "nodes"),
-    ("get", "", "secrets"),
-    ("get", "", "configmaps"),
-    ("patch", "", "namespaces"),
-    ("get", "coordination.k8s.io", "leases"),  # only in its own namespace
-    ("update", SCALING, "provisioningrequests/status"),
-]
+    *[(verb, SCALING, "provisioningrequests") for verb in ("create", "delete")],
+    *[(verb, "", "podtemplates") for verb in ("get", "create", "delete")],
+    ("create", "", "events"),
+}
 
 
-@pytest.mark.parametrize(("verb", "group", "resource"), MAY)
-def test_may(declared: Declarations, verb: str, group: str, resource: str) -> None:
-    assert allows(declared.inputs(f"ClusterRole/{CONTROLLER}"), verb, group, resource)
+def test_it_may_follow_what_it_follows_and_write_what_it_writes(declared: Declarations) -> None:
+    plurals = [kind.resource._api_info for kind in FOLLOWED.values()]
+    follows = {
+        (verb, info.resource.group, info.plural) for info in plurals for verb in ("get", "list", "watch")
+    }
+
+    assert allowed(declared.inputs(f"ClusterRole/{CONTROLLER}")) == follows | WRITES
 
 
-@pytest.mark.parametrize(("verb", "group", "resource"), MAY_NOT)
-def test_may_not(declared: Declarations, verb: str, group: str, resource: str) -> None:
-    assert not allows(declared.inputs(f"ClusterRole/{CONTROLLER}"), verb, group, resource)
-
-
-def test_no_rule_has_a_wildcard(declared: Declarations) -> None:
-    rules = [
-        rule for role in declared.kinds("ClusterRole", "Role") for rule in declared.inputs(role)["rules"]
-    ]
-
-    assert not [rule for rule in rules if "*" in (*rule["verbs"], *rule["apiGroups"], *rule["resources"])]
-
-
-def test_its_lease_is_in_its_own_namespace(declared: Declarations) -> None:
+def test_it_may_touch_one_lease_in_its_own_namespace(declared: Declarations) -> None:
     role = declared.inputs(f"Role/{CONTROLLER}")
 
-    assert role["metadata"]["namespace"] == "muster-system"
-    assert all(allows(role, verb, "coordination.k8s.io", "leases") for verb in ("get", "create", "update"))
+    assert role["metadata"]["namespace"] == NAMESPACE
+    assert role["rules"] == [
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "verbs": ["get", "patch"],
+            "resourceNames": [CONTROLLER],
+        },
+    ]
 
 
 @pytest.mark.parametrize("binding", ["ClusterRoleBinding", "RoleBinding"])
 def test_bindings(declared: Declarations, binding: str) -> None:
     inputs = declared.inputs(f"{binding}/{CONTROLLER}")
 
-    assert inputs["subjects"] == [
-        {"kind": "ServiceAccount", "name": CONTROLLER, "namespace": "muster-system"}
-    ]
+    assert inputs["subjects"] == [{"kind": "ServiceAccount", "name": CONTROLLER, "namespace": NAMESPACE}]
     assert inputs["roleRef"] == {
         "apiGroup": "rbac.authorization.k8s.io",
         "kind": binding.removesuffix("Binding"),
@@ -101,41 +85,142 @@ def test_bindings(declared: Declarations, binding: str) -> None:
     }
 
 
-def test_the_deployment(declared: Declarations) -> None:
+def test_replicas_are_replaced_one_by_one(declared: Declarations) -> None:
     spec = declared.spec(f"Deployment/{CONTROLLER}")
-    pod = spec["template"]["spec"]
 
-    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    assert spec["replicas"] == 2
+    assert spec["strategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+    }
     assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
+
+
+def test_pods(declared: Declarations) -> None:
+    pod = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]
+
     assert pod["serviceAccountName"] == CONTROLLER
+    assert pod["priorityClassName"] == "system-cluster-critical"
+    assert pod["terminationGracePeriodSeconds"] == 30
+    assert pod["nodeSelector"] == {"cloud.google.com/gke-nodepool": "system"}
+    assert [(c["topologyKey"], c["whenUnsatisfiable"]) for c in pod["topologySpreadConstraints"]] == [
+        ("topology.kubernetes.io/zone", "ScheduleAnyway"),
+        ("kubernetes.io/hostname", "ScheduleAnyway"),
+    ]
     assert pod["securityContext"] == {
         "runAsNonRoot": True,
         "runAsUser": 65532,
         "runAsGroup": 65532,
         "seccompProfile": {"type": "RuntimeDefault"},
     }
-    assert pod["containers"] == [
-        {
-            "name": "controller",
-            "image": "registry.example/muster/controller:0.1.0",
-            "command": ["python", "-m", "muster"],
-            "args": ["controller"],
-            "resources": {
-                "requests": {"cpu": "100m", "memory": "128Mi"},
-                "limits": {"cpu": "1", "memory": "256Mi"},
-            },
-            "securityContext": {
-                "allowPrivilegeEscalation": False,
-                "readOnlyRootFilesystem": True,
-                "capabilities": {"drop": ["ALL"]},
-            },
-        }
+
+
+def probe(path: str) -> dict[str, Any]:
+    return {
+        "httpGet": {"path": path, "port": "http"},
+        "periodSeconds": 10,
+        "timeoutSeconds": 5,
+        "failureThreshold": 3,
+    }
+
+
+def test_the_container(declared: Declarations) -> None:
+    (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
+
+    assert container == {
+        "name": "controller",
+        "image": IMAGE,
+        "command": ["python", "-m", "muster"],
+        "args": ["controller", "--log-level=info", "--http-address=:8080"],
+        "env": [
+            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+        ],
+        "ports": [{"name": "http", "containerPort": 8080}],
+        "livenessProbe": probe("/healthz"),
+        "readinessProbe": probe("/readyz"),
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "256Mi"},
+            "limits": {"cpu": "1", "memory": "512Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+
+
+def test_its_namespace_takes_no_pods_but_restricted_ones(declared: Declarations) -> None:
+    labels = declared.inputs(f"Namespace/{NAMESPACE}")["metadata"]["labels"]
+
+    assert labels == {"pod-security.kubernetes.io/enforce": "restricted"}
+
+
+def tcp(port: int) -> dict[str, Any]:
+    return {"port": port, "protocol": "TCP"}
+
+
+def test_it_talks_to_the_api_server_and_to_who_scrapes_it(declared: Declarations) -> None:
+    scrapers = [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+        for name in ("gmp-system", "gke-gmp-system")
     ]
 
+    assert declared.spec(f"NetworkPolicy/{CONTROLLER}") == {
+        "podSelector": {"matchLabels": {"app.kubernetes.io/name": CONTROLLER}},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"from": scrapers, "ports": [tcp(8080)]}],
+        "egress": [{"ports": [tcp(443), tcp(6443)]}],
+    }
 
-def test_it_starts_with_all_its_rights(declared: Declarations) -> None:
+
+def test_where_nobody_scrapes_nobody_comes_in() -> None:
+    policy = declare_with(metricsFrom=[]).spec(f"NetworkPolicy/{CONTROLLER}")
+
+    assert policy["ingress"] == []
+
+
+def test_one_of_two_may_be_disrupted(declared: Declarations) -> None:
+    assert declared.spec(f"PodDisruptionBudget/{CONTROLLER}") == {
+        "minAvailable": 1,
+        "selector": {"matchLabels": {"app.kubernetes.io/name": CONTROLLER}},
+    }
+
+
+def test_one_alone_keeps_no_node_from_being_drained() -> None:
+    alone = declare_with(replicas=1)
+
+    assert alone.spec(f"Deployment/{CONTROLLER}")["replicas"] == 1
+    assert alone.kinds("PodDisruptionBudget") == []
+
+
+@pytest.mark.parametrize(("replicas", "pods"), [(2, "5"), (3, "7")])
+def test_gke_lets_its_pods_be_critical(replicas: int, pods: str) -> None:
+    """All of them, those that start and those that end."""
+    assert declare_with(replicas=replicas).spec("ResourceQuota/muster-critical-pods") == {
+        "hard": {"pods": pods},
+        "scopeSelector": {
+            "matchExpressions": [
+                {"scopeName": "PriorityClass", "operator": "In", "values": ["system-cluster-critical"]}
+            ]
+        },
+    }
+
+
+def test_it_starts_with_all_its_rights_and_behind_its_policy(declared: Declarations) -> None:
     assert declared[f"Deployment/{CONTROLLER}"].depends_on >= {
         f"ServiceAccount/{CONTROLLER}",
         f"ClusterRoleBinding/{CONTROLLER}",
         f"RoleBinding/{CONTROLLER}",
+        f"NetworkPolicy/{CONTROLLER}",
+        "ResourceQuota/muster-critical-pods",
     }
+
+
+IN_THE_NAMESPACE = ("ServiceAccount", "Role", "NetworkPolicy", "PodDisruptionBudget")
+
+
+@pytest.mark.parametrize("kind", IN_THE_NAMESPACE)
+def test_its_namespace_comes_first(declared: Declarations, kind: str) -> None:
+    assert f"Namespace/{NAMESPACE}" in declared[f"{kind}/{CONTROLLER}"].depends_on

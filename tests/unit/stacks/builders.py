@@ -3,6 +3,10 @@
 from copy import deepcopy
 from typing import Any, NamedTuple
 
+import pytest
+
+from stacks.settings import SettingsError, parse
+
 GOOD: dict[str, Any] = {
     "gcp:project": "acme-ml",
     "muster:cluster": {"kind": "gke", "name": "ray", "location": "us-west1-b"},
@@ -60,6 +64,23 @@ def put(*path_and_value: Any) -> dict[str, Any]:
     return config
 
 
+def with_pool(pool: dict[str, Any], **cluster: Any) -> dict[str, Any]:
+    """The good stack with one pool more, named `more`, and with these keys of its cluster."""
+    config = put("muster:pools", 2, {"name": "more", **pool})
+    return config | {
+        "muster:cluster": {**GOOD["muster:cluster"], **cluster},
+        "muster:network": {"name": "ray"},
+    }
+
+
+def with_engine(name: str) -> dict[str, Any]:
+    """The good stack with another engine; KAI asks for no queued nodes, so with it they are on demand."""
+    config = put("muster:admission", "engine", name)
+    if name == "kai":
+        config["muster:pools"][1]["provisioning"] = "on-demand"
+    return config
+
+
 SYSTEM: dict[str, Any] = GOOD["muster:pools"][0]
 CPU_BATCH = {
     "name": "batch",
@@ -93,3 +114,10 @@ class Case(NamedTuple):
             f"{FILE}: 1 problem in the settings; nothing was declared.\n\n"
             f"{self.path}\n  given:    {self.given}\n  expected: {self.expected}\n  do:       {self.remedy}"
         )
+
+
+def refusal(config: dict[str, Any]) -> str:
+    """The whole message with which the settings refuse a stack."""
+    with pytest.raises(SettingsError) as refused:
+        parse(config, FILE)
+    return str(refused.value)

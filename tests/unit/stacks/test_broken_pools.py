@@ -2,8 +2,7 @@
 
 import pytest
 
-from stacks.settings import SettingsError, parse
-from tests.unit.stacks.builders import CPU_BATCH, EXISTING, FILE, L4, ONLY_L4, SYSTEM, Case, put
+from tests.unit.stacks.builders import CPU_BATCH, L4, ONLY_L4, SYSTEM, Case, put, refusal
 
 CASES = [
     Case(
@@ -13,14 +12,6 @@ CASES = [
         "nothing",
         "the Google Cloud project that the cluster belongs to",
         "add `gcp:project`",
-    ),
-    Case(
-        "engine muster without its controller",
-        put("muster:controller", None),
-        "muster:controller",
-        "nothing",
-        "the controller that engine muster needs",
-        "add `muster:controller: {image: …}`, or choose engine: kueue",
     ),
     Case(
         "two pools of one name",
@@ -40,8 +31,10 @@ CASES = [
     ),
     Case(
         "GPUs on a machine that carries none",
-        put("muster:pools", 0, "gpu", {"type": "nvidia-l4", "count": 1}),
-        "muster:pools[0].gpu",
+        put(
+            "muster:pools", 2, {**CPU_BATCH, "provisioning": "spot", "gpu": {"type": "nvidia-l4", "count": 1}}
+        ),
+        "muster:pools[2].gpu",
         '{"type": "nvidia-l4", "count": 1}',
         "no GPU: e2-standard-4 carries none",
         "remove `gpu`, or choose a g2, a2 or a3 machine",
@@ -111,22 +104,6 @@ CASES = [
         "choose on-demand, or a machine type with GPUs",
     ),
     Case(
-        "the add-on on a cluster that already runs",
-        {**put("muster:kuberay", {"install": "addon"}), "muster:cluster": EXISTING},
-        "muster:kuberay.install",
-        '"addon"',
-        "helm or existing: the add-on is switched on where a GKE cluster is made",
-        "write helm",
-    ),
-    Case(
-        "a version of the add-on",
-        put("muster:kuberay", {"install": "addon", "version": "1.6.2"}),
-        "muster:kuberay.version",
-        '"1.6.2"',
-        "nothing: with install: addon the version is not this stack's to choose",
-        "remove `version`, or write install: helm",
-    ),
-    Case(
         "all pools queued",
         {**put("muster:pools", 0, None), "muster:queues": ONLY_L4},
         "muster:pools",
@@ -140,7 +117,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_message(case: Case) -> None:
-    with pytest.raises(SettingsError) as refused:
-        parse(case.config, FILE)
-
-    assert str(refused.value) == case.message
+    assert refusal(case.config) == case.message

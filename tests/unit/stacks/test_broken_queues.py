@@ -110,23 +110,6 @@ CASES = [
         "lower the one or raise the other",
     ),
     Case(
-        "a local queue that leads nowhere",
-        put("muster:tenants", 0, "queues", "user-queue", "team-b"),
-        "muster:tenants[0].queues.user-queue",
-        '"team-b"',
-        "the name of a cluster queue in this file",
-        "did you mean team-a?",
-    ),
-    Case(
-        "a tenant in a namespace of the system",
-        put("muster:tenants", 0, "namespace", "kube-system"),
-        "muster:tenants[0].namespace",
-        '"kube-system"',
-        "a namespace of the team's own: not default, kueue-system, muster-system, nor one of "
-        "the system's (kube-*, gke-*, gmp-*)",
-        "choose another name",
-    ),
-    Case(
         "a cohort's limit without a parent",
         put("muster:queues", "cohorts", 0, "quotas", {"cpu": {"cpu": {"nominal": 4, "lendingLimit": 2}}}),
         "muster:queues.cohorts[0].quotas.cpu.cpu.lendingLimit",

@@ -2,8 +2,7 @@
 
 import pytest
 
-from stacks.settings import SettingsError, parse
-from tests.unit.stacks.builders import FILE, L4, Case, put
+from tests.unit.stacks.builders import L4, Case, put, refusal
 
 CASES = [
     Case(
@@ -12,7 +11,8 @@ CASES = [
         "muster:pool",
         "[]",
         "a known key: gcp:project, muster:admission, muster:cluster, muster:controller, "
-        "muster:kuberay, muster:kueue, muster:pools, muster:queues, muster:tenants",
+        "muster:gpuOperator, muster:kai, muster:kuberay, muster:kueue, muster:network, "
+        "muster:observability, muster:pools, muster:queues, muster:tenants",
         "did you mean muster:pools?",
     ),
     Case(
@@ -20,7 +20,7 @@ CASES = [
         put(*L4, "gpu", "tipe", "nvidia-l4"),
         "muster:pools[1].gpu.tipe",
         '"nvidia-l4"',
-        "a known key: count, driver, type",
+        "a known key: count, driver, partition, sharing, type",
         "did you mean type?",
     ),
     Case(
@@ -28,10 +28,12 @@ CASES = [
         put("muster:cluster", "zone", "us-west1-b"),
         "muster:cluster.zone",
         '"us-west1-b"',
-        "a known key: channel, deletionProtection, kind, labels, location, name, network, "
-        "subnetwork, version",
-        "choose one of channel, deletionProtection, kind, labels, location, name, network, "
-        "subnetwork, version",
+        "a known key: authorizedNetworks, binaryAuthorization, channel, costManagement, csiDrivers, "
+        "dataplaneV2, deletionProtection, dnsEndpoint, dynamicResourceAllocation, fleet, gatewayApi, "
+        "intranodeVisibility, kind, labels, location, logs, maintenance, managedPrometheus, metrics, name, "
+        "network, nodeAutoProvisioning, notifications, privateNodes, publicEndpoint, secretsEncryption, "
+        "securityGroup, securityPosture, subnetwork, version, verticalPodAutoscaling, zones",
+        "did you mean zones?",
     ),
     Case(
         "a missing section",
@@ -134,7 +136,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_message(case: Case) -> None:
-    with pytest.raises(SettingsError) as refused:
-        parse(case.config, FILE)
-
-    assert str(refused.value) == case.message
+    assert refusal(case.config) == case.message

@@ -2,8 +2,7 @@
 
 import pytest
 
-from stacks.settings import SettingsError, parse
-from tests.unit.stacks.builders import FILE, L4, TEAM_A, Case, put
+from tests.unit.stacks.builders import L4, TEAM_A, Case, put, refusal
 
 CASES = [
     Case(
@@ -23,13 +22,13 @@ CASES = [
         "choose where the cluster runs",
     ),
     Case(
-        "a version too old for mutating policies",
-        put("muster:cluster", "version", "1.32"),
+        "a version too old for validating policies",
+        put("muster:cluster", "version", "1.29"),
         "muster:cluster.version",
-        '"1.32"',
-        "1.36 or later, the first version that serves MutatingAdmissionPolicy v1, by which "
-        "queued Ray objects are suspended",
-        'raise it to "1.36"',
+        '"1.29"',
+        "1.30 or later, the first version that serves ValidatingAdmissionPolicy v1, by which Ray objects are "
+        "kept in their queues",
+        'raise it, best to "1.36", which suspends queued Ray objects for their users',
     ),
     Case(
         "a version that is a word",
@@ -68,7 +67,7 @@ CASES = [
         put("muster:admission", "engine", "kue"),
         "muster:admission.engine",
         '"kue"',
-        "one of muster, kueue",
+        "one of muster, kueue, kai",
         "did you mean kueue?",
     ),
     Case(
@@ -196,7 +195,4 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_message(case: Case) -> None:
-    with pytest.raises(SettingsError) as refused:
-        parse(case.config, FILE)
-
-    assert str(refused.value) == case.message
+    assert refusal(case.config) == case.message

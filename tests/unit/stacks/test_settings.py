@@ -29,7 +29,12 @@ def test_stack_local_is_the_sandbox() -> None:
     assert isinstance(local.cluster, Existing)
     assert [(pool.name, pool.flavor_name) for pool in local.pools] == [("system", "cpu"), ("l4", "l4")]
     assert local.queued_flavors == ("l4",)
-    assert local.admission.priorities == {"prod-priority": 1000, "dev-priority": 100}
+    assert sorted(local.admission.priorities.items(), key=lambda named: -named[1]) == [
+        ("inference", 2000),
+        ("prod-priority", 1000),
+        ("training", 500),
+        ("dev-priority", 100),
+    ]
     assert {tenant.namespace: tenant.queues for tenant in local.tenants} == {
         "team-a": {"user-queue": "team-a"},
         "team-b": {"user-queue": "team-b"},

@@ -1,0 +1,51 @@
+"""The service account that nodes run as."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_gcp as gcp
+
+from components.base import Component
+
+# What a node needs: to write logs and metrics, and to pull images from the project's registries.
+ROLES = ("roles/container.defaultNodeServiceAccount", "roles/artifactregistry.reader")
+LONGEST_ID = 30
+
+
+@dataclass(frozen=True)
+class NodeIdentityArgs:
+    cluster: str
+    project: str
+
+
+class NodeIdentity(Component):
+    """A service account of the cluster's own with the least that nodes need (CIS GKE 5.2.1).
+
+    Compute Engine's default one, which GKE would take, may change the whole project.
+    email: by which node pools name it.
+    """
+
+    def __init__(self, name: str, args: NodeIdentityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("NodeIdentity", name, opts)
+        account = gcp.serviceaccount.Account(
+            "nodes",
+            account_id=account_id(args.cluster),
+            project=args.project,
+            display_name=f"Nodes of {args.cluster}",
+            opts=self.child(),
+        )
+        for role in ROLES:
+            gcp.projects.IAMMember(
+                f"nodes-{role.rpartition('.')[2]}",
+                project=args.project,
+                role=role,
+                member=account.member,
+                opts=self.child(),
+            )
+        self.email = account.email
+        self.register_outputs({"email": self.email})
+
+
+def account_id(cluster: str) -> str:
+    """The cluster's name and "-nodes", cut to the 30 characters that IAM allows."""
+    return f"{cluster[: LONGEST_ID - len('-nodes')].rstrip('-')}-nodes"

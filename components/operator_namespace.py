@@ -1,0 +1,76 @@
+"""The namespace of an operator: what its pods may do, and who may reach them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pulumi
+from pulumi_kubernetes.core.v1 import Namespace
+from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
+from pulumi_kubernetes.networking.v1 import (
+    NetworkPolicy,
+    NetworkPolicyIngressRuleArgs,
+    NetworkPolicyPeerArgs,
+    NetworkPolicyPortArgs,
+    NetworkPolicySpecArgs,
+)
+
+from components.base import Component
+
+# Google's managed Prometheus, as GKE runs it and as one installs it.
+COLLECTORS = ("gke-gmp-system", "gmp-system")
+
+
+@dataclass(frozen=True)
+class OperatorNamespaceArgs:
+    """`pod_security` is the Pod Security Standard that its pods keep; `served` are the ports that the API
+    server calls (webhooks, APIs of the operator's own), `metrics` those that Prometheus scrapes."""
+
+    name: str
+    pod_security: Literal["restricted", "baseline", "privileged"]
+    served: tuple[int, ...] = ()
+    metrics: tuple[int, ...] = ()
+
+
+class OperatorNamespace(Component):
+    """Declared here, because one that Helm makes carries no label. Nothing else reaches its pods; they may
+    reach everything, as operators ask the API server and Ray's heads."""
+
+    def __init__(
+        self, name: str, args: OperatorNamespaceArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("OperatorNamespace", name, opts)
+        namespace = Namespace(
+            args.name,
+            metadata=ObjectMetaArgs(
+                name=args.name, labels={"pod-security.kubernetes.io/enforce": args.pod_security}
+            ),
+            opts=self.child(),
+        )
+        policy = NetworkPolicy(
+            f"{args.name}/default-deny",
+            metadata=ObjectMetaArgs(name="default-deny", namespace=args.name),
+            spec=NetworkPolicySpecArgs(
+                pod_selector=LabelSelectorArgs(), policy_types=["Ingress"], ingress=_ingress(args)
+            ),
+            opts=self.child(depends_on=[namespace]),
+        )
+        self.ready: list[pulumi.Resource] = [namespace, policy]
+        self.register_outputs({"name": args.name})
+
+
+def _ingress(args: OperatorNamespaceArgs) -> list[NetworkPolicyIngressRuleArgs]:
+    rules = []
+    if args.served:
+        # From anywhere: a policy can't name GKE's control plane, which comes by a tunnel or its own network.
+        rules.append(NetworkPolicyIngressRuleArgs(ports=_tcp(args.served)))
+    if args.metrics:
+        collectors = LabelSelectorRequirementArgs(
+            key="kubernetes.io/metadata.name", operator="In", values=list(COLLECTORS)
+        )
+        peer = NetworkPolicyPeerArgs(namespace_selector=LabelSelectorArgs(match_expressions=[collectors]))
+        rules.append(NetworkPolicyIngressRuleArgs(from_=[peer], ports=_tcp(args.metrics)))
+    return rules
+
+
+def _tcp(ports: tuple[int, ...]) -> list[NetworkPolicyPortArgs]:
+    return [NetworkPolicyPortArgs(protocol="TCP", port=port) for port in ports]

@@ -1,0 +1,89 @@
+"""PromQL over what Muster, Kueue and GKE export; alerts and dashboards are made of it.
+
+Muster names its metrics as Kueue does, so one query serves both engines where both have the metric.
+"""
+
+from dataclasses import dataclass
+
+from stacks.observability import Alerts
+
+COLUMN = "(cluster_queue, flavor, resource)"
+WAITING_STATES = "Pending|Accepted"
+BUSY_WINDOW = "10m"
+WAIT_WINDOW = "1h"
+
+
+@dataclass(frozen=True)
+class Queries:
+    """`engine` is also the prefix of its metrics; `cluster` is the name that every series carries."""
+
+    engine: str
+    cluster: str
+
+    def series(self, name: str, **matchers: str) -> str:
+        """A metric of the engine's, on this cluster; a matcher's value is a regular expression."""
+        more = "".join(f',{label}=~"{value}"' for label, value in matchers.items())
+        return f'{self.engine}_{name}{{cluster="{self.cluster}"{more}}}'
+
+    def pending(self) -> str:
+        return f"sum by (cluster_queue, status) ({self.series('pending_workloads')})"
+
+    def admitted(self) -> str:
+        return f"sum by (cluster_queue) ({self.series('admitted_active_workloads')})"
+
+    def reserved(self) -> str:
+        return f"max by {COLUMN} ({self.series('cluster_queue_resource_reservation')})"
+
+    def quota(self) -> str:
+        return f"max by {COLUMN} ({self.series('cluster_queue_nominal_quota')})"
+
+    def over_quota(self) -> str:
+        return f"{self.reserved()} > {self.quota()}"
+
+    def evictions(self) -> str:
+        rate = f"rate({self.series('evicted_workloads_total')}[{BUSY_WINDOW}])"
+        return f"3600 * sum by (cluster_queue, reason) ({rate})"
+
+    def wait_quantile(self, quantile: float, metric: str = "quota_reserved_wait_time_seconds") -> str:
+        """Of the workloads that got through lately."""
+        rate = f"rate({self.series(f'{metric}_bucket')}[{WAIT_WINDOW}])"
+        return f"histogram_quantile({quantile}, sum by (le, cluster_queue) ({rate}))"
+
+    def queue_wait(self, alerts: Alerts) -> str:
+        """Kueue does not export how long those wait that are still waiting."""
+        most_s = alerts.queue_wait_minutes * 60
+        if self.engine == "muster":
+            oldest = self.series("oldest_pending_workload_timestamp_seconds")
+            return f"time() - min by (cluster_queue) ({oldest}) > {most_s}"
+        return f"{self.wait_quantile(0.9)} > {most_s}"
+
+    def provisioning(self, alerts: Alerts) -> str:
+        """Nor how long the requests wait that are still waiting."""
+        most_s = alerts.provisioning_minutes * 60
+        if self.engine == "muster":
+            name = "oldest_provisioning_request_timestamp_seconds"
+            oldest = self.series(name, state=WAITING_STATES)
+            return f"time() - min by (cluster_queue) ({oldest}) > {most_s}"
+        return f"{self.wait_quantile(0.9, 'admission_checks_wait_time_seconds')} > {most_s}"
+
+    def gpu_use(self) -> str:
+        """Percent of the time, by container; GKE counts it for NVIDIA's GPUs."""
+        labels = f'monitored_resource="k8s_container",cluster_name="{self.cluster}"'
+        duty = f"kubernetes_io:container_accelerator_duty_cycle{{{labels}}}"
+        return f"avg by (namespace_name, pod_name, container_name) ({duty})"
+
+    def idle_gpus(self, alerts: Alerts) -> str:
+        return f"{self.gpu_use()} < {alerts.idle_gpu_percent}"
+
+    def no_leader(self) -> str:
+        """Also where nothing is scraped at all."""
+        return f"(sum({self.series('leader')}) or vector(0)) < 1"
+
+    def refused_writes(self) -> str:
+        """Rights that are missing, or objects that the API server does not take."""
+        refused = self.series("writes_total", result="refused")
+        return f"sum by (kind, verb) (rate({refused}[{BUSY_WINDOW}])) > 0"
+
+    def pass_seconds(self) -> str:
+        rate = f"rate({self.series('pass_duration_seconds_bucket')}[{BUSY_WINDOW}])"
+        return f"histogram_quantile(0.99, sum by (le) ({rate}))"

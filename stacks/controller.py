@@ -1,0 +1,40 @@
+"""Muster's controller, deployed with engine `muster`: which image, how many, how large."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from stacks.model import DnsLabel, Model, refuse
+from stacks.operators import PinnedImage, Replicas, Resources
+
+
+class Build(Model):
+    """The image is built from this checkout, and pushed to a registry that the stack makes."""
+
+    repository: DnsLabel = "muster"
+    """The repository's name in Artifact Registry."""
+    keep_images: Annotated[int, Field(ge=1)] = 10
+    """How many images stay there, newest first, however old: to go back to."""
+
+
+class Controller(Model):
+    """Muster's controller; one of `image` and `build` says what runs."""
+
+    image: PinnedImage | None = None
+    """An image that is there already, pinned by digest or tag."""
+    build: Build | None = None
+    """Builds the image from this checkout, on GKE only; `{}` is enough."""
+    replicas: Replicas = 2
+    """One leads, the others stand by and take over; from two on, one is kept up while nodes are drained."""
+    resources: Resources = Resources.of("100m", "256Mi", cpu_limit="1", memory_limit="512Mi")
+    """Of each replica; memory grows with the number of Workloads."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """From the most to the least that it says."""
+    metrics_from: tuple[DnsLabel, ...] = ("gmp-system", "gke-gmp-system")
+    """The namespaces whose pods may scrape /metrics: by default those of Google's managed Prometheus."""
+
+    @model_validator(mode="after")
+    def _image_or_build(self) -> Self:
+        if (self.image is None) == (self.build is None):
+            refuse("either image or build", "name the image to run, or write `build: {}` to have it built")
+        return self

@@ -1,0 +1,142 @@
+"""Admission policies: which ones a stack declares, what they look at, and whom they leave alone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from components.admission_policies import AdmissionPolicies, AdmissionPoliciesArgs
+from components.ray_policies import Engine
+from components.reconciler_pod import NAME, NAMESPACE
+from tests.unit.components.harness import Declarations, declare
+
+QUEUED = {"matchExpressions": [{"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}]}
+ALWAYS = {
+    "muster-vpa-leaves-ray-alone",
+    "muster-ray-needs-a-queue",
+    *(f"muster-{kind}-stay-inside" for kind in ("rayjobs", "rayclusters", "rayservices")),
+    *(f"muster-{kind}-need-a-token" for kind in ("rayjobs", "rayclusters", "rayservices")),
+}
+GANGS = {
+    "muster-queued-rayjobs-can-be-suspended",
+    *(f"muster-queued-{kind}-stay-as-admitted" for kind in ("rayjobs", "rayclusters", "rayservices")),
+}
+SUSPEND = {"muster-suspend-queued-ray", "muster-suspend-queued-rayservices"}
+ASK = {f"muster-queued-{kind}-are-suspended" for kind in ("rayjobs", "rayclusters", "rayservices")}
+
+
+def declared(engine: Engine = "muster", serves_mutating: bool = True) -> Declarations:
+    args = AdmissionPoliciesArgs(engine, serves_mutating)
+    return declare(lambda: AdmissionPolicies("policies", args))
+
+
+def names(found: Declarations, kind: str) -> set[str]:
+    return {name.partition("/")[2] for name in found.kinds(kind)}
+
+
+@pytest.mark.parametrize("engine", ["muster", "kueue"])
+@pytest.mark.parametrize(
+    ("serves_mutating", "mutating", "validating"),
+    [
+        pytest.param(True, SUSPEND, ALWAYS | GANGS, id="the API server suspends"),
+        pytest.param(False, set(), ALWAYS | GANGS | ASK, id="users suspend"),
+    ],
+)
+def test_which(engine: Engine, serves_mutating: bool, mutating: set[str], validating: set[str]) -> None:
+    found = declared(engine, serves_mutating)
+    assert names(found, "MutatingAdmissionPolicy") == mutating
+    assert names(found, "ValidatingAdmissionPolicy") == validating
+
+
+def test_every_policy_is_bound() -> None:
+    found = declared()
+    for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
+        for name in names(found, kind):
+            binding = found[f"{kind}Binding/{name}"]
+            assert binding.inputs["spec"]["policyName"] == name
+            assert f"{kind}/{name}" in binding.depends_on
+            assert found.spec(f"{kind}/{name}")["failurePolicy"] == "Fail"
+
+
+def test_what_breaks_a_rule_is_denied() -> None:
+    found = declared()
+    for name in found.kinds("ValidatingAdmissionPolicyBinding"):
+        assert found.spec(name)["validationActions"] == ["Deny"]
+
+
+MUTATIONS = {
+    "muster-suspend-queued-ray": (["rayjobs", "rayclusters"], "Object{spec: Object.spec{suspend: true}}"),
+    "muster-suspend-queued-rayservices": (
+        ["rayservices"],
+        "Object{spec: Object.spec{rayClusterConfig: Object.spec.rayClusterConfig{suspend: true}}}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_queued_ray_objects_are_suspended_at_creation(name: str) -> None:
+    resources, expression = MUTATIONS[name]
+    spec = declared().spec(f"MutatingAdmissionPolicy/{name}")
+    rule = {"apiGroups": ["ray.io"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": resources}
+    assert spec["matchConstraints"] == {"objectSelector": QUEUED, "resourceRules": [rule]}
+    assert spec["reinvocationPolicy"] == "Never"
+    assert spec["mutations"] == [
+        {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+    ]
+
+
+SCOPES: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "muster-queued-rayjobs-can-be-suspended": (["CREATE", "UPDATE"], {"objectSelector": QUEUED}),
+    "muster-queued-rayclusters-stay-as-admitted": (["UPDATE"], {"objectSelector": QUEUED}),
+    "muster-rayjobs-stay-inside": (
+        ["CREATE", "UPDATE"],
+        {"namespaceSelector": {"matchLabels": {"muster.dev/tenant": "true"}}},
+    ),
+    "muster-vpa-leaves-ray-alone": (
+        ["CREATE", "UPDATE"],
+        {"namespaceSelector": {"matchLabels": {"muster.dev/tenant": "true"}}},
+    ),
+    "muster-rayservices-need-a-token": (
+        ["CREATE", "UPDATE"],
+        {"namespaceSelector": {"matchLabels": {"muster.dev/ray-auth": "token"}}},
+    ),
+    "muster-ray-needs-a-queue": (
+        ["CREATE"],
+        {"namespaceSelector": {"matchLabels": {"muster.dev/queue-required": "true"}}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCOPES)
+def test_scope(name: str) -> None:
+    operations, selectors = SCOPES[name]
+    constraints = declared().spec(f"ValidatingAdmissionPolicy/{name}")["matchConstraints"]
+    (rule,) = constraints.pop("resourceRules")
+    assert (rule["operations"], constraints) == (operations, selectors)
+
+
+def conditions(found: Declarations) -> Iterator[str]:
+    for name in found.kinds("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
+        if "vpa" not in name:
+            (condition,) = found.spec(name)["matchConditions"]
+            yield condition["expression"]
+
+
+def test_the_controller_is_known_by_the_account_that_the_stack_makes() -> None:
+    assert set(conditions(declared("muster"))) == {next(conditions(declared("muster")))}
+    assert f"system:serviceaccount:{NAMESPACE}:{NAME}" in next(conditions(declared("muster")))
+
+
+def test_with_another_engine_that_account_is_nobody() -> None:
+    assert not any("serviceaccount" in condition for condition in conditions(declared("kueue")))
+
+
+def test_messages_are_of_one_line() -> None:
+    """Kubernetes takes no others (k8s.io/api admissionregistration, Validation.message)."""
+    found = declared()
+    messages = [
+        validation["message"]
+        for name in found.kinds("ValidatingAdmissionPolicy")
+        for validation in found.spec(name)["validations"]
+    ]
+    assert not [message for message in messages if "\n" in message]

@@ -1,0 +1,126 @@
+"""The controller's image: what it is made of, where it is pushed, and that nothing in it is unpinned."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.image import SOURCES, content_tag
+from components.reconciler_pod import USER_ID
+from tests.unit.components.harness import Declarations, declare_platform
+from tests.unit.stacks.builders import put
+
+CHECKOUT = Path(__file__).parents[3]
+LOCK = CHECKOUT / "requirements-controller.lock"
+DOCKERFILE = (CHECKOUT / "Dockerfile").read_text()
+
+
+@pytest.fixture(scope="module")
+def declared() -> Declarations:
+    return declare_platform(put("muster:controller", {"build": {"keepImages": 5}}))
+
+
+def test_it_is_built_for_the_nodes_and_pushed(declared: Declarations) -> None:
+    inputs = declared.inputs("Image/controller")
+
+    assert inputs["platforms"] == ["linux/amd64"]
+    assert inputs["push"] is True
+    assert inputs["buildOnPreview"] is False
+    assert (inputs["context"]["location"], inputs["dockerfile"]["location"]) == (".", "Dockerfile")
+    assert inputs["tags"] == [f"us-west1-docker.pkg.dev/acme-ml/muster/controller:{content_tag(CHECKOUT)}"]
+
+
+def test_its_registry(declared: Declarations) -> None:
+    registry = declared["Repository/muster"]
+
+    assert registry.inputs["location"] == "us-west1"
+    assert registry.inputs["dockerConfig"] == {"immutableTags": True}
+    assert registry.inputs["vulnerabilityScanningConfig"] == {"enablementConfig": "INHERITED"}
+    assert registry.inputs["cleanupPolicies"] == [
+        {"id": "keep-newest", "action": "KEEP", "mostRecentVersions": {"keepCount": 5}},
+        {"id": "delete-old", "action": "DELETE", "condition": {"olderThan": "2592000s"}},
+    ]
+    assert registry.provider == "gcp/google"
+    assert "Repository/muster" in declared["Image/controller"].depends_on
+
+
+def test_it_is_deployed_as_it_was_pushed(declared: Declarations) -> None:
+    (container,) = declared.spec("Deployment/muster-controller")["template"]["spec"]["containers"]
+
+    assert re.fullmatch(r"us-west1-docker\.pkg\.dev/.*@sha256:[0-9a-f]{64}", container["image"])
+    assert "Image/controller" in declared["Deployment/muster-controller"].depends_on
+
+
+def copied() -> Iterator[str]:
+    """What the Dockerfile takes from the checkout."""
+    for line in re.findall(r"(?m)^COPY (?!--from)(.+)$", DOCKERFILE):
+        yield from line.split()[:-1]
+
+
+def test_what_goes_in_is_there_and_nothing_else_is_sent() -> None:
+    ignore = (CHECKOUT / ".dockerignore").read_text().splitlines()
+    kept = [line.removeprefix("!") for line in ignore if line.startswith("!")]
+
+    assert "*" in ignore
+    assert sorted(kept) == sorted(copied())
+    assert set(kept) < set(SOURCES)
+    assert all((CHECKOUT / source).exists() for source in kept)
+
+
+def test_every_stage_is_of_one_pinned_base_and_runs_as_nobody() -> None:
+    assert re.search(r"(?m)^ARG PYTHON=docker\.io/library/python:\S+@sha256:[0-9a-f]{64}$", DOCKERFILE)
+    assert {stage.split()[0] for stage in re.findall(r"(?m)^FROM (.+)$", DOCKERFILE)} == {"${PYTHON}"}
+    assert f"USER {USER_ID}:{USER_ID}" in DOCKERFILE
+
+
+def test_another_tag_for_other_content(tmp_path: Path) -> None:
+    for source in ("Dockerfile", ".dockerignore", "requirements-controller.lock"):
+        (tmp_path / source).write_text(source)
+    (tmp_path / "muster").mkdir()
+    code = tmp_path / "muster" / "code.py"
+    code.write_text("1")
+    first = content_tag(tmp_path)
+    (tmp_path / "muster" / "__pycache__").mkdir()
+    (tmp_path / "muster" / "__pycache__" / "code.pyc").write_text("compiled")
+    (tmp_path / "README.md").write_text("not in the image")
+
+    assert content_tag(tmp_path) == first
+    code.write_text("2")
+    assert content_tag(tmp_path) != first
+
+
+def test_the_lock_is_of_versions_that_are_tested_here() -> None:
+    pin = re.compile(r"(?m)^[a-z0-9-]+==\S+")
+    everywhere, controller = (CHECKOUT / "requirements.lock").read_text(), LOCK.read_text()
+
+    assert set(pin.findall(controller)) <= set(pin.findall(everywhere))
+    assert all("--hash=sha256:" in part for part in pin.split(controller)[1:])
+
+
+def test_the_lock_is_enough_to_run_the_controller(tmp_path: Path) -> None:
+    """In an environment of these libraries alone, as in the image."""
+    uv = (sys.executable, "-m", "uv")
+    python = str(tmp_path / "bin" / "python")
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, str(tmp_path)], check=True)
+    install = (
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        python,
+        "--require-hashes",
+        "--requirement",
+        str(LOCK),
+    )
+    subprocess.run([*uv, *install], check=True, env=environment)
+
+    run = [python, "-m", "muster", "controller", "--help"]
+    helped = subprocess.run(run, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
+
+    assert helped.returncode == 0, helped.stderr
+    assert "--lease-namespace" in helped.stdout

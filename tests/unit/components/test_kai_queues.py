@@ -1,0 +1,146 @@
+"""The same settings as KAI's objects: queues, priorities, and the policies that translate labels."""
+
+from typing import Any
+
+import pytest
+
+from components.kai_policies import KaiNames, known_to_kai, translations
+from components.kai_specs import kai_queues
+from stacks.queues import Queues
+from tests.unit.components.harness import Declarations, declare_platform
+from tests.unit.stacks.builders import EXISTING, with_engine
+
+Shares = dict[str, tuple[float, float]]
+
+GPU = "nvidia.com/gpu"
+
+
+def queues(*cluster_queues: dict[str, Any], cohorts: tuple[dict[str, Any], ...] = ()) -> Queues:
+    return Queues.model_validate({"cohorts": cohorts, "clusterQueues": cluster_queues}, strict=False)
+
+
+def queue(name: str, cohort: str | None = None, **flavors: dict[str, Any]) -> dict[str, Any]:
+    quotas = {f: {k.replace("gpu", GPU): v for k, v in q.items()} for f, q in flavors.items()}
+    return {"name": name, "quotas": quotas} | ({"cohort": cohort} if cohort else {})
+
+
+NONE = {"nominal": 4, "borrowingLimit": 0}
+TWO = {"nominal": 4, "borrowingLimit": 2}
+
+# Settings -> by queue its parent, and of each resource that it gives quota and limit.
+TREES: dict[str, tuple[Queues, dict[str, tuple[str, Shares]]]] = {
+    "millicores, and 10^6 bytes": (
+        queues(queue("a", cpu={"cpu": "1500m", "memory": "1Gi"})),
+        {
+            "muster-no-cohort": ("", {"cpu": (1500, 1500), "memory": (1073.741824, 1073.741824)}),
+            "a": ("muster-no-cohort", {"cpu": (1500, 1500), "memory": (1073.741824, 1073.741824)}),
+        },
+    ),
+    "borrowing without a limit": (
+        queues(queue("a", "ml", l4={"gpu": 4}), queue("b", "ml", l4={"gpu": 2}), cohorts=({"name": "ml"},)),
+        {"ml": ("", {"gpu": (6, 6)}), "a": ("ml", {"gpu": (4, -1)}), "b": ("ml", {"gpu": (2, -1)})},
+    ),
+    "borrowing up to a limit": (
+        queues(queue("a", "ml", l4={"gpu": TWO}), cohorts=({"name": "ml"},)),
+        {"ml": ("", {"gpu": (4, 4)}), "a": ("ml", {"gpu": (4, 6)})},
+    ),
+    "flavors are added up": (
+        queues(queue("a", "ml", l4={"gpu": TWO}, h100={"gpu": NONE}), cohorts=({"name": "ml"},)),
+        {"ml": ("", {"gpu": (8, 8)}), "a": ("ml", {"gpu": (8, 10)})},
+    ),
+    "one flavor without a limit is none": (
+        queues(queue("a", "ml", l4={"gpu": 4}, h100={"gpu": NONE}), cohorts=({"name": "ml"},)),
+        {"ml": ("", {"gpu": (8, 8)}), "a": ("ml", {"gpu": (8, -1)})},
+    ),
+    "a cohort below a cohort, with a quota of its own": (
+        queues(
+            queue("a", "team", l4={"gpu": 4}),
+            cohorts=(
+                {"name": "team", "parent": "all", "quotas": {"l4": {GPU: TWO}}},
+                {"name": "all"},
+            ),
+        ),
+        {"all": ("", {"gpu": (8, 8)}), "team": ("all", {"gpu": (8, 10)}), "a": ("team", {"gpu": (4, -1)})},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_quotas(name: str) -> None:
+    settings, wanted = TREES[name]
+    found: dict[str, tuple[str, Shares]] = {}
+    for made in kai_queues(settings):
+        assert made.spec.get("parentQueue", "") == made.parent
+        assert not made.parent or made.parent in found, "parents come first"
+        shares = {r: (s["quota"], s["limit"]) for r, s in made.spec["resources"].items()}
+        known = wanted[made.name][1]
+        found[made.name] = made.parent, {r: s for r, s in shares.items() if r in known}
+    assert found == wanted
+
+
+def test_a_resource_that_a_queue_does_not_name_it_does_not_give() -> None:
+    (_, made) = kai_queues(queues(queue("a", "ml", l4={"gpu": 4}), cohorts=({"name": "ml"},)))
+    assert made.spec["resources"]["cpu"] == {"quota": 0, "limit": 0, "overQuotaWeight": 1}
+
+
+def test_weights() -> None:
+    weighed = {**queue("a", "ml", l4={"gpu": 4}), "weight": "2.5"}
+    (_, made) = kai_queues(queues(weighed, cohorts=({"name": "ml"},)))
+    assert {share["overQuotaWeight"] for share in made.spec["resources"].values()} == {2.5}
+
+
+@pytest.fixture(scope="module")
+def declared() -> Declarations:
+    return declare_platform({**with_engine("kai"), "muster:cluster": EXISTING})
+
+
+def test_what_is_declared_of_the_platform(declared: Declarations) -> None:
+    """KAI's objects only: nobody would read Kueue's, and no controller of Muster's has work."""
+    assert declared.kinds("Queue") == ["Queue/ml", "Queue/team-a"]
+    assert declared.kinds("PriorityClass") == [
+        "PriorityClass/muster-prod-priority",
+        "PriorityClass/muster-dev-priority",
+    ]
+    absent = ("ClusterQueue", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass", "Deployment")
+    assert declared.kinds(*absent) == []
+
+
+def test_order_and_options(declared: Declarations) -> None:
+    assert {"Queue/ml", "Release/kai-scheduler"} <= declared["Queue/team-a"].depends_on
+    assert "Release/kai-scheduler" in declared["Queue/ml"].depends_on
+    priority = declared["PriorityClass/muster-prod-priority"]
+    assert priority.inputs["value"] == 1000
+    assert (priority.replace_on_changes, priority.delete_before_replace) == (("value",), True)
+
+
+def test_labels_are_translated_when_they_are_written_and_when_they_change(declared: Declarations) -> None:
+    policy = declared.spec("MutatingAdmissionPolicy/muster-queued-ray-to-kai")
+    (rule,) = policy["matchConstraints"]["resourceRules"]
+    assert set(rule["resources"]) == {"rayjobs", "rayclusters", "rayservices"}
+    assert rule["operations"] == ["CREATE", "UPDATE"]
+    assert "MutatingAdmissionPolicy/muster-suspend-queued-ray" not in declared
+
+
+NAMES = KaiNames({"team-a/user-queue": "team-a"}, ("train",))
+
+
+def test_the_labels_of_kai() -> None:
+    """What the API server makes of it, tests/sandbox/test_scenario.py plays."""
+    (_, labels), (resources, submission) = translations(NAMES).values()
+    assert '"kai.scheduler/queue": {"team-a/user-queue": "team-a"}' in labels
+    assert '.optMap(name, "muster-" + name)' in labels
+    assert '.orValue("preemptible")' in labels
+    assert resources == ("rayjobs",)
+    assert '"HTTPMode"' in submission
+
+
+def test_what_kai_would_leave_pending_without_a_word_is_refused() -> None:
+    known, by_label = known_to_kai(NAMES)
+    assert list(known.rules.values()) == [
+        "no such queue: kueue.x-k8s.io/queue-name has to name one of this namespace (as namespace/queue, "
+        "there are team-a/user-queue)",
+        "no such priority: kueue.x-k8s.io/priority-class has to be one of train",
+    ]
+    assert list(by_label.rules.values()) == [
+        "kai.scheduler/queue follows from kueue.x-k8s.io/queue-name: write that one"
+    ]

@@ -1,0 +1,362 @@
+"""Node pools: what GKE is asked for, and what Pulumi is told about it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+
+from components.gpu_networks import NodeInterface
+from components.node_pools import NodePools, NodePoolsArgs
+from sandbox.plugins import gke_document
+from stacks.cluster import Gke
+from stacks.settings import load, parse
+from tests.unit.components.harness import Declarations, declare
+from tests.unit.stacks.builders import FILE, put, with_pool
+
+REGIONAL = {"location": "us-west1"}
+STACKS = Path(__file__).parents[3] / "stacks"
+
+NODES = {
+    "oauthScopes": ["https://www.googleapis.com/auth/cloud-platform"],
+    "serviceAccount": "nodes@acme-ml.iam.gserviceaccount.com",
+    "shieldedInstanceConfig": {"enableIntegrityMonitoring": True, "enableSecureBoot": True},
+    "workloadMetadataConfig": {"mode": "GKE_METADATA"},
+}
+POOL = {"cluster": "ray", "deletionPolicy": "PREVENT", "location": "us-west1-b", "project": "acme-ml"}
+NO_RESERVATION = {"reservationAffinity": {"consumeReservationType": "NO_RESERVATION"}}
+KEPT_UP = {"management": {"autoRepair": True, "autoUpgrade": True}}
+UNREPAIRED = {"management": {"autoRepair": False, "autoUpgrade": True}}
+
+
+def nodes_of(least: int, most: int, policy: str = "ANY") -> dict[str, Any]:
+    """The autoscaling of a pool in one zone."""
+    return {"autoscaling": {"locationPolicy": policy, "minNodeCount": least, "maxNodeCount": most}}
+
+
+def gpus(gpu_type: str, count: int = 1, **more: Any) -> dict[str, Any]:
+    driver = {"gpuDriverInstallationConfig": {"gpuDriverVersion": "LATEST"}}
+    return {"guestAccelerators": [{"type": gpu_type, "count": count, **driver, **more}]}
+
+
+def declared_pools(config: dict[str, Any]) -> Declarations:
+    settings = parse(config, FILE)
+
+    def build() -> None:
+        cluster = settings.cluster
+        assert isinstance(cluster, Gke)
+        interfaces = [
+            NodeInterface(pulumi.Output.from_input(f"gpu-{i}"), pulumi.Output.from_input(f"gpu-{i}-subnet"))
+            for i in range(8)
+        ]
+        account = "nodes@acme-ml.iam.gserviceaccount.com"
+        args = NodePoolsArgs(settings.pools, "acme-ml", cluster, cluster.name, account, interfaces)
+        NodePools("node-pools", args)
+
+    return declare(build)
+
+
+L4 = {"machineType": "g2-standard-4", "gpu": {"type": "nvidia-l4", "count": 1}}
+H100 = {"machineType": "a3-highgpu-8g", "gpu": {"type": "nvidia-h100-80gb", "count": 8}}
+H100_MEGA = {"machineType": "a3-megagpu-8g", "gpu": {"type": "nvidia-h100-mega-80gb", "count": 8}}
+H200 = {"machineType": "a3-ultragpu-8g", "gpu": {"type": "nvidia-h200-141gb", "count": 8}}
+UP_TO_4 = {"nodes": {"max": 4}}
+
+# Name of the case -> the pool, and all that GKE is asked for beside what every pool is.
+POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "queued": (
+        {**L4, **UP_TO_4, "provisioning": "queued"},
+        {"initialNodeCount": 0, "queuedProvisioning": {"enabled": True}, **nodes_of(0, 4)},
+        {"machineType": "g2-standard-4", **gpus("nvidia-l4"), **NO_RESERVATION},
+    ),
+    "flex-start": (
+        {**L4, **UP_TO_4, "provisioning": "flex-start", "maxRunSeconds": 604800},
+        {"initialNodeCount": 0, **UNREPAIRED, **nodes_of(0, 4)},
+        {
+            "machineType": "g2-standard-4",
+            **gpus("nvidia-l4"),
+            **NO_RESERVATION,
+            "flexStart": True,
+            "maxRunDuration": "604800s",
+        },
+    ),
+    "spot": (
+        {**L4, **UP_TO_4, "provisioning": "spot"},
+        {"initialNodeCount": 0, **KEPT_UP, **nodes_of(0, 4)},
+        {
+            "machineType": "g2-standard-4",
+            **gpus("nvidia-l4"),
+            **NO_RESERVATION,
+            "spot": True,
+            "taints": [{"key": "cloud.google.com/gke-spot", "value": "true", "effect": "NO_SCHEDULE"}],
+        },
+    ),
+    "reserved": (
+        {**L4, **UP_TO_4, "provisioning": "reserved", "reservation": "gpus"},
+        {"initialNodeCount": 0, **KEPT_UP, **nodes_of(0, 4)},
+        {
+            "machineType": "g2-standard-4",
+            **gpus("nvidia-l4"),
+            "reservationAffinity": {
+                "consumeReservationType": "SPECIFIC_RESERVATION",
+                "key": "compute.googleapis.com/reservation-name",
+                "values": ["gpus"],
+            },
+        },
+    ),
+    "on demand, CPUs, with disks and labels of its own": (
+        {
+            "machineType": "n2-standard-8",
+            "nodes": {"min": 1, "max": 4, "initial": 2},
+            "bootDisk": {"type": "pd-ssd", "sizeGb": 200},
+            "localSsds": 2,
+            "labels": {"team": "data"},
+            "maxPodsPerNode": 32,
+            "serviceAccount": "batch@acme-ml.iam.gserviceaccount.com",
+            "secureBoot": False,
+            "upgrade": {"maxSurge": 2, "maxUnavailable": 1},
+        },
+        {
+            "initialNodeCount": 2,
+            "maxPodsPerNode": 32,
+            "upgradeSettings": {"strategy": "SURGE", "maxSurge": 2, "maxUnavailable": 1},
+            **KEPT_UP,
+            **nodes_of(1, 4, "BALANCED"),
+        },
+        {
+            "machineType": "n2-standard-8",
+            "diskType": "pd-ssd",
+            "diskSizeGb": 200,
+            "ephemeralStorageLocalSsdConfig": {"localSsdCount": 2},
+            "labels": {"team": "data"},
+            "serviceAccount": "batch@acme-ml.iam.gserviceaccount.com",
+            "shieldedInstanceConfig": {"enableIntegrityMonitoring": True, "enableSecureBoot": False},
+        },
+    ),
+    "GPUs in parts, shared, with images that come along": (
+        {
+            "machineType": "a2-highgpu-1g",
+            "gpu": {
+                "type": "nvidia-tesla-a100",
+                "count": 1,
+                "driver": "default",
+                "partition": "3g.20gb",
+                "sharing": {"strategy": "time-sharing", "maxClients": 4},
+            },
+            **UP_TO_4,
+            "secondaryBootDisks": ["projects/acme-ml/global/images/ray-2-52"],
+            "fastSocket": True,
+        },
+        {"initialNodeCount": 0, **KEPT_UP, **nodes_of(0, 4, "BALANCED")},
+        {
+            "machineType": "a2-highgpu-1g",
+            **gpus(
+                "nvidia-tesla-a100",
+                gpuPartitionSize="3g.20gb",
+                gpuSharingConfig={"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": 4},
+                gpuDriverInstallationConfig={"gpuDriverVersion": "DEFAULT"},
+            ),
+            "secondaryBootDisks": [
+                {"diskImage": "projects/acme-ml/global/images/ray-2-52", "mode": "CONTAINER_IMAGE_CACHE"}
+            ],
+            "gcfsConfig": {"enabled": True},
+            "gvnic": {"enabled": True},
+            "fastSocket": {"enabled": True},
+        },
+    ),
+    "GPUDirect over four networks, close together, upgraded by surges": (
+        {**H100, **UP_TO_4, "gpudirect": "tcpx", "placement": "compact"},
+        {
+            "initialNodeCount": 0,
+            "placementPolicy": {"type": "COMPACT"},
+            "networkConfig": {
+                "additionalNodeNetworkConfigs": [
+                    {"network": f"gpu-{i}", "subnetwork": f"gpu-{i}-subnet"} for i in range(4)
+                ]
+            },
+            **KEPT_UP,
+            **nodes_of(0, 4, "BALANCED"),
+        },
+        {
+            "machineType": "a3-highgpu-8g",
+            **gpus("nvidia-h100-80gb", 8),
+            "ephemeralStorageLocalSsdConfig": {"localSsdCount": 16},
+            "gvnic": {"enabled": True},
+        },
+    ),
+    "DRANET": (
+        {**H200, **UP_TO_4, "dranet": True, "upgrade": {"strategy": "blue-green", "soakSeconds": 60}},
+        {
+            "initialNodeCount": 0,
+            "networkConfig": {"acceleratorNetworkProfile": "auto"},
+            "upgradeSettings": {
+                "strategy": "BLUE_GREEN",
+                "blueGreenSettings": {
+                    "nodePoolSoakDuration": "60s",
+                    "standardRolloutPolicy": {"batchNodeCount": 1},
+                },
+            },
+            **KEPT_UP,
+            **nodes_of(0, 4, "BALANCED"),
+        },
+        {
+            "machineType": "a3-ultragpu-8g",
+            **gpus("nvidia-h200-141gb", 8),
+            "ephemeralStorageLocalSsdConfig": {"localSsdCount": 32},
+            "gvnic": {"enabled": True},
+            "labels": {"cloud.google.com/gke-networking-dra-driver": "true"},
+        },
+    ),
+    "TPUs of single machines have no placement policy": (
+        {"machineType": "ct6e-standard-4t", "tpu": {"topology": "2x2"}, **UP_TO_4},
+        {"initialNodeCount": 0, **KEPT_UP, **nodes_of(0, 4, "BALANCED")},
+        {"machineType": "ct6e-standard-4t"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("pool", "asked", "nodes"), POOLS.values(), ids=POOLS.keys())
+def test_inputs(pool: dict[str, Any], asked: dict[str, Any], nodes: dict[str, Any]) -> None:
+    declared = declared_pools(with_pool(pool))["NodePool/more"]
+
+    assert declared.inputs == {**POOL, "name": "more", "nodeConfig": {**NODES, **nodes}, **asked}
+    message = gke_document.MESSAGES[declared.type]
+    assert not list(gke_document.problems(message, with_integers(declared.inputs)))
+
+
+def with_integers(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Protocol buffers know one kind of number only, and the harness shows what came through them."""
+    whole: dict[str, Any] = json.loads(json.dumps(inputs), parse_float=lambda text: int(float(text)))
+    return whole
+
+
+def test_gpudirect_tcpxo_takes_eight_networks() -> None:
+    pool = declared_pools(with_pool({**H100_MEGA, **UP_TO_4, "gpudirect": "tcpxo"})).inputs("NodePool/more")
+
+    assert len(pool["networkConfig"]["additionalNodeNetworkConfigs"]) == 8
+
+
+def test_the_guides_pool_comes_out_of_stack_dev() -> None:
+    """KubeRay's guide to gang scheduling: gcloud beta container node-pools create gpu-node-pool …"""
+    settings = load(STACKS / "Pulumi.dev.yaml")
+    assert isinstance(settings.cluster, Gke)
+    args = NodePoolsArgs(settings.pools, "acme-ml-dev", settings.cluster, "kuberay-gpu-cluster", "nodes")
+    pools = declare(lambda: NodePools("node-pools", args))
+
+    pool = pools.inputs("NodePool/gpu-node-pool")
+    assert pool["queuedProvisioning"] == {"enabled": True}
+    assert pool["location"] == "us-west1-b"
+    assert pool["initialNodeCount"] == 0
+    assert pool["autoscaling"] == nodes_of(0, 10)["autoscaling"]
+    assert (
+        pool["nodeConfig"].items()
+        >= {
+            "machineType": "g2-standard-4",
+            **gpus("nvidia-l4"),
+            **NO_RESERVATION,
+        }.items()
+    )
+    system = pools.inputs("NodePool/system")
+    assert (system["nodeConfig"]["machineType"], system["initialNodeCount"]) == ("e2-standard-4", 1)
+    assert system["autoscaling"] == nodes_of(0, 1, "BALANCED")["autoscaling"]
+    assert pools.kinds("NodePool") == ["NodePool/system", "NodePool/gpu-node-pool"]
+
+
+# Name of the case -> the cluster and the pool's zones, and where its nodes are counted.
+ZONES: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
+    "a region: in all, with a node a zone at the start": (
+        REGIONAL,
+        [],
+        {"autoscaling": {"locationPolicy": "BALANCED", "totalMinNodeCount": 2, "totalMaxNodeCount": 6}}
+        | {"initialNodeCount": 1},
+    ),
+    "one zone of a region: as in a zone": (
+        REGIONAL,
+        ["us-west1-a"],
+        nodes_of(2, 6, "BALANCED") | {"initialNodeCount": 2, "nodeLocations": ["us-west1-a"]},
+    ),
+    "a regional cluster in one zone: as in a zone": (
+        {**REGIONAL, "zones": ["us-west1-a"]},
+        [],
+        nodes_of(2, 6, "BALANCED") | {"initialNodeCount": 2},
+    ),
+    "a zonal cluster in two zones: in all": (
+        {"zones": ["us-west1-a"]},
+        [],
+        {"autoscaling": {"locationPolicy": "BALANCED", "totalMinNodeCount": 2, "totalMaxNodeCount": 6}}
+        | {"initialNodeCount": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "zones", "counted"), ZONES.values(), ids=ZONES.keys())
+def test_limits_are_never_both_by_zone_and_in_all(
+    cluster: dict[str, Any], zones: list[str], counted: dict[str, Any]
+) -> None:
+    pool = {"machineType": "e2-standard-4", "nodes": {"min": 2, "max": 6}, "zones": zones}
+    declared = declared_pools(with_pool(pool, **cluster)).inputs("NodePool/more")
+
+    keys = ("autoscaling", "initialNodeCount", "nodeLocations")
+    assert {key: declared[key] for key in keys if key in declared} == counted
+
+
+V6E = {"machineType": "ct6e-standard-4t", "tpu": {"topology": "4x4"}, "slices": {"max": 2}}
+
+
+def test_each_slice_is_a_node_pool_that_scales_whole() -> None:
+    declared = declared_pools(with_pool({**V6E, "provisioning": "flex-start"}))
+
+    for name in ("more-0", "more-1"):
+        assert declared.inputs(f"NodePool/{name}") == {
+            **POOL,
+            "name": name,
+            "initialNodeCount": 0,
+            "placementPolicy": {"type": "COMPACT", "tpuTopology": "4x4"},
+            **UNREPAIRED,
+            **nodes_of(0, 4),
+            "nodeConfig": {
+                **NODES,
+                **NO_RESERVATION,
+                "flexStart": True,
+                "labels": {"muster.dev/pool": "more"},
+                "machineType": "ct6e-standard-4t",
+            },
+        }
+    assert declared.kinds("NodePool") == [f"NodePool/{name}" for name in ("system", "l4", "more-0", "more-1")]
+
+
+def test_tpu7x_slices_are_placed_by_a_policy_of_their_topology() -> None:
+    pool = {"machineType": "tpu7x-standard-4t", "tpu": {"topology": "2x2x2"}, "slices": {"max": 1}}
+    declared = declared_pools(with_pool(pool))
+
+    assert declared.inputs("ResourcePolicy/ray-more") == {
+        "name": "ray-more",
+        "project": "acme-ml",
+        "region": "us-west1",
+        "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "2x2x2"},
+    }
+    assert declared.inputs("NodePool/more-0")["placementPolicy"] == {
+        "type": "COMPACT",
+        "tpuTopology": "2x2x2",
+        "policyName": "ray-more",
+    }
+    assert "ResourcePolicy/ray-more" in declared["NodePool/more-0"].depends_on
+
+
+@pytest.mark.parametrize("protected", [True, False])
+def test_options(protected: bool) -> None:
+    pool = declared_pools(put("muster:cluster", "deletionProtection", protected))["NodePool/l4"]
+
+    assert pool.protect is protected
+    assert pool.inputs.get("deletionPolicy") == ("PREVENT" if protected else None)
+    assert pool.ignore_changes == ("initialNodeCount", "nodeCount")
+    assert pool.delete_before_replace
+
+
+def test_accelerators_wait_for_pools_without() -> None:
+    declared = declared_pools(with_pool(V6E))
+
+    for name in ("l4", "more-0", "more-1"):
+        assert "NodePool/system" in declared[f"NodePool/{name}"].depends_on
+    assert "NodePool/l4" not in declared["NodePool/system"].depends_on

@@ -1,0 +1,265 @@
+"""What outlives a cluster, what is scraped, and that alerts and dashboards speak of metrics that exist."""
+
+import json
+import logging
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from components.alerts import alerts
+from components.dashboards import charts
+from components.queries import Queries
+from muster.controller.metrics import Metrics
+from stacks.observability import Observability
+from tests.unit.components.harness import Declarations, declare_platform
+from tests.unit.stacks.builders import GOOD, with_engine
+
+NOTIFY = {"emails": ["ml@example.com"], "channels": ["projects/acme-ml/notificationChannels/7"]}
+ENGINES = ("muster", "kueue", "kai")
+
+
+def declare_with(
+    engine: str = "muster", protected: bool = False, more: dict[str, Any] | None = None
+) -> Declarations:
+    config = {
+        "muster:observability": {"notify": NOTIFY},
+        "muster:cluster": {**GOOD["muster:cluster"], "deletionProtection": protected},
+    }
+    return declare_platform({**with_engine(engine), **config, **(more or {})})
+
+
+@pytest.fixture(scope="module")
+def declared() -> Declarations:
+    return declare_with()
+
+
+FILTER = (
+    'resource.labels.cluster_name="ray" AND resource.labels.location="us-west1-b" AND '
+    '((resource.type="k8s_container" AND resource.labels.namespace_name='
+    '("team-a" OR "kuberay-system" OR "muster-system")) OR '
+    '(log_id("events") AND jsonPayload.involvedObject.kind=("RayCluster" OR "RayJob" OR "RayService" OR '
+    '"Workload" OR "ClusterQueue" OR "LocalQueue" OR "ProvisioningRequest")))'
+)
+
+
+def test_logs_stay_searchable(declared: Declarations) -> None:
+    bucket, sink = (
+        declared.inputs("ProjectBucketConfig/ray-logs"),
+        declared.inputs("ProjectSink/ray-searchable"),
+    )
+
+    assert (bucket["bucketId"], bucket["location"], bucket["retentionDays"]) == ("ray-ray", "us-west1", 90)
+    assert sink["destination"] == "logging.googleapis.com/ray-logs-id"
+    assert sink["filter"] == FILTER
+
+
+def test_logs_are_archived_where_nobody_deletes_them_too_soon(declared: Declarations) -> None:
+    bucket, sink = declared.inputs("Bucket/ray-logs"), declared.inputs("ProjectSink/ray-archive")
+
+    assert bucket["name"] == "acme-ml-ray-logs"
+    assert bucket["retentionPolicy"] == {"retentionPeriod": str(400 * 24 * 3600)}
+    assert bucket["lifecycleRules"] == [{"action": {"type": "Delete"}, "condition": {"age": 400}}]
+    assert (bucket["uniformBucketLevelAccess"], bucket["publicAccessPrevention"]) == (True, "enforced")
+    assert bucket["forceDestroy"] is False
+    assert sink["destination"] == "storage.googleapis.com/acme-ml-ray-logs"
+    assert sink["filter"] == FILTER
+
+
+def test_the_sink_may_add_to_the_archive_and_nothing_else(declared: Declarations) -> None:
+    member = declared["BucketIAMMember/log-archive"]
+
+    assert member.inputs["role"] == "roles/storage.objectCreator"
+    assert member.inputs["member"] == "serviceAccount:sink@gcp-sa-logging.iam.gserviceaccount.com"
+    assert member.depends_on >= {"Bucket/ray-logs", "ProjectSink/ray-archive"}
+
+
+@pytest.mark.parametrize("protected", [True, False])
+@pytest.mark.parametrize("kept", ["ProjectBucketConfig/ray-logs", "Bucket/ray-logs"])
+def test_what_is_kept_is_protected_as_the_cluster_is(kept: str, protected: bool) -> None:
+    assert declare_with(protected=protected)[kept].protect is protected
+
+
+def test_no_archive_where_none_is_asked_for() -> None:
+    none = declare_with(more={"muster:observability": {"logs": {"archiveDays": None}}})
+
+    assert none.kinds("ProjectSink") == ["ProjectSink/ray-searchable"]
+    assert "Bucket/ray-logs" not in none
+
+
+SCRAPED = {
+    "muster": [
+        "ClusterPodMonitoring/ray",
+        "PodMonitoring/kuberay-operator",
+        "PodMonitoring/muster-controller",
+    ],
+    "kueue": ["ClusterPodMonitoring/ray", "PodMonitoring/kuberay-operator", "PodMonitoring/kueue"],
+    "kai": ["ClusterPodMonitoring/ray", "PodMonitoring/kuberay-operator"],
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_scraped(engine: str) -> None:
+    declared = declare_with(engine)
+
+    assert sorted(declared.kinds("ClusterPodMonitoring", "PodMonitoring")) == SCRAPED[engine]
+
+
+def test_the_controller_is_scraped_at_its_port(declared: Declarations) -> None:
+    monitoring = declared["PodMonitoring/muster-controller"]
+
+    assert monitoring.inputs["metadata"]["namespace"] == "muster-system"
+    assert monitoring.inputs["spec"] == {
+        "selector": {"matchLabels": {"app.kubernetes.io/name": "muster-controller"}},
+        "endpoints": [{"port": "http", "interval": "30s"}],
+    }
+    assert "Namespace/muster-system" in monitoring.depends_on
+
+
+def test_kueue_is_scraped_by_a_token_for_that_alone() -> None:
+    declared = declare_with("kueue")
+    (endpoint,) = declared.spec("PodMonitoring/kueue")["endpoints"]
+
+    assert endpoint["authorization"]["credentials"] == {"secret": {"name": "metrics-reader", "key": "token"}}
+    assert declared["Secret/metrics-reader"].ignore_changes == ("data",)
+    assert declared.inputs("ClusterRoleBinding/metrics-reader")["roleRef"]["name"] == "kueue-metrics-reader"
+    assert declared.inputs("Role/metrics-reader")["rules"] == [
+        {
+            "apiGroups": [""],
+            "resources": ["secrets"],
+            "resourceNames": ["metrics-reader"],
+            "verbs": ["get", "list", "watch"],
+        }
+    ]
+    assert declared["PodMonitoring/kueue"].depends_on >= {
+        "Secret/metrics-reader",
+        "RoleBinding/metrics-reader",
+        "ClusterRoleBinding/metrics-reader",
+    }
+
+
+ADDON = {
+    "addon": {"install": "addon"},
+    "unwatched addon": {"install": "addon", "addon": {"monitoring": False}},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "scraped"), [("addon", []), ("unwatched addon", ["ClusterPodMonitoring/ray"])]
+)
+def test_what_gke_scrapes_is_not_scraped_twice(name: str, scraped: list[str]) -> None:
+    declared = declare_with(more={"muster:kuberay": ADDON[name]})
+
+    assert declared.kinds("ClusterPodMonitoring") == scraped
+    assert "PodMonitoring/kuberay-operator" not in declared
+
+
+def test_alerts_tell_everybody_who_asked(declared: Declarations) -> None:
+    policies = declared.kinds("AlertPolicy")
+
+    assert len(policies) == 7
+    for policy in policies:
+        assert declared.inputs(policy)["notificationChannels"] == [
+            "projects/acme-ml/notificationChannels/ml@example.com",
+            "projects/acme-ml/notificationChannels/7",
+        ]
+    assert declared.inputs("NotificationChannel/ml@example.com")["labels"] == {
+        "email_address": "ml@example.com"
+    }
+
+
+def test_an_alert(declared: Declarations) -> None:
+    alert = declared.inputs("AlertPolicy/queue-wait")
+
+    assert (alert["displayName"], alert["severity"]) == (
+        "ray: a workload waits for more than 60 min",
+        "WARNING",
+    )
+    (condition,) = alert["conditions"]
+    assert condition["conditionPrometheusQueryLanguage"] == {
+        "query": "time() - min by (cluster_queue) "
+        '(muster_oldest_pending_workload_timestamp_seconds{cluster="ray"}) > 3600',
+        "duration": "300s",
+        "evaluationInterval": "60s",
+        "disableMetricValidation": True,
+    }
+
+
+def test_the_dashboard_has_room_for_every_chart(declared: Declarations) -> None:
+    layout = json.loads(declared.inputs("Dashboard/ray")["dashboardJson"])["mosaicLayout"]
+    places = [(tile["xPos"], tile["yPos"]) for tile in layout["tiles"]]
+
+    assert len(places) == len(set(places)) == len(list(charts(Queries("muster", "ray"))))
+    assert all(tile["xPos"] + tile["width"] <= layout["columns"] for tile in layout["tiles"])
+
+
+def promql(engine: str) -> Iterator[str]:
+    queries = Queries(engine, "ray")
+    yield from (alert.query for alert in alerts(Observability(), queries))
+    yield from (chart.query for chart in charts(queries))
+
+
+SERIES = re.compile(r"\b(muster_\w+)\{([^}]*)\}")
+GROUPED = re.compile(r"by \(([^)]*)\)")
+# The engine's name, GKE's and PromQL's own labels.
+EVERYWHERE = {"cluster", "le", "namespace_name", "pod_name", "container_name"}
+
+
+def exported() -> dict[str, set[str]]:
+    """Labels by series; of a histogram's all, with `_bucket`, `_sum` and `_count`."""
+    metrics = Metrics(lambda: True)
+    labels = {
+        name: set(getattr(collector, "_labelnames", ()))
+        for name, collector in metrics.registry._names_to_collectors.items()
+    }
+    standing = {family.name: set(family._labelnames) for family in metrics.collect()}  # type: ignore[attr-defined]
+    return {**labels, **standing}
+
+
+def test_every_query_is_about_what_muster_exports(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.ERROR)
+    known = exported()
+    named: set[str] = set()
+    for query in promql("muster"):
+        used = {name: set(re.findall(r"(\w+)=", matchers)) for name, matchers in SERIES.findall(query)}
+        named |= set(used)
+        assert set(used) <= set(known), query
+        grouped = {label.strip() for group in GROUPED.findall(query) for label in group.split(",")}
+        for name, matched in used.items():
+            assert (matched | grouped) - EVERYWHERE <= known[name], query
+    assert len(named) > 10
+
+
+# pkg/metrics/metrics.go of the version that the stacks install.
+KUEUES = {
+    "admission_checks_wait_time_seconds_bucket",
+    "admitted_active_workloads",
+    "cluster_queue_nominal_quota",
+    "cluster_queue_resource_reservation",
+    "evicted_workloads_total",
+    "pending_workloads",
+    "quota_reserved_wait_time_seconds_bucket",
+}
+
+
+def test_with_kueue_every_query_is_about_what_kueue_exports() -> None:
+    named = {name for query in promql("kueue") for name in re.findall(r"\bkueue_(\w+)\{", query)}
+
+    assert named == KUEUES
+    assert not any("muster_" in query for query in promql("kueue"))
+
+
+def test_with_kai_no_query_is_about_queues() -> None:
+    assert list(promql("kai")) == [
+        "avg by (namespace_name, pod_name, container_name) (kubernetes_io:container_accelerator_duty_cycle"
+        '{monitored_resource="k8s_container",cluster_name="ray"}) < 5',
+        "avg by (namespace_name, pod_name, container_name) (kubernetes_io:container_accelerator_duty_cycle"
+        '{monitored_resource="k8s_container",cluster_name="ray"})',
+    ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_queries_are_balanced(engine: str) -> None:
+    for query in promql(engine):
+        assert all(query.count(a) == query.count(b) for a, b in ("()", "{}", "[]")), query

@@ -1,0 +1,70 @@
+"""The values of the charts that can't be rendered here; tests/stacks/test_charts.py renders the others.
+
+KubeRay's and the GPU Operator's charts lie in no Go module. The names are those of their values.yaml.
+"""
+
+from components import gpu_operator, kuberay
+from stacks.gpu_operator import GpuOperator
+from stacks.kuberay import KubeRay
+
+SYSTEM = {"cloud.google.com/gke-nodepool": "system"}
+DIGEST = f"sha256:{'a' * 64}"
+
+
+def test_kuberay_as_it_comes() -> None:
+    assert kuberay.values(KubeRay(), "muster", SYSTEM) == {
+        "replicas": 1,
+        "leaderElectionEnabled": True,
+        "nodeSelector": SYSTEM,
+        # The chart's own cpu limit of 100m would be below the request.
+        "resources": {
+            "requests": {"cpu": "250m", "memory": "512Mi"},
+            "limits": {"cpu": "1", "memory": "1Gi"},
+        },
+        "reconcileConcurrency": 10,
+        "kubeClient": {"qps": 100, "burst": 200},
+        "batchScheduler": {"name": ""},
+        "metrics": {"enabled": True, "serviceMonitor": {"enabled": False}},
+    }
+
+
+def test_kuberay_with_everything_said() -> None:
+    settings = KubeRay.model_validate(
+        {
+            "image": f"registry.example:5000/kuberay/operator:v1.6.2@{DIGEST}",
+            "replicas": 2,
+            "client": {"qps": 300, "burst": 500},
+            "reconcileConcurrency": 20,
+            "featureGates": {"RayCronJob": True},
+            "watchNamespaces": ("team-a", "team-b"),
+        }
+    )
+    values = kuberay.values(settings, "kai", SYSTEM)
+
+    assert values["image"] == {
+        "repository": "registry.example:5000/kuberay/operator",
+        "tag": f"v1.6.2@{DIGEST}",
+    }
+    assert (values["replicas"], values["reconcileConcurrency"]) == (2, 20)
+    assert values["kubeClient"] == {"qps": 300, "burst": 500}
+    assert values["featureGates"] == [{"name": "RayCronJob", "enabled": True}]
+    assert values["watchNamespace"] == ["team-a", "team-b"]
+
+
+def test_gpu_operator() -> None:
+    settings = GpuOperator.model_validate({"install": "helm", "migStrategy": "mixed", "dcgmExporter": False})
+
+    assert gpu_operator.values(settings, SYSTEM) == {
+        "driver": {"enabled": False},
+        "hostPaths": {"driverInstallDir": "/home/kubernetes/bin/nvidia"},
+        "toolkit": {
+            "installDir": "/home/kubernetes/bin/nvidia",
+            "env": [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}],
+        },
+        "cdi": {"enabled": True},
+        "mig": {"strategy": "mixed"},
+        "migManager": {"env": [{"name": "WITH_REBOOT", "value": "true"}]},
+        "dcgmExporter": {"enabled": False},
+        "operator": {"nodeSelector": SYSTEM, "upgradeCRD": True},
+        "node-feature-discovery": {"master": {"nodeSelector": SYSTEM}, "gc": {"nodeSelector": SYSTEM}},
+    }

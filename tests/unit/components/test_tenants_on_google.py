@@ -1,0 +1,182 @@
+"""What a tenant has of Google Cloud: its identity, its bucket for checkpoints, its Gateway."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.components.harness import Declarations, declare_platform
+from tests.unit.stacks.builders import GOOD, put
+
+TEAM_A: dict[str, Any] = GOOD["muster:tenants"][0]
+BUCKET = "acme-ml-team-a-checkpoints"
+IAP = {"members": ["group:ml@example.com"]}
+SERVING: dict[str, Any] = {"hosts": {"models.example.com": "vllm", "chat.example.com": "vllm"}, "iap": IAP}
+EMAIL = "team-a-ray@acme-ml.iam.gserviceaccount.com"
+
+
+def tenant(**settings: Any) -> Declarations:
+    return declare_platform(put("muster:tenants", 0, {**TEAM_A, **settings}))
+
+
+def checkpoints(**settings: Any) -> Declarations:
+    return tenant(identity={}, checkpoints={"bucket": BUCKET, **settings})
+
+
+def test_an_identity_may_be_taken_by_its_pods_alone() -> None:
+    declared = tenant(identity={})
+    assert declared.inputs("Account/team-a-ray")["accountId"] == "team-a-ray"
+    impersonation = declared["IAMMember/team-a-ray-pods"]
+    assert impersonation.inputs["role"] == "roles/iam.workloadIdentityUser"
+    assert impersonation.inputs["member"] == "serviceAccount:acme-ml.svc.id.goog[team-a/ray]"
+    assert impersonation.depends_on >= {"Account/team-a-ray"}
+    account = declared["ServiceAccount/team-a/ray"]
+    assert account.inputs["metadata"]["annotations"] == {"iam.gke.io/gcp-service-account": EMAIL}
+    assert account.inputs["automountServiceAccountToken"] is False
+    assert account.depends_on >= {"IAMMember/team-a-ray-pods", "Namespace/team-a"}
+
+
+def test_an_identity_of_ones_own_names() -> None:
+    declared = tenant(identity={"serviceAccount": "trainer", "account": "team-a-trainer"})
+    assert declared.inputs("Account/team-a-ray")["accountId"] == "team-a-trainer"
+    assert "ServiceAccount/team-a/trainer" in declared
+
+
+def test_the_bucket_is_private_and_its_objects_come_back() -> None:
+    declared = checkpoints()
+    bucket = declared[f"Bucket/{BUCKET}"]
+    assert bucket.inputs == {
+        "name": BUCKET,
+        "project": "acme-ml",
+        "location": "US-WEST1",
+        "uniformBucketLevelAccess": True,
+        "publicAccessPrevention": "enforced",
+        "hierarchicalNamespace": {"enabled": True},
+        "softDeletePolicy": {"retentionDurationSeconds": 7 * 24 * 3600},
+        "labels": {"tenant": "team-a"},
+        "forceDestroy": False,
+    }
+    assert bucket.protect
+    assert bucket.provider == "gcp/google"
+
+
+def test_a_bucket_elsewhere_that_forgets() -> None:
+    inputs = checkpoints(location="eu", softDeleteDays=0, deleteAfterDays=30).inputs(f"Bucket/{BUCKET}")
+    assert inputs["location"] == "EU"
+    assert inputs["softDeletePolicy"] == {"retentionDurationSeconds": 0}
+    assert inputs["lifecycleRules"] == [{"action": {"type": "Delete"}, "condition": {"age": 30}}]
+
+
+def test_the_bucket_goes_where_protection_is_off() -> None:
+    config = put("muster:tenants", 0, {**TEAM_A, "identity": {}, "checkpoints": {"bucket": BUCKET}})
+    config["muster:cluster"] = {**config["muster:cluster"], "deletionProtection": False}
+    assert not declare_platform(config)[f"Bucket/{BUCKET}"].protect
+
+
+def test_the_identity_reads_and_writes_the_buckets_objects_and_no_more() -> None:
+    declared = checkpoints()
+    roles = declared.kinds("BucketIAMMember", "BucketIAMBinding", "BucketIAMPolicy")
+    assert roles == ["BucketIAMMember/team-a-checkpoints"]
+    access = declared.inputs(roles[0])
+    assert (access["role"], access["member"]) == ("roles/storage.objectUser", f"serviceAccount:{EMAIL}")
+
+
+def test_pods_mount_it_by_a_claim_that_no_other_namespace_can_make() -> None:
+    declared = checkpoints()
+    volume = declared["PersistentVolume/team-a-checkpoints"]
+    spec = volume.inputs["spec"]
+    assert spec["csi"] == {"driver": "gcsfuse.csi.storage.gke.io", "volumeHandle": BUCKET}
+    assert spec["claimRef"] == {"namespace": "team-a", "name": "checkpoints"}
+    assert spec["persistentVolumeReclaimPolicy"] == "Retain"
+    assert spec["mountOptions"] == ["uid=1000", "gid=100"]  # rayproject's images
+    assert volume.ignore_changes == ("spec.claimRef",)
+    assert volume.depends_on >= {"BucketIAMMember/team-a-checkpoints"}
+    claim = declared["PersistentVolumeClaim/team-a/checkpoints"]
+    assert claim.inputs["spec"]["volumeName"] == "team-a-checkpoints"
+    assert claim.inputs["spec"]["accessModes"] == spec["accessModes"] == ["ReadWriteMany"]
+    assert claim.depends_on >= {"PersistentVolume/team-a-checkpoints"}
+
+
+def test_the_gateway_takes_https_for_its_own_namespace() -> None:
+    declared = tenant(serving=SERVING)
+    gateway = declared["Gateway/team-a/serving"]
+    assert gateway.inputs["metadata"]["annotations"] == {"networking.gke.io/certmap": "team-a-serving"}
+    assert gateway.inputs["spec"] == {
+        "gatewayClassName": "gke-l7-global-external-managed",
+        "addresses": [{"type": "NamedAddress", "value": "team-a-serving"}],
+        "listeners": [
+            {
+                "name": "https",
+                "protocol": "HTTPS",
+                "port": 443,
+                "allowedRoutes": {"namespaces": {"from": "Same"}},
+            }
+        ],
+    }
+    assert gateway.depends_on >= {"Namespace/team-a"}
+
+
+def test_a_route_comes_after_what_asks_who_is_there() -> None:
+    declared = tenant(serving=SERVING)
+    target = {"group": "", "kind": "Service", "name": "vllm-serve-svc"}
+    assert declared.kinds("GCPBackendPolicy", "HealthCheckPolicy") == [
+        "GCPBackendPolicy/team-a/vllm",
+        "HealthCheckPolicy/team-a/vllm",
+    ]
+    assert declared.spec("GCPBackendPolicy/team-a/vllm") == {
+        "default": {"iap": {"enabled": True}, "timeoutSec": 300},
+        "targetRef": target,
+    }
+    assert declared.spec("HealthCheckPolicy/team-a/vllm") == {
+        "default": {
+            "config": {"type": "HTTP", "httpHealthCheck": {"port": 8000, "requestPath": "/-/healthz"}}
+        },
+        "targetRef": target,
+    }
+    for host in SERVING["hosts"]:
+        route = declared[f"HTTPRoute/team-a/{host}"]
+        assert route.inputs["spec"] == {
+            "parentRefs": [{"name": "serving"}],
+            "hostnames": [host],
+            "rules": [{"backendRefs": [{"name": "vllm-serve-svc", "port": 8000}]}],
+        }
+        assert route.depends_on >= {"GCPBackendPolicy/team-a/vllm", "Gateway/team-a/serving"}
+
+
+def test_an_oauth_client_of_ones_own() -> None:
+    client = {"id": "1-a.apps.googleusercontent.com", "secretName": "oauth"}
+    declared = tenant(serving={**SERVING, "iap": {**IAP, "oauthClient": client}})
+    assert declared.spec("GCPBackendPolicy/team-a/vllm")["default"]["iap"] == {
+        "enabled": True,
+        "clientID": client["id"],
+        "oauth2ClientSecret": {"name": "oauth"},
+    }
+
+
+def test_members_come_in_to_these_hosts_alone() -> None:
+    member = tenant(serving=SERVING).inputs("WebIamMember/team-a-serving-group:ml@example.com")
+    assert (member["role"], member["member"]) == ("roles/iap.httpsResourceAccessor", "group:ml@example.com")
+    assert member["condition"]["expression"] == (
+        'request.host == "models.example.com" || request.host == "chat.example.com"'
+    )
+
+
+def test_certificates_are_made_for_each_host_unless_there_is_a_map() -> None:
+    declared = tenant(serving=SERVING)
+    assert declared.kinds("Certificate") == [
+        "Certificate/team-a-models-example-com",
+        "Certificate/team-a-chat-example-com",
+    ]
+    entry = declared["CertificateMapEntry/team-a-models-example-com"]
+    assert entry.inputs["hostname"] == "models.example.com"
+    assert entry.depends_on >= {"Certificate/team-a-models-example-com", "CertificateMap/team-a-serving"}
+
+    given = tenant(serving={**SERVING, "certificateMap": "wildcard"})
+    assert not given.kinds("Certificate", "CertificateMap", "CertificateMapEntry")
+    annotations = given.inputs("Gateway/team-a/serving")["metadata"]["annotations"]
+    assert annotations == {"networking.gke.io/certmap": "wildcard"}
+
+
+@pytest.mark.parametrize("kind", ["Account", "Bucket", "Gateway", "GlobalAddress", "PersistentVolume"])
+def test_nothing_of_it_is_declared_that_nobody_asked_for(kind: str) -> None:
+    declared = declare_platform(GOOD)
+    assert not [name for name in declared.kinds(kind) if "team-a" in name]

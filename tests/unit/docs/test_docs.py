@@ -1,0 +1,152 @@
+"""The pages of docs/ say what is so: links, make targets, settings, policies, and every stack they show."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+from components.gang_policies import queued_gangs
+from components.queue_policies import SUSPENSIONS, queue_required, suspendable
+from components.tenant_policies import RECOMMENDATIONS_ONLY, heads_stay_inside, token_required
+from policies.catalogue import RULES
+from stacks.reference import anchor, models_inside
+from stacks.settings import parse
+from stacks.stack import Settings
+from tests.unit.stacks.builders import GOOD
+
+ROOT = Path(__file__).parents[3]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+TARGET = re.compile(r"\bmake ([a-z]+)")
+SETTING = re.compile(r"muster:[\w.\[\]<>]+")
+POLICY = re.compile(r"(?:cis-gke|muster)-[\w.-]+")
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, and the text between the fences."""
+
+    page: str
+    language: str
+    text: str
+
+
+def blocks() -> Iterator[Block]:
+    for page in PAGES:
+        for found in BLOCK.finditer(page.read_text()):
+            yield Block(page.name, found[1], found[2])
+
+
+def prose(page: Path) -> str:
+    return BLOCK.sub("", page.read_text())
+
+
+def code(page: Path) -> list[str]:
+    """What stands in backticks, and the lines of blocks that are commands."""
+    commands = [b.text for b in blocks() if b.page == page.name and not b.language]
+    return [*CODE.findall(prose(page)), *(line for text in commands for line in text.splitlines())]
+
+
+def anchors(page: Path) -> set[str]:
+    lines = prose(page).splitlines()
+    return {anchor(line.lstrip("#").strip()) for line in lines if line.startswith("#")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(prose(page)):
+        if link.startswith("https:"):
+            continue
+        file, _, section = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), f"{link} leads to no file"
+        if section:
+            assert section in anchors(target), f"{link} leads to no heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_make_target_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {target for text in code(page) for target in TARGET.findall(text)}
+    assert named <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_in_backticks_is_there(page: Path) -> None:
+    folders = "components|docs|examples|muster|policies|sandbox|stacks|tests"
+    files = [text for text in code(page) if re.fullmatch(rf"(?:{folders})/[\w./-]*", text)]
+    assert [file for file in files if not (ROOT / file).exists()] == []
+
+
+def settings_paths() -> set[str]:
+    """Every place of a stack file, without the brackets of lists and the names in mappings."""
+    found = set()
+
+    def walk(model: Any, prefix: str) -> None:
+        for name, key in model.model_fields.items():
+            place = f"{prefix}{key.alias or name}"
+            found.add(place)
+            for _, inner in models_inside(key.annotation, place):
+                walk(inner, f"{place}.")
+
+    walk(Settings, "")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_setting_that_is_named_exists(page: Path) -> None:
+    named = {path for text in CODE.findall(prose(page)) for path in SETTING.findall(text)}
+    plain = {re.sub(r"\[\d*\]|\.<name>", "", path) for path in named}
+    assert plain <= settings_paths()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_policy_that_is_named_exists(page: Path) -> None:
+    gangs = [suspendable("muster"), *queued_gangs("muster"), queue_required("muster")]
+    tenants = [*heads_stay_inside("muster"), *token_required("muster"), RECOMMENDATIONS_ONLY]
+    known = {rule.id for rule in RULES} | {p.name for p in (*gangs, *tenants)} | set(SUSPENSIONS)
+    named = {text for text in CODE.findall(prose(page)) if POLICY.fullmatch(text)}
+    assert named <= known
+
+
+def merged(base: Any, over: Any) -> Any:
+    """`over` laid over `base`: mappings by key, lists by the name or namespace of their entries."""
+    if isinstance(base, Mapping) and isinstance(over, Mapping):
+        return {**base, **{key: merged(base.get(key), value) for key, value in over.items()}}
+    if isinstance(base, list) and isinstance(over, list):
+        named = {_name(entry): entry for entry in base}
+        named |= {_name(entry): merged(named.get(_name(entry)), entry) for entry in over}
+        return list(named.values())
+    return over
+
+
+def _name(entry: Any) -> str:
+    return str(entry.get("name") or entry["namespace"]) if isinstance(entry, Mapping) else str(entry)
+
+
+SHOWN = [
+    (block, content["config"] if "config" in content else merged(GOOD, content))
+    for block in blocks()
+    if block.language == "yaml"
+    for content in [yaml.safe_load(block.text)]
+    if any(key == "config" or key.startswith("muster:") for key in content)
+]
+
+
+@pytest.mark.parametrize(("block", "config"), SHOWN, ids=[block.page for block, _ in SHOWN])
+def test_every_stack_that_is_shown_is_a_good_one(block: Block, config: dict[str, Any]) -> None:
+    parse(config, block.page)
+
+
+def test_stacks_are_shown_of_pools_teams_upgrades_and_isolation() -> None:
+    assert {block.page for block, _ in SHOWN} >= {
+        "adding-a-pool.md",
+        "adding-a-team.md",
+        "security.md",
+        "settings.md",
+        "upgrading.md",
+    }
