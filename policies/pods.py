@@ -1,0 +1,55 @@
+"""Where the kinds of Kubernetes and Ray hold pods."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from policies.reading import pick
+from policies.rule import Resource
+
+TEMPLATE = "spec.template.spec"
+_RAY_CLUSTER = ("headGroupSpec.template.spec", "workerGroupSpecs.*.template.spec")
+
+# By kind, the paths of pod specs; `*` stands for each entry of a list.
+POD_SPECS: Mapping[str, tuple[str, ...]] = {
+    "kubernetes:core:Pod": ("spec",),
+    "kubernetes:core:PodTemplate": ("template.spec",),
+    "kubernetes:core:ReplicationController": (TEMPLATE,),
+    "kubernetes:apps:DaemonSet": (TEMPLATE,),
+    "kubernetes:apps:Deployment": (TEMPLATE,),
+    "kubernetes:apps:ReplicaSet": (TEMPLATE,),
+    "kubernetes:apps:StatefulSet": (TEMPLATE,),
+    "kubernetes:batch:CronJob": ("spec.jobTemplate.spec.template.spec",),
+    "kubernetes:batch:Job": (TEMPLATE,),
+    "kubernetes:ray.io:RayCluster": tuple(f"spec.{path}" for path in _RAY_CLUSTER),
+    "kubernetes:ray.io:RayJob": (
+        *(f"spec.rayClusterSpec.{path}" for path in _RAY_CLUSTER),
+        "spec.submitterPodTemplate.spec",
+    ),
+    "kubernetes:ray.io:RayService": tuple(f"spec.rayClusterConfig.{path}" for path in _RAY_CLUSTER),
+}
+
+
+class Pod(NamedTuple):
+    """A pod spec, and its path in the resource."""
+
+    path: str
+    spec: Any
+
+
+def pods(resource: Resource) -> Iterator[Pod]:
+    """Every pod spec of a resource of one of the kinds above."""
+    for path in POD_SPECS[resource.kind]:
+        lists, _, below = path.rpartition(".*.")
+        if not lists:
+            if (spec := pick(resource.props, *path.split("."))) is not None:
+                yield Pod(path, spec)
+            continue
+        for i, entry in enumerate(pick(resource.props, *lists.split(".")) or ()):
+            yield Pod(f"{lists}[{i}].{below}", pick(entry, *below.split(".")))
+
+
+def containers(pod: Pod) -> Iterator[tuple[str, Any]]:
+    """The containers of a pod, init containers too, each with its path in the resource."""
+    for key in ("initContainers", "containers"):
+        for i, container in enumerate(pick(pod.spec, key) or ()):
+            yield f"{pod.path}.{key}[{i}]", container

@@ -1,0 +1,1 @@
+"""One file a concept; `policies.catalogue` lists every rule of them."""

@@ -1,0 +1,115 @@
+"""What a stack can grow to, and what must not go away with it."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from policies.reading import must_be, must_not_be, pick
+from policies.rule import Resource, Violation, resource_rule, stack_rule
+from policies.rules.cluster import CLUSTER
+from policies.rules.node_pools import NODE_POOL, comes_on_request
+
+BUCKET = "gcp:storage/bucket:Bucket"
+ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]")
+TPU_MACHINES = ("ct", "tpu")
+REPELS = ("NO_SCHEDULE", "NO_EXECUTE")
+
+
+@stack_rule(
+    "muster-system-pool-is-not-queued",
+    source="GKE, queued provisioning: system pods need a pool that is not",
+    severity="high",
+)
+def system_pool_is_not_queued(resources: Sequence[Resource]) -> Iterator[Violation]:
+    """Some pool is always there for system pods, operators and Ray's heads: on demand, without accelerators
+    and without taints."""
+    pools = [r for r in resources if r.kind == NODE_POOL]
+    if pools and not any(_takes_system_pods(pool) for pool in pools):
+        yield Violation(
+            min(pools, key=lambda pool: pool.name),
+            "add a pool of CPU machines that is neither queued, flex-start nor spot and has no taints",
+        )
+
+
+@resource_rule(
+    "muster-pool-size-is-bounded",
+    NODE_POOL,
+    CLUSTER,
+    source="GKE, cluster autoscaler: limits of a pool, and of node auto-provisioning",
+    severity="high",
+)
+def pool_size_is_bounded(resource: Resource) -> Iterator[str]:
+    """Whatever makes nodes knows how many at most, so that the bill has an end too."""
+    if resource.kind == NODE_POOL:
+        limits = pick(resource.props, "autoscaling") or {}
+        bounds = (
+            limits.get("maxNodeCount"),
+            limits.get("totalMaxNodeCount"),
+            resource.props.get("nodeCount"),
+        )
+        if bounds == (None, None, None):
+            yield "set autoscaling.maxNodeCount or autoscaling.totalMaxNodeCount"
+    elif pick(resource.props, "clusterAutoscaling", "enabled"):
+        limited = pick(resource.props, "clusterAutoscaling", "resourceLimits")
+        if not limited:
+            yield "set clusterAutoscaling.resourceLimits"
+        for i, limit in enumerate(limited or ()):
+            if limit.get("maximum") is None:
+                yield f"set clusterAutoscaling.resourceLimits[{i}].maximum"
+
+
+@resource_rule(
+    "muster-default-pool-is-removed",
+    CLUSTER,
+    source="Checkov CKV_GCP_123; GKE: a cluster's own pool can't be changed without making the cluster anew",
+    severity="medium",
+)
+def default_pool_is_removed(cluster: Resource) -> Iterator[str]:
+    """All nodes are in declared pools, where rules and quotas can see them: not in the cluster's own one."""
+    if not cluster.props.get("enableAutopilot"):
+        yield from must_be(cluster, "removeDefaultNodePool", True)
+
+
+@resource_rule(
+    "muster-deletion-protection",
+    CLUSTER,
+    BUCKET,
+    source="GKE and Cloud Storage providers: deletionProtection, forceDestroy; Pulumi: protect",
+    severity="critical",
+)
+def deletion_protection(resource: Resource) -> Iterator[str]:
+    """No mistake deletes a cluster: GKE and Pulumi both refuse. And a bucket goes only when it is empty."""
+    if resource.kind == BUCKET:
+        yield from must_not_be(resource, "forceDestroy", True)
+        return
+    yield from must_not_be(resource, "deletionProtection", False)
+    if not resource.protect:
+        yield "set the resource option protect"
+
+
+def nodes_max(pool: Resource) -> int | None:
+    """How many nodes a pool can grow to; None where nothing limits it, or it is for each zone of a region."""
+    if (total := pick(pool.props, "autoscaling", "totalMaxNodeCount")) is not None:
+        return int(total)
+    by_zone, zones = pick(pool.props, "autoscaling", "maxNodeCount"), pool.props.get("nodeLocations")
+    if by_zone is None or not (zones or ZONE.fullmatch(pool.props.get("location") or "")):
+        return None
+    return int(by_zone) * len(zones or [""])
+
+
+def gpus_max(pool: Resource) -> int | None:
+    """How many `nvidia.com/gpu` its nodes can offer; None where that can't be told from the pool alone."""
+    nodes, gpus = nodes_max(pool), 0
+    for accelerator in pick(pool.props, "nodeConfig", "guestAccelerators") or ():
+        shared = pick(accelerator, "gpuSharingConfig", "maxSharedClientsPerGpu") or 1
+        if accelerator.get("gpuPartitionSize"):
+            return None
+        gpus += int(accelerator["count"]) * int(shared)
+    return None if nodes is None else nodes * gpus
+
+
+def _takes_system_pods(pool: Resource) -> bool:
+    config = pick(pool.props, "nodeConfig") or {}
+    accelerated = config.get("guestAccelerators") or str(config.get("machineType")).startswith(TPU_MACHINES)
+    comes_and_goes = comes_on_request(pool) or config.get("spot") or config.get("preemptible")
+    repels = any(taint["effect"] in REPELS for taint in config.get("taints") or ())
+    return not (accelerated or comes_and_goes or repels)

@@ -1,0 +1,76 @@
+"""Helm charts. Pulumi sees what a release is asked for, not the objects that Helm makes of it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pulumi_policy.proxy import UnknownValueError
+
+from policies.reading import pick
+from policies.rule import Resource, Violation, resource_rule, stack_rule
+from policies.rules.cluster import CLUSTER
+
+RELEASE = "kubernetes:helm.sh:Release"
+DEPLOYMENT = "kubernetes:apps:Deployment"
+KUBERAY = "kuberay-operator"
+EXACT = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?")
+# Where "latest" means an image: a chart may well have another setting of that value.
+NAMES_VERSION = ("tag", "version")
+# Files of this checkout are under version control already.
+LOCAL = ("./", "../", "/")
+
+
+@resource_rule(
+    "muster-charts-are-pinned",
+    RELEASE,
+    source="Helm, chart versions: without one, or with a range, the newest is taken",
+    severity="high",
+)
+def charts_are_pinned(release: Resource) -> Iterator[str]:
+    """A chart has one exact version, from an OCI registry too, and its values no image tagged latest: what
+    runs changes only when the stack does."""
+    chart, version = release.props.get("chart") or "", release.props.get("version")
+    if not chart.startswith(LOCAL) and not EXACT.fullmatch(version or ""):
+        yield f"set version to an exact one, such as 1.2.3: it is {version or 'absent'}"
+    for path, value in _texts(release.props.get("values"), "values"):
+        if value.endswith(":latest") or (value == "latest" and path.lower().endswith(NAMES_VERSION)):
+            yield f'pin {path}: it is "{value}"'
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text in the values that is known, with its path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping | Sequence):
+        keys = value if isinstance(value, Mapping) else range(len(value))
+        for key in keys:
+            try:
+                inner = value[key]
+            except UnknownValueError:
+                continue
+            yield from _texts(inner, f"{path}.{key}" if isinstance(key, str) else f"{path}[{key}]")
+
+
+@stack_rule(
+    "muster-one-kuberay-operator",
+    source="Cluster Toolkit: GKE's Ray add-on and an own operator exclude each other",
+    severity="high",
+)
+def one_kuberay_operator(resources: Sequence[Resource]) -> Iterator[Violation]:
+    """Ray objects have one operator, GKE's add-on or an own one: two would fight over every one of them."""
+    addons = [r for r in resources if r.kind == CLUSTER and _has_ray_addon(r)]
+    own = [r for r in resources if _is_kuberay(r)]
+    for operator in own if addons else own[1:]:
+        other = f"the add-on of cluster {addons[0].name}" if addons else own[0].name
+        yield Violation(operator, f"remove it, or {other}: both would be KubeRay's operator")
+
+
+def _has_ray_addon(cluster: Resource) -> bool:
+    configs = pick(cluster.props, "addonsConfig", "rayOperatorConfigs") or ()
+    return any(config["enabled"] for config in configs)
+
+
+def _is_kuberay(resource: Resource) -> bool:
+    if resource.kind == RELEASE:
+        return str(resource.props.get("chart")).rpartition("/")[2] == KUBERAY
+    return resource.kind == DEPLOYMENT and pick(resource.props, "metadata", "name") == KUBERAY

@@ -1,0 +1,86 @@
+"""Who reaches the API server, and as whom (CIS GKE Benchmark 1.9, sections 4.1, 5.6 and 5.8)."""
+
+from collections.abc import Iterator
+
+from policies.reading import must_be, must_not_be, pick
+from policies.rule import Resource, resource_rule
+from policies.rules.cluster import CLUSTER
+
+EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
+
+
+def _ip_endpoints_are_off(cluster: Resource) -> bool:
+    """The API server is then reached by its DNS endpoint alone, behind Google's IAM."""
+    return pick(cluster.props, "controlPlaneEndpointsConfig", "ipEndpointsConfig", "enabled") is False
+
+
+@resource_rule(
+    "cis-gke-5.6.3-authorized-networks",
+    CLUSTER,
+    source="CIS GKE 1.9, 5.6.3; Checkov CKV_GCP_20",
+    severity="high",
+)
+def authorized_networks(cluster: Resource) -> Iterator[str]:
+    """Only named networks reach the API server's addresses, or it has none but the DNS endpoint, where IAM
+    decides."""
+    if _ip_endpoints_are_off(cluster):
+        return
+    networks = pick(cluster.props, "masterAuthorizedNetworksConfig")
+    if networks is None:
+        yield (
+            "name the networks in masterAuthorizedNetworksConfig.cidrBlocks, or set "
+            "controlPlaneEndpointsConfig.ipEndpointsConfig.enabled to false"
+        )
+    for block in pick(networks, "cidrBlocks") or ():
+        if block["cidrBlock"] in EVERYONE:
+            yield f"remove {block['cidrBlock']} from masterAuthorizedNetworksConfig.cidrBlocks"
+
+
+@resource_rule(
+    "cis-gke-5.6.4-private-endpoint",
+    CLUSTER,
+    source="CIS GKE 1.9, 5.6.4; Checkov CKV_GCP_18, CKV_GCP_25",
+    severity="high",
+)
+def private_endpoint(cluster: Resource) -> Iterator[str]:
+    """The API server has no public address: a private one, or the DNS endpoint alone, where IAM decides."""
+    private = pick(cluster.props, "privateClusterConfig", "enablePrivateEndpoint")
+    if not private and not _ip_endpoints_are_off(cluster):
+        yield (
+            "set privateClusterConfig.enablePrivateEndpoint to true, or "
+            "controlPlaneEndpointsConfig.ipEndpointsConfig.enabled to false"
+        )
+
+
+@resource_rule(
+    "cis-gke-5.8.1-no-client-certificates",
+    CLUSTER,
+    source="CIS GKE 1.9, 5.8.1; Checkov CKV_GCP_13",
+    severity="high",
+)
+def no_client_certificates(cluster: Resource) -> Iterator[str]:
+    """GKE issues no client certificate (its default): nobody could revoke one that is lost."""
+    return must_not_be(cluster, "masterAuth.clientCertificateConfig.issueClientCertificate", True)
+
+
+@resource_rule(
+    "cis-gke-5.8.3-no-legacy-abac",
+    CLUSTER,
+    source="CIS GKE 1.9, 5.8.3; Checkov CKV_GCP_7",
+    severity="critical",
+)
+def no_legacy_abac(cluster: Resource) -> Iterator[str]:
+    """RBAC alone decides (GKE's default): legacy ABAC gives every service account all rights."""
+    return must_not_be(cluster, "enableLegacyAbac", True)
+
+
+@resource_rule(
+    "cis-gke-4.1.8-insecure-bindings-are-refused",
+    CLUSTER,
+    source="CIS GKE 1.9, 4.1.8 to 4.1.10; GKE API RBACBindingConfig",
+    severity="high",
+)
+def insecure_bindings_are_refused(cluster: Resource) -> Iterator[str]:
+    """The API server refuses to bind roles to everyone: to the unauthenticated, or to any Google account."""
+    for group in ("Authenticated", "Unauthenticated"):
+        yield from must_be(cluster, f"rbacBindingConfig.enableInsecureBindingSystem{group}", False)

@@ -1,0 +1,54 @@
+"""Costs: whose they are."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from policies.reading import pick
+from policies.rule import Resource, resource_rule
+from policies.rules.cluster import CLUSTER
+
+LABELS = ("environment", "cost-center")
+# By kind, the property that holds its labels. GKE puts a cluster's on its nodes and disks.
+LABELLED = {
+    CLUSTER: "resourceLabels",
+    "gcp:artifactregistry/repository:Repository": "labels",
+    "gcp:storage/bucket:Bucket": "labels",
+}
+
+
+def _labels(resource: Resource) -> Mapping[str, str]:
+    return resource.props.get(LABELLED[resource.kind]) or {}
+
+
+def add_labels(resource: Resource, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The labels that are missing, with the values that the environment's configuration gives (`labels`)."""
+    missing = {
+        key: value for key, value in (config.get("labels") or {}).items() if key not in _labels(resource)
+    }
+    return {LABELLED[resource.kind]: {**_labels(resource), **missing}} if missing else {}
+
+
+@resource_rule(
+    "muster-cost-labels",
+    *LABELLED,
+    source="Google Cloud, labels in billing reports; Checkov CKV_GCP_21",
+    severity="medium",
+    remedy=add_labels,
+)
+def cost_labels(resource: Resource) -> Iterator[str]:
+    """What costs money says whose it is, so that a bill can be split by environment and cost center."""
+    for label in LABELS:
+        if label not in _labels(resource):
+            yield f"add the label {label} to {LABELLED[resource.kind]}"
+
+
+@resource_rule(
+    "muster-cost-allocation",
+    CLUSTER,
+    source="GKE, cost allocation",
+    severity="low",
+)
+def cost_allocation(cluster: Resource) -> Iterator[str]:
+    """A cluster's bill is split by namespace, and so by team."""
+    if not pick(cluster.props, "costManagementConfig", "enabled"):
+        yield "set costManagementConfig.enabled to true"

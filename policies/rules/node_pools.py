@@ -1,0 +1,127 @@
+"""Nodes, of pools and of node auto-provisioning (CIS GKE Benchmark 1.9, sections 5.2, 5.4 and 5.5)."""
+
+from collections.abc import Iterator
+
+from pulumi_policy.proxy import UnknownValueError
+
+from policies.reading import must_be, must_not_be, pick
+from policies.rule import Resource, resource_rule
+from policies.rules.cluster import CLUSTER
+
+NODE_POOL = "gcp:container/nodePool:NodePool"
+AUTO_PROVISIONED = "clusterAutoscaling.autoProvisioningDefaults"
+DEFAULT_ACCOUNT = "-compute@developer.gserviceaccount.com"
+
+
+def is_queued(pool: Resource) -> bool:
+    return bool(pick(pool.props, "queuedProvisioning", "enabled"))
+
+
+def comes_on_request(pool: Resource) -> bool:
+    """Queued or flex-start: nodes come for a job and go with it."""
+    return is_queued(pool) or bool(pick(pool.props, "nodeConfig", "flexStart"))
+
+
+def _node_configs(resource: Resource) -> list[str]:
+    """Where the resource says what its nodes are like: a cluster does if it makes pools by itself."""
+    if resource.kind == NODE_POOL:
+        return ["nodeConfig"]
+    return [AUTO_PROVISIONED] if pick(resource.props, "clusterAutoscaling", "enabled") else []
+
+
+@resource_rule(
+    "cis-gke-5.2.1-node-service-account",
+    NODE_POOL,
+    CLUSTER,
+    source="CIS GKE 1.9, 5.2.1",
+    severity="high",
+)
+def node_service_account(resource: Resource) -> Iterator[str]:
+    """Nodes run as a service account of their own: Compute Engine's default one may edit the project."""
+    for where in _node_configs(resource):
+        try:
+            account = pick(resource.props, *where.split("."), "serviceAccount") or "default"
+        except UnknownValueError:  # one that the same stack makes, so not the default one
+            continue
+        if account == "default" or account.endswith(DEFAULT_ACCOUNT):
+            yield f"set {where}.serviceAccount to one that may only write logs and metrics and pull images"
+
+
+@resource_rule(
+    "cis-gke-5.4.1-metadata-server",
+    NODE_POOL,
+    source="CIS GKE 1.9, 5.4.1; Checkov CKV_GCP_69",
+    severity="high",
+)
+def metadata_server(pool: Resource) -> Iterator[str]:
+    """Pods meet GKE's metadata server, not the node's, which would hand out the node's credentials."""
+    return must_be(pool, "nodeConfig.workloadMetadataConfig.mode", "GKE_METADATA")
+
+
+@resource_rule(
+    "cis-gke-5.5.1-container-optimized-os",
+    NODE_POOL,
+    CLUSTER,
+    source="CIS GKE 1.9, 5.5.1; Checkov CKV_GCP_22",
+    severity="medium",
+)
+def container_optimized_os(resource: Resource) -> Iterator[str]:
+    """Nodes run Container-Optimized OS (GKE's default), whose system partition is read-only and verified."""
+    for where in _node_configs(resource):
+        image = pick(resource.props, *where.split("."), "imageType")
+        if image is not None and image.upper() != "COS_CONTAINERD":
+            yield f'set {where}.imageType to "COS_CONTAINERD": it is "{image}"'
+
+
+@resource_rule(
+    "cis-gke-5.5.2-auto-repair",
+    NODE_POOL,
+    source="CIS GKE 1.9, 5.5.2; Checkov CKV_GCP_9; exemption: Cluster Toolkit and xpk, flex-start pools",
+    severity="medium",
+)
+def auto_repair(pool: Resource) -> Iterator[str]:
+    """Broken nodes are replaced. Not asked of queued and flex-start pools, where GKE refuses it: their nodes
+    go with the job."""
+    if not comes_on_request(pool):
+        yield from must_be(pool, "management.autoRepair", True)
+
+
+@resource_rule(
+    "cis-gke-5.5.3-auto-upgrade",
+    NODE_POOL,
+    source="CIS GKE 1.9, 5.5.3; Checkov CKV_GCP_10; GKE, node pool upgrade strategies",
+    severity="medium",
+)
+def auto_upgrade(pool: Resource) -> Iterator[str]:
+    """Nodes get security fixes by themselves. Queued and flex-start pools may leave it to GKE, which upgrades
+    them while they are empty."""
+    if comes_on_request(pool):
+        yield from must_not_be(pool, "management.autoUpgrade", False)
+    else:
+        yield from must_be(pool, "management.autoUpgrade", True)
+
+
+@resource_rule(
+    "cis-gke-5.5.6-integrity-monitoring",
+    NODE_POOL,
+    CLUSTER,
+    source="CIS GKE 1.9, 5.5.6; Checkov CKV_GCP_72",
+    severity="medium",
+)
+def integrity_monitoring(resource: Resource) -> Iterator[str]:
+    """A node that booted something else than before is noticed (GKE's default)."""
+    for where in _node_configs(resource):
+        yield from must_not_be(resource, f"{where}.shieldedInstanceConfig.enableIntegrityMonitoring", False)
+
+
+@resource_rule(
+    "cis-gke-5.5.7-secure-boot",
+    NODE_POOL,
+    CLUSTER,
+    source="CIS GKE 1.9, 5.5.7; Checkov CKV_GCP_68",
+    severity="medium",
+)
+def secure_boot(resource: Resource) -> Iterator[str]:
+    """Nodes boot only what is signed, so that no rootkit stays in one. GPU drivers that GKE installs are."""
+    for where in _node_configs(resource):
+        yield from must_be(resource, f"{where}.shieldedInstanceConfig.enableSecureBoot", True)

@@ -1,0 +1,50 @@
+"""Pods, wherever a stack declares some (CIS GKE Benchmark 1.9, section 4.6)."""
+
+import re
+from collections.abc import Iterator
+
+from pulumi_policy.proxy import UnknownValueError
+
+from policies.pods import POD_SPECS, containers, pods
+from policies.reading import pick
+from policies.rule import Resource, resource_rule
+
+# The last part of an image's name: a registry's port is before the last slash.
+PINNED = re.compile(r"[^/]*(:(?!latest$)[^:@/]+|@sha256:[0-9a-f]{64})")
+CONFINED = ("RuntimeDefault", "Localhost")
+
+
+@resource_rule(
+    "cis-gke-4.6.2-seccomp",
+    *POD_SPECS,
+    source="CIS GKE 1.9, 4.6.2; Checkov CKV_K8S_31",
+    severity="medium",
+)
+def seccomp(resource: Resource) -> Iterator[str]:
+    """Containers may make only the system calls that the runtime's seccomp profile allows."""
+    for pod in pods(resource):
+        whole = pick(pod.spec, "securityContext", "seccompProfile", "type")
+        profiles = [
+            pick(container, "securityContext", "seccompProfile", "type") or whole
+            for _, container in containers(pod)
+        ]
+        if not all(profile in CONFINED for profile in profiles):
+            yield f'set {pod.path}.securityContext.seccompProfile.type to "RuntimeDefault"'
+
+
+@resource_rule(
+    "muster-images-are-pinned",
+    *POD_SPECS,
+    source="Kubernetes, container images; Checkov CKV_K8S_14",
+    severity="high",
+)
+def images_are_pinned(resource: Resource) -> Iterator[str]:
+    """An image is named by digest, or by a tag other than latest, so that what runs is what was reviewed."""
+    for pod in pods(resource):
+        for path, container in containers(pod):
+            try:
+                image = container.get("image") or ""
+            except UnknownValueError:  # one that the same stack builds, by digest
+                continue
+            if not PINNED.fullmatch(image.rpartition("/")[2]):
+                yield f'pin {path}.image, as in repository@sha256:… or repository:1.2.3: it is "{image}"'

@@ -1,0 +1,159 @@
+"""Good resources to break, and the shape of a case."""
+
+from typing import Any, NamedTuple
+
+from policies.rule import Resource, ResourceRule, StackRule
+
+# The sentinel that pulumi_policy puts in the place of a text that is only known after `up`.
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+
+CLUSTER: dict[str, Any] = {
+    "addonsConfig": {"rayOperatorConfigs": [{"enabled": False}]},
+    "controlPlaneEndpointsConfig": {"ipEndpointsConfig": {"enabled": False}},
+    "costManagementConfig": {"enabled": True},
+    "datapathProvider": "ADVANCED_DATAPATH",
+    "enableIntranodeVisibility": True,
+    "ipAllocationPolicy": {},
+    "privateClusterConfig": {"enablePrivateNodes": True},
+    "rbacBindingConfig": {
+        "enableInsecureBindingSystemAuthenticated": False,
+        "enableInsecureBindingSystemUnauthenticated": False,
+    },
+    "releaseChannel": {"channel": "REGULAR"},
+    "removeDefaultNodePool": True,
+    "resourceLabels": {"environment": "prod", "cost-center": "ml"},
+    "workloadIdentityConfig": {"workloadPool": "acme.svc.id.goog"},
+}
+NODE_CONFIG: dict[str, Any] = {
+    "machineType": "e2-standard-4",
+    "serviceAccount": "nodes@acme.iam.gserviceaccount.com",
+    "shieldedInstanceConfig": {"enableSecureBoot": True},
+    "workloadMetadataConfig": {"mode": "GKE_METADATA"},
+}
+L4 = {"type": "nvidia-l4", "count": 1}
+QUEUED = {"enabled": True}
+
+
+class Case(NamedTuple):
+    """A stack and everything that the rule says of it, as `resource: message`; nothing when it passes."""
+
+    rule: ResourceRule | StackRule
+    name: str
+    resources: list[Resource]
+    says: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.rule.id}: {self.name}"
+
+
+def passes(rule: ResourceRule | StackRule, name: str, *resources: Resource) -> Case:
+    return Case(rule, name, list(resources))
+
+
+def fails(
+    rule: ResourceRule | StackRule, name: str, resources: Resource | list[Resource], *says: str
+) -> Case:
+    return Case(rule, name, resources if isinstance(resources, list) else [resources], says)
+
+
+def resource(type: str, name: str, properties: dict[str, Any], protect: bool = False) -> Resource:
+    """A resource without those properties that are None."""
+    given = {key: value for key, value in properties.items() if value is not None}
+    return Resource(type, name, given, protect, urn=f"urn:pulumi:prod::muster::{type}::{name}")
+
+
+def cluster(protect: bool = True, **changes: Any) -> Resource:
+    return resource("gcp:container/cluster:Cluster", "ray", {**CLUSTER, **changes}, protect)
+
+
+def auto_provisioning(**defaults: Any) -> Resource:
+    """A cluster that makes node pools by itself, with these defaults."""
+    return cluster(clusterAutoscaling={"enabled": True, "autoProvisioningDefaults": defaults})
+
+
+def pool(name: str = "system", config: dict[str, Any] | None = None, **changes: Any) -> Resource:
+    """A pool; `config` changes its nodeConfig, where None takes a part away."""
+    merged = {key: value for key, value in {**NODE_CONFIG, **(config or {})}.items() if value is not None}
+    good = {
+        "name": name,
+        "location": "us-west1-b",
+        "nodeConfig": merged,
+        "management": {"autoRepair": True, "autoUpgrade": True},
+        "autoscaling": {"minNodeCount": 1, "maxNodeCount": 3},
+    }
+    return resource("gcp:container/nodePool:NodePool", name, {**good, **changes})
+
+
+def l4_pool(name: str = "l4", **changes: Any) -> Resource:
+    """A queued pool of four L4s."""
+    queued = {
+        "queuedProvisioning": QUEUED,
+        "management": None,
+        "autoscaling": {"minNodeCount": 0, "maxNodeCount": 4},
+    }
+    return pool(name, {"machineType": "g2-standard-4", "guestAccelerators": [L4]}, **{**queued, **changes})
+
+
+def kubernetes(kind: str, name: str, *, labels: dict[str, str] | None = None, **properties: Any) -> Resource:
+    """An object of `kind` such as `apps/v1:Deployment`, in the namespace team-a unless that is None."""
+    namespace = properties.pop("namespace", "team-a")
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    given = {key: value for key, value in metadata.items() if value is not None}
+    return resource(f"kubernetes:{kind}", name, {"metadata": given, **properties})
+
+
+def namespace(name: str = "team-a", level: str | None = "baseline") -> Resource:
+    labels = {"pod-security.kubernetes.io/enforce": level} if level else None
+    return kubernetes("core/v1:Namespace", name, namespace=None, labels=labels)
+
+
+def release(**changes: Any) -> Resource:
+    good = {"chart": "kuberay-operator", "version": "1.6.2", "namespace": "kuberay-system"}
+    return resource("kubernetes:helm.sh/v3:Release", "kuberay-operator", {**good, **changes})
+
+
+def pod(*images: str, seccomp: str | None = "RuntimeDefault") -> dict[str, Any]:
+    """A pod spec with a container an image."""
+    context = {"securityContext": {"seccompProfile": {"type": seccomp}}} if seccomp else {}
+    return {**context, "containers": [{"image": image} for image in images]}
+
+
+def deployment(*images: str, seccomp: str | None = "RuntimeDefault", name: str = "app") -> Resource:
+    template = {"template": {"spec": pod(*images or ("app:1.2",), seccomp=seccomp)}}
+    return kubernetes("apps/v1:Deployment", name, spec=template)
+
+
+def ray_cluster(head: dict[str, Any], workers: dict[str, Any]) -> Resource:
+    """A RayCluster with these pod specs."""
+    groups = {
+        "headGroupSpec": {"template": {"spec": head}},
+        "workerGroupSpecs": [{"template": {"spec": workers}}],
+    }
+    return kubernetes("ray.io/v1:RayCluster", "ray", spec=groups)
+
+
+def kueue(kind: str, name: str, spec: dict[str, Any]) -> Resource:
+    return kubernetes(f"kueue.x-k8s.io/v1beta2:{kind}", name, namespace=None, spec=spec)
+
+
+def flavor(name: str = "l4", **labels: str) -> Resource:
+    """A flavor of the pool of its name, or of nodes with these labels (of cloud.google.com/)."""
+    wanted = {f"cloud.google.com/{key.replace('_', '-')}": value for key, value in labels.items()}
+    return kueue("ResourceFlavor", name, {"nodeLabels": wanted or {"cloud.google.com/gke-nodepool": name}})
+
+
+def check(name: str = "queued", controller: str = "kueue.x-k8s.io/provisioning-request") -> Resource:
+    return kueue("AdmissionCheck", name, {"controllerName": controller})
+
+
+def queue(
+    name: str = "team-a",
+    gpus: object = "4",
+    checks: list[dict[str, Any]] | None = None,
+    kind: str = "ClusterQueue",
+) -> Resource:
+    """A queue with quota of GPUs in flavor l4; `checks` as in admissionChecksStrategy."""
+    quota = {"name": "nvidia.com/gpu", **({} if gpus is None else {"nominalQuota": gpus})}
+    group = {"coveredResources": ["nvidia.com/gpu"], "flavors": [{"name": "l4", "resources": [quota]}]}
+    strategy = {} if checks is None else {"admissionChecksStrategy": {"admissionChecks": checks}}
+    return kueue(kind, name, {"resourceGroups": [group], **strategy})

@@ -1,0 +1,36 @@
+"""Declares the resources of its configuration: a JSON list of type, name, properties, and whether protected.
+
+A property `id of <name>` becomes the id of a resource before it, which is not known before `up`.
+"""
+
+import json
+from typing import Any
+
+import pulumi
+
+config = pulumi.Config()
+made: dict[str, pulumi.CustomResource] = {}
+
+
+class Anything(pulumi.CustomResource):
+    """A resource of any type with any properties: loading the providers' SDKs would take seconds."""
+
+
+def filled(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("id of "):
+        return made[value.removeprefix("id of ")].id
+    return value
+
+
+def header(type: str) -> dict[str, str]:
+    """What the Kubernetes SDK adds to an object of `kubernetes:apps/v1:Deployment`."""
+    package, api, kind = type.split(":")
+    is_object = package == "kubernetes" and not api.startswith("helm.sh")
+    return {"apiVersion": api.removeprefix("core/"), "kind": kind} if is_object else {}
+
+
+for each in json.loads(config.require("resources")):
+    given = {**header(each["type"]), **each["properties"]}
+    properties = {key: filled(value) for key, value in given.items()}
+    options = pulumi.ResourceOptions(protect=each["protect"])
+    made[each["name"]] = Anything(each["type"], each["name"], properties, options)

@@ -1,0 +1,166 @@
+"""Rules as policies: reasons, exemptions, values that are not known yet, remediation."""
+
+from typing import Any
+
+import pytest
+from pulumi_policy import (
+    PolicyCustomTimeouts,
+    PolicyResource,
+    PolicyResourceOptions,
+    ResourceValidationArgs,
+    ResourceValidationPolicy,
+    StackValidationArgs,
+    StackValidationPolicy,
+)
+from pulumi_policy.policy import _NotApplicableError
+from pulumi_policy.proxy import UnknownValueError, unknown_checking_proxy
+
+from policies.catalogue import RULES
+from policies.pack import policies
+from policies.rule import Resource
+from policies.rules import capacity, cluster, costs, node_pools, queues, workloads
+from tests.unit.policies.builders import (
+    UNKNOWN,
+    deployment,
+    flavor,
+    l4_pool,
+    pool,
+    queue,
+    resource,
+)
+from tests.unit.policies.builders import cluster as a_cluster
+
+BUCKET = "gcp:storage/bucket:Bucket"
+PUBLIC = a_cluster(privateClusterConfig=None)
+MAKE_PRIVATE = "set privateClusterConfig.enablePrivateNodes to true: it is absent"
+
+
+def options(protect: bool) -> PolicyResourceOptions:
+    return PolicyResourceOptions(protect, [], None, [], PolicyCustomTimeouts(0, 0, 0), [])
+
+
+def shown(seen: Resource, config: dict[str, Any] | None = None) -> ResourceValidationArgs:
+    """A resource as the engine shows it to a resource policy."""
+    properties = unknown_checking_proxy(dict(seen.props))
+    return ResourceValidationArgs(
+        seen.type, properties, seen.urn, seen.name, options(seen.protect), None, config
+    )
+
+
+class Engine:
+    """What the engine does with the policies of some rules: resources first, then the stack."""
+
+    def __init__(self, *rules: Any, config: dict[str, Any] | None = None) -> None:
+        self.policies = policies(rules)
+        self.config = config
+        self.reported: list[tuple[str, str | None]] = []
+
+    def _report(self, message: str, urn: str | None = None) -> None:
+        self.reported.append((message, urn))
+
+    def judge(self, *resources: Resource) -> list[tuple[str, str | None]]:
+        for policy in self.policies:
+            for seen in resources:
+                if isinstance(policy, ResourceValidationPolicy):
+                    policy.validate(shown(seen, self.config), self._report)
+        return self.reported
+
+    def judge_stack(self, *resources: Resource) -> list[tuple[str, str | None]]:
+        """With the empty objects that stack policies get where the cluster is not there yet."""
+        empty = unknown_checking_proxy({})
+        stack = [
+            PolicyResource(seen.type, empty, seen.urn, seen.name, options(False), None, None, [], {})
+            for seen in resources
+        ]
+        for policy in self.policies:
+            if isinstance(policy, StackValidationPolicy):
+                policy.validate(StackValidationArgs(stack, self.config), self._report)
+        return self.reported
+
+
+def mended(config: dict[str, Any], seen: Resource) -> Any:
+    (policy,) = policies([costs.cost_labels])
+    assert isinstance(policy, ResourceValidationPolicy)
+    return policy.remediate(shown(seen, config))
+
+
+def test_every_rule_is_a_policy_that_says_what_why_and_where_from() -> None:
+    for rule, policy in zip(RULES, policies(RULES), strict=True):
+        assert policy.name == rule.id
+        assert policy.description == f"{rule.says} ({rule.source})"
+        assert "\n" not in policy.description
+        has_remedy = isinstance(policy, ResourceValidationPolicy) and policy.has_remediation()
+        assert has_remedy is (rule is costs.cost_labels)
+
+
+def test_a_violation_is_reported_and_other_kinds_are_left_alone() -> None:
+    assert Engine(cluster.private_nodes).judge(PUBLIC, pool()) == [(MAKE_PRIVATE, None)]
+
+
+def test_the_reason_for_a_level_is_shown() -> None:
+    engine = Engine(cluster.private_nodes, config={"because": "no Cloud NAT"})
+    assert engine.judge(PUBLIC) == [(f"{MAKE_PRIVATE} (in this environment: no Cloud NAT)", None)]
+
+
+def test_an_exemption_is_by_name_and_with_its_reason() -> None:
+    exempt = {"exempt": {"ray": "moved next week"}}
+    with pytest.raises(_NotApplicableError) as left_alone:
+        Engine(cluster.private_nodes, config=exempt).judge(PUBLIC)
+    assert left_alone.value.reason == "moved next week"
+    other = {"exempt": {"l4": "moved next week"}}
+    assert Engine(cluster.private_nodes, config=other).judge(PUBLIC) == [(MAKE_PRIVATE, None)]
+
+
+def test_a_stack_rule_names_the_resource_and_can_be_exempted_from() -> None:
+    stack = (l4_pool(), flavor(), queue())
+    rules = (queues.queued_pool_has_checked_flavor, cluster.private_nodes)
+    engine = Engine(*rules)
+    engine.judge(*stack)
+    ((message, urn),) = engine.judge_stack(*stack)
+    assert message.endswith("pool l4 is queued")
+    assert urn == "urn:pulumi:prod::muster::kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue::team-a"
+
+    with_reason = Engine(*rules, config={"because": "a test"})
+    with_reason.judge(*stack)
+    assert with_reason.judge_stack(*stack)[0][0].endswith("is queued (in this environment: a test)")
+
+    exempting = Engine(*rules, config={"exempt": {"team-a": "a test"}})
+    exempting.judge(*stack)
+    assert exempting.judge_stack(*stack) == []
+
+
+def test_what_the_stack_makes_itself_is_not_a_default_and_not_latest() -> None:
+    engine = Engine(node_pools.node_service_account, workloads.images_are_pinned)
+    assert engine.judge(pool(config={"serviceAccount": UNKNOWN}), deployment(UNKNOWN)) == []
+
+
+def test_a_value_that_is_not_known_is_not_judged_before_it_is() -> None:
+    """pulumi_policy makes a warning of it that names the rule."""
+    with pytest.raises(UnknownValueError):
+        Engine(capacity.deletion_protection).judge(a_cluster(deletionProtection=UNKNOWN))
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted"),
+    [
+        ({}, {"environment": "dev", "cost-center": "none"}),
+        ({"environment": "test"}, {"environment": "test", "cost-center": "none"}),
+        ({"environment": "test", "cost-center": "ml"}, None),
+    ],
+    ids=["both are missing", "what is there stays", "nothing is missing"],
+)
+def test_missing_labels_are_added(labels: dict[str, str], wanted: dict[str, str] | None) -> None:
+    config = {"labels": {"environment": "dev", "cost-center": "none"}}
+    result = mended(config, resource(BUCKET, "logs", {"labels": labels, "location": UNKNOWN}))
+    if wanted is None:
+        assert result is None
+    else:
+        assert result["labels"] == wanted
+        # Still there, and still not known.
+        with pytest.raises(UnknownValueError):
+            result["location"]
+
+
+def test_without_values_nothing_is_mended_and_other_kinds_never_are() -> None:
+    assert mended({}, resource(BUCKET, "logs", {})) is None
+    assert mended({"labels": {"environment": "dev"}}, pool()) is None

@@ -1,0 +1,32 @@
+"""Every rule against resources that pass and resources that fail, with every word that it says."""
+
+import pytest
+
+from policies.catalogue import RULES
+from policies.rule import ResourceRule
+from tests.unit.policies import cluster_cases, kubernetes_cases, node_pool_cases, platform_cases
+from tests.unit.policies.builders import Case
+
+CASES = (*cluster_cases.CASES, *node_pool_cases.CASES, *kubernetes_cases.CASES, *platform_cases.CASES)
+
+
+def judged(case: Case) -> list[str]:
+    rule = case.rule
+    if isinstance(rule, ResourceRule):
+        assert {resource.kind for resource in case.resources} <= rule.kinds
+        return [f"{each.name}: {message}" for each in case.resources for message in rule.check(each)]
+    return [f"{resource.name}: {message}" for resource, message in rule.check(case.resources)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_rule(case: Case) -> None:
+    assert judged(case) == list(case.says)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_every_rule_is_shown_to_pass_and_to_fail(rule: object) -> None:
+    assert {bool(case.says) for case in CASES if case.rule is rule} == {True, False}
+
+
+def test_ids_are_unique() -> None:
+    assert len({rule.id for rule in RULES}) == len(RULES)
