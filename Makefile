@@ -5,12 +5,12 @@ NAME ?= local
 sandbox = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up down status tools test bench preview lint format lock
+.PHONY: help up down status drift tools test bench preview golden docs lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-up: ## a whole environment on this machine, and the scenario (ENGINE=muster|kueue, NAME=local)
+up: ## a whole environment on this machine, and the scenario (ENGINE=muster|kueue|kai, NAME=local)
 	@$(sandbox) up --engine $(ENGINE) --name $(NAME)
 
 down: ## stop it, leave nothing running (NAME=local)
@@ -18,6 +18,9 @@ down: ## stop it, leave nothing running (NAME=local)
 
 status: ## its queues, workloads, nodes and processes (NAME=local)
 	@$(sandbox) status --name $(NAME)
+
+drift: ## what was changed by hand in it; MEND=1 undoes it (NAME=local)
+	@$(sandbox) drift --name $(NAME) $(if $(MEND),--mend)
 
 tools: ## find or build every tool that a sandbox runs
 	@$(sandbox) tools --all
@@ -28,8 +31,15 @@ test: ## lint, types, unit, previews, simulation, end to end (LAYER=unit for one
 bench: ## measure up, previews, admission and the controller
 	@$(sandbox) bench
 
-preview: ## pulumi preview of a stack, offline (STACK=dev)
-	@$(sandbox) preview $(or $(STACK),$(error say which: make preview STACK=dev))
+preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=comment.md)
+	@$(sandbox) preview $(or $(STACK),$(error say which: make preview STACK=dev)) \
+		$(if $(SINCE),--since $(SINCE)) $(if $(MARKDOWN),--markdown $(MARKDOWN))
+
+golden: ## accept the plans of all stacks as they are now (tests/stacks/golden)
+	@$(sandbox) golden
+
+docs: ## write docs/settings.md from the models of the settings
+	@$(sandbox) docs
 
 lint: ## ruff, mypy, import contracts
 	@$(sandbox) test lint

@@ -4,11 +4,14 @@ import argparse
 import os
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 
 from sandbox import chores, testing
+from sandbox.drift import drift
 from sandbox.kubectl import Kubectl
 from sandbox.paths import RunState, cache_directory
+from sandbox.previews import preview
 from sandbox.processes import Processes
 from sandbox.status import console, process_table, show, table
 from sandbox.steps import Screen, StepError
@@ -52,6 +55,9 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=_down)
     verb = verbs.add_parser("status", parents=[named], help="queues, workloads, nodes, processes")
     verb.set_defaults(run=_status)
+    verb = verbs.add_parser("drift", parents=[named], help="what was changed by hand")
+    verb.add_argument("--mend", action="store_true", help="undo it")
+    verb.set_defaults(run=lambda options: drift(options.state, options.mend))
     verb = verbs.add_parser("kubectl", parents=[named], help="kubectl against the sandbox")
     verb.add_argument("arguments", nargs=argparse.REMAINDER, help="as for kubectl")
     verb.set_defaults(run=_kubectl)
@@ -61,9 +67,11 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("test", help="every layer of the tests")
     verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"only: {', '.join(testing.KEYS)}")
     verb.set_defaults(run=_test)
-    verb = verbs.add_parser("preview", help="pulumi preview of a stack, offline")
+    verb = verbs.add_parser("preview", help="what a stack would become, offline")
     verb.add_argument("stack", help="a stack of stacks/, for example: dev")
-    verb.set_defaults(run=lambda options: chores.preview(options.stack))
+    verb.add_argument("--since", metavar="REF", help="compare with this git ref, as if that were up")
+    verb.add_argument("--markdown", type=Path, metavar="FILE", help="write it as a comment there too")
+    verb.set_defaults(run=lambda options: preview(options.stack, options.since, options.markdown))
     for name, chore, says in chores.CHORES:
         verbs.add_parser(name, help=says).set_defaults(run=lambda _options, chore=chore: chore())
     return parser

@@ -1,20 +1,24 @@
-"""Small jobs around the code: locking dependencies, formatting, measuring, previewing a stack offline."""
+"""Small jobs around the code: locking dependencies, formatting, measuring, keeping what is generated."""
 
 import subprocess
 import sys
 from collections.abc import Callable
 
-from sandbox.paths import CHECKOUT, RunState
-from sandbox.pulumi_cli import PulumiCli
-from sandbox.steps import Screen, StepError
-from sandbox.toolchain import ensure_tools
+from sandbox.golden import golden
+from sandbox.paths import CHECKOUT
+from stacks.reference import reference
 
 PYTHON_OLDEST = "3.11"
+LOCKED = (
+    "requirements",
+    "requirements-go",
+    "requirements-controller",
+)  # the last at the versions of the first
 
 
 def lock() -> int:
-    """Resolves requirements.in and requirements-go.in anew into their lock files, with hashes."""
-    for name in ("requirements", "requirements-go"):
+    """Resolves each requirements*.in anew into its lock file, with hashes."""
+    for name in LOCKED:
         arguments = ["pip", "compile", "--quiet", "--universal", "--python-version", PYTHON_OLDEST]
         arguments += ["--generate-hashes", "--no-header", "--no-emit-index-url"]
         if code := _run("uv", *arguments, f"{name}.in", "--output-file", f"{name}.lock"):
@@ -27,14 +31,9 @@ def format_code() -> int:
     return _run("ruff", "check", "--fix", ".") or _run("ruff", "format", ".")
 
 
-def preview(stack: str) -> int:
-    """`pulumi preview` of one stack with no cloud account."""
-    stacks = sorted(path.stem.removeprefix("Pulumi.") for path in (CHECKOUT / "stacks").glob("Pulumi.*.yaml"))
-    if stack not in stacks:
-        raise StepError(f"no stack {stack!r} in stacks/", try_this=f"one of {', '.join(stacks)}")
-    pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
-    cli = PulumiCli(pulumi, RunState("preview").root)
-    cli.select(stack, CHECKOUT / "stacks" / f"Pulumi.{stack}.yaml").preview(print)
+def docs() -> int:
+    """Writes the settings reference anew from the models."""
+    (CHECKOUT / "docs" / "settings.md").write_text(reference())
     return 0
 
 
@@ -49,6 +48,8 @@ def _run(module: str, *arguments: str) -> int:
 
 CHORES: tuple[tuple[str, Callable[[], int], str], ...] = (
     ("bench", bench, "measure up, previews, admission and the controller"),
+    ("docs", docs, "write docs/settings.md from the models of the settings"),
+    ("golden", golden, "accept the plans of all stacks as they are now"),
     ("lock", lock, "resolve the Python dependencies anew"),
     ("format", format_code, "format the code"),
 )

@@ -57,6 +57,13 @@ def kwokctl_configuration(tools: Mapping[str, Path], ports: Mapping[str, int]) -
             **{option: str(tools[tool]) for option, tool in _BINARIES.items()},
             **ports,
         },
+        # GKE switches it on: pods that ask for GPUs tolerate the taint of GPU nodes.
+        "componentsPatches": [
+            {
+                "name": "kube-apiserver",
+                "extraArgs": [{"key": "enable-admission-plugins", "value": "ExtendedResourceToleration"}],
+            }
+        ],
     }
 
 

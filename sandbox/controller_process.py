@@ -14,7 +14,7 @@ import yaml
 
 from sandbox.kubectl import Kubectl
 from sandbox.paths import RunState
-from sandbox.processes import Processes
+from sandbox.processes import Processes, free_port
 from sandbox.steps import StepError
 
 NAME = "controller"
@@ -31,6 +31,8 @@ def start_controller(state: RunState, kubectl: Kubectl) -> None:
     argv, environment = command_of(deployment)
     kubeconfig = state.root / "controller.kubeconfig"
     write_token_kubeconfig(kubectl, kubeconfig)
+    # the last one counts; the Deployment's port is that of a pod, which nobody else listens on
+    argv.append(f"--http-address=127.0.0.1:{free_port()}")
     processes.start(NAME, argv, {**environment, "KUBECONFIG": str(kubeconfig)})
     time.sleep(SETTLE_SECONDS)  # wrong flags or rights show at once
     processes.check(NAME)

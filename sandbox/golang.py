@@ -1,5 +1,6 @@
 """The Go toolchain: the machine's own where it is new enough, else the pinned one from PyPI."""
 
+import json
 import os
 import re
 import shutil
@@ -59,6 +60,26 @@ def _environment() -> dict[str, str]:
         "GOTOOLCHAIN": "local",
         "GOWORK": "off",
     }
+
+
+def module_directory(go: Go, wrapper: str, module: str) -> Path:
+    """Where the files of `module` lie, in the version that the wrapper module pins.
+
+    Raises StepError when it can't be downloaded.
+    """
+    answer = subprocess.run(
+        [str(go.executable), "mod", "download", "-json", module],
+        cwd=MODULES / wrapper,
+        env=dict(go.environment),
+        capture_output=True,
+        text=True,
+    )
+    if answer.returncode != 0:
+        raise StepError(
+            f"Go module {module} cannot be downloaded: {answer.stderr or answer.stdout}",
+            try_this="make the Go module proxy reachable (go env GOPROXY), then run this again",
+        )
+    return Path(json.loads(answer.stdout)["Dir"])
 
 
 def _pinned_go() -> Go:

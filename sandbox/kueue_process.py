@@ -84,7 +84,9 @@ def configuration(webhook_port: int, health_port: int, certificates: Path) -> di
         },
         "clientConnection": {"qps": 1000, "burst": 2000},
         "manageJobsWithoutQueueName": False,
-        "integrations": {"frameworks": ["batch/job", "ray.io/rayjob", "ray.io/raycluster"]},
+        "integrations": {
+            "frameworks": ["batch/job", "ray.io/rayjob", "ray.io/raycluster", "ray.io/rayservice"]
+        },
     }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from stacks.gpus import GPU_RESOURCE
 from stacks.pools import Pool
 
 KWOK_ANNOTATION = "kwok.x-k8s.io/node"
@@ -45,11 +46,16 @@ def standing_nodes(pools: Iterable[Pool]) -> list[dict[str, Any]]:
     return [
         node(
             f"gke-{pool.name}-{index}",
-            pool.node_labels,
+            {**pool.node_labels, **_discovered(pool.capacity)},
             [taint._asdict() for taint in pool.node_taints],
             pool.capacity,
         )
         for pool in pools
         if not pool.queued
-        for index in range(pool.nodes.max)
+        for index in range(pool.nodes_max)
     ]
+
+
+def _discovered(capacity: Mapping[str, str]) -> dict[str, str]:
+    """The label of NVIDIA's feature discovery by which KAI counts a node's GPUs."""
+    return {"nvidia.com/gpu.count": capacity[GPU_RESOURCE]} if GPU_RESOURCE in capacity else {}

@@ -28,11 +28,14 @@ def start_provisioner(processes: Processes, stack_file: Path) -> None:
     processes.start("provisioner", argv)
 
 
-def start_ray_operator(processes: Processes, executable: Path, dashboard_port: int) -> None:
+def start_ray_operator(
+    processes: Processes, executable: Path, dashboard_port: int, batch_scheduler: str
+) -> None:
     """Starts the KubeRay operator; what it asks Ray's dashboards arrives at the stand-in.
 
     The operator calls http://<head service>.<namespace>.svc.cluster.local:8265; as the HTTP proxy of its
     environment the stand-in gets all of that, while the API server on loopback is reached directly.
+    `batch_scheduler` is who places Ray's pods; empty for Kubernetes' own scheduler.
     """
     health_port = free_port()
     argv = [
@@ -43,6 +46,7 @@ def start_ray_operator(processes: Processes, executable: Path, dashboard_port: i
         "--reconcile-concurrency=4",
         "--qps=1000",
         "--burst=2000",
+        *([f"--batch-scheduler={batch_scheduler}"] if batch_scheduler else []),
     ]
     environment = {
         "KUBECONFIG": str(processes.state.kubeconfig),
@@ -58,9 +62,9 @@ def start_ray_operator(processes: Processes, executable: Path, dashboard_port: i
     )
 
 
-def start_operators(state: RunState, ray_operator: Path, stack_file: Path) -> None:
+def start_operators(state: RunState, ray_operator: Path, stack_file: Path, batch_scheduler: str = "") -> None:
     """Starts all three; raises StepError with the end of the log of one that does not stay up."""
     processes = Processes(state)
     start_provisioner(processes, stack_file)
-    start_ray_operator(processes, ray_operator, start_dashboard(processes))
+    start_ray_operator(processes, ray_operator, start_dashboard(processes), batch_scheduler)
     processes.check("provisioner")

@@ -242,7 +242,7 @@ def shapes_of(stack_file: Path) -> list[Shape]:
             dict(pool.node_labels),
             tuple({"key": t.key, "value": t.value, "effect": t.effect} for t in pool.node_taints),
             dict(pool.capacity),
-            pool.nodes.max,
+            pool.nodes_max,
         )
         for pool in settings.load(stack_file).pools
         if pool.queued

@@ -21,29 +21,22 @@ from typing import Any
 import psutil
 import yaml
 
+from sandbox import engine_events
 from sandbox.paths import CHECKOUT
+from sandbox.plan import Change, read_changes
 from sandbox.plugins.choice import Choice, choose_plugins, find_installed, wanted_versions
 from sandbox.plugins.launchers import install_engine, install_providers
+from sandbox.policies import policy_flags, violations
+from sandbox.prior_state import with_resources
 from sandbox.processes import MARK
 from sandbox.steps import StepError
 
 Say = Callable[[str], None]
 LINES_IN_ERROR = 8
-# What the engine says when others have said why.
-_EMPTY_WORDS = frozenset({"", "preview failed", "update failed"})
 
 
 class PulumiError(StepError):
     """A Pulumi command that failed: the engine's own error messages, and the log with all of it."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """One step that the engine took or, in a preview, would take. `op` is its word: create, update, same …"""
-
-    op: str
-    type: str
-    urn: str
 
 
 @dataclass(frozen=True)
@@ -52,6 +45,7 @@ class Outcome:
 
     counts: Mapping[str, int]
     changes: tuple[Change, ...]
+    warnings: tuple[str, ...]
     text: str
     seconds: float
 
@@ -172,13 +166,29 @@ class Stack:
     name: str
     config: Path
 
-    def preview(self, say: Say | None = None, *, expect_no_changes: bool = False) -> Outcome:
-        """What `up` would do."""
-        return self._operate("preview", _expect(expect_no_changes), say)
+    def preview(
+        self,
+        say: Say | None = None,
+        *,
+        expect_no_changes: bool = False,
+        refresh: bool = False,
+        policies: Path | None = None,
+        plan: Path | None = None,
+    ) -> Outcome:
+        """What `up` would do; the policy pack judges it with the configuration `policies`, if given.
 
-    def up(self, say: Say | None = None, *, expect_no_changes: bool = False) -> Outcome:
-        """Makes the stack as the program declares it."""
-        return self._operate("up", ["--yes", "--skip-preview", *_expect(expect_no_changes)], say)
+        refresh: reads what is there first, so that it shows what was changed by hand.
+        plan: where the engine writes what it would do, in full and with secrets encrypted.
+        """
+        flags = [*_flags(expect_no_changes, refresh), *policy_flags(policies)]
+        flags += ["--save-plan", str(plan)] if plan else []
+        return self._operate("preview", flags, say)
+
+    def up(
+        self, say: Say | None = None, *, expect_no_changes: bool = False, refresh: bool = False
+    ) -> Outcome:
+        """Makes the stack as the program declares it; with `refresh` out of what is there, not of the state."""
+        return self._operate("up", ["--yes", "--skip-preview", *_flags(expect_no_changes, refresh)], say)
 
     def refresh(self, say: Say | None = None) -> Outcome:
         """Takes what is really there into the state: objects changed or deleted by hand."""
@@ -195,6 +205,14 @@ class Stack:
             self.cli.run(["stack", "output", "--json", "--stack", self.name], log)
         )
         return answer
+
+    def assume(self, plan: Path) -> None:
+        """Takes a preview's plan for carried out. The stack must hold nothing yet, and nothing is made."""
+        log, file = self.cli.logs / f"pulumi-assume-{self.name}.log", plan.with_suffix(".state.json")
+        self.cli.run(["stack", "export", "--stack", self.name, "--file", str(file)], log)
+        planned = json.loads(plan.read_text())["resourcePlans"]
+        file.write_text(json.dumps(with_resources(json.loads(file.read_text()), planned)))
+        self.cli.run(["stack", "import", "--stack", self.name, "--file", str(file)], log)
 
     def break_stale_lock(self) -> None:
         """Removes the lock of a run that was killed: a lock names its process, and that one is gone."""
@@ -213,37 +231,14 @@ class Stack:
         try:
             text = self.cli.run(arguments, log, say)
         except PulumiError as error:
-            why = "\n".join(_errors(_read(events))) or str(error)
+            found = engine_events.read_events(events)
+            why = "\n".join([*engine_events.errors(found), *violations(found)]) or str(error)
             raise PulumiError(f"pulumi {verb} of stack {self.name}: {why}", log=log) from None
-        return _outcome(_read(events), text, time.monotonic() - began)
+        seconds, found = time.monotonic() - began, engine_events.read_events(events)
+        warnings = engine_events.warnings(found)
+        return Outcome(engine_events.counts(found), read_changes(found), warnings, text, seconds)
 
 
-def _expect(no_changes: bool) -> list[str]:
-    return ["--expect-no-changes"] if no_changes else []
-
-
-def _read(events: Path) -> list[dict[str, Any]]:
-    """The engine's events, one JSON object a line; none when it failed before it started.
-
-    The last line of an engine that was killed may be cut off.
-    """
-    lines = events.read_text().splitlines(keepends=True) if events.exists() else []
-    return [json.loads(line) for line in lines if line.endswith("\n")]
-
-
-def _errors(events: list[dict[str, Any]]) -> list[str]:
-    """What the engine, the program and the providers reported as errors, each once."""
-    found = [event["diagnosticEvent"] for event in events if "diagnosticEvent" in event]
-    texts = [diagnostic["message"] for diagnostic in found if diagnostic["severity"] == "error"]
-    messages = [text.removeprefix("Preview failed: ").strip() for text in texts]
-    return list(dict.fromkeys(message for message in messages if message not in _EMPTY_WORDS))
-
-
-def _outcome(events: list[dict[str, Any]], text: str, seconds: float) -> Outcome:
-    steps = [event["resourcePreEvent"]["metadata"] for event in events if "resourcePreEvent" in event]
-    summaries = [event["summaryEvent"] for event in events if "summaryEvent" in event]
-    counts = (
-        {op: n for op, n in summaries[-1]["resourceChanges"].items() if op != "same"} if summaries else {}
-    )
-    changes = tuple(Change(step["op"], step["type"], step["urn"]) for step in steps)
-    return Outcome(counts, changes, text, seconds)
+def _flags(expect_no_changes: bool, refresh: bool) -> list[str]:
+    flags = {"--expect-no-changes": expect_no_changes, "--refresh": refresh}
+    return [flag for flag, wanted in flags.items() if wanted]

@@ -45,7 +45,11 @@ class Reflector:
         return self
 
     def stop(self) -> None:
-        """No list or watch is begun any more; the one under way ends when the client is closed."""
+        """No list or watch is begun any more; the one under way ends by itself, within WATCH_SECONDS_MAX.
+
+        The client must not be closed before: the thread would go on reading from a socket of the same
+        number, which may by then be somebody else's.
+        """
         self._stopped.set()
 
     def wait_listed(self, timeout_seconds: float) -> bool:

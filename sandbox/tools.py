@@ -8,6 +8,8 @@ _KUBERNETES_LDFLAGS = (
     "-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
 )
 _PULUMI_LDFLAGS = "-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.259.0"
+KAI_MODULE = "github.com/NVIDIA/KAI-scheduler"
+_HELM_LDFLAGS = "-X helm.sh/helm/v3/internal/version.version=v3.22.0"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ def _kubernetes(name: str, build_seconds: int, *version_args: str) -> Tool:
     return Tool(name, KUBERNETES, "kubernetes", package, build_seconds, _KUBERNETES_LDFLAGS, arguments)
 
 
+def _kai(command: str, build_seconds: int) -> Tool:
+    # KAI's executables are named after what they do alone; ours say whose they are.
+    package = f"{KAI_MODULE}/cmd/{command}"
+    return Tool(f"kai-{command}", "v0.12.0", "kai", package, build_seconds, version_args=None)
+
+
 _ALL = (
     Tool(
         "pulumi",
@@ -65,6 +73,21 @@ _ALL = (
         version_args=None,
     ),
     Tool("kueue", "v0.19.2", "kueue", "sigs.k8s.io/kueue/cmd/kueue", 180, version_args=None),
+    _kai("scheduler", 150),
+    _kai("binder", 10),
+    _kai("podgrouper", 5),
+    _kai("podgroupcontroller", 5),
+    _kai("queuecontroller", 5),
+    # Renders the operators' charts in the tests; --template leaves out the commit it was built from.
+    Tool(
+        "helm",
+        "v3.22.0",
+        "helm",
+        "helm.sh/helm/v3/cmd/helm",
+        110,
+        _HELM_LDFLAGS,
+        ("version", "--template", "{{.Version}}"),
+    ),
 )
 
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in _ALL}
@@ -81,22 +104,38 @@ CLUSTER_TOOLS = (
 )
 
 
+KAI_TOOLS = tuple(name for name in TOOLS if name.startswith("kai-"))
+
+
 def tools_for(engine: str) -> tuple[str, ...]:
     """The tools that `up` with this admission engine needs."""
-    return ("pulumi", *CLUSTER_TOOLS, *(("kueue",) if engine == "kueue" else ()))
+    own = {"kueue": ("kueue",), "kai": KAI_TOOLS}
+    return ("pulumi", *CLUSTER_TOOLS, *own.get(engine, ()))
 
 
 @dataclass(frozen=True)
 class CrdSource:
-    """CustomResourceDefinitions that lie in a Go module: `folder` inside `module`, pinned by `wrapper`."""
+    """CustomResourceDefinitions in a Go module: those of `files` in its `folder`, pinned by `wrapper`."""
 
     wrapper: str
     module: str
     folder: str
+    files: str = "*.yaml"
 
 
-CRD_SOURCES = (
+_CRD_SOURCES = (
     CrdSource("kuberay", "github.com/ray-project/kuberay/ray-operator", "config/crd/bases"),
     CrdSource("kueue", "sigs.k8s.io/kueue", "config/components/crd/bases"),
     CrdSource("kueue", "k8s.io/autoscaler/cluster-autoscaler/apis", "config/crd"),
 )
+_KAI_CRDS = "deployments/kai-scheduler/crds"
+# Without those of KAI's operator, which installs what the sandbox starts by itself: they are 90% of all.
+_KAI_CRD_SOURCES = (
+    CrdSource("kai", KAI_MODULE, _KAI_CRDS, "scheduling.run.ai_*.yaml"),
+    CrdSource("kai", KAI_MODULE, _KAI_CRDS, "kai.scheduler_topologies.yaml"),
+)
+
+
+def crds_for(engine: str) -> tuple[CrdSource, ...]:
+    """The custom resources that a cluster with this admission engine serves."""
+    return _CRD_SOURCES + (_KAI_CRD_SOURCES if engine == "kai" else ())

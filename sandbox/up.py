@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from sandbox import kueue_process, scenario
+from sandbox import kai_process, kueue_process
 from sandbox.bootstrap import SECONDS_VARIABLE, exclusive
 from sandbox.cluster import create_crds, create_nodes, start_control_plane
 from sandbox.controller_process import start_controller
@@ -21,13 +22,24 @@ from sandbox.operators import start_operators
 from sandbox.paths import CHECKOUT, RunState
 from sandbox.processes import Processes
 from sandbox.pulumi_cli import PulumiCli
+from sandbox.scenarios import play
+from sandbox.scenarios.jobs import JOBS
+from sandbox.scenarios.milestones import Scenario
+from sandbox.scenarios.serving import serving
 from sandbox.steps import Screen, Step, StepError, Timing, run_steps, save_timings
 from sandbox.toolchain import ensure_tools
 from sandbox.tools import tools_for
 from stacks.settings import SettingsError, load
 
 STACK = "local"
-ENGINES = ("muster", "kueue")
+# What each engine is shown with. The jobs' nodes are provisioned for them, which KAI can't ask for.
+SCENARIOS: dict[str, tuple[Scenario, ...]] = {
+    "muster": (JOBS, serving("muster")),
+    "kueue": (JOBS, serving("kueue")),
+    "kai": (serving("kai"),),
+}
+ENGINES = tuple(SCENARIOS)
+KAI_SCHEDULER = "kai-scheduler"
 
 
 @dataclass
@@ -51,21 +63,28 @@ class Environment:
 
     def steps(self, with_scenario: bool) -> list[Step]:
         """Every step in order; without the scenario the environment is left empty of jobs."""
-        engine = {"muster": "the controller under its own ServiceAccount", "kueue": "the real Kueue"}
+        engine = {
+            "muster": "the controller under its own ServiceAccount",
+            "kueue": "the real Kueue",
+            "kai": "the real KAI Scheduler",
+        }
+        and_kai = ", KAI's" if self.engine == "kai" else ""
         steps = [
             Step("settings", f"stack {STACK} with engine {self.engine}", self.settle),
             Step("tools", "those not on PATH or in the cache are built, see below", self.prepare_tools),
             Step(
                 "control plane", "etcd, API server, controller manager, scheduler, kwok", self.control_plane
             ),
-            Step("CRDs", "KubeRay's, Kueue's and ProvisioningRequest", self.crds),
+            Step("CRDs", f"KubeRay's, Kueue's and ProvisioningRequest{and_kai}", self.crds),
             Step("nodes", "those of the stack's pools that are not queued", self.nodes),
             Step("operators", "KubeRay, stand-ins for Ray's dashboard and GKE's autoscaler", self.operators),
             Step("pulumi up", f"stack {STACK}, the same program as every other stack", self.pulumi_up),
             Step("admission", engine[self.engine], self.admission),
         ]
         if with_scenario:
-            steps.append(Step("scenario", "a dev job, then a production job that does not fit", self.play))
+            steps += [
+                Step(f"scenario: {s.name}", s.says, partial(self.play, s)) for s in SCENARIOS[self.engine]
+            ]
         return steps
 
     def settle(self) -> str:
@@ -75,13 +94,13 @@ class Environment:
         self.state.make()
         source = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
         content = yaml.safe_load(source.read_text())
-        content["config"]["muster:admission"]["engine"] = self.engine
+        changes = settings_for(self.engine, content["config"])
         self.stack_file.write_text(yaml.safe_dump(content, sort_keys=False))
         try:
             pools = load(self.stack_file).pools
         except SettingsError as error:
             raise StepError(str(error), try_this=f"mend {source}") from error
-        return f"{len(pools)} pools: {', '.join(pool.name for pool in pools)}"
+        return "; ".join([f"{len(pools)} pools: {', '.join(pool.name for pool in pools)}", *changes])
 
     def prepare_tools(self) -> str:
         """Finds or builds what this engine needs."""
@@ -98,7 +117,7 @@ class Environment:
 
     def crds(self) -> str:
         """Serves the custom resources."""
-        return f"{create_crds(self.kubectl, ensure_crds())} served"
+        return f"{create_crds(self.kubectl, ensure_crds(self.engine))} served"
 
     def nodes(self) -> str:
         """Simulates the standing nodes."""
@@ -108,7 +127,8 @@ class Environment:
 
     def operators(self) -> str:
         """Starts KubeRay and the stand-ins."""
-        start_operators(self.state, self.tools["ray-operator"], self.stack_file)
+        scheduler = KAI_SCHEDULER if self.engine == "kai" else ""
+        start_operators(self.state, self.tools["ray-operator"], self.stack_file, scheduler)
         return "ready"
 
     def pulumi_up(self) -> str:
@@ -121,26 +141,47 @@ class Environment:
 
     def admission(self) -> str:
         """Starts what admits the gangs."""
+        processes = Processes(self.state)
         if self.engine == "kueue":
-            kueue_process.start(Processes(self.state), self.tools["kueue"], self.state.kubeconfig)
+            kueue_process.start(processes, self.tools["kueue"], self.state.kubeconfig)
+        elif self.engine == "kai":
+            kai_process.start(processes, self.tools, self.state.kubeconfig)
         else:
             start_controller(self.state, self.kubectl)
         return "running"
 
-    def play(self) -> str:
-        """Submits the examples and judges what happened."""
-        engine = "controller" if self.engine == "muster" else self.engine
-        alive = partial(Processes(self.state).check, engine)
-        if not scenario.run(self.state.kubeconfig, CHECKOUT / "examples", self.screen.out, check=alive):
-            processes = Processes(self.state)
+    def play(self, scenario: Scenario) -> str:
+        """Submits the scenario's examples and judges what happened."""
+        processes = Processes(self.state)
+        names = {"muster": ("controller",), "kueue": ("kueue",), "kai": kai_process.SERVICES}[self.engine]
+
+        def alive() -> None:
+            for name in names:
+                processes.check(name)
+
+        if not play.run(scenario, self.state.kubeconfig, CHECKOUT / "examples", self.screen.out, check=alive):
             for name in processes.table():
                 processes.check(name)  # one that ended is the likely reason
             raise StepError(
                 "not everything happened, or not in that order: see the table above",
                 log=self.state.logs,
-                try_this="make status, and read the log of the controller (or kueue) there",
+                try_this=f"make status, and read the log of {names[0]} there",
             )
         return "everything happened, in that order"
+
+
+def settings_for(engine: str, config: dict[str, Any]) -> list[str]:
+    """Makes the stack's settings those of this engine; says what else that changes.
+
+    KAI makes no ProvisioningRequests, so that nothing would bring nodes to a queued pool.
+    """
+    config["muster:admission"]["engine"] = engine
+    if engine != "kai":
+        return []
+    queued = [pool for pool in config["muster:pools"] if pool.get("provisioning") == "queued"]
+    for pool in queued:
+        pool["provisioning"] = "on-demand"
+    return [f"{pool['name']} on demand instead of queued, as KAI needs it" for pool in queued]
 
 
 def up(state: RunState, engine: str, with_scenario: bool = True) -> None:
@@ -150,7 +191,8 @@ def up(state: RunState, engine: str, with_scenario: bool = True) -> None:
     with only_run(state):
         timings = run_steps(environment.steps(with_scenario), environment.screen, before)
         save_timings(state.timings, timings, {"engine": engine, "cores": os.cpu_count()})
-    environment.screen.line(f"\nIt runs. Look at it with:\n  {environment.kubectl.command} get workloads -A")
+    look = "podgroups" if engine == "kai" else "workloads"
+    environment.screen.line(f"\nIt runs. Look at it with:\n  {environment.kubectl.command} get {look} -A")
     name = "" if state == RunState() else f" NAME={state.name}"
     environment.screen.line(f"  make status{name}\nand stop it with:\n  make down{name}")
 

@@ -12,7 +12,11 @@ from pathlib import Path
 
 LANGUAGE_HOST = "pulumi-language-python"
 # Plugin and the Python SDK whose version it must have.
-_PROVIDERS = {"kubernetes": "pulumi-kubernetes", "gcp": "pulumi-gcp"}
+_PROVIDERS = {
+    "kubernetes": "pulumi-kubernetes",
+    "gcp": "pulumi-gcp",
+    "docker-build": "pulumi-docker-build",
+}
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,10 @@ def find_installed(home: Path) -> Installed:
 
 
 def choose_plugins(wanted: Mapping[str, str], installed: Installed) -> dict[str, Choice]:
-    """One choice for each plugin, by name: `python` (the language host), `kubernetes`, `gcp`.
+    """One choice for each plugin, by name: `python` (the language host), `kubernetes`, `gcp`, `docker-build`.
 
-    wanted: versions by `pulumi`, `kubernetes`, `gcp`. Only exactly these are used: another version may
-    differ from what the SDK and the tests were made for.
+    wanted: versions by the same names, the language host's by `pulumi`. Only exactly these are used:
+    another version may differ from what the SDK and the tests were made for.
     """
     return {
         "python": _language_host(wanted["pulumi"], installed),

@@ -1,20 +1,29 @@
 """`pulumi-resource-gcp` for previews without Google: shows what a stack declares, and makes nothing.
 
-Left out, as only the official plugin can do it: creating, changing, reading and deleting anything in a
-project, defaults and validation of Google's API, outputs that Google computes (they stay unknown), which
-properties force a replacement (every difference shows as an update), and functions that look something up.
+Every resource is held against the SDK's own properties, clusters and node pools against GKE's API description
+besides; a change tells whether it would recreate the resource. Left out, as only the official plugin can do
+it: creating, changing, reading and deleting anything in a project, Google's own defaults and validation,
+outputs that Google computes (they stay unknown), and functions that look something up.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import Any
 
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
+from sandbox.plugins import gke_document
 from sandbox.plugins.differences import diff_response, differences
+from sandbox.plugins.gcp_outputs import pretended, previewed
+from sandbox.plugins.gcp_replacements import delete_first, replacing
+from sandbox.plugins.pretence import VARIABLE
+from sandbox.plugins.problems import Problem, check_failures
+from sandbox.plugins.sdk_properties import Sdk
 from sandbox.plugins.serving import RefusedError, StandInProvider, serve
-from sandbox.plugins.values import from_struct
+from sandbox.plugins.values import from_struct, to_struct
 
 
 def _needs_the_official_plugin(what: str) -> RefusedError:
@@ -29,21 +38,40 @@ class GcpProvider(StandInProvider):
 
     sdk = "pulumi-gcp"
 
+    def __init__(self) -> None:
+        self._sdk = Sdk("pulumi_gcp")
+
     def Check(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
-        return provider_pb2.CheckResponse(inputs=request.news)
+        found = self._problems(request.type, from_struct(request.news))
+        return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(found))
+
+    def _problems(self, token: str, inputs: Mapping[str, Any]) -> list[Problem]:
+        """By place: where both find something wrong, the SDK's names are those that the user writes."""
+        found = {problem.path: problem for problem in self._sdk.problems(token, inputs)}
+        if message := gke_document.MESSAGES.get(token):
+            for problem in gke_document.problems(message, inputs):
+                found.setdefault(problem.path, problem)
+        return list(found.values())
 
     def Diff(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
-        return diff_response(dict(differences(from_struct(request.old_inputs), from_struct(request.news))))
+        old, new = from_struct(request.old_inputs), from_struct(request.news)
+        changes = dict(differences(old, new))
+        recreated = replacing(request.type, old, new, changes)
+        return diff_response(changes, recreated, delete_first=delete_first(old, new))
 
     def Create(self, request: provider_pb2.CreateRequest, context: Any) -> provider_pb2.CreateResponse:
         if not request.preview:
             raise _needs_the_official_plugin(f"cannot create {request.type} {request.name!r}")
-        return provider_pb2.CreateResponse(properties=request.properties)
+        outputs = _outputs(request.type, request.name, from_struct(request.properties))
+        return provider_pb2.CreateResponse(id=outputs.get("id", ""), properties=to_struct(outputs))
 
     def Update(self, request: provider_pb2.UpdateRequest, context: Any) -> provider_pb2.UpdateResponse:
         if not request.preview:
             raise _needs_the_official_plugin(f"cannot change {request.type} {request.name!r}")
-        return provider_pb2.UpdateResponse(properties=request.news)
+        old, new = from_struct(request.old_inputs), from_struct(request.news)
+        computed = {key: value for key, value in from_struct(request.olds).items() if key not in old}
+        outputs = _outputs(request.type, request.name, {**computed, **new})
+        return provider_pb2.UpdateResponse(properties=to_struct(outputs))
 
     def Read(self, request: provider_pb2.ReadRequest, context: Any) -> provider_pb2.ReadResponse:
         raise _needs_the_official_plugin(f"cannot read {request.type} {request.name!r}")
@@ -53,6 +81,10 @@ class GcpProvider(StandInProvider):
 
     def Invoke(self, request: provider_pb2.InvokeRequest, context: Any) -> provider_pb2.InvokeResponse:
         raise _needs_the_official_plugin(f"cannot call {request.tok}")
+
+
+def _outputs(token: str, name: str, properties: dict[str, Any]) -> dict[str, Any]:
+    return pretended(token, name, properties) if os.environ.get(VARIABLE) else previewed(token, properties)
 
 
 if __name__ == "__main__":

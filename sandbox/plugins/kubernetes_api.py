@@ -59,10 +59,14 @@ class ApiServer:
     """One API server. Safe to use from several threads.
 
     default_namespace: where namespaced objects go that name no namespace.
+    take_over: fields that are applied are taken from other managers that set them.
     """
 
-    def __init__(self, config: SingleConfig, default_namespace: str = "default") -> None:
+    def __init__(
+        self, config: SingleConfig, default_namespace: str = "default", *, take_over: bool = False
+    ) -> None:
         self.url = config.cluster.server
+        self.take_over = take_over
         self.default_namespace = default_namespace
         timeout = httpx2.Timeout(REQUEST_SECONDS_MAX, connect=CONNECT_SECONDS_MAX)
         # As Go's clients do: a proxy from the environment is never asked for an address on this machine.

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core.exceptions import ConfigError
 
 from sandbox.plugins.kubernetes_api import ApiServer
+from sandbox.plugins.pretence import NO_HOST
 from sandbox.plugins.serving import RefusedError
 
-# Inputs of pulumi_kubernetes.Provider that choose the cluster …
-_UNDERSTOOD = frozenset({"kubeconfig", "context", "namespace"})
+# Inputs of pulumi_kubernetes.Provider that choose the cluster, and whether its objects are taken over …
+_UNDERSTOOD = frozenset({"enablePatchForce", "kubeconfig", "context", "namespace"})
 # … and those that change nothing here.
 _HARMLESS = frozenset(
     {
@@ -54,7 +56,10 @@ def connect(inputs: Mapping[str, Any], environment: Mapping[str, str]) -> ApiSer
         where = "(given as text)" if _is_content(source) else source
         raise RefusedError(f"kubeconfig {where}: {type(error).__name__} {_safe(error)}") from None
     assert config is not None, "get() without a default raises instead"
-    return ApiServer(config, inputs.get("namespace") or config.namespace)
+    if (urlsplit(config.cluster.server).hostname or "").endswith(NO_HOST):
+        raise NoClusterError(f"{config.cluster.server} is only pretended")
+    take_over = inputs.get("enablePatchForce") == "true"
+    return ApiServer(config, inputs.get("namespace") or config.namespace, take_over=take_over)
 
 
 def _parse(source: str) -> KubeConfig:

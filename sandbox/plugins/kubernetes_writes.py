@@ -74,9 +74,10 @@ def update(api: ApiServer, wanted: Object) -> Object:
 
 
 def apply(api: ApiServer, wanted: Object, *, dry_run: bool = False) -> Object:
-    """Server-side apply under Pulumi's field manager; takes over foreign fields only where annotated so."""
-    force = (wanted["metadata"].get("annotations") or {}).get(PATCH_FORCE) == "true"
-    return api.apply(wanted, MANAGER, dry_run=dry_run, force=force)
+    """Server-side apply under Pulumi's field manager; takes over foreign fields only where the provider or
+    the object's annotation says so."""
+    annotated = (wanted["metadata"].get("annotations") or {}).get(PATCH_FORCE) == "true"
+    return api.apply(wanted, MANAGER, dry_run=dry_run, force=annotated or api.take_over)
 
 
 def delete(api: ApiServer, wanted: Object, seconds_max: float) -> None:

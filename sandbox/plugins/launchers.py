@@ -45,7 +45,8 @@ def install_providers(
             folder.unlink()
         if choice.official is None:
             folder.mkdir(parents=True, exist_ok=True)
-            _write_launcher(folder / f"pulumi-resource-{name}", python, f"sandbox.plugins.{name}_provider")
+            module = f"sandbox.plugins.{name.replace('-', '_')}_provider"
+            _write_launcher(folder / f"pulumi-resource-{name}", python, module)
         else:
             shutil.rmtree(folder, ignore_errors=True)
             folder.parent.mkdir(parents=True, exist_ok=True)
@@ -58,8 +59,12 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _write_launcher(path: Path, python: str, module: str) -> None:
-    """A script that becomes the module's process; `exec` keeps the pid that the engine knows."""
-    script = f'#!/bin/sh\nPYTHONPATH={quote(str(CHECKOUT))} exec {quote(python)} -m {module} "$@"\n'
+    """A script that becomes the module's process; `exec` keeps the pid that the engine knows.
+
+    The engine starts it in the program's folder. -P leaves that out of the import path: it may be an earlier
+    checkout, with earlier stand-ins.
+    """
+    script = f'#!/bin/sh\nPYTHONPATH={quote(str(CHECKOUT))} exec {quote(python)} -P -m {module} "$@"\n'
     unfinished = path.with_suffix(".unfinished")
     unfinished.write_text(script)
     unfinished.chmod(0o755)

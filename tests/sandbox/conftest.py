@@ -17,7 +17,7 @@ from sandbox.controller_process import start_controller
 from sandbox.kubectl import Kubectl
 from sandbox.paths import CHECKOUT, RunState
 from sandbox.processes import Processes, wait_until
-from sandbox.scenario import wait_for_policy
+from sandbox.scenarios.play import JOB_KINDS, wait_for_policy
 from sandbox.steps import Screen
 from sandbox.toolchain import ensure_tools
 from sandbox.up import down, up
@@ -125,7 +125,7 @@ def empty(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     cluster: Cluster = request.getfixturevalue("cluster")
     cluster.zone()
-    for kind in (kinds.RayJob, kinds.RayCluster):
+    for kind in JOB_KINDS.values():
         for obj in cluster.client.list(kind, namespace="*"):
             namespace, name = kinds.key(obj)
             cluster.client.delete(kind, name, namespace=namespace)

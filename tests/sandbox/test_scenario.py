@@ -1,23 +1,28 @@
-"""The product's main job, as `make up` plays it: the same end with either engine."""
+"""What the product is for, as `make up` plays it: the same end with every engine."""
 
 import sys
 
-from sandbox import scenario
+import pytest
+
 from sandbox.paths import CHECKOUT, RunState
 from sandbox.processes import Processes
-from sandbox.up import down, up
+from sandbox.scenarios import play
+from sandbox.scenarios.milestones import Scenario
+from sandbox.up import SCENARIOS, down, up
 from tests.sandbox.conftest import Cluster
 
 
-def test_scenario_with_muster(cluster: Cluster) -> None:
-    assert scenario.run(cluster.state.kubeconfig, CHECKOUT / "examples", sys.stdout)
+@pytest.mark.parametrize("scenario", SCENARIOS["muster"], ids=lambda s: s.name)
+def test_scenario_with_muster(cluster: Cluster, scenario: Scenario) -> None:
+    assert play.run(scenario, cluster.state.kubeconfig, CHECKOUT / "examples", sys.stdout)
 
 
-def test_scenario_with_the_real_kueue_and_nothing_is_left_running() -> None:
-    """`up` raises unless the scenario ended as it should."""
-    state = RunState("e2e-kueue")
+@pytest.mark.parametrize("engine", ["kueue", "kai"])
+def test_scenarios_with_the_real_others_and_nothing_is_left_running(engine: str) -> None:
+    """`up` raises unless the scenarios ended as they should."""
+    state = RunState(f"e2e-{engine}")
     try:
-        up(state, "kueue")
+        up(state, engine)
     finally:
         down(state)
     assert Processes(state).marked() == []

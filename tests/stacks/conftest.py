@@ -1,17 +1,36 @@
 """The real engine for previews, and a control plane for what the Kubernetes stand-in does to one."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sandbox.cluster import start_control_plane
+from sandbox.crds import ensure_crds
 from sandbox.kubectl import Kubectl
-from sandbox.paths import RunState
-from sandbox.processes import Processes
+from sandbox.paths import CHECKOUT, RunState
+from sandbox.plugins.choice import Choice
+from sandbox.processes import Processes, wait_until
+from sandbox.pulumi_cli import PulumiCli, Stack
 from sandbox.steps import Screen
 from sandbox.toolchain import ensure_tools
 from sandbox.tools import CLUSTER_TOOLS
+from tests.stacks.ray_requests import (
+    ADMIN,
+    ALICE,
+    child,
+    create,
+    raycluster,
+    rayjob,
+    rayservice,
+    suspended,
+    unqueued,
+)
+
+LOCAL = CHECKOUT / "stacks" / "Pulumi.local.yaml"
+PLUGINS = ("python", "kubernetes", "gcp", "docker-build")
+STAND_INS = {name: Choice(name, None, "this is what is tested") for name in PLUGINS}
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +48,71 @@ def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
         yield start_control_plane(state, processes, tools)
     finally:
         processes.stop_everything()
+
+
+@pytest.fixture(scope="session")
+def local_cli(
+    tools: dict[str, Path], cluster: Kubectl, tmp_path_factory: pytest.TempPathFactory
+) -> PulumiCli:
+    """Pulumi with the stand-in plugins, against that cluster with the CRDs of stack local."""
+    cluster.create_folder(ensure_crds())
+    cluster.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    env = {"KUBECONFIG": str(cluster.kubeconfig)}
+    return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("local"), env=env, choices=STAND_INS)
+
+
+@pytest.fixture(scope="session")
+def local_stack(local_cli: PulumiCli) -> Stack:
+    """Stack local, brought up once."""
+    stack = local_cli.select("local", LOCAL)
+    assert set(stack.up().counts) == {"create"}
+    return stack
+
+
+# For what stack local's tenants leave out, by the label that their namespace would carry.
+NAMESPACES = {"team-a-tokens": "muster.dev/ray-auth=token", "team-a-queued": "muster.dev/queue-required=true"}
+# The Vertical Pod Autoscaler's kind; its own definition is no part of the sandbox.
+AUTOSCALER = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+        "name": "verticalpodautoscalers.autoscaling.k8s.io",
+        "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes/kubernetes/pull/63797"},
+    },
+    "spec": {
+        "group": "autoscaling.k8s.io",
+        "names": {"plural": "verticalpodautoscalers", "kind": "VerticalPodAutoscaler"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def server(local_stack: Stack, cluster: Kubectl) -> Kubectl:
+    """Stack local with an object of each of Ray's kinds in team-a; nothing runs, so they stay as made."""
+    cluster.create([AUTOSCALER])
+    for namespace, label in NAMESPACES.items():
+        cluster.run("create", "namespace", namespace)
+        cluster.run("label", "namespace", namespace, label)
+    # The API server takes a new admission policy up with some delay.
+    wait_until("suspension at creation", lambda: suspended(create(cluster, ADMIN, rayjob())), 15.0)
+    for manifest in (rayjob("job"), raycluster("notebook"), rayservice("service"), unqueued("free")):
+        cluster.run("create", "-f", "-", *ALICE, given=json.dumps(manifest))
+    uid = cluster.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
+    cluster.create([child("child", uid)])
+    return cluster

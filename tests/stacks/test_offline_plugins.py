@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox.crds import ensure_crds
 from sandbox.kubectl import Kubectl
 from sandbox.paths import CHECKOUT
-from sandbox.plugins.choice import Choice
 from sandbox.pulumi_cli import PulumiCli, PulumiError, Stack
+from tests.stacks.conftest import STAND_INS
 
 PROGRAM = CHECKOUT / "tests" / "unit" / "plugins" / "program"
-STAND_INS = {name: Choice(name, None, "this is what is tested") for name in ("python", "kubernetes", "gcp")}
 
 Selects = Callable[..., Stack]
 
@@ -41,6 +39,26 @@ def test_without_a_project_and_a_cluster_everything_can_be_previewed(select: Sel
     assert "Traceback" not in outcome.text
 
 
+def test_a_body_that_gke_would_refuse_fails_the_preview_with_every_place(select: Selects) -> None:
+    with pytest.raises(PulumiError) as refused:
+        select(parts="pool").preview()
+    for place in (
+        "nodeConfig.guestAccelerators[0].tpye: unknown property; did you mean type?",
+        "nodeConfig.taints[0].effect: expected one of NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE, given "
+        '"NoSchedule"',
+    ):
+        assert f"resource 'l4' has a problem: {place}" in str(refused.value)
+
+
+def test_an_image_is_previewed_and_not_built(select: Selects) -> None:
+    stack = select(parts="image")
+    assert stack.preview().counts == {"create": 2}
+    with pytest.raises(
+        PulumiError, match=r"cannot build 'controller': the offline stand-in .* only previews"
+    ):
+        stack.up()
+
+
 def test_objects_from_creation_to_deletion(select: Selects, cluster: Kubectl, tmp_path: Path) -> None:
     stack = select(cluster)
     assert stack.up().counts == {"create": 9}
@@ -62,7 +80,7 @@ def test_objects_from_creation_to_deletion(select: Selects, cluster: Kubectl, tm
         select(cluster, tier="by-hand", replaced="after", cpu="lots").preview()
 
     assert set(changed.destroy().counts) == {"delete"}
-    assert "team" not in cluster.run("get", "namespaces", "-o", "name")
+    assert "namespace/team" not in cluster.run("get", "namespaces", "-o", "name").split()
 
 
 def assert_secret_nowhere(run: Path) -> None:
@@ -72,14 +90,6 @@ def assert_secret_nowhere(run: Path) -> None:
         assert not any(form in content for content in written)
 
 
-def test_stack_local_is_made_once_and_then_stays(
-    tools: dict[str, Path], cluster: Kubectl, tmp_path: Path
-) -> None:
+def test_stack_local_is_made_once_and_then_stays(local_stack: Stack) -> None:
     """Every object of the stack as the API server and the CRDs' own validation accept it."""
-    cluster.create_folder(ensure_crds())
-    cluster.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
-    env = {"KUBECONFIG": str(cluster.kubeconfig)}
-    cli = PulumiCli(tools["pulumi"], tmp_path, env=env, choices=STAND_INS)
-    stack = cli.select("local", CHECKOUT / "stacks" / "Pulumi.local.yaml")
-    assert set(stack.up().counts) == {"create"}
-    stack.up(expect_no_changes=True)
+    local_stack.up(expect_no_changes=True)

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from sandbox import golden
 from sandbox.paths import CHECKOUT
+from sandbox.plugins.gcp_replacements import has_rules
 from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError
-from stacks.settings import load
+from stacks.settings import load, warnings
 
 STACKS = sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml"))
 
@@ -27,17 +29,36 @@ def kinds(outcome: Outcome) -> Counter[str]:
     return Counter(change.type.rpartition(":")[2] for change in outcome.changes)
 
 
-@pytest.mark.parametrize("path", STACKS, ids=stack_name)
-def test_preview(cli: PulumiCli, path: Path) -> None:
+@pytest.fixture(scope="module", params=STACKS, ids=stack_name)
+def previewed(request: pytest.FixtureRequest, cli: PulumiCli) -> tuple[Path, Outcome]:
+    """Each stack's settings and what comes of them, run once for all tests."""
+    path: Path = request.param
     before = path.read_bytes()
     outcome = cli.select(stack_name(path), path).preview()
     assert path.read_bytes() == before
+    return path, outcome
+
+
+def test_preview(previewed: tuple[Path, Outcome]) -> None:
+    path, outcome = previewed
     assert set(outcome.counts) == {"create"}
-    assert "warning" not in outcome.text
     settings, made = load(path), kinds(outcome)
+    assert list(outcome.warnings) == warnings(settings)
     assert made["ResourceFlavor"] == len({pool.flavor_name for pool in settings.pools})
     assert made["WorkloadPriorityClass"] == len(settings.admission.priorities)
-    assert made["NodePool"] == (0 if settings.cluster.kind == "existing" else len(settings.pools))
+    node_pools = sum(len(pool.node_pools) for pool in settings.pools)
+    assert made["NodePool"] == (0 if settings.cluster.kind == "existing" else node_pools)
+
+
+def test_the_plan_is_the_one_that_was_reviewed(previewed: tuple[Path, Outcome]) -> None:
+    path, outcome = previewed
+    differs = golden.difference(stack_name(path), outcome.changes)
+    assert not differs, f"{differs}\n\nIf that is what you want, accept it with: {golden.ACCEPT}"
+
+
+def test_of_every_type_it_is_known_what_recreates_it(previewed: tuple[Path, Outcome]) -> None:
+    types = {change.type for change in previewed[1].changes if change.type.startswith("gcp:")}
+    assert {token for token in types if not has_rules(token)} == set()
 
 
 def test_another_engine_is_the_same_stack_without_our_controller(cli: PulumiCli, tmp_path: Path) -> None:

@@ -2,16 +2,18 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from sandbox.plugins.choice import LANGUAGE_HOST, Choice, Installed, choose_plugins
+from sandbox.plugins.choice import LANGUAGE_HOST, Choice, Installed, choose_plugins, wanted_versions
 from sandbox.plugins.launchers import install_engine, install_providers
 
-WANTED = {"pulumi": "3.259.0", "kubernetes": "4.34.2", "gcp": "10.2.0"}
+WANTED = {"pulumi": "3.259.0", "kubernetes": "4.34.2", "gcp": "10.2.0", "docker-build": "0.0.22"}
 CLI = Path("/opt/pulumi/pulumi")
 HOST = CLI.with_name(LANGUAGE_HOST)
+ALL = {f"{name}-v{WANTED[name]}": Path("/p") for name in ("kubernetes", "gcp", "docker-build")}
 KUBERNETES = Path("/home/me/.pulumi/plugins/resource-kubernetes-v4.34.2")
 
 
@@ -39,8 +41,8 @@ KUBERNETES = Path("/home/me/.pulumi/plugins/resource-kubernetes-v4.34.2")
             id="plugins without the CLI",
         ),
         pytest.param(
-            Installed(CLI, "3.259.0", HOST, {"kubernetes-v4.34.2": KUBERNETES, "gcp-v10.2.0": Path("/p")}),
-            {"python", "kubernetes", "gcp"},
+            Installed(CLI, "3.259.0", HOST, ALL),
+            {"python", "kubernetes", "gcp", "docker-build"},
             {},
             id="everything",
         ),
@@ -54,7 +56,7 @@ KUBERNETES = Path("/home/me/.pulumi/plugins/resource-kubernetes-v4.34.2")
 )
 def test_choose_plugins(installed: Installed, official: set[str], why: dict[str, str]) -> None:
     choices = choose_plugins(WANTED, installed)
-    assert set(choices) == {"python", "kubernetes", "gcp"}
+    assert set(choices) == {"python", "kubernetes", "gcp", "docker-build"}
     assert {name for name, choice in choices.items() if choice.official} == official
     assert {name: choices[name].why for name in why} == why
 
@@ -100,4 +102,15 @@ def test_a_launcher_runs_the_module_from_any_folder(tmp_path: Path) -> None:
     launcher = tmp_path / "plugins" / "resource-gcp-v10.2.0" / "pulumi-resource-gcp"
     said = subprocess.run([launcher, "127.0.0.1:1"], cwd=tmp_path, capture_output=True, text=True, check=True)
     checkout = Path(__file__).parents[3]
-    assert said.stdout == f"{checkout} -m sandbox.plugins.gcp_provider 127.0.0.1:1\n"
+    assert said.stdout == f"{checkout} -P -m sandbox.plugins.gcp_provider 127.0.0.1:1\n"
+
+
+def test_a_plugin_with_a_dash_is_a_module_without_one(tmp_path: Path) -> None:
+    install_providers(tmp_path, "python", WANTED, {"docker-build": Choice("docker-build", None, "")})
+    launcher = tmp_path / "plugins" / "resource-docker-build-v0.0.22" / "pulumi-resource-docker-build"
+    assert "-m sandbox.plugins.docker_build_provider" in launcher.read_text()
+
+
+def test_every_wanted_provider_has_a_stand_in() -> None:
+    for name in set(wanted_versions()) - {"pulumi"}:
+        assert find_spec(f"sandbox.plugins.{name.replace('-', '_')}_provider") is not None

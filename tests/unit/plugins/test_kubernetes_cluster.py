@@ -45,6 +45,18 @@ def test_connect(tmp_path: Path, inputs: dict[str, Any], wanted: tuple[str, str]
     assert (api.url, api.default_namespace) == wanted
 
 
+@pytest.mark.parametrize(("given", "wanted"), [({}, False), ({"enablePatchForce": "true"}, True)])
+def test_what_others_set_is_taken_over_where_the_provider_says_so(
+    given: dict[str, str], wanted: bool
+) -> None:
+    assert connect({"kubeconfig": TWO, **given}, {}).take_over is wanted
+
+
+def test_a_pretended_cluster_is_none() -> None:
+    with pytest.raises(NoClusterError, match=r"https://ray\.invalid is only pretended"):
+        connect({"kubeconfig": kubeconfig(a="https://ray.invalid")}, {})
+
+
 @pytest.mark.parametrize("environment", [{}, {"KUBECONFIG": "/nowhere/kubeconfig"}])
 def test_without_a_kubeconfig_there_is_no_cluster(environment: dict[str, str]) -> None:
     with pytest.raises(NoClusterError, match=r"KUBECONFIG is not set|/nowhere/kubeconfig does not exist"):

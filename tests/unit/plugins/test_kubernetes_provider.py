@@ -19,6 +19,7 @@ class Server:
     """Objects by name; `error` is what the next apply answers."""
 
     url = "https://server"
+    take_over = False
 
     def __init__(self, *objects: dict[str, Any], error: Exception | None = None) -> None:
         self.objects = {item["metadata"]["name"]: item for item in objects}
@@ -136,7 +137,9 @@ def test_fields_of_others_are_only_taken_where_that_is_asked_for() -> None:
     server = Server()
     create(server)
     create(server, {**NAMESPACE, "metadata": asked})
-    assert server.forced == [False, True]
+    server.take_over = True
+    create(server, {**NAMESPACE, "metadata": {"name": "by the provider"}})
+    assert server.forced == [False, True, True]
 
 
 def test_deleting_what_is_gone_is_fine() -> None:

@@ -9,7 +9,7 @@ import pytest
 from sandbox.plugins.choice import Choice
 from sandbox.pulumi_cli import PulumiCli, PulumiError, Stack
 
-STAND_INS = {name: Choice(name, None, "") for name in ("python", "kubernetes", "gcp")}
+STAND_INS = {name: Choice(name, None, "") for name in ("python", "kubernetes", "gcp", "docker-build")}
 
 
 def cli(tmp_path: Path, script: str, **env: str) -> PulumiCli:

@@ -8,7 +8,7 @@ import pytest
 from sandbox.bootstrap import BootstrapError, environment_key, pinned_requirement
 from sandbox.golang import parse_version
 from sandbox.toolchain import advice_on_build, build_key, on_path_in_right_version, prints_version
-from sandbox.tools import TOOLS, Tool, tools_for
+from sandbox.tools import TOOLS, Tool, crds_for, tools_for
 
 ETCD, KUBECTL, PULUMI = TOOLS["etcd"], TOOLS["kubectl"], TOOLS["pulumi"]
 
@@ -63,9 +63,22 @@ def test_build_key_changes_with_every_input_and_with_nothing_else() -> None:
     assert build_key(ETCD, b"mod", b"sum", "Linux-x86_64") in keys
 
 
-def test_kueue_is_built_only_where_it_is_used() -> None:
-    assert set(tools_for("kueue")) - set(tools_for("muster")) == {"kueue"}
-    assert set(tools_for("kueue")) == set(TOOLS)
+def test_an_engine_is_built_only_where_it_is_used() -> None:
+    shared = set(tools_for("muster"))
+    assert set(tools_for("kueue")) - shared == {"kueue"}
+    assert set(tools_for("kai")) - shared == {
+        "kai-scheduler",
+        "kai-binder",
+        "kai-podgrouper",
+        "kai-podgroupcontroller",
+        "kai-queuecontroller",
+    }
+    assert set(TOOLS) == {*tools_for("kueue"), *tools_for("kai"), "helm"}
+
+
+def test_kais_resources_are_served_only_with_kai() -> None:
+    assert {source.wrapper for source in crds_for("kueue")} == {"kuberay", "kueue"}
+    assert {source.wrapper for source in set(crds_for("kai")) - set(crds_for("kueue"))} == {"kai"}
 
 
 @pytest.mark.parametrize(

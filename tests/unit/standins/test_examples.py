@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox.scenario import DEV, PROD
+from sandbox.scenarios.gangs import cluster_spec
+from sandbox.scenarios.jobs import JOBS
+from sandbox.scenarios.milestones import Scenario
+from sandbox.scenarios.play import PRIORITY_LABEL
+from sandbox.scenarios.serving import serving
 from stacks.settings import load
 
 ROOT = Path(__file__).parents[3]
@@ -18,11 +22,6 @@ SETTINGS = load(ROOT / "stacks" / "Pulumi.local.yaml")
 def manifest(file: Path) -> dict[str, Any]:
     loaded: dict[str, Any] = yaml.safe_load(file.read_text())
     return loaded
-
-
-def cluster_spec(example: dict[str, Any]) -> dict[str, Any]:
-    spec: dict[str, Any] = example["spec"]
-    return spec["rayClusterSpec"] if example["kind"] == "RayJob" else spec
 
 
 def containers(example: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -43,7 +42,16 @@ def test_every_example_can_be_queued(file: Path) -> None:
         assert container["resources"]["requests"] == container["resources"]["limits"]
     if example["kind"] == "RayJob":
         assert example["spec"]["shutdownAfterJobFinishes"] is True
-    assert "suspend" not in example["spec"]
+    if example["kind"] == "RayService":
+        assert example["spec"]["upgradeStrategy"] == {"type": "None"}
+    assert "suspend" not in {**example["spec"], **cluster_spec(example)}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)
+def test_examples_ask_for_a_token_where_their_ray_can(file: Path) -> None:
+    spec = cluster_spec(manifest(file))
+    can = tuple(map(int, spec["rayVersion"].split("."))) >= (2, 52)
+    assert spec.get("authOptions") == ({"mode": "token"} if can else None)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)
@@ -51,11 +59,15 @@ def test_every_example_is_in_the_readme(file: Path) -> None:
     assert f"({file.name})" in (ROOT / "examples" / "README.md").read_text()
 
 
-def test_the_two_jobs_of_the_scenario_do_not_fit_beside_each_other() -> None:
-    gpus = 0
-    for name in (DEV, PROD):
-        group = cluster_spec(manifest(ROOT / "examples" / name))["workerGroupSpecs"][0]
+@pytest.mark.parametrize("scenario", [JOBS, serving("muster")], ids=lambda s: s.name)
+def test_the_gangs_of_a_scenario_do_not_fit_beside_each_other(scenario: Scenario) -> None:
+    gpus, values = 0, []
+    for name in scenario.examples.values():
+        example = manifest(ROOT / "examples" / name)
+        values.append(SETTINGS.admission.priorities[example["metadata"]["labels"][PRIORITY_LABEL]])
+        group = cluster_spec(example)["workerGroupSpecs"][0]
         limits = group["template"]["spec"]["containers"][0]["resources"]["limits"]
         gpus += group["replicas"] * int(limits["nvidia.com/gpu"])
     queue = next(q for q in SETTINGS.queues.cluster_queues if q.name == "team-a")
     assert gpus > int(queue.quotas["l4"]["nvidia.com/gpu"].nominal)
+    assert values[0] < values[1]

@@ -18,6 +18,23 @@ def project() -> None:
     kubernetes.core.v1.Namespace("unreached", metadata={"name": "unreached"}, opts=options)
 
 
+def pool() -> None:
+    """A node pool in dictionaries, with a word and a key that GKE does not know."""
+    import pulumi_gcp as gcp
+
+    accelerators: Any = [{"tpye": "nvidia-l4", "count": 1}]
+    taints: Any = [{"key": "team", "value": "a", "effect": "NoSchedule"}]
+    config: Any = {"guest_accelerators": accelerators, "taints": taints}
+    gcp.container.NodePool("l4", cluster="ray", node_config=config)
+
+
+def image() -> None:
+    """A container image."""
+    import pulumi_docker_build as docker_build
+
+    docker_build.Image("controller", push=True, tags=["us-docker.pkg.dev/a/b/c:1"])
+
+
 def objects() -> None:
     """Objects of several kinds, one of them named automatically, one secret, one of a new CRD."""
     namespace = kubernetes.core.v1.Namespace("team", metadata={"name": "team"})
@@ -84,4 +101,5 @@ def charts() -> None:
 
 
 for part in config.get("parts", "objects").split(","):
-    {"project": project, "objects": objects, "orphan": orphan, "charts": charts}[part]()
+    parts = {"project": project, "pool": pool, "image": image, "objects": objects, "orphan": orphan}
+    {**parts, "charts": charts}[part]()

@@ -1,4 +1,4 @@
-"""Submits the examples and shows, as read back from the API server, how the dev job gives way to production.
+"""Plays a scenario: submits its examples and shows, as read back from the API server, what becomes of them.
 
 The watching shell around `milestones` and `timeline`, which decide what was seen.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import queue
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import yaml
 from lightkube import Client
@@ -23,16 +23,17 @@ from rich.text import Text
 
 from sandbox import kinds
 from sandbox.kinds import Object
-from sandbox.milestones import Milestone, Progress
-from sandbox.observations import JobRef, Seen, World, job_status
 from sandbox.processes import wait_until
 from sandbox.reflector import Reflector
+from sandbox.scenarios.milestones import Cast, Milestone, Progress, Scenario, is_suspended
+from sandbox.scenarios.observations import JobRef, Seen, World, job_status
+from sandbox.scenarios.timeline import Timeline, bars, phase
 from sandbox.steps import StepError
-from sandbox.timeline import Timeline, bars, phase
 
-DEV = "dev-finetune.rayjob.yaml"
-PROD = "prod-batch-inference.rayjob.yaml"
-WATCHED = (kinds.Node, kinds.RayJob, kinds.Workload, kinds.ProvisioningRequest, kinds.Pod)
+JOB_KINDS: Mapping[str, kinds.Kind] = {
+    k.__name__: k for k in (kinds.RayJob, kinds.RayCluster, kinds.RayService)
+}
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 SCENARIO_LABEL = "sandbox.muster.dev/scenario"
 LIMIT_SECONDS = 120.0
 POLICY_SECONDS_MAX = 15.0
@@ -41,6 +42,7 @@ PLAIN_WIDTH = 120
 
 
 def run(
+    scenario: Scenario,
     kubeconfig: Path,
     examples: Path,
     out: TextIO,
@@ -52,20 +54,19 @@ def run(
     `check` is called while nothing happens; what it raises (an engine that has ended) ends the waiting.
     Raises StepError where it cannot begin: a cluster without the stack, or leftovers that do not go away.
     """
+    manifests = {
+        role: _named(yaml.safe_load((examples / name).read_text()))
+        for role, name in scenario.examples.items()
+    }
     with closing(kinds.connect(kubeconfig)) as client:
-        return _run(client, examples, out, limit_seconds, check)
-
-
-def _run(
-    client: Client, examples: Path, out: TextIO, limit_seconds: float, check: Callable[[], None]
-) -> bool:
-    dev, prod = (_named(yaml.safe_load((examples / name).read_text())) for name in (DEV, PROD))
-    remove_leftovers(client)
-    wait_for_policy(client, dev)
-    console = Console(file=out, width=None if out.isatty() else PLAIN_WIDTH, highlight=False)
-    scenario = Scenario(client, console, dev, prod)
-    scenario.play(limit_seconds, check)
-    return scenario.report()
+        remove_leftovers(client)
+        for manifest in manifests.values():
+            wait_for_policy(client, manifest, scenario.taken_up)
+        console = Console(file=out, width=None if out.isatty() else PLAIN_WIDTH, highlight=False)
+        # The watches have a client of their own, which ends with them.
+        player = Player(client, kinds.connect(kubeconfig), console, scenario, manifests)
+        player.play(limit_seconds, check)
+        return player.report()
 
 
 def _named(manifest: Object) -> Object:
@@ -76,46 +77,60 @@ def _named(manifest: Object) -> Object:
 
 
 def remove_leftovers(client: Client) -> None:
-    """Deletes the jobs of earlier runs, which would hold quota, and waits until they are gone."""
-    for job in client.list(kinds.RayJob, namespace="*", labels={SCENARIO_LABEL: "true"}):
+    """Deletes what was submitted earlier, which would hold quota, and waits until it is gone."""
+
+    def left() -> list[tuple[kinds.Kind, Object]]:
+        labels: dict[str, Any] = {SCENARIO_LABEL: "true"}
+        return [(k, o) for k in JOB_KINDS.values() for o in client.list(k, namespace="*", labels=labels)]
+
+    for kind, job in left():
         namespace, name = kinds.key(job)
-        client.delete(kinds.RayJob, name, namespace=namespace)
+        try:
+            client.delete(kind, name, namespace=namespace)
+        except ApiError as error:  # the RayCluster of a job that went with it
+            if error.status.code != 404:
+                raise
+    wait_until("deletion of what an earlier run submitted", lambda: not left(), CLEAN_SECONDS_MAX)
 
-    def gone() -> bool:
-        return not any(client.list(kinds.RayJob, namespace="*", labels={SCENARIO_LABEL: "true"}))
 
-    wait_until("deletion of an earlier run's RayJobs", gone, CLEAN_SECONDS_MAX)
+def wait_for_policy(
+    client: Client, manifest: Object, taken_up: Callable[[Object], bool] = is_suspended
+) -> None:
+    """Waits until the API server does to new jobs what `taken_up` looks for: it takes a new admission policy
+    up with some delay."""
 
-
-def wait_for_policy(client: Client, manifest: Object) -> None:
-    """Waits until the API server suspends queued jobs: it takes a new admission policy up with some delay."""
-
-    def suspended() -> bool:
-        tried = client.create(kinds.RayJob(manifest), dry_run=True)
-        return bool(tried["spec"].get("suspend"))
+    def in_force() -> bool:
+        return taken_up(client.create(JOB_KINDS[manifest["kind"]](manifest), dry_run=True))
 
     try:
-        wait_until("suspension of queued RayJobs at creation", suspended, POLICY_SECONDS_MAX)
+        wait_until(f"the admission policy for queued {manifest['kind']}s", in_force, POLICY_SECONDS_MAX)
     except ApiError as error:
         raise StepError(f"the API server refuses the example: {error}") from error
 
 
-class Scenario:
+class Player:
     """One run: submits, follows, shows."""
 
-    def __init__(self, client: Client, console: Console, dev: Object, prod: Object) -> None:
-        self._client, self._console = client, console
-        self._manifests = [dev, prod]
-        self._jobs = [JobRef(*kinds.key(m)) for m in self._manifests]
-        self._progress = Progress(*self._jobs)
+    def __init__(
+        self,
+        client: Client,
+        watching: Client,
+        console: Console,
+        scenario: Scenario,
+        manifests: Mapping[str, Object],
+    ) -> None:
+        self._client, self._watching, self._console = client, watching, console
+        self._scenario, self._manifests = scenario, manifests
+        self._cast: Cast = {role: JobRef(m["kind"], *kinds.key(m)) for role, m in manifests.items()}
+        self._progress = Progress(scenario, self._cast)
         self._timeline = Timeline()
         self._seen: queue.SimpleQueue[Seen] = queue.SimpleQueue()
         self._began = time.monotonic()
 
     def play(self, limit_seconds: float, check: Callable[[], None]) -> None:
-        """Submits the dev job, and the production job once the dev job runs; returns when all is seen."""
-        reflectors = [Reflector(self._client, kind, self._note).start() for kind in WATCHED]
-        self._submit()
+        """Submits the first job, and does what the scenario says at each milestone, until all are seen."""
+        reflectors = [Reflector(self._watching, kind, self._note).start() for kind in self._scenario.kinds]
+        self._submit(next(iter(self._manifests)))
         # On a terminal the bars grow below the lines; elsewhere there are only the lines.
         with self._live():
             while not self._progress.done and self._elapsed() < limit_seconds:
@@ -124,9 +139,7 @@ class Scenario:
                 except queue.Empty:
                     check()
                     continue
-                # The first milestone: the dev job runs.
-                if reached and self._manifests:
-                    self._submit()
+                self._act(reached)
         for reflector in reflectors:
             reflector.stop()
 
@@ -139,16 +152,27 @@ class Scenario:
         for milestone in missed:
             self._console.print(f"NOT AS EXPECTED: {milestone.title}: {milestone.problem}", markup=False)
         if missed:
-            for line in state_of(self._progress.world, self._jobs):
+            for line in state_of(self._progress.world, self._cast.values()):
                 self._console.print(line, markup=False)
         return not missed
 
-    def _submit(self) -> None:
-        manifest = self._manifests.pop(0)
-        self._client.create(kinds.RayJob(manifest))
-        labels = manifest["metadata"]["labels"]
-        priority = labels["kueue.x-k8s.io/priority-class"]
-        self._say(f"{manifest['metadata']['name']}: submitted, {priority}")
+    def _act(self, reached: Iterable[Milestone]) -> None:
+        for milestone in reached:
+            chapter = self._scenario.chapter(milestone.title)
+            if chapter.submit:
+                self._submit(chapter.submit)
+            if chapter.remove:
+                self._remove(chapter.remove)
+
+    def _submit(self, role: str) -> None:
+        manifest, ref = self._manifests[role], self._cast[role]
+        self._client.create(JOB_KINDS[ref.kind](manifest))
+        self._say(f"{ref.name}: submitted, {manifest['metadata']['labels'][PRIORITY_LABEL]}")
+
+    def _remove(self, role: str) -> None:
+        ref = self._cast[role]
+        self._client.delete(JOB_KINDS[ref.kind], ref.name, namespace=ref.namespace)
+        self._say(f"{ref.name}: deleted")
 
     def _note(self, kind: str, obj: Object, gone: bool) -> None:
         """Called by the reflectors' threads."""
@@ -156,7 +180,7 @@ class Scenario:
 
     def _take(self, seen: Seen) -> list[Milestone]:
         reached = self._progress.see(seen)
-        for ref in self._jobs:
+        for ref in self._cast.values():
             now = phase(self._progress.world, ref)
             if self._timeline.see(seen.at, ref.name, now) and now is not None:
                 self._say(f"{ref.name}: {now.name.lower()}", seen.at)
@@ -191,17 +215,27 @@ def _table(milestones: Sequence[Milestone]) -> Table:
     return table
 
 
-def state_of(world: World, jobs: Sequence[JobRef]) -> list[str]:
+def state_of(world: World, jobs: Iterable[JobRef]) -> list[str]:
     """What the scenario's objects say of themselves, for the report of a run that went wrong."""
     lines = []
     for ref in jobs:
-        job, workload, request = world.job(ref), world.workload(ref), world.request(ref)
-        statuses = " / ".join(filter(None, job_status(job))) or "no status"
-        lines.append(f"RayJob {ref.namespace}/{ref.name}: {statuses if job else 'not there'}")
-        for kind, obj in (("Workload", workload), ("ProvisioningRequest", request)):
+        job = world.job(ref)
+        lines.append(f"{ref.kind} {ref.namespace}/{ref.name}: {_statuses(job) if job else 'not there'}")
+        about = {
+            "Workload": world.workload(ref),
+            "PodGroup": world.pod_group(ref),
+            "ProvisioningRequest": world.request(ref),
+        }
+        for kind, obj in about.items():
             if obj:
                 lines.append(f"  {kind} {kinds.key(obj)[1]}:")
             for c in (obj.get("status") or {}).get("conditions") or []:
                 lines.append(f"    {c['type']}={c['status']} {c['reason']}: {c['message']}")
         lines.append(f"  pods: {len(world.pods(ref))}")
     return lines
+
+
+def _statuses(job: Object) -> str:
+    """Of a RayJob its two statuses, of the others the conditions that are true."""
+    true = [c["type"] for c in (job.get("status") or {}).get("conditions") or [] if c["status"] == "True"]
+    return " / ".join(filter(None, (*job_status(job), *true))) or "no status"

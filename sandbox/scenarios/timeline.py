@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from sandbox.kinds import is_true
-from sandbox.observations import JobRef, World, job_status
+from sandbox.scenarios.gangs import running_gang
+from sandbox.scenarios.observations import JobRef, World, job_status
 
 
 class Phase(Enum):
@@ -21,18 +22,28 @@ class Phase(Enum):
 
 
 def phase(world: World, ref: JobRef) -> Phase | None:
-    """What the job is doing now; None before it exists."""
+    """What the job is doing now; None while it does not exist."""
     job, workload = world.job(ref), world.workload(ref)
     if not job:
         return None
     if job_status(job)[1] in ("Complete", "Failed"):
         return Phase.DONE
+    if not workload:
+        return _phase_by_pods(world, ref)
     # Evicted comes before its pods go and its quota is given back, and stays until quota is reserved again.
     if is_true(workload, "Evicted"):
         return Phase.PREEMPTED
     if is_true(workload, "Admitted"):
         return Phase.RUNNING
     return Phase.PROVISIONING if is_true(workload, "QuotaReserved") else Phase.WAITING
+
+
+def _phase_by_pods(world: World, ref: JobRef) -> Phase:
+    """Of a job that nobody made a Workload for: KAI evicts pods and leaves their RayCluster as it is."""
+    if running_gang(world, ref):
+        return Phase.RUNNING
+    ran = is_true(world.job(ref), "RayClusterProvisioned")
+    return Phase.PREEMPTED if ran else Phase.WAITING
 
 
 @dataclass
@@ -42,9 +53,10 @@ class Timeline:
     changes: dict[str, list[tuple[float, Phase]]] = field(default_factory=dict)
 
     def see(self, at: float, name: str, now: Phase | None) -> bool:
-        """Notes the job's phase; says whether it is another than before."""
-        if now is None:
+        """Notes the job's phase (None: it is not there); says whether it is another than before."""
+        if now is None and name not in self.changes:
             return False
+        now = now or Phase.DONE
         changes = self.changes.setdefault(name, [])
         if changes and changes[-1][1] is now:
             return False

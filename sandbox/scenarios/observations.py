@@ -1,14 +1,14 @@
-"""What watches of the API server have shown, and what milestones and timeline ask of it. Pure."""
+"""What watches of the API server have shown, and what scenarios and timeline ask of it. Pure."""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sandbox.capacity import PROVISIONING_LABEL
 from sandbox.kinds import Object, condition, is_true, key
 
-GPU = "nvidia.com/gpu"
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 RAY_CLUSTER_LABEL = "ray.io/cluster"
 
@@ -25,8 +25,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class JobRef:
-    """One RayJob of the scenario."""
+    """One RayJob, RayCluster or RayService of the scenario."""
 
+    kind: str
     namespace: str
     name: str
 
@@ -50,24 +51,27 @@ class World:
         return iter(self.objects.get(kind, {}).values())
 
     def job(self, ref: JobRef) -> Object:
-        """The RayJob, or an empty dictionary."""
-        return self.objects.get("RayJob", {}).get((ref.namespace, ref.name), {})
+        """The job, or an empty dictionary."""
+        return self.objects.get(ref.kind, {}).get((ref.namespace, ref.name), {})
 
     def workload(self, ref: JobRef) -> Object:
-        """The Workload that the engine made for the RayJob, or an empty dictionary."""
-        job = self.job(ref)
-        return next((w for w in self.all("Workload") if job and owned(w, job)), {})
+        """The Workload that the engine made for the job, or an empty dictionary."""
+        return self._owned_by("Workload", self.job(ref))
+
+    def pod_group(self, ref: JobRef) -> Object:
+        """The PodGroup that KAI made for the job, or an empty dictionary."""
+        return self._owned_by("PodGroup", self.job(ref))
 
     def pods(self, ref: JobRef) -> list[Object]:
-        """All pods of the RayJob, its submitter's among them, whichever of its Ray clusters they are of."""
-        return [p for p in self.all("Pod") if key(p)[0] == ref.namespace and _pod_of(p, ref.name)]
+        """All pods of the job, its submitter's among them, whichever of its Ray clusters they are of."""
+        return [p for p in self.all("Pod") if key(p)[0] == ref.namespace and _pod_of(p, ref)]
 
     def gang(self, ref: JobRef) -> list[Object]:
-        """The RayJob's head and workers."""
+        """The job's heads and workers."""
         return [p for p in self.pods(ref) if RAY_CLUSTER_LABEL in labels(p)]
 
     def request(self, ref: JobRef) -> Object:
-        """The provisioned request of the RayJob's Workload, or any other of it, or an empty dictionary."""
+        """The provisioned request of the job's Workload, or any other of it, or an empty dictionary."""
         workload = self.workload(ref)
         mine = [r for r in self.all("ProvisioningRequest") if workload and owned(r, workload)]
         return next((r for r in mine if is_true(r, "Provisioned")), mine[0] if mine else {})
@@ -76,11 +80,16 @@ class World:
         """The nodes that were made for one request."""
         return [n for n in self.all("Node") if labels(n).get(PROVISIONING_LABEL) == resize_name]
 
+    def _owned_by(self, kind: str, job: Object) -> Object:
+        return next((o for o in self.all(kind) if job and owned(o, job)), {})
 
-def _pod_of(pod: Object, job: str) -> bool:
-    # KubeRay names a RayJob's clusters `<job>-<5 characters>`; after suspension nothing else links the two.
+
+def _pod_of(pod: Object, ref: JobRef) -> bool:
     cluster = labels(pod).get(RAY_CLUSTER_LABEL, "")
-    return cluster.rpartition("-")[0] == job or labels(pod).get(JOB_NAME_LABEL) == job
+    if ref.kind == "RayCluster":
+        return cluster == ref.name
+    # KubeRay names the clusters it makes `<job>-<5 characters>`; after suspension nothing else links the two.
+    return cluster.rpartition("-")[0] == ref.name or labels(pod).get(JOB_NAME_LABEL) == ref.name
 
 
 def labels(obj: Object) -> dict[str, str]:
@@ -94,20 +103,8 @@ def owned(obj: Object, owner: Object) -> bool:
     return any(r["uid"] == owner["metadata"]["uid"] for r in references)
 
 
-def gang_size(job: Object) -> int:
-    """Pods of the RayJob's cluster: one head, and every group's replicas times its hosts."""
-    groups = job["spec"]["rayClusterSpec"].get("workerGroupSpecs") or []
-    return 1 + sum(int(g.get("replicas", 1)) * int(g.get("numOfHosts", 1)) for g in groups)
-
-
-def uses_gpus(pod: Object) -> bool:
-    """Whether any container of the pod asks for GPUs."""
-    resources = [c.get("resources") or {} for c in pod["spec"]["containers"]]
-    return any(GPU in (r.get("limits") or {}) or GPU in (r.get("requests") or {}) for r in resources)
-
-
 def job_status(job: Object) -> tuple[str, str]:
-    """What Ray says of the job (RUNNING, SUCCEEDED …) and KubeRay of its own work (Suspended, Complete …)."""
+    """What Ray says of a RayJob (RUNNING, SUCCEEDED …), and KubeRay of its work on it (Suspended …)."""
     status = job.get("status") or {}
     return str(status.get("jobStatus", "")), str(status.get("jobDeploymentStatus", ""))
 
@@ -116,3 +113,8 @@ def why_waiting(workload: Object) -> str:
     """The engine's sentence why the Workload has no quota; empty where it has, or has not said so yet."""
     reserved = condition(workload, "QuotaReserved")
     return str(reserved.get("message", "")) if reserved.get("status") == "False" else ""
+
+
+def seconds(rfc3339: str) -> float:
+    """A time of the API, since the epoch."""
+    return datetime.datetime.fromisoformat(rfc3339).timestamp()

@@ -1,34 +1,16 @@
 """The seven milestones: seen in a good run, and what is said of one that went another way."""
 
-from typing import Any
-
 import pytest
 
-from sandbox.kinds import Object
-from sandbox.milestones import MILESTONES, check
-from sandbox.observations import JobRef, Seen, World
-from sandbox.timeline import Phase, Timeline, bars, phase
+from sandbox.scenarios.jobs import JOBS
+from sandbox.scenarios.milestones import check
+from sandbox.scenarios.observations import JobRef, Seen, World
+from sandbox.scenarios.timeline import Phase, Timeline, bars, phase
+from tests.unit.standins.observed import conditions, gang, node, obj, story
 
-DEV, PROD = JobRef("t", "dev"), JobRef("t", "prod")
-NOON = "2030-01-01T12:00:00Z"
+DEV, PROD = JobRef("RayJob", "t", "dev"), JobRef("RayJob", "t", "prod")
+CAST = {"dev": DEV, "prod": PROD}
 LATER = "2030-01-01T12:00:30Z"
-
-
-def obj(
-    name: str, *, uid: str = "", owner: str = "", labels: dict[str, str] | None = None, **rest: Any
-) -> Object:
-    owners = [{"uid": owner}] if owner else []
-    metadata = {"namespace": "t", "name": name, "uid": uid or name, "ownerReferences": owners}
-    return {
-        "metadata": metadata | {"labels": labels or {}, "creationTimestamp": rest.pop("created", NOON)},
-        **rest,
-    }
-
-
-def conditions(**of_type: tuple[str, str]) -> Object:
-    """Type = (status, reason)."""
-    rows = [{"type": t, "status": s, "reason": r, "message": f"{t} {r}"} for t, (s, r) in of_type.items()]
-    return {"conditions": [row | {"lastTransitionTime": NOON} for row in rows]}
 
 
 def job(name: str, status: str, deployment: str) -> Seen:
@@ -41,26 +23,6 @@ def workload(name: str, **of_type: tuple[str, str]) -> Seen:
     return Seen(
         0, "Workload", obj(f"rayjob-{name}", uid=f"w-{name}", owner=name, status=conditions(**of_type))
     )
-
-
-def gang(
-    name: str, pods: int = 3, *, gone: bool = False, created: str = NOON, node: str = "gpu"
-) -> list[Seen]:
-    """The first `pods` pods of head and two workers."""
-    found = []
-    for index in range(pods):
-        limits = {"nvidia.com/gpu": "1"} if index else {"cpu": "1"}
-        spec = {"nodeName": node if index else "system", "containers": [{"resources": {"limits": limits}}]}
-        labels = {"ray.io/cluster": f"{name}-abcde"}
-        pod = obj(f"{name}-{index}", labels=labels, created=created, spec=spec, status={"phase": "Running"})
-        found.append(Seen(0, "Pod", pod, gone))
-    return found
-
-
-def node(name: str, resize_name: str, created: str = NOON, ready: str = "True") -> Seen:
-    labels = {"autoscaling.gke.io/provisioning-request": resize_name}
-    status = conditions(Ready=(ready, "Kubelet")) | {"capacity": {"nvidia.com/gpu": "1"}}
-    return Seen(0, "Node", obj(name, labels=labels, created=created, status=status))
 
 
 def provisioning_request(status: str) -> Seen:
@@ -91,13 +53,7 @@ PROD_ADMITTED = [workload("prod", **ADMITTED), *gang("prod")]
 PROD_DONE = [*gang("prod", gone=True), job("prod", "SUCCEEDED", "Complete")]
 DEV_DONE = [workload("dev", **ADMITTED), job("dev", "SUCCEEDED", "Complete")]
 GOOD = [DEV_RUNS, PROD_WAITS, DEV_PREEMPTED, PROD_PROVISIONED, PROD_ADMITTED, PROD_DONE, DEV_DONE]
-TITLES = [title for title, _ in MILESTONES]
-
-
-def story(*chapters: list[Seen]) -> list[Seen]:
-    """The chapters' changes, one a second."""
-    changes = [seen for chapter in chapters for seen in chapter]
-    return [Seen(float(at), seen.kind, seen.obj, seen.gone) for at, seen in enumerate(changes)]
+TITLES = [chapter.title for chapter in JOBS.chapters]
 
 
 def without(number: int) -> list[list[Seen]]:
@@ -109,7 +65,7 @@ def instead(number: int, chapter: list[Seen]) -> list[list[Seen]]:
 
 
 def test_a_good_run_shows_all_seven_each_at_the_end_of_its_chapter() -> None:
-    milestones = check(story(*GOOD), DEV, PROD)
+    milestones = check(JOBS, story(*GOOD), CAST)
     assert [m.problem for m in milestones] == [""] * 7
     ends = [len(story(*GOOD[: n + 1])) - 1 for n in range(7)]
     assert [m.at for m in milestones] == ends
@@ -173,7 +129,7 @@ def test_a_good_run_shows_all_seven_each_at_the_end_of_its_chapter() -> None:
 def test_what_is_said_of_a_run_that_went_another_way(
     chapters: list[list[Seen]], number: int, problem: str
 ) -> None:
-    assert check(story(*chapters), DEV, PROD)[number - 1].problem == problem
+    assert check(JOBS, story(*chapters), CAST)[number - 1].problem == problem
 
 
 def test_phases_of_a_good_run() -> None:

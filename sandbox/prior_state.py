@@ -1,0 +1,67 @@
+"""A stack's state as it would be had a plan been carried out, made from the plan itself.
+
+For a preview of a change where no real backend is in reach: the engine then compares the program with this
+state and tells updates and replacements from creations. Nothing was made; ids are pretended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Plan = Mapping[
+    str, Mapping[str, Any]
+]  # by URN: `goal`, `state` and more, as `pulumi preview --save-plan` has it
+
+_PROVIDER = "pulumi:providers:"
+_PROVIDER_ID = "00000000-0000-4000-8000-000000000000"
+_KEPT = ("parent", "protect", "dependencies", "propertyDependencies", "additionalSecretOutputs")
+
+
+def with_resources(deployment: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+    """An exported deployment that holds nothing yet, with every resource that the plan creates."""
+    resources = [_resource(urn, plan[urn]) for urn in _in_order(plan)]
+    return {**deployment, "deployment": {**deployment["deployment"], "resources": resources}}
+
+
+def _resource(urn: str, planned: Mapping[str, Any]) -> dict[str, Any]:
+    goal = planned["goal"]
+    inputs = goal["inputDiff"].get("adds", {})
+    # A provider that cannot be asked yet has no outputs to show.
+    outputs = planned.get("state") or inputs
+    resource = {
+        "urn": urn,
+        "type": goal["type"],
+        "custom": goal["custom"],
+        "inputs": inputs,
+        "outputs": outputs,
+    }
+    resource |= {key: goal[key] for key in _KEPT if goal.get(key)}
+    if goal["custom"]:
+        provider = goal["type"].startswith(_PROVIDER)
+        resource["id"] = _PROVIDER_ID if provider else outputs.get("id") or f"pretended/{goal['name']}"
+    if goal.get("provider"):
+        resource["provider"] = f"{_provider(goal)}::{_PROVIDER_ID}"
+    return resource
+
+
+def _provider(goal: Mapping[str, Any]) -> str:
+    """The URN in a reference of the form `<urn>::<id>`."""
+    return str(goal.get("provider", "")).rpartition("::")[0]
+
+
+def _in_order(plan: Plan) -> Iterator[str]:
+    """Each after all that it needs, as a state has to be."""
+    done: set[str] = set()
+
+    def visit(urn: str) -> Iterator[str]:
+        if urn in done or urn not in plan:
+            return
+        done.add(urn)
+        goal = plan[urn]["goal"]
+        for needed in (goal.get("parent", ""), _provider(goal), *goal.get("dependencies", ())):
+            yield from visit(needed)
+        yield urn
+
+    for urn in plan:
+        yield from visit(urn)

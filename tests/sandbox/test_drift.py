@@ -1,0 +1,56 @@
+"""Drift: what somebody changed by hand is told and undone, what controllers own is left alone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from lightkube.types import PatchType
+
+from sandbox import kinds
+from sandbox.drift import drift
+from tests.sandbox.conftest import Cluster, rayjob
+
+QUEUE = "team-b"
+
+
+def cpu_quota(cluster: Cluster, quantity: str | None = None) -> str:
+    """The nominal quota of cpu, after setting it if one is given."""
+    path = "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"
+    if quantity is not None:
+        patch = [{"op": "replace", "path": path, "value": quantity}]
+        cluster.client.patch(kinds.ClusterQueue, QUEUE, patch, patch_type=PatchType.JSON)
+    queue: Any = cluster.client.get(kinds.ClusterQueue, QUEUE)
+    return str(queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]["nominalQuota"])
+
+
+@pytest.fixture
+def quota(cluster: Cluster) -> Iterator[str]:
+    declared = cpu_quota(cluster)
+    yield declared
+    cpu_quota(cluster, declared)
+
+
+def test_a_quota_edited_by_hand_is_told_and_mended(
+    cluster: Cluster, quota: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = rayjob("stays", namespace=QUEUE)
+    job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "60"
+    name = cluster.submit(job)
+    running = lambda: cluster.job(name, QUEUE).get("status", {}).get("jobStatus") == "RUNNING"  # noqa: E731
+    cluster.until(f"{name} running", running)
+    assert drift(cluster.state) == 0, capsys.readouterr().out
+
+    cpu_quota(cluster, "99")
+    capsys.readouterr()
+    assert drift(cluster.state) == 1
+    told = capsys.readouterr().out
+    assert f"ClusterQueue {QUEUE}" in told
+    assert f"nominalQuota: 99 → {quota}" in told
+    assert "1 to update" in told
+
+    before = cluster.client.get(kinds.ClusterQueue, QUEUE)["status"]
+    assert drift(cluster.state, mend=True) == 0
+    assert cpu_quota(cluster) == quota
+    assert cluster.client.get(kinds.ClusterQueue, QUEUE)["status"]["flavorsUsage"] == before["flavorsUsage"]
+    assert running()
+    assert drift(cluster.state) == 0

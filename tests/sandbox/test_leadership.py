@@ -1,0 +1,44 @@
+"""Two controllers on a real API server: one decides, the other takes over, and no job notices."""
+
+import sys
+
+from sandbox.controller_process import NAME
+from sandbox.paths import RunState
+from tests.sandbox.conftest import Cluster, rayjob
+
+SECOND = "second-controller"
+LEASE = ("get", "lease", "muster-controller", "-n", "muster-system", "-o", "jsonpath={.spec.holderIdentity}")
+
+
+def holder(cluster: Cluster) -> str:
+    return cluster.kubectl.run(*LEASE)
+
+
+def start_second(cluster: Cluster, state: RunState) -> None:
+    """Under the same identity in RBAC, another in the Lease."""
+    argv = [sys.executable, "-m", "muster", "controller", "--http-address=127.0.0.1:0"]
+    environment = {
+        "KUBECONFIG": str(state.root / "controller.kubeconfig"),
+        "POD_NAME": SECOND,
+        "POD_NAMESPACE": "muster-system",
+    }
+    cluster.processes.start(SECOND, argv, environment)
+
+
+def test_the_other_takes_over_and_gives_back(cluster: Cluster) -> None:
+    first = holder(cluster)
+    start_second(cluster, cluster.state)
+    stands_by = f"{SECOND} stands by"
+    cluster.until("a second one that stands by", lambda: stands_by in cluster.state.log(SECOND).read_text())
+    try:
+        assert holder(cluster) == first
+        cluster.processes.stop(NAME)  # politely: it gives the Lease back
+        cluster.until("the second one leading", lambda: holder(cluster) == SECOND, 5)
+        cluster.until_succeeded(cluster.submit(rayjob("handed-over")))
+    finally:
+        cluster.processes.kill(SECOND)
+        cluster.restart_controller()
+    cluster.until(
+        "the first one leading after the term of the killed one", lambda: holder(cluster) == first, 20
+    )
+    cluster.until_succeeded(cluster.submit(rayjob("taken-over")))

@@ -1,0 +1,220 @@
+"""What the API server does to Ray objects at their creation, by stack local's policies."""
+
+import copy
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from sandbox.kubectl import Kubectl
+from sandbox.steps import StepError
+from tests.stacks.ray_requests import (
+    ADMIN,
+    ALICE,
+    QUEUE,
+    Manifest,
+    Who,
+    child,
+    create,
+    raycluster,
+    rayjob,
+    rayservice,
+    said,
+    suspended,
+    unqueued,
+)
+
+
+class Creation(NamedTuple):
+    name: str
+    who: Who
+    make: Callable[[], Manifest]
+    suspended: bool
+
+    def __str__(self) -> str:
+        return self.name
+
+
+CREATIONS = [
+    Creation("a team's RayJob is suspended", ALICE, rayjob, True),
+    Creation("a team's RayCluster is suspended", ALICE, raycluster, True),
+    Creation("a team's RayService is suspended", ALICE, rayservice, True),
+    Creation("an administrator's RayJob too", ADMIN, rayjob, True),
+    Creation("the RayCluster that KubeRay makes for a RayJob starts", ADMIN, child, False),
+    Creation("one that only claims an owner does not", ALICE, child, True),
+    Creation("what is in no queue is left alone", ALICE, unqueued, False),
+]
+
+
+@pytest.mark.parametrize("case", CREATIONS, ids=str)
+def test_created(server: Kubectl, case: Creation) -> None:
+    assert suspended(create(server, case.who, case.make())) is case.suspended
+
+
+class Change(NamedTuple):
+    """A manifest changed in one place, and the whole message of the policy that refuses it, if one does."""
+
+    name: str
+    make: Callable[[], Manifest]
+    path: str
+    value: object
+    message: str = ""
+    namespace: str = "team-a"
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def manifest(self) -> Manifest:
+        manifest = copy.deepcopy(self.make())
+        *path, last = self.path.split(".")
+        here = manifest
+        for part in path:
+            here = here.setdefault(part, {})
+        here[last] = self.value
+        manifest["metadata"]["namespace"] = self.namespace
+        return manifest
+
+
+def vpa() -> Manifest:
+    target = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "notebook"}
+    return {
+        "apiVersion": "autoscaling.k8s.io/v1",
+        "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": "new"},
+        "spec": {"targetRef": target, "updatePolicy": {"updateMode": "Off"}},
+    }
+
+
+STAY_INSIDE = (
+    "Ray's ports ask nobody who they are, so they stay inside the cluster: remove {}, and reach the "
+    "dashboard by kubectl port-forward"
+)
+TOKEN = (
+    "in this namespace Ray asks for a token: add {}.authOptions: {{mode: token}}, with rayVersion 2.52.0 or "
+    "later"
+)
+RECOMMEND_ONLY = (
+    "a gang runs with the resources that its quota is reserved for: write spec.updatePolicy.updateMode: "
+    '"Off", and put what is recommended into the next manifest'
+)
+REFUSALS = [
+    Change(
+        "a RayJob that stays after it finishes",
+        rayjob,
+        "spec.shutdownAfterJobFinishes",
+        False,
+        "a queued RayJob needs spec.shutdownAfterJobFinishes: true, or KubeRay can't suspend it while it "
+        "waits for quota",
+    ),
+    Change(
+        "a RayJob on a cluster of others",
+        rayjob,
+        "spec.clusterSelector",
+        {"ray.io/cluster": "shared"},
+        "a queued RayJob brings its own cluster: remove spec.clusterSelector, or the queue label",
+    ),
+    Change(
+        "a RayJob with deletion rules",
+        rayjob,
+        "spec.deletionStrategy",
+        {"deletionRules": [{"policy": "DeleteSelf", "condition": {"jobStatus": "FAILED"}}]},
+        "a queued RayJob can't have spec.deletionStrategy.deletionRules: its cluster goes when the job ends",
+    ),
+    Change(
+        "a head behind a load balancer",
+        raycluster,
+        "spec.headGroupSpec.serviceType",
+        "LoadBalancer",
+        STAY_INSIDE.format("spec.headGroupSpec.serviceType"),
+    ),
+    Change(
+        "a head with an ingress",
+        rayjob,
+        "spec.rayClusterSpec.headGroupSpec.enableIngress",
+        True,
+        STAY_INSIDE.format("spec.rayClusterSpec.headGroupSpec.enableIngress"),
+    ),
+    Change(
+        "Serve on the nodes' ports",
+        rayservice,
+        "spec.serveService",
+        {"spec": {"type": "NodePort"}},
+        STAY_INSIDE.format("spec.serveService.spec.type"),
+    ),
+    Change(
+        "a head's own Service behind a load balancer, outside of all queues",
+        unqueued,
+        "spec.headGroupSpec.headService",
+        {"spec": {"type": "LoadBalancer"}},
+        STAY_INSIDE.format("spec.headGroupSpec.headService.spec.type"),
+    ),
+    Change(
+        "outside of the queues, where they are required",
+        raycluster,
+        "metadata.labels",
+        {},
+        f"in this namespace Ray runs by queues only: add the label {QUEUE} with the name of a queue (kubectl "
+        "get localqueues)",
+        "team-a-queued",
+    ),
+    Change(
+        "no token in a RayJob",
+        rayjob,
+        "spec.rayClusterSpec.authOptions",
+        {},
+        TOKEN.format("spec.rayClusterSpec"),
+        "team-a-tokens",
+    ),
+    Change(
+        "no token in a RayCluster",
+        raycluster,
+        "spec.authOptions",
+        {"mode": "disabled"},
+        TOKEN.format("spec"),
+        "team-a-tokens",
+    ),
+    Change(
+        "no token in a RayService",
+        rayservice,
+        "spec.rayClusterConfig.authOptions",
+        None,
+        TOKEN.format("spec.rayClusterConfig"),
+        "team-a-tokens",
+    ),
+    Change(
+        "pods that are made larger than admitted",
+        vpa,
+        "spec.updatePolicy.updateMode",
+        "Initial",
+        RECOMMEND_ONLY,
+    ),
+    Change("pods that are resized, which is the default", vpa, "spec.updatePolicy", {}, RECOMMEND_ONLY),
+]
+
+
+@pytest.mark.parametrize("case", REFUSALS, ids=str)
+def test_refused_at_creation(server: Kubectl, case: Change) -> None:
+    with pytest.raises(StepError) as refused:
+        create(server, ADMIN, case.manifest)
+    assert said(refused.value) == case.message
+
+
+ACCEPTED = [
+    Change(
+        "a token where it is required",
+        raycluster,
+        "spec.authOptions",
+        {"mode": "token"},
+        namespace="team-a-tokens",
+    ),
+    Change("a Service inside the cluster", rayservice, "spec.serveService", {"spec": {"type": "ClusterIP"}}),
+    Change("recommendations", vpa, "spec.updatePolicy.updateMode", "Off"),
+    Change("resizing what is not Ray's", vpa, "spec", {"targetRef": {"apiVersion": "apps/v1"}}),
+    Change("resizing Ray in a namespace of nobody", vpa, "spec.updatePolicy", {}, namespace="default"),
+]
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=str)
+def test_accepted_at_creation(server: Kubectl, case: Change) -> None:
+    assert create(server, ADMIN, case.manifest)

@@ -1,0 +1,210 @@
+"""What the API server lets users and the engine change of queued Ray objects, by stack local's policies."""
+
+import json
+from typing import Any, NamedTuple
+
+import pytest
+
+from sandbox.kubectl import Kubectl
+from sandbox.steps import StepError
+from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, QUEUE, Who, said
+
+Operation = dict[str, Any]
+
+LABEL = "/metadata/labels/kueue.x-k8s.io~1queue-name"
+JOB, CLUSTER, SERVICE, CHILD, FREE = (
+    "rayjob/job",
+    "raycluster/notebook",
+    "rayservice/service",
+    "raycluster/child",
+    "raycluster/free",
+)
+GROUPS = {
+    JOB: "/spec/rayClusterSpec/workerGroupSpecs",
+    CLUSTER: "/spec/workerGroupSpecs",
+    CHILD: "/spec/workerGroupSpecs",
+    SERVICE: "/spec/rayClusterConfig/workerGroupSpecs",
+}
+HEAD = "/spec/rayClusterSpec/headGroupSpec/template/spec"
+
+
+def put(path: str, value: object) -> Operation:
+    return {"op": "add", "path": path, "value": value}
+
+
+def remove(path: str) -> Operation:
+    return {"op": "remove", "path": path}
+
+
+def sized(target: str, key: str, value: object) -> Operation:
+    return put(f"{GROUPS[target]}/0/{key}", value)
+
+
+class Case(NamedTuple):
+    """A patch of an object, and the whole message of the policy that refuses it; "" where it is accepted."""
+
+    name: str
+    who: Who
+    target: str
+    patch: Operation
+    message: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def lift(kind: str, path: str = "spec.suspend") -> str:
+    return (
+        f"{path} of a queued {kind} is its queue's to lift, once all of the gang fits: leave it as it is "
+        "(why it waits: kubectl get workloads)"
+    )
+
+
+def moved(kind: str) -> str:
+    return (
+        f"a {kind} stays in the queue it was created in, or outside of all: to change its label {QUEUE}, "
+        "delete it and create it anew"
+    )
+
+
+def grown(kind: str) -> str:
+    return (
+        f"a queued {kind} can't grow, because quota is reserved for the gang as it was created: lower "
+        "replicas, minReplicas, maxReplicas, numOfHosts or remove worker groups as you like; for more, "
+        "delete it and create it anew"
+    )
+
+
+def resized(kind: str) -> str:
+    return (
+        f"the pods of a queued {kind} keep their resources and nodeSelector, because quota is reserved for "
+        "those: for others, delete it and create it anew"
+    )
+
+
+AUTOSCALED = (
+    "a queued RayJob can't grow, and so not be autoscaled: leave spec.rayClusterSpec.enableInTreeAutoscaling "
+    "off, or run it outside the queues"
+)
+SECOND_CLUSTER = (
+    "this change makes KubeRay start a second cluster beside the admitted one, for which there is no quota: "
+    "change only serveConfigV2 and replicas, or delete it and create it anew"
+)
+KEPT = (
+    "a queued RayJob needs spec.shutdownAfterJobFinishes: true, or KubeRay can't suspend it while it waits "
+    "for quota"
+)
+ANOTHER_GROUP = {
+    "groupName": "more",
+    "replicas": 1,
+    "minReplicas": 1,
+    "maxReplicas": 1,
+    "rayStartParams": {},
+    "template": {"spec": {"containers": [{"name": "worker", "image": "ray"}]}},
+}
+MORE = {"requests": {"cpu": "8"}}
+CPU = "template/spec/containers/0/resources/requests/cpu"
+
+START = put("/spec/suspend", False)
+SERVE = put("/spec/rayClusterConfig/suspend", False)
+NEW_IMAGE = put("/spec/rayClusterConfig/headGroupSpec/template/spec/containers/0/image", "ray:2")
+
+CASES = [
+    # Starting
+    Case("a user starts a RayJob", ALICE, JOB, START, lift("RayJob")),
+    Case("a user starts a RayCluster", ALICE, CLUSTER, START, lift("RayCluster")),
+    Case("a user takes the field away", ALICE, CLUSTER, remove("/spec/suspend"), lift("RayCluster")),
+    Case(
+        "a user starts a RayService",
+        ALICE,
+        SERVICE,
+        SERVE,
+        lift("RayService", "spec.rayClusterConfig.suspend"),
+    ),
+    Case("the controller starts a RayJob", CONTROLLER, JOB, START),
+    Case("the controller starts a RayCluster", CONTROLLER, CLUSTER, START),
+    Case("the controller starts a RayService", CONTROLLER, SERVICE, SERVE),
+    Case("an administrator breaks the glass", ADMIN, JOB, START),
+    Case("a user suspends what runs", ALICE, CHILD, put("/spec/suspend", True)),
+    # Moving
+    Case("a user changes the queue", ALICE, JOB, put(LABEL, "other"), moved("RayJob")),
+    Case("a user leaves the queue", ALICE, CLUSTER, remove(LABEL), moved("RayCluster")),
+    Case("a user queues what runs", ALICE, FREE, put("/metadata/labels", {QUEUE: "x"}), moved("RayCluster")),
+    Case("a user moves a job's own cluster", ALICE, CHILD, remove(LABEL), moved("RayCluster")),
+    Case("a user changes another label", ALICE, JOB, put("/metadata/labels/stage", "two")),
+    # Growing
+    Case("more replicas", ALICE, JOB, sized(JOB, "replicas", 5), grown("RayJob")),
+    Case("a higher minimum", ALICE, CLUSTER, sized(CLUSTER, "minReplicas", 3), grown("RayCluster")),
+    Case("a higher maximum", ALICE, SERVICE, sized(SERVICE, "maxReplicas", 9), grown("RayService")),
+    Case("more hosts a replica", ALICE, JOB, sized(JOB, "numOfHosts", 2), grown("RayJob")),
+    Case("another group", ALICE, JOB, put(f"{GROUPS[JOB]}/-", ANOTHER_GROUP), grown("RayJob")),
+    Case("a group of another name", ALICE, JOB, sized(JOB, "groupName", "new"), grown("RayJob")),
+    Case(
+        "more replicas of a job's own cluster", ALICE, CHILD, sized(CHILD, "replicas", 3), grown("RayCluster")
+    ),
+    Case("KubeRay grows that", ADMIN, CHILD, sized(CHILD, "replicas", 3)),
+    Case("a user grows what is in no queue", ALICE, FREE, put("/spec/workerGroupSpecs/0/replicas", 3)),
+    Case("fewer replicas", ALICE, JOB, sized(JOB, "replicas", 1)),
+    Case("fewer groups", ALICE, CLUSTER, remove(f"{GROUPS[CLUSTER]}/0")),
+    Case("fewer replicas of a service", ALICE, SERVICE, sized(SERVICE, "replicas", 1)),
+    Case("autoscaling", ALICE, JOB, put("/spec/rayClusterSpec/enableInTreeAutoscaling", True), AUTOSCALED),
+    # Larger pods
+    Case("larger workers", ALICE, JOB, sized(JOB, CPU, "8"), resized("RayJob")),
+    Case("larger workers of a cluster", ALICE, CLUSTER, sized(CLUSTER, CPU, "8"), resized("RayCluster")),
+    Case("a larger head", ALICE, JOB, put(f"{HEAD}/containers/0/resources", MORE), resized("RayJob")),
+    Case(
+        "another container",
+        ALICE,
+        JOB,
+        put(f"{HEAD}/containers/-", {"name": "sidecar", "image": "x", "resources": MORE}),
+        resized("RayJob"),
+    ),
+    Case(
+        "an init container",
+        ALICE,
+        JOB,
+        put(f"{HEAD}/initContainers", [{"name": "first", "image": "x", "resources": MORE}]),
+        resized("RayJob"),
+    ),
+    Case("devices by claim", ALICE, JOB, put(f"{HEAD}/resourceClaims", [{"name": "gpu"}]), resized("RayJob")),
+    Case("other nodes", ALICE, JOB, put(f"{HEAD}/nodeSelector", {"pool": "h100"}), resized("RayJob")),
+    Case(
+        "a submitter with resources of its own",
+        ALICE,
+        JOB,
+        put(
+            "/spec/submitterPodTemplate",
+            {"spec": {"containers": [{"name": "submitter", "image": "x", "resources": MORE}]}},
+        ),
+        resized("RayJob"),
+    ),
+    Case("another image", ALICE, JOB, put(f"{HEAD}/containers/0/image", "rayproject/ray:2.47.0")),
+    Case("the controller places it", CONTROLLER, JOB, put(f"{HEAD}/nodeSelector", {"pool": "l4"})),
+    # What preemption relies on
+    Case("a RayJob that stays", ALICE, JOB, put("/spec/shutdownAfterJobFinishes", False), KEPT),
+    # Upgrades of services
+    Case("an upgrade beside the running service", ALICE, SERVICE, NEW_IMAGE, SECOND_CLUSTER),
+    Case("one group less", ALICE, SERVICE, remove(f"{GROUPS[SERVICE]}/0"), SECOND_CLUSTER),
+    Case("other applications", ALICE, SERVICE, put("/spec/serveConfigV2", "applications: []")),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_change(server: Kubectl, case: Case) -> None:
+    assert change(server, case, [case.patch]) == case.message
+
+
+def test_a_service_that_is_not_upgraded_beside_itself_may_change(server: Kubectl) -> None:
+    case = Case("", ALICE, SERVICE, NEW_IMAGE)
+    in_place = put("/spec/upgradeStrategy", {"type": "None"})
+    assert change(server, case, [in_place, NEW_IMAGE]) == ""
+
+
+def change(server: Kubectl, case: Case, patch: list[Operation]) -> str:
+    """Patches on trial; what the policy that refuses it says, or nothing."""
+    arguments = ("patch", case.target, "--namespace=team-a", "--dry-run=server", "--type=json")
+    try:
+        server.run(*arguments, "--patch", json.dumps(patch), *case.who)
+    except StepError as refused:
+        return said(refused) or str(refused)
+    return ""

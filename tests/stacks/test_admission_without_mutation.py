@@ -1,0 +1,86 @@
+"""A cluster that serves no MutatingAdmissionPolicy: users suspend what they queue, and are told so."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox.kubectl import Kubectl
+from sandbox.processes import wait_until
+from sandbox.pulumi_cli import PulumiCli
+from sandbox.steps import StepError
+from tests.stacks.conftest import LOCAL
+from tests.stacks.ray_requests import (
+    ADMIN,
+    ALICE,
+    Manifest,
+    child,
+    create,
+    raycluster,
+    rayjob,
+    rayservice,
+    said,
+    suspended,
+    unqueued,
+)
+
+POLICY_SECONDS_MAX = 15.0
+
+
+@pytest.fixture(scope="module")
+def older(
+    server: Kubectl, local_cli: PulumiCli, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kubectl]:
+    """Stack local as on such a cluster; afterwards it is as it was."""
+    settings = yaml.safe_load(LOCAL.read_text())
+    settings["config"]["muster:cluster"]["servesMutatingPolicies"] = False
+    changed: Path = tmp_path_factory.mktemp("older") / LOCAL.name
+    changed.write_text(yaml.safe_dump(settings))
+    # What suspends goes, and what asks for suspension comes.
+    assert local_cli.select("local", changed).up().counts == {"create": 6, "delete": 4}
+    try:
+        wait_until("the policies' effect", lambda: refusal(server, rayjob()) != "", POLICY_SECONDS_MAX)
+        yield server
+    finally:
+        local_cli.select("local", LOCAL).up()
+
+
+def refusal(server: Kubectl, manifest: Manifest) -> str:
+    try:
+        create(server, ALICE, manifest)
+    except StepError as refused:
+        return said(refused)
+    return ""
+
+
+KINDS = {
+    "RayJob": (rayjob, "spec.suspend"),
+    "RayCluster": (raycluster, "spec.suspend"),
+    "RayService": (rayservice, "spec.rayClusterConfig.suspend"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_message_asks_for_suspension(older: Kubectl, kind: str) -> None:
+    make, path = KINDS[kind]
+    assert refusal(older, make()) == (
+        f"a queued {kind} starts when its queue admits it: create it with {path}: true (this cluster's "
+        "version can't set it for you)"
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_suspended_objects_are_taken(older: Kubectl, kind: str) -> None:
+    make, path = KINDS[kind]
+    manifest = make()
+    spec = manifest["spec"]
+    (spec["rayClusterConfig"] if "rayClusterConfig" in path else spec)["suspend"] = True
+    assert suspended(create(older, ALICE, manifest))
+
+
+@pytest.mark.parametrize(("who", "make"), [(ALICE, unqueued), (ADMIN, child)], ids=["unqueued", "KubeRay's"])
+def test_what_starts_at_once_is_left_alone(
+    older: Kubectl, who: tuple[str, ...], make: Callable[[], Manifest]
+) -> None:
+    assert not suspended(create(older, who, make()))

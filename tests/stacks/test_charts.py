@@ -1,0 +1,272 @@
+"""The values of the charts that lie in the Kueue and KAI modules, rendered by the real Helm.
+
+Every value that a stack sets must be one that the chart knows: Helm takes an unknown one without a word.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components import kai, kueue
+from components.kueue_configuration import configuration
+from sandbox.golang import find_go, module_directory
+from sandbox.kubectl import Kubectl
+from sandbox.processes import wait_until
+from sandbox.steps import Screen
+from sandbox.toolchain import ensure_tools
+from sandbox.tools import KAI_MODULE
+from stacks.kai import Kai
+from stacks.kueue import Kueue
+from tests.stacks.charts import ChartFolder, Object, the
+
+SYSTEM = {"cloud.google.com/gke-nodepool": "system"}
+DIGEST = f"sha256:{'a' * 64}"
+EVERY_KUEUE_SETTING = Kueue.model_validate(
+    {
+        "image": f"registry.example/kueue:v0.19.2@{DIGEST}",
+        "replicas": 1,
+        "client": {"qps": 1000, "burst": 2000},
+        "frameworks": ("batch/job", "ray.io/rayjob", "ray.io/raycluster", "jobset.x-k8s.io/jobset"),
+        "waitForPodsReady": {
+            "timeoutSeconds": 600,
+            "recoveryTimeoutSeconds": 120,
+            "blockAdmission": True,
+            "requeuing": {"timestamp": "Creation", "limit": 5, "baseSeconds": 30, "maxSeconds": 600},
+        },
+        "fairSharing": {"preemptionStrategies": ("LessThanInitialShare",)},
+        "excludeResourcePrefixes": ("networking.gke.io/",),
+        "featureGates": {"PartialAdmission": False},
+    }
+)
+EVERY_KAI_SETTING = Kai.model_validate(
+    {"registry": "registry.example/kai", "replicas": 2, "placement": "spread", "gpuSharing": True}
+)
+
+
+@pytest.fixture(scope="module")
+def helm() -> Path:
+    return ensure_tools(["helm"], Screen())["helm"].path
+
+
+@pytest.fixture(scope="module")
+def kueue_chart(helm: Path) -> ChartFolder:
+    module = module_directory(find_go(), "kueue", "sigs.k8s.io/kueue")
+    return ChartFolder(helm, module / "charts" / "kueue", "kueue", kueue.NAMESPACE)
+
+
+@pytest.fixture(scope="module")
+def kai_chart(helm: Path) -> ChartFolder:
+    module = module_directory(find_go(), "kai", KAI_MODULE)
+    return ChartFolder(helm, module / "deployments" / "kai-scheduler", "kai-scheduler", kai.NAMESPACE)
+
+
+@pytest.fixture(scope="module")
+def every_kueue_object(kueue_chart: ChartFolder) -> list[Object]:
+    return kueue_chart.render(kueue.values(EVERY_KUEUE_SETTING, SYSTEM))
+
+
+@pytest.fixture(scope="module")
+def every_kai_object(kai_chart: ChartFolder) -> list[Object]:
+    return kai_chart.render(kai.values(EVERY_KAI_SETTING, SYSTEM, ""))
+
+
+@pytest.fixture
+def served(cluster: Kubectl, kai_chart: ChartFolder) -> Iterator[Kubectl]:
+    """The cluster with the CRDs of KAI's chart, which Helm would install before its templates."""
+    before = set(cluster.run("get", "crd", "-o", "name").split())
+    made = cluster.run(
+        *("apply", "--server-side", "--force-conflicts", "-f", str(kai_chart.path / "crds"), "-o", "name")
+    ).split()
+    wait_until("KAI's kinds", lambda: all(is_established(cluster, name) for name in made), 30.0)
+    yield cluster
+    cluster.run("delete", *set(made) - before)
+
+
+def is_established(cluster: Kubectl, name: str) -> bool:
+    conditions = json.loads(cluster.run("get", name, "-o", "json")).get("status", {}).get("conditions") or []
+    return any((found["type"], found["status"]) == ("Established", "True") for found in conditions)
+
+
+@pytest.mark.parametrize("settings", [Kueue(), EVERY_KUEUE_SETTING], ids=["as it comes", "every setting"])
+def test_kueues_chart_knows_every_value(kueue_chart: ChartFolder, settings: Kueue) -> None:
+    assert kueue_chart.unknown(kueue.values(settings, SYSTEM)) == []
+
+
+@pytest.mark.parametrize("settings", [Kai(), EVERY_KAI_SETTING], ids=["as it comes", "every setting"])
+def test_kais_chart_knows_every_value(kai_chart: ChartFolder, settings: Kai) -> None:
+    assert kai_chart.unknown(kai.values(settings, SYSTEM, "nvidia")) == []
+
+
+def test_a_value_that_a_chart_does_not_know_is_found(kueue_chart: ChartFolder) -> None:
+    wrong = {
+        "controllerManager": {"replica": 2, "manager": {"image": {"digest": DIGEST}}},
+        "nodeSelector": {},
+    }
+
+    assert kueue_chart.unknown(wrong) == [
+        "controllerManager.replica",
+        "controllerManager.manager.image.digest",
+        "nodeSelector",
+    ]
+
+
+def test_kueue_runs_as_the_settings_say(kueue_chart: ChartFolder) -> None:
+    objects = kueue_chart.render(kueue.values(Kueue(), SYSTEM))
+    spec = the(objects, "Deployment", "kueue-controller-manager")["spec"]
+    pod = spec["template"]["spec"]
+
+    assert spec["replicas"] == 2
+    assert pod["nodeSelector"] == SYSTEM
+    (container,) = pod["containers"]
+    assert container["image"] == "registry.k8s.io/kueue/kueue:v0.19.2"
+    assert container["resources"] == {
+        "requests": {"cpu": "500m", "memory": "512Mi"},
+        "limits": {"cpu": "2", "memory": "2Gi"},
+    }
+    budget = the(objects, "PodDisruptionBudget", "kueue-manager-pdb")
+    assert budget["spec"]["minAvailable"] == 1
+
+
+def test_a_single_kueue_can_be_drained(every_kueue_object: list[Object]) -> None:
+    deployment = the(every_kueue_object, "Deployment", "kueue-controller-manager")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+
+    assert container["image"] == f"registry.example/kueue:v0.19.2@{DIGEST}"
+    assert "PodDisruptionBudget" not in {found["kind"] for found in every_kueue_object}
+
+
+def test_kueue_reads_the_configuration_that_the_settings_give(every_kueue_object: list[Object]) -> None:
+    data = the(every_kueue_object, "ConfigMap", "kueue-manager-config")["data"]
+    read = yaml.safe_load(data["controller_manager_config.yaml"])
+
+    certificates = read.pop("internalCertManagement")
+    assert certificates["webhookServiceName"] == "kueue-webhook-service"  # the chart adds its own
+    assert read == configuration(EVERY_KUEUE_SETTING)
+    assert read["integrations"]["frameworks"] == list(EVERY_KUEUE_SETTING.frameworks)
+    assert read["waitForPodsReady"] == {
+        "timeout": "600s",
+        "recoveryTimeout": "120s",
+        "blockAdmission": True,
+        "requeuingStrategy": {
+            "timestamp": "Creation",
+            "backoffLimitCount": 5,
+            "backoffBaseSeconds": 30,
+            "backoffMaxSeconds": 600,
+        },
+    }
+    assert read["fairSharing"] == {"preemptionStrategies": ["LessThanInitialShare"]}
+    assert read["resources"] == {"excludeResourcePrefixes": ["networking.gke.io/"]}
+    assert read["clientConnection"] == {"qps": 1000, "burst": 2000}
+    assert read["featureGates"] == {"PartialAdmission": False}
+
+
+@pytest.mark.parametrize("settings", [Kueue(), EVERY_KUEUE_SETTING], ids=["as it comes", "every setting"])
+def test_kueue_itself_takes_the_configuration(settings: Kueue, tmp_path: Path) -> None:
+    """Its first line says so: it refuses unknown fields and wrong values before it looks for a cluster."""
+    wanted = configuration(settings) | {
+        "health": {"healthProbeBindAddress": "0"},
+        "metrics": {"bindAddress": "0"},
+    }
+
+    assert '"Configuration loaded"' in first_line_of_kueue(wanted, tmp_path)
+
+
+def test_kueue_refuses_an_unknown_field(tmp_path: Path) -> None:
+    said = first_line_of_kueue(configuration(Kueue()) | {"fairSharring": {}}, tmp_path)
+
+    assert 'unknown field \\"fairSharring\\"' in said
+
+
+def first_line_of_kueue(wanted: Mapping[str, Any], folder: Path) -> str:
+    (folder / "configuration.json").write_text(json.dumps(wanted))
+    nowhere = {"name": "nowhere", "cluster": {"server": "http://127.0.0.1:9"}}
+    context = {"name": "nowhere", "context": {"cluster": "nowhere", "user": ""}}
+    (folder / "kubeconfig").write_text(
+        json.dumps({"clusters": [nowhere], "contexts": [context], "current-context": "nowhere"})
+    )
+    executable = ensure_tools(["kueue"], Screen())["kueue"].path
+    argv = [str(executable), "--config", str(folder / "configuration.json")]
+    with subprocess.Popen(
+        argv,
+        env={"KUBECONFIG": str(folder / "kubeconfig")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        process.kill()
+    return line
+
+
+def test_kai_runs_as_the_settings_say(every_kai_object: list[Object]) -> None:
+    operator = the(every_kai_object, "Deployment", "kai-operator")["spec"]
+    (container,) = operator["template"]["spec"]["containers"]
+    config = the(every_kai_object, "Config", "kai-config")["spec"]
+
+    assert operator["replicas"] == config["global"]["replicaCount"] == 2
+    assert operator["template"]["spec"]["nodeSelector"] == SYSTEM
+    assert container["image"] == "registry.example/kai/operator:v0.12.0"
+    assert "--leader-elect=true" in container["args"]
+    assert container["resources"]["requests"] == {"cpu": "100m", "memory": "256Mi"}
+    assert config["scheduler"]["service"]["image"] == {
+        "name": "scheduler",
+        "repository": "registry.example/kai",
+        "tag": "v0.12.0",
+        "pullPolicy": "IfNotPresent",
+    }
+    assert config["scheduler"]["service"]["resources"]["requests"] == {"cpu": "500m", "memory": "1Gi"}
+    assert config["admission"]["gpuSharing"] is config["nodeScaleAdjuster"]["service"]["enabled"] is True
+    assert the(every_kai_object, "SchedulingShard", "default")["spec"]["placementStrategy"] == {
+        "gpu": "spread",
+        "cpu": "spread",
+    }
+
+
+def test_kais_services_run_on_the_system_pool(every_kai_object: list[Object]) -> None:
+    """The chart's nodeSelector does not reach what its operator makes."""
+    config = the(every_kai_object, "Config", "kai-config")["spec"]
+    node_affinity = config["global"]["affinity"]["nodeAffinity"]
+
+    (term,) = node_affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [
+        {"key": "cloud.google.com/gke-nodepool", "operator": "In", "values": ["system"]}
+    ]
+
+
+@pytest.mark.parametrize("runtime_class", ["", "nvidia"])
+def test_kais_runtime_class(kai_chart: ChartFolder, runtime_class: str) -> None:
+    """Left out it would be `nvidia`, which GKE's nodes don't have: no pod with GPUs could be created."""
+    config = the(kai_chart.render(kai.values(Kai(), SYSTEM, runtime_class)), "Config", "kai-config")["spec"]
+
+    assert config["admission"]["gpuPodRuntimeClassName"] == runtime_class
+    assert config["binder"]["resourceReservation"]["runtimeClassName"] == runtime_class
+
+
+def test_kai_brings_no_queues_of_its_own(every_kai_object: list[Object]) -> None:
+    assert "Queue" not in {found["kind"] for found in every_kai_object}
+
+
+def test_the_api_server_takes_what_the_charts_make(
+    served: Kubectl, every_kueue_object: list[Object], every_kai_object: list[Object]
+) -> None:
+    """By dry run, in namespaces that are there: a dry run makes none for what comes after it."""
+    objects = [*every_kueue_object, *every_kai_object]
+    namespaces = {found["metadata"]["name"] for found in objects if found["kind"] == "Namespace"}
+    namespaces |= {kueue.NAMESPACE, kai.NAMESPACE}
+    served.create(
+        [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in namespaces]
+    )
+    try:
+        said = served.run(
+            *("apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", "-", "-o", "name"),
+            given=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}),
+        )
+    finally:
+        served.run("delete", "namespace", *namespaces)
+    assert len(said.splitlines()) == len(objects)

@@ -1,0 +1,153 @@
+"""The policy pack in the real engine: on every stack, and on what breaks its rules."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from policies.rule import Resource
+from sandbox.paths import CHECKOUT
+from sandbox.plugins.choice import Choice
+from sandbox.policies import policy_config
+from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError
+from tests.unit.policies.builders import (
+    check,
+    cluster,
+    deployment,
+    flavor,
+    l4_pool,
+    namespace,
+    pool,
+    queue,
+    release,
+    resource,
+)
+
+STACKS = sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml"))
+PROGRAM = CHECKOUT / "tests" / "unit" / "policies" / "program"
+STAND_INS = {name: Choice(name, None, "this is what is tested") for name in ("python", "kubernetes", "gcp")}
+CHECKED = [{"name": "queued", "onFlavors": ["l4"]}]
+BUCKET = "gcp:storage/bucket:Bucket"
+
+Preview = Callable[..., Outcome]
+
+
+def stack_name(path: Path) -> str:
+    return path.stem.removeprefix("Pulumi.")
+
+
+@pytest.fixture(scope="module")
+def cli(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> PulumiCli:
+    return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("policies"))
+
+
+@pytest.fixture
+def preview(tools: dict[str, Path], tmp_path: Path) -> Preview:
+    """Previews a stack of these resources as one of the environment."""
+
+    def previews(environment: str, *resources: Resource) -> Outcome:
+        listed = [
+            {"type": r.type, "name": r.name, "properties": r.props, "protect": r.protect} for r in resources
+        ]
+        settings = tmp_path / "settings.yaml"
+        settings.write_text(yaml.safe_dump({"config": {"policies-fixture:resources": json.dumps(listed)}}))
+        cli = PulumiCli(tools["pulumi"], tmp_path / "run", project=PROGRAM, choices=STAND_INS)
+        return cli.select("test", settings).preview(policies=policy_config(environment))
+
+    return previews
+
+
+def changed(path: Path, tmp_path: Path, *place: str, to: object) -> Path:
+    """A copy of a stack's file with another value at `place`."""
+    content: dict[str, Any] = yaml.safe_load(path.read_text())
+    here = content["config"]
+    for part in place[:-1]:
+        here = here[part]
+    here[place[-1]] = to
+    copy = tmp_path / path.name
+    copy.write_text(yaml.safe_dump(content))
+    return copy
+
+
+@pytest.mark.parametrize("path", STACKS, ids=stack_name)
+def test_every_stack_keeps_the_rules_of_its_environment(cli: PulumiCli, path: Path) -> None:
+    outcome = cli.select(stack_name(path), path).preview(policies=policy_config(stack_name(path)))
+    assert "muster@v" in outcome.text
+    # Every rule could be judged: nothing that it reads is known only after `up`.
+    assert not [warning for warning in outcome.warnings if "can't run policy" in warning]
+
+
+def test_prod_without_deletion_protection_fails(cli: PulumiCli, tmp_path: Path) -> None:
+    prod = CHECKOUT / "stacks" / "Pulumi.prod.yaml"
+    unprotected = changed(prod, tmp_path, "muster:cluster", "deletionProtection", to=False)
+    with pytest.raises(PulumiError) as failure:
+        cli.select("prod", unprotected).preview(policies=policy_config("prod"))
+    assert str(failure.value) == (
+        "pulumi preview of stack prod: muster-deletion-protection: No mistake deletes a cluster: GKE and "
+        "Pulumi both refuse. And a bucket goes only when it is empty. (GKE and Cloud Storage providers: "
+        "deletionProtection, forceDestroy; Pulumi: protect)\n"
+        "  gcp:container/cluster:Cluster ray-prod: leave deletionProtection out: it is false\n"
+        "  gcp:container/cluster:Cluster ray-prod: set the resource option protect"
+    )
+
+
+def test_what_keeps_all_rules_passes_as_prod(preview: Preview) -> None:
+    good = (cluster(), pool(), l4_pool(), flavor(), check(), queue(checks=CHECKED), deployment(), release())
+    outcome = preview("prod", *good)
+    assert outcome.counts == {"create": 9}
+    assert "✅ muster@v" in outcome.text
+
+
+BROKEN = (
+    cluster(protect=False, privateClusterConfig=None),
+    pool(config={"workloadMetadataConfig": None}),
+    l4_pool(),
+    flavor(),
+    queue(),
+    deployment(seccomp=None),
+    namespace(level=None),
+    release(version=None),
+)
+
+
+def test_each_class_of_violation_fails_with_its_id(preview: Preview) -> None:
+    with pytest.raises(PulumiError) as failure:
+        preview("prod", *BROKEN)
+    for id in (
+        "cis-gke-5.6.5-private-nodes",
+        "muster-deletion-protection",
+        "cis-gke-5.4.1-metadata-server",
+        "cis-gke-4.6.2-seccomp",
+        "cis-gke-4.2.1-pod-security",
+        "cis-gke-4.3.2-namespace-has-network-policy",
+        "muster-queued-pool-has-checked-flavor",
+        "muster-charts-are-pinned",
+    ):
+        assert f"{id}: " in str(failure.value)
+
+
+def test_what_an_environment_only_advises_is_a_warning_with_the_reason(preview: Preview) -> None:
+    outcome = preview("dev", cluster(protect=False, privateClusterConfig=None), pool())
+    assert "[advisory] [severity: high]  cis-gke-5.6.5-private-nodes" in outcome.text
+    assert "(in this environment: the default network has no Cloud NAT" in outcome.text
+    assert "muster-deletion-protection" not in outcome.text
+
+
+def test_missing_cost_labels_are_filled_in_where_that_is_asked_for(preview: Preview, tmp_path: Path) -> None:
+    bucket = resource(BUCKET, "logs", {"location": "US", "labels": {"team": "ml"}, "project": "id of first"})
+    labelled = resource(
+        BUCKET, "first", {"location": "US", "labels": {"environment": "a", "cost-center": "b"}}
+    )
+    outcome = preview("dev", labelled, bucket)
+    assert "[remediate]  muster-cost-labels  (1 resource)" in outcome.text
+    events = (tmp_path / "run" / "logs" / "pulumi-preview-test.events.json").read_text().splitlines()
+    steps = [json.loads(line).get("resourcePreEvent", {}).get("metadata") for line in events]
+    (planned,) = [step["new"]["inputs"] for step in steps if step and step["urn"].endswith("::logs")]
+    assert planned["labels"] == {"team": "ml", "environment": "dev", "cost-center": "unassigned"}
+    assert planned["project"] == "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # the engine's sign for: not known
+
+    with pytest.raises(PulumiError, match=r"muster-cost-labels: .*\n.*::?Bucket logs: add the label"):
+        preview("prod", labelled, bucket)

@@ -1,0 +1,53 @@
+"""What stack local's RBAC lets a team do, as the API server says it."""
+
+import pytest
+
+from sandbox.kubectl import Kubectl
+from sandbox.steps import StepError
+from tests.stacks.ray_requests import ALICE
+
+MAY = [
+    ("create", "rayjobs.ray.io", "team-a"),
+    ("delete", "rayclusters.ray.io", "team-a"),
+    ("patch", "rayservices.ray.io", "team-a"),
+    ("get", "workloads.kueue.x-k8s.io", "team-a"),
+    ("list", "localqueues.kueue.x-k8s.io", "team-a"),
+    ("list", "clusterqueues.kueue.x-k8s.io", ""),
+    ("get", "pods/log", "team-a"),
+    ("create", "pods/portforward", "team-a"),
+]
+MAY_NOT = [
+    ("update", "rayclusters.ray.io/status", "team-a"),
+    ("create", "raycronjobs.ray.io", "team-a"),
+    ("patch", "workloads.kueue.x-k8s.io", "team-a"),
+    ("update", "workloads.kueue.x-k8s.io/status", "team-a"),
+    ("create", "localqueues.kueue.x-k8s.io", "team-a"),
+    ("patch", "clusterqueues.kueue.x-k8s.io", ""),
+    ("create", "pods", "team-a"),
+    ("update", "pods/resize", "team-a"),
+    ("get", "secrets", "team-a"),
+    ("delete", "networkpolicies.networking.k8s.io", "team-a"),
+    ("patch", "resourcequotas", "team-a"),
+    ("create", "rayjobs.ray.io", "team-b"),
+    ("get", "pods/log", "team-b"),
+]
+
+
+@pytest.mark.parametrize(("verb", "resource", "namespace"), MAY)
+def test_may(server: Kubectl, verb: str, resource: str, namespace: str) -> None:
+    assert can(server, verb, resource, namespace) == "yes"
+
+
+@pytest.mark.parametrize(("verb", "resource", "namespace"), MAY_NOT)
+def test_may_not(server: Kubectl, verb: str, resource: str, namespace: str) -> None:
+    assert can(server, verb, resource, namespace) == "no"
+
+
+def can(server: Kubectl, verb: str, resource: str, namespace: str) -> str:
+    resource, _, part = resource.partition("/")
+    where = [f"--namespace={namespace}" if namespace else "--all-namespaces", f"--subresource={part}"]
+    try:
+        # "no" comes with an exit code of 1, and nothing else does.
+        return server.run("auth", "can-i", verb, resource, *where, *ALICE).strip()
+    except StepError:
+        return "no"

@@ -1,0 +1,268 @@
+"""Clusters and node pools held against GKE's own description of its API."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import NoneType
+from typing import Any, get_args, get_origin
+
+import pulumi
+import pytest
+from pulumi import _types
+from pulumi_gcp import container
+
+from sandbox.plugins import gke_document
+from sandbox.plugins.gke_names import FIELDS, GO_DURATIONS, PULUMI_ONLY, VALUES
+from sandbox.plugins.values import UNKNOWN, Secret
+
+RESERVATIONS = "NO_RESERVATION, ANY_RESERVATION, SPECIFIC_RESERVATION"
+
+
+def pool(**node_config: Any) -> dict[str, Any]:
+    return {"nodeConfig": node_config}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "messages"),
+    [
+        pytest.param(
+            {
+                "cluster": "ray",
+                "maxPodsPerNode": 64,
+                "queuedProvisioning": {"enabled": True},
+                "nodeLocations": ["us-west1-b"],
+                "nodeDrainConfigs": [{"pdbTimeoutDuration": "3600s"}],
+                "nodeConfig": {
+                    "guestAccelerators": [{"type": "nvidia-l4", "count": 1}],
+                    "kubeletConfig": {"insecureKubeletReadonlyPortEnabled": "FALSE"},
+                    "resourceManagerTags": {"tagKeys/1": "tagValues/2"},
+                },
+            },
+            [],
+            id="right",
+        ),
+        pytest.param(
+            pool(guestAccelerators=[{"tpye": "nvidia-l4"}]),
+            ["nodeConfig.guestAccelerators[0].tpye: unknown property; did you mean type?"],
+            id="no such field, by the names that the user writes",
+        ),
+        pytest.param(
+            pool(taints=[{"key": "gpu", "effect": "NoSchedule"}]),
+            [
+                "nodeConfig.taints[0].effect: expected one of NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE, "
+                'given "NoSchedule"'
+            ],
+            id="Kubernetes' word",
+        ),
+        pytest.param(
+            pool(guestAccelerators=[{"gpuDriverInstallationConfig": {"gpuDriverVersion": "latest"}}]),
+            [
+                "nodeConfig.guestAccelerators[0].gpuDriverInstallationConfig.gpuDriverVersion: expected one "
+                'of INSTALLATION_DISABLED, DEFAULT, LATEST, SPECIFIC, given "latest"'
+            ],
+            id="lower case",
+        ),
+        pytest.param(
+            {"placementPolicy": {"type": "TIGHT"}},
+            ['placementPolicy.type: expected one of COMPACT, given "TIGHT"'],
+            id="one word only",
+        ),
+        pytest.param(
+            {"placementPolicy": {"type": "TYPE_UNSPECIFIED"}}, [], id="accepted, but never recommended"
+        ),
+        pytest.param(
+            pool(kubeletConfig={"insecureKubeletReadonlyPortEnabled": False}),
+            [
+                "nodeConfig.kubeletConfig.insecureKubeletReadonlyPortEnabled: expected one of TRUE, FALSE, "
+                "given false"
+            ],
+            id="Terraform's word for a truth value",
+        ),
+        pytest.param(
+            pool(maxRunDuration="7d"),
+            ['nodeConfig.maxRunDuration: expected seconds, such as 3600s, given "7d"'],
+            id="duration",
+        ),
+        pytest.param(
+            {"maxPodsPerNode": "many"},
+            ['maxPodsPerNode: expected a whole number, given "many"'],
+            id="a number that the API has as text",
+        ),
+        pytest.param(
+            pool(diskSizeGb="100"), ['nodeConfig.diskSizeGb: expected a whole number, given "100"'], id="text"
+        ),
+        pytest.param(pool(spot=1), ["nodeConfig.spot: expected true or false, given 1"], id="number"),
+        pytest.param(
+            pool(reservationAffinity="NO_RESERVATION"),
+            ['nodeConfig.reservationAffinity: expected a mapping, given "NO_RESERVATION"'],
+            id="no message",
+        ),
+        pytest.param(pool(labels="gpu"), ['nodeConfig.labels: expected a mapping, given "gpu"'], id="no map"),
+        pytest.param(pool(labels={"a": 1}), ["nodeConfig.labels.a: expected text, given 1"], id="in a map"),
+        pytest.param(pool(tags="a"), ['nodeConfig.tags: expected a list, given "a"'], id="no list"),
+        pytest.param(
+            pool(machineType=Secret(4)),
+            ["nodeConfig.machineType: expected text, given a secret"],
+            id="secret",
+        ),
+        pytest.param(
+            {"cluster": UNKNOWN, "management": UNKNOWN, **pool(spot=UNKNOWN, taints=[{"effect": UNKNOWN}])},
+            [],
+            id="not known yet",
+        ),
+    ],
+)
+def test_node_pools(inputs: dict[str, Any], messages: list[str]) -> None:
+    assert [str(problem) for problem in gke_document.problems("NodePool", inputs)] == messages
+
+
+WEEKEND = {"startTime": "2026-11-21T00:00:00Z", "endTime": "2026-11-22T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "messages"),
+    [
+        pytest.param(
+            {
+                "networkingMode": "VPC_NATIVE",
+                "datapathProvider": "ADVANCED_DATAPATH",
+                "releaseChannel": {"channel": "STABLE"},
+                "addonsConfig": {"rayOperatorConfigs": [{"enabled": True}]},
+                "monitoringConfig": {"enableComponents": ["DCGM"], "managedPrometheus": {"enabled": True}},
+                "maintenancePolicy": {
+                    "recurringWindow": {**WEEKEND, "recurrence": "FREQ=WEEKLY;BYDAY=SA,SU"},
+                    "maintenanceExclusions": [
+                        {"exclusionName": "gala", **WEEKEND, "exclusionOptions": {"scope": "NO_UPGRADES"}}
+                    ],
+                },
+                "clusterAutoscaling": {
+                    "enabled": True,
+                    "resourceLimits": [{"resourceType": "cpu", "maximum": 100}],
+                },
+            },
+            [],
+            id="right",
+        ),
+        pytest.param(
+            {"datapathProvider": "CILIUM"},
+            [
+                "datapathProvider: expected one of LEGACY_DATAPATH, ADVANCED_DATAPATH, "
+                'MIGRATE_TO_ADVANCED_DATAPATH, MIGRATE_TO_LEGACY_DATAPATH, given "CILIUM"'
+            ],
+            id="a field that the API keeps elsewhere",
+        ),
+        pytest.param(
+            {"networkingMode": "NATIVE"},
+            ['networkingMode: expected one of VPC_NATIVE, ROUTES, given "NATIVE"'],
+            id="Terraform's words",
+        ),
+        pytest.param(
+            {"loggingConfig": {"enableComponents": ["SYSTEM_COMPONENTS", "WORKLOAD"]}},
+            [
+                "loggingConfig.enableComponents[1]: expected one of SYSTEM_COMPONENTS, WORKLOADS, APISERVER, "
+                'SCHEDULER, CONTROLLER_MANAGER, KCP_SSHD, KCP_CONNECTION, KCP_HPA, KCP_VPA, given "WORKLOAD"'
+            ],
+            id="a word in a list",
+        ),
+        pytest.param(
+            {"maintenancePolicy": {"maintenanceExclusions": [{"exclusionOptions": {"scope": "ALL"}}]}},
+            [
+                "maintenancePolicy.maintenanceExclusions[0].exclusionOptions.scope: expected one of "
+                'NO_UPGRADES, NO_MINOR_UPGRADES, NO_MINOR_OR_NODE_UPGRADES, given "ALL"'
+            ],
+            id="a list that the API has as a map",
+        ),
+        pytest.param(
+            {"maintenancePolicy": {"recurringWindow": {"startTime": "09:00"}}},
+            [
+                "maintenancePolicy.recurringWindow.startTime: expected a time, such as 2027-01-31T09:00:00Z, "
+                'given "09:00"'
+            ],
+            id="time",
+        ),
+        pytest.param(
+            {"maintenancePolicy": {"recurringMaintenanceWindow": {"windowDuration": "4h30m"}}},
+            [],
+            id="a duration that the provider turns into seconds",
+        ),
+        pytest.param(
+            {"addonsConfig": {"rayOperatorConfigs": [{"enabled": "yes"}]}},
+            ['addonsConfig.rayOperatorConfigs[0].enabled: expected true or false, given "yes"'],
+            id="a list of one that the API has as a message",
+        ),
+    ],
+)
+def test_clusters(inputs: dict[str, Any], messages: list[str]) -> None:
+    assert [str(problem) for problem in gke_document.problems("Cluster", inputs)] == messages
+
+
+def kinds(annotation: Any) -> tuple[list[str], Any]:
+    """Lists and maps from the outside in, and what they hold, without inputs' other forms."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Sequence, Mapping):
+        outer, inner = kinds(arguments[-1])
+        return [origin.__name__, *outer], inner
+    if origin is not None:  # a value, or an Awaitable or Output of one, or a dictionary in its place
+        values = [a for a in arguments if a is not NoneType and get_origin(a) in (None, Sequence, Mapping)]
+        values = [a for a in values if not (isinstance(a, type) and issubclass(a, (dict, pulumi.Output)))]
+        return kinds(values[0])
+    return [], annotation
+
+
+def properties(arguments: type, message: str, seen: set[tuple[type, str]]) -> Iterator[tuple[str, str, Any]]:
+    """Message, property and annotation of all that such arguments can carry."""
+    if (arguments, message) in seen:
+        return
+    seen.add((arguments, message))
+    for name, annotation in _types.input_type_types(arguments).items():
+        yield message, name, annotation
+        inner, behind = kinds(annotation)[1], gke_document.field(message, name)
+        held = (behind or {}).get("items", behind or {})
+        if _types.is_input_type(inner) and "$ref" in held and name not in PULUMI_ONLY.get(message, {}):
+            yield from properties(inner, held["$ref"], seen)
+
+
+def everything() -> list[tuple[str, str, Any]]:
+    seen: set[tuple[type, str]] = set()
+    return [
+        *properties(container.NodePoolArgs, "NodePool", seen),
+        *properties(container.ClusterArgs, "Cluster", seen),
+    ]
+
+
+EVERYTHING = everything()
+API_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def test_every_property_has_a_field_or_a_reason_to_have_none() -> None:
+    assert len(EVERYTHING) > 500
+    lost = [
+        f"{message}.{name}"
+        for message, name, _ in EVERYTHING
+        if name not in PULUMI_ONLY.get(message, {}) and gke_document.field(message, name) is None
+    ]
+    assert sorted(set(lost)) == []
+
+
+def test_every_property_is_shaped_like_its_field() -> None:
+    wrong = []
+    for message, name, annotation in EVERYTHING:
+        behind = gke_document.field(message, name)
+        if name in PULUMI_ONLY.get(message, {}) or (message, name) in VALUES or behind is None:
+            continue
+        outer, inner = kinds(annotation)
+        held = behind.get("items", behind)
+        if outer == ["Mapping"]:
+            held = behind.get("additionalProperties", {})
+        fits = "$ref" in held if _types.is_input_type(inner) else held.get("type") == API_TYPES[inner]
+        if not fits and not (inner is int and held.get("format") in ("int64", "uint64")):
+            wrong.append(f"{message}.{name}: {inner} is {held}")
+    assert wrong == []
+
+
+def test_no_name_is_left_over() -> None:
+    used = {(message, name) for message, name, _ in EVERYTHING}
+    tables = [
+        *((message, name) for table in (FIELDS, PULUMI_ONLY) for message in table for name in table[message]),
+        *VALUES,
+        *GO_DURATIONS,
+    ]
+    assert [entry for entry in tables if entry not in used] == []

@@ -1,0 +1,55 @@
+"""What a sandbox runs for each engine: its settings, its scenarios, and KAI's command lines."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox import kai_process
+from sandbox.nodes import standing_nodes
+from sandbox.paths import CHECKOUT
+from sandbox.up import ENGINES, SCENARIOS, STACK, settings_for
+from stacks.settings import parse
+
+
+def settings(engine: str) -> tuple[dict[str, Any], list[str]]:
+    config = yaml.safe_load((CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml").read_text())["config"]
+    changes = settings_for(engine, config)
+    return config, changes
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_stack_local_is_good_for_every_engine(engine: str) -> None:
+    config, _ = settings(engine)
+    assert parse(config, "local").admission.engine == engine
+
+
+def test_for_kai_gpu_nodes_stand_by_and_that_is_said() -> None:
+    config, changes = settings("kai")
+    assert changes == ["l4 on demand instead of queued, as KAI needs it"]
+    gpus = [
+        n["metadata"]["labels"]
+        for n in standing_nodes(parse(config, "local").pools)
+        if "l4" in n["metadata"]["name"]
+    ]
+    assert len(gpus) == 10
+    assert all(labels["nvidia.com/gpu.count"] == "1" for labels in gpus)
+
+
+@pytest.mark.parametrize("engine", ["muster", "kueue"])
+def test_the_others_change_nothing_else(engine: str) -> None:
+    assert settings(engine)[1] == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_is_shown_with_serving(engine: str) -> None:
+    assert SCENARIOS[engine][-1].name == "serving"
+
+
+@pytest.mark.parametrize("service", kai_process.SERVICES)
+def test_kai_tells_of_itself_where_it_is_told_to(service: str) -> None:
+    """On loopback, all but the port for plug-ins, for which KAI takes no address."""
+    given = dict(flag.removeprefix("--").split("=") for flag in kai_process.flags(service, "127.0.0.1:9"))
+    assert "127.0.0.1:9" in given.values()
+    addresses = [value for name, value in given.items() if name.endswith("address")]
+    assert all(address.startswith("127.0.0.1:") for address in addresses)
