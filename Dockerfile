@@ -1,4 +1,4 @@
-# Muster's controller. The stack builds and pushes it (components/image.py); by hand: docker build .
+# Muster's controller. The stack builds and pushes it (components/controller/image.py); by hand: docker build .
 # Everything is pinned: the base by the digest of its index for all platforms, the libraries by their hashes.
 ARG PYTHON=docker.io/library/python:3.13.15-slim-trixie@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 

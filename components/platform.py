@@ -5,24 +5,24 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.admission_policies import AdmissionPolicies, AdmissionPoliciesArgs
+from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
 from components.base import Component
-from components.cluster import ExistingCluster
-from components.foundation import Foundation, FoundationArgs
-from components.gpu_operator import RUNTIME_CLASS, GpuOperator, GpuOperatorArgs
-from components.image import Image, ImageArgs
-from components.kai import Kai, KaiArgs
-from components.kai_policies import KaiNames
-from components.kai_queues import KaiQueues, KaiQueuesArgs
-from components.kuberay import KubeRay, KubeRayArgs
-from components.kueue import Kueue, KueueArgs
-from components.observability import Observability, ObservabilityArgs
-from components.priorities import Priorities, PrioritiesArgs
-from components.queues import Queues, QueuesArgs
-from components.reconciler import Reconciler, ReconcilerArgs
-from components.tenants import Tenants, TenantsArgs
-from stacks.cluster import Existing, Gke
+from components.controller.image import Image, ImageArgs
+from components.controller.reconciler import Reconciler, ReconcilerArgs
+from components.foundation.cluster import ExistingCluster
+from components.foundation.foundation import Foundation, FoundationArgs
+from components.observability.observability import Observability, ObservabilityArgs
+from components.operators.gpu_operator import RUNTIME_CLASS, GpuOperator, GpuOperatorArgs
+from components.operators.kai import Kai, KaiArgs
+from components.operators.kuberay import KubeRay, KubeRayArgs
+from components.operators.kueue import Kueue, KueueArgs
+from components.queues.kai_policies import KaiNames
+from components.queues.kai_queues import KaiQueues, KaiQueuesArgs
+from components.queues.priorities import Priorities, PrioritiesArgs
+from components.queues.queues import Queues, QueuesArgs
+from components.tenants.tenants import Tenants, TenantsArgs
 from stacks.controller import Controller
+from stacks.foundation.cluster import Existing, Gke
 from stacks.settings import Settings
 
 

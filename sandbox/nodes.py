@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stacks.gpus import GPU_RESOURCE
-from stacks.pools import Pool
+from stacks.pools.gpus import GPU_RESOURCE
+from stacks.pools.pool import Pool
 
 KWOK_ANNOTATION = "kwok.x-k8s.io/node"
 

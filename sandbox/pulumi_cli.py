@@ -187,7 +187,7 @@ class Stack:
     def up(
         self, say: Say | None = None, *, expect_no_changes: bool = False, refresh: bool = False
     ) -> Outcome:
-        """Makes the stack as the program declares it; with `refresh` out of what is there, not of the state."""
+        """Makes the stack as the program declares it; with `refresh` out of what is there, not the state."""
         return self._operate("up", ["--yes", "--skip-preview", *_flags(expect_no_changes, refresh)], say)
 
     def refresh(self, say: Say | None = None) -> Outcome:

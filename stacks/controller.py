@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from stacks.model import DnsLabel, Model, refuse
-from stacks.operators import PinnedImage, Replicas, Resources
+from stacks.operators.shared import PinnedImage, Replicas, Resources
 
 
 class Build(Model):

@@ -5,19 +5,19 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from stacks.admission import Admission
-from stacks.cluster import Cluster
 from stacks.controller import Controller
-from stacks.gpu_operator import GpuOperator
-from stacks.kai import Kai
-from stacks.kuberay import KubeRay
-from stacks.kueue import Kueue
+from stacks.foundation.cluster import Cluster
+from stacks.foundation.network import Network
 from stacks.model import Model
-from stacks.network import Network
 from stacks.observability import Observability
-from stacks.pools import Pool
-from stacks.queues import Queues
-from stacks.tenants import Tenant
+from stacks.operators.gpu_operator import GpuOperator
+from stacks.operators.kai import Kai
+from stacks.operators.kuberay import KubeRay
+from stacks.operators.kueue import Kueue
+from stacks.pools.pool import Pool
+from stacks.queues.admission import Admission
+from stacks.queues.queue import Queues
+from stacks.tenants.tenant import Tenant
 
 PROJECT = "gcp:project"
 NAMESPACE = "muster:"

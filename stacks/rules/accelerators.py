@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from stacks.cluster import Gke
-from stacks.gpus import ATTACHABLE, PARTITIONS, Gpu
-from stacks.machines import Machine
-from stacks.pools import Pool
+from stacks.foundation.cluster import Gke
+from stacks.pools.gpus import ATTACHABLE, PARTITIONS, Gpu
+from stacks.pools.machines import Machine
+from stacks.pools.pool import Pool
 from stacks.problems import Finding, Path, did_you_mean
 from stacks.stack import Settings
 from stacks.versions import GkeVersion

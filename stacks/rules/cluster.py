@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from stacks.cluster import DRA_BETA, KMS_KEY, Gke
-from stacks.node_auto_provisioning import Limit
+from stacks.foundation.cluster import DRA_BETA, KMS_KEY, Gke
+from stacks.foundation.node_auto_provisioning import Limit
 from stacks.problems import Finding, Path
 from stacks.stack import Settings
 from stacks.versions import GkeVersion

@@ -5,10 +5,10 @@ Source, unless said otherwise: KAI-scheduler v0.12.0, docs/queues and docs/prior
 
 from collections.abc import Iterator
 
-from stacks.gpus import GPU_RESOURCE
-from stacks.kai import COUNTED, LONE_QUEUES, PRIORITY_PREFIX
+from stacks.operators.kai import COUNTED, LONE_QUEUES, PRIORITY_PREFIX
+from stacks.pools.gpus import GPU_RESOURCE
 from stacks.problems import Doubt, Finding, Path
-from stacks.queues import ClusterQueue
+from stacks.queues.queue import ClusterQueue
 from stacks.rules.names import unique
 from stacks.stack import Settings
 

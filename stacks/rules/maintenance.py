@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from stacks.cluster import Gke
-from stacks.maintenance import INSTANT, LEAST_HOURS, ROLLING_DAYS, Exclusion
+from stacks.foundation.cluster import Gke
+from stacks.foundation.maintenance import INSTANT, LEAST_HOURS, ROLLING_DAYS, Exclusion
 from stacks.problems import Finding, Path
 from stacks.rules.names import unique
 from stacks.stack import Settings

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 from itertools import combinations
 
-from stacks.cluster import Existing, Gke
-from stacks.network import Network, gpu_networks
-from stacks.pools import PODS_PER_NODE, Pool
+from stacks.foundation.cluster import Existing, Gke
+from stacks.foundation.network import Network, gpu_networks
+from stacks.pools.pool import PODS_PER_NODE, Pool
 from stacks.problems import Doubt, Finding, Path
 from stacks.stack import Settings
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stacks.cluster import Existing
+from stacks.foundation.cluster import Existing
 from stacks.model import Model
 from stacks.problems import Finding
 from stacks.stack import Settings

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from stacks.cluster import Gke
-from stacks.placement import zones_of
-from stacks.pools import Pool
+from stacks.foundation.cluster import Gke
+from stacks.pools.placement import zones_of
+from stacks.pools.pool import Pool
 from stacks.problems import Finding, Path
 from stacks.stack import Settings
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from stacks.admission import WEEK_SECONDS
-from stacks.cluster import Gke
-from stacks.pools import Pool
+from stacks.foundation.cluster import Gke
+from stacks.pools.pool import Pool
 from stacks.problems import Doubt, Finding, Path
+from stacks.queues.admission import WEEK_SECONDS
 from stacks.stack import Settings
 from stacks.versions import GkeVersion
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stacks.gpus import GPU_RESOURCE
 from stacks.model import amount
-from stacks.pools import Pool
+from stacks.pools.gpus import GPU_RESOURCE
+from stacks.pools.pool import Pool
 from stacks.problems import Finding, Path, did_you_mean
-from stacks.resource_groups import Quotas
+from stacks.queues.resource_groups import Quotas
 from stacks.stack import Settings
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from stacks.cluster import RESOURCE_CLAIMS, Existing, Gke
+from stacks.foundation.cluster import RESOURCE_CLAIMS, Existing, Gke
 from stacks.model import amount
 from stacks.problems import Finding, Path, did_you_mean
 from stacks.rules.names import unique
 from stacks.stack import Settings
-from stacks.tenant_google import ACCOUNT, NAME, certificate_name
-from stacks.tenants import Tenant
+from stacks.tenants.google import ACCOUNT, NAME, certificate_name
+from stacks.tenants.tenant import Tenant
 from stacks.versions import GkeVersion
 
 OWN_NAMESPACES = ("default", "kueue-system", "muster-system")

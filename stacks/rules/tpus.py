@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from stacks.cluster import Gke
-from stacks.placement import zones_of
-from stacks.pool_values import POOL_NAME
+from stacks.foundation.cluster import Gke
+from stacks.pools.placement import zones_of
+from stacks.pools.tpus import is_topology_of, smallest_topology
+from stacks.pools.values import POOL_NAME
 from stacks.problems import Finding, Path
 from stacks.stack import Settings
-from stacks.tpus import is_topology_of, smallest_topology
 
 
 def topologies_suit_machines(settings: Settings) -> Iterator[Finding]:

@@ -36,7 +36,10 @@ def test_a_quota_edited_by_hand_is_told_and_mended(
     job = rayjob("stays", namespace=QUEUE)
     job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "60"
     name = cluster.submit(job)
-    running = lambda: cluster.job(name, QUEUE).get("status", {}).get("jobStatus") == "RUNNING"  # noqa: E731
+
+    def running() -> bool:
+        return bool(cluster.job(name, QUEUE).get("status", {}).get("jobStatus") == "RUNNING")
+
     cluster.until(f"{name} running", running)
     assert drift(cluster.state) == 0, capsys.readouterr().out
 

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 import yaml
 
-from components import kai, kueue
-from components.kueue_configuration import configuration
+from components.operators import kai, kueue
+from components.operators.kueue_configuration import configuration
 from sandbox.golang import find_go, module_directory
 from sandbox.kubectl import Kubectl
 from sandbox.processes import wait_until
 from sandbox.steps import Screen
 from sandbox.toolchain import ensure_tools
 from sandbox.tools import KAI_MODULE
-from stacks.kai import Kai
-from stacks.kueue import Kueue
+from stacks.operators.kai import Kai
+from stacks.operators.kueue import Kueue
 from tests.stacks.charts import ChartFolder, Object, the
 
 SYSTEM = {"cloud.google.com/gke-nodepool": "system"}

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from components.admission_policies import AdmissionPolicies, AdmissionPoliciesArgs
-from components.ray_policies import Engine
-from components.reconciler_pod import NAME, NAMESPACE
+from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
+from components.admission.ray import Engine
+from components.controller.pod import NAME, NAMESPACE
 from tests.unit.components.harness import Declarations, declare
 
 QUEUED = {"matchExpressions": [{"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}]}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from components.image import SOURCES, content_tag
-from components.reconciler_pod import USER_ID
+from components.controller.image import SOURCES, content_tag
+from components.controller.pod import USER_ID
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.stacks.builders import put
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from components.kai_policies import KaiNames, known_to_kai, translations
-from components.kai_specs import kai_queues
-from stacks.queues import Queues
+from components.queues.kai_policies import KaiNames, known_to_kai, translations
+from components.queues.kai_specs import kai_queues
+from stacks.queues.queue import Queues
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.stacks.builders import EXISTING, with_engine
 

@@ -7,10 +7,10 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.gpu_networks import NodeInterface
-from components.node_pools import NodePools, NodePoolsArgs
+from components.foundation.gpu_networks import NodeInterface
+from components.foundation.node_pools import NodePools, NodePoolsArgs
 from sandbox.plugins import gke_document
-from stacks.cluster import Gke
+from stacks.foundation.cluster import Gke
 from stacks.settings import load, parse
 from tests.unit.components.harness import Declarations, declare
 from tests.unit.stacks.builders import FILE, put, with_pool

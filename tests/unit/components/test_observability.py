@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from components.alerts import alerts
-from components.dashboards import charts
-from components.queries import Queries
+from components.observability.alerts import alerts
+from components.observability.dashboards import charts
+from components.observability.queries import Queries
 from muster.controller.metrics import Metrics
 from stacks.observability import Observability
 from tests.unit.components.harness import Declarations, declare_platform

@@ -3,9 +3,9 @@
 KubeRay's and the GPU Operator's charts lie in no Go module. The names are those of their values.yaml.
 """
 
-from components import gpu_operator, kuberay
-from stacks.gpu_operator import GpuOperator
-from stacks.kuberay import KubeRay
+from components.operators import gpu_operator, kuberay
+from stacks.operators.gpu_operator import GpuOperator
+from stacks.operators.kuberay import KubeRay
 
 SYSTEM = {"cloud.google.com/gke-nodepool": "system"}
 DIGEST = f"sha256:{'a' * 64}"

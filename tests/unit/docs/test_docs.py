@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from components.gang_policies import queued_gangs
-from components.queue_policies import SUSPENSIONS, queue_required, suspendable
-from components.tenant_policies import RECOMMENDATIONS_ONLY, heads_stay_inside, token_required
+from components.admission.gangs import queued_gangs
+from components.admission.queues import SUSPENSIONS, queue_required, suspendable
+from components.admission.tenants import RECOMMENDATIONS_ONLY, heads_stay_inside, token_required
 from policies.catalogue import RULES
 from stacks.reference import anchor, models_inside
 from stacks.settings import parse

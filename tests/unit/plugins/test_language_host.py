@@ -10,10 +10,10 @@ from sandbox.plugins.language_host import ProgramServer
 
 
 class Call:
-    """The engine's side of a call: it may hang up, before or while the plugin runs."""
+    """The engine's side of a call: it may have hung up before the plugin runs, or do so at its first line."""
 
-    def __init__(self, *, hung_up: bool = False) -> None:
-        self.hung_up = hung_up
+    def __init__(self, *, hung_up: bool = False, hangs_up: bool = False) -> None:
+        self.hung_up, self.hangs_up = hung_up, hangs_up
         self.hang_up: Callable[[], None] = lambda: None
 
     def add_callback(self, callback: Callable[[], None]) -> bool:
@@ -24,7 +24,7 @@ class Call:
 def run(
     program: Path, code: str, call: Call, arguments: tuple[str, ...] = ()
 ) -> list[language_pb2.RunPluginResponse]:
-    """All that the host answers; on the first whole line from the plugin the engine hangs up."""
+    """All that the host answers."""
     program.mkdir()
     (program / "__main__.py").write_text(code)
     request = language_pb2.RunPluginRequest(
@@ -37,7 +37,7 @@ def run(
     for answer in ProgramServer("127.0.0.1:1").RunPlugin(request, call):
         answers.append(answer)
         # Unbuffered, a line may come in pieces: its end alone comes once.
-        if answer.stdout.endswith(b"\n"):
+        if call.hangs_up and answer.stdout.endswith(b"\n"):
             call.hang_up()
     return answers
 
@@ -60,5 +60,5 @@ def test_a_plugin_runs_with_what_it_is_given_and_its_output_comes_back(tmp_path:
 @pytest.mark.parametrize("hung_up", [True, False], ids=["before it ran", "while it runs"])
 def test_a_plugin_ends_when_the_engine_hangs_up(tmp_path: Path, hung_up: bool) -> None:
     long = "import time\nprint('ready', flush=True)\ntime.sleep(60)\n"
-    answers = run(tmp_path / "pack", long, Call(hung_up=hung_up))
+    answers = run(tmp_path / "pack", long, Call(hung_up=hung_up, hangs_up=not hung_up))
     assert answers[-1].exitcode == -15

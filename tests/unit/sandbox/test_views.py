@@ -12,7 +12,7 @@ from sandbox.nodes import node, standing_nodes
 from sandbox.status import queue_row, workload_state
 from sandbox.steps import StepError
 from sandbox.testing import Counts, read_counts
-from stacks.pools import Nodes, Pool
+from stacks.pools.pool import Nodes, Pool
 
 SYSTEM = Pool.model_validate(
     {"name": "system", "machineType": "e2-standard-4", "nodes": {"min": 2, "max": 2}}

@@ -59,7 +59,7 @@ CASES = [
         put(*L4, "machineType", "g2-standard-5"),
         "muster:pools[1].machineType",
         '"g2-standard-5"',
-        "a machine type of the table in stacks/machines.py, where new ones can be added",
+        "a machine type of the table in stacks/pools/machines.py, where new ones can be added",
         "did you mean g2-standard-8?",
     ),
     Case(

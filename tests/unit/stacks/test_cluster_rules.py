@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stacks.cluster import Existing, Gke
+from stacks.foundation.cluster import Existing, Gke
 from stacks.settings import parse
 from tests.unit.stacks.builders import EXISTING, FILE, GOOD, Case, put, refusal
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stacks.cluster import Gke
-from stacks.maintenance import ROLLING_DAYS, WEEK, Day, Window
+from stacks.foundation.cluster import Gke
+from stacks.foundation.maintenance import ROLLING_DAYS, WEEK, Day, Window
 from stacks.settings import parse
 from tests.unit.stacks.builders import FILE, GOOD, Case, refusal
 

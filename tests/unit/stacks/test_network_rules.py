@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from stacks.cluster import Gke
-from stacks.network import gpu_networks
+from stacks.foundation.cluster import Gke
+from stacks.foundation.network import gpu_networks
 from stacks.settings import parse, warnings
 from tests.unit.stacks.builders import EXISTING, FILE, GOOD, Case, refusal
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stacks.machines import MACHINES
-from stacks.pools import Pool, Taint
+from stacks.pools.machines import MACHINES
+from stacks.pools.pool import Pool, Taint
+from stacks.pools.tpus import Tpu, is_topology_of, smallest_topology
 from stacks.settings import parse
-from stacks.tpus import Tpu, is_topology_of, smallest_topology
 from tests.unit.stacks.builders import FILE, with_pool
 from tests.unit.stacks.pool_builders import CPU, FLEX, GPU, H200, QUEUED, SLICES, SPOT, UP_TO_4, V6E
 

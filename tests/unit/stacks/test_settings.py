@@ -10,8 +10,8 @@ import pytest
 from pulumi.runtime.config import CONFIG
 from pydantic import ValidationError
 
-from stacks.cluster import Existing, Gke
-from stacks.pools import Taint
+from stacks.foundation.cluster import Existing, Gke
+from stacks.pools.pool import Taint
 from stacks.settings import SettingsError, from_config, load, parse
 from tests.unit.stacks.builders import FILE, GOOD, L4, TEAM_A, put
 

@@ -1,0 +1,1 @@
+"""What the API server itself lets users do with Ray objects, by admission policies."""

@@ -1,0 +1,159 @@
+"""Admission policies: what the API server itself does to Ray objects, without a webhook."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.admissionregistration.v1 import (
+    ApplyConfigurationArgs,
+    MatchConditionArgs,
+    MatchResourcesArgs,
+    MutatingAdmissionPolicy,
+    MutatingAdmissionPolicyBinding,
+    MutatingAdmissionPolicyBindingSpecArgs,
+    MutatingAdmissionPolicySpecArgs,
+    MutationArgs,
+    NamedRuleWithOperationsArgs,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    ValidatingAdmissionPolicyBindingSpecArgs,
+    ValidatingAdmissionPolicySpecArgs,
+    ValidationArgs,
+    VariableArgs,
+)
+from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
+
+from components.admission.gangs import queued_gangs
+from components.admission.queues import SUSPENSIONS, born_suspended, queue_required, suspendable
+from components.admission.ray import QUEUE_LABEL, Engine, Policy, asked_by_users
+from components.admission.tenants import RECOMMENDATIONS_ONLY, heads_stay_inside, token_required
+from components.base import Component
+from components.queues.kai_policies import KaiNames, known_to_kai, translations
+
+# By the policy's name: the resources, and the object that is merged into theirs.
+Mutations = Mapping[str, tuple[tuple[str, ...], str]]
+
+
+@dataclass(frozen=True)
+class AdmissionPoliciesArgs:
+    """`serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai` is what KAI knows of
+    queues and priorities, where it is the engine."""
+
+    engine: Engine
+    serves_mutating: bool
+    kai: KaiNames | None = None
+
+
+class AdmissionPolicies(Component):
+    """Ray objects that carry a queue's name are suspended at creation and stay what their queue admits.
+
+    KAI holds pods back and suspends nothing: with engine `kai` they get its labels instead.
+    """
+
+    def __init__(
+        self, name: str, args: AdmissionPoliciesArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("AdmissionPolicies", name, opts)
+        policies = [RECOMMENDATIONS_ONLY, *heads_stay_inside(args.engine), *token_required(args.engine)]
+        policies.append(queue_required(args.engine))
+        if args.kai is not None:
+            policies += known_to_kai(args.kai)
+            self._mutate(translations(args.kai), ["CREATE", "UPDATE"], args.engine)
+        else:
+            policies += [suspendable(args.engine), *queued_gangs(args.engine)]
+            if args.serves_mutating:
+                self._mutate(SUSPENSIONS, ["CREATE"], args.engine)
+            else:
+                policies += born_suspended(args.engine)
+        for policy in policies:
+            self._validate(policy)
+        self.register_outputs({})
+
+    def _mutate(self, policies: Mutations, operations: Sequence[str], engine: Engine) -> None:
+        for name, (resources, applied) in policies.items():
+            rule = _requests("ray.io", resources, operations)
+            policy = MutatingAdmissionPolicy(
+                name,
+                metadata=ObjectMetaArgs(name=name),
+                spec=_mutate(rule, applied, asked_by_users(engine)),
+                opts=self.child(),
+            )
+            MutatingAdmissionPolicyBinding(
+                name,
+                metadata=ObjectMetaArgs(name=name),
+                spec=MutatingAdmissionPolicyBindingSpecArgs(policy_name=name),
+                opts=self.child(depends_on=[policy]),
+            )
+
+    def _validate(self, policy: Policy) -> None:
+        declared = ValidatingAdmissionPolicy(
+            policy.name,
+            metadata=ObjectMetaArgs(name=policy.name),
+            spec=_validate(policy),
+            opts=self.child(),
+        )
+        ValidatingAdmissionPolicyBinding(
+            policy.name,
+            metadata=ObjectMetaArgs(name=policy.name),
+            spec=ValidatingAdmissionPolicyBindingSpecArgs(
+                policy_name=policy.name, validation_actions=["Deny"]
+            ),
+            opts=self.child(depends_on=[declared]),
+        )
+
+
+def _mutate(
+    rule: NamedRuleWithOperationsArgs, applied: str, condition: str
+) -> MutatingAdmissionPolicySpecArgs:
+    return MutatingAdmissionPolicySpecArgs(
+        match_constraints=MatchResourcesArgs(object_selector=_queued(), resource_rules=[rule]),
+        match_conditions=[_condition(condition)],
+        mutations=[
+            MutationArgs(
+                patch_type="ApplyConfiguration",
+                apply_configuration=ApplyConfigurationArgs(expression=applied),
+            )
+        ],
+        # Better no job than one that runs past its queue.
+        failure_policy="Fail",
+        reinvocation_policy="Never",
+    )
+
+
+def _validate(policy: Policy) -> ValidatingAdmissionPolicySpecArgs:
+    namespaces = LabelSelectorArgs(match_labels=policy.namespaces) if policy.namespaces else None
+    return ValidatingAdmissionPolicySpecArgs(
+        match_constraints=MatchResourcesArgs(
+            namespace_selector=namespaces,
+            object_selector=_queued() if policy.queued else None,
+            resource_rules=[_requests(policy.group, policy.resources, policy.operations)],
+        ),
+        match_conditions=[_condition(policy.condition)] if policy.condition else None,
+        variables=[VariableArgs(name=key, expression=value) for key, value in policy.variables.items()]
+        or None,
+        validations=[
+            ValidationArgs(expression=rule, message=message, reason="Forbidden")
+            for rule, message in policy.rules.items()
+        ],
+        failure_policy="Fail",
+    )
+
+
+def _condition(expression: str) -> MatchConditionArgs:
+    return MatchConditionArgs(name="asked-by-users", expression=expression)
+
+
+def _queued() -> LabelSelectorArgs:
+    """On an update, of the object before or after it."""
+    return LabelSelectorArgs(
+        match_expressions=[LabelSelectorRequirementArgs(key=QUEUE_LABEL, operator="Exists")]
+    )
+
+
+def _requests(group: str, resources: Iterable[str], operations: Iterable[str]) -> NamedRuleWithOperationsArgs:
+    return NamedRuleWithOperationsArgs(
+        api_groups=[group],
+        api_versions=["v1"],
+        operations=list(operations),
+        resources=list(resources),
+    )

@@ -1,0 +1,1 @@
+"""Muster's controller: its image, its Deployment, its rights."""

@@ -1,0 +1,100 @@
+"""The controller's image: built from this checkout, pushed to a registry of the stack's own."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pulumi
+import pulumi_docker_build as docker_build
+from pulumi_gcp import artifactregistry
+
+from components.base import Component
+from components.foundation.google_cloud import GoogleCloud
+from stacks.controller import Build
+
+CHECKOUT = Path(__file__).parents[2]
+SOURCES = ("Dockerfile", ".dockerignore", "requirements-controller.lock", "muster")
+OLD = "2592000s"  # 30 days
+TAG_LENGTH = 16
+
+
+@dataclass(frozen=True)
+class ImageArgs:
+    build: Build
+    google: GoogleCloud
+
+
+class Image(Component):
+    """`ref` is what to deploy: repository, tag and digest.
+
+    Whoever runs `pulumi up` needs Docker with buildx, and to be known to the registry
+    (`gcloud auth configure-docker <region>-docker.pkg.dev`).
+    """
+
+    def __init__(self, name: str, args: ImageArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("Image", name, opts)
+        registry = self._registry(args)
+        google = args.google
+        host = f"{google.region}-docker.pkg.dev"
+        tag = f"{host}/{google.project}/{args.build.repository}/controller:{content_tag(CHECKOUT)}"
+        image = docker_build.Image(
+            "controller",
+            # by the program's own directory: another checkout's path would look like another image
+            context=docker_build.BuildContextArgs(location="."),
+            dockerfile=docker_build.DockerfileArgs(location="Dockerfile"),
+            platforms=[docker_build.Platform.LINUX_AMD64],
+            tags=[tag],
+            push=True,
+            build_on_preview=False,  # previews need no Docker
+            opts=self.child(depends_on=[registry]),
+        )
+        self.ref = image.ref
+        self.register_outputs({"ref": self.ref})
+
+    def _registry(self, args: ImageArgs) -> artifactregistry.Repository:
+        """Tags never move, and old images go unless they are among the newest."""
+        google, build = args.google, args.build
+        return artifactregistry.Repository(
+            build.repository,
+            repository_id=build.repository,
+            project=google.project,
+            location=google.region,
+            format="DOCKER",
+            description="Images of Muster's controller.",
+            labels=google.labels,
+            docker_config=artifactregistry.RepositoryDockerConfigArgs(immutable_tags=True),
+            vulnerability_scanning_config=artifactregistry.RepositoryVulnerabilityScanningConfigArgs(
+                enablement_config="INHERITED"
+            ),
+            cleanup_policies=[
+                artifactregistry.RepositoryCleanupPolicyArgs(
+                    id="keep-newest",
+                    action="KEEP",
+                    most_recent_versions=artifactregistry.RepositoryCleanupPolicyMostRecentVersionsArgs(
+                        keep_count=build.keep_images
+                    ),
+                ),
+                artifactregistry.RepositoryCleanupPolicyArgs(
+                    id="delete-old",
+                    action="DELETE",
+                    condition=artifactregistry.RepositoryCleanupPolicyConditionArgs(older_than=OLD),
+                ),
+            ],
+            opts=self.child(provider=google.provider),
+        )
+
+
+def content_tag(checkout: Path) -> str:
+    """A tag that changes with what goes into the image and with nothing else."""
+    digest = hashlib.sha256()
+    for source in SOURCES:
+        path = checkout / source
+        files = sorted(f for f in path.rglob("*") if _goes_in(f)) if path.is_dir() else [path]
+        for file in files:
+            digest.update(f"{file.relative_to(checkout)}\0".encode())
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:TAG_LENGTH]
+
+
+def _goes_in(path: Path) -> bool:
+    return path.is_file() and "__pycache__" not in path.parts

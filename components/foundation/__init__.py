@@ -1,0 +1,1 @@
+"""What Google Cloud gives a stack: network, cluster, nodes."""

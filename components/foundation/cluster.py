@@ -1,0 +1,201 @@
+"""The Kubernetes cluster: one that GKE makes, or one that already runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_gcp as gcp
+import pulumi_kubernetes as kubernetes
+from pulumi_gcp.container import (
+    ClusterArgs,
+    ClusterAuthenticatorGroupsConfigArgs,
+    ClusterBinaryAuthorizationArgs,
+    ClusterCostManagementConfigArgs,
+    ClusterEnableK8sBetaApisArgs,
+    ClusterFleetArgs,
+    ClusterGatewayApiConfigArgs,
+    ClusterIpAllocationPolicyArgs,
+    ClusterNodeConfigArgs,
+    ClusterNotificationConfigArgs,
+    ClusterNotificationConfigPubsubArgs,
+    ClusterReleaseChannelArgs,
+    ClusterSecurityPostureConfigArgs,
+    ClusterVerticalPodAutoscalingArgs,
+    ClusterWorkloadIdentityConfigArgs,
+)
+
+from components.base import Component
+from components.foundation import cluster_features, control_plane, upkeep
+from components.foundation.network import PODS_RANGE, SERVICES_RANGE, Network
+from stacks.foundation.cluster import Existing, Gke
+from stacks.operators.kuberay import Addon
+
+# What GKE and its autoscaler change: the pool that it begins with, which is taken away, and node versions.
+NOT_OURS = ["initialNodeCount", "nodeConfig", "nodePools", "nodeVersion"]
+
+# A field that is declared and was edited by hand goes back to what is declared, in place of a conflict; those
+# that are not declared (statuses, finalizers, what controllers set) stay as they are.
+WHAT_IS_DECLARED_HOLDS = True
+
+
+@dataclass(frozen=True)
+class GkeClusterArgs:
+    """network: the stack's own, or None for those that the cluster's settings name.
+
+    service_account: of nodes that GKE makes by itself.
+    """
+
+    cluster: Gke
+    project: str
+    network: Network | None
+    service_account: pulumi.Input[str]
+    multi_networking: bool
+    ray_addon: Addon | None
+
+
+class GkeCluster(Component):
+    """A VPC-native Standard cluster with Workload Identity, and no pool of its own.
+
+    name, location: by which Google knows it.
+    kubernetes: the provider for what belongs into it.
+    """
+
+    def __init__(self, name: str, args: GkeClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("GkeCluster", name, opts)
+        wanted = args.cluster
+        self.cluster = gcp.container.Cluster(
+            wanted.name,
+            _cluster(args),
+            opts=self.child(
+                protect=wanted.deletion_protection, depends_on=self._key_access(args), ignore_changes=NOT_OURS
+            ),
+        )
+        self.name = self.cluster.name
+        self.location = wanted.location
+        kubeconfig = control_plane.kubeconfig(self.cluster, wanted.dns_endpoint)
+        self.kubernetes = kubernetes.Provider(
+            "kubernetes",
+            kubeconfig=pulumi.Output.json_dumps(kubeconfig),
+            # Without it, another endpoint or certificate would mean another cluster: everything replaced.
+            cluster_identifier=self.cluster.id,
+            enable_patch_force=WHAT_IS_DECLARED_HOLDS,
+            opts=self.child(),
+        )
+        self.register_outputs({"name": self.name, "location": self.location})
+
+    def _key_access(self, args: GkeClusterArgs) -> Sequence[pulumi.Resource]:
+        """GKE's own account may use the key; for keys of other projects, their owners see to that."""
+        key = args.cluster.secrets_encryption
+        if key is None or not key.startswith(f"projects/{args.project}/"):
+            return []
+        agent = gcp.projects.ServiceIdentity(
+            "gke", project=args.project, service="container.googleapis.com", opts=self.child()
+        )
+        access = gcp.kms.CryptoKeyIAMMember(
+            "secrets-encryption",
+            crypto_key_id=key,
+            role="roles/cloudkms.cryptoKeyEncrypterDecrypter",
+            member=agent.member,
+            opts=self.child(),
+        )
+        return [access]
+
+
+class ExistingCluster(Component):
+    """A cluster that already runs; `kubernetes` is the provider that reaches it."""
+
+    def __init__(self, name: str, args: Existing, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("ExistingCluster", name, opts)
+        self.name = pulumi.Output.from_input(args.name)
+        self.kubernetes = kubernetes.Provider(
+            "kubernetes",
+            context=args.context,
+            enable_patch_force=WHAT_IS_DECLARED_HOLDS,
+            opts=self.child(),
+        )
+        self.register_outputs({"name": self.name})
+
+
+def _cluster(args: GkeClusterArgs) -> ClusterArgs:
+    wanted, network = args.cluster, args.network
+    own_ranges = ClusterIpAllocationPolicyArgs(
+        cluster_secondary_range_name=PODS_RANGE, services_secondary_range_name=SERVICES_RANGE
+    )
+    cluster = ClusterArgs(
+        name=wanted.name,
+        project=args.project,
+        location=wanted.location,
+        node_locations=list(wanted.zones) or None,
+        min_master_version=wanted.version,
+        release_channel=ClusterReleaseChannelArgs(channel=wanted.channel.upper()),
+        maintenance_policy=upkeep.maintenance_policy(wanted.maintenance),
+        network=network.network if network else wanted.network or "default",
+        subnetwork=network.subnetwork if network else wanted.subnetwork or "default",
+        networking_mode="VPC_NATIVE",
+        ip_allocation_policy=own_ranges if network else ClusterIpAllocationPolicyArgs(),
+        datapath_provider="ADVANCED_DATAPATH" if wanted.dataplane_v2 else "LEGACY_DATAPATH",
+        enable_intranode_visibility=wanted.intranode_visibility,
+        enable_multi_networking=args.multi_networking,
+        resource_labels=wanted.labels,
+        deletion_protection=wanted.deletion_protection,
+        # GKE makes no cluster without a pool; it is taken away again, and NodePools makes the real ones.
+        remove_default_node_pool=True,
+        initial_node_count=1,
+        node_config=ClusterNodeConfigArgs(
+            service_account=args.service_account, oauth_scopes=[upkeep.PLATFORM_SCOPE]
+        ),
+    )
+    _secure(cluster, args)
+    _equip(cluster, args)
+    return cluster
+
+
+def _secure(cluster: ClusterArgs, args: GkeClusterArgs) -> None:
+    wanted = args.cluster
+    cluster.private_cluster_config = control_plane.private_cluster(wanted)
+    cluster.control_plane_endpoints_config = control_plane.endpoints(wanted)
+    cluster.master_authorized_networks_config = control_plane.authorized_networks(wanted)
+    cluster.master_auth = control_plane.MASTER_AUTH
+    cluster.rbac_binding_config = control_plane.BINDINGS
+    cluster.enable_legacy_abac = False
+    if wanted.security_group:
+        cluster.authenticator_groups_config = ClusterAuthenticatorGroupsConfigArgs(
+            security_group=wanted.security_group
+        )
+    cluster.workload_identity_config = ClusterWorkloadIdentityConfigArgs(
+        workload_pool=f"{args.project}.svc.id.goog"
+    )
+    cluster.enable_shielded_nodes = True
+    cluster.node_pool_defaults = cluster_features.NODE_DEFAULTS
+    cluster.node_pool_auto_config = cluster_features.AUTO_NODE_DEFAULTS
+    cluster.database_encryption = cluster_features.encryption(wanted.secrets_encryption)
+    cluster.binary_authorization = ClusterBinaryAuthorizationArgs(
+        evaluation_mode="PROJECT_SINGLETON_POLICY_ENFORCE" if wanted.binary_authorization else "DISABLED"
+    )
+    cluster.security_posture_config = ClusterSecurityPostureConfigArgs(
+        mode="BASIC" if wanted.security_posture else "DISABLED"
+    )
+
+
+def _equip(cluster: ClusterArgs, args: GkeClusterArgs) -> None:
+    wanted = args.cluster
+    cluster.addons_config = cluster_features.addons(wanted, args.ray_addon)
+    cluster.logging_config = cluster_features.logging(wanted)
+    cluster.monitoring_config = cluster_features.monitoring(wanted)
+    cluster.cost_management_config = ClusterCostManagementConfigArgs(enabled=wanted.cost_management)
+    cluster.vertical_pod_autoscaling = ClusterVerticalPodAutoscalingArgs(
+        enabled=wanted.vertical_pod_autoscaling
+    )
+    cluster.gateway_api_config = ClusterGatewayApiConfigArgs(
+        channel="CHANNEL_STANDARD" if wanted.gateway_api else "CHANNEL_DISABLED"
+    )
+    cluster.cluster_autoscaling = upkeep.cluster_autoscaling(
+        wanted.node_auto_provisioning, args.service_account
+    )
+    if wanted.beta_apis:
+        cluster.enable_k8s_beta_apis = ClusterEnableK8sBetaApisArgs(enabled_apis=list(wanted.beta_apis))
+    if wanted.fleet:
+        cluster.fleet = ClusterFleetArgs(project=wanted.fleet)
+    if wanted.notifications:
+        pubsub = ClusterNotificationConfigPubsubArgs(enabled=True, topic=wanted.notifications)
+        cluster.notification_config = ClusterNotificationConfigArgs(pubsub=pubsub)

@@ -1,0 +1,98 @@
+"""What Google Cloud gives a stack: a network, a GKE cluster in it, and the cluster's nodes."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_gcp as gcp
+
+from components.base import Component
+from components.foundation.cluster import GkeCluster, GkeClusterArgs
+from components.foundation.google_cloud import GoogleCloud
+from components.foundation.gpu_networks import (
+    DeviceNetworks,
+    DeviceNetworksArgs,
+    GpuNetworks,
+    GpuNetworksArgs,
+)
+from components.foundation.network import Network, NetworkArgs
+from components.foundation.node_identity import NodeIdentity, NodeIdentityArgs
+from components.foundation.node_pools import NodePools, NodePoolsArgs
+from stacks.foundation.cluster import Gke
+from stacks.foundation.network import gpu_networks
+from stacks.settings import Settings
+
+
+@dataclass(frozen=True)
+class FoundationArgs:
+    """`cluster` and `project` are those of the settings."""
+
+    settings: Settings
+    cluster: Gke
+    project: str
+
+
+class Foundation(Component):
+    """Everything under what runs in the cluster.
+
+    google: where and by which provider other things of Google Cloud are made.
+    kubernetes: the provider for what belongs into the cluster.
+    name: the cluster's.
+    """
+
+    def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("Foundation", name, opts)
+        wanted = args.cluster
+        provider = gcp.Provider("google", project=args.project, opts=self.child())
+        self.google = GoogleCloud(args.project, wanted.region, provider, wanted.labels)
+        network, gpus = self._network(args), self._gpu_networks(args)
+        kuberay = args.settings.kuberay
+        nodes = NodeIdentity("nodes", NodeIdentityArgs(wanted.name, args.project), self._in_cloud())
+        cluster = GkeCluster(
+            "cluster",
+            GkeClusterArgs(
+                cluster=wanted,
+                project=args.project,
+                network=network,
+                service_account=nodes.email,
+                multi_networking=any(pool.gpudirect or pool.dranet for pool in args.settings.pools),
+                ray_addon=kuberay.addon if kuberay.install == "addon" else None,
+            ),
+            self._in_cloud(*([network] if network else []), nodes),
+        )
+        self.name, self.kubernetes = cluster.name, cluster.kubernetes
+        self._node_pools(args, cluster, nodes, gpus)
+        self.register_outputs({"name": self.name})
+
+    def _in_cloud(self, *after: pulumi.Resource) -> pulumi.ResourceOptions:
+        return self.child(provider=self.google.provider, depends_on=after)
+
+    def _network(self, args: FoundationArgs) -> Network | None:
+        wanted = args.settings.network
+        if wanted is None:
+            return None
+        network = NetworkArgs(wanted, args.project, self.google.region, args.cluster.deletion_protection)
+        return Network("network", network, self._in_cloud())
+
+    def _gpu_networks(self, args: FoundationArgs) -> GpuNetworks | None:
+        wanted, count = args.settings.network, gpu_networks(args.settings.pools)
+        if wanted is None or not count:
+            return None
+        networks = GpuNetworksArgs(wanted, count, args.project, self.google.region)
+        return GpuNetworks("gpu-networks", networks, self._in_cloud())
+
+    def _node_pools(
+        self, args: FoundationArgs, cluster: GkeCluster, nodes: NodeIdentity, gpus: GpuNetworks | None
+    ) -> None:
+        pools = NodePoolsArgs(
+            pools=args.settings.pools,
+            project=args.project,
+            cluster=args.cluster,
+            name=cluster.name,
+            service_account=nodes.email,
+            interfaces=gpus.interfaces if gpus else (),
+        )
+        NodePools("node-pools", pools, self._in_cloud())
+        if gpus:
+            interfaces = DeviceNetworksArgs(gpus.interfaces)
+            inside = self.child(provider=self.kubernetes, depends_on=[cluster])
+            DeviceNetworks("device-networks", interfaces, inside)

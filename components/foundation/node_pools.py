@@ -1,0 +1,195 @@
+"""GKE node pools, as the settings' pools describe them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_gcp as gcp
+from pulumi_gcp.compute import ResourcePolicyWorkloadPolicyArgs
+from pulumi_gcp.container import (
+    NodePoolAutoscalingArgs,
+    NodePoolManagementArgs,
+    NodePoolNetworkConfigAdditionalNodeNetworkConfigArgs,
+    NodePoolNetworkConfigArgs,
+    NodePoolPlacementPolicyArgs,
+    NodePoolQueuedProvisioningArgs,
+    NodePoolUpgradeSettingsArgs,
+    NodePoolUpgradeSettingsBlueGreenSettingsArgs,
+    NodePoolUpgradeSettingsBlueGreenSettingsStandardRolloutPolicyArgs,
+)
+
+from components.base import Component
+from components.foundation.gpu_networks import NodeInterface
+from components.foundation.node_config import node_config
+from stacks.foundation.cluster import Gke
+from stacks.foundation.network import GPUDIRECT_NETWORKS
+from stacks.pools.placement import zones_of
+from stacks.pools.pool import Pool
+from stacks.pools.upgrades import Upgrade
+
+# Slices of these are placed by a policy that knows their wiring (xpk, requires_workload_policy).
+PLACED_BY_POLICY = ("tpu7x-",)
+
+
+@dataclass(frozen=True)
+class NodePoolsArgs:
+    """name: the cluster's, by which the pools wait for it.
+
+    service_account: of nodes whose pool names none.
+    interfaces: in the networks for GPU traffic; a pool takes as many of the first as its machines have.
+    """
+
+    pools: tuple[Pool, ...]
+    project: str
+    cluster: Gke
+    name: pulumi.Input[str]
+    service_account: pulumi.Input[str]
+    interfaces: Sequence[NodeInterface] = ()
+
+
+class NodePools(Component):
+    """One `gcp.container.NodePool` a pool, or one a slice of TPUs; `node_pools` holds them by name."""
+
+    def __init__(self, name: str, args: NodePoolsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("NodePools", name, opts)
+        self._args = args
+        self.node_pools: dict[str, gcp.container.NodePool] = {}
+        # Accelerators last: GKE taints their nodes by itself only where a pool without runs already.
+        plain = [pool for pool in args.pools if not _accelerated(pool)]
+        for pool in plain:
+            self._declare(pool, [])
+        first = list(self.node_pools.values())
+        for pool in args.pools:
+            if _accelerated(pool):
+                self._declare(pool, first)
+        self.register_outputs({"names": list(self.node_pools)})
+
+    def _declare(self, pool: Pool, after: Sequence[pulumi.Resource]) -> None:
+        placement = self._placement(pool)
+        for name in pool.node_pools:
+            self.node_pools[name] = self._node_pool(name, pool, placement, after)
+
+    def _node_pool(
+        self,
+        name: str,
+        pool: Pool,
+        placement: NodePoolPlacementPolicyArgs | None,
+        after: Sequence[pulumi.Resource],
+    ) -> gcp.container.NodePool:
+        args, cluster = self._args, self._args.cluster
+        return gcp.container.NodePool(
+            name,
+            name=name,
+            project=args.project,
+            cluster=args.name,
+            location=cluster.location,
+            node_locations=list(pool.zones) or None,
+            initial_node_count=_initial(pool, cluster),
+            autoscaling=_autoscaling(pool, cluster),
+            queued_provisioning=NodePoolQueuedProvisioningArgs(enabled=True) if pool.queued else None,
+            management=_management(pool),
+            upgrade_settings=_upgrade_settings(pool.upgrade) if pool.upgrade else None,
+            placement_policy=placement,
+            max_pods_per_node=pool.max_pods_per_node,
+            network_config=_network_config(pool, args.interfaces),
+            node_config=node_config(pool, args.service_account),
+            # For those who come past Pulumi's `protect`; the cluster has its own deletion protection.
+            deletion_policy="PREVENT" if cluster.deletion_protection else None,
+            opts=self.child(
+                depends_on=after,
+                protect=cluster.deletion_protection,
+                # The autoscaler owns the count, and GKE reports a changed one as the initial one, which
+                # would recreate the pool.
+                ignore_changes=["initialNodeCount", "nodeCount"],
+                # Flavors find the nodes by the pool's name, so a new pool can't have another beside the old.
+                delete_before_replace=True,
+            ),
+        )
+
+    def _placement(self, pool: Pool) -> NodePoolPlacementPolicyArgs | None:
+        """Slices are placed whole by their topology; a machine of its own must have no policy (xpk)."""
+        if not pool.tpu or not pool.multi_host:
+            return NodePoolPlacementPolicyArgs(type="COMPACT") if pool.placement else None
+        placement = NodePoolPlacementPolicyArgs(type="COMPACT", tpu_topology=pool.tpu.topology)
+        if pool.machine_type.startswith(PLACED_BY_POLICY):
+            placement.policy_name = self._workload_policy(pool, pool.tpu.topology).name
+        return placement
+
+    def _workload_policy(self, pool: Pool, topology: str) -> gcp.compute.ResourcePolicy:
+        name = f"{self._args.cluster.name}-{pool.name}"
+        return gcp.compute.ResourcePolicy(
+            name,
+            name=name,
+            project=self._args.project,
+            region=self._args.cluster.region,
+            workload_policy=ResourcePolicyWorkloadPolicyArgs(
+                type="HIGH_THROUGHPUT", accelerator_topology=topology
+            ),
+            opts=self.child(),
+        )
+
+
+def _accelerated(pool: Pool) -> bool:
+    return pool.gpu is not None or pool.tpu is not None
+
+
+def _initial(pool: Pool, cluster: Gke) -> int:
+    """Nodes at the start (in each zone, if there are several): `nodes.min` unless said otherwise."""
+    if pool.nodes is None:
+        return 0
+    if pool.nodes.initial is not None:
+        return pool.nodes.initial
+    return pool.nodes.min if len(zones_of(pool, cluster)) == 1 else min(pool.nodes.min, 1)
+
+
+def _autoscaling(pool: Pool, cluster: Gke) -> NodePoolAutoscalingArgs:
+    """Limits of the whole pool: GKE counts `min_node_count` by zone, `total_*` over all; never both."""
+    # ANY takes the zone that has the capacity, where BALANCED would wait for all of them.
+    policy = "BALANCED" if pool.provisioning == "on-demand" else "ANY"
+    least, most = (pool.nodes.min, pool.nodes.max) if pool.nodes else (0, pool.slice_nodes)
+    if len(zones_of(pool, cluster)) == 1:
+        return NodePoolAutoscalingArgs(min_node_count=least, max_node_count=most, location_policy=policy)
+    return NodePoolAutoscalingArgs(
+        total_min_node_count=least, total_max_node_count=most, location_policy=policy
+    )
+
+
+def _management(pool: Pool) -> NodePoolManagementArgs | None:
+    """Queued pools are left to GKE: it upgrades them when nothing runs there.
+
+    Flex-start nodes can't be repaired, which would mean another wait for capacity (cluster-toolkit; xpk).
+    """
+    if pool.queued:
+        return None
+    return NodePoolManagementArgs(auto_repair=not pool.flex_start, auto_upgrade=True)
+
+
+def _upgrade_settings(upgrade: Upgrade) -> NodePoolUpgradeSettingsArgs:
+    if upgrade.strategy == "surge":
+        return NodePoolUpgradeSettingsArgs(
+            strategy="SURGE", max_surge=upgrade.max_surge, max_unavailable=upgrade.max_unavailable
+        )
+    return NodePoolUpgradeSettingsArgs(
+        strategy="BLUE_GREEN",
+        blue_green_settings=NodePoolUpgradeSettingsBlueGreenSettingsArgs(
+            node_pool_soak_duration=f"{upgrade.soak_seconds}s",
+            standard_rollout_policy=NodePoolUpgradeSettingsBlueGreenSettingsStandardRolloutPolicyArgs(
+                batch_node_count=1
+            ),
+        ),
+    )
+
+
+def _network_config(pool: Pool, interfaces: Sequence[NodeInterface]) -> NodePoolNetworkConfigArgs | None:
+    if pool.dranet:
+        return NodePoolNetworkConfigArgs(accelerator_network_profile="auto")
+    if not pool.gpudirect:
+        return None
+    return NodePoolNetworkConfigArgs(
+        additional_node_network_configs=[
+            NodePoolNetworkConfigAdditionalNodeNetworkConfigArgs(
+                network=interface.network, subnetwork=interface.subnetwork
+            )
+            for interface in interfaces[: GPUDIRECT_NETWORKS[pool.gpudirect]]
+        ]
+    )

@@ -1,0 +1,1 @@
+"""What outlives the cluster: logs, metrics, dashboards, alerts."""

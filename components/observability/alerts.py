@@ -1,0 +1,161 @@
+"""Alerts as code, each with what it means and where to look."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_gcp import monitoring
+
+from components.base import Component
+from components.foundation.google_cloud import GoogleCloud
+from components.observability.queries import Queries
+from stacks.observability import Observability
+
+EVALUATION = "60s"
+AUTO_CLOSE = "3600s"
+
+
+@dataclass(frozen=True)
+class Alert:
+    """`query` gives series while something is wrong, which counts once it has lasted `minutes`."""
+
+    name: str
+    query: str
+    minutes: int
+    severity: str  # CRITICAL | ERROR | WARNING
+    title: str
+    meaning: str
+
+
+def alerts(settings: Observability, queries: Queries) -> Iterator[Alert]:
+    """Those of the engine: KAI exports no metrics of its queues that an alert could be made of."""
+    wanted = settings.alerts
+    if queries.engine in ("muster", "kueue"):
+        yield Alert(
+            "queue-wait",
+            queries.queue_wait(wanted),
+            5,
+            "WARNING",
+            f"a workload waits for more than {wanted.queue_wait_minutes} min",
+            "`kubectl get workloads -A` names it, and its condition QuotaReserved says what it waits for.",
+        )
+        yield Alert(
+            "stuck-provisioning",
+            queries.provisioning(wanted),
+            5,
+            "WARNING",
+            f"capacity has not come for {wanted.provisioning_minutes} min",
+            "`kubectl describe provisioningrequests -A` says what the cloud answered; the zone may be out of "
+            "stock, or a quota of the project used up. The gang holds its Muster quota meanwhile.",
+        )
+        yield Alert(
+            "over-quota",
+            queries.over_quota(),
+            wanted.over_quota_minutes,
+            "WARNING",
+            f"a queue has borrowed for {wanted.over_quota_minutes} min",
+            "It lives on what others leave idle, and loses it as soon as they ask for it. If it is to stay, "
+            "move quota to it in the stack's muster:queues.",
+        )
+    yield Alert(
+        "idle-gpus",
+        queries.idle_gpus(wanted),
+        wanted.idle_gpu_minutes,
+        "WARNING",
+        f"GPUs idle for {wanted.idle_gpu_minutes} min",
+        "The pod holds GPUs that are paid for and does next to nothing with them: a notebook left open, or a "
+        "job that hangs.",
+    )
+    if queries.engine == "muster":
+        yield from _controller(queries)
+
+
+def _controller(queries: Queries) -> Iterator[Alert]:
+    look = "`kubectl -n muster-system get lease,pods`, and the logs of the pods there."
+    yield Alert(
+        "no-leader",
+        queries.no_leader(),
+        5,
+        "CRITICAL",
+        "nobody admits workloads",
+        f"No replica of Muster's controller leads, so nothing starts and nothing is preempted: {look}",
+    )
+    yield Alert(
+        "refused-writes",
+        queries.refused_writes(),
+        15,
+        "ERROR",
+        "the API server refuses what Muster writes",
+        f"A right is missing, or an admission policy of the cluster's objects: {look}",
+    )
+    yield Alert(
+        "slow-passes",
+        f"{queries.pass_seconds()} > 30",
+        15,
+        "WARNING",
+        "Muster takes long to decide",
+        f"More workloads than it has CPU for, or an API server that answers slowly: {look}",
+    )
+
+
+@dataclass(frozen=True)
+class AlertsArgs:
+    observability: Observability
+    queries: Queries
+    google: GoogleCloud
+
+
+class Alerts(Component):
+    """A policy an alert, all of them telling the same people."""
+
+    def __init__(self, name: str, args: AlertsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("Alerts", name, opts)
+        told = self._channels(args)
+        for alert in alerts(args.observability, args.queries):
+            self._policy(alert, told, args)
+        self.register_outputs({})
+
+    def _channels(self, args: AlertsArgs) -> list[pulumi.Input[str]]:
+        notify = args.observability.notify
+        emails = [
+            monitoring.NotificationChannel(
+                email,
+                project=args.google.project,
+                type="email",
+                display_name=email,
+                labels={"email_address": email},
+                user_labels=args.google.labels,
+                opts=self.child(provider=args.google.provider),
+            ).name
+            for email in notify.emails
+        ]
+        return [*emails, *notify.channels]
+
+    def _policy(self, alert: Alert, told: Sequence[pulumi.Input[str]], args: AlertsArgs) -> None:
+        title = f"{args.queries.cluster}: {alert.title}"
+        query = monitoring.AlertPolicyConditionConditionPrometheusQueryLanguageArgs(
+            query=alert.query,
+            duration=f"{alert.minutes * 60}s",
+            evaluation_interval=EVALUATION,
+            # the metrics are known once they have been scraped for the first time, after this
+            disable_metric_validation=True,
+        )
+        monitoring.AlertPolicy(
+            alert.name,
+            project=args.google.project,
+            display_name=title,
+            combiner="OR",
+            severity=alert.severity,
+            conditions=[
+                monitoring.AlertPolicyConditionArgs(
+                    display_name=alert.title, condition_prometheus_query_language=query
+                )
+            ],
+            documentation=monitoring.AlertPolicyDocumentationArgs(
+                subject=title, content=alert.meaning, mime_type="text/markdown"
+            ),
+            alert_strategy=monitoring.AlertPolicyAlertStrategyArgs(auto_close=AUTO_CLOSE),
+            notification_channels=told,
+            user_labels=args.google.labels,
+            opts=self.child(provider=args.google.provider),
+        )

@@ -1,0 +1,110 @@
+"""Logs and events that outlive what they tell of: searchable for a while, archived for longer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_gcp import logging, storage
+
+from components.base import Component
+from components.foundation.google_cloud import GoogleCloud
+from stacks.observability import Logs
+
+DAY_SECONDS = 24 * 3600
+# Whose events say what became of a job; the others are Kubernetes' own, and many.
+EVENTS_OF = (
+    "RayCluster",
+    "RayJob",
+    "RayService",
+    "Workload",
+    "ClusterQueue",
+    "LocalQueue",
+    "ProvisioningRequest",
+)
+
+
+@dataclass(frozen=True)
+class LogArchiveArgs:
+    """`namespaces` are those whose containers' logs are kept; `protect`: refuse to delete what is kept."""
+
+    cluster: str
+    location: str
+    namespaces: Sequence[str]
+    logs: Logs
+    google: GoogleCloud
+    protect: bool
+
+
+class LogArchive(Component):
+    """A log bucket of the cluster's own, and a Cloud Storage bucket that keeps its objects for their time."""
+
+    def __init__(self, name: str, args: LogArchiveArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("LogArchive", name, opts)
+        self._provider = args.google.provider
+        self._sink("searchable", self._log_bucket(args), args)
+        if args.logs.archive_days is not None:
+            bucket = self._storage_bucket(args, args.logs.archive_days)
+            target = bucket.name.apply(lambda name: f"storage.googleapis.com/{name}")
+            sink = self._sink("archive", target, args)
+            storage.BucketIAMMember(
+                "log-archive",
+                bucket=bucket.name,
+                role="roles/storage.objectCreator",  # adds to it, can't read or change what is there
+                member=sink.writer_identity,
+                opts=self.child(provider=self._provider),
+            )
+        self.register_outputs({})
+
+    def _log_bucket(self, args: LogArchiveArgs) -> pulumi.Output[str]:
+        bucket = logging.ProjectBucketConfig(
+            "ray-logs",
+            project=args.google.project,
+            location=args.google.region,
+            bucket_id=f"{args.cluster}-ray",
+            description=f"Ray, its operators and its queues on {args.cluster}.",
+            retention_days=args.logs.searchable_days,
+            opts=self.child(provider=self._provider, protect=args.protect),
+        )
+        return bucket.id.apply(lambda path: f"logging.googleapis.com/{path}")
+
+    def _storage_bucket(self, args: LogArchiveArgs, days: int) -> storage.Bucket:
+        delete = storage.BucketLifecycleRuleArgs(
+            action=storage.BucketLifecycleRuleActionArgs(type="Delete"),
+            condition=storage.BucketLifecycleRuleConditionArgs(age=days),
+        )
+        return storage.Bucket(
+            "ray-logs",
+            name=f"{args.google.project}-{args.cluster}-logs",
+            project=args.google.project,
+            location=args.google.region.upper(),
+            uniform_bucket_level_access=True,
+            public_access_prevention="enforced",
+            retention_policy=storage.BucketRetentionPolicyArgs(retention_period=str(days * DAY_SECONDS)),
+            lifecycle_rules=[delete],
+            labels=args.google.labels,
+            force_destroy=False,
+            opts=self.child(provider=self._provider, protect=args.protect),
+        )
+
+    def _sink(self, what: str, target: pulumi.Input[str], args: LogArchiveArgs) -> logging.ProjectSink:
+        return logging.ProjectSink(
+            f"ray-{what}",
+            name=f"{args.cluster}-ray-{what}",
+            project=args.google.project,
+            destination=target,
+            filter=log_filter(args.cluster, args.location, args.namespaces),
+            unique_writer_identity=True,
+            opts=self.child(provider=self._provider),
+        )
+
+
+def log_filter(cluster: str, location: str, namespaces: Sequence[str]) -> str:
+    """In Cloud Logging's query language: containers by their namespace, events by what they are about."""
+    where = f'resource.labels.cluster_name="{cluster}" AND resource.labels.location="{location}"'
+    containers = f'resource.type="k8s_container" AND resource.labels.namespace_name=({_any_of(namespaces)})'
+    events = f'log_id("events") AND jsonPayload.involvedObject.kind=({_any_of(EVENTS_OF)})'
+    return f"{where} AND (({containers}) OR ({events}))"
+
+
+def _any_of(values: Sequence[str]) -> str:
+    return " OR ".join(f'"{value}"' for value in values)

@@ -1,0 +1,66 @@
+"""What is kept and what is shown of an environment: logs, metrics, dashboards, alerts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+
+from components.base import Component
+from components.controller.pod import NAMESPACE as MUSTER
+from components.foundation.google_cloud import GoogleCloud
+from components.observability.alerts import Alerts, AlertsArgs
+from components.observability.dashboards import Dashboards, DashboardsArgs
+from components.observability.log_archive import LogArchive, LogArchiveArgs
+from components.observability.queries import Queries
+from components.observability.scraping import Scraping, ScrapingArgs
+from components.operators.kai import NAMESPACE as KAI
+from components.operators.kuberay import NAMESPACE as KUBERAY
+from components.operators.kueue import NAMESPACE as KUEUE
+from stacks.foundation.cluster import Gke
+from stacks.observability import Observability as ObservabilitySettings
+from stacks.operators.kuberay import KubeRay
+
+ENGINE_NAMESPACES = {"muster": MUSTER, "kueue": KUEUE, "kai": KAI}
+
+
+@dataclass(frozen=True)
+class ObservabilityArgs:
+    """`tenants` are the namespaces in which Ray runs."""
+
+    observability: ObservabilitySettings
+    cluster: Gke
+    engine: str
+    kuberay: KubeRay
+    tenants: Sequence[str]
+    google: GoogleCloud
+
+
+class Observability(Component):
+    """What the cluster tells, kept where it stays when the cluster goes."""
+
+    def __init__(
+        self, name: str, args: ObservabilityArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("Observability", name, opts)
+        wanted, cluster, google = args.observability, args.cluster, args.google
+        queries = Queries(args.engine, cluster.name)
+        logs = LogArchiveArgs(
+            cluster=cluster.name,
+            location=cluster.location,
+            namespaces=[*args.tenants, KUBERAY, ENGINE_NAMESPACES[args.engine]],
+            logs=wanted.logs,
+            google=google,
+            protect=cluster.deletion_protection,
+        )
+        LogArchive("log-archive", logs, self.child())
+        addon = args.kuberay.install == "addon"
+        scraping = ScrapingArgs(
+            engine=args.engine,
+            kuberay=args.kuberay.install == "helm",
+            ray=not (addon and args.kuberay.addon.monitoring),
+            interval_seconds=wanted.scrape_seconds,
+        )
+        Scraping("scraping", scraping, self.child())
+        Dashboards("dashboards", DashboardsArgs(queries, google), self.child())
+        Alerts("alerts", AlertsArgs(wanted, queries, google), self.child())
+        self.register_outputs({})

@@ -1,0 +1,1 @@
+"""What is installed in the cluster by Helm charts and CRDs."""

@@ -1,0 +1,59 @@
+"""Helm charts as Pulumi resources, and what the platform decides alike for all of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
+
+from stacks.operators.shared import Resources
+
+# Long enough for the system pool to bring its first node.
+TIMEOUT_SECONDS = 600
+# Helm keeps every revision as a Secret, with the whole chart in it.
+HISTORY_MAX = 5
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart in one version, the name and namespace it is installed under, and what is special to it.
+
+    `chart` is an oci:// address, or a name in `repository`.
+    """
+
+    name: str
+    namespace: str
+    chart: str
+    version: str
+    repository: str | None = None
+    skip_crds: bool = False
+    disable_openapi_validation: bool = False
+
+
+def release(chart: Chart, values: Mapping[str, Any], opts: pulumi.ResourceOptions) -> Release:
+    """The chart, whole or not at all: an installation or upgrade that fails is rolled back (`atomic`)."""
+    return Release(
+        chart.name,
+        name=chart.name,
+        namespace=chart.namespace,
+        chart=chart.chart,
+        version=chart.version,
+        repository_opts=RepositoryOptsArgs(repo=chart.repository) if chart.repository else None,
+        values=values,
+        skip_crds=chart.skip_crds,
+        disable_openapi_validation=chart.disable_openapi_validation,
+        atomic=True,
+        cleanup_on_fail=True,
+        timeout=TIMEOUT_SECONDS,
+        max_history=HISTORY_MAX,
+        opts=opts,
+    )
+
+
+def container_resources(resources: Resources) -> dict[str, dict[str, str]]:
+    """A container's `resources`."""
+    return {
+        "requests": {"cpu": resources.requests.cpu, "memory": resources.requests.memory},
+        "limits": {"cpu": resources.limits.cpu, "memory": resources.limits.memory},
+    }

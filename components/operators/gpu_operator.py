@@ -1,0 +1,111 @@
+"""NVIDIA's GPU Operator, on pools whose driver and device plugin GKE leaves alone.
+
+NVIDIA, "NVIDIA GPU Operator with Google GKE", the way with Google's driver installer: it runs on
+Container-Optimized OS, GKE's default, where the operator can't install the driver itself.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+from pulumi_kubernetes.core.v1 import (
+    ResourceQuota,
+    ResourceQuotaSpecArgs,
+    ScopedResourceSelectorRequirementArgs,
+    ScopeSelectorArgs,
+)
+from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+from pulumi_kubernetes.yaml.v2 import ConfigGroup
+
+from components.base import Component
+from components.operators.charts import Chart, release
+from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
+from stacks.operators.gpu_operator import GpuOperator as GpuOperatorSettings
+
+NAMESPACE = "gpu-operator"
+REPOSITORY = "https://helm.ngc.nvidia.com/nvidia"
+RUNTIME_CLASS = "nvidia"
+DRIVER_INSTALLER = (
+    "https://raw.githubusercontent.com/GoogleCloudPlatform/container-engine-accelerators/"
+    "992db81257553607f1477945f1b3219632991829/nvidia-driver-installer/cos/daemonset-preloaded.yaml"
+)
+# Writable and kept on GKE's nodes, whose root file system is read-only.
+INSTALL_DIRECTORY = "/home/kubernetes/bin/nvidia"
+CRITICAL = ("system-node-critical", "system-cluster-critical")
+# The operator's DaemonSets: some ten pods a node with GPUs.
+CRITICAL_PODS_MAX = "5000"
+
+
+@dataclass(frozen=True)
+class GpuOperatorArgs:
+    """`node_selector` leads to the nodes for what is no DaemonSet."""
+
+    gpu_operator: GpuOperatorSettings
+    node_selector: Mapping[str, str]
+
+
+class GpuOperator(Component):
+    """Google's driver installer and the operator, which brings toolkit, device plugin, MIG and DCGM.
+
+    Its CRDs lie in the chart's crds/; a hook of the chart upgrades them.
+    """
+
+    def __init__(self, name: str, args: GpuOperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("GpuOperator", name, opts)
+        if args.gpu_operator.install == "helm":
+            self._install(args)
+        self.register_outputs({"install": args.gpu_operator.install})
+
+    def _install(self, args: GpuOperatorArgs) -> None:
+        # Privileged: drivers and device plugins work on the node itself.
+        place = OperatorNamespaceArgs(NAMESPACE, "privileged", metrics=(8080, 9400))
+        home = OperatorNamespace("gpu-operator-namespace", place, self.child())
+        # GKE admits pods of these priorities only where a quota allows them.
+        quota = ResourceQuota(
+            "gpu-operator-critical-pods",
+            metadata=ObjectMetaArgs(name="critical-pods", namespace=NAMESPACE),
+            spec=_critical_pods(),
+            opts=self.child(depends_on=home.ready),
+        )
+        installer = ConfigGroup("gpu-driver-installer", files=[DRIVER_INSTALLER], opts=self.child())
+        chart = Chart(
+            "gpu-operator",
+            NAMESPACE,
+            "gpu-operator",
+            f"v{args.gpu_operator.version}",
+            REPOSITORY,
+            # The hook that upgrades the CRDs needs it (the chart's values.yaml, operator.upgradeCRD).
+            disable_openapi_validation=True,
+        )
+        wanted = values(args.gpu_operator, args.node_selector)
+        release(chart, wanted, self.child(depends_on=[*home.ready, quota, installer]))
+
+
+def _critical_pods() -> ResourceQuotaSpecArgs:
+    selector = ScopedResourceSelectorRequirementArgs(
+        scope_name="PriorityClass", operator="In", values=list(CRITICAL)
+    )
+    return ResourceQuotaSpecArgs(
+        hard={"pods": CRITICAL_PODS_MAX}, scope_selector=ScopeSelectorArgs(match_expressions=[selector])
+    )
+
+
+def values(settings: GpuOperatorSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:
+    """The chart's values; what is left out stays as the chart has it."""
+    selector = dict(node_selector)
+    return {
+        "driver": {"enabled": False},
+        "hostPaths": {"driverInstallDir": INSTALL_DIRECTORY},
+        "toolkit": {
+            "installDir": INSTALL_DIRECTORY,
+            # From GKE 1.33 on the toolkit misreads containerd's configuration otherwise (NVIDIA, same page).
+            "env": [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}],
+        },
+        "cdi": {"enabled": True},
+        "mig": {"strategy": settings.mig_strategy},
+        "migManager": {"env": [{"name": "WITH_REBOOT", "value": "true"}]},
+        "dcgmExporter": {"enabled": settings.dcgm_exporter},
+        "operator": {"nodeSelector": selector, "upgradeCRD": True},
+        "node-feature-discovery": {"master": {"nodeSelector": selector}, "gc": {"nodeSelector": selector}},
+    }

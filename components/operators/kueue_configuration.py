@@ -1,0 +1,59 @@
+"""Kueue's Configuration, which its controller reads as a file (apis/config/v1beta2)."""
+
+from typing import Any
+
+from stacks.operators.kueue import Kueue, WaitForPodsReady
+
+# As in the chart's own file, which ours takes the place of, and the same for Ray. Kueue's default is 1.
+CONCURRENCY = {
+    "ClusterQueue.kueue.x-k8s.io": 5,
+    "Job.batch": 5,
+    "LocalQueue.kueue.x-k8s.io": 5,
+    "RayCluster.ray.io": 5,
+    "RayJob.ray.io": 5,
+    "RayService.ray.io": 5,
+    "ResourceFlavor.kueue.x-k8s.io": 1,
+    "Workload.kueue.x-k8s.io": 10,
+}
+
+
+def configuration(settings: Kueue) -> dict[str, Any]:
+    """Ports and names are those that the chart's Services, probes and roles expect."""
+    wanted: dict[str, Any] = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": ":8081"},
+        "metrics": {"bindAddress": ":8443", "enableClusterQueueResources": True},
+        "webhook": {"port": 9443},
+        "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+        "controller": {"groupKindConcurrency": CONCURRENCY},
+        "clientConnection": {"qps": settings.client.qps, "burst": settings.client.burst},
+        "integrations": {"frameworks": list(settings.frameworks)},
+    }
+    if settings.wait_for_pods_ready:
+        wanted["waitForPodsReady"] = _wait_for_pods_ready(settings.wait_for_pods_ready)
+    if settings.fair_sharing:
+        wanted["fairSharing"] = {"preemptionStrategies": list(settings.fair_sharing.preemption_strategies)}
+    if settings.exclude_resource_prefixes:
+        wanted["resources"] = {"excludeResourcePrefixes": list(settings.exclude_resource_prefixes)}
+    if settings.feature_gates:
+        wanted["featureGates"] = dict(settings.feature_gates)
+    return wanted
+
+
+def _wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:
+    requeuing = settings.requeuing
+    wanted: dict[str, Any] = {
+        "timeout": f"{settings.timeout_seconds}s",
+        "blockAdmission": settings.block_admission,
+        "requeuingStrategy": {
+            "timestamp": requeuing.timestamp,
+            "backoffBaseSeconds": requeuing.base_seconds,
+            "backoffMaxSeconds": requeuing.max_seconds,
+        },
+    }
+    if settings.recovery_timeout_seconds is not None:
+        wanted["recoveryTimeout"] = f"{settings.recovery_timeout_seconds}s"
+    if requeuing.limit is not None:
+        wanted["requeuingStrategy"]["backoffLimitCount"] = requeuing.limit
+    return wanted

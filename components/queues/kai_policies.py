@@ -1,0 +1,93 @@
+"""Policies that hand queued Ray objects to KAI: the labels of Kueue's API that users write, in KAI's words.
+
+So no manifest changes with the engine. In Kueue every gang may be preempted by a higher priority; KAI takes
+one of priority 100 or more for non-preemptible, and keeps it within its queue's quota, unless told otherwise
+(docs/developer/designs/priority-preemptibility-separation). A user who wants that says so in KAI's label.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from components.admission.ray import QUEUE_LABEL, RAY_JOB, RAY_KINDS, Policy, asked_by_users
+from stacks.operators.kai import PRIORITY_PREFIX
+
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+KAI_QUEUE_LABEL = "kai.scheduler/queue"
+KAI_PRIORITY_LABEL = "priorityClassName"
+KAI_PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
+RESOURCES = tuple(kind.resource for kind in RAY_KINDS)
+
+
+@dataclass(frozen=True)
+class KaiNames:
+    """KAI's queues by `namespace/local queue`, and the names of WorkloadPriorityClasses."""
+
+    queues: Mapping[str, str]
+    priorities: tuple[str, ...]
+
+
+def translations(names: KaiNames) -> dict[str, tuple[tuple[str, ...], str]]:
+    """MutatingAdmissionPolicies by name: the resources, and the object that is merged into theirs."""
+    priority = f'{_label(PRIORITY_LABEL)}.optMap(name, "{PRIORITY_PREFIX}" + name)'
+    labels = {
+        f'"{KAI_QUEUE_LABEL}"': f'{json.dumps(dict(names.queues))}[?{_queue()}].orValue("")',
+        f'?"{KAI_PRIORITY_LABEL}"': priority,
+        f'"{KAI_PREEMPTIBILITY_LABEL}"': f'{_label(KAI_PREEMPTIBILITY_LABEL)}.orValue("preemptible")',
+    }
+    merged = ", ".join(f"{key}: {value}" for key, value in labels.items())
+    # KubeRay's plug-in for KAI refuses a submitter pod: it comes after the gang, and so can't be part of it.
+    mode = 'object.spec.?submissionMode.orValue("K8sJobMode")'
+    submission = f'{mode} == "K8sJobMode" ? "HTTPMode" : {mode}'
+    return {
+        "muster-queued-ray-to-kai": (
+            RESOURCES,
+            f"Object{{metadata: Object.metadata{{labels: {{{merged}}}}}}}",
+        ),
+        "muster-queued-rayjobs-to-kai": (
+            (RAY_JOB.resource,),
+            f"Object{{spec: Object.spec{{submissionMode: {submission}}}}}",
+        ),
+    }
+
+
+def known_to_kai(names: KaiNames) -> list[Policy]:
+    """What KAI would leave Pending without a word, or take for a priority of its own."""
+    queues, priorities = ", ".join(names.queues), ", ".join(names.priorities) or "none"
+    return [
+        Policy(
+            name="muster-kai-knows-queue-and-priority",
+            resources=RESOURCES,
+            operations=("CREATE", "UPDATE"),
+            rules={
+                f"{_queue()} in {json.dumps(list(names.queues))}": (
+                    f"no such queue: {QUEUE_LABEL} has to name one of this namespace (as namespace/queue, "
+                    f"there are {queues})"
+                ),
+                f'{_label(PRIORITY_LABEL)}.orValue("") in {json.dumps(["", *names.priorities])}': (
+                    f"no such priority: {PRIORITY_LABEL} has to be one of {priorities}"
+                ),
+            },
+            queued=True,
+            condition=asked_by_users("kai"),
+        ),
+        Policy(
+            name="muster-kai-queues-go-by-label",
+            resources=RESOURCES,
+            operations=("CREATE", "UPDATE"),
+            rules={
+                f"!{_label(KAI_QUEUE_LABEL)}.hasValue() || {_label(QUEUE_LABEL)}.hasValue()": (
+                    f"{KAI_QUEUE_LABEL} follows from {QUEUE_LABEL}: write that one"
+                )
+            },
+            condition=asked_by_users("kai"),
+        ),
+    ]
+
+
+def _label(name: str) -> str:
+    return f'object.metadata.?labels[?"{name}"]'
+
+
+def _queue() -> str:
+    return f'(request.namespace + "/" + {_label(QUEUE_LABEL)}.orValue(""))'

@@ -1,0 +1,55 @@
+"""Queues and priorities as KAI's objects, out of the same settings as Kueue's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.apiextensions import CustomResource
+from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+from pulumi_kubernetes.scheduling.v1 import PriorityClass
+
+from components.base import Component
+from components.queues.kai_specs import kai_queues
+from stacks.operators.kai import PRIORITY_PREFIX
+from stacks.queues.queue import Queues
+
+
+@dataclass(frozen=True)
+class KaiQueuesArgs:
+    queues: Queues
+    priorities: Mapping[str, int]
+
+
+class KaiQueues(Component):
+    """`queues` holds them by name; each comes after its parent and is deleted before it.
+
+    A PriorityClass is named after the WorkloadPriorityClass that it stands for, with a prefix that keeps it
+    apart from KAI's own, such as `inference`.
+    """
+
+    def __init__(self, name: str, args: KaiQueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("KaiQueues", name, opts)
+        self.queues: dict[str, CustomResource] = {}
+        for queue in kai_queues(args.queues):
+            self.queues[queue.name] = CustomResource(
+                queue.name,
+                api_version="scheduling.run.ai/v2",
+                kind="Queue",
+                metadata=ObjectMetaArgs(name=queue.name),
+                spec=queue.spec,
+                opts=self.child(depends_on=[self.queues[queue.parent]] if queue.parent else []),
+            )
+        self.priorities = {
+            name: self._priority_class(f"{PRIORITY_PREFIX}{name}", value)
+            for name, value in args.priorities.items()
+        }
+        self.register_outputs({"queues": list(self.queues)})
+
+    def _priority_class(self, name: str, value: int) -> PriorityClass:
+        return PriorityClass(
+            name,
+            metadata=ObjectMetaArgs(name=name),
+            value=value,
+            # Kubernetes never changes a value, and the name has to be free for the new object.
+            opts=self.child(replace_on_changes=["value"], delete_before_replace=True),
+        )

@@ -1,0 +1,113 @@
+"""KAI's Queues (scheduling.run.ai/v2) out of the settings: cohorts become parents, cluster queues leaves.
+
+KAI counts CPUs, memory and GPUs, not flavors: the quotas of all flavors of a queue are added up. What that
+and other differences lose, stacks/rules/kai.py tells.
+Source: KAI-scheduler v0.12.0, docs/queues and deployments/kai-scheduler/crds.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from stacks.model import amount
+from stacks.operators.kai import COUNTED, LONE_QUEUES
+from stacks.queues.queue import Cohort, Queues
+from stacks.queues.resource_groups import Quotas
+
+UNLIMITED = -1
+
+Amounts = Mapping[str, Fraction]
+
+
+class KaiQueue(NamedTuple):
+    """`parent` is empty for a root."""
+
+    name: str
+    parent: str
+    spec: dict[str, Any]
+
+
+def kai_queues(settings: Queues) -> Iterator[KaiQueue]:
+    """Every parent before its children."""
+    for cohort in _parents_first(settings.cohorts):
+        quota = _of_tree(cohort, settings)
+        # A root has nobody to borrow from: as in Kueue, its tree may use what it brings in, and no more.
+        limit = _limit(quota, cohort.quotas, unsaid=None) if cohort.parent else quota
+        yield _queue(cohort.name, cohort.parent or "", quota, limit, cohort.weight)
+    lone = [_nominal(queue.quotas) for queue in settings.cluster_queues if not queue.cohort]
+    if lone:
+        # KAI takes no pods in a queue without a parent.
+        yield _queue(LONE_QUEUES, "", _sum(lone), _sum(lone), None)
+    for queue in settings.cluster_queues:
+        quota = _nominal(queue.quotas)
+        limit = _limit(quota, queue.quotas, unsaid=Fraction(0)) if queue.cohort else quota
+        yield _queue(queue.name, queue.cohort or LONE_QUEUES, quota, limit, queue.weight)
+
+
+def _parents_first(cohorts: Iterable[Cohort]) -> Iterator[Cohort]:
+    left: list[Cohort] = list(cohorts)
+    done: set[str | None] = {None}
+    while left:
+        ready = [cohort for cohort in left if cohort.parent in done]
+        assert ready, "the settings' rules ask for trees"
+        yield from ready
+        done |= {cohort.name for cohort in ready}
+        left = [cohort for cohort in left if cohort not in ready]
+
+
+def _of_tree(cohort: Cohort, settings: Queues) -> Amounts:
+    """What the cohort and all under it bring in."""
+    queues = [_nominal(queue.quotas) for queue in settings.cluster_queues if queue.cohort == cohort.name]
+    below = [_of_tree(child, settings) for child in settings.cohorts if child.parent == cohort.name]
+    return _sum([_nominal(cohort.quotas), *queues, *below])
+
+
+def _nominal(quotas: Quotas) -> Amounts:
+    """By KAI's name of a resource, in KAI's unit, over all flavors."""
+    return {
+        counted.name: sum(
+            (amount(q[resource].nominal) * counted.per_unit for q in quotas.values() if resource in q),
+            Fraction(0),
+        )
+        for resource, counted in COUNTED.items()
+    }
+
+
+def _limit(quota: Amounts, quotas: Quotas, unsaid: Fraction | None) -> Mapping[str, Fraction | None]:
+    """Quota and what may be borrowed beside it; None is no limit, which one flavor without is enough for.
+
+    `unsaid` is what may be borrowed of a resource that has no quota: nothing in a cluster queue, which does
+    not give what it doesn't name (Kueue), and anything in a cohort, which only passes on.
+    """
+    limits: dict[str, Fraction | None] = {}
+    for resource, counted in COUNTED.items():
+        given = [q[resource].borrowing_limit for q in quotas.values() if resource in q]
+        beside = unsaid if not given else None
+        if given and None not in given:
+            beside = sum((amount(limit) * counted.per_unit for limit in given if limit), Fraction(0))
+        limits[counted.name] = None if beside is None else quota[counted.name] + beside
+    return limits
+
+
+def _sum(parts: Iterable[Amounts]) -> Amounts:
+    total = {counted.name: Fraction(0) for counted in COUNTED.values()}
+    for part in parts:
+        total = {name: value + part[name] for name, value in total.items()}
+    return total
+
+
+def _queue(
+    name: str, parent: str, quota: Amounts, limit: Mapping[str, Fraction | None], weight: str | None
+) -> KaiQueue:
+    share = _number(amount(weight or "1"))
+    resources = {
+        resource: {"quota": _number(quota[resource]), "limit": _number(most), "overQuotaWeight": share}
+        for resource, most in limit.items()
+    }
+    return KaiQueue(name, parent, ({"parentQueue": parent} if parent else {}) | {"resources": resources})
+
+
+def _number(value: Fraction | None) -> int | float:
+    if value is None:
+        return UNLIMITED
+    return value.numerator if value.denominator == 1 else float(value)

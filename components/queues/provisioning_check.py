@@ -1,0 +1,44 @@
+"""The admission check of queued pools: how a gang's nodes are asked for, and where its pods go then."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from components.queues.kueue_api import GROUP
+from stacks.queues.admission import QueuedProvisioning
+from stacks.queues.queue import PROVISIONING_CONTROLLER
+
+CHECK = "queued-provisioning"
+PROVISIONING_CLASS = "queued-provisioning.gke.io"
+# GKE names the nodes of a request by this label, and their value in the request's status by this detail.
+REQUEST_LABEL, REQUEST_DETAIL = "autoscaling.gke.io/provisioning-request", "ResizeRequestName"
+
+
+def check() -> dict[str, Any]:
+    """The AdmissionCheck's spec."""
+    parameters = {"apiGroup": GROUP, "kind": "ProvisioningRequestConfig", "name": CHECK}
+    return {"controllerName": PROVISIONING_CONTROLLER, "parameters": parameters}
+
+
+def provisioning_request_config(
+    provisioning: QueuedProvisioning, accelerators: Sequence[str]
+) -> dict[str, Any]:
+    """The ProvisioningRequestConfig's spec; `accelerators` are the resources of the queued pools."""
+    retry = provisioning.retry
+    spec: dict[str, Any] = {
+        "provisioningClassName": PROVISIONING_CLASS,
+        # GKE rejects requests for CPUs only: pod sets without accelerators, Ray's heads, are left out.
+        "managedResources": list(accelerators),
+        # GKE takes one pod set a request; this joins worker groups that are scheduled alike.
+        "podSetMergePolicy": "IdenticalWorkloadSchedulingRequirements",
+        "retryStrategy": {
+            "backoffLimitCount": retry.limit,
+            "backoffBaseSeconds": retry.base_seconds,
+            "backoffMaxSeconds": retry.max_seconds,
+        },
+        "podSetUpdates": {
+            "nodeSelector": [{"key": REQUEST_LABEL, "valueFromProvisioningClassDetail": REQUEST_DETAIL}]
+        },
+    }
+    if provisioning.max_run_seconds is not None:
+        spec["parameters"] = {"maxRunDurationSeconds": str(provisioning.max_run_seconds)}
+    return spec

@@ -1,0 +1,77 @@
+"""Queues as Kueue's objects: flavors, cohorts, cluster queues, local queues, and the checks on them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+from pulumi_kubernetes.apiextensions import CustomResource
+
+from components.base import Component
+from components.queues.kueue_api import kueue_object
+from components.queues.provisioning_check import CHECK, check, provisioning_request_config
+from components.queues.specs import cluster_queue, cohort, resource_flavor
+from stacks.pools.pool import Pool
+from stacks.queues.admission import QueuedProvisioning
+from stacks.queues.queue import Queues as QueuesSettings
+from stacks.tenants.tenant import Tenant
+
+
+@dataclass(frozen=True)
+class QueuesArgs:
+    """`namespaces` are the tenants', by name; local queues wait for them."""
+
+    pools: tuple[Pool, ...]
+    queues: QueuesSettings
+    tenants: tuple[Tenant, ...]
+    namespaces: Mapping[str, pulumi.Resource]
+    queued_provisioning: QueuedProvisioning
+
+
+class Queues(Component):
+    """Declared so that an object comes after those it names, and is deleted before them."""
+
+    def __init__(self, name: str, args: QueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("Queues", name, opts)
+        queued = {pool.flavor_name: pool for pool in args.pools if pool.queued}
+        flavors = {pool.flavor_name: resource_flavor(pool) for pool in args.pools}
+        named = [self._object("ResourceFlavor", name, spec, []) for name, spec in flavors.items()]
+        named += [self._object("Cohort", c.name, cohort(c), []) for c in args.queues.cohorts]
+        named += [self._object("AdmissionCheck", c.name, c.spec(), []) for c in args.queues.checks]
+        if queued:
+            named.append(self._provisioning_check(args.queued_provisioning, tuple(queued.values())))
+        self.cluster_queues = {
+            queue.name: self._object("ClusterQueue", queue.name, cluster_queue(queue, queued), named)
+            for queue in args.queues.cluster_queues
+        }
+        self.local_queues = [
+            self._local_queue(tenant.namespace, local, target, args.namespaces[tenant.namespace])
+            for tenant in args.tenants
+            for local, target in tenant.queues.items()
+        ]
+        self.register_outputs({"cluster_queues": list(self.cluster_queues)})
+
+    def _object(
+        self, kind: str, name: str, spec: dict[str, Any], after: list[CustomResource]
+    ) -> CustomResource:
+        return kueue_object(kind, name, spec, self.child(depends_on=after))
+
+    def _provisioning_check(
+        self, provisioning: QueuedProvisioning, pools: tuple[Pool, ...]
+    ) -> CustomResource:
+        # Extended resources, unlike cpu and memory, have a domain in their name.
+        accelerators = sorted({resource for pool in pools for resource in pool.capacity if "/" in resource})
+        spec = provisioning_request_config(provisioning, accelerators)
+        config = self._object("ProvisioningRequestConfig", CHECK, spec, [])
+        return self._object("AdmissionCheck", CHECK, check(), [config])
+
+    def _local_queue(
+        self, namespace: str, name: str, target: str, namespace_object: pulumi.Resource
+    ) -> CustomResource:
+        options = self.child(
+            depends_on=[namespace_object, self.cluster_queues[target]],
+            # Kueue's API refuses to change it, and the name has to be free for the new object.
+            replace_on_changes=["spec.clusterQueue"],
+            delete_before_replace=True,
+        )
+        return kueue_object("LocalQueue", name, {"clusterQueue": target}, options, namespace)

@@ -1,0 +1,77 @@
+"""The specs of Kueue's ResourceFlavors, Cohorts and ClusterQueues, out of the settings."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from components.queues.provisioning_check import CHECK
+from stacks.pools.pool import Pool
+from stacks.queues.queue import ClusterQueue, Cohort
+from stacks.queues.resource_groups import Quota, ResourceGroup
+
+
+def resource_flavor(pool: Pool) -> dict[str, Any]:
+    """The tolerations are those of the pool's taints, so that admitted pods get them by themselves."""
+    spec: dict[str, Any] = {"nodeLabels": pool.node_labels}
+    if pool.node_taints:
+        spec["nodeTaints"] = [taint._asdict() for taint in pool.node_taints]
+        spec["tolerations"] = [{**taint._asdict(), "operator": "Equal"} for taint in pool.node_taints]
+    return spec
+
+
+def cohort(settings: Cohort) -> dict[str, Any]:
+    spec: dict[str, Any] = {"parentName": settings.parent} if settings.parent else {}
+    if settings.quotas:
+        spec["resourceGroups"] = _resource_groups(settings.resource_groups)
+    return spec | _fair_sharing(settings.weight)
+
+
+def cluster_queue(queue: ClusterQueue, queued_flavors: Collection[str]) -> dict[str, Any]:
+    """The provisioning check holds for those of the queue's flavors whose pool is queued, and no others."""
+    spec: dict[str, Any] = {
+        "namespaceSelector": {"matchLabels": queue.namespaces} if queue.namespaces else {},
+        "queueingStrategy": queue.strategy,
+        "preemption": queue.preemption.model_dump(by_alias=True, exclude_none=True),
+        "resourceGroups": _resource_groups(queue.resource_groups),
+    }
+    if queue.cohort:
+        spec["cohortName"] = queue.cohort
+    if queue.flavor_fungibility:
+        spec["flavorFungibility"] = queue.flavor_fungibility.model_dump(by_alias=True, exclude_none=True)
+    # Left out where nothing is stopped: an operator who holds a queue by hand is not overruled.
+    if queue.stop != "None":
+        spec["stopPolicy"] = queue.stop
+    if checks := _checks(queue, queued_flavors):
+        spec["admissionChecksStrategy"] = {"admissionChecks": checks}
+    return spec | _fair_sharing(queue.weight)
+
+
+def _checks(queue: ClusterQueue, queued_flavors: Collection[str]) -> list[dict[str, Any]]:
+    queued = [flavor for flavor in queue.quotas if flavor in queued_flavors]
+    by_name = ({CHECK: tuple(queued)} if queued else {}) | queue.checks
+    return [{"name": n, "onFlavors": list(f)} if f else {"name": n} for n, f in by_name.items()]
+
+
+def _fair_sharing(weight: str | None) -> dict[str, Any]:
+    return {} if weight is None else {"fairSharing": {"weight": weight}}
+
+
+def _resource_groups(groups: Iterable[ResourceGroup]) -> list[dict[str, Any]]:
+    return [
+        {
+            "coveredResources": list(group.covered),
+            "flavors": [
+                {"name": flavor, "resources": [_resource(name, quota) for name, quota in quotas.items()]}
+                for flavor, quotas in group.flavors
+            ],
+        }
+        for group in groups
+    ]
+
+
+def _resource(name: str, quota: Quota) -> dict[str, str]:
+    resource = {"name": name, "nominalQuota": quota.nominal}
+    if quota.borrowing_limit is not None:
+        resource["borrowingLimit"] = quota.borrowing_limit
+    if quota.lending_limit is not None:
+        resource["lendingLimit"] = quota.lending_limit
+    return resource

@@ -1,0 +1,1 @@
+"""A team's namespace, and everything in it that is the platform's."""

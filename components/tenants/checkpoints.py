@@ -1,0 +1,113 @@
+"""A tenant's bucket for checkpoints, and the claim by which its pods mount it (Cloud Storage FUSE)."""
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_gcp import storage
+from pulumi_kubernetes.core.v1 import (
+    CSIPersistentVolumeSourceArgs,
+    ObjectReferenceArgs,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpecArgs,
+    PersistentVolumeSpecArgs,
+    VolumeResourceRequirementsArgs,
+)
+from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+
+from components.base import Component
+from components.foundation.google_cloud import GoogleCloud
+from stacks.tenants.google import Checkpoints as CheckpointsSettings
+
+CLAIM = "checkpoints"
+DRIVER = "gcsfuse.csi.storage.gke.io"
+DAY_SECONDS = 24 * 3600
+# The user of rayproject's images: the driver mounts a bucket for root alone otherwise.
+MOUNT_OPTIONS = ["uid=1000", "gid=100"]
+# A claim needs a size, a bucket has none: the driver reads it nowhere.
+NO_SIZE = {"storage": "1Ti"}
+
+
+@dataclass(frozen=True)
+class CheckpointsArgs:
+    """`member` is who may read and write; `protect`: refuse to delete the bucket and what is in it."""
+
+    namespace: str
+    checkpoints: CheckpointsSettings
+    google: GoogleCloud
+    member: pulumi.Input[str]
+    protect: bool
+
+
+class Checkpoints(Component):
+    """The bucket stays private whatever is done to its objects, and what is deleted can be brought back.
+
+    Soft deletion and no versions: a hierarchical namespace has none, and renames a folder in one step, as
+    Ray Train does to a finished checkpoint.
+    """
+
+    def __init__(self, name: str, args: CheckpointsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("Checkpoints", name, opts)
+        self.bucket = self._bucket(args)
+        access = storage.BucketIAMMember(
+            f"{args.namespace}-checkpoints",
+            bucket=self.bucket.name,
+            # Objects and folders, not the bucket itself nor who may reach it.
+            role="roles/storage.objectUser",
+            member=args.member,
+            opts=self.child(provider=args.google.provider),
+        )
+        self._claim(args, access)
+        self.register_outputs({"bucket": self.bucket.name})
+
+    def _bucket(self, args: CheckpointsArgs) -> storage.Bucket:
+        wanted = args.checkpoints
+        delete = storage.BucketLifecycleRuleArgs(
+            action=storage.BucketLifecycleRuleActionArgs(type="Delete"),
+            condition=storage.BucketLifecycleRuleConditionArgs(age=wanted.delete_after_days),
+        )
+        return storage.Bucket(
+            wanted.bucket,
+            name=wanted.bucket,
+            project=args.google.project,
+            location=(wanted.location or args.google.region).upper(),
+            uniform_bucket_level_access=True,
+            public_access_prevention="enforced",
+            hierarchical_namespace=storage.BucketHierarchicalNamespaceArgs(enabled=True),
+            soft_delete_policy=storage.BucketSoftDeletePolicyArgs(
+                retention_duration_seconds=wanted.soft_delete_days * DAY_SECONDS
+            ),
+            lifecycle_rules=[delete] if wanted.delete_after_days else None,
+            labels={**args.google.labels, "tenant": args.namespace},
+            force_destroy=False,
+            opts=self.child(provider=args.google.provider, protect=args.protect),
+        )
+
+    def _claim(self, args: CheckpointsArgs, access: pulumi.Resource) -> None:
+        """A volume for this claim alone, so that no other namespace can take it."""
+        volume = PersistentVolume(
+            f"{args.namespace}-{CLAIM}",
+            metadata=ObjectMetaArgs(name=f"{args.namespace}-{CLAIM}"),
+            spec=PersistentVolumeSpecArgs(
+                access_modes=["ReadWriteMany"],
+                capacity=NO_SIZE,
+                storage_class_name="",
+                persistent_volume_reclaim_policy="Retain",
+                mount_options=MOUNT_OPTIONS,
+                claim_ref=ObjectReferenceArgs(namespace=args.namespace, name=CLAIM),
+                csi=CSIPersistentVolumeSourceArgs(driver=DRIVER, volume_handle=self.bucket.name),
+            ),
+            # Kubernetes adds the UID of the claim that it has bound.
+            opts=self.child(depends_on=[access], ignore_changes=["spec.claimRef"]),
+        )
+        PersistentVolumeClaim(
+            f"{args.namespace}/{CLAIM}",
+            metadata=ObjectMetaArgs(name=CLAIM, namespace=args.namespace),
+            spec=PersistentVolumeClaimSpecArgs(
+                access_modes=["ReadWriteMany"],
+                storage_class_name="",
+                volume_name=f"{args.namespace}-{CLAIM}",
+                resources=VolumeResourceRequirementsArgs(requests=NO_SIZE),
+            ),
+            opts=self.child(depends_on=[volume]),
+        )

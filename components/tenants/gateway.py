@@ -1,0 +1,166 @@
+"""The way in to a tenant's RayServices: a Gateway by HTTPS, behind Identity-Aware Proxy (IAP)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+from pulumi_gcp import certificatemanager, compute, iap
+from pulumi_kubernetes.apiextensions import CustomResource
+from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+
+from components.base import Component
+from components.foundation.google_cloud import GoogleCloud
+from components.tenants.network_isolation import SERVE
+from stacks.tenants.google import Serving, certificate_name
+
+GATEWAY_API, GKE_API = "gateway.networking.k8s.io/v1", "networking.gke.io/v1"
+# The global external Application Load Balancer: the class that takes certificate maps, and has IAP.
+CLASS = "gke-l7-global-external-managed"
+NAME = "serving"
+HEALTH_PATH = "/-/healthz"  # of every Ray Serve proxy
+
+
+@dataclass(frozen=True)
+class GatewayArgs:
+    namespace: str
+    serving: Serving
+    google: GoogleCloud
+
+
+class Gateway(Component):
+    """One Gateway with an address of its own, and a route, a health check and IAP for each host.
+
+    `address` is what the hosts' DNS has to lead to; managed certificates are issued once it does.
+    """
+
+    def __init__(self, name: str, args: GatewayArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("Gateway", name, opts)
+        self._args = args
+        self._google = self.child(provider=args.google.provider)
+        address = compute.GlobalAddress(
+            f"{args.namespace}-serving",
+            name=f"{args.namespace}-serving",
+            project=args.google.project,
+            labels=args.google.labels,
+            opts=self._google,
+        )
+        self.address = address.address
+        certificates = args.serving.certificate_map or self._certificates()
+        gateway = self._object(
+            "Gateway", NAME, GATEWAY_API, _gateway(address.name), {"networking.gke.io/certmap": certificates}
+        )
+        backends = {service: self._backend(service) for service in dict.fromkeys(args.serving.hosts.values())}
+        for host, service in args.serving.hosts.items():
+            self._route(host, service, [gateway, *backends[service]])
+        self._members()
+        self.register_outputs({"address": self.address})
+
+    def _object(
+        self,
+        kind: str,
+        name: str,
+        api_version: str,
+        spec: Mapping[str, Any],
+        annotations: Mapping[str, pulumi.Input[str]] | None = None,
+        after: list[pulumi.Resource] | None = None,
+    ) -> CustomResource:
+        namespace = self._args.namespace
+        return CustomResource(
+            f"{namespace}/{name}",
+            api_version=api_version,
+            kind=kind,
+            metadata=ObjectMetaArgs(name=name, namespace=namespace, annotations=annotations),
+            spec=spec,
+            opts=self.child(depends_on=after),
+        )
+
+    def _backend(self, ray_service: str) -> list[pulumi.Resource]:
+        """IAP and the health check of a RayService's proxies."""
+        target = {"group": "", "kind": "Service", "name": _service(ray_service)}
+        check = {"type": "HTTP", "httpHealthCheck": {"port": SERVE, "requestPath": HEALTH_PATH}}
+        serving = self._args.serving
+        asked = {"iap": _iap(serving), "timeoutSec": serving.timeout_seconds}
+        checked = {"default": {"config": check}, "targetRef": target}
+        return [
+            self._object("GCPBackendPolicy", ray_service, GKE_API, {"default": asked, "targetRef": target}),
+            self._object("HealthCheckPolicy", ray_service, GKE_API, checked),
+        ]
+
+    def _route(self, host: str, ray_service: str, after: list[pulumi.Resource]) -> None:
+        """After the backend's policies: without them it would answer everyone for a while."""
+        route = {
+            "parentRefs": [{"name": NAME}],
+            "hostnames": [host],
+            "rules": [{"backendRefs": [{"name": _service(ray_service), "port": SERVE}]}],
+        }
+        self._object("HTTPRoute", host, GATEWAY_API, route, after=after)
+
+    def _certificates(self) -> pulumi.Output[str]:
+        """Certificates that Google issues and renews, by a map that the Gateway names."""
+        namespace, project = self._args.namespace, self._args.google.project
+        hosts = list(self._args.serving.hosts)
+        entries = certificatemanager.CertificateMap(
+            f"{namespace}-serving", name=f"{namespace}-serving", project=project, opts=self._google
+        )
+        for host in hosts:
+            name = certificate_name(namespace, host)
+            certificate = certificatemanager.Certificate(
+                name,
+                name=name,
+                project=project,
+                managed=certificatemanager.CertificateManagedArgs(domains=[host]),
+                opts=self._google,
+            )
+            certificatemanager.CertificateMapEntry(
+                name,
+                name=name,
+                project=project,
+                map=entries.name,
+                hostname=host,
+                certificates=[certificate.id],
+                opts=self._google,
+            )
+        return entries.name
+
+    def _members(self) -> None:
+        """For these hosts alone: IAP's role is given in the project, for what a request asks for."""
+        hosts = list(self._args.serving.hosts)
+        expression = " || ".join(f'request.host == "{host}"' for host in hosts)
+        for member in self._args.serving.iap.members:
+            iap.WebIamMember(
+                f"{self._args.namespace}-serving-{member}",
+                project=self._args.google.project,
+                role="roles/iap.httpsResourceAccessor",
+                member=member,
+                condition=iap.WebIamMemberConditionArgs(
+                    title=f"{self._args.namespace}-serving", expression=expression
+                ),
+                opts=self._google,
+            )
+
+
+def _service(ray_service: str) -> str:
+    """As KubeRay names the Service of a RayService's proxies."""
+    return f"{ray_service}-serve-svc"
+
+
+def _gateway(address: pulumi.Input[str]) -> dict[str, Any]:
+    https = {
+        "name": "https",
+        "protocol": "HTTPS",
+        "port": 443,
+        "allowedRoutes": {"namespaces": {"from": "Same"}},
+    }
+    return {
+        "gatewayClassName": CLASS,
+        "addresses": [{"type": "NamedAddress", "value": address}],
+        "listeners": [https],
+    }
+
+
+def _iap(serving: Serving) -> dict[str, Any]:
+    client = serving.iap.oauth_client
+    if client is None:
+        return {"enabled": True}
+    return {"enabled": True, "clientID": client.id, "oauth2ClientSecret": {"name": client.secret_name}}

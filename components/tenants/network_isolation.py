@@ -1,0 +1,182 @@
+"""Network isolation of a tenant's namespace: nothing passes but what Ray needs and its settings allow.
+
+Ray's dashboard, job and client ports have no authentication of their own. They answer the Ray pods and job
+submitters of the namespace and KubeRay's operator; people come by `kubectl port-forward`, which the API
+server authenticates and which reaches a pod from inside. A NetworkPolicy can't compare two pods' labels, so
+the Ray clusters of one namespace reach each other: a team is the unit that is kept apart.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
+from pulumi_kubernetes.networking.v1 import (
+    IPBlockArgs,
+    NetworkPolicy,
+    NetworkPolicyEgressRuleArgs,
+    NetworkPolicyIngressRuleArgs,
+    NetworkPolicyPeerArgs,
+    NetworkPolicyPortArgs,
+    NetworkPolicySpecArgs,
+)
+
+from components.admission.tenants import TENANT
+from components.base import Component
+from stacks.tenants.tenant import Tenant
+
+DASHBOARD, SERVE, METRICS = 8265, 8000, 8080
+# Where GKE's load balancers and their health checks come from (GKE, "Gateway: firewall rules").
+LOAD_BALANCERS = ("35.191.0.0/16", "130.211.0.0/22")
+# GKE's metadata server, with Dataplane V2 and without (GKE, "Network policy and Workload Identity").
+METADATA_SERVER = {"169.254.169.254/32": (80, 8080), "169.254.169.252/32": (987, 988)}
+# DNS beside kube-system's own: Cloud DNS, and NodeLocal DNSCache.
+NAME_SERVERS = ("169.254.169.254/32", "169.254.20.10/32")
+# private.googleapis.com and restricted.googleapis.com (VPC, "Private Google Access").
+GOOGLE_APIS = ("199.36.153.8/30", "199.36.153.4/30")
+NOT_PUBLIC = ("10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16")
+
+
+@dataclass(frozen=True)
+class NetworkIsolationArgs:
+    """`on_gke`: the namespace's cluster is GKE's; `operator_hosted`: KubeRay is GKE's add-on, which comes
+    through the API server's tunnel."""
+
+    tenant: Tenant
+    on_gke: bool
+    operator_hosted: bool
+
+
+class NetworkIsolation(Component):
+    """NetworkPolicies, one a purpose; what any of them allows passes."""
+
+    def __init__(
+        self, name: str, args: NetworkIsolationArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("NetworkIsolation", name, opts)
+        for policy, spec in network_policies(args):
+            NetworkPolicy(
+                f"{args.tenant.namespace}/{policy}",
+                metadata=ObjectMetaArgs(name=policy, namespace=args.tenant.namespace),
+                spec=spec,
+                opts=self.child(),
+            )
+        self.register_outputs({})
+
+
+def network_policies(args: NetworkIsolationArgs) -> Iterator[tuple[str, NetworkPolicySpecArgs]]:
+    ray, everything = _with_label("ray.io/cluster"), LabelSelectorArgs()
+    yield "default-deny", NetworkPolicySpecArgs(pod_selector=everything, policy_types=["Ingress", "Egress"])
+    yield (
+        "ray",
+        NetworkPolicySpecArgs(
+            pod_selector=ray,
+            policy_types=["Ingress", "Egress"],
+            ingress=[NetworkPolicyIngressRuleArgs(from_=[NetworkPolicyPeerArgs(pod_selector=ray)])],
+            egress=[NetworkPolicyEgressRuleArgs(to=[NetworkPolicyPeerArgs(pod_selector=ray)])],
+        ),
+    )
+    yield "ray-heads", _heads(args)
+    yield (
+        "job-submitters",
+        _egress(_with_label(JOB), [NetworkPolicyPeerArgs(pod_selector=HEADS)], [DASHBOARD]),
+    )
+    if (serve := _serve(args)) is not None:
+        yield "ray-serve", serve
+    if args.on_gke:
+        collectors = NetworkPolicyPeerArgs(namespace_selector=_namespace("gmp-system"))
+        yield "metrics", _ingress(ray, [collectors], [METRICS])
+    yield "egress", _reachable(args)
+
+
+JOB = "batch.kubernetes.io/job-name"
+HEADS = LabelSelectorArgs(match_labels={"ray.io/node-type": "head"})
+
+
+def _heads(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs:
+    """KubeRay asks heads for the state of jobs and services; submitters are the pods of its Jobs."""
+    no_tenant = LabelSelectorRequirementArgs(key=next(iter(TENANT)), operator="DoesNotExist")
+    operators = [
+        NetworkPolicyPeerArgs(
+            # Wherever it is installed, but not where a team could label a pod like this.
+            namespace_selector=LabelSelectorArgs(match_expressions=[no_tenant]),
+            pod_selector=LabelSelectorArgs(match_labels={"app.kubernetes.io/name": "kuberay-operator"}),
+        )
+    ]
+    if args.operator_hosted:
+        tunnel = LabelSelectorArgs(match_labels={"k8s-app": "konnectivity-agent"})
+        operators.append(
+            NetworkPolicyPeerArgs(namespace_selector=_namespace("kube-system"), pod_selector=tunnel)
+        )
+    submitters = NetworkPolicyPeerArgs(pod_selector=_with_label(JOB))
+    return NetworkPolicySpecArgs(
+        pod_selector=HEADS,
+        policy_types=["Ingress"],
+        ingress=[
+            NetworkPolicyIngressRuleArgs(from_=operators, ports=_tcp([DASHBOARD, SERVE])),
+            NetworkPolicyIngressRuleArgs(from_=[submitters], ports=_tcp([DASHBOARD])),
+        ],
+    )
+
+
+def _serve(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs | None:
+    """Ray Serve's port, for the load balancer (behind which IAP has asked who comes) and for clients."""
+    callers = [
+        NetworkPolicyPeerArgs(namespace_selector=_namespace(client)) for client in args.tenant.network.clients
+    ]
+    if args.tenant.serving:
+        callers += [NetworkPolicyPeerArgs(ip_block=IPBlockArgs(cidr=cidr)) for cidr in LOAD_BALANCERS]
+    return _ingress(_with_label("ray.io/cluster"), callers, [SERVE]) if callers else None
+
+
+def _reachable(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs:
+    """What every pod of the namespace may open connections to."""
+    network = args.tenant.network
+    dns = [
+        NetworkPolicyPeerArgs(namespace_selector=_namespace("kube-system")),
+        *(NetworkPolicyPeerArgs(ip_block=IPBlockArgs(cidr=cidr)) for cidr in NAME_SERVERS if args.on_gke),
+    ]
+    ports = [NetworkPolicyPortArgs(protocol=protocol, port=53) for protocol in ("UDP", "TCP")]
+    rules = [NetworkPolicyEgressRuleArgs(to=dns, ports=ports)]
+    if args.on_gke:
+        rules += [_to([cidr], ports) for cidr, ports in METADATA_SERVER.items()]
+    if network.egress == "https":
+        anywhere = IPBlockArgs(cidr="0.0.0.0/0", except_=list(NOT_PUBLIC))
+        rules.append(
+            NetworkPolicyEgressRuleArgs(to=[NetworkPolicyPeerArgs(ip_block=anywhere)], ports=_tcp([443]))
+        )
+    if network.egress == "google-apis":
+        rules.append(_to(GOOGLE_APIS, [443]))
+    rules += [_to([destination.cidr], destination.ports) for destination in network.destinations]
+    return NetworkPolicySpecArgs(pod_selector=LabelSelectorArgs(), policy_types=["Egress"], egress=rules)
+
+
+def _to(cidrs: Sequence[str], ports: Sequence[int]) -> NetworkPolicyEgressRuleArgs:
+    peers = [NetworkPolicyPeerArgs(ip_block=IPBlockArgs(cidr=cidr)) for cidr in cidrs]
+    return NetworkPolicyEgressRuleArgs(to=peers, ports=_tcp(ports) or None)
+
+
+def _egress(
+    pods: LabelSelectorArgs, to: list[NetworkPolicyPeerArgs], ports: Sequence[int]
+) -> NetworkPolicySpecArgs:
+    rule = NetworkPolicyEgressRuleArgs(to=to, ports=_tcp(ports))
+    return NetworkPolicySpecArgs(pod_selector=pods, policy_types=["Egress"], egress=[rule])
+
+
+def _ingress(
+    pods: LabelSelectorArgs, callers: list[NetworkPolicyPeerArgs], ports: Sequence[int]
+) -> NetworkPolicySpecArgs:
+    rule = NetworkPolicyIngressRuleArgs(from_=callers, ports=_tcp(ports))
+    return NetworkPolicySpecArgs(pod_selector=pods, policy_types=["Ingress"], ingress=[rule])
+
+
+def _tcp(ports: Sequence[int]) -> list[NetworkPolicyPortArgs]:
+    return [NetworkPolicyPortArgs(protocol="TCP", port=port) for port in ports]
+
+
+def _with_label(key: str) -> LabelSelectorArgs:
+    return LabelSelectorArgs(match_expressions=[LabelSelectorRequirementArgs(key=key, operator="Exists")])
+
+
+def _namespace(name: str) -> LabelSelectorArgs:
+    return LabelSelectorArgs(match_labels={"kubernetes.io/metadata.name": name})

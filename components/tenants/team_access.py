@@ -1,0 +1,101 @@
+"""What a team's group may do: run Ray in its namespace, and look at the queues."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+from pulumi_kubernetes.rbac.v1 import (
+    ClusterRole,
+    ClusterRoleBinding,
+    PolicyRuleArgs,
+    Role,
+    RoleBinding,
+    RoleRefArgs,
+    SubjectArgs,
+)
+
+from components.base import Component
+from stacks.tenants.tenant import Tenant
+
+RAY_USER, QUEUE_VIEWER = "ray-user", "muster-queue-viewer"
+RBAC = "rbac.authorization.k8s.io"
+READ = ("get", "list", "watch")
+WRITE = (*READ, "create", "update", "patch", "delete")
+
+
+def _rule(group: str, resources: Sequence[str], verbs: Sequence[str]) -> PolicyRuleArgs:
+    return PolicyRuleArgs(api_groups=[group], resources=list(resources), verbs=list(verbs))
+
+
+# No status of Ray objects and no Workload to write: whoever writes those plays the operator or the engine
+# (components/admission/ray.py). No pods to make, and no RayCronJobs, whose jobs would pass the queues by.
+TEAM_RULES = [
+    _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], WRITE),
+    _rule("ray.io", ["rayjobs/status", "rayclusters/status", "rayservices/status"], ("get",)),
+    _rule("kueue.x-k8s.io", ["localqueues", "workloads"], READ),
+    _rule("", ["pods", "pods/log", "services", "events", "persistentvolumeclaims", "resourcequotas"], READ),
+    _rule("batch", ["jobs"], READ),
+    _rule("", ["configmaps"], WRITE),
+    # The way to Ray's dashboard and job port: through the API server, which knows who asks.
+    _rule("", ["pods/portforward"], ("get", "create")),
+]
+# By `kubectl get secret <Ray cluster>`: pods that the team runs could read it anyway.
+TOKEN_RULES = [_rule("", ["secrets"], ("get",))]
+
+VIEWER_RULES = [
+    _rule("kueue.x-k8s.io", ["clusterqueues", "cohorts", "resourceflavors", "workloadpriorityclasses"], READ),
+]
+
+
+@dataclass(frozen=True)
+class TeamAccessArgs:
+    """`namespaces` are the tenants', by name."""
+
+    tenants: Sequence[Tenant]
+    namespaces: Mapping[str, pulumi.Resource]
+
+
+class TeamAccess(Component):
+    """A Role and its binding in each namespace that has a group, and a look at the queues for all groups."""
+
+    def __init__(self, name: str, args: TeamAccessArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("TeamAccess", name, opts)
+        groups = [tenant.group for tenant in args.tenants if tenant.group]
+        for tenant in args.tenants:
+            if tenant.group:
+                self._team(tenant, tenant.group, args.namespaces[tenant.namespace])
+        if groups:
+            self._viewers(list(dict.fromkeys(groups)))
+        self.register_outputs({"groups": groups})
+
+    def _team(self, tenant: Tenant, group: str, namespace: pulumi.Resource) -> None:
+        metadata = ObjectMetaArgs(name=RAY_USER, namespace=tenant.namespace)
+        role = Role(
+            f"{tenant.namespace}/{RAY_USER}",
+            metadata=metadata,
+            rules=[*TEAM_RULES, *(TOKEN_RULES if tenant.ray_auth else [])],
+            opts=self.child(depends_on=[namespace]),
+        )
+        RoleBinding(
+            f"{tenant.namespace}/{RAY_USER}",
+            metadata=metadata,
+            role_ref=RoleRefArgs(api_group=RBAC, kind="Role", name=RAY_USER),
+            subjects=[_group(group)],
+            opts=self.child(depends_on=[role]),
+        )
+
+    def _viewers(self, groups: list[str]) -> None:
+        metadata = ObjectMetaArgs(name=QUEUE_VIEWER)
+        role = ClusterRole(QUEUE_VIEWER, metadata=metadata, rules=VIEWER_RULES, opts=self.child())
+        ClusterRoleBinding(
+            QUEUE_VIEWER,
+            metadata=metadata,
+            role_ref=RoleRefArgs(api_group=RBAC, kind="ClusterRole", name=QUEUE_VIEWER),
+            subjects=[_group(group) for group in groups],
+            opts=self.child(depends_on=[role]),
+        )
+
+
+def _group(name: str) -> SubjectArgs:
+    return SubjectArgs(kind="Group", name=name, api_group=RBAC)

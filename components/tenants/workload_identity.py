@@ -1,0 +1,61 @@
+"""Who a tenant's pods are to Google Cloud: a service account of their own, by Workload Identity."""
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_gcp import serviceaccount
+from pulumi_kubernetes.core.v1 import ServiceAccount
+from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
+
+from components.base import Component
+from components.foundation.google_cloud import GoogleCloud
+from stacks.tenants.tenant import Tenant
+
+
+@dataclass(frozen=True)
+class WorkloadIdentityArgs:
+    tenant: Tenant
+    service_account: str
+    google: GoogleCloud
+
+
+class WorkloadIdentity(Component):
+    """A Kubernetes ServiceAccount that acts as a Google one without roles; `member` names it in bindings.
+
+    Through a service account and not by the pod's own principal (principal://…), which needs the project's
+    number: no preview without an account could know it.
+    """
+
+    def __init__(
+        self, name: str, args: WorkloadIdentityArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("WorkloadIdentity", name, opts)
+        tenant, google = args.tenant, args.google
+        self.account = serviceaccount.Account(
+            f"{tenant.namespace}-ray",
+            account_id=tenant.google_account,
+            display_name=f"Ray in {tenant.namespace}",
+            project=google.project,
+            opts=self.child(provider=google.provider),
+        )
+        self.member = self.account.member
+        kubernetes_account = f"{tenant.namespace}/{args.service_account}"
+        impersonation = serviceaccount.IAMMember(
+            f"{tenant.namespace}-ray-pods",
+            service_account_id=self.account.name,
+            role="roles/iam.workloadIdentityUser",
+            member=f"serviceAccount:{google.project}.svc.id.goog[{kubernetes_account}]",
+            opts=self.child(provider=google.provider),
+        )
+        ServiceAccount(
+            kubernetes_account,
+            metadata=ObjectMetaArgs(
+                name=args.service_account,
+                namespace=tenant.namespace,
+                annotations={"iam.gke.io/gcp-service-account": self.account.email},
+            ),
+            # Google's token comes from the metadata server; Kubernetes' is of no use to these pods.
+            automount_service_account_token=False,
+            opts=self.child(depends_on=[impersonation]),
+        )
+        self.register_outputs({"email": self.account.email})

@@ -1,0 +1,1 @@
+"""What Google Cloud gives a stack: its network and its cluster."""

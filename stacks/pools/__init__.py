@@ -1,0 +1,1 @@
+"""Node pools: what a pool asks of GKE, and the flavor, labels and taints that follow from it."""

@@ -1,0 +1,1 @@
+"""Queues, and who admits what stands in them."""

@@ -1,0 +1,1 @@
+"""Tenants: what a team may do, use and reach in its namespace."""
