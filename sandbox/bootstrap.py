@@ -151,6 +151,10 @@ def main(arguments: list[str]) -> None:
     except KeyboardInterrupt:
         sys.exit("\nenvironment: interrupted; the next run makes it anew")
     os.environ["PYTHONPATH"] = str(CHECKOUT)
+    # Pulumi's SDKs take seconds to compile. What they compile to is kept with the environment, not in the
+    # checkout, so that nothing is lost where Python is told to write no bytecode.
+    os.environ["PYTHONPYCACHEPREFIX"] = str(python.parents[1] / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ[SECONDS_VARIABLE] = f"{time.monotonic() - began:.3f}"
     os.execv(python, [str(python), "-m", "sandbox", *arguments])
 
