@@ -51,9 +51,11 @@ def _module(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", *arguments)
 
 
-def _pytest(key: str, name: str) -> Layer:
+def _pytest(key: str, name: str, distribution: str) -> Layer:
+    """A layer on both of CI's cores; `distribution` is how pytest-xdist hands tests to its two workers."""
+    workers = ("--numprocesses=2", f"--dist={distribution}")
     report = f"--junitxml={LOGS / key}.xml"
-    return Layer(key, name, (_module("pytest", "-q", "--color=no", report, f"tests/{key}"),))
+    return Layer(key, name, (_module("pytest", "-q", "--color=no", *workers, report, f"tests/{key}"),))
 
 
 LAYERS: tuple[Layer, ...] = (
@@ -68,10 +70,11 @@ LAYERS: tuple[Layer, ...] = (
         ),
         live=False,
     ),
-    _pytest("unit", "unit and property tests"),
-    _pytest("stacks", "previews of every stack"),
-    _pytest("simulation", "simulation with faults"),
-    _pytest("sandbox", "end to end"),
+    _pytest("unit", "unit and property tests", "worksteal"),
+    # By file, where tests share a cluster that takes seconds to come up.
+    _pytest("stacks", "previews, policies, charts, the API server's answers", "loadfile"),
+    _pytest("simulation", "simulation with faults", "worksteal"),
+    _pytest("sandbox", "end to end", "loadfile"),
 )
 
 KEYS = tuple(layer.key for layer in LAYERS)

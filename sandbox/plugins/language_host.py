@@ -8,6 +8,7 @@ list of plugins that the program needs (they are beside the engine), debuggers, 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import selectors
@@ -78,6 +79,8 @@ def _output(plugin: subprocess.Popen[bytes]) -> Iterator[language_pb2.RunPluginR
 
 
 def _run(entry_point: str) -> None:
+    # The SDKs' million objects live as long as this process: looking for garbage among them takes seconds.
+    gc.disable()
     runpy.run_path(entry_point, run_name="__main__")
 
 

@@ -1,6 +1,7 @@
 """One sandbox of the tests' own for the whole session, and how tests talk to it."""
 
 import copy
+import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -106,7 +107,8 @@ class Cluster:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    state = RunState("e2e")
+    # One for each of the workers that pytest-xdist runs tests on.
+    state = RunState(f"e2e-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}")
     try:
         up(state, "muster", with_scenario=False)
         kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)

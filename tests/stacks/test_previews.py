@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from policies.catalogue import RULES
 from sandbox import golden
 from sandbox.paths import CHECKOUT
 from sandbox.plugins.gcp_replacements import has_rules
+from sandbox.policies import policy_config
 from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError
 from stacks.settings import load, warnings
 
@@ -31,10 +33,10 @@ def kinds(outcome: Outcome) -> Counter[str]:
 
 @pytest.fixture(scope="module", params=STACKS, ids=stack_name)
 def previewed(request: pytest.FixtureRequest, cli: PulumiCli) -> tuple[Path, Outcome]:
-    """Each stack's settings and what comes of them, run once for all tests."""
+    """Each stack's settings and what comes of them, judged by its policies; run once for all tests."""
     path: Path = request.param
     before = path.read_bytes()
-    outcome = cli.select(stack_name(path), path).preview()
+    outcome = cli.select(stack_name(path), path).preview(policies=policy_config(stack_name(path)))
     assert path.read_bytes() == before
     return path, outcome
 
@@ -43,11 +45,24 @@ def test_preview(previewed: tuple[Path, Outcome]) -> None:
     path, outcome = previewed
     assert set(outcome.counts) == {"create"}
     settings, made = load(path), kinds(outcome)
-    assert list(outcome.warnings) == warnings(settings)
+    told = [warning for warning in outcome.warnings if not is_advice(warning)]
+    assert told == warnings(settings)
     assert made["ResourceFlavor"] == len({pool.flavor_name for pool in settings.pools})
     assert made["WorkloadPriorityClass"] == len(settings.admission.priorities)
     node_pools = sum(len(pool.node_pools) for pool in settings.pools)
     assert made["NodePool"] == (0 if settings.cluster.kind == "existing" else node_pools)
+
+
+def is_advice(warning: str) -> bool:
+    """Of a policy that the environment only advises to keep."""
+    return any(warning.startswith(f"{rule.id}:") for rule in RULES)
+
+
+def test_every_stack_keeps_the_rules_of_its_environment(previewed: tuple[Path, Outcome]) -> None:
+    _, outcome = previewed
+    assert "muster@v" in outcome.text
+    # Every rule could be judged: nothing that it reads is known only after `up`.
+    assert not [warning for warning in outcome.warnings if "can't run policy" in warning]
 
 
 def test_the_plan_is_the_one_that_was_reviewed(previewed: tuple[Path, Outcome]) -> None:

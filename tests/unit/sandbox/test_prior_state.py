@@ -7,7 +7,7 @@ from sandbox.prior_state import with_resources
 STACK = "urn:pulumi:dev::muster::"
 COMPONENT, CLUSTER = f"{STACK}muster:platform:Cluster::c", f"{STACK}gcp:container/cluster:Cluster::ray"
 PROVIDER = f"{STACK}pulumi:providers:gcp::google"
-EMPTY = {"version": 3, "deployment": {"manifest": {"version": "v3"}}}
+EMPTY: dict[str, Any] = {"version": 3, "deployment": {"manifest": {"version": "v3"}}}
 
 
 def planned(token: str, name: str, *, custom: bool = True, state: Any = None, **goal: Any) -> dict[str, Any]:
