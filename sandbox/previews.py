@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sandbox import plan_text
+from sandbox.bootstrap import exclusive
 from sandbox.paths import CHECKOUT, RunState
 from sandbox.plugins.choice import Choice, choose_plugins, find_installed, wanted_versions
 from sandbox.plugins.pretence import VARIABLE
@@ -32,7 +33,10 @@ def preview(stack: str, since: str | None = None, markdown: Path | None = None) 
     pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
     heading = f"Preview of {stack}" + (f" since {since}" if since else "")
     try:
-        with Screen().activity(lambda seconds: f"{heading}: {seconds:.0f} s"):
+        with (
+            exclusive(RunState("preview").root / "lock", "a preview in this checkout"),
+            Screen().activity(lambda seconds: f"{heading}: {seconds:.0f} s"),
+        ):
             outcome = _outcome(pulumi, stack, settings, since)
     except PulumiError as error:
         if markdown:

@@ -101,6 +101,8 @@ class NodePools(Component):
                 # The autoscaler owns the count, and GKE reports a changed one as the initial one, which
                 # would recreate the pool.
                 ignore_changes=["initialNodeCount", "nodeCount"],
+                # GKE places nodes when it makes a pool; the provider would take a new topology for an update.
+                replace_on_changes=["placementPolicy"],
                 # Flavors find the nodes by the pool's name, so a new pool can't have another beside the old.
                 delete_before_replace=True,
             ),

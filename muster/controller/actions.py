@@ -57,11 +57,11 @@ def act(workload: Workload, world: World) -> Iterator[Step]:
     if job is None or leaving(job) or workload.metadata.deletion_timestamp:
         yield from _let_go(workload, job, world)
     elif step.is_finished(status) or job.outcome is not None:
-        yield from (Step(workload.key, w) for w in provisioning.unused_requests(workload, world))
+        yield from _give_up_requests(workload, world)
     elif not step.holds_quota(status) or step.is_evicted(status):
         yield from _keep_stopped(workload, job)
         if gone(workload, job, world):
-            yield from (Step(workload.key, w) for w in provisioning.unused_requests(workload, world))
+            yield from _give_up_requests(workload, world)
     elif rejected:
         yield _deactivate(workload, f"AdmissionCheck {rejected[0].name} was rejected: {rejected[0].message}")
     elif step.is_admitted(status):
@@ -139,6 +139,10 @@ def _provision(workload: Workload, world: World) -> Iterator[Step]:
         yield _deactivate(workload, f"It can't be provisioned: {conflict}")
 
 
+def _give_up_requests(workload: Workload, world: World) -> Iterator[Step]:
+    yield from (Step(workload.key, w) for w in provisioning.unused_requests(workload, world))
+
+
 def _deactivate(workload: Workload, message: str) -> Step:
     """Nothing that we can do will help: out of the queue until a user sets it active again."""
     body = {"metadata": {"annotations": {WHY_DEACTIVATED: message}}, "spec": {"active": False}}
@@ -154,7 +158,7 @@ def _let_go(workload: Workload, job: Job | None, world: World) -> Iterator[Step]
         yield Step(workload.key, Delete(WORKLOADS, workload.key))
     elif RESOURCE_IN_USE in workload.metadata.finalizers and gone(workload, job, world):
         # the next Workload of the job has the same name, and so have its requests: these go first
-        yield from (Step(workload.key, w) for w in provisioning.unused_requests(workload, world))
+        yield from _give_up_requests(workload, world)
         if not world.requests_of(workload):
             kept = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
             body = {"metadata": {"finalizers": kept}}

@@ -39,8 +39,8 @@ def refusal(workload: kueue.Workload, job: Job, world: World) -> Refusal | None:
     )
     if message:
         return Refusal(MISCONFIGURED, message)
-    local = world.local_queues[f"{workload.metadata.namespace}/{workload.spec.queue_name}"]
-    if local.spec.stop_policy != "None":
+    local = world.local_queue_of(workload)
+    if local is not None and local.spec.stop_policy != "None":
         return Refusal(SUSPENDED, f"LocalQueue {local.key} is stopped (stopPolicy {local.spec.stop_policy})")
     return None
 
@@ -75,7 +75,7 @@ def _template_problem(template: bytes) -> str | None:
 
 def _queue_problem(workload: kueue.Workload, world: World) -> str | None:
     namespace, name = workload.metadata.namespace, workload.spec.queue_name
-    local = world.local_queues.get(f"{namespace}/{name}")
+    local = world.local_queue_of(workload)
     if local is None:
         known = sorted(
             q.metadata.name for q in world.local_queues.values() if q.metadata.namespace == namespace

@@ -138,5 +138,5 @@ def queue_of(workload: Workload, world: World) -> str:
     """The ClusterQueue that it holds quota of, or else waits for; empty where its LocalQueue is missing."""
     if workload.status.admission is not None:
         return workload.status.admission.cluster_queue
-    local = world.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+    local = world.local_queue_of(workload)
     return local.spec.cluster_queue if local else ""

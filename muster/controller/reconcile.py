@@ -128,7 +128,7 @@ def _stopped(workload: Workload, status: WorkloadStatus, world: World) -> eligib
     LocalQueue everything. (What a drained ClusterQueue lets go, the core says.)"""
     assert status.admission is not None
     queue = world.cluster_queues.get(status.admission.cluster_queue)
-    local = world.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+    local = world.local_queue_of(workload)
     held = not step.is_admitted(status)
     if queue is not None and queue.spec.stop_policy != "None" and held:
         return eligibility.Refusal("ClusterQueueStopped", f"ClusterQueue {queue.key} is stopped")
@@ -189,7 +189,7 @@ def _gang(workload: Workload, status: WorkloadStatus, world: World) -> core.Work
 
 
 def _queue_name(workload: Workload, world: World) -> str | None:
-    local = world.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+    local = world.local_queue_of(workload)
     return local.spec.cluster_queue if local else None
 
 

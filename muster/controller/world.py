@@ -67,6 +67,9 @@ class World:
         owner = workload.metadata.controller
         return self.jobs.get(owner.uid) if owner else None
 
+    def local_queue_of(self, workload: kueue.Workload) -> kueue.LocalQueue | None:
+        return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+
     @cached_property
     def _live_pods(self) -> Mapping[str, int]:
         count: dict[str, int] = defaultdict(int)

@@ -68,8 +68,10 @@ def operators_run_on_a_system_pool(settings: Settings) -> Iterator[Finding]:
 
 
 def fair_shares_are_weighed(settings: Settings) -> Iterator[Finding]:
-    """Kueue reads the weights of its queues only with Configuration.fairSharing (apis/config/v1beta2)."""
-    if settings.admission.engine != "kueue" or settings.kueue.fair_sharing is not None:
+    """Kueue reads the weights of its queues only with Configuration.fairSharing (apis/config/v1beta2); how a
+    Kueue that is there already is configured, we can't see."""
+    kueue = settings.kueue
+    if settings.admission.engine != "kueue" or kueue.install == "existing" or kueue.fair_sharing is not None:
         return
     weights = {
         "clusterQueues": [queue.weight for queue in settings.queues.cluster_queues],

@@ -351,6 +351,7 @@ def test_options(protected: bool) -> None:
     assert pool.protect is protected
     assert pool.inputs.get("deletionPolicy") == ("PREVENT" if protected else None)
     assert pool.ignore_changes == ("initialNodeCount", "nodeCount")
+    assert pool.replace_on_changes == ("placementPolicy",)
     assert pool.delete_before_replace
 
 

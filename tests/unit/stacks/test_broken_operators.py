@@ -254,6 +254,8 @@ ACCEPTED = {
     "Kueue configured": engine("kueue", kueue={"replicas": 3, "waitForPodsReady": {"timeoutSeconds": 600}}),
     "weights with fair sharing": put(*TEAM_A, "weight", 2)
     | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"fairSharing": {}}},
+    "weights for a Kueue that is there already": put(*TEAM_A, "weight", 2)
+    | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"install": "existing"}},
     "the GPU Operator where GKE leaves the GPUs alone": driver_disabled(gpuOperator={"install": "helm"}),
     "somebody else's GPU Operator": driver_disabled(gpuOperator={"install": "existing"}),
     "a driver that is somebody else's business": {**driver_disabled(), "muster:cluster": EXISTING},

@@ -16,6 +16,7 @@ from stacks.settings import load
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted((ROOT / "examples").glob("*.yaml"))
+UNQUEUED = sorted((ROOT / "examples" / "unqueued").glob("*.yaml"))
 SETTINGS = load(ROOT / "stacks" / "Pulumi.local.yaml")
 
 
@@ -54,9 +55,18 @@ def test_examples_ask_for_a_token_where_their_ray_can(file: Path) -> None:
     assert spec.get("authOptions") == ({"mode": "token"} if can else None)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)
+@pytest.mark.parametrize("file", UNQUEUED, ids=lambda f: f.name)
+def test_what_a_gang_cannot_do_stays_outside_the_queues(file: Path) -> None:
+    metadata = manifest(file)["metadata"]
+    assert "labels" not in metadata
+    tenant = next(t for t in SETTINGS.tenants if t.namespace == metadata["namespace"])
+    assert not tenant.queue_required
+
+
+@pytest.mark.parametrize("file", [*FILES, *UNQUEUED], ids=lambda f: f.name)
 def test_every_example_is_in_the_readme(file: Path) -> None:
-    assert f"({file.name})" in (ROOT / "examples" / "README.md").read_text()
+    name = file.relative_to(ROOT / "examples")
+    assert f"({name})" in (ROOT / "examples" / "README.md").read_text()
 
 
 @pytest.mark.parametrize("scenario", [JOBS, serving("muster")], ids=lambda s: s.name)

@@ -1,0 +1,73 @@
+"""Everything that a stack can say of its queues, as a real API server takes it by Kueue's own CRDs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.kubectl import Kubectl
+from sandbox.paths import CHECKOUT
+from sandbox.pulumi_cli import PulumiCli
+
+COHORTS = [
+    {"name": "company", "quotas": {"cpu": {"cpu": 4, "memory": "16Gi"}}},
+    {"name": "ml", "parent": "company", "weight": "0.5"},
+]
+TEAM_A = {
+    "name": "team-a",
+    "cohort": "ml",
+    "quotas": {
+        "cpu": {"cpu": 8, "memory": "32Gi"},
+        "l4": {"nvidia.com/gpu": {"nominal": 4, "borrowingLimit": 2, "lendingLimit": 1}},
+    },
+    "strategy": "StrictFIFO",
+    "preemption": {
+        "withinClusterQueue": "LowerOrNewerEqualPriority",
+        "reclaimWithinCohort": "Any",
+        "borrowWithinCohort": {"policy": "LowerPriority", "maxPriorityThreshold": 99},
+    },
+    "flavorFungibility": {
+        "whenCanBorrow": "TryNextFlavor",
+        "whenCanPreempt": "TryNextFlavor",
+        "preference": "BorrowingOverPreemption",
+    },
+    "weight": 2,
+    "checks": {"budget": ["l4"]},
+    "stop": "Hold",
+    "namespaces": {"muster.dev/tenant": "true"},
+}
+CHECKS = [
+    {
+        "name": "budget",
+        "controller": "acme.example/budget",
+        "parameters": {"apiGroup": "acme.example", "kind": "Budget", "name": "gpu-hours"},
+    }
+]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Path:
+    """Stack local with engine kueue and queues that leave nothing out."""
+    content: dict[str, Any] = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.local.yaml").read_text())
+    config = content["config"]
+    config["muster:admission"]["engine"] = "kueue"
+    config["muster:kueue"] = {"install": "existing"}
+    queues = config["muster:queues"]
+    others = [queue for queue in queues["clusterQueues"] if queue["name"] != "team-a"]
+    config["muster:queues"] = {"cohorts": COHORTS, "clusterQueues": [TEAM_A, *others], "checks": CHECKS}
+    file = tmp_path / "Pulumi.queues.yaml"
+    file.write_text(yaml.safe_dump(content))
+    return file
+
+
+def test_all_of_it_is_taken_and_stays(local_cli: PulumiCli, cluster: Kubectl, settings: Path) -> None:
+    stack = local_cli.select("queues", settings)
+    try:
+        assert set(stack.up().counts) == {"create"}
+        stack.up(expect_no_changes=True)
+        weight = "jsonpath={.spec.fairSharing.weight}"
+        assert cluster.run("get", "clusterqueue", "team-a", "-o", weight) == "2"
+        assert cluster.run("get", "cohort", "ml", "-o", weight) == "0.5"
+    finally:
+        stack.destroy()
