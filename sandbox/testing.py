@@ -51,9 +51,9 @@ def _module(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", *arguments)
 
 
-def _pytest(key: str, name: str, distribution: str) -> Layer:
-    """A layer on both of CI's cores; `distribution` is how pytest-xdist hands tests to its two workers."""
-    workers = ("--numprocesses=2", f"--dist={distribution}")
+def _pytest(key: str, name: str) -> Layer:
+    """A layer on both of CI's cores: two workers, each with a cluster of its own where tests need one."""
+    workers = ("--numprocesses=2", "--dist=worksteal")
     report = f"--junitxml={LOGS / key}.xml"
     return Layer(key, name, (_module("pytest", "-q", "--color=no", *workers, report, f"tests/{key}"),))
 
@@ -70,11 +70,10 @@ LAYERS: tuple[Layer, ...] = (
         ),
         live=False,
     ),
-    _pytest("unit", "unit and property tests", "worksteal"),
-    # By file, where tests share a cluster that takes seconds to come up.
-    _pytest("stacks", "previews, policies, charts, the API server's answers", "loadfile"),
-    _pytest("simulation", "simulation with faults", "worksteal"),
-    _pytest("sandbox", "end to end", "loadfile"),
+    _pytest("unit", "unit and property tests"),
+    _pytest("stacks", "previews, policies, charts, the API server's answers"),
+    _pytest("simulation", "simulation with faults"),
+    _pytest("sandbox", "end to end"),
 )
 
 KEYS = tuple(layer.key for layer in LAYERS)

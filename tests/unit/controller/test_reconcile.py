@@ -385,12 +385,12 @@ def test_a_preemption_says_for_whom() -> None:
     assert {n.reason for n in step.notes} == {"Preempted", "EvictedDueToPreempted"}
 
 
-VACATED = {
+VACATED = (
     "and then let go",
     "at last its quota",
     "a pod that ended holds nothing",
     "what is admitted again is started",
-}
+)
 
 
 @pytest.mark.parametrize("name", VACATED)

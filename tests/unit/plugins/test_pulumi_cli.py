@@ -84,7 +84,9 @@ def test_selecting_a_stack_leaves_its_settings_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "project" / "Pulumi.demo.yaml").exists()
 
 
-@pytest.mark.parametrize(("pid", "kept"), [(2**22 + 1, False), (os.getpid(), True)])
+@pytest.mark.parametrize(
+    ("pid", "kept"), [(2**22 + 1, False), (os.getpid(), True)], ids=["of a run that is gone", "of a live one"]
+)
 def test_only_the_lock_of_a_run_that_is_gone_is_removed(tmp_path: Path, pid: int, kept: bool) -> None:
     settings = tmp_path / "Pulumi.demo.yaml"
     settings.write_text("config: {}\n")
