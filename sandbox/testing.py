@@ -51,9 +51,9 @@ def _module(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", *arguments)
 
 
-def _pytest(key: str, name: str) -> Layer:
+def _pytest(key: str, name: str, distribution: str = "worksteal") -> Layer:
     """A layer on both of CI's cores: two workers, each with a cluster of its own where tests need one."""
-    workers = ("--numprocesses=2", "--dist=worksteal")
+    workers = ("--numprocesses=2", f"--dist={distribution}")
     report = f"--junitxml={LOGS / key}.xml"
     return Layer(key, name, (_module("pytest", "-q", "--color=no", *workers, report, f"tests/{key}"),))
 
@@ -71,7 +71,7 @@ LAYERS: tuple[Layer, ...] = (
         live=False,
     ),
     _pytest("unit", "unit and property tests"),
-    _pytest("stacks", "previews, policies, charts, the API server's answers"),
+    _pytest("stacks", "previews, policies, charts, the API server's answers", "loadfile"),
     _pytest("simulation", "simulation with faults"),
     _pytest("sandbox", "end to end"),
 )
