@@ -10,9 +10,9 @@ import yaml
 
 from policies.rule import Resource
 from sandbox.paths import CHECKOUT
-from sandbox.plugins.choice import Choice
 from sandbox.policies import policy_config
 from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError
+from tests.stacks.conftest import STAND_INS
 from tests.unit.policies.builders import (
     check,
     cluster,
@@ -27,7 +27,6 @@ from tests.unit.policies.builders import (
 )
 
 PROGRAM = CHECKOUT / "tests" / "unit" / "policies" / "program"
-STAND_INS = {name: Choice(name, None, "this is what is tested") for name in ("python", "kubernetes", "gcp")}
 CHECKED = [{"name": "queued", "onFlavors": ["l4"]}]
 BUCKET = "gcp:storage/bucket:Bucket"
 

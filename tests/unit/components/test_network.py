@@ -6,22 +6,9 @@ import pytest
 
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.stacks.builders import GOOD
+from tests.unit.stacks.pool_builders import GPUDIRECT_H100 as H100
+from tests.unit.stacks.pool_builders import GPUDIRECT_MEGA as MEGA
 
-H100: dict[str, Any] = {
-    "name": "h100",
-    "machineType": "a3-highgpu-8g",
-    "gpu": {"type": "nvidia-h100-80gb", "count": 8},
-    "provisioning": "queued",
-    "nodes": {"max": 4},
-    "gpudirect": "tcpx",
-}
-MEGA: dict[str, Any] = {
-    **H100,
-    "name": "mega",
-    "machineType": "a3-megagpu-8g",
-    "gpu": {"type": "nvidia-h100-mega-80gb", "count": 8},
-    "gpudirect": "tcpxo",
-}
 PROJECT = {"project": "acme-ml"}
 PLACE = {**PROJECT, "region": "us-west1"}
 

@@ -15,6 +15,10 @@ H200 = {"machineType": "a3-ultragpu-8g", "gpu": {"type": "nvidia-h200-141gb", "c
 V6E = {"machineType": "ct6e-standard-4t", "tpu": {"topology": "2x2"}, **UP_TO_4}
 SLICES = {"machineType": "ct6e-standard-4t", "tpu": {"topology": "4x4"}, "slices": {"max": 2}}
 
+# Whole pools whose GPUs talk over networks of their own: four with TCPX, eight with TCPXO.
+GPUDIRECT_H100: dict[str, Any] = {"name": "h100", "provisioning": "queued", "gpudirect": "tcpx", **H100}
+GPUDIRECT_MEGA: dict[str, Any] = {"name": "mega", "provisioning": "queued", "gpudirect": "tcpxo", **H100_MEGA}
+
 QUEUED, FLEX = {"provisioning": "queued"}, {"provisioning": "flex-start"}
 SPOT, RESERVED = {"provisioning": "spot"}, {"provisioning": "reserved", "reservation": "gpus"}
 NOBODY: dict[str, Any] = {"muster:tenants": []}  # whom the old dataplane would not keep apart

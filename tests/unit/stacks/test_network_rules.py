@@ -8,23 +8,10 @@ from stacks.foundation.cluster import Gke
 from stacks.foundation.network import gpu_networks
 from stacks.settings import parse, warnings
 from tests.unit.stacks.builders import EXISTING, FILE, GOOD, Case, refusal
+from tests.unit.stacks.pool_builders import GPUDIRECT_H100 as H100
+from tests.unit.stacks.pool_builders import GPUDIRECT_MEGA as MEGA
 
 SYSTEM, L4 = GOOD["muster:pools"]
-H100: dict[str, Any] = {
-    "name": "h100",
-    "machineType": "a3-highgpu-8g",
-    "gpu": {"type": "nvidia-h100-80gb", "count": 8},
-    "provisioning": "queued",
-    "nodes": {"max": 4},
-    "gpudirect": "tcpx",
-}
-MEGA: dict[str, Any] = {
-    **H100,
-    "name": "mega",
-    "machineType": "a3-megagpu-8g",
-    "gpu": {"type": "nvidia-h100-mega-80gb", "count": 8},
-    "gpudirect": "tcpxo",
-}
 
 
 def with_network(*pools: dict[str, Any], **keys: object) -> dict[str, Any]:
