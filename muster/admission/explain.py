@@ -10,7 +10,8 @@ from enum import Enum, auto
 from fractions import Fraction
 
 from muster.admission import quantities
-from muster.admission.flavors import FlavorAssigner, Refusal, Shortage
+from muster.admission.cycle.state import WorkingState
+from muster.admission.flavors.assigner import FlavorAssigner, Refusal, Shortage
 from muster.admission.model import (
     ClusterQueue,
     FlavorResource,
@@ -20,9 +21,8 @@ from muster.admission.model import (
     WaitReason,
     Workload,
 )
-from muster.admission.queues import shape
-from muster.admission.quota import QuotaNode
-from muster.admission.state import WorkingState
+from muster.admission.queueing.pending import shape
+from muster.admission.quota.tree import QuotaNode
 
 _NAMES_MAX = 2  # workloads named in a sentence
 

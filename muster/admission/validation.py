@@ -12,9 +12,9 @@ from muster.admission.errors import SnapshotError
 from muster.admission.model import (
     ClusterQueue,
     Cohort,
-    NodeRequirement,
     PodSet,
     Quota,
+    Requirement,
     Resources,
     Snapshot,
     Workload,
@@ -114,7 +114,7 @@ def _check_amounts(where: str, field: str, amounts: Resources) -> None:
             raise SnapshotError(where, field, f"{resource} is {amount}; expected 0 or more")
 
 
-def _check_requirement(where: str, field: str, requirement: NodeRequirement) -> None:
+def _check_requirement(where: str, field: str, requirement: Requirement) -> None:
     if requirement.operator not in _OPERATORS:
         expected = ", ".join(sorted(_OPERATORS))
         raise SnapshotError(where, field, f"operator {requirement.operator!r}; expected one of: {expected}")

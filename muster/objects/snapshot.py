@@ -156,12 +156,12 @@ def _tolerations(raw: Iterable[Mapping[str, Any]]) -> tuple[core.Toleration, ...
     )
 
 
-def _affinity(template: PodTemplate) -> tuple[tuple[core.NodeRequirement, ...], ...]:
+def _affinity(template: PodTemplate) -> tuple[tuple[core.Requirement, ...], ...]:
     node = template.spec.affinity.get("nodeAffinity") or {}
     required = node.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     return tuple(
         tuple(
-            core.NodeRequirement(e["key"], e["operator"], tuple(e.get("values") or ()))
+            core.Requirement(e["key"], e["operator"], tuple(e.get("values") or ()))
             for e in term.get("matchExpressions") or ()
         )
         for term in required.get("nodeSelectorTerms") or ()

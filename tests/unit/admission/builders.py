@@ -23,8 +23,8 @@ from muster.admission import (
     WaitReason,
     Workload,
 )
-from muster.admission.quota import QuotaNode
-from muster.admission.state import WorkingState
+from muster.admission.cycle.state import WorkingState
+from muster.admission.quota.tree import QuotaNode
 
 GPU = "nvidia.com/gpu"
 NOW_MS = 1_000_000

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from muster.admission import ClusterQueue, Flavor, FungibilityPolicy, PodSet, Quota
-from muster.admission.flavors import Assignment, FlavorAssigner, Grade, Mode, Simulate
+from muster.admission.flavors.assigner import Assignment, FlavorAssigner, Grade, Mode, Simulate
 from tests.unit.admission.builders import GPU, fr, node, pods, queue, snapshot, taint, workload
 
 TRY, STOP = FungibilityPolicy.TRY_NEXT_FLAVOR, FungibilityPolicy.MAY_STOP_SEARCH

@@ -1,7 +1,7 @@
 import pytest
 
-from muster.admission import Flavor, NodeRequirement, PodSet, TaintEffect
-from muster.admission.nodes import mismatch
+from muster.admission import Flavor, PodSet, Requirement, TaintEffect
+from muster.admission.flavors.nodes import mismatch
 from tests.unit.admission.builders import pods, taint, tolerate
 
 L4 = Flavor("l4", {"pool": "l4", "gpus": "4"})
@@ -12,16 +12,16 @@ HARD = Flavor("l4", taints=(taint("gpu", "present", TaintEffect.NO_EXECUTE),))
 
 
 def where(key: str, operator: str, *values: str) -> PodSet:
-    return pods(affinity=((NodeRequirement(key, operator, values),),))
+    return pods(affinity=((Requirement(key, operator, values),),))
 
 
 def tolerant(key: str, value: str, operator: str = "Equal", effect: TaintEffect | None = None) -> PodSet:
     return pods(tolerations=(tolerate(key, value, operator, effect),))
 
 
-NEITHER = (NodeRequirement("pool", "In", ("cpu",)),)
-EITHER = (NodeRequirement("pool", "In", ("l4",)), NodeRequirement("gpus", "Gt", ("2",)))
-ELSEWHERE = (NodeRequirement("zone", "In", ("a",)),)
+NEITHER = (Requirement("pool", "In", ("cpu",)),)
+EITHER = (Requirement("pool", "In", ("l4",)), Requirement("gpus", "Gt", ("2",)))
+ELSEWHERE = (Requirement("zone", "In", ("a",)),)
 
 CASES = {  # pod set, flavor, matches
     "nothing asked": (pods(), L4, True),

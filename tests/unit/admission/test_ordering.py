@@ -3,8 +3,8 @@ from itertools import permutations
 import pytest
 
 from muster.admission import Workload
-from muster.admission.ordering import CandidateOrder, candidate_order, cycle_order, queue_order
-from muster.admission.state import WorkingState
+from muster.admission.cycle.state import WorkingState
+from muster.admission.queueing.order import CandidateOrder, candidate_order, cycle_order, queue_order
 from tests.unit.admission.builders import queue, running, snapshot, workload
 
 QUEUE = {  # who goes before whom

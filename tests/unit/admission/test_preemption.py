@@ -11,9 +11,9 @@ from muster.admission import (
     StopPolicy,
     Workload,
 )
-from muster.admission.flavors import Grade, Mode
-from muster.admission.preemption import Preemptor, satisfies
-from muster.admission.state import WorkingState
+from muster.admission.cycle.state import WorkingState
+from muster.admission.flavors.assigner import Grade, Mode
+from muster.admission.preemption.classical import Preemptor, satisfies
 from tests.unit.admission.builders import GPU, cohort, fr, queue, running, snapshot, workload
 
 NEVER, LOWER = PreemptionPolicy.NEVER, PreemptionPolicy.LOWER_PRIORITY

@@ -18,9 +18,9 @@ from muster.admission import (
     Workload,
     decide,
 )
-from muster.admission.flavors import total_requests
-from muster.admission.nodes import mismatch
-from muster.admission.preemption import satisfies
+from muster.admission.flavors.assigner import total_requests
+from muster.admission.flavors.nodes import mismatch
+from muster.admission.preemption.classical import satisfies
 from tests.unit.admission.builders import NOW_MS, applied, withdrawn
 from tests.unit.admission.strategies import PROPERTY, snapshots
 

@@ -7,8 +7,8 @@ from muster.admission import (
     Cohort,
     Flavor,
     FlavorQuotas,
-    NodeRequirement,
     Quota,
+    Requirement,
     ResourceGroup,
     Snapshot,
     SnapshotError,
@@ -71,11 +71,11 @@ REFUSED = {
     ),
     "negative time": (snapshot(queue("q", 4), workload("w", "q", 1, queued_at_ms=-1)), "queued_at_ms: is -1"),
     "unknown operator": (
-        asking(affinity=((NodeRequirement("pool", "Near", ("l4",)),),)),
+        asking(affinity=((Requirement("pool", "Near", ("l4",)),),)),
         "operator 'Near'; expected one of: DoesNotExist, Exists, Gt, In, Lt, NotIn",
     ),
     "Gt of two values": (
-        asking(affinity=((NodeRequirement("gpus", "Gt", ("1", "2")),),)),
+        asking(affinity=((Requirement("gpus", "Gt", ("1", "2")),),)),
         "expected one value",
     ),
 }
@@ -90,5 +90,5 @@ def test_what_is_refused_and_how(of: Snapshot, message: str) -> None:
 
 
 def test_what_is_sound_passes() -> None:
-    several = NodeRequirement("pool", "In", ("l4", "t4")), NodeRequirement("gpus", "Gt", ("1",))
+    several = Requirement("pool", "In", ("l4", "t4")), Requirement("gpus", "Gt", ("1",))
     assert decide(asking(gpu=1, affinity=(several, several)), NOW_MS).admissions

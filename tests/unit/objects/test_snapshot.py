@@ -81,7 +81,7 @@ def test_a_pod_set() -> None:
         count=3,
         requests={"cpu": 1000},
         node_selector={"disk": "ssd"},
-        affinity=((core.NodeRequirement("zone", "Exists"),),),
+        affinity=((core.Requirement("zone", "Exists"),),),
         tolerations=(core.Toleration("spot", "Exists", "", None),),
     )
 

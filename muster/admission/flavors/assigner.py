@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
+from muster.admission.flavors.nodes import mismatch
 from muster.admission.model import (
     ClusterQueue,
     Flavor,
@@ -20,8 +21,7 @@ from muster.admission.model import (
     ResourceGroup,
     Workload,
 )
-from muster.admission.nodes import mismatch
-from muster.admission.quota import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 
 PODS = "pods"
 

@@ -12,7 +12,7 @@ from muster.admission.model import (
     StopPolicy,
     Workload,
 )
-from muster.admission.quota import QuotaNode, QuotaTree, cohort_parents, cyclic_cohorts
+from muster.admission.quota.tree import QuotaNode, QuotaTree, cohort_parents, cyclic_cohorts
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ As Kueue's pkg/scheduler/flavorassigner does it: of what a pod set asks of a nod
 that the flavor itself labels count, the rest is left to the Kubernetes scheduler.
 """
 
-from muster.admission.model import Flavor, NodeRequirement, PodSet, Taint, TaintEffect, Toleration
+from muster.admission.model import Flavor, PodSet, Requirement, Taint, TaintEffect, Toleration
 
 
 def mismatch(pod_set: PodSet, flavor: Flavor) -> str | None:
@@ -45,7 +45,7 @@ def _affinity_allows(pod_set: PodSet, flavor: Flavor) -> bool:
     )
 
 
-def _holds(requirement: NodeRequirement, label: str) -> bool:
+def _holds(requirement: Requirement, label: str) -> bool:
     """For a label that is there. A Gt or Lt that compares no integers does not hold."""
     match requirement.operator:
         case "In":

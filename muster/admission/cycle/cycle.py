@@ -7,8 +7,9 @@ here the working state moves on, and what is to be written becomes the plan.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from muster.admission.cycle.state import Holding, WorkingState
 from muster.admission.explain import Verdict, Wait
-from muster.admission.flavors import Assignment, FlavorAssigner, Mode, Simulate, total_requests
+from muster.admission.flavors.assigner import Assignment, FlavorAssigner, Mode, Simulate, total_requests
 from muster.admission.model import (
     Admission,
     FlavorResource,
@@ -17,11 +18,10 @@ from muster.admission.model import (
     PreemptionPolicy,
     Workload,
 )
-from muster.admission.ordering import CycleOrder, cycle_order
-from muster.admission.preemption import Preemptor, Target
-from muster.admission.queues import PendingQueue
-from muster.admission.quota import QuotaNode, Usage
-from muster.admission.state import Holding, WorkingState
+from muster.admission.preemption.classical import Preemptor, Target
+from muster.admission.queueing.order import CycleOrder, cycle_order
+from muster.admission.queueing.pending import PendingQueue
+from muster.admission.quota.tree import QuotaNode, Usage
 
 
 @dataclass(frozen=True, slots=True)

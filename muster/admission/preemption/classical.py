@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import takewhile
 
-from muster.admission.flavors import Grade, Mode
+from muster.admission.cycle.state import Holding, WorkingState
+from muster.admission.flavors.assigner import Grade, Mode
 from muster.admission.model import (
     ClusterQueue,
     FlavorResource,
@@ -18,9 +19,8 @@ from muster.admission.model import (
     PreemptionReason,
     Workload,
 )
-from muster.admission.ordering import candidate_order
-from muster.admission.quota import QuotaNode, Usage
-from muster.admission.state import Holding, WorkingState
+from muster.admission.queueing.order import candidate_order
+from muster.admission.quota.tree import QuotaNode, Usage
 
 
 @dataclass(frozen=True, slots=True)

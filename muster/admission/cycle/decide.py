@@ -1,10 +1,10 @@
 """`decide`: from everything at one moment to what should happen now."""
 
-from muster.admission.cycle import Cycle, Outcome
+from muster.admission.cycle.cycle import Cycle, Outcome
+from muster.admission.cycle.state import WorkingState
 from muster.admission.explain import Explainer, Verdict, Wait
 from muster.admission.model import Decision, Plan, Snapshot, StopPolicy, Workload
-from muster.admission.queues import PendingQueue
-from muster.admission.state import WorkingState
+from muster.admission.queueing.pending import PendingQueue
 from muster.admission.validation import check
 
 

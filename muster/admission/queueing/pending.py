@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Iterator
 
 from muster.admission.model import ClusterQueue, QueueingStrategy, Workload
-from muster.admission.ordering import queue_order
-from muster.admission.quota import QuotaNode
+from muster.admission.queueing.order import queue_order
+from muster.admission.quota.tree import QuotaNode
 
 Shape = Hashable
 

@@ -1,7 +1,7 @@
 """Every order that decides something. Ties end at the UID, and at the key where UIDs are equal."""
 
+from muster.admission.cycle.state import Holding
 from muster.admission.model import Workload
-from muster.admission.state import Holding
 
 QueueOrder = tuple[bool, int, int, str, str]
 CycleOrder = tuple[bool, int, QueueOrder]

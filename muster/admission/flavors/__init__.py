@@ -1,0 +1,1 @@
+"""Which flavor each pod set takes, and how it could be had."""

@@ -1,0 +1,1 @@
+"""Whom to send away for a workload that does not fit."""

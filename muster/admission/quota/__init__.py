@@ -1,0 +1,1 @@
+"""The tree of quotas: what each node has, uses, may borrow and lend."""
