@@ -10,7 +10,7 @@ from muster.controller.jobs.job import Job, priority_class
 from muster.controller.queue_status import STOPPED, inactive
 from muster.controller.workloads import WHY_DEACTIVATED
 from muster.controller.world import World
-from muster.objects import kueue, snapshot
+from muster.objects import gangs, kueue
 from muster.objects.pods import Template
 
 # Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
@@ -65,7 +65,7 @@ def _malformed(workload: kueue.Workload) -> str | None:
 @lru_cache(maxsize=4096)
 def _template_problem(template: bytes) -> str | None:
     try:
-        pod_set = snapshot.pod_set(kueue.PodSet(name="pods", count=1, template=Template(template)))
+        pod_set = gangs.pod_set(kueue.PodSet(name="pods", count=1, template=Template(template)))
         gang = core.Workload("of these pods", "", "", 0, 0, (pod_set,))
         core.check_workload(gang)
     except ValueError as error:  # QuantityError and SnapshotError too

@@ -10,11 +10,12 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from muster.admission import quantities
+from muster.admission import Rules, quantities
 from muster.controller import transitions
 from muster.controller.eligibility import MISCONFIGURED
 from muster.controller.queue_status import nominal_quotas
 from muster.controller.world import World
+from muster.objects import gangs
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import ClusterQueue, FlavorUsage, Workload
 from muster.objects.meta import find_condition, is_true, millis
@@ -107,7 +108,7 @@ def _add_pending(world: World, values: Mapping[str, dict[Labels, float]]) -> Non
         hopeless = reserved is not None and reserved.reason in INADMISSIBLE
         count[queue, "inadmissible" if hopeless else "active"] += 1
         if not hopeless:
-            since_ms = transitions.queued_at_ms(workload)
+            since_ms = gangs.queued_at_ms(workload, workload.status, Rules())
             oldest_ms[queue,] = min(since_ms, oldest_ms.get((queue,), since_ms))
     values["muster_pending_workloads"].update(count)
     values["muster_oldest_pending_workload_timestamp_seconds"].update(_seconds(oldest_ms))

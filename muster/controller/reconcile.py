@@ -16,9 +16,9 @@ from muster.controller.events import on_job, status_notes, wait_note
 from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch, Write
-from muster.objects import kueue, snapshot
+from muster.objects import gangs, kueue, snapshot
 from muster.objects.kueue import Workload, WorkloadStatus
-from muster.objects.meta import builtins, find_condition, millis
+from muster.objects.meta import builtins
 
 # Kueue's reasons for QuotaReserved=False, by the core's
 WAIT_REASONS = {
@@ -154,7 +154,7 @@ def _refusal(workload: Workload, status: WorkloadStatus, world: World) -> eligib
 
 
 def _snapshot(world: World, statuses: dict[str, WorkloadStatus], refused: Container[str]) -> core.Snapshot:
-    gangs = (
+    standing = (
         _gang(w, statuses[w.key], world)
         for w in world.workloads.values()
         if w.key not in refused and not step.is_finished(statuses[w.key])
@@ -163,7 +163,9 @@ def _snapshot(world: World, statuses: dict[str, WorkloadStatus], refused: Contai
         world.flavors.values(),
         world.cohorts.values(),
         world.cluster_queues.values(),
-        (g for g in gangs if g is not None),
+        (g for g in standing if g is not None),
+        checks=world.checks,
+        namespaces=world.namespace_labels,
     )
 
 
@@ -172,20 +174,7 @@ def _gang(workload: Workload, status: WorkloadStatus, world: World) -> core.Work
     queue = held.cluster_queue if held else _queue_name(workload, world)
     if queue is None or (held is None and workload.metadata.deletion_timestamp):
         return None
-    reserved = find_condition(status.conditions, step.QUOTA_RESERVED)
-    return core.Workload(
-        key=workload.key,
-        uid=workload.metadata.uid,
-        cluster_queue=queue,
-        priority=workload.spec.priority or 0,
-        queued_at_ms=step.queued_at_ms(workload),
-        pod_sets=tuple(snapshot.pod_set(ps) for ps in workload.spec.pod_sets),
-        admission=snapshot.admission(held) if held else None,
-        reserved_at_ms=millis(reserved.last_transition_time) if reserved and held else 0,
-        evicted=step.is_evicted(status) or bool(workload.metadata.deletion_timestamp),
-        requeue_at_ms=step.requeue_at_ms(status),
-        preempting=reserved is not None and reserved.reason == WAIT_REASONS[core.WaitReason.PREEMPTION],
-    )
+    return gangs.workload(workload, status, queue)
 
 
 def _queue_name(workload: Workload, world: World) -> str | None:

@@ -11,16 +11,15 @@ from muster.admission import Admission as CoreAdmission
 from muster.admission import quantities
 from muster.controller.jobs.job import Outcome
 from muster.objects import kueue
+from muster.objects.gangs import EVICTED as EVICTED
+from muster.objects.gangs import PREEMPTED as PREEMPTED
+from muster.objects.gangs import QUOTA_RESERVED as QUOTA_RESERVED
+from muster.objects.gangs import holds_quota as holds_quota
 from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
-from muster.objects.meta import Condition, find_condition, is_true, millis, rfc3339, set_condition
+from muster.objects.meta import Condition, find_condition, is_true, rfc3339, set_condition
 
-QUOTA_RESERVED, ADMITTED, EVICTED, PREEMPTED = "QuotaReserved", "Admitted", "Evicted", "Preempted"
-REQUEUED, PODS_READY, FINISHED = "Requeued", "PodsReady", "Finished"
+ADMITTED, REQUEUED, PODS_READY, FINISHED = "Admitted", "Requeued", "PodsReady", "Finished"
 PENDING, READY, RETRY, REJECTED = "Pending", "Ready", "Retry", "Rejected"
-
-
-def holds_quota(status: WorkloadStatus) -> bool:
-    return is_true(status.conditions, QUOTA_RESERVED) and status.admission is not None
 
 
 def is_admitted(status: WorkloadStatus) -> bool:
@@ -33,20 +32,6 @@ def is_evicted(status: WorkloadStatus) -> bool:
 
 def is_finished(status: WorkloadStatus) -> bool:
     return is_true(status.conditions, FINISHED)
-
-
-def queued_at_ms(workload: kueue.Workload) -> int:
-    """Since when it stands in the queue: an eviction by an admission check sends it to the back,
-    a preemption does not (Kueue's workload.Ordering)."""
-    evicted = find_condition(workload.status.conditions, EVICTED)
-    if evicted is not None and evicted.status == "True" and evicted.reason == "AdmissionCheck":
-        return millis(evicted.last_transition_time)
-    return millis(workload.metadata.creation_timestamp)
-
-
-def requeue_at_ms(status: WorkloadStatus) -> int | None:
-    state = status.requeue_state
-    return millis(state.requeue_at) if state is not None and state.requeue_at else None
 
 
 def reserve(

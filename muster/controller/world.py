@@ -15,6 +15,8 @@ from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Namespace, Pod, PriorityClass
 from muster.objects.ray import RayCluster, RayJob, RayService
 
+NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
+
 
 @dataclass
 class World:
@@ -69,6 +71,13 @@ class World:
 
     def local_queue_of(self, workload: kueue.Workload) -> kueue.LocalQueue | None:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
+
+    @cached_property
+    def namespace_labels(self) -> Mapping[str, Mapping[str, str]]:
+        """With the one that every namespace has, also where we have not seen the namespace yet."""
+        seen = {w.metadata.namespace: {} for w in self.workloads.values()}
+        labels = seen | {n.metadata.name: n.metadata.labels for n in self.namespaces.values()}
+        return {name: {NAMESPACE_NAME_LABEL: name, **of} for name, of in labels.items()}
 
     @cached_property
     def _live_pods(self) -> Mapping[str, int]:

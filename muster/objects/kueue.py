@@ -17,13 +17,34 @@ JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
 MANAGED_LABEL = "kueue.x-k8s.io/managed"
 RESOURCE_IN_USE = "kueue.x-k8s.io/resource-in-use"
 PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
+MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue"
 PROVREQ_ANNOTATION_PREFIX = "provreq.kueue.x-k8s.io/"
 
 
-class PodSet(View, omit_defaults=False):
+class SliceConstraint(View):
+    topology: str = ""
+    size: int = 0
+
+
+class TopologyRequest(View):
+    required: str | None = None
+    preferred: str | None = None
+    unconstrained: bool | None = None
+    pod_index_label: str | None = None
+    sub_group_index_label: str | None = None
+    sub_group_count: int | None = None
+    pod_set_group_name: str | None = None
+    pod_set_slice_required_topology: str | None = None
+    pod_set_slice_size: int | None = None
+    podset_slice_required_topology_constraints: tuple[SliceConstraint, ...] = ()
+
+
+class PodSet(View):
     name: str
     count: int
     template: Template
+    min_count: int | None = None
+    topology_request: TopologyRequest | None = None
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "template", own_template(self.template))
@@ -35,19 +56,56 @@ class PriorityClassRef(View, omit_defaults=False):
     name: str
 
 
+class PreemptionGate(View):
+    name: str = ""
+
+
 class WorkloadSpec(View):
     queue_name: str = ""
     pod_sets: tuple[PodSet, ...] = ()
     active: bool = True
     priority: int | None = None
     priority_class_ref: PriorityClassRef | None = None
+    maximum_execution_time_seconds: int | None = None
+    preemption_gates: tuple[PreemptionGate, ...] = ()
 
 
-class PodSetAssignment(View, omit_defaults=False):
+class LevelIndividualValues(View):
+    prefix: str | None = None
+    suffix: str | None = None
+    roots: tuple[str, ...] = ()
+
+
+class LevelValues(View):
+    universal: str | None = None
+    individual: LevelIndividualValues | None = None
+
+
+class SlicePodCounts(View):
+    universal: int | None = None
+    individual: tuple[int, ...] = ()
+
+
+class AssignmentSlice(View):
+    """Domains side by side: what they share is said once (TopologyAssignment of v1beta2)."""
+
+    domain_count: int = 0
+    values_per_level: tuple[LevelValues, ...] = ()
+    pod_counts: SlicePodCounts = SlicePodCounts()
+
+
+class TopologyAssignment(View):
+    levels: tuple[str, ...] = ()
+    slices: tuple[AssignmentSlice, ...] = ()
+
+
+class PodSetAssignment(View):
     name: str
     flavors: dict[str, str] = {}
-    resource_usage: dict[str, str] = {}
+    resource_usage: dict[str, str | int] = {}
     count: int | None = None
+    topology_assignment: TopologyAssignment | None = None
+    delayed_topology_request: str | None = None  # Pending | Ready
 
 
 class Admission(View, omit_defaults=False):
@@ -78,11 +136,30 @@ class RequeueState(View):
     requeue_at: str | None = None
 
 
+class ReclaimablePod(View, omit_defaults=False):
+    name: str
+    count: int
+
+
+class UnhealthyNode(View):
+    name: str
+
+
+class PreemptionGateState(View):
+    name: str = ""
+    position: str = ""  # Open | Closed
+    last_transition_time: str | None = None
+
+
 class WorkloadStatus(View):
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
     admission_checks: tuple[AdmissionCheckState, ...] = ()
     requeue_state: RequeueState | None = None
+    reclaimable_pods: tuple[ReclaimablePod, ...] = ()
+    unhealthy_nodes: tuple[UnhealthyNode, ...] = ()
+    preemption_gates: tuple[PreemptionGateState, ...] = ()
+    accumulated_past_execution_time_seconds: int | None = None
 
 
 class Workload(Object):
@@ -107,14 +184,29 @@ class ResourceGroup(View):
     flavors: tuple[FlavorQuotas, ...] = ()
 
 
+class BorrowWithinCohort(View):
+    policy: str = "Never"
+    max_priority_threshold: int | None = None
+
+
 class QueuePreemption(View):
     within_cluster_queue: str = "Never"
     reclaim_within_cohort: str = "Never"
+    borrow_within_cohort: BorrowWithinCohort | None = None
 
 
 class FlavorFungibility(View):
     when_can_borrow: str = "MayStopSearch"
     when_can_preempt: str = "TryNextFlavor"
+    preference: str | None = None
+
+
+class FairSharing(View):
+    weight: str | int | float | None = None
+
+
+class AdmissionScope(View):
+    admission_mode: str = ""
 
 
 class CheckStrategyRule(View):
@@ -157,6 +249,8 @@ class ClusterQueueSpec(View):
     flavor_fungibility: FlavorFungibility = FlavorFungibility()
     stop_policy: str = "None"
     admission_checks_strategy: AdmissionChecksStrategy = AdmissionChecksStrategy()
+    fair_sharing: FairSharing | None = None
+    admission_scope: AdmissionScope | None = None
 
 
 class ClusterQueue(Object):
@@ -167,6 +261,7 @@ class ClusterQueue(Object):
 class CohortSpec(View):
     parent_name: str = ""
     resource_groups: tuple[ResourceGroup, ...] = ()
+    fair_sharing: FairSharing | None = None
 
 
 class Cohort(Object):
@@ -176,6 +271,7 @@ class Cohort(Object):
 class LocalQueueSpec(View):
     cluster_queue: str = ""
     stop_policy: str = "None"
+    fair_sharing: FairSharing | None = None
 
 
 class LocalQueue(Object):
@@ -187,6 +283,7 @@ class ResourceFlavorSpec(View):
     node_labels: dict[str, str] = {}
     node_taints: tuple[dict[str, Any], ...] = ()
     tolerations: tuple[dict[str, Any], ...] = ()
+    topology_name: str = ""
 
 
 class ResourceFlavor(Object):

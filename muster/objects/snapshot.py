@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar
 
 from muster import admission as core
-from muster.admission.quantities import parse
+from muster.admission.quantities import exact, parse
 from muster.objects import kueue
+from muster.objects.gangs import tolerations
 from muster.objects.meta import Object
-from muster.objects.pods import PodTemplate, pod_requests, read_template
+
+USAGE_BASED = "UsageBasedAdmissionFairSharing"
 
 K = TypeVar("K", bound=Object)
 T = TypeVar("T")
@@ -23,13 +27,17 @@ def flavor(obj: kueue.ResourceFlavor) -> core.Flavor:
             core.Taint(t.get("key", ""), t.get("value", ""), core.TaintEffect(t["effect"]))
             for t in spec.node_taints
         ),
-        tolerations=_tolerations(spec.tolerations),
+        tolerations=tolerations(spec.tolerations),
+        topology=spec.topology_name or None,
     )
 
 
-def cluster_queue(obj: kueue.ClusterQueue) -> core.ClusterQueue:
-    """Raises: ValueError (AdmissionError, for quotas) naming what is wrong."""
-    spec = obj.spec
+def cluster_queue(
+    obj: kueue.ClusterQueue, checks: Mapping[str, kueue.AdmissionCheck] | None = None
+) -> core.ClusterQueue:
+    """`checks` are the AdmissionChecks by name. Raises: ValueError (AdmissionError, for quotas)
+    naming what is wrong."""
+    spec, scope = obj.spec, obj.spec.admission_scope
     queue = core.ClusterQueue(
         name=obj.metadata.name,
         cohort=spec.cohort_name or None,
@@ -40,6 +48,15 @@ def cluster_queue(obj: kueue.ClusterQueue) -> core.ClusterQueue:
         reclaim_within_cohort=core.PreemptionPolicy(spec.preemption.reclaim_within_cohort),
         when_can_borrow=_fungibility(spec.flavor_fungibility.when_can_borrow),
         when_can_preempt=_fungibility(spec.flavor_fungibility.when_can_preempt),
+        borrow_within_cohort=_borrow_within_cohort(spec.preemption.borrow_within_cohort),
+        preference=_preference(spec.flavor_fungibility.preference),
+        weight=_weight(spec.fair_sharing),
+        usage_based=scope is not None and scope.admission_mode == USAGE_BASED,
+        namespaces=label_selector(spec.namespace_selector),
+        checks=tuple(
+            core.Check(rule.name, frozenset(rule.on_flavors), _provisions((checks or {}).get(rule.name)))
+            for rule in spec.admission_checks_strategy.admission_checks
+        ),
     )
     core.check_quotas(queue)
     return queue
@@ -51,37 +68,10 @@ def cohort(obj: kueue.Cohort) -> core.Cohort:
         name=obj.metadata.name,
         parent=obj.spec.parent_name or None,
         groups=_groups(obj.spec.resource_groups),
+        weight=_weight(obj.spec.fair_sharing),
     )
     core.check_quotas(node)
     return node
-
-
-def pod_set(obj: kueue.PodSet) -> core.PodSet:
-    """Raises: ValueError (QuantityError for a request) naming what can't be read."""
-    template = read_template(obj.template)
-    return core.PodSet(
-        name=obj.name,
-        count=obj.count,
-        requests=pod_requests(obj.template),
-        node_selector=template.spec.node_selector,
-        affinity=_affinity(template),
-        tolerations=_tolerations(template.spec.tolerations),
-    )
-
-
-def admission(obj: kueue.Admission) -> core.Admission:
-    return core.Admission(
-        cluster_queue=obj.cluster_queue,
-        pod_sets=tuple(
-            core.PodSetAssignment(
-                name=a.name,
-                count=a.count or 0,
-                flavors=a.flavors,
-                usage={r: parse(r, q) for r, q in a.resource_usage.items()},
-            )
-            for a in obj.pod_set_assignments
-        ),
-    )
 
 
 def snapshot(
@@ -89,14 +79,22 @@ def snapshot(
     cohorts: Iterable[kueue.Cohort],
     cluster_queues: Iterable[kueue.ClusterQueue],
     workloads: Iterable[core.Workload],
+    *,
+    checks: Mapping[str, kueue.AdmissionCheck] | None = None,
+    namespaces: Mapping[str, Mapping[str, str]] | None = None,
+    topologies: Mapping[str, core.Topology] | None = None,
+    nodes: Mapping[str, core.Node] | None = None,
 ) -> core.Snapshot:
-    """An object that can't be read is left out, as if it were not there, and the rest goes on:
-    `problem` says what is wrong with it."""
+    """`namespaces` are labels by namespace. An object that can't be read is left out, as if it were
+    not there, and the rest goes on: `problem` says what is wrong with it."""
     return core.Snapshot(
         flavors=_readable(flavor, flavors),
         cohorts=_readable(cohort, cohorts),
-        cluster_queues=_readable(cluster_queue, cluster_queues),
+        cluster_queues=_readable(partial(cluster_queue, checks=checks), cluster_queues),
         workloads=tuple(workloads),
+        namespaces=namespaces or {},
+        topologies=topologies or {},
+        nodes=nodes or {},
     )
 
 
@@ -144,25 +142,40 @@ def _fungibility(text: str) -> core.FungibilityPolicy:
     return core.FungibilityPolicy.MAY_STOP_SEARCH if stops else core.FungibilityPolicy.TRY_NEXT_FLAVOR
 
 
-def _tolerations(raw: Iterable[Mapping[str, Any]]) -> tuple[core.Toleration, ...]:
-    return tuple(
-        core.Toleration(
-            key=t.get("key", ""),
-            operator=t.get("operator") or "Equal",
-            value=t.get("value", ""),
-            effect=core.TaintEffect(t["effect"]) if t.get("effect") else None,
-        )
-        for t in raw
+def _preference(text: str | None) -> core.FungibilityPreference | None:
+    return core.FungibilityPreference(text) if text else None
+
+
+def _borrow_within_cohort(obj: kueue.BorrowWithinCohort | None) -> core.BorrowWithinCohort | None:
+    if obj is None or obj.policy != core.PreemptionPolicy.LOWER_PRIORITY:
+        return None
+    return core.BorrowWithinCohort(obj.max_priority_threshold)
+
+
+def _weight(sharing: kueue.FairSharing | None) -> Fraction:
+    if sharing is None or sharing.weight is None:
+        return Fraction(1)
+    return exact("fairSharing.weight", sharing.weight)
+
+
+def _provisions(check: kueue.AdmissionCheck | None) -> bool:
+    return check is not None and check.spec.controller_name in (
+        kueue.PROVISIONING_CONTROLLER,
+        kueue.MULTIKUEUE_CONTROLLER,
     )
 
 
-def _affinity(template: PodTemplate) -> tuple[tuple[core.Requirement, ...], ...]:
-    node = template.spec.affinity.get("nodeAffinity") or {}
-    required = node.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    return tuple(
-        tuple(
-            core.Requirement(e["key"], e["operator"], tuple(e.get("values") or ()))
-            for e in term.get("matchExpressions") or ()
+def label_selector(selector: Mapping[str, Any] | None) -> core.LabelSelector | None:
+    """None selects nothing, an empty one everything."""
+    if selector is None:
+        return None
+    labels = (selector.get("matchLabels") or {}).items()
+    return core.LabelSelector(
+        (
+            *(core.Requirement(key, "In", (value,)) for key, value in labels),
+            *(
+                core.Requirement(e["key"], e["operator"], tuple(e.get("values") or ()))
+                for e in selector.get("matchExpressions") or ()
+            ),
         )
-        for term in required.get("nodeSelectorTerms") or ()
     )

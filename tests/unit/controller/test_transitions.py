@@ -6,8 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from muster import admission as core
+from muster.admission import Rules
 from muster.controller import transitions as step
 from muster.controller.jobs.job import Outcome
+from muster.objects import gangs
 from muster.objects.kueue import AdmissionCheckState, RequeueState, WorkloadStatus
 from muster.objects.meta import find_condition, millis, rfc3339
 from tests.simulation.manifests import CHECK, ray_job
@@ -165,7 +167,7 @@ def test_a_pause_is_never_shorter_than_asked(name: str) -> None:
     after = step.retry_later(asked, now_ms)
     assert after.requeue_state is not None
     assert after.requeue_state.count == 3
-    assert step.requeue_at_ms(after) == wanted_ms
+    assert gangs.requeue_at_ms(after) == wanted_ms
 
 
 @pytest.mark.parametrize(("state", "moved"), [("Ready", True), ("Pending", False)])
@@ -193,4 +195,4 @@ def test_queued_since(name: str) -> None:
     gang = workload(ray_job("dev"), "QuotaReserved")
     if reason is not None:
         gang = replace(gang, status=step.evict(gang.status, reason, "", NOW_MS))
-    assert step.queued_at_ms(gang) == millis(wanted)
+    assert gangs.queued_at_ms(gang, gang.status, Rules()) == millis(wanted)

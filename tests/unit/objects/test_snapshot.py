@@ -7,7 +7,7 @@ import pytest
 
 from muster import admission as core
 from muster.kube import kinds
-from muster.objects import snapshot
+from muster.objects import gangs, snapshot
 from muster.objects.kueue import Admission, PodSet
 from muster.objects.pods import encode_template
 from tests.simulation.manifests import GPU, cluster_queue, flavor, group, quotas
@@ -74,7 +74,7 @@ def test_a_pod_set() -> None:
         "tolerations": [{"key": "spot", "operator": "Exists"}],
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}},
     }
-    assert snapshot.pod_set(
+    assert gangs.pod_set(
         PodSet(name="gpu", count=3, template=encode_template({"spec": spec}))
     ) == core.PodSet(
         name="gpu",
@@ -91,4 +91,4 @@ def test_an_admission() -> None:
     body = {"clusterQueue": "team-a", "podSetAssignments": [assigned]}
     given = msgspec.convert(body, type=Admission)
     wanted = core.PodSetAssignment("gpu", 2, {"cpu": "l4"}, {"cpu": 2500})
-    assert snapshot.admission(given) == core.Admission("team-a", (wanted,))
+    assert gangs.admission(given) == core.Admission("team-a", (wanted,))

@@ -1,0 +1,1 @@
+"""Kueue's own cases, replayed through the core behind the controller's snapshot builder."""

@@ -1,0 +1,79 @@
+"""Objects of a case as the controller's typed views, and amounts as the core counts them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from muster import admission as core
+from muster.admission.quantities import parse
+from muster.objects import gangs, kueue, snapshot
+from muster.objects.meta import Object
+
+T = TypeVar("T", bound=Object)
+Usage = dict[core.FlavorResource, int]
+UNLIMITED = 2**63 - 1
+
+
+def view(data: Any, kind: type[T]) -> T:
+    """By way of JSON, as pod templates are kept in it."""
+    return msgspec.json.decode(msgspec.json.encode(data), type=kind)
+
+
+def views(items: Iterable[Any] | None, kind: type[T]) -> list[T]:
+    return [view(item, kind) for item in items or ()]
+
+
+def by_name(items: Iterable[T]) -> dict[str, T]:
+    return {item.metadata.name: item for item in items}
+
+
+def snapshot_of(
+    data: Mapping[str, Any],
+    rules: core.Rules,
+    queue_names: Iterable[str] = ("clusterQueues",),
+    workload: Callable[[kueue.Workload], core.Workload | None] | None = None,
+    **more: Any,
+) -> core.Snapshot:
+    """The case's objects by the controller's builder; `queue_names` are the keys that hold queues.
+
+    Each Workload stands in the queue of its LocalQueue, or is what `workload` makes of it.
+    """
+    local_queues = {q.key: q.spec.cluster_queue for q in views(data.get("localQueues"), kueue.LocalQueue)}
+    standing = []
+    for obj in views(data.get("workloads"), kueue.Workload):
+        queue = local_queues.get(f"{obj.metadata.namespace}/{obj.spec.queue_name}", "")
+        made = workload(obj) if workload else gangs.workload(obj, obj.status, queue, rules)
+        if made is not None:
+            standing.append(made)
+    queues = [queue for name in queue_names for queue in _listed(data.get(name))]
+    return snapshot.snapshot(
+        views(data.get("resourceFlavors"), kueue.ResourceFlavor),
+        views(data.get("cohorts"), kueue.Cohort),
+        views(queues, kueue.ClusterQueue),
+        standing,
+        checks=by_name(views(data.get("admissionChecks"), kueue.AdmissionCheck)),
+        namespaces=_namespaces(data),
+        **more,
+    )
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _namespaces(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    return {
+        obj["metadata"]["name"]: obj["metadata"].get("labels") or {}
+        for obj in data.get("objects") or ()
+        if obj["kind"] == "Namespace"
+    }
+
+
+def usage(frqs: Iterable[Mapping[str, Any]] | None) -> Usage:
+    """Amounts by flavor and resource, as a case lists them (`value` is in the core's units)."""
+    return {core.FlavorResource(frq["flavor"], frq["resource"]): amount(frq) for frq in frqs or ()}
+
+
+def amount(frq: Mapping[str, Any]) -> int:
+    return int(frq["value"]) if "value" in frq else parse(frq["resource"], frq["quantity"])
