@@ -8,6 +8,7 @@ import socket
 import sys
 from uuid import uuid4
 
+from muster.controller.configuration import DEFAULT, Configuration, parse
 from muster.controller.health import Address
 from muster.controller.process import Options, run
 
@@ -28,6 +29,7 @@ def main(argv: list[str] | None = None) -> int:
         lease=f"{arguments.lease_namespace}/{arguments.lease_name}",
         identity=arguments.identity,
         address=arguments.http_address,
+        configuration=arguments.configuration,
     )
     return asyncio.run(run(options))
 
@@ -67,11 +69,26 @@ def _add_controller(parser: argparse.ArgumentParser) -> None:
         help="where /healthz, /readyz and /metrics are (default: :8080)",
     )
     parser.add_argument(
+        "--configuration",
+        metavar="JSON",
+        type=_configuration,
+        default=DEFAULT,
+        help="waitForPodsReady and fairSharing as Kueue's Configuration has them, and Muster's own rules, "
+        'such as {"waitForPodsReady": {"timeout": "10m"}, "rules": {"backfill": true}} (default: none)',
+    )
+    parser.add_argument(
         "--log-level",
         default="info",
         choices=["debug", "info", "warning", "error"],
         help="what to tell on standard error (default: %(default)s)",
     )
+
+
+def _configuration(text: str) -> Configuration:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _address(text: str) -> Address:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from stacks.model import DnsLabel, Model, refuse
+from stacks.operators.kueue import FairSharing, WaitForPodsReady
 from stacks.operators.shared import PinnedImage, Replicas, Resources
 
 
@@ -15,6 +16,31 @@ class Build(Model):
     """The repository's name in Artifact Registry."""
     keep_images: Annotated[int, Field(ge=1)] = 10
     """How many images stay there, newest first, however old: to go back to."""
+
+
+class Aging(Model):
+    """Who waits rises in priority, in its queue and among the queues; whom it may preempt stays as it was."""
+
+    step: Annotated[int, Field(ge=1)]
+    """By how much the priority rises for every full period waited."""
+    period_seconds: Annotated[int, Field(ge=1)]
+    """How long a period is."""
+    max: Annotated[int, Field(ge=1)]
+    """The most that it rises by."""
+
+
+class OwnRules(Model):
+    """What Muster can do and Kueue does not: each is off unless it is named."""
+
+    immediate_unparking: bool = False
+    """Gangs that found no room are tried along with all others after a change, and not a moment later."""
+    backfill: bool = False
+    """Small gangs with a declared run time (`kueue.x-k8s.io/max-exec-time-seconds`) may go before a large
+    one that waits for room, if that does not delay it (EASY)."""
+    minimum_run_seconds: Annotated[int, Field(ge=1)] | None = None
+    """A gang that runs for less is not preempted."""
+    aging: Aging | None = None
+    """Off unless given."""
 
 
 class Controller(Model):
@@ -30,6 +56,12 @@ class Controller(Model):
     """Of each replica; memory grows with the number of Workloads."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """From the most to the least that it says."""
+    wait_for_pods_ready: WaitForPodsReady | None = None
+    """Off unless given: gangs then may take any time to start, and keep their quota."""
+    fair_sharing: FairSharing | None = None
+    """Off unless given; without it no queue may have a `weight`."""
+    rules: OwnRules = OwnRules()
+    """Kueue's decisions are the default; these depart from them."""
     metrics_from: tuple[DnsLabel, ...] = ("gmp-system", "gke-gmp-system")
     """The namespaces whose pods may scrape /metrics: by default those of Google's managed Prometheus."""
 

@@ -1,6 +1,8 @@
 """The controller's Deployment: how its pods run, and how they are replaced."""
 
+import json
 from collections.abc import Mapping
+from typing import Any
 
 import pulumi
 from pulumi_kubernetes.apps.v1 import DeploymentSpecArgs, DeploymentStrategyArgs, RollingUpdateDeploymentArgs
@@ -24,7 +26,8 @@ from pulumi_kubernetes.core.v1 import (
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 
 from components.operators.charts import container_resources
-from stacks.controller import Controller
+from components.operators.kueue_configuration import fair_sharing, wait_for_pods_ready
+from stacks.controller import Controller, OwnRules
 
 NAMESPACE = "muster-system"
 NAME = "muster-controller"
@@ -85,7 +88,12 @@ def _container(settings: Controller, image: pulumi.Input[str]) -> ContainerArgs:
         name="controller",
         image=image,
         command=["python", "-m", "muster"],
-        args=["controller", f"--log-level={settings.log_level}", f"--http-address=:{HTTP_PORT}"],
+        args=[
+            "controller",
+            f"--log-level={settings.log_level}",
+            f"--http-address=:{HTTP_PORT}",
+            *_configuration(settings),
+        ],
         env=[_field("POD_NAME", "metadata.name"), _field("POD_NAMESPACE", "metadata.namespace")],
         ports=[ContainerPortArgs(name="http", container_port=HTTP_PORT)],
         liveness_probe=_probe("/healthz"),
@@ -97,6 +105,32 @@ def _container(settings: Controller, image: pulumi.Input[str]) -> ContainerArgs:
             capabilities=CapabilitiesArgs(drop=["ALL"]),
         ),
     )
+
+
+def _configuration(settings: Controller) -> list[str]:
+    configuration: dict[str, Any] = {}
+    if settings.wait_for_pods_ready:
+        configuration["waitForPodsReady"] = wait_for_pods_ready(settings.wait_for_pods_ready)
+    if settings.fair_sharing:
+        configuration["fairSharing"] = fair_sharing(settings.fair_sharing)
+    if rules := _own_rules(settings.rules):
+        configuration["rules"] = rules
+    return [f"--configuration={json.dumps(configuration)}"] if configuration else []
+
+
+def _own_rules(rules: OwnRules) -> dict[str, Any]:
+    """Those that are on, as muster/controller/configuration.py reads them."""
+    wanted: dict[str, Any] = {}
+    if rules.immediate_unparking:
+        wanted["immediateUnparking"] = True
+    if rules.backfill:
+        wanted["backfill"] = True
+    if rules.minimum_run_seconds:
+        wanted["minimumRunTime"] = f"{rules.minimum_run_seconds}s"
+    if rules.aging:
+        period = f"{rules.aging.period_seconds}s"
+        wanted["aging"] = {"step": rules.aging.step, "period": period, "max": rules.aging.max}
+    return wanted
 
 
 def _field(name: str, path: str) -> EnvVarArgs:

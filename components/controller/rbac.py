@@ -18,7 +18,7 @@ def _rule(
 
 CLUSTER_RULES = [
     # The jobs: suspended and resumed, never made or deleted. The finalizers' right lets a Workload be
-    # owned by its job where the API server checks owner references.
+    # owned by its job where the API server checks owner references, and pod templates by their requests.
     _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], (*FOLLOW, "patch")),
     _rule("ray.io", ["rayjobs/finalizers", "rayclusters/finalizers", "rayservices/finalizers"], ("update",)),
     # A Workload a job, and the capacity it asks for: the controller's own objects.
@@ -26,17 +26,20 @@ CLUSTER_RULES = [
     _rule(KUEUE, ["workloads/status"], ("patch",)),
     _rule(KUEUE, ["workloads/finalizers"], ("update",)),
     _rule("autoscaling.x-k8s.io", ["provisioningrequests"], (*FOLLOW, "create", "delete")),
-    _rule("", ["podtemplates"], ("get", "create", "delete")),
+    _rule("autoscaling.x-k8s.io", ["provisioningrequests/finalizers"], ("update",)),
+    _rule("", ["podtemplates"], (*FOLLOW, "create", "patch", "delete")),
     # The queues: read, with the usage and conditions that users look for written to their status.
     _rule(KUEUE, ["clusterqueues", "localqueues", "admissionchecks"], FOLLOW),
     _rule(KUEUE, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("patch",)),
     _rule(
         KUEUE,
-        ["cohorts", "provisioningrequestconfigs", "resourceflavors", "workloadpriorityclasses"],
+        ["cohorts", "provisioningrequestconfigs", "resourceflavors", "topologies", "workloadpriorityclasses"],
         FOLLOW,
     ),
     # What decides whether a gang may be in its queue, and whether a preempted one is gone.
-    _rule("", ["namespaces", "pods"], FOLLOW),
+    _rule("", ["limitranges", "namespaces", "pods"], FOLLOW),
+    # Where pods can be placed, for flavors with a topology.
+    _rule("", ["nodes"], FOLLOW),
     _rule("scheduling.k8s.io", ["priorityclasses"], FOLLOW),
     _rule("", ["events"], ("create",)),
 ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stacks.operators.kueue import Kueue, WaitForPodsReady
+from stacks.operators.kueue import FairSharing, Kueue, WaitForPodsReady
 
 # As in the chart's own file, which ours takes the place of, and the same for Ray. Kueue's default is 1.
 CONCURRENCY = {
@@ -31,9 +31,9 @@ def configuration(settings: Kueue) -> dict[str, Any]:
         "integrations": {"frameworks": list(settings.frameworks)},
     }
     if settings.wait_for_pods_ready:
-        wanted["waitForPodsReady"] = _wait_for_pods_ready(settings.wait_for_pods_ready)
+        wanted["waitForPodsReady"] = wait_for_pods_ready(settings.wait_for_pods_ready)
     if settings.fair_sharing:
-        wanted["fairSharing"] = {"preemptionStrategies": list(settings.fair_sharing.preemption_strategies)}
+        wanted["fairSharing"] = fair_sharing(settings.fair_sharing)
     if settings.exclude_resource_prefixes:
         wanted["resources"] = {"excludeResourcePrefixes": list(settings.exclude_resource_prefixes)}
     if settings.feature_gates:
@@ -41,7 +41,13 @@ def configuration(settings: Kueue) -> dict[str, Any]:
     return wanted
 
 
-def _wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:
+def fair_sharing(settings: FairSharing) -> dict[str, Any]:
+    """Muster's controller reads it in the same words (muster/controller/configuration.py)."""
+    return {"preemptionStrategies": list(settings.preemption_strategies)}
+
+
+def wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:
+    """Muster's controller reads it in the same words (muster/controller/configuration.py)."""
     requeuing = settings.requeuing
     wanted: dict[str, Any] = {
         "timeout": f"{settings.timeout_seconds}s",

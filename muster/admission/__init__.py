@@ -1,11 +1,15 @@
 """The pure core: a snapshot in, a plan out. Standard library only, no I/O, no clock, no logging."""
 
 from muster.admission.cycle.decide import decide
+from muster.admission.cycle.engine import Engine
 from muster.admission.errors import AdmissionError, QuantityError, SnapshotError
 from muster.admission.model import (
     HOSTNAME,
+    NEVER_MS,
     Admission,
+    Aging,
     BorrowWithinCohort,
+    Budget,
     Check,
     CheckState,
     ClusterQueue,
@@ -33,8 +37,10 @@ from muster.admission.model import (
     ResourceGroup,
     Resources,
     Rules,
+    Shortfall,
     SliceConstraint,
     Snapshot,
+    Spent,
     StopPolicy,
     Taint,
     TaintEffect,
@@ -51,14 +57,18 @@ from muster.admission.validation import check_quotas, check_workload
 
 __all__ = [
     "HOSTNAME",
+    "NEVER_MS",
     "Admission",
     "AdmissionError",
+    "Aging",
     "BorrowWithinCohort",
+    "Budget",
     "Check",
     "CheckState",
     "ClusterQueue",
     "Cohort",
     "Decision",
+    "Engine",
     "FairSharing",
     "FairStrategy",
     "Flavor",
@@ -82,9 +92,11 @@ __all__ = [
     "ResourceGroup",
     "Resources",
     "Rules",
+    "Shortfall",
     "SliceConstraint",
     "Snapshot",
     "SnapshotError",
+    "Spent",
     "StopPolicy",
     "Taint",
     "TaintEffect",

@@ -31,13 +31,18 @@ def parse(resource: str, value: str | int | float) -> int:
     A fraction of a unit is rounded away from zero, as Kueue's pkg/resources does. Raises
     QuantityError.
     """
+    amount = exact(resource, value) * (MILLI if resource == CPU else 1)
+    return math.ceil(amount) if amount >= 0 else math.floor(amount)
+
+
+def exact(what: str, value: str | int | float) -> Fraction:
+    """The number that the text means; `what` is named by the QuantityError if it means none."""
     text = str(value).strip()
     match = _FORM.fullmatch(text)
     if match is None or isinstance(value, bool) or len(text) > _LENGTH_MAX:
-        raise QuantityError(resource, value)
+        raise QuantityError(what, value)
     amount = Fraction(match["digits"]) * _scale(match["suffix"] or "")
-    units = math.ceil(amount * MILLI if resource == CPU else amount)
-    return -units if match["sign"] == "-" else units
+    return -amount if match["sign"] == "-" else amount
 
 
 def _scale(suffix: str) -> Fraction | int:

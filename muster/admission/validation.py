@@ -6,17 +6,21 @@ flavor, a cycle of cohorts) is no error: see WorkingState.inactive.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Protocol
 
 from muster.admission.errors import SnapshotError
 from muster.admission.model import (
+    Budget,
     ClusterQueue,
     Cohort,
     PodSet,
     Quota,
     Requirement,
     Resources,
+    Rules,
     Snapshot,
+    TopologyRequest,
     Workload,
 )
 
@@ -37,6 +41,8 @@ def check(snapshot: Snapshot) -> None:
         check_quotas(cohort)
     for queue in snapshot.cluster_queues.values():
         check_quotas(queue)
+        if queue.run_time_ms_min is not None:
+            _check_run_time_min(f"ClusterQueue {queue.name}", queue.run_time_ms_min)
     _check_unique("snapshot", "workloads", (workload.key for workload in snapshot.workloads))
     for workload in snapshot.workloads:
         check_workload(workload)
@@ -59,8 +65,10 @@ def _check_unique(where: str, field: str, names: Iterable[str]) -> None:
 
 
 def check_quotas(node: ClusterQueue | Cohort) -> None:
-    """Raises SnapshotError naming the object and the quota that is wrong."""
+    """Raises SnapshotError naming the object and the quota that is wrong, or its weight."""
     where = f"{type(node).__name__} {node.name}"
+    if node.weight < 0:
+        raise SnapshotError(where, "weight of its share", f"is {node.weight}; expected 0 or more")
     _check_unique(where, "resource groups", (name for group in node.groups for name in group.covered))
     for group in node.groups:
         _check_unique(where, "flavors", (flavor.flavor for flavor in group.flavors))
@@ -72,6 +80,29 @@ def check_quotas(node: ClusterQueue | Cohort) -> None:
                 )
             for resource, quota in flavor.quotas.items():
                 _check_quota(where, f"{resource} of flavor {flavor.flavor}", quota)
+    for budget in node.budgets:
+        _check_budget(where, budget)
+
+
+def _check_budget(where: str, budget: Budget) -> None:
+    field = f"budget of {budget.resource}"
+    if budget.unit_ms < 0:
+        raise SnapshotError(where, field, f"is {budget.unit_ms}; expected 0 or more")
+    if budget.period_ms <= 0:
+        raise SnapshotError(where, field, f"has a period of {budget.period_ms} ms; expected more than 0")
+
+
+def check_rules(rules: Rules) -> None:
+    """Raises SnapshotError naming the rule that makes no sense."""
+    aging = rules.aging
+    if aging is not None and (aging.period_ms <= 0 or aging.step < 0 or aging.rise_max < 0):
+        raise SnapshotError("Rules", "aging", f"is {aging}; expected a period of more than 0, and no fall")
+    _check_run_time_min("Rules", rules.run_time_ms_min)
+
+
+def _check_run_time_min(where: str, least_ms: int) -> None:
+    if least_ms < 0:
+        raise SnapshotError(where, "run_time_ms_min", f"is {least_ms}; expected 0 or more")
 
 
 def _check_quota(where: str, field: str, quota: Quota) -> None:
@@ -91,6 +122,8 @@ def check_workload(workload: Workload) -> None:
         _check_pod_set(where, pod_set)
     for assigned in workload.admission.pod_sets if workload.admission else ():
         _check_amounts(where, f"usage of pod set {assigned.name}", assigned.usage)
+    if workload.run_time_ms is not None and workload.run_time_ms <= 0:
+        raise SnapshotError(where, "run_time_ms", f"is {workload.run_time_ms}; expected more than 0")
     for field in ("queued_at_ms", "reserved_at_ms", "requeue_at_ms"):
         at_ms = getattr(workload, field)
         if at_ms is not None and at_ms < 0:
@@ -102,10 +135,28 @@ def _check_pod_set(where: str, pod_set: PodSet) -> None:
         raise SnapshotError(
             where, f"count of pod set {pod_set.name}", f"is {pod_set.count}; expected 0 or more"
         )
+    for field in ("count_min", "reclaimable"):
+        number = getattr(pod_set, field)
+        if number is not None and not 0 <= number <= pod_set.count:
+            expected = f"0 to its count, {pod_set.count}"
+            raise SnapshotError(
+                where, f"{field} of pod set {pod_set.name}", f"is {number}; expected {expected}"
+            )
+    if pod_set.topology is not None:
+        _check_slices(where, f"slices of pod set {pod_set.name}", pod_set.topology)
     _check_amounts(where, f"requests of pod set {pod_set.name}", pod_set.requests)
     for term in pod_set.affinity:
         for requirement in term:
             _check_requirement(where, f"node affinity of pod set {pod_set.name}", requirement)
+
+
+def _check_slices(where: str, field: str, request: TopologyRequest) -> None:
+    """The widest first, each made of whole ones of the next (Kueue: validateTopologyRequest)."""
+    sizes = [constraint.size for constraint in request.slices]
+    if any(size < 1 for size in sizes):
+        raise SnapshotError(where, field, f"sizes are {sizes}; expected 1 or more")
+    if any(wide % narrow for wide, narrow in pairwise(sizes)):
+        raise SnapshotError(where, field, f"sizes are {sizes}; expected each to be a multiple of the next")
 
 
 def _check_amounts(where: str, field: str, amounts: Resources) -> None:

@@ -1,11 +1,12 @@
 """What the persisted state of a Workload asks to be done to its job."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
-from muster.controller import provisioning
+from muster.controller import provisioning_requests
 from muster.controller import transitions as step
-from muster.controller.events import Note, on_job, on_workload
+from muster.controller.check_states import set_check
+from muster.controller.events import Note, on_job, on_workload, status_notes
 from muster.controller.jobs.job import Job
 from muster.controller.templates import (
     Operation,
@@ -14,12 +15,11 @@ from muster.controller.templates import (
     is_placed,
     place_operations,
 )
-from muster.controller.workloads import WHY_DEACTIVATED
 from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
-from muster.kube.writes import Delete, JsonPatch, MergePatch, Write
+from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Write
 from muster.objects.kueue import RESOURCE_IN_USE, Workload
-from muster.objects.meta import find_condition
+from muster.objects.meta import builtins, find_condition, is_true
 from muster.objects.pods import read_template
 
 
@@ -28,12 +28,14 @@ class Step:
     """One write, and what is told once it has happened. `subject` is the key of the Workload that it
     is about, or the UID of a job that has none yet: a refused write holds back that one alone.
     `vacated` is the UID of a Workload whose pods have to be gone by the API server's own word: what
-    watches tell of jobs and of pods arrives in no order."""
+    watches tell of jobs and of pods arrives in no order. `refused`: what is written, and told, instead of
+    a creation that the API server does not take, by what it says."""
 
     subject: str
     write: Write
     notes: tuple[Note, ...] = ()
     vacated: str = ""
+    refused: Callable[[str], "Step"] | None = field(default=None, compare=False)
 
 
 def gone(workload: Workload, job: Job | None, world: World) -> bool:
@@ -51,33 +53,36 @@ def leaving(job: Job) -> bool:
     return bool(job.metadata.deletion_timestamp)
 
 
-def act(workload: Workload, world: World) -> Iterator[Step]:
+def act(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
     job, status = world.job_of(workload), workload.status
-    rejected = [c for c in status.admission_checks if c.state == step.REJECTED]
     if job is None or leaving(job) or workload.metadata.deletion_timestamp:
         yield from _let_go(workload, job, world)
     elif step.is_finished(status) or job.outcome is not None:
         yield from _give_up_requests(workload, world)
+    elif workload.spec.active and is_true(status.conditions, step.DEACTIVATION_TARGET):
+        inactive = {"spec": {"active": False}}
+        yield Step(
+            workload.key, MergePatch(WORKLOADS, workload.key, inactive, workload.metadata.resource_version)
+        )
     elif not step.holds_quota(status) or step.is_evicted(status):
         yield from _keep_stopped(workload, job)
-        if gone(workload, job, world):
+        if world.requests_of(workload) and gone(workload, job, world):
             yield from _give_up_requests(workload, world)
-    elif rejected:
-        yield _deactivate(workload, f"AdmissionCheck {rejected[0].name} was rejected: {rejected[0].message}")
     elif step.is_admitted(status):
         # a user may have suspended it for a moment: what it had before has to go first
         if gone(workload, job, world):
-            yield from _start(workload, job, world)
+            yield from _start(workload, job, world, now_ms)
+        yield from tend_requests(workload, world, now_ms)
     else:
         yield from _keep_stopped(workload, job)
-        yield from _provision(workload, world)
+        yield from tend_requests(workload, world, now_ms)
 
 
 def _keep_stopped(workload: Workload, job: Job) -> Iterator[Step]:
+    if job.suspended and not is_placed(job.places):
+        return
     # a job that can't be suspended is left alone: KubeRay would let it run on as ValidationFailed
     if job.refusal is not None or job.outcome is not None:
-        return
-    if job.suspended and not is_placed(job.places):
         return
     back = tuple(_given_back(workload, job))
     if job.suspended:
@@ -104,14 +109,14 @@ def _patch(job: Job, operations: tuple[Operation, ...]) -> Write:
     return JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
 
 
-def _start(workload: Workload, job: Job, world: World) -> Iterator[Step]:
+def _start(workload: Workload, job: Job, world: World, now_ms: int) -> Iterator[Step]:
     """Release the whole gang at once, onto the nodes of its admission."""
     try:
         targets = admitted_templates(workload, world.flavors)
         if set(targets) != {p.pod_set for p in job.places}:
             raise PlacementError("its pod sets changed after it was admitted")
     except PlacementError as conflict:
-        yield _deactivate(workload, f"It can't be started: {conflict}")
+        yield _misplaced(workload, f"It can't be started: {conflict}", now_ms)
         return
     resume = {"op": "add", "path": job.suspend_pointer, "value": False}
     write = _patch(job, (*place_operations(job.places, targets, start=True), resume))
@@ -128,26 +133,48 @@ def _ran_before(workload: Workload, job: Job) -> bool:
     return find_condition(workload.status.conditions, step.EVICTED) is not None or is_placed(job.places)
 
 
-def _provision(workload: Workload, world: World) -> Iterator[Step]:
+def tend_requests(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
+    """The ProvisioningRequests of a Workload with quota: those that its checks need, and no others."""
     try:
-        for templates, request in provisioning.missing_requests(workload, world):
-            yield from (Step(workload.key, t) for t in templates)
-            name = request.body["metadata"]["name"]
-            note = on_workload(workload, "ProvisioningRequestCreated", f"Created ProvisioningRequest {name}")
-            yield Step(workload.key, request, (note,))
+        for write in provisioning_requests.unused(workload, world, needs_any=True):
+            yield Step(workload.key, write)
+        for ask in provisioning_requests.missing(workload, world):
+            yield from (_create(workload, ask, t) for t in ask.templates)
+            yield _create(workload, ask, ask.request)
+        for write in provisioning_requests.handovers(workload, world):
+            yield Step(workload.key, write)
     except PlacementError as conflict:
-        yield _deactivate(workload, f"It can't be provisioned: {conflict}")
+        yield _misplaced(workload, f"It can't be provisioned: {conflict}", now_ms)
+
+
+def _create(workload: Workload, ask: provisioning_requests.Ask, write: Create) -> Step:
+    """What the API server says against it is told on the check too, as Kueue does (handleError)."""
+    name = write.body["metadata"]["name"]
+    notes: tuple[Note, ...] = ()
+    if write is ask.request:
+        told = f'Created ProvisioningRequest: "{name}"'
+        notes = (on_workload(workload, "ProvisioningRequestCreated", told),)
+
+    def refused(why: str) -> Step:
+        message = f'Error creating {write.kind} "{name}": {why}'
+        status = set_check(workload.status, ask.check, 0, message=message)
+        body = {"status": {"admissionChecks": builtins(status.admission_checks)}}
+        patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)
+        return Step(workload.key, patch, (on_workload(workload, "FailedCreate", message, warning=True),))
+
+    return Step(workload.key, write, notes, refused=refused)
 
 
 def _give_up_requests(workload: Workload, world: World) -> Iterator[Step]:
-    yield from (Step(workload.key, w) for w in provisioning.unused_requests(workload, world))
+    yield from (Step(workload.key, w) for w in provisioning_requests.unused(workload, world))
 
 
-def _deactivate(workload: Workload, message: str) -> Step:
+def _misplaced(workload: Workload, message: str, now_ms: int) -> Step:
     """Nothing that we can do will help: out of the queue until a user sets it active again."""
-    body = {"metadata": {"annotations": {WHY_DEACTIVATED: message}}, "spec": {"active": False}}
-    patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
-    return Step(workload.key, patch, (on_workload(workload, "Deactivated", message, warning=True),))
+    status = step.deactivate(workload.status, step.MISPLACED, message, now_ms)
+    body = {"status": {"conditions": builtins(status.conditions)}}
+    patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)
+    return Step(workload.key, patch, tuple(status_notes(workload, status, now_ms)))
 
 
 def _let_go(workload: Workload, job: Job | None, world: World) -> Iterator[Step]:

@@ -113,8 +113,8 @@ class Applier:
                     wait_ms = self._held_back.refused(step.subject, now_ms)
                     level = logging.DEBUG if refused.stale else logging.WARNING
                     log.log(level, "%s; again in %d ms", refused, wait_ms)
-                    if not refused.stale and wait_ms == BACKOFF_MS_MIN:
-                        self._tell_refused(step, refused)
+                    if wait_ms == BACKOFF_MS_MIN and not self._is_passing(step, refused):
+                        await self._tell_refused(step, refused)
                     if refused.unsure:
                         self._unsure.add((step.write.kind, step.write.key))
                     return done
@@ -125,11 +125,29 @@ class Applier:
             done.append(step)
         return done
 
-    def _tell_refused(self, step: Step, refused: WriteError) -> None:
+    def _is_passing(self, step: Step, refused: WriteError) -> bool:
+        """Whether the next pass will see why and decide again. Not so where what is to be made is there
+        already, and not by us."""
+        there = step.refused is not None and step.write.key in self._stores.of(step.write.kind).items
+        return refused.stale and not there
+
+    async def _tell_refused(self, step: Step, refused: WriteError) -> None:
         """What the API server does not take, its user has to know: no status may be there to say it."""
-        for note in step.notes[:1]:
-            reason = "FailedCreate" if isinstance(step.write, Create) else "FailedUpdate"
-            self._tell(replace(note, reason=reason, message=str(refused), warning=True))
+        if step.refused is None:
+            for note in step.notes[:1]:
+                reason = "FailedCreate" if isinstance(step.write, Create) else "FailedUpdate"
+                self._tell(replace(note, reason=reason, message=str(refused), warning=True))
+            return
+        instead = step.refused(refused.message)
+        try:
+            obj = await self._kube.perform(instead.write)
+        except WriteError as error:
+            log.debug("%s", error)
+        else:
+            if obj is not None:
+                self._stores.put(instead.write.kind, obj)
+        for note in instead.notes:
+            self._tell(note)
 
     async def _is_occupied(self, uid: str) -> bool:
         """Whether pods of the Workload live, or may live."""

@@ -1,16 +1,15 @@
 """May this workload stand in its queue at all? If not, one sentence why, and what to do."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from muster import admission as core
+from muster.admission.lifecycle.advance import DEACTIVATED
 from muster.controller.jobs.job import Job, priority_class
 from muster.controller.queue_status import STOPPED, inactive
-from muster.controller.workloads import WHY_DEACTIVATED
 from muster.controller.world import World
 from muster.objects import gangs, kueue
+from muster.objects.meta import find_condition
 from muster.objects.pods import Template
 
 # Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
@@ -26,15 +25,13 @@ class Refusal:
 
 def refusal(workload: kueue.Workload, job: Job, world: World) -> Refusal | None:
     if not workload.spec.active:
-        said = workload.metadata.annotations.get(WHY_DEACTIVATED)
-        why = f" ({said})" if said else ""
+        why = _why_deactivated(workload)
         return Refusal(
             SUSPENDED, f"the Workload is deactivated{why}: set its spec.active to true to try again"
         )
     message = (
-        job.refusal
+        world.memory.of(_own_fault, workload.key, workload, job)
         or _unknown_priority(job, world)
-        or _malformed(workload)
         or _queue_problem(workload, world)
     )
     if message:
@@ -45,6 +42,14 @@ def refusal(workload: kueue.Workload, job: Job, world: World) -> Refusal | None:
     return None
 
 
+def _why_deactivated(workload: kueue.Workload) -> str:
+    """What the eviction says, if it was not a user's wish: in parentheses."""
+    evicted = find_condition(workload.status.conditions, "Evicted")
+    if evicted is None or not evicted.reason.startswith(f"{DEACTIVATED}DueTo"):
+        return ""
+    return f" ({evicted.message})"
+
+
 def _unknown_priority(job: Job, world: World) -> str | None:
     name = priority_class(job)
     if not name or name in world.priorities:
@@ -53,21 +58,30 @@ def _unknown_priority(job: Job, world: World) -> str | None:
     return f"WorkloadPriorityClass {name!r} does not exist: choose one of {known}"
 
 
+def _own_fault(workload: kueue.Workload, job: Job) -> str | None:
+    return job.refusal or _malformed(workload)
+
+
 def _malformed(workload: kueue.Workload) -> str | None:
     """What Kubernetes would refuse of the pods: Ray's own schema lets through almost anything."""
     for pod_set in workload.spec.pod_sets:
-        problem = _template_problem(bytes(pod_set.template))
+        problem = _problem(
+            bytes(pod_set.template), pod_set.count, pod_set.min_count, pod_set.topology_request
+        )
         if problem is not None:
             return f"pod set {pod_set.name!r}: {problem}"
     return None
 
 
 @lru_cache(maxsize=4096)
-def _template_problem(template: bytes) -> str | None:
+def _problem(
+    template: bytes, count: int, count_min: int | None, request: kueue.TopologyRequest | None
+) -> str | None:
+    pods = kueue.PodSet(
+        name="pods", count=count, template=Template(template), min_count=count_min, topology_request=request
+    )
     try:
-        pod_set = gangs.pod_set(kueue.PodSet(name="pods", count=1, template=Template(template)))
-        gang = core.Workload("of these pods", "", "", 0, 0, (pod_set,))
-        core.check_workload(gang)
+        core.check_workload(core.Workload("of these pods", "", "", 0, 0, (gangs.pod_set(pods),)))
     except ValueError as error:  # QuantityError and SnapshotError too
         return str(error)
     return None
@@ -88,31 +102,4 @@ def _queue_problem(workload: kueue.Workload, world: World) -> str | None:
     problem = inactive(queue, world)
     if problem is not None and problem[0] != STOPPED:  # of a stopped queue the core tells
         return f"ClusterQueue {queue.key} can admit nothing now: {problem[1]}"
-    found = world.namespaces.get(namespace)
-    labels = {"kubernetes.io/metadata.name": namespace, **(found.metadata.labels if found else {})}
-    if not selects(queue.spec.namespace_selector, labels):
-        return f"ClusterQueue {queue.key} takes nothing from namespace {namespace} (its namespaceSelector)"
     return None
-
-
-def selects(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """A LabelSelector as ClusterQueues have it: none selects nothing, an empty one everything."""
-    if selector is None:
-        return False
-    equal = all(labels.get(k) == v for k, v in (selector.get("matchLabels") or {}).items())
-    return equal and all(_holds(e, labels) for e in selector.get("matchExpressions") or ())
-
-
-def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    value, values = labels.get(expression["key"]), expression.get("values") or ()
-    match expression["operator"]:
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False

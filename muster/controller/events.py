@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from muster.admission.lifecycle.advance import BY_CHECK, TIME_EXCEEDED
 from muster.controller.jobs.job import Job
 from muster.kube.kinds import EVENTS, WORKLOADS, Kind
 from muster.kube.writes import Create
 from muster.objects.kueue import Workload, WorkloadStatus
-from muster.objects.meta import ObjectMeta, find_condition, millis, rfc3339
+from muster.objects.meta import Condition, ObjectMeta, find_condition, millis, rfc3339
 
 COMPONENT = "muster"
 MESSAGE_LENGTH_MAX = 1024
@@ -48,6 +49,8 @@ def status_notes(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterat
             continue
         if condition.type == "Evicted":
             yield on_workload(workload, f"EvictedDueTo{condition.reason}", condition.message)
+        elif condition.type == "DeactivationTarget":
+            yield _deactivation_note(workload, condition)
         elif condition.type in TRANSITIONS:
             message = condition.message
             if condition.type == "QuotaReserved":
@@ -56,9 +59,19 @@ def status_notes(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterat
     states = {c.name: c.state for c in workload.status.admission_checks}
     for check in new.admission_checks:
         if states.get(check.name, check.state) != check.state:
-            said = f": {check.message}" if check.message else ""
-            text = f"Admission check {check.name} went from {states[check.name]} to {check.state}{said}"
+            said = f" with message: {check.message}" if check.message else ""
+            before_now = f"from {states[check.name]} to {check.state}"
+            text = f"Admission check {check.name} updated state {before_now}{said}"
             yield on_workload(workload, "AdmissionCheckUpdated", text)
+
+
+def _deactivation_note(workload: Workload, target: Condition) -> Note:
+    seconds = workload.spec.maximum_execution_time_seconds
+    if target.reason == TIME_EXCEEDED:
+        message = f"The maximum execution time ({seconds}s) exceeded"
+        return on_workload(workload, target.reason, message, warning=True)
+    reason = "AdmissionCheckRejected" if target.reason == BY_CHECK else target.reason
+    return on_workload(workload, reason, f"Deactivated due to {target.message}", warning=True)
 
 
 def wait_note(workload: Workload, new: WorkloadStatus) -> Note | None:

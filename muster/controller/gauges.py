@@ -70,7 +70,7 @@ def standing(world: World) -> Standing:
     for queue in world.cluster_queues.values():
         values["muster_reserving_active_workloads"][queue.key,] = queue.status.reserving_workloads
         values["muster_admitted_active_workloads"][queue.key,] = queue.status.admitted_workloads
-        nominal = nominal_quotas(queue)
+        nominal = nominal_quotas(queue, world)
         values["muster_cluster_queue_nominal_quota"] |= {
             (queue.spec.cohort_name, queue.key, flavor, resource): _plain(resource, amount)
             for (flavor, resource), amount in nominal.items()
@@ -108,10 +108,14 @@ def _add_pending(world: World, values: Mapping[str, dict[Labels, float]]) -> Non
         hopeless = reserved is not None and reserved.reason in INADMISSIBLE
         count[queue, "inadmissible" if hopeless else "active"] += 1
         if not hopeless:
-            since_ms = gangs.queued_at_ms(workload, workload.status, Rules())
+            since_ms = world.memory.of(_queued_at_ms, workload.key, workload)
             oldest_ms[queue,] = min(since_ms, oldest_ms.get((queue,), since_ms))
     values["muster_pending_workloads"].update(count)
     values["muster_oldest_pending_workload_timestamp_seconds"].update(_seconds(oldest_ms))
+
+
+def _queued_at_ms(workload: Workload) -> int:
+    return gangs.queued_at_ms(workload, workload.status, Rules())
 
 
 def _add_requests(world: World, values: Mapping[str, dict[Labels, float]]) -> None:

@@ -9,7 +9,10 @@ from typing import Any
 
 from muster.controller.actions import Step
 from muster.controller.apply import Applier, HeldBack
+from muster.controller.configuration import DEFAULT, Configuration
+from muster.controller.decider import Decider
 from muster.controller.events import Note, event
+from muster.controller.memory import Memory
 from muster.controller.observer import Observer, Passed
 from muster.controller.queue_status import queue_statuses
 from muster.controller.reconcile import Pass, reconcile
@@ -20,6 +23,7 @@ from muster.kube.client import Kube, WriteError
 from muster.kube.lease import Election
 from muster.kube.reflector import Reflector
 from muster.kube.store import Stores
+from muster.objects.kueue import MANAGED_LABEL
 
 log = logging.getLogger(__name__)
 
@@ -41,15 +45,25 @@ FOLLOWED: dict[str, kinds.Kind[Any]] = {
     "cluster_queues": kinds.CLUSTER_QUEUES,
     "cohorts": kinds.COHORTS,
     "flavors": kinds.FLAVORS,
+    "topologies": kinds.TOPOLOGIES,
     "priorities": kinds.PRIORITIES,
     "checks": kinds.CHECKS,
     "provisioning_configs": kinds.PROVISIONING_CONFIGS,
     "provisioning_requests": kinds.PROVISIONING_REQUESTS,
+    "pod_templates": kinds.POD_TEMPLATES,
     "pods": kinds.PODS,
     "namespaces": kinds.NAMESPACES,
+    "limit_ranges": kinds.LIMIT_RANGES,
     "pod_priorities": kinds.POD_PRIORITIES,
 }
-ONLY_LABELLED = {"pods": {WORKLOAD_UID_LABEL: None}}  # pods of gangs; None asks that the label exists
+FOLLOWED_TO_PLACE: dict[str, kinds.Kind[Any]] = {  # once there is a Topology: there are many of them
+    "nodes": kinds.NODES,
+    "bound_pods": kinds.BOUND_PODS,
+}
+ONLY_LABELLED: dict[str, dict[str, str | None]] = {
+    "pods": {WORKLOAD_UID_LABEL: None},  # of gangs; None asks that the label exists
+    "pod_templates": {MANAGED_LABEL: "true"},
+}
 
 
 def wall_clock_ms() -> int:
@@ -67,10 +81,12 @@ class Controller:
         clock_ms: Callable[[], int] = wall_clock_ms,
         election: Election | None = None,
         observer: Observer | None = None,
+        configuration: Configuration = DEFAULT,
     ) -> None:
-        self._kube, self._clock_ms = kube, clock_ms
+        self._kube, self._clock_ms, self._configuration = kube, clock_ms, configuration
         self._election, self._observer = election, observer or Observer()
         self._stores = Stores()
+        self._memory, self._decider = Memory(), Decider(configuration.rules)
         self._held_back = HeldBack()
         self._applier = Applier(kube, self._stores, self._held_back, self._queue_event, self._observer.wrote)
         self._changed = asyncio.Event()
@@ -78,6 +94,11 @@ class Controller:
         self._reflectors = {
             name: Reflector(kube, kind, self._stores.of(kind), self._changed.set, ONLY_LABELLED.get(name))
             for name, kind in FOLLOWED.items()
+        }
+        self._places = asyncio.Event()  # there is a Topology
+        self._place_reflectors = {
+            name: Reflector(kube, kind, self._stores.of(kind), self._changed.set)
+            for name, kind in FOLLOWED_TO_PLACE.items()
         }
         self._events: asyncio.Queue[Note | None] = asyncio.Queue(EVENTS_QUEUED_MAX)
         self._told_ms: dict[str, int] = {}  # workload -> when its wait sentence was last written
@@ -107,7 +128,7 @@ class Controller:
             turn = tasks.create_task(self._turn())
             stopping = tasks.create_task(self._stopping.wait())
             await asyncio.wait((turn, stopping), return_when=asyncio.FIRST_COMPLETED)
-            background = [turn, stopping]
+            background = [turn, stopping, tasks.create_task(self._follow_to_place())]
             if turn.done():
                 telling = tasks.create_task(self._tell())
                 if self._election is not None:
@@ -121,6 +142,10 @@ class Controller:
                 task.cancel()
         if self._election is not None:
             await self._election.release()
+
+    async def _follow_to_place(self) -> None:
+        await self._places.wait()
+        await asyncio.gather(*(r.run() for r in self._place_reflectors.values()))
 
     async def _turn(self) -> None:
         """Returns when it is in step, and for it to decide."""
@@ -150,8 +175,9 @@ class Controller:
         now_ms = self._clock_ms()
         if not await self._applier.catch_up():
             return now_ms + CATCH_UP_INTERVAL_MS
-        world = World(**{name: self._stores.of(kind).items for name, kind in FOLLOWED.items()})
-        result = reconcile(world, now_ms, self._held_back.at(now_ms))
+        world = self._world()
+        held_back = self._held_back.at(now_ms)
+        result = reconcile(world, now_ms, held_back, self._configuration, self._decider)
         done = await self._applier.apply(result, now_ms)
         due, later = self._due_waits(result, now_ms)
         done += await self._applier.perform(due, now_ms)
@@ -164,6 +190,19 @@ class Controller:
         self._observer.passed(Passed(world, result, done, now_ms, self._passed_ms - now_ms))
         times = (result.wake_at_ms, self._held_back.next_ms(), later, status_ms)
         return min((t for t in times if t is not None), default=None)
+
+    def _world(self) -> World:
+        """A Topology is not there before the nodes are known that it is about."""
+        items: dict[str, Any] = {name: self._stores.of(kind).items for name, kind in FOLLOWED.items()}
+        items["memory"] = self._memory
+        self._memory.turn()
+        if not items["topologies"]:
+            return World(**items)
+        self._places.set()
+        if not all(r.synced.is_set() for r in self._place_reflectors.values()):
+            return World(**items | {"topologies": {}})
+        around: dict[str, Any] = {n: self._stores.of(k).items for n, k in FOLLOWED_TO_PLACE.items()}
+        return World(**items, **around)
 
     async def _tell_queues(self, world: World, now_ms: int) -> int | None:
         """Queues' statuses, not more often than at their interval. Returns when they are due if not now:

@@ -9,6 +9,7 @@ from random import Random
 
 import prometheus_client
 
+from muster.controller.configuration import Configuration
 from muster.controller.health import Address, served
 from muster.controller.loop import LOOK_AGAIN_S_MAX, Controller, wall_clock_ms
 from muster.controller.metrics import Metrics
@@ -28,6 +29,7 @@ class Options:
     lease: str
     identity: str
     address: Address
+    configuration: Configuration
 
 
 async def run(options: Options) -> int:
@@ -45,7 +47,7 @@ async def run(options: Options) -> int:
     # twice the series, and nobody asks when one began
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # no types there
     metrics = Metrics(lambda: election.leads)
-    controller = Controller(kube, wall_clock_ms, election, metrics)
+    controller = Controller(kube, wall_clock_ms, election, metrics, options.configuration)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, controller.stop)
     probes = {"/healthz": lambda: _unhealthy(controller), "/readyz": lambda: _unready(controller)}

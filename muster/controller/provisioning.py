@@ -1,25 +1,32 @@
-"""Capacity for a whole gang in one step: ProvisioningRequests, and what they say of the check.
+"""Capacity for a whole gang in one step: what ProvisioningRequests say of the checks that wait for it.
 
-Source: Kueue pkg/controller/admissionchecks/provisioning at v0.19.2 (names, attempts, states).
+Source: Kueue pkg/controller/admissionchecks/provisioning at v0.19.2 (names, attempts, states, sentences).
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
+from muster.admission.lifecycle.backoff import Backoff
 from muster.controller import transitions as step
-from muster.controller.templates import admitted_templates, merged_template
+from muster.controller.check_states import PENDING, READY, REJECTED, RETRY, set_check
+from muster.controller.pod_set_groups import Group, grouped
+from muster.controller.templates import PlacementError, assignment_of
 from muster.controller.world import World
-from muster.kube.kinds import POD_TEMPLATES, PROVISIONING_REQUESTS
-from muster.kube.writes import Create, Delete, Write
 from muster.objects import kueue
 from muster.objects.autoscaling import CLASS_ANNOTATION, CONSUME_ANNOTATION, ProvisioningRequest
-from muster.objects.kueue import AdmissionCheckState, ProvisioningRequestConfig, WorkloadStatus
+from muster.objects.kueue import AdmissionCheckState, PodSet, ProvisioningRequestConfig, WorkloadStatus
 from muster.objects.meta import find_condition, is_true
-from muster.objects.pods import container_requests, read_template
+from muster.objects.pods import read_template
 
 NAME_PREFIX_LENGTH_MAX = 247
 HASH_LENGTH = 5
+
+INACTIVE = "the check is not active"
+NOT_NEEDED = "the provisioning request is not needed"
+
+Changes = Mapping[str, Any]  # of a check's state, by field
 
 
 def _limited(name: str) -> str:
@@ -38,6 +45,17 @@ def template_name(request: str, pod_set: str) -> str:
     return _limited(f"ppt-{request}-{pod_set}")
 
 
+def attempt_of(request: ProvisioningRequest, workload: str, state: AdmissionCheckState) -> int | None:
+    """Which try of this check the request is; None if it is none of them. (A name that was cut tells
+    only whether it is the try that is due: the hash took its number.)"""
+    name, due = request.metadata.name, state.retry_count + 1
+    if name == request_name(workload, state.name, due):
+        return due
+    prefix = f"{workload}-{state.name}-"
+    number = name.removeprefix(prefix)
+    return int(number) if number != name and number.isascii() and number.isdecimal() else None
+
+
 def managed_checks(
     status: WorkloadStatus, world: World
 ) -> Iterator[tuple[AdmissionCheckState, ProvisioningRequestConfig | None]]:
@@ -49,16 +67,58 @@ def managed_checks(
             yield state, world.provisioning_configs.get(name)
 
 
-def pod_sets_to_provision(workload: kueue.Workload, config: ProvisioningRequestConfig) -> list[kueue.PodSet]:
+def pod_sets_managed(workload: kueue.Workload, config: ProvisioningRequestConfig) -> Iterator[PodSet]:
+    """Those with pods that ask for one of the managed resources, or all where none are named."""
     managed = set(config.spec.managed_resources)
-    return [
-        ps for ps in workload.spec.pod_sets if ps.count > 0 and (not managed or managed & _resources_of(ps))
-    ]
+    for pod_set in workload.spec.pod_sets:
+        if pod_set.count > 0 and (not managed or managed & _resources_of(pod_set)):
+            yield pod_set
 
 
-def _resources_of(pod_set: kueue.PodSet) -> set[str]:
+def _resources_of(pod_set: PodSet) -> set[str]:
     spec = read_template(pod_set.template).spec
-    return {r for c in (*spec.init_containers, *spec.containers) for r in container_requests(c)}
+    needs = (c.resources for c in (*spec.init_containers, *spec.containers))
+    return {resource for need in needs for resource in (*need.requests, *need.limits)}
+
+
+def admitted_count(workload: kueue.Workload, pod_set: PodSet) -> int:
+    """Raises: PlacementError if the pod set has no part in the admission."""
+    count = assignment_of(workload, pod_set).count
+    return pod_set.count if count is None else count
+
+
+def is_needed(workload: kueue.Workload, config: ProvisioningRequestConfig) -> bool:
+    """Whether any admitted pod waits for what the check provisions. Raises: PlacementError."""
+    return any(admitted_count(workload, ps) > 0 for ps in pod_sets_managed(workload, config))
+
+
+def groups_of(workload: kueue.Workload, config: ProvisioningRequestConfig) -> list[Group]:
+    """What is asked for, pod sets with equal pods together. Raises: PlacementError."""
+    managed = list(pod_sets_managed(workload, config))
+    counts = {ps.name: admitted_count(workload, ps) for ps in managed}
+    return grouped(counts, [ps for ps in managed if counts[ps.name] > 0], config.spec.pod_set_merge_policy)
+
+
+def latest_request(
+    workload: kueue.Workload, state: AdmissionCheckState, config: ProvisioningRequestConfig, world: World
+) -> ProvisioningRequest | None:
+    """Of the check's last try; without a say are those that ask for something else than the config
+    says now, and those that leave."""
+    asked = (r for r in world.requests_of(workload) if not r.metadata.deletion_timestamp)
+    tries = ((attempt_of(r, workload.metadata.name, state), r) for r in asked if _asks_for(r, config))
+    numbered = [(attempt, request) for attempt, request in tries if attempt is not None]
+    return max(numbered, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+def _asks_for(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> bool:
+    same_class = request.spec.provisioning_class_name == config.spec.provisioning_class_name
+    return same_class and config.spec.parameters.items() <= request.spec.parameters.items()
+
+
+def has_failed(request: ProvisioningRequest, status: WorkloadStatus) -> bool:
+    """So that it has to be made anew; a booking may expire once its pods run."""
+    said = request.status.conditions
+    return is_true(said, "Failed") or (is_true(said, "BookingExpired") and not step.is_admitted(status))
 
 
 def sync_checks(
@@ -66,26 +126,26 @@ def sync_checks(
 ) -> WorkloadStatus:
     """Bring each check to what its latest request says."""
     for state, config in managed_checks(status, world):
-        if config is None:
-            text = "the AdmissionCheck has no ProvisioningRequestConfig: name one in spec.parameters"
-            status = step.set_check(status, state.name, now_ms, message=text)
-        elif not pod_sets_to_provision(workload, config):
-            text = "no pod set asks for what the check provisions"
-            status = step.set_check(status, state.name, now_ms, state=step.READY, message=text)
-        else:
-            request = current_request(workload, state, world)
-            if request is not None:
-                status = _follow(workload, status, state, config, request, now_ms)
+        with suppress(PlacementError):  # what acts on it finds that too, and takes the gang out of the queue
+            changes = _answer(workload, status, state, config, world)
+            status = set_check(status, state.name, now_ms, **changes) if changes else status
     return status
 
 
-def current_request(
-    workload: kueue.Workload, state: AdmissionCheckState, world: World
-) -> ProvisioningRequest | None:
-    """The request of this try; those of earlier tries have no say any more, nor has one that leaves."""
-    name = request_name(workload.metadata.name, state.name, state.retry_count + 1)
-    asked = (r for r in world.requests_of(workload) if r.metadata.name == name)
-    return next((r for r in asked if not r.metadata.deletion_timestamp), None)
+def _answer(
+    workload: kueue.Workload,
+    status: WorkloadStatus,
+    state: AdmissionCheckState,
+    config: ProvisioningRequestConfig | None,
+    world: World,
+) -> Changes:
+    if config is None:
+        return {"state": PENDING, "message": INACTIVE}
+    if not is_needed(workload, config):
+        ready = {"state": READY, "message": NOT_NEEDED, "pod_set_updates": ()}
+        return {} if state.state == READY else ready
+    request = latest_request(workload, state, config, world)
+    return {} if request is None else _follow(workload, status, state, config, request)
 
 
 def _follow(
@@ -94,60 +154,56 @@ def _follow(
     state: AdmissionCheckState,
     config: ProvisioningRequestConfig,
     request: ProvisioningRequest,
-    now_ms: int,
-) -> WorkloadStatus:
-    conditions = request.status.conditions
-
-    def message(kind: str) -> str:
-        found = find_condition(conditions, kind)
-        return found.message if found else ""
-
-    failed = "Failed" if is_true(conditions, "Failed") else "BookingExpired"
-    if is_true(conditions, failed) and not (failed == "BookingExpired" and step.is_admitted(status)):
-        return _try_again(status, state, config, message(failed), now_ms)
-    if is_true(conditions, "CapacityRevoked"):
-        text = message("CapacityRevoked")
-        return step.set_check(status, state.name, now_ms, state=step.REJECTED, message=text)
-    if is_true(conditions, "Provisioned"):
-        return step.set_check(
-            status,
-            state.name,
-            now_ms,
-            state=step.READY,
-            message=message("Provisioned"),
-            pod_set_updates=_pod_set_updates(workload, config, request),
-        )
-    waiting = message("Provisioned") or message("Accepted")
-    return step.set_check(status, state.name, now_ms, state=step.PENDING, message=waiting)
+) -> Changes:
+    said = {c.type: c for c in request.status.conditions}
+    true = {kind for kind, condition in said.items() if condition.status == "True"}
+    if "Failed" in true:
+        return _try_again(workload, state, config, request, "failure", said["Failed"].message)
+    if "CapacityRevoked" in true:
+        rejected = {"state": REJECTED, "message": said["CapacityRevoked"].message}
+        return rejected if workload.spec.active else {}
+    if "BookingExpired" in true:
+        message = said["BookingExpired"].message
+        retried = _try_again(workload, state, config, request, "booking expired", message)
+        return {} if step.is_admitted(status) else retried
+    if "Provisioned" in true:
+        if state.state == READY:
+            return {}
+        updates = _pod_set_updates(workload, config, request)
+        return {"state": READY, "message": said["Provisioned"].message, "pod_set_updates": updates}
+    if "Accepted" in true:
+        told = find_condition(request.status.conditions, "Provisioned")  # with the expected time
+        return {"state": PENDING, "message": told.message} if told else {}
+    return {"state": PENDING, "message": ""}
 
 
 def _try_again(
-    status: WorkloadStatus,
+    workload: kueue.Workload,
     state: AdmissionCheckState,
     config: ProvisioningRequestConfig,
+    request: ProvisioningRequest,
+    after: str,
     message: str,
-    now_ms: int,
-) -> WorkloadStatus:
-    """Retry with doubling waits, or Rejected when the tries are used up."""
+) -> Changes:
+    """Retry with doubling waits, or Rejected when the tries are used up; a request of an earlier try
+    only says so."""
     strategy = config.spec.retry_strategy
-    tried = state.retry_count + 1
-    if tried > strategy.backoff_limit_count:
-        return step.set_check(status, state.name, now_ms, state=step.REJECTED, message=message)
-    wait_s = min(strategy.backoff_base_seconds * 2 ** (tried - 1), strategy.backoff_max_seconds)
-    return step.set_check(
-        status,
-        state.name,
-        now_ms,
-        state=step.RETRY,
-        retry_count=tried,
-        requeue_after_seconds=wait_s,
-        message=f"Retrying after failure: {message}",
-    )
+    attempt = attempt_of(request, workload.metadata.name, state) or 1
+    if attempt > strategy.backoff_limit_count:
+        return {"state": REJECTED, "message": message}
+    told = {"message": f"Retrying after {after}: {message}"}
+    if attempt <= state.retry_count:
+        return told
+    backoff = Backoff(strategy.backoff_base_seconds, strategy.backoff_max_seconds)
+    wait_s = backoff.wait_s(state.retry_count + 1)
+    return {**told, "state": RETRY, "requeue_after_seconds": wait_s}
 
 
 def _pod_set_updates(
     workload: kueue.Workload, config: ProvisioningRequestConfig, request: ProvisioningRequest
 ) -> tuple[kueue.PodSetUpdate, ...]:
+    """For each pod set that the request asks for, also by the template of another one with equal pods:
+    Kueue leaves these out, and their pods find no way to the nodes that came for them."""
     details = request.status.provisioning_class_details
     wanted = config.spec.pod_set_updates.node_selector if config.spec.pod_set_updates else ()
     selector = {
@@ -162,86 +218,7 @@ def _pod_set_updates(
     served = {ps.pod_template_ref.name for ps in request.spec.pod_sets}
     return tuple(
         kueue.PodSetUpdate(name=ps.name, annotations=annotations, node_selector=selector)
-        for ps in workload.spec.pod_sets
-        if template_name(request.metadata.name, ps.name) in served
+        for group in groups_of(workload, config)
+        if template_name(request.metadata.name, group.first.name) in served
+        for ps in group.pod_sets
     )
-
-
-def missing_requests(workload: kueue.Workload, world: World) -> Iterator[tuple[list[Write], Create]]:
-    """(pod templates, the request that refers to them) for each check that has none for this try.
-
-    Raises: PlacementError when the templates can't carry the admission's placement."""
-    for state, config in managed_checks(workload.status, world):
-        if config is None or state.state != step.PENDING or current_request(workload, state, world):
-            continue
-        pod_sets = pod_sets_to_provision(workload, config)
-        if pod_sets:
-            name = request_name(workload.metadata.name, state.name, state.retry_count + 1)
-            yield _templates(workload, world, name, pod_sets), _request(workload, config, name, pod_sets)
-
-
-def _templates(
-    workload: kueue.Workload, world: World, request: str, pod_sets: list[kueue.PodSet]
-) -> list[Write]:
-    targets = admitted_templates(workload, world.flavors, with_checks=False)
-    return [
-        Create(
-            POD_TEMPLATES,
-            {
-                "metadata": _metadata(workload, template_name(request, ps.name)),
-                "template": merged_template(ps.template, targets[ps.name]),
-            },
-            exists_ok=True,
-        )
-        for ps in pod_sets
-    ]
-
-
-def _request(
-    workload: kueue.Workload, config: ProvisioningRequestConfig, name: str, pod_sets: list[kueue.PodSet]
-) -> Create:
-    asked = {
-        key.removeprefix(kueue.PROVREQ_ANNOTATION_PREFIX): value
-        for key, value in workload.metadata.annotations.items()
-        if key.startswith(kueue.PROVREQ_ANNOTATION_PREFIX)
-    }
-    body: dict[str, Any] = {
-        "metadata": _metadata(workload, name),
-        "spec": {
-            "provisioningClassName": config.spec.provisioning_class_name,
-            "parameters": {**config.spec.parameters, **asked},
-            "podSets": [
-                {"podTemplateRef": {"name": template_name(name, ps.name)}, "count": ps.count}
-                for ps in pod_sets
-            ],
-        },
-    }
-    return Create(PROVISIONING_REQUESTS, body)
-
-
-def _metadata(workload: kueue.Workload, name: str) -> dict[str, Any]:
-    owner = {
-        "apiVersion": "kueue.x-k8s.io/v1beta2",
-        "kind": "Workload",
-        "name": workload.metadata.name,
-        "uid": workload.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    return {
-        "name": name,
-        "namespace": workload.metadata.namespace,
-        "labels": {kueue.MANAGED_LABEL: "true"},
-        "ownerReferences": [owner],
-    }
-
-
-def unused_requests(workload: kueue.Workload, world: World) -> Iterator[Write]:
-    """Requests that nothing runs on any more, and their pod templates."""
-    namespace = workload.metadata.namespace
-    for request in world.requests_of(workload):
-        if request.metadata.deletion_timestamp:
-            continue
-        for pod_set in request.spec.pod_sets:
-            yield Delete(POD_TEMPLATES, f"{namespace}/{pod_set.pod_template_ref.name}")
-        yield Delete(PROVISIONING_REQUESTS, request.key)

@@ -31,7 +31,7 @@ def queue_statuses(world: World, now_ms: int) -> Iterator[Step]:
         held = workload.status.admission
         by_queue[held.cluster_queue if held else _target(local, world)].append(workload)
     for queue in world.cluster_queues.values():
-        status = _counted(queue.status, by_queue[queue.key], nominal_quotas(queue), now_ms)
+        status = _counted(queue.status, by_queue[queue.key], nominal_quotas(queue, world), now_ms)
         problem = inactive(queue, world)
         status = _active(status, problem, "Can admit new workloads", now_ms)
         yield from _changed(CLUSTER_QUEUES, queue, queue.status, status)
@@ -47,17 +47,25 @@ def queue_statuses(world: World, now_ms: int) -> Iterator[Step]:
 
 def inactive(queue: kueue.ClusterQueue, world: World) -> tuple[str, str] | None:
     """(reason, message) of why it can admit nothing; Kueue's reasons."""
+    return world.memory.of(_inactive, queue.key, queue, world)
+
+
+def _inactive(queue: kueue.ClusterQueue, world: World) -> tuple[str, str] | None:
     if queue.metadata.deletion_timestamp:
         return "Terminating", "The ClusterQueue is being deleted"
     if queue.spec.stop_policy != "None":
         return STOPPED, f"Stopped by its stopPolicy {queue.spec.stop_policy}"
-    problem = snapshot.problem(queue)
+    problem = world.memory.of(snapshot.problem, queue.key, queue)
     if problem:
         return "Unknown", problem
     flavors = [f.name for g in queue.spec.resource_groups for f in g.flavors]
     missing = [name for name in flavors if name not in world.flavors]
     if missing:
         return "FlavorNotFound", f"ResourceFlavors that do not exist: {', '.join(missing)}"
+    named = sorted({world.flavors[name].spec.topology_name for name in flavors} - {""})
+    missing = [name for name in named if name not in world.topologies]
+    if missing:
+        return "TopologyNotFound", f"Topologies that do not exist: {', '.join(missing)}"
     rules = queue.spec.admission_checks_strategy.admission_checks
     missing = [r.name for r in rules if r.name not in world.checks]
     if missing:
@@ -68,7 +76,11 @@ def inactive(queue: kueue.ClusterQueue, world: World) -> tuple[str, str] | None:
     return None
 
 
-def nominal_quotas(queue: kueue.ClusterQueue) -> Nominal:
+def nominal_quotas(queue: kueue.ClusterQueue, world: World) -> Nominal:
+    return world.memory.of(_nominal, queue.key, queue)
+
+
+def _nominal(queue: kueue.ClusterQueue) -> Nominal:
     if snapshot.problem(queue):
         return {}
     return {

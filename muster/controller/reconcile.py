@@ -12,24 +12,35 @@ from muster import admission as core
 from muster.controller import eligibility, provisioning, workloads
 from muster.controller import transitions as step
 from muster.controller.actions import Step, act, gone, leaving
+from muster.controller.configuration import DEFAULT, Configuration
+from muster.controller.decider import Decider, Gang
 from muster.controller.events import on_job, status_notes, wait_note
+from muster.controller.lifecycle import Advanced, advance, blocked, look_at_pods, stand_again
 from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch, Write
-from muster.objects import gangs, kueue, snapshot
+from muster.objects import kueue
 from muster.objects.kueue import Workload, WorkloadStatus
-from muster.objects.meta import builtins
+from muster.objects.meta import builtins, find_condition, is_true
 
 # Kueue's reasons for QuotaReserved=False, by the core's
 WAIT_REASONS = {
     core.WaitReason.QUOTA: "WaitingForQuota",
     core.WaitReason.PREEMPTION: "WaitingForPreemptedWorkloads",
     core.WaitReason.NEVER_FITS: "ExceedsMaxQuota",
+    core.WaitReason.TOPOLOGY: "TopologyPlacementFailed",
     core.WaitReason.NO_FLAVOR: "NoMatchingFlavor",
     core.WaitReason.BEHIND_HEAD: "WaitingForQuota",
     core.WaitReason.QUEUE_STOPPED: "Suspended",
     core.WaitReason.QUEUE_INACTIVE: "Misconfigured",
     core.WaitReason.BACKOFF: "PendingEvaluation",
+    core.WaitReason.BUDGET: "BudgetExhausted",
+    core.WaitReason.RESERVED: "WaitingForQuota",
+    core.WaitReason.BUDGET: "WaitingForQuota",
+    core.WaitReason.RESERVED: "WaitingForQuota",
+    core.WaitReason.CHECK_FAILED: "PendingEvaluation",
+    core.WaitReason.REFUSED: "Misconfigured",
+    core.WaitReason.GATED: "AdmissionGated",
 }
 
 
@@ -47,38 +58,54 @@ class Pass:
     preemptors: Mapping[str, str] = field(default_factory=dict)
 
 
-def reconcile(world: World, now_ms: int, held_back: Container[str] = ()) -> Pass:
-    """`held_back`: keys of objects whose last write was refused; they are left as they are for now."""
+def reconcile(
+    world: World,
+    now_ms: int,
+    held_back: Container[str] = (),
+    configuration: Configuration = DEFAULT,
+    decider: Decider | None = None,
+) -> Pass:
+    """`held_back`: keys of objects whose last write was refused; they are left as they are for now.
+    `decider`: the one of the passes before; what it remembers makes a pass shorter, never another one."""
+    decider = decider or Decider(configuration.rules)
     result = Pass()
     # 1. Jobs and their Workloads keep in step.
     result.first += _sync_jobs(world, held_back)
     # 2. Every Workload moves as far as its job, its pods and its checks allow.
-    statuses = {
-        w.key: w.status if w.key in held_back else _advance(w, world, now_ms)
-        for w in world.workloads.values()
+    advanced = {
+        key: Advanced(w.status) if key in held_back else _advance(w, world, configuration, now_ms)
+        for key, w in world.workloads.items()
     }
+    statuses = {key: a.status for key, a in advanced.items()}
     # 3. The core decides over what is left.
-    standing = [w for w in world.workloads.values() if _contends(w, statuses[w.key])]
-    refused = {w.key: r for w in standing if (r := _refusal(w, statuses[w.key], world)) is not None}
-    plan = core.decide(_snapshot(world, statuses, refused), now_ms)
+    standing = ((key, w) for key, w in world.workloads.items() if _contends(w, statuses[key]))
+    refused = {key: r for key, w in standing if (r := _refusal(w, statuses[key], world)) is not None}
+    plan = decider.decide(world, _gangs(world, statuses, refused), now_ms)
     decided = _carry_out(plan, world, statuses, refused, now_ms)
+    decided |= blocked(plan, statuses, configuration.wait_for_pods_ready, now_ms)
     # Who is held back has a say in what the others get, but nothing is written on it.
     decided = {key: status for key, status in decided.items() if key not in held_back}
     # 4. What changed is written: releases first, reservations only after them.
     _write_statuses(world, statuses, decided, result, now_ms)
     # 5. Jobs are stopped, started and provided for as their persisted Workloads say.
-    for workload in world.workloads.values():
-        new = decided.get(workload.key, statuses[workload.key])
-        if workload.key not in held_back and _as_persisted(new, workload.status):
-            result.first += act(workload, world)
+    for key, workload in world.workloads.items():
+        new = decided.get(key, statuses[key])
+        if key not in held_back and _as_persisted(new, workload.status):
+            result.first += act(workload, world, now_ms)
     result.preemptors = {p.workload: p.preemptor for p in plan.preemptions}
-    result.wake_at_ms = min((w.until_ms for w in plan.waiting if w.until_ms is not None), default=None)
+    due = (*(w.until_ms for w in plan.waiting), *(a.until_ms for a in advanced.values()))
+    result.wake_at_ms = min((at_ms for at_ms in due if at_ms is not None), default=None)
     return result
 
 
 def _as_persisted(new: WorkloadStatus, old: WorkloadStatus) -> bool:
     """Else what is persisted is out of date, and would start what this very pass sends away."""
-    return step.is_evicted(new) == step.is_evicted(old) and new.admission_checks == old.admission_checks
+    if new is old:
+        return True
+    told_to_leave = (step.EVICTED, step.DEACTIVATION_TARGET)
+    same = all(is_true(new.conditions, kind) == is_true(old.conditions, kind) for kind in told_to_leave)
+    moved = None not in (new.admission, old.admission) and new.admission != old.admission
+    return same and not moved and new.admission_checks == old.admission_checks
 
 
 def _sync_jobs(world: World, held_back: Container[str]) -> Iterator[Step]:
@@ -95,47 +122,24 @@ def _sync_jobs(world: World, held_back: Container[str]) -> Iterator[Step]:
                 yield Step(workload.key, change)
 
 
-def _advance(workload: Workload, world: World, now_ms: int) -> WorkloadStatus:
+def _advance(workload: Workload, world: World, configuration: Configuration, now_ms: int) -> Advanced:
     """The status that follows from what is there, before anything is decided."""
     status, job = workload.status, world.job_of(workload)
     if step.is_finished(status):
-        return status
+        return Advanced(status)
     if job is not None and job.outcome is not None:
-        return step.finish(status, job.outcome, now_ms)
+        return Advanced(step.finish(status, job.outcome, now_ms))
     if not step.holds_quota(status):
-        return status
+        return Advanced(stand_again(workload, status, world, now_ms))
     if step.is_evicted(status):
         # its requests go first: those of the next try have the same names
-        left = not gone(workload, job, world) or world.requests_of(workload)
-        return status if left else step.release(status, now_ms)
-    if not workload.spec.active:
-        return step.evict(status, "Deactivated", "The workload is deactivated", now_ms)
-    stopped = _stopped(workload, status, world)
-    if stopped is not None:
-        return step.evict(status, stopped.reason, stopped.message, now_ms)
+        if not gone(workload, job, world) or world.requests_of(workload):
+            return Advanced(status)
+        return Advanced(stand_again(workload, step.release(status, now_ms), world, now_ms))
     status = provisioning.sync_checks(workload, status, world, now_ms)
-    asked_again = [c for c in status.admission_checks if c.state == step.RETRY]
-    if asked_again:
-        message = f"AdmissionCheck {asked_again[0].name}: {asked_again[0].message}"
-        return step.evict(step.retry_later(status, now_ms), "AdmissionCheck", message, now_ms)
-    status = step.sync_admitted(status, now_ms)
-    ready = job is not None and job.running and step.is_admitted(status)
-    return step.pods_ready(status, ready, now_ms)
-
-
-def _stopped(workload: Workload, status: WorkloadStatus, world: World) -> eligibility.Refusal | None:
-    """Why its queue lets it go: a held queue cancels what has not been admitted yet, a drained
-    LocalQueue everything. (What a drained ClusterQueue lets go, the core says.)"""
-    assert status.admission is not None
-    queue = world.cluster_queues.get(status.admission.cluster_queue)
-    local = world.local_queue_of(workload)
-    held = not step.is_admitted(status)
-    if queue is not None and queue.spec.stop_policy != "None" and held:
-        return eligibility.Refusal("ClusterQueueStopped", f"ClusterQueue {queue.key} is stopped")
-    policy = local.spec.stop_policy if local is not None else "None"
-    if policy == "HoldAndDrain" or (policy == "Hold" and held):
-        return eligibility.Refusal("LocalQueueStopped", f"its LocalQueue is stopped (stopPolicy {policy})")
-    return None
+    if step.is_admitted(status):
+        status = look_at_pods(status, job is not None and job.running, now_ms)
+    return advance(workload, status, world, configuration.wait_for_pods_ready, now_ms)
 
 
 def _contends(workload: Workload, status: WorkloadStatus) -> bool:
@@ -153,28 +157,16 @@ def _refusal(workload: Workload, status: WorkloadStatus, world: World) -> eligib
     return eligibility.refusal(workload, job, world)
 
 
-def _snapshot(world: World, statuses: dict[str, WorkloadStatus], refused: Container[str]) -> core.Snapshot:
-    standing = (
-        _gang(w, statuses[w.key], world)
-        for w in world.workloads.values()
-        if w.key not in refused and not step.is_finished(statuses[w.key])
-    )
-    return snapshot.snapshot(
-        world.flavors.values(),
-        world.cohorts.values(),
-        world.cluster_queues.values(),
-        (g for g in standing if g is not None),
-        checks=world.checks,
-        namespaces=world.namespace_labels,
-    )
-
-
-def _gang(workload: Workload, status: WorkloadStatus, world: World) -> core.Workload | None:
-    held = status.admission if step.holds_quota(status) else None
-    queue = held.cluster_queue if held else _queue_name(workload, world)
-    if queue is None or (held is None and workload.metadata.deletion_timestamp):
-        return None
-    return gangs.workload(workload, status, queue)
+def _gangs(world: World, statuses: Mapping[str, WorkloadStatus], refused: Container[str]) -> Iterator[Gang]:
+    """All that hold quota or may have it."""
+    for key, workload in world.workloads.items():
+        status = statuses[key]
+        if key in refused or step.is_finished(status):
+            continue
+        held = status.admission if step.holds_quota(status) else None
+        queue = held.cluster_queue if held else _queue_name(workload, world)
+        if queue is not None and (held is not None or not workload.metadata.deletion_timestamp):
+            yield Gang(workload, status, queue, world.limit_ranges_of(workload))
 
 
 def _queue_name(workload: Workload, world: World) -> str | None:
@@ -205,15 +197,24 @@ def _carry_out(
         )
         status = statuses[preemption.workload]
         decided[preemption.workload] = step.preempt(status, preemption.reason, message, now_ms)
-    for key in plan.drained:
-        message = "The ClusterQueue is stopped and drained (stopPolicy HoldAndDrain)"
-        decided[key] = step.evict(statuses[key], "ClusterQueueStopped", message, now_ms)
-    for waiting in plan.waiting:
-        reason = WAIT_REASONS[waiting.reason]
-        decided[waiting.workload] = step.wait(statuses[waiting.workload], reason, waiting.message, now_ms)
-    for key, no in refused.items():
-        decided[key] = step.wait(statuses[key], no.reason, no.message, now_ms)
+    for key in plan.displaced:
+        decided[key] = step.evict(statuses[key], "NodeFailures", _not_replaced(statuses[key]), now_ms)
+    waits = [(w.workload, WAIT_REASONS[w.reason], w.message) for w in plan.waiting]
+    waits += [(key, no.reason, no.message) for key, no in refused.items()]
+    for key, reason, message in waits:
+        if not _says(statuses[key], reason, message):
+            decided[key] = step.wait(statuses[key], reason, message, now_ms)
     return decided
+
+
+def _says(status: WorkloadStatus, reason: str, message: str) -> bool:
+    told = find_condition(status.conditions, step.QUOTA_RESERVED)
+    return told is not None and (told.status, told.reason, told.message) == ("False", reason, message)
+
+
+def _not_replaced(status: WorkloadStatus) -> str:
+    nodes = ", ".join(node.name for node in status.unhealthy_nodes)
+    return f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
 
 
 def required_checks(queue: kueue.ClusterQueue, admission: core.Admission) -> tuple[str, ...]:
@@ -230,24 +231,34 @@ def _write_statuses(
     result: Pass,
     now_ms: int,
 ) -> None:
-    for workload in world.workloads.values():
-        before, new = advanced[workload.key], decided.get(workload.key, advanced[workload.key])
-        if new == workload.status:
+    for key, workload in world.workloads.items():
+        before, new = advanced[key], decided.get(key, advanced[key])
+        if new is workload.status or new == workload.status:
             continue
         notes = tuple(status_notes(workload, new, now_ms))
         released = step.holds_quota(workload.status) and not step.holds_quota(before)
         vacated = workload.metadata.uid if released else ""
         if step.holds_quota(new) and not step.holds_quota(before):
-            result.then.append(Step(workload.key, status_patch(workload, new), notes, vacated))
+            result.then.append(Step(key, status_patch(workload, new), notes, vacated))
         elif before == workload.status and not step.holds_quota(new):
             told = wait_note(workload, new)
-            result.waits.append(Step(workload.key, status_patch(workload, new), (told,) if told else ()))
+            result.waits.append(Step(key, status_patch(workload, new), (told,) if told else ()))
         else:
-            result.first.append(Step(workload.key, status_patch(workload, new), notes, vacated))
+            result.first.append(Step(key, status_patch(workload, new), notes, vacated))
+
+
+# what is not there any more has to be said
+NOTHING: dict[str, object] = {
+    "admission": None,
+    "admissionChecks": [],
+    "requeueState": None,
+    "accumulatedPastExecutionTimeSeconds": None,
+    "unhealthyNodes": [],
+}
 
 
 def status_patch(workload: Workload, status: WorkloadStatus) -> Write:
-    fields = {"admission": None, "admissionChecks": [], "requeueState": None, **builtins(status)}
+    fields = {**NOTHING, **builtins(status)}
     return MergePatch(
         WORKLOADS, workload.key, {"status": fields}, workload.metadata.resource_version, status=True
     )

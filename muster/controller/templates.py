@@ -9,8 +9,11 @@ from typing import Any
 
 import msgspec
 
+from muster.admission import TopologyAssignment
+from muster.controller import domains
 from muster.controller.jobs.gang import WRITTEN_OUT, Place
-from muster.objects.kueue import PodSet, ResourceFlavor, Workload
+from muster.objects import assignments
+from muster.objects.kueue import PodSet, PodSetAssignment, ResourceFlavor, Workload
 from muster.objects.meta import builtins
 from muster.objects.pods import PodTemplate, Template, read_template
 
@@ -23,59 +26,93 @@ class PlacementError(Exception):
     """The user's template asks for something else than the admission gives."""
 
 
-def admitted_templates(
-    workload: Workload, flavors: Mapping[str, ResourceFlavor], *, with_checks: bool = True
-) -> dict[str, PodTemplate]:
+def assignment_of(workload: Workload, pod_set: PodSet) -> PodSetAssignment:
+    """Its part in the admission. Raises: PlacementError if there is none, as if pod sets had changed."""
+    assert workload.status.admission is not None
+    for assignment in workload.status.admission.pod_set_assignments:
+        if assignment.name == pod_set.name:
+            return assignment
+    raise PlacementError(
+        f"inconsistent podSet assignments: pod set {pod_set.name!r} has no part in its admission"
+    )
+
+
+def admitted_templates(workload: Workload, flavors: Mapping[str, ResourceFlavor]) -> dict[str, PodTemplate]:
     """By pod set: the template's metadata and spec fields as its pods are to have them.
 
     Raises: PlacementError naming the pod set, the key and both values, or what is missing.
     """
-    assert workload.status.admission is not None
-    assigned = {a.name: a.flavors for a in workload.status.admission.pod_set_assignments}
-    if missing := {ps.name for ps in workload.spec.pod_sets} - assigned.keys():
-        raise PlacementError(f"pod set {min(missing)!r} has no part in its admission")
-    return {
-        ps.name: _admitted(ps, workload, sorted(set(assigned[ps.name].values())), flavors, with_checks)
-        for ps in workload.spec.pod_sets
-    }
+    return {ps.name: _admitted(ps, workload, flavors) for ps in workload.spec.pod_sets}
 
 
-def _admitted(
-    pod_set: PodSet,
-    workload: Workload,
-    flavor_names: Iterable[str],
-    flavors: Mapping[str, ResourceFlavor],
-    with_checks: bool,
+def _admitted(pod_set: PodSet, workload: Workload, flavors: Mapping[str, ResourceFlavor]) -> PodTemplate:
+    target = _flavored(workload, pod_set, flavors)
+    target.labels[WORKLOAD_UID_LABEL] = workload.metadata.uid
+    for update in (u for c in workload.status.admission_checks for u in c.pod_set_updates):
+        if update.name == pod_set.name:
+            target.merge(target.labels, update.labels, "label")
+            target.merge(target.annotations, update.annotations, "annotation")
+            target.merge(target.selector, update.node_selector, "nodeSelector")
+            target.tolerate(update.tolerations)
+    assigned = assignment_of(workload, pod_set).topology_assignment
+    if assigned is not None:
+        target.confine(assignments.expanded(assigned))
+    return target.template()
+
+
+def flavored_template(
+    workload: Workload, pod_set: PodSet, flavors: Mapping[str, ResourceFlavor]
 ) -> PodTemplate:
-    template = read_template(pod_set.template)
-    labels = {**template.metadata.labels, WORKLOAD_UID_LABEL: workload.metadata.uid}
-    annotations = dict(template.metadata.annotations)
-    selector = dict(template.spec.node_selector)
-    tolerations = list(template.spec.tolerations)
+    """With what its flavors ask for and nothing else. Raises: PlacementError."""
+    return _flavored(workload, pod_set, flavors).template()
 
-    def merge(into: dict[str, str], more: Mapping[str, str], what: str) -> None:
-        for key, value in more.items():
-            if into.setdefault(key, value) != value:
-                raise PlacementError(
-                    f"pod set {pod_set.name!r} sets {what} {key}={into[key]}, but its admission needs {value}"
-                )
 
-    for name in flavor_names:
+def _flavored(workload: Workload, pod_set: PodSet, flavors: Mapping[str, ResourceFlavor]) -> "_Target":
+    target = _Target(pod_set)
+    for name in sorted(set(assignment_of(workload, pod_set).flavors.values())):
         if name not in flavors:
             raise PlacementError(f"ResourceFlavor {name!r} of its admission does not exist any more")
-        merge(selector, flavors[name].spec.node_labels, "nodeSelector")
-        tolerations += [t for t in flavors[name].spec.tolerations if t not in tolerations]
-    updates = [u for c in workload.status.admission_checks for u in c.pod_set_updates] if with_checks else []
-    for update in (u for u in updates if u.name == pod_set.name):
-        merge(labels, update.labels, "label")
-        merge(annotations, update.annotations, "annotation")
-        merge(selector, update.node_selector, "nodeSelector")
-        tolerations += [t for t in update.tolerations if t not in tolerations]
-    return msgspec.structs.replace(
-        template,
-        metadata=msgspec.structs.replace(template.metadata, labels=labels, annotations=annotations),
-        spec=msgspec.structs.replace(template.spec, node_selector=selector, tolerations=tuple(tolerations)),
-    )
+        target.merge(target.selector, flavors[name].spec.node_labels, "nodeSelector")
+        target.tolerate(flavors[name].spec.tolerations)
+    return target
+
+
+class _Target:
+    """A template on its way to what its pods are to have."""
+
+    def __init__(self, pod_set: PodSet) -> None:
+        self._pod_set = pod_set.name
+        self._before = read_template(pod_set.template)
+        self.labels = dict(self._before.metadata.labels)
+        self.annotations = dict(self._before.metadata.annotations)
+        self.selector = dict(self._before.spec.node_selector)
+        self.affinity: Mapping[str, Any] = self._before.spec.affinity
+        self.tolerations = list(self._before.spec.tolerations)
+
+    def merge(self, into: dict[str, str], more: Mapping[str, str], what: str) -> None:
+        for key, value in more.items():
+            if into.setdefault(key, value) != value:
+                sets = f"pod set {self._pod_set!r} sets {what} {key}={into[key]}"
+                raise PlacementError(f"{sets}, but its admission needs {value}")
+
+    def confine(self, assigned: TopologyAssignment) -> None:
+        self.annotations |= domains.marks(self.annotations)
+        self.merge(self.selector, domains.shared_labels(assigned), "nodeSelector")
+        self.affinity = domains.confined(self.affinity, assigned)
+
+    def tolerate(self, more: Iterable[dict[str, Any]]) -> None:
+        self.tolerations += [t for t in more if t not in self.tolerations]
+
+    def template(self) -> PodTemplate:
+        replace = msgspec.structs.replace
+        metadata = replace(self._before.metadata, labels=self.labels, annotations=self.annotations)
+        spec = replace(
+            self._before.spec,
+            node_selector=self.selector,
+            affinity=self.affinity,
+            tolerations=tuple(self.tolerations),
+        )
+        return replace(self._before, metadata=metadata, spec=spec)
 
 
 def merged_template(template: Template, target: PodTemplate) -> dict[str, Any]:
@@ -114,6 +151,7 @@ def place_operations(
             place, "metadata/annotations", now.metadata.annotations, target.metadata.annotations
         )
         yield from _field(place, "spec/nodeSelector", now.spec.node_selector, target.spec.node_selector)
+        yield from _field(place, "spec/affinity", now.spec.affinity, target.spec.affinity)
         yield from _field(place, "spec/tolerations", now.spec.tolerations, target.spec.tolerations)
 
 
@@ -132,4 +170,9 @@ def _add(pointer: str, value: Any) -> Operation:
 
 
 def _placement(target: PodTemplate) -> dict[str, Any]:
-    return {"nodeSelector": target.spec.node_selector, "tolerations": list(target.spec.tolerations)}
+    affinity = {"affinity": target.spec.affinity} if target.spec.affinity else {}
+    return {
+        "nodeSelector": target.spec.node_selector,
+        "tolerations": list(target.spec.tolerations),
+        **affinity,
+    }

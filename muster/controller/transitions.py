@@ -8,22 +8,39 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from muster.admission import Admission as CoreAdmission
-from muster.admission import quantities
+from muster.admission import PodSetAssignment, quantities
+from muster.admission.lifecycle import execution
+from muster.admission.lifecycle.advance import TIME_EXCEEDED
+from muster.admission.lifecycle.readiness import READY as POD_READY
+from muster.admission.lifecycle.readiness import Readiness
+from muster.controller.check_states import PENDING, READY, reset
 from muster.controller.jobs.job import Outcome
-from muster.objects import kueue
+from muster.objects import assignments, kueue
 from muster.objects.gangs import EVICTED as EVICTED
 from muster.objects.gangs import PREEMPTED as PREEMPTED
 from muster.objects.gangs import QUOTA_RESERVED as QUOTA_RESERVED
 from muster.objects.gangs import holds_quota as holds_quota
 from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
-from muster.objects.meta import Condition, find_condition, is_true, rfc3339, set_condition
+from muster.objects.meta import Condition, find_condition, is_true, millis, rfc3339, set_condition
 
 ADMITTED, REQUEUED, PODS_READY, FINISHED = "Admitted", "Requeued", "PodsReady", "Finished"
-PENDING, READY, RETRY, REJECTED = "Pending", "Ready", "Retry", "Rejected"
+DEACTIVATION_TARGET = "DeactivationTarget"
+MISPLACED = "FailedToStart"  # a reason of ours for it: its pods can't be what its admission needs
 
 
 def is_admitted(status: WorkloadStatus) -> bool:
     return is_true(status.conditions, ADMITTED)
+
+
+def admitted_at_ms(status: WorkloadStatus) -> int | None:
+    found = find_condition(status.conditions, ADMITTED)
+    return millis(found.last_transition_time) if found is not None and found.status == "True" else None
+
+
+def is_unplaced(status: WorkloadStatus) -> bool:
+    """Whether pods of it are still to be placed on their topology."""
+    held = status.admission.pod_set_assignments if status.admission else ()
+    return any(assigned.delayed_topology_request == PENDING for assigned in held)
 
 
 def is_evicted(status: WorkloadStatus) -> bool:
@@ -35,7 +52,7 @@ def is_finished(status: WorkloadStatus) -> bool:
 
 
 def reserve(
-    status: WorkloadStatus, admission: CoreAdmission, checks: Iterable[str], now_ms: int
+    status: WorkloadStatus, admission: CoreAdmission, check_names: Iterable[str], now_ms: int
 ) -> WorkloadStatus:
     """Quota for the whole gang; admitted at once where no check is asked."""
     message = f"Quota reserved in ClusterQueue {admission.cluster_queue}"
@@ -51,13 +68,14 @@ def reserve(
     now = rfc3339(now_ms)
     fresh = (
         known.get(n) or AdmissionCheckState(name=n, state=PENDING, last_transition_time=now, message="")
-        for n in checks
+        for n in check_names
     )
     return sync_admitted(
         replace(
             status,
             conditions=conditions,
             admission=_api_admission(admission),
+            unhealthy_nodes=(),  # what was on them has another place
             admission_checks=tuple(fresh),
             requeue_state=_without_time(status.requeue_state),
         ),
@@ -66,8 +84,8 @@ def reserve(
 
 
 def sync_admitted(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
-    """Admitted is quota reserved and every check ready."""
-    if is_admitted(status) or not holds_quota(status):
+    """Admitted is quota reserved, every check ready, and every pod set placed that is to be."""
+    if is_admitted(status) or not holds_quota(status) or is_unplaced(status):
         return status
     if any(c.state != READY for c in status.admission_checks):
         return status
@@ -80,8 +98,9 @@ def wait(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> Work
 
 
 def evict(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Asked to leave; its quota stays its own until its pods are gone."""
-    return _with(status, EVICTED, True, reason, message, now_ms)
+    """Asked to leave; its quota stays its own until its pods are gone. Its checks begin anew."""
+    status = _with(status, EVICTED, True, reason, message, now_ms)
+    return replace(status, admission_checks=tuple(reset(c, now_ms) for c in status.admission_checks))
 
 
 def preempt(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
@@ -89,18 +108,28 @@ def preempt(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> W
 
 
 def release(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
-    """Stopped and gone: the quota is given back and the workload stands in the queue again."""
+    """Stopped and gone: the quota is given back. The preempted stand in their queue again at once,
+    the others when what sent them away is over."""
     evicted = find_condition(status.conditions, EVICTED)
     message = evicted.message if evicted is not None else "The quota was given back"
+    status = replace(status, accumulated_past_execution_time_seconds=_used_s(status, evicted, now_ms))
     status = _with(status, QUOTA_RESERVED, False, PENDING, message, now_ms)
     if find_condition(status.conditions, ADMITTED) is not None:
         text = "The workload has no reservation"
         status = _with(status, ADMITTED, False, "NoReservation", text, now_ms)
     if find_condition(status.conditions, PODS_READY) is not None:
-        status = _with(status, PODS_READY, False, PENDING, "The pods are gone", now_ms)
-    reason = evicted.reason if evicted is not None else PENDING
-    status = _with(status, REQUEUED, True, reason, "The workload is back in its queue", now_ms)
-    return replace(status, admission=None, admission_checks=tuple(map(_reset, status.admission_checks)))
+        status = pods_ready(status, Readiness.WAIT_FOR_START, now_ms)
+    reason = evicted.reason if evicted is not None else PREEMPTED
+    return replace(_with(status, REQUEUED, reason == PREEMPTED, reason, message, now_ms), admission=None)
+
+
+def _used_s(status: WorkloadStatus, evicted: Condition | None, now_ms: int) -> int | None:
+    """Of its maximum execution time. Whoever sets it active again after all of it is over gives it the
+    whole time again. (Kueue means to, but counts the last admission once more.)"""
+    past_s, admitted_ms = status.accumulated_past_execution_time_seconds, admitted_at_ms(status)
+    if evicted is not None and evicted.reason.endswith(TIME_EXCEEDED):
+        return None
+    return past_s if admitted_ms is None else execution.used_s(past_s or 0, admitted_ms, now_ms)
 
 
 def finish(status: WorkloadStatus, outcome: Outcome, now_ms: int) -> WorkloadStatus:
@@ -108,32 +137,44 @@ def finish(status: WorkloadStatus, outcome: Outcome, now_ms: int) -> WorkloadSta
     return _with(status, FINISHED, True, reason, outcome.message, now_ms)
 
 
-def pods_ready(status: WorkloadStatus, ready: bool, now_ms: int) -> WorkloadStatus:
-    if not ready and find_condition(status.conditions, PODS_READY) is None:
+POD_SENTENCES = {
+    Readiness.WAIT_FOR_START: "Not all pods are ready or succeeded",
+    Readiness.WAIT_FOR_RECOVERY: "At least one pod has failed, waiting for recovery",
+    Readiness.STARTED: "All pods reached readiness and the workload is running",
+    Readiness.RECOVERED: "All pods reached readiness and the workload is running",
+}
+
+
+def pods_ready(status: WorkloadStatus, pods: Readiness, now_ms: int) -> WorkloadStatus:
+    return _with(status, PODS_READY, pods in POD_READY, pods, POD_SENTENCES[pods], now_ms)
+
+
+def deactivate(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    """To be set inactive, and evicted by that, for this reason."""
+    return _with(status, DEACTIVATION_TARGET, True, reason, message, now_ms)
+
+
+def without_deactivation_target(status: WorkloadStatus) -> WorkloadStatus:
+    """It is inactive: nothing is left to do, and nothing to come back from."""
+    kept = tuple(c for c in status.conditions if c.type != DEACTIVATION_TARGET)
+    return replace(status, conditions=kept, requeue_state=None)
+
+
+def requeue_at(status: WorkloadStatus, at_ms: int | None, *, counts: bool) -> WorkloadStatus:
+    """Out of the queue until then, or until what keeps it out already; whole seconds, rather later
+    than too soon. `counts`: one more of the evictions that are limited."""
+    before = status.requeue_state or kueue.RequeueState()
+    if at_ms is None:
         return status
-    reason, message = ("Started", "All pods are ready") if ready else (PENDING, "Not all pods are ready")
-    return _with(status, PODS_READY, ready, reason, message, now_ms)
+    until_ms = max(at_ms + 999, millis(before.requeue_at))
+    count = before.count + 1 if counts else before.count
+    return replace(status, requeue_state=kueue.RequeueState(count=count, requeue_at=rfc3339(until_ms)))
 
 
-def set_check(status: WorkloadStatus, name: str, now_ms: int, **changes: object) -> WorkloadStatus:
-    """One check's state with these fields changed; its time moves when its state does."""
-
-    def change(check: AdmissionCheckState) -> AdmissionCheckState:
-        if check.name != name:
-            return check
-        new = replace(check, **changes)
-        return new if new.state == check.state else replace(new, last_transition_time=rfc3339(now_ms))
-
-    return replace(status, admission_checks=tuple(map(change, status.admission_checks)))
-
-
-def retry_later(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
-    """A check asks for another try: out of the queue until the longest back-off is over."""
-    retries = [c for c in status.admission_checks if c.state == RETRY]
-    wait_s = max((c.requeue_after_seconds or 0 for c in retries), default=0)
-    count = max((c.retry_count for c in retries), default=0)
-    at_ms = now_ms + wait_s * 1000 + 999  # the API's times are whole seconds: rather later than too soon
-    return replace(status, requeue_state=kueue.RequeueState(count=count, requeue_at=rfc3339(at_ms)))
+def requeued(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    """Back in its queue."""
+    status = _with(status, REQUEUED, True, reason, message, now_ms)
+    return replace(status, requeue_state=_without_time(status.requeue_state))
 
 
 def _with(
@@ -148,14 +189,14 @@ def _set(
     return set_condition(status.conditions, kind, status=value, reason=reason, message=message, now_ms=now_ms)
 
 
-def _reset(check: AdmissionCheckState) -> AdmissionCheckState:
-    """Pending again for the next try; the number of tries is remembered."""
-    message = f"Reset to Pending after eviction. Previously: {check.state}"
-    return replace(check, state=PENDING, message=message, pod_set_updates=(), requeue_after_seconds=None)
-
-
 def _without_time(state: kueue.RequeueState | None) -> kueue.RequeueState | None:
     return replace(state, requeue_at=None) if state is not None else None
+
+
+def _delayed(assigned: PodSetAssignment) -> str | None:
+    if not assigned.topology_delayed:
+        return None
+    return PENDING if assigned.topology is None else READY
 
 
 def _api_admission(admission: CoreAdmission) -> kueue.Admission:
@@ -167,6 +208,8 @@ def _api_admission(admission: CoreAdmission) -> kueue.Admission:
                 count=a.count,
                 flavors=dict(a.flavors),
                 resource_usage={r: quantities.format(r, n) for r, n in a.usage.items()},
+                topology_assignment=assignments.compressed(a.topology) if a.topology else None,
+                delayed_topology_request=_delayed(a),
             )
             for a in admission.pod_sets
         ),

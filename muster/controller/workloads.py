@@ -15,7 +15,6 @@ from muster.objects.pods import pod_requests, read_template
 
 NAME_LENGTH_MAX = 253  # as in Kueue, whose gate ShortWorkloadNames (63) is off by default
 HASH_LENGTH = 5
-WHY_DEACTIVATED = "muster.dev/why-deactivated"  # an annotation that goes with our own spec.active=false
 
 
 def workload_name(kind: str, api_version: str, name: str, uid: str) -> str:
@@ -72,34 +71,51 @@ def make_workload(job: Job, world: World) -> Create:
 
 
 def desired_spec(job: Job, world: World) -> dict[str, Any]:
+    spec: dict[str, Any] = builtins({**_scalars(job, world), "podSets": pod_sets(job.places)})
+    return spec
+
+
+def _scalars(job: Job, world: World) -> dict[str, Any]:
     priority, ref = priority_of(job, world)
     return {
         "queueName": queue_name(job),
-        "podSets": builtins(pod_sets(job.places)),
         "priority": priority,
-        "priorityClassRef": builtins(ref),
+        "priorityClassRef": ref,
+        "maximumExecutionTimeSeconds": max_run_s(job),
     }
+
+
+def max_run_s(job: Job) -> int | None:
+    """The job's label, in seconds; one that is no positive 32-bit number counts as none, as in Kueue."""
+    text = job.metadata.labels.get(kueue.MAX_EXEC_TIME_LABEL, "")
+    seconds = int(text) if text.isascii() and text.isdecimal() and len(text) <= 10 else 0
+    return seconds if 0 < seconds < 2**31 else None
 
 
 def update_workload(workload: kueue.Workload, job: Job, world: World) -> Write | None:
     """What the user changed of a job that has no quota yet, brought to its Workload."""
-    wanted = desired_spec(job, world)
     spec = workload.spec
     now = {
         "queueName": spec.queue_name,
         "priority": spec.priority,
-        "priorityClassRef": builtins(spec.priority_class_ref),
+        "priorityClassRef": spec.priority_class_ref,
+        "maximumExecutionTimeSeconds": spec.maximum_execution_time_seconds,
     }
-    changed = {key: wanted[key] for key in now if wanted[key] != now[key]}
-    if _shape(spec.pod_sets) != _shape(pod_sets(job.places)):
-        changed["podSets"] = wanted["podSets"]
+    changed = {key: value for key, value in _scalars(job, world).items() if value != now[key]}
+    if not world.memory.of(_same_pods, workload.key, workload, job):
+        changed["podSets"] = pod_sets(job.places)
     if not changed:
         return None
-    return MergePatch(WORKLOADS, workload.key, {"spec": changed}, workload.metadata.resource_version)
+    body = {"spec": builtins(changed)}
+    return MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
 
 
-def _shape(sets: tuple[kueue.PodSet, ...]) -> list[tuple[str, int, object]]:
-    return [(s.name, s.count, _requests(s)) for s in sets]
+def _same_pods(workload: kueue.Workload, job: Job) -> bool:
+    return _shape(workload.spec.pod_sets) == _shape(pod_sets(job.places))
+
+
+def _shape(sets: tuple[kueue.PodSet, ...]) -> list[tuple[str, int, object, object]]:
+    return [(s.name, s.count, _requests(s), s.topology_request) for s in sets]
 
 
 def _requests(pod_set: kueue.PodSet) -> object:

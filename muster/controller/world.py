@@ -9,11 +9,15 @@ from muster.controller.jobs.job import Job
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.controller.jobs.rayservice import RayServiceGang
+from muster.controller.memory import Memory
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Namespace, Pod, PriorityClass
+from muster.objects.limits import LimitRange
+from muster.objects.meta import Object
 from muster.objects.ray import RayCluster, RayJob, RayService
+from muster.objects.topology import BoundPod, Node, Topology
 
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
@@ -34,9 +38,15 @@ class World:
     checks: Mapping[str, kueue.AdmissionCheck] = field(default_factory=dict)
     provisioning_configs: Mapping[str, kueue.ProvisioningRequestConfig] = field(default_factory=dict)
     provisioning_requests: Mapping[str, ProvisioningRequest] = field(default_factory=dict)
+    pod_templates: Mapping[str, Object] = field(default_factory=dict)  # those that carry MANAGED_LABEL
     pods: Mapping[str, Pod] = field(default_factory=dict)  # those that carry WORKLOAD_UID_LABEL
+    topologies: Mapping[str, Topology] = field(default_factory=dict)
+    nodes: Mapping[str, Node] = field(default_factory=dict)  # none unless there is a Topology
+    bound_pods: Mapping[str, BoundPod] = field(default_factory=dict)  # all of the cluster, as the nodes
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+    limit_ranges: Mapping[str, LimitRange] = field(default_factory=dict)
     pod_priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)  # of the passes before
 
     @cached_property
     def jobs(self) -> Mapping[str, Job]:
@@ -44,8 +54,8 @@ class World:
         return {job.metadata.uid: job for job in self._all_jobs() if job.managed}
 
     def _all_jobs(self) -> Iterator[Job]:
-        yield from (RayJobGang(obj) for obj in self.ray_jobs.values())
-        yield from (RayClusterGang(obj) for obj in self.ray_clusters.values())
+        yield from (self.memory.of(RayJobGang, obj.key, obj) for obj in self.ray_jobs.values())
+        yield from (self.memory.of(RayClusterGang, obj.key, obj) for obj in self.ray_clusters.values())
         for obj in self.ray_services.values():
             yield RayServiceGang(obj, self._clusters.get(obj.metadata.uid, ()))
 
@@ -56,7 +66,7 @@ class World:
         for cluster in self.ray_clusters.values():
             owner = cluster.metadata.controller
             if owner is not None:
-                made[owner.uid].append(RayClusterGang(cluster))
+                made[owner.uid].append(self.memory.of(RayClusterGang, cluster.key, cluster))
         return made
 
     @cached_property
@@ -75,9 +85,20 @@ class World:
     @cached_property
     def namespace_labels(self) -> Mapping[str, Mapping[str, str]]:
         """With the one that every namespace has, also where we have not seen the namespace yet."""
-        seen = {w.metadata.namespace: {} for w in self.workloads.values()}
+        seen: dict[str, Mapping[str, str]] = {w.metadata.namespace: {} for w in self.workloads.values()}
         labels = seen | {n.metadata.name: n.metadata.labels for n in self.namespaces.values()}
         return {name: {NAMESPACE_NAME_LABEL: name, **of} for name, of in labels.items()}
+
+    @cached_property
+    def _limit_ranges(self) -> Mapping[str, tuple[LimitRange, ...]]:
+        found: dict[str, list[LimitRange]] = defaultdict(list)
+        for key in sorted(self.limit_ranges):
+            found[self.limit_ranges[key].metadata.namespace].append(self.limit_ranges[key])
+        return {namespace: tuple(ranges) for namespace, ranges in found.items()}
+
+    def limit_ranges_of(self, workload: kueue.Workload) -> tuple[LimitRange, ...]:
+        """Those of its namespace, by name."""
+        return self._limit_ranges.get(workload.metadata.namespace, ())
 
     @cached_property
     def _live_pods(self) -> Mapping[str, int]:

@@ -26,6 +26,7 @@ class WriteError(Exception):
 
     def __init__(self, write: Write, code: int, message: str) -> None:
         super().__init__(f"{write}: {message}")
+        self.message = message  # of the API server
         tested = isinstance(write, JsonPatch) and code == INVALID
         # Somebody wrote first, the object is gone or the tested version has moved on:
         # the next pass sees the new state and decides again.

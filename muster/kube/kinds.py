@@ -13,7 +13,7 @@ from lightkube.generic_resource import (
     create_namespaced_resource,
 )
 
-from muster.objects import autoscaling, coordination, core, kueue, ray
+from muster.objects import autoscaling, coordination, core, kueue, limits, ray, topology
 from muster.objects.meta import Object
 
 T = TypeVar("T", bound=Object)
@@ -58,6 +58,7 @@ LOCAL_QUEUES = _kueue("LocalQueue", "localqueues", kueue.LocalQueue, namespaced=
 CLUSTER_QUEUES = _kueue("ClusterQueue", "clusterqueues", kueue.ClusterQueue)
 COHORTS = _kueue("Cohort", "cohorts", kueue.Cohort)
 FLAVORS = _kueue("ResourceFlavor", "resourceflavors", kueue.ResourceFlavor)
+TOPOLOGIES = _kueue("Topology", "topologies", topology.Topology)
 PRIORITIES = _kueue("WorkloadPriorityClass", "workloadpriorityclasses", kueue.WorkloadPriorityClass)
 CHECKS = _kueue("AdmissionCheck", "admissionchecks", kueue.AdmissionCheck)
 PROVISIONING_CONFIGS = _kueue(
@@ -75,8 +76,11 @@ PROVISIONING_REQUESTS = define(
     namespaced=True,
 )
 PODS = define("", "v1", "Pod", "pods", core.Pod, namespaced=True)
+BOUND_PODS = define("", "v1", "Pod", "pods", topology.BoundPod, namespaced=True)
+NODES = define("", "v1", "Node", "nodes", topology.Node, namespaced=False)
 POD_TEMPLATES = define("", "v1", "PodTemplate", "podtemplates", Object, namespaced=True)
 NAMESPACES = define("", "v1", "Namespace", "namespaces", core.Namespace, namespaced=False)
+LIMIT_RANGES = define("", "v1", "LimitRange", "limitranges", limits.LimitRange, namespaced=True)
 EVENTS = define("", "v1", "Event", "events", Object, namespaced=True)
 POD_PRIORITIES = define(
     "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", core.PriorityClass, namespaced=False

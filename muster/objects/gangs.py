@@ -1,19 +1,29 @@
 """From Workload objects to the core's gangs: one builder for whoever decides or forecasts."""
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from muster import admission as core
 from muster.admission.quantities import parse
-from muster.objects import kueue, topology
-from muster.objects.meta import Condition, find_condition, is_true, millis
+from muster.objects import assignments, kueue, topology
+from muster.objects.limits import LimitRange, refusal, with_defaults
+from muster.objects.meta import Condition, ObjectMeta, find_condition, is_true, millis
 from muster.objects.pods import PodTemplate, pod_requests, read_template
 
-QUOTA_RESERVED, EVICTED, PREEMPTED = "QuotaReserved", "Evicted", "Preempted"
+QUOTA_RESERVED, EVICTED, PREEMPTED, REQUEUED = "QuotaReserved", "Evicted", "Preempted", "Requeued"
 WAITING_FOR_PREEMPTED = "WaitingForPreemptedWorkloads"  # a reason of QuotaReserved=False
+UNTRIED = frozenset({WAITING_FOR_PREEMPTED, "PendingEvaluation", "Suspended", "Misconfigured"})
+"""Reasons of it for workloads that are not parked: they go first, or stand in no queue."""
 REPLACES_ANNOTATION = "kueue.x-k8s.io/workload-slice-replacement-for"
-ALLOWED_FLAVOR_ANNOTATION = "kueue.x-k8s.io/workload-allowed-resource-flavors"
+ALLOWED_FLAVORS_ANNOTATION = "kueue.x-k8s.io/workload-allowed-resource-flavors"
+POD_GROUP_ANNOTATION = "kueue.x-k8s.io/is-group-workload"
 BOOST_ANNOTATION = "kueue.x-k8s.io/priority-boost"
+
+_DECIMAL = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 def workload(
@@ -21,35 +31,73 @@ def workload(
     status: kueue.WorkloadStatus,
     queue: str,
     rules: core.Rules = core.Rules(),  # noqa: B008 - a frozen value
+    limit_ranges: Iterable[LimitRange] = (),
 ) -> core.Workload:
     """`status` is what the object is to be taken for, if that is not what it says itself; `queue` the
-    ClusterQueue of its LocalQueue, while it holds no quota of another one. Raises: ValueError."""
+    ClusterQueue of its LocalQueue, while it holds no quota of another one; `limit_ranges` are those of
+    its namespace. Raises: ValueError."""
     meta, held = obj.metadata, status.admission if holds_quota(status) else None
     reserved = find_condition(status.conditions, QUOTA_RESERVED)
-    reclaimable = {r.name: r.count for r in status.reclaimable_pods}
+    reclaimable = {r.name: r.count for r in status.reclaimable_pods if rules.reclaimable_pods}
+    ranges = tuple(limit_ranges)
+    pod_sets = tuple(_with_defaults(ps, ranges) for ps in obj.spec.pod_sets) if ranges else obj.spec.pod_sets
     return core.Workload(
         key=obj.key,
         uid=meta.uid,
         cluster_queue=held.cluster_queue if held else queue,
-        priority=obj.spec.priority or 0,
+        priority=(obj.spec.priority or 0) + (_boost(obj) if rules.priority_boost else 0),
         queued_at_ms=queued_at_ms(obj, status, rules),
-        pod_sets=tuple(pod_set(ps, reclaimable.get(ps.name, 0)) for ps in obj.spec.pod_sets),
+        pod_sets=tuple(
+            _on_made_nodes(_pod_set_of(obj.key, ps, reclaimable.get(ps.name, 0)), status) for ps in pod_sets
+        ),
         admission=admission(held) if held else None,
         reserved_at_ms=millis(reserved.last_transition_time) if reserved and held else 0,
         evicted=is_true(status.conditions, EVICTED) or bool(meta.deletion_timestamp),
         requeue_at_ms=requeue_at_ms(status),
         preempting=reserved is not None and reserved.reason == WAITING_FOR_PREEMPTED,
+        parked=_is_parked(status),
+        run_time_ms=_run_time_ms(obj.spec, status),
         local_queue=f"{meta.namespace}/{obj.spec.queue_name}",
         checks={c.name: core.CheckState(c.state) for c in status.admission_checks},
         unhealthy_nodes=tuple(node.name for node in status.unhealthy_nodes),
+        pinned=_is_one_pod(meta),
         replaces=meta.annotations.get(REPLACES_ANNOTATION),
         preemption_gated=_gated(obj.spec, status),
-        allowed_flavor=meta.annotations.get(ALLOWED_FLAVOR_ANNOTATION),
+        allowed_flavors=_allowed_flavors(meta.annotations.get(ALLOWED_FLAVORS_ANNOTATION)),
+        refused=_refused(pod_sets, ranges),
     )
+
+
+def _with_defaults(obj: kueue.PodSet, ranges: tuple[LimitRange, ...]) -> kueue.PodSet:
+    return structs.replace(obj, template=with_defaults(obj.template, ranges))
+
+
+def _refused(pod_sets: Iterable[kueue.PodSet], ranges: tuple[LimitRange, ...]) -> str:
+    for obj in pod_sets:
+        found = refusal(read_template(obj.template), ranges)
+        if found:
+            return f"pod set {obj.name}: {found}"
+    return ""
 
 
 def holds_quota(status: kueue.WorkloadStatus) -> bool:
     return is_true(status.conditions, QUOTA_RESERVED) and status.admission is not None
+
+
+def _run_time_ms(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> int | None:
+    """What its maximum execution time leaves to it, after earlier admissions."""
+    if not spec.maximum_execution_time_seconds:
+        return None
+    past_s = status.accumulated_past_execution_time_seconds or 0
+    return max(1, spec.maximum_execution_time_seconds - past_s) * 1000
+
+
+def _is_parked(status: kueue.WorkloadStatus) -> bool:
+    """Whether it was tried in vain since it lined up. One that has only just left says so still."""
+    reserved, evicted = (find_condition(status.conditions, kind) for kind in (QUOTA_RESERVED, EVICTED))
+    if reserved is None or reserved.status != "False" or reserved.reason in UNTRIED:
+        return False
+    return evicted is None or evicted.message != reserved.message
 
 
 def queued_at_ms(obj: kueue.Workload, status: kueue.WorkloadStatus, rules: core.Rules) -> int:
@@ -68,20 +116,66 @@ def queued_at_ms(obj: kueue.Workload, status: kueue.WorkloadStatus, rules: core.
     return millis(obj.metadata.creation_timestamp)
 
 
+def _allowed_flavors(annotation: str | None) -> tuple[str, ...] | None:
+    return None if annotation is None else tuple(name.strip() for name in annotation.split(","))
+
+
 def _lost_borrowed(preempted: Condition | None) -> bool:
     reason = core.PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
     return preempted is not None and preempted.status == "True" and preempted.reason == reason
 
 
+def _on_made_nodes(of: core.PodSet, status: kueue.WorkloadStatus) -> core.PodSet:
+    """With what ready checks tell of the nodes that they have made, once flavors are chosen."""
+    updates = [
+        update
+        for check in status.admission_checks
+        if holds_quota(status) and check.state == core.CheckState.READY
+        for update in check.pod_set_updates
+        if update.name == of.name
+    ]
+    selector = dict(of.node_selector)
+    tolerated = of.tolerations
+    for update in updates:
+        selector |= update.node_selector
+        tolerated += tolerations(update.tolerations)
+    return replace(of, node_selector=selector, tolerations=tolerated) if updates else of
+
+
+def _is_one_pod(meta: ObjectMeta) -> bool:
+    """Kueue: OwnedBySinglePod in pkg/workload."""
+    owners = [(owner.api_version, owner.kind) for owner in meta.owner_references]
+    return owners == [("v1", "Pod")] and meta.annotations.get(POD_GROUP_ANNOTATION) != "true"
+
+
 def requeue_at_ms(status: kueue.WorkloadStatus) -> int | None:
+    """The end of its backoff. One that is not requeued, and has no such time, waits until it is."""
     state = status.requeue_state
-    return millis(state.requeue_at) if state is not None and state.requeue_at else None
+    if state is not None and state.requeue_at:
+        return millis(state.requeue_at)
+    requeued = find_condition(status.conditions, REQUEUED)
+    return core.NEVER_MS if requeued is not None and requeued.status == "False" else None
+
+
+def _boost(obj: kueue.Workload) -> int:
+    """One that is no 32-bit number counts as none (Kueue: EffectivePriority, pkg/util/priority)."""
+    text = obj.metadata.annotations.get(BOOST_ANNOTATION, "")
+    boost = int(text) if _DECIMAL.fullmatch(text) else 0
+    return boost if -(2**31) <= boost < 2**31 else 0
 
 
 def _gated(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> bool:
     """A gate that the status does not tell of is closed."""
     opened = {g.name for g in status.preemption_gates if g.position != "Closed"}
     return any(gate.name not in opened for gate in spec.preemption_gates)
+
+
+def _pod_set_of(workload: str, obj: kueue.PodSet, reclaimable: int) -> core.PodSet:
+    try:
+        return pod_set(obj, min(obj.count, reclaimable))
+    except core.QuantityError as error:
+        field = f"requests of pod set {obj.name}"
+        raise core.SnapshotError(f"Workload {workload}", field, str(error)) from error
 
 
 def pod_set(obj: kueue.PodSet, reclaimable: int = 0) -> core.PodSet:
@@ -110,7 +204,7 @@ def admission(obj: kueue.Admission) -> core.Admission:
                 count=a.count or 0,
                 flavors=a.flavors,
                 usage={r: parse(r, q) for r, q in a.resource_usage.items()},
-                topology=topology.assignment(a.topology_assignment) if a.topology_assignment else None,
+                topology=assignments.expanded(a.topology_assignment) if a.topology_assignment else None,
                 topology_delayed=a.delayed_topology_request is not None,
             )
             for a in obj.pod_set_assignments

@@ -13,6 +13,7 @@ from muster.objects.pods import Template, own_template
 GROUP = "kueue.x-k8s.io"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
 MANAGED_LABEL = "kueue.x-k8s.io/managed"
 RESOURCE_IN_USE = "kueue.x-k8s.io/resource-in-use"
@@ -124,8 +125,8 @@ class PodSetUpdate(View):
 class AdmissionCheckState(View):
     name: str
     state: str  # Pending | Ready | Retry | Rejected
-    last_transition_time: str
     message: str  # may be empty, but has to be there
+    last_transition_time: str = ""
     pod_set_updates: tuple[PodSetUpdate, ...] = ()
     retry_count: int = 0
     requeue_after_seconds: int | None = None
@@ -337,6 +338,7 @@ class ProvisioningRequestConfigSpec(View):
     managed_resources: tuple[str, ...] = ()
     retry_strategy: RetryStrategy = RetryStrategy()
     pod_set_updates: PodSetUpdates | None = None
+    pod_set_merge_policy: str | None = None
 
 
 class ProvisioningRequestConfig(Object):

@@ -45,7 +45,10 @@ class ObjectMeta(View):
 
     @property
     def controller(self) -> OwnerReference | None:
-        return next((o for o in self.owner_references if o.controller), None)
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
 
     @property
     def key(self) -> str:
@@ -70,7 +73,10 @@ class Condition(View, omit_defaults=False):
 
 
 def find_condition(conditions: Iterable[Condition], kind: str) -> Condition | None:
-    return next((c for c in conditions if c.type == kind), None)
+    for condition in conditions:
+        if condition.type == kind:
+            return condition
+    return None
 
 
 def is_true(conditions: Iterable[Condition], kind: str) -> bool:

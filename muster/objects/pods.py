@@ -37,6 +37,7 @@ class PodSpec(View):
     tolerations: tuple[dict[str, Any], ...] = ()
     scheduling_gates: tuple[dict[str, Any], ...] = ()
     priority_class_name: str = ""
+    node_name: str = ""
 
 
 class TemplateMeta(View):
@@ -79,7 +80,11 @@ def pod_requests(template: Template) -> Mapping[str, int]:
 
 @lru_cache(maxsize=4096)
 def _requests(json: bytes) -> Mapping[str, int]:
-    spec = _read(json).spec
+    return spec_requests(_read(json).spec)
+
+
+def spec_requests(spec: PodSpec) -> Mapping[str, int]:
+    """As `pod_requests`, of a pod itself. Raises: QuantityError."""
     sidecars: dict[str, int] = {}
     starting: dict[str, int] = {}
     for container in spec.init_containers:

@@ -13,6 +13,7 @@ from muster.objects.gangs import tolerations
 from muster.objects.meta import Object
 
 USAGE_BASED = "UsageBasedAdmissionFairSharing"
+SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")  # of a LabelSelector
 
 K = TypeVar("K", bound=Object)
 T = TypeVar("T")
@@ -41,7 +42,7 @@ def cluster_queue(
     queue = core.ClusterQueue(
         name=obj.metadata.name,
         cohort=spec.cohort_name or None,
-        groups=_groups(spec.resource_groups),
+        groups=_groups(f"ClusterQueue {obj.metadata.name}", spec.resource_groups),
         strategy=core.QueueingStrategy(spec.queueing_strategy),
         stop=core.StopPolicy(spec.stop_policy or "None"),
         within_queue=core.PreemptionPolicy(spec.preemption.within_cluster_queue),
@@ -52,7 +53,7 @@ def cluster_queue(
         preference=_preference(spec.flavor_fungibility.preference),
         weight=_weight(spec.fair_sharing),
         usage_based=scope is not None and scope.admission_mode == USAGE_BASED,
-        namespaces=label_selector(spec.namespace_selector),
+        namespaces=_namespaces(f"ClusterQueue {obj.metadata.name}", spec.namespace_selector),
         checks=tuple(
             core.Check(rule.name, frozenset(rule.on_flavors), _provisions((checks or {}).get(rule.name)))
             for rule in spec.admission_checks_strategy.admission_checks
@@ -67,7 +68,7 @@ def cohort(obj: kueue.Cohort) -> core.Cohort:
     node = core.Cohort(
         name=obj.metadata.name,
         parent=obj.spec.parent_name or None,
-        groups=_groups(obj.spec.resource_groups),
+        groups=_groups(f"Cohort {obj.metadata.name}", obj.spec.resource_groups),
         weight=_weight(obj.spec.fair_sharing),
     )
     core.check_quotas(node)
@@ -115,24 +116,34 @@ def _readable(convert: Callable[[K], T], objects: Iterable[K]) -> dict[str, T]:
     return found
 
 
-def _groups(groups: Iterable[kueue.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
+def _groups(where: str, groups: Iterable[kueue.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
     return tuple(
         core.ResourceGroup(
             covered=g.covered_resources,
             flavors=tuple(
-                core.FlavorQuotas(f.name, {r.name: _quota(r) for r in f.resources}) for f in g.flavors
+                core.FlavorQuotas(f.name, {r.name: _quota(where, f.name, r) for r in f.resources})
+                for f in g.flavors
             ),
         )
         for g in groups
     )
 
 
-def _quota(obj: kueue.ResourceQuota) -> core.Quota:
-    def limit(text: str | int | None) -> int | None:
-        return None if text is None else parse(obj.name, text)
+def _quota(where: str, flavor: str, obj: kueue.ResourceQuota) -> core.Quota:
+    def amount(field: str, text: str | int) -> int:
+        try:
+            return parse(obj.name, text)
+        except core.QuantityError as error:
+            field = f"{field} for {obj.name} of flavor {flavor}"
+            raise core.SnapshotError(where, field, str(error)) from error
+
+    def limit(field: str, text: str | int | None) -> int | None:
+        return None if text is None else amount(field, text)
 
     return core.Quota(
-        parse(obj.name, obj.nominal_quota), limit(obj.borrowing_limit), limit(obj.lending_limit)
+        amount("nominal quota", obj.nominal_quota),
+        limit("borrowing limit", obj.borrowing_limit),
+        limit("lending limit", obj.lending_limit),
     )
 
 
@@ -165,10 +176,15 @@ def _provisions(check: kueue.AdmissionCheck | None) -> bool:
     )
 
 
-def label_selector(selector: Mapping[str, Any] | None) -> core.LabelSelector | None:
+def _namespaces(where: str, selector: Mapping[str, Any] | None) -> core.LabelSelector | None:
     """None selects nothing, an empty one everything."""
     if selector is None:
         return None
+    for expression in selector.get("matchExpressions") or ():
+        if expression["operator"] not in SELECTOR_OPERATORS:
+            expected = ", ".join(SELECTOR_OPERATORS)
+            problem = f"operator {expression['operator']!r}; expected one of: {expected}"
+            raise core.SnapshotError(where, "namespaceSelector", problem)
     labels = (selector.get("matchLabels") or {}).items()
     return core.LabelSelector(
         (

@@ -82,8 +82,8 @@ class Cohort(Model):
     quotas: Quotas = Field(default_factory=dict)
     """By flavor and resource, what it has to give beside what its queues bring in."""
     weight: Weight | None = None
-    """Its share among those under the same parent, 1 unless given (engine kueue with `fairSharing`, engine
-    kai)."""
+    """Its share among those under the same parent, 1 unless given (engines muster and kueue with
+    `fairSharing`, engine kai)."""
 
     @property
     def resource_groups(self) -> tuple[ResourceGroup, ...]:
@@ -107,7 +107,7 @@ class ClusterQueue(Model):
     flavor_fungibility: FlavorFungibility | None = None
     """When to look for a better flavor; Kueue's defaults unless given."""
     weight: Weight | None = None
-    """Its share in its cohort, 1 unless given (engine kueue with `fairSharing`, engine kai)."""
+    """Its share in its cohort, 1 unless given (engines muster and kueue with `fairSharing`, engine kai)."""
     checks: dict[DnsSubdomain, tuple[DnsSubdomain, ...]] = Field(default_factory=dict)
     """Admission checks beside queued provisioning's, each with the flavors it holds for (none: all)."""
     stop: Literal["None", "Hold", "HoldAndDrain"] = "None"

@@ -68,11 +68,16 @@ def operators_run_on_a_system_pool(settings: Settings) -> Iterator[Finding]:
 
 
 def fair_shares_are_weighed(settings: Settings) -> Iterator[Finding]:
-    """Kueue reads the weights of its queues only with Configuration.fairSharing (apis/config/v1beta2); how a
-    Kueue that is there already is configured, we can't see."""
-    kueue = settings.kueue
-    if settings.admission.engine != "kueue" or kueue.install == "existing" or kueue.fair_sharing is not None:
+    """Weights are read only with fairSharing (Kueue: apis/config/v1beta2); how a Kueue that is there already
+    is configured, we can't see."""
+    engine, kueue, controller = settings.admission.engine, settings.kueue, settings.controller
+    weighed = {
+        "kueue": kueue.install == "existing" or kueue.fair_sharing is not None,
+        "muster": controller is not None and controller.fair_sharing is not None,
+    }
+    if weighed.get(engine, True):
         return
+    part, who = ("muster:kueue", "Kueue") if engine == "kueue" else ("muster:controller", "Muster")
     weights = {
         "clusterQueues": [queue.weight for queue in settings.queues.cluster_queues],
         "cohorts": [cohort.weight for cohort in settings.queues.cohorts],
@@ -82,8 +87,8 @@ def fair_shares_are_weighed(settings: Settings) -> Iterator[Finding]:
             if weight is not None:
                 yield Finding(
                     ("muster:queues", key, i, "weight"),
-                    "no weight: Kueue weighs no shares unless told to",
-                    "remove it, or add `muster:kueue: {fairSharing: {}}`",
+                    f"no weight: {who} weighs no shares unless told to",
+                    f"remove it, or add `{part}: {{fairSharing: {{}}}}`",
                 )
 
 

@@ -27,25 +27,12 @@ def engine_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
     engine = settings.admission.engine
     for i, queue in enumerate(settings.queues.cluster_queues):
         path: Path = ("muster:queues", "clusterQueues", i)
-        if engine != "kueue" and queue.preemption.borrow_within_cohort:
+        if engine == "kai" and queue.preemption.borrow_within_cohort:
             yield Finding(
                 (*path, "preemption", "borrowWithinCohort"),
                 f"no such key: engine {engine} does not preempt for borrowed quota",
-                "remove it, or choose engine: kueue",
+                "remove it, or choose engine: muster or kueue",
             )
-        if engine == "muster" and queue.weight is not None:
-            yield _weight_unread((*path, "weight"))
-    for i, cohort in enumerate(settings.queues.cohorts):
-        if engine == "muster" and cohort.weight is not None:
-            yield _weight_unread(("muster:queues", "cohorts", i, "weight"))
-
-
-def _weight_unread(path: Path) -> Finding:
-    return Finding(
-        path,
-        "no weight: engine muster admits by priority and time, it weighs no shares",
-        "remove it, or choose engine: kueue (or kai)",
-    )
 
 
 def checks_are_known(settings: Settings) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from random import Random
 from typing import Any
 
+from muster.controller.configuration import DEFAULT, Configuration
 from muster.controller.loop import Controller
 from muster.kube import kinds
 from muster.kube.kinds import Kind
@@ -41,9 +42,16 @@ class Simulation:
     loop_type = VirtualLoop
 
     def __init__(
-        self, seed: int, stack: Mapping[Kind[Any], list[Body]], *, nodes: int = 10, faults: Faults = CALM
+        self,
+        seed: int,
+        stack: Mapping[Kind[Any], list[Body]],
+        *,
+        nodes: int = 10,
+        faults: Faults = CALM,
+        configuration: Configuration = DEFAULT,
     ) -> None:
         self.seed, self.random, self.faults = seed, Random(seed), faults
+        self._configuration = configuration
         self._loop = self.loop_type()
         self.api = Api(self._loop.now_ms)
         self.invariants = Invariants(self.api)
@@ -99,7 +107,8 @@ class Simulation:
     async def _keep_controller(self) -> None:
         while True:
             self.kube = EmulatedKube(self.api, self.random, self.faults, self.kill_after)
-            alive = asyncio.ensure_future(Controller(self.kube, self._loop.now_ms).run())
+            controller = Controller(self.kube, self._loop.now_ms, configuration=self._configuration)
+            alive = asyncio.ensure_future(controller.run())
             killed = asyncio.ensure_future(self.kube.killed.wait())
             try:
                 await asyncio.wait((alive, killed), return_when=asyncio.FIRST_COMPLETED)

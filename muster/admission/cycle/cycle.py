@@ -1,188 +1,155 @@
-"""A scheduling cycle: the heads of all queues, each nominated and then processed in order.
+"""A scheduling cycle: the heads of queues, each nominated, and then processed one after the other.
 
-Kueue: pkg/scheduler/scheduler.go, nominate and processEntry. Kueue writes between two cycles;
-here the working state moves on, and what is to be written becomes the plan.
+Kueue: schedule and processEntry in pkg/scheduler/scheduler.go. A cycle gives quota to whom it
+admits; to send the targets of preemptors away, and heads back to their queues, is for its caller.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from muster.admission.cycle.state import Holding, WorkingState
-from muster.admission.explain import Verdict, Wait
-from muster.admission.flavors.assigner import Assignment, FlavorAssigner, Mode, Simulate, total_requests
-from muster.admission.model import (
-    Admission,
-    FlavorResource,
-    PodSetAssignment,
-    Preemption,
-    PreemptionPolicy,
-    Workload,
-)
-from muster.admission.preemption.classical import Preemptor, Target
-from muster.admission.queueing.order import CycleOrder, cycle_order
-from muster.admission.queueing.pending import PendingQueue
-from muster.admission.quota.tree import QuotaNode, Usage
+from muster.admission.cycle.entry import Entry, Outcome, Scan
+from muster.admission.cycle.holdings import Holding
+from muster.admission.cycle.nominate import nominate, renominate
+from muster.admission.cycle.order import in_order
+from muster.admission.cycle.reserve import Reservations
+from muster.admission.cycle.state import WorkingState, usage_of
+from muster.admission.flavors.fungibility import Mode
+from muster.admission.flavors.topology import needs_replacement
+from muster.admission.model import FlavorResource, PreemptionPolicy
+from muster.admission.rules.backfill import Backfill
 
-
-@dataclass(frozen=True, slots=True)
-class Nomination:
-    """What a head could get, and whom that would cost their quota."""
-
-    workload: Workload
-    queue: PendingQueue
-    assignment: Assignment
-    targets: tuple[Target, ...]
-
-    @property
-    def node(self) -> QuotaNode:
-        return self.queue.node
-
-    @property
-    def usage(self) -> Usage:
-        return self.assignment.usage
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What the cycles so far came to; keys are the workloads'."""
-
-    admitted: dict[str, Admission] = field(default_factory=dict)
-    preemptions: list[Preemption] = field(default_factory=list)
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
-    nominations: dict[str, tuple[int, Nomination]] = field(default_factory=dict)  # by state version
+_STARTS_OVER = frozenset({Outcome.PREEMPTING, Outcome.DEFERRED, Outcome.GATED})
+_OTHERS_FAULT = frozenset({Outcome.OVERLAPPING, Outcome.CROWDED_OUT})
 
 
 class Cycle:
-    """One cycle. What it reserves for preemptors lasts until its end."""
+    """One cycle, the `number`th over the queues of these heads."""
+
+    __slots__ = ("_backfill", "_now_ms", "_number", "_reserved", "_rules", "_state")
 
     def __init__(
-        self, state: WorkingState, queues: Mapping[str, PendingQueue], outcome: Outcome, now_ms: int
+        self, state: WorkingState, number: int, now_ms: int, backfill: Backfill | None = None
     ) -> None:
         self._state = state
-        self._queues = queues
-        self._outcome = outcome
+        self._rules = state.rules
+        self._number = number
         self._now_ms = now_ms
-        self._changed = False
-        self._reserved: list[tuple[Nomination, Usage]] = []
-        self._leaving: dict[str, tuple[Target, Nomination]] = {}  # by the victim's key
+        self._backfill = backfill
+        self._reserved = Reservations(state)
 
-    def run(self) -> bool:
-        """Whether anything changed; if not, another cycle would do the same."""
-        heads = [(queue, queue.head()) for queue in self._queues.values()]
-        nominations = [self._nominate(queue, head) for queue, head in heads if head is not None]
-        for nomination in sorted(nominations, key=self._order):
-            self._process(nomination)
-        for nomination, usage in self._reserved:
-            nomination.node.remove(usage)
-        for target, preemptor in self._leaving.values():
-            self._send_away(target, preemptor)
-        return self._changed
+    def run(self, heads: Sequence[Entry]) -> None:
+        """Says of each head what became of it. There is at most one a queue."""
+        tenure = self._state.tenure
+        nominated = [head for head in heads if nominate(self._state, head, self._number)]
+        for head in in_order(nominated, self._rules):
+            self._process(head)
+            if tenure is not None and head.remark is None:
+                head.remark = tenure.remarks.pop(head.workload.key, None)
+        self._reserved.release()
 
-    def _order(self, head: Nomination) -> CycleOrder:
-        verdict = self._outcome.verdicts.get(head.workload.key)
-        claims = verdict is not None and verdict.wait is Wait.PREEMPTING
-        return cycle_order(head.workload, head.workload.preempting or claims, head.assignment.borrowing)
-
-    def _nominate(self, queue: PendingQueue, head: Workload) -> Nomination:
-        version = self._state.version(queue.node)
-        known = self._outcome.nominations.get(head.key)
-        if known is not None and known[0] == version:
-            return known[1]
-        preemptor = Preemptor(self._state, head, queue.queue, queue.node)
-        assignment = self._assigner(queue, preemptor.simulate).assign(head)
-        targets: tuple[Target, ...] = ()
-        if assignment.mode not in (Mode.NO_FIT, Mode.FIT):
-            targets = self._worthwhile(queue, head, preemptor.targets(assignment.usage, assignment.contested))
-        nomination = Nomination(head, queue, assignment, targets)
-        self._outcome.nominations[head.key] = version, nomination
-        return nomination
-
-    def _worthwhile(self, queue: PendingQueue, head: Workload, targets: list[Target]) -> tuple[Target, ...]:
-        """The targets, if the head is let in once they are gone.
-
-        Pod sets choose one after the other: with the victims gone a first one may choose so that
-        the next finds no place. Kueue preempts all the same, and again when the victims are back.
-        """
-        with self._state.without(target.holding for target in targets):
-            then = self._assigner(queue).assign(head)
-        return tuple(targets) if then.mode is Mode.FIT else ()
-
-    def _assigner(self, queue: PendingQueue, simulate: Simulate | None = None) -> FlavorAssigner:
-        return FlavorAssigner(queue.queue, queue.node, self._state.snapshot.flavors, simulate)
-
-    def _process(self, head: Nomination) -> None:
-        if head.assignment.mode is Mode.FIT:
+    def take(self, head: Entry) -> None:
+        """One of heads that come in order, if it has room and no question but that: none of them preempts,
+        and nothing is kept for any. Mostly it gets what one that is alike got before."""
+        known = None if head.recall is None else head.recall.assignment
+        if known is None:
+            nominate(self._state, head, self._number)
+            self._process(head)
+        else:
+            head.assignment = known
             self._admit(head)
-        elif head.targets:
+
+    def _process(self, head: Entry) -> None:
+        rival = self._reserved.claimant(head)
+        if rival and self._rules.recompute_overlapping:
+            renominate(self._state, head, self._reserved.leaving(head.node))
+            if head.assignment.mode is Mode.FIT:
+                self._defer(head, rival)
+                return
+            rival = self._reserved.claimant(head)
+        elif self._rules.topology_recompute and self._reserved.only_misplaced(head):
+            renominate(self._state, head, ())
+            rival = self._reserved.claimant(head)
+        mode = head.assignment.mode
+        if mode is not Mode.FIT and self._rules.topology_fail_fast and needs_replacement(head.workload):
+            self._close(head, Outcome.NOT_REPLACED)
+        elif mode is Mode.NO_FIT:
+            self._close(head, Outcome.NO_FIT)
+        elif mode is not Mode.FIT and not head.targets:
+            self._close(head, Outcome.NO_CANDIDATES)
+            self._reserve_unreclaimable(head)
+        elif mode is not Mode.FIT and head.workload.preemption_gated and self._rules.preemption_gates:
+            self._close(head, Outcome.GATED)
+        elif rival:
+            self._close(head, Outcome.OVERLAPPING, rival)
+        elif not self._reserved.fits(head) or (mode is Mode.FIT and not self._reserved.fits_now(head)):
+            self._close(head, Outcome.CROWDED_OUT, self._reserved.rival(head))
+        elif self._is_held(head):
+            self._close(head, Outcome.HELD)
+        elif mode is Mode.FIT:
+            self._admit(head)
+        else:
             self._preempt(head)
-        else:
-            if head.assignment.mode is not Mode.NO_FIT:
-                self._reserve_unreclaimable(head)
-            self._outcome.verdicts[head.workload.key] = Verdict(Wait.NO_ROOM)
-            self._changed |= head.queue.park_head()
 
-    def _admit(self, head: Nomination) -> None:
-        if not (self._fits_after_preemptions(head) and self._fits_now(head)):
-            self._keep_waiting(head)
-            return
-        workload = head.workload
-        admission = _admission(head)
-        holding = Holding(workload, head.node, dict(head.usage), self._now_ms, False, admission)
-        self._state.hold(holding)
-        self._outcome.admitted[workload.key] = admission
-        head.queue.admit_head()
-        self._changed = True
+    def _is_held(self, head: Entry) -> bool:
+        """Whether it would fit, but a rule of ours forbids it, and tells it why."""
+        workload, budgets = head.workload, self._state.budgets
+        if budgets is not None:
+            head.remark = budgets.refusal(head.node, head.usage, workload.run_time_ms)
+        if self._backfill is not None and head.remark is None and workload.admission is None:
+            head.remark = self._backfill.refusal(head)
+        return head.remark is not None
 
-    def _preempt(self, head: Nomination) -> None:
-        """Claims the targets, unless another head of this cycle has claimed one of them."""
-        victims = tuple(target.holding.workload.key for target in head.targets)
-        claimed = next((self._leaving[victim] for victim in victims if victim in self._leaving), None)
-        if claimed is not None:
-            verdict = Verdict(Wait.OVERLAPPING, claimed[1].workload.key, victims)
-            self._outcome.verdicts[head.workload.key] = verdict
-        elif not self._fits_after_preemptions(head):
-            self._keep_waiting(head)
-        else:
-            self._reserve(head, head.usage)
-            self._leaving |= {
-                victim: (target, head) for victim, target in zip(victims, head.targets, strict=True)
-            }
-            self._outcome.verdicts[head.workload.key] = Verdict(Wait.PREEMPTING, victims=victims)
-
-    def _fits_after_preemptions(self, head: Nomination) -> bool:
-        """Beside all that this cycle has admitted and reserved, once its victims are gone."""
-        leaving = {key: target.holding for key, (target, _) in self._leaving.items()}
-        leaving |= {target.holding.workload.key: target.holding for target in head.targets}
-        with self._state.without(leaving.values()):
-            return head.node.fits(head.usage)
-
-    def _fits_now(self, head: Nomination) -> bool:
-        """While the victims still run. Kueue does not ask this, and may admit too much meanwhile."""
-        if not self._leaving:
-            return True
-        for nomination, usage in self._reserved:
-            nomination.node.remove(usage)
-        fits = head.node.fits(head.usage)
-        for nomination, usage in self._reserved:
-            nomination.node.add(usage)
-        return fits
-
-    def _keep_waiting(self, head: Nomination) -> None:
-        """It keeps its place at the head; what it needs is reserved, or just went to another one."""
-        rivals = (
-            nomination.workload.key
-            for nomination, usage in self._reserved
-            if nomination.node.root is head.node.root and usage.keys() & head.usage.keys()
+    def _admit(self, head: Entry) -> None:
+        workload, usage, since_ms = head.workload, head.assignment.usage, self._now_ms
+        placed = head.assignment.placed
+        self._is_served(head)
+        head.outcome = Outcome.ADMITTED
+        head.admission = head.assignment.admission(head.queue.name)
+        if workload.admission is not None:
+            before = self._state.holdings[head.queue.name][workload.key]
+            since_ms = before.reserved_at_ms
+            placed = (*before.placed, *placed)  # what it leaves may not be left yet
+        if head.replaced is not None:
+            self._reserved.claim(head)
+            self._state.take_back(head.replaced)
+            usage = usage_of(head.admission, workload)
+        risen, started = self._state.rise(workload, since_ms), workload.admission is not None
+        self._state.hold(
+            Holding(workload, head.node, usage, since_ms, False, head.admission, placed, risen, started)
         )
-        verdict = Verdict(Wait.KEPT, next(rivals, ""))
-        self._outcome.verdicts[head.workload.key] = verdict
 
-    def _reserve_unreclaimable(self, head: Nomination) -> None:
+    def _preempt(self, head: Entry) -> None:
+        self._is_served(head)
+        self._close(head, Outcome.PREEMPTING)
+        self._reserved.claim(head)
+        self._reserved.keep(head, head.usage)
+
+    def _is_served(self, head: Entry) -> None:
+        if self._backfill is not None:
+            self._backfill.is_served(head)
+
+    def _defer(self, head: Entry, rival: str) -> None:
+        self._is_served(head)
+        self._close(head, Outcome.DEFERRED, rival)
+        self._reserved.keep(head, head.usage)
+
+    def _close(self, head: Entry, outcome: Outcome, rival: str = "") -> None:
+        """It goes back to its queue. Where its search for flavors ended is remembered, unless the next
+        cycle will find things changed, or it was not the flavor's fault and the rules say so."""
+        head.outcome = outcome
+        head.rival = rival
+        if outcome in _STARTS_OVER or (outcome in _OTHERS_FAULT and not self._rules.keep_flavor_scan):
+            head.scan = None
+        else:
+            generation = self._state.generation(head.queue.name)
+            head.scan = Scan(head.assignment.progress, self._number, generation)
+
+    def _reserve_unreclaimable(self, head: Entry) -> None:
         """Keeps its own quota for a head that finds no victims and could not reclaim it later.
 
         Kueue: reserveCapacityForUnreclaimablePreempt, quotaResourcesToReserve.
         """
-        if head.queue.queue.reclaim_within_cohort is PreemptionPolicy.ANY:
+        prioritized = head.preempting and self._rules.prioritize_preemptors
+        if head.queue.reclaim_within_cohort is PreemptionPolicy.ANY and not prioritized:
             return
         share: dict[FlavorResource, int] = {}
         for fr, amount in head.usage.items():
@@ -191,35 +158,4 @@ class Cycle:
             if limit is not None:
                 amount = min(amount, quota.nominal + limit - head.node.usage.get(fr, 0))
             share[fr] = max(0, amount)
-        self._reserve(head, share)
-
-    def _reserve(self, head: Nomination, usage: Usage) -> None:
-        head.node.add(usage)
-        self._reserved.append((head, usage))
-
-    def _send_away(self, target: Target, preemptor: Nomination) -> None:
-        """Evicts a victim; one that this very plan admits has not started and is taken back."""
-        holding = target.holding
-        workload = holding.workload
-        if holding.admission is not None:
-            self._state.take_back(holding)
-            del self._outcome.admitted[workload.key]
-            self._queues[workload.cluster_queue].put_back(workload)
-            verdict = Verdict(Wait.OUTRANKED, preemptor.workload.key)
-            self._outcome.verdicts[workload.key] = verdict
-            self._changed = True
-        elif not holding.evicted:
-            self._state.evict(holding)
-            preemption = Preemption(workload.key, preemptor.workload.key, target.reason)
-            self._outcome.preemptions.append(preemption)
-            self._changed = True
-
-
-def _admission(head: Nomination) -> Admission:
-    queue = head.queue.queue
-    pod_sets = []
-    for pod_set, flavors in zip(head.workload.pod_sets, head.assignment.flavors, strict=True):
-        requests = total_requests(pod_set, queue)
-        usage = {resource: requests[resource] for resource in flavors}
-        pod_sets.append(PodSetAssignment(pod_set.name, pod_set.count, flavors, usage))
-    return Admission(queue.name, tuple(pod_sets))
+        self._reserved.keep(head, share)

@@ -2,106 +2,189 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from muster.admission.cycle.holdings import Holding, QueueHoldings
+from muster.admission.flavors.demand import still_held
+from muster.admission.flavors.queue import QueueFlavors
+from muster.admission.flavors.topology import Placer, placed_by
 from muster.admission.model import (
     Admission,
     ClusterQueue,
     FlavorResource,
+    Rules,
     Snapshot,
     StopPolicy,
     Workload,
 )
-from muster.admission.quota.tree import QuotaNode, QuotaTree, cohort_parents, cyclic_cohorts
-
-
-@dataclass(slots=True, eq=False)
-class Holding:
-    """A workload that holds quota in a queue."""
-
-    workload: Workload
-    node: QuotaNode  # of the queue that admitted it
-    usage: dict[FlavorResource, int]
-    reserved_at_ms: int
-    evicted: bool  # it is leaving, but its pods may still run
-    admission: Admission | None = None  # set if this decision admits it
-
-    def uses(self, resources: Iterable[FlavorResource]) -> bool:
-        return any(fr in self.usage for fr in resources)
+from muster.admission.queueing.usage import LocalUsage
+from muster.admission.quota.tree import QuotaTree, cohort_parents, cyclic_cohorts
+from muster.admission.rules.aging import rise
+from muster.admission.rules.budgets import budgets
+from muster.admission.rules.tenure import tenure
+from muster.admission.topology import Topologies
 
 
 class WorkingState:
     """The snapshot's quota tree with its holdings; `inactive` queues have a sentence why."""
 
-    __slots__ = ("holdings", "inactive", "snapshot", "tree", "versions")
+    __slots__ = (
+        "budgets",
+        "flavors",
+        "generations",
+        "holdings",
+        "inactive",
+        "local_usage",
+        "now_ms",
+        "rules",
+        "snapshot",
+        "tenure",
+        "topologies",
+        "tree",
+    )
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
         self.snapshot = snapshot
-        self.inactive = _inactive_queues(snapshot)
+        self.rules = rules
+        self.local_usage: LocalUsage = {}  # of LocalQueues, set by whoever knows it
+        self.tenure = tenure(snapshot.cluster_queues, rules)
+        self.inactive = _inactive_queues(snapshot, rules)
         active = {
             name
             for name, queue in snapshot.cluster_queues.items()
             if name not in self.inactive and queue.stop is StopPolicy.NONE
         }
         self.tree = QuotaTree(snapshot, active)
-        self.holdings: dict[str, dict[str, Holding]] = {name: {} for name in self.tree.queues}
-        self.versions: dict[QuotaNode, int] = {node.root: 0 for node in self.tree.queues.values()}
+        self.topologies = Topologies(
+            snapshot.flavors if rules.topology else {}, snapshot.topologies, snapshot.nodes, rules
+        )
+        self.flavors = {
+            name: QueueFlavors(
+                queue, snapshot.flavors, rules, Placer(queue, self.topologies) if rules.topology else None
+            )
+            for name, queue in snapshot.cluster_queues.items()
+        }
+        self.holdings: dict[str, QueueHoldings] = {name: QueueHoldings() for name in self.tree.queues}
+        self.budgets = budgets(snapshot, self.tree.queues, self.holdings)
+        self.now_ms = 0
+        self.generations: dict[str, int] = dict.fromkeys(self.tree.queues, 0)
         for workload in snapshot.workloads:
             if workload.admission is not None and workload.admission.cluster_queue in self.tree.queues:
-                self._hold_reserved(workload, workload.admission)
+                self.hold_reserved(workload, workload.admission)
 
     def queue(self, name: str) -> ClusterQueue:
         return self.snapshot.cluster_queues[name]
 
-    def version(self, node: QuotaNode) -> int:
-        """Changes whenever an answer for a queue of this node's tree may change."""
-        return self.versions[node.root]
+    def generation(self, queue: str) -> int:
+        """Changes whenever somebody leaves the queue: flavors that were tried may have room again.
+
+        Kueue: AllocatableResourceGeneration, pkg/cache/scheduler/clusterqueue.go.
+        """
+        return self.generations[queue]
 
     def hold(self, holding: Holding) -> None:
-        holding.node.add(holding.usage)
-        self.holdings[holding.node.name][holding.workload.key] = holding
-        self.versions[holding.node.root] += 1
+        """Takes the place of what the workload held before, if it did."""
+        before = self.holdings[holding.node.name].get(holding.workload.key)
+        if before is not None:
+            self.take_back(before)
+        self.restore(holding)
+        self.holdings[holding.node.name].put(holding)
 
     def take_back(self, holding: Holding) -> None:
-        """Undoes an admission of this decision."""
-        holding.node.remove(holding.usage)
-        del self.holdings[holding.node.name][holding.workload.key]
-        self.versions[holding.node.root] += 1
+        """The holding is gone, or an admission of this decision is undone."""
+        self.release(holding)
+        self.holdings[holding.node.name].drop(holding)
+        self.generations[holding.node.name] += 1
+
+    def leave_places(self, holding: Holding) -> bool:
+        """Of one that was placed again: what it had before is free. Says whether it had any."""
+        assert holding.admission is not None
+        placed = placed_by(holding.workload, holding.admission, self.topologies)
+        if placed == holding.placed:
+            return False
+        self.topologies.remove(holding.placed)
+        holding.placed = placed
+        self.topologies.add(placed)
+        return True
 
     def evict(self, holding: Holding) -> None:
         """The holding is told to leave; it keeps its quota until its pods are gone."""
-        holding.evicted = True
-        self.versions[holding.node.root] += 1
+        self.holdings[holding.node.name].evict(holding)
 
     @contextmanager
     def without(self, holdings: Iterable[Holding]) -> Iterator[None]:
         """As if these had left already."""
         gone = list(holdings)
         for holding in gone:
-            holding.node.remove(holding.usage)
+            self.release(holding)
         try:
             yield
         finally:
             for holding in gone:
-                holding.node.add(holding.usage)
+                self.restore(holding)
 
-    def _hold_reserved(self, workload: Workload, admission: Admission) -> None:
+    @contextmanager
+    def absent(self, holdings: Iterable[Holding]) -> Iterator[None]:
+        """As if these had left already, and so could not be preempted either."""
+        gone = list(holdings)
+        with self.without(gone):
+            for holding in gone:
+                self.holdings[holding.node.name].drop(holding)
+            try:
+                yield
+            finally:
+                for holding in gone:
+                    self.holdings[holding.node.name].put(holding)
+
+    def release(self, holding: Holding) -> None:
+        """As if it had left, until it is restored."""
+        holding.node.remove(holding.usage)
+        if holding.placed:
+            self.topologies.remove(holding.placed)
+
+    def restore(self, holding: Holding) -> None:
+        holding.node.add(holding.usage)
+        if holding.placed:
+            self.topologies.add(holding.placed)
+
+    def begin(self, now_ms: int) -> None:
+        """A decision."""
+        self.now_ms = now_ms
+        for rule in (self.tenure, self.budgets):
+            if rule is not None:
+                rule.now_ms = now_ms
+
+    def rise(self, workload: Workload, now_ms: int) -> int:
+        """What its priority rises by while it waits until then."""
+        aging = self.rules.aging
+        return 0 if aging is None else rise(aging, now_ms - workload.queued_at_ms)
+
+    def rise_now(self, workload: Workload) -> int:
+        return self.rise(workload, self.now_ms)
+
+    def hold_reserved(self, workload: Workload, admission: Admission) -> Holding:
+        """For a workload that comes with its admission, to a queue that exists."""
         node = self.tree.queues[admission.cluster_queue]
-        usage = usage_of(admission)
-        self.hold(Holding(workload, node, usage, workload.reserved_at_ms, workload.evicted))
+        usage = usage_of(admission, workload)
+        placed = placed_by(workload, admission, self.topologies)
+        held = Holding(workload, node, usage, workload.reserved_at_ms, workload.evicted, placed=placed)
+        held.risen = self.rise(workload, workload.reserved_at_ms)
+        held.started = True
+        self.hold(held)
+        return held
 
 
-def usage_of(admission: Admission) -> dict[FlavorResource, int]:
-    """What an admission takes; resources without a flavor count nowhere."""
+def usage_of(admission: Admission, workload: Workload) -> dict[FlavorResource, int]:
+    """What an admission takes, less what pods that are done have given back; resources without a flavor
+    count nowhere."""
     usage: dict[FlavorResource, int] = {}
-    for pod_set in admission.pod_sets:
-        for resource, flavor in pod_set.flavors.items():
+    for held in still_held(workload, admission):
+        for resource, flavor in held.flavors.items():
             fr = FlavorResource(flavor, resource)
-            usage[fr] = usage.get(fr, 0) + pod_set.usage.get(resource, 0)
+            usage[fr] = usage.get(fr, 0) + held.usage.get(resource, 0)
     return usage
 
 
-def _inactive_queues(snapshot: Snapshot) -> dict[str, str]:
+def _inactive_queues(snapshot: Snapshot, rules: Rules) -> dict[str, str]:
     inactive = {}
     cyclic = cyclic_cohorts(cohort_parents(snapshot))
     for name, queue in snapshot.cluster_queues.items():
@@ -111,4 +194,12 @@ def _inactive_queues(snapshot: Snapshot) -> dict[str, str]:
         missing = sorted(named - snapshot.flavors.keys())
         if missing:
             inactive[name] = f"ResourceFlavor {', '.join(missing)} that it names does not exist"
+        untold = _missing_topologies(snapshot, named) if rules.topology else []
+        if untold:
+            inactive[name] = f"Topology {', '.join(untold)} that a flavor of it names does not exist"
     return inactive
+
+
+def _missing_topologies(snapshot: Snapshot, flavors: Iterable[str]) -> list[str]:
+    wanted = {snapshot.flavors[name].topology for name in flavors if name in snapshot.flavors}
+    return sorted(name for name in wanted if name is not None and name not in snapshot.topologies)

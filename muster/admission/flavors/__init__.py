@@ -1,1 +1,15 @@
-"""Which flavor each pod set takes, and how it could be had."""
+"""Which flavor each pod set takes, and how it could be had.
+
+    QueueFlavors(queue, flavors, rules, placer)      queue.py: what is fixed; one a queue and state
+    FlavorAssigner(flavors, node, workload, …)       assigner.py: one a nomination
+        .assign(counts) -> Assignment                assignment.py: a PodSetChoice for each pod set
+    reduce_counts(pod_sets, attempt)                 reduction.py: fewer pods, where all do not fit
+    Assignment.progress -> Progress                  progress.py: where the next search goes on
+    Assignment.refusal, PodSetChoice.searches        attempts.py: what speaks against which flavor
+    Grade, Mode                                      fungibility.py: how good a flavor is
+    Placer                                           topology.py: where the pods go on it
+
+An assigner reads usage from the quota tree and changes nothing. Preemption comes in as a function
+(`simulate`) that says what it could reach for one resource; who is preempted is decided later, for
+the contested resources of the whole assignment.
+"""

@@ -1,225 +1,192 @@
 """Choosing a flavor for each pod set and resource group of a workload.
 
-The rules are those of Kueue's pkg/scheduler/flavorassigner: flavors are tried in the queue's
-order; all resources of a group take the same flavor; the pod sets of one workload count against
-each other; a flavor is graded by its worst resource, and the fungibility policies say whether a
-grade is good enough to stop the search.
+The rules are those of Kueue's pkg/scheduler/flavorassigner. Flavors are tried in the queue's
+order, from where the last search ended. All resources of a group take the same flavor, and so do
+all pod sets that stay together (a leader and its workers); the others count against each other in
+the workload's order. A flavor is graded by its worst resource, and the queue's fungibility
+policies say whether a grade is good enough to stop the search. When every pod set has its flavors,
+their pods are placed on the topologies, where there are any (flavors/topology.py).
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import IntEnum
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from muster.admission.flavors.nodes import mismatch
-from muster.admission.model import (
-    ClusterQueue,
-    Flavor,
-    FlavorResource,
-    FungibilityPolicy,
-    PodSet,
-    ResourceGroup,
-    Workload,
-)
+from muster.admission.flavors.assignment import Assignment, PodSetChoice
+from muster.admission.flavors.attempts import Attempt, Obstacle, Search, Shortage
+from muster.admission.flavors.demand import Demand, Gang, gangs, rank, total
+from muster.admission.flavors.fungibility import BEST, NO_FIT, Grade, Mode
+from muster.admission.flavors.progress import ALL_TRIED, Progress
+from muster.admission.flavors.queue import FlavorGroup, QueueFlavors
+from muster.admission.model import FlavorResource, PodSetAssignment, Workload
 from muster.admission.quota.tree import QuotaNode
-
-PODS = "pods"
-
-
-class Mode(IntEnum):
-    """How a flavor could be had, worst first."""
-
-    NO_FIT = 0
-    NO_CANDIDATES = 1  # by preemption, but nothing may be preempted
-    PREEMPT = 2
-    RECLAIM = 3  # by preemption in other queues only
-    FIT = 4
-
-
-class Grade(NamedTuple):
-    """A mode, and from how far away quota is borrowed (QuotaNode.borrowing_level)."""
-
-    mode: Mode
-    borrowing: int
-
-    def better_than(self, other: "Grade") -> bool:
-        return self.mode is not Mode.NO_FIT and self._rank > other._rank
-
-    @property
-    def _rank(self) -> tuple[Mode, int]:
-        return self.mode, -self.borrowing
-
 
 Simulate = Callable[[FlavorResource, int], Grade]
 """The grade that preemption could reach for a quantity of one resource."""
 
-
-@dataclass(frozen=True, slots=True)
-class Shortage:
-    """A quantity that a flavor can not give: what the workload needs of it in all."""
-
-    wanted: FlavorResource
-    needed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a pod set got no flavor: what speaks against each, in the order they were tried."""
-
-    pod_set: str
-    resource: str
-    covered: bool = True  # by a resource group of the queue
-    mismatches: tuple[tuple[str, str], ...] = ()  # flavor, end of a sentence about it
-    shortages: tuple[tuple[Shortage, ...], ...] = ()  # one tuple for each flavor that matches
+Pinned = Mapping[str, Mapping[str, str]]
+"""The only flavor that may be chosen, by pod set and resource (Assignment.nominated)."""
 
 
 @dataclass(slots=True)
-class Assignment:
-    """The flavors found. With a refusal it is incomplete and its mode is NO_FIT."""
-
-    flavors: list[dict[str, str]] = field(default_factory=list)  # by resource, for each pod set
-    usage: dict[FlavorResource, int] = field(default_factory=dict)
-    contested: set[FlavorResource] = field(default_factory=set)  # not to be had without preemption
-    borrowing: int = 0
-    mode: Mode = Mode.FIT
-    refusal: Refusal | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class FlavorAssigner:
-    """Assigns for one queue. Without `simulate` nothing is preempted; with `empty` nothing is used."""
+    """Assigns for a workload of a queue. Without `simulate` nothing is preempted; with `empty` nothing
+    is used.
 
-    queue: ClusterQueue
+    `replaced` is what a slice holds that the workload takes the place of: its flavors are kept and
+    its quantities are not counted twice. `progress` is where an earlier search ended."""
+
+    flavors: QueueFlavors
     node: QuotaNode
-    flavors: Mapping[str, Flavor]
+    workload: Workload
     simulate: Simulate | None = None
     empty: bool = False
+    replaced: Sequence[PodSetAssignment] = ()
+    progress: Progress | None = None
+    pinned: Pinned | None = None
 
-    def assign(self, workload: Workload) -> Assignment:
+    def assign(self, counts: Sequence[int] = ()) -> Assignment:
+        """`counts` are pods of each pod set, if not all are to be admitted. A workload that holds
+        quota already keeps its flavors: only places are looked for."""
         assignment = Assignment()
-        for pod_set in workload.pod_sets:
-            requests = total_requests(pod_set, self.queue)
-            chosen: dict[str, str] = {}
-            for resource, amount in sorted(requests.items()):
-                if resource in chosen:
-                    continue  # it came with its resource group
-                group = _group_of(self.queue, resource)
-                if group is None and amount == 0:
-                    continue
-                if group is None:
-                    return _refuse(assignment, Refusal(pod_set.name, resource, covered=False))
-                wanted = {name: requests[name] for name in group.covered if name in requests}
-                found = self._search(pod_set, resource, group, wanted, assignment.usage)
-                if isinstance(found, Refusal):
-                    return _refuse(assignment, found)
-                chosen |= dict.fromkeys(wanted, found.flavor)
-                found.record(assignment)
-            assignment.flavors.append(chosen)
-            for resource, flavor in chosen.items():
-                fr = FlavorResource(flavor, resource)
-                assignment.usage[fr] = assignment.usage.get(fr, 0) + requests[resource]
+        for gang in gangs(self.workload, counts, self.replaced, self.flavors.counts_pods):
+            shared = self._choose(gang, assignment.usage)
+            for demand in gang:
+                assignment.add(demand, shared if len(gang) == 1 else self._share(shared, demand))
+            if shared.mode is Mode.NO_FIT:
+                return assignment
+        placer = self.flavors.placer_of(self.workload)
+        if placer is not None and assignment.mode is not Mode.NO_FIT:
+            placer.settle(self.workload, assignment, self.empty)
         return assignment
+
+    def _choose(self, gang: Gang, used: Mapping[FlavorResource, int]) -> PodSetChoice:
+        """The flavors of all that pod sets which stay together ask for; `used` is for earlier ones."""
+        choice = PodSetChoice.of(gang[0])
+        for demand in gang:
+            if demand.held is not None:
+                choice.keep(demand.held.flavors)
+        wanted = total(gang)
+        for resource in sorted(wanted, key=rank):
+            if resource in choice.flavors:
+                continue  # it came with its group
+            group = self.flavors.group_of(resource)
+            if group is None:
+                if wanted[resource] == 0 or self.flavors.rules.ignore_undeclared:
+                    continue
+                choice.take(Search(resource, covered=False))
+                break
+            needs = [(name, amount) for name, amount in wanted.items() if name in group.covered]
+            choice.take(self._search(gang, group, resource, needs, used))
+            if choice.mode is Mode.NO_FIT:
+                break
+        return choice
+
+    def _share(self, shared: PodSetChoice, demand: Demand) -> PodSetChoice:
+        """A pod set's part of what it and others chose together. One that asks for nothing goes where
+        the others are placed."""
+        placer = self.flavors.placer
+        choice = PodSetChoice.of(demand)
+        choice.searches = shared.searches
+        for resource, flavor in shared.flavors.items():
+            if resource in demand.requests or (
+                not demand.requests and placer is not None and placer.places_on(flavor)
+            ):
+                choice.flavors[resource] = flavor
+                choice.grades[resource] = shared.grades[resource]
+                choice.tried[resource] = shared.tried[resource]
+        if shared.mode is not Mode.FIT:
+            choice.mode = min((grade.mode for grade in choice.grades.values()), default=Mode.NO_FIT)
+        return choice
 
     def _search(
         self,
-        pod_set: PodSet,
+        gang: Gang,
+        group: FlavorGroup,
         resource: str,
-        group: ResourceGroup,
-        wanted: Mapping[str, int],
+        needs: Sequence[tuple[str, int]],
         used: Mapping[FlavorResource, int],
-    ) -> "_Candidate | Refusal":
-        """Tries the group's flavors in order; `used` is what earlier pod sets take."""
-        best: _Candidate | None = None
-        mismatches = []
-        shortages = []
-        for quotas in group.flavors:
-            reason = mismatch(pod_set, self.flavors[quotas.flavor])
-            if reason is not None:
-                mismatches.append((quotas.flavor, reason))
-                continue
-            candidate = self._grade(quotas.flavor, wanted, used)
-            if candidate.grade.mode is Mode.NO_FIT:
-                shortages.append(candidate.shortages)
-            elif not self._try_next(candidate.grade):
-                return candidate
-            elif best is None or candidate.grade.better_than(best.grade):
-                best = candidate
-        return best or Refusal(
-            pod_set.name, resource, mismatches=tuple(mismatches), shortages=tuple(shortages)
-        )
+    ) -> Search:
+        """Tries the group's flavors in order."""
+        queue = self.flavors.queue
+        first = self.progress.start(gang[0].position, resource) if self.progress else 0
+        refused = self.flavors.refused(gang, group)
+        last = ALL_TRIED
+        best: Attempt | None = None
+        attempts = []
+        for last in range(first, len(group.columns)):
+            flavor, columns = group.columns[last]
+            attempt = self._exclude(gang, flavor, resource) or (refused and refused[last])
+            if not attempt:
+                attempt = self._try(gang, flavor, columns, needs, used)
+            attempts.append(attempt)
+            if attempt.grade.stops_search(queue):
+                best = attempt
+                break
+            if attempt.grade.preferred_to(best.grade if best else NO_FIT, queue.preference):
+                best = attempt
+        return Search(resource, attempts, best, ALL_TRIED if last == len(group.columns) - 1 else last)
 
-    def _grade(
-        self, flavor: str, wanted: Mapping[str, int], used: Mapping[FlavorResource, int]
-    ) -> "_Candidate":
-        grades = {}
-        shortages = []
-        for resource, amount in sorted(wanted.items()):
-            fr = FlavorResource(flavor, resource)
-            needed = used.get(fr, 0) + amount
-            grades[fr] = self._fit(fr, needed)
-            if grades[fr].mode is Mode.NO_FIT:
-                shortages.append(Shortage(fr, needed))
-        return _Candidate(flavor, grades, tuple(shortages))
+    def _exclude(self, gang: Gang, flavor: str, resource: str) -> Attempt | None:
+        """The flavor, if it is none for this workload."""
+        allowed, pinned = self.workload.allowed_flavors, self.pinned
+        if pinned is not None and all(
+            pinned.get(demand.pod_set.name, {}).get(resource) != flavor for demand in gang
+        ):
+            return Attempt(flavor, NO_FIT, mismatch="was not chosen at first in this cycle", excluded=True)
+        if allowed is not None and self.flavors.rules.concurrent_admission and flavor not in allowed:
+            return Attempt(flavor, NO_FIT, mismatch="is not one of those allowed for it", excluded=True)
+        return None
 
-    def _fit(self, fr: FlavorResource, needed: int) -> Grade:
-        """How `needed` of the flavor's resource could be had (Kueue: fitsResourceQuota)."""
-        capacity = self.node.potentially_available(fr)
+    def _try(
+        self,
+        gang: Gang,
+        flavor: str,
+        columns: Mapping[str, FlavorResource],
+        needs: Sequence[tuple[str, int]],
+        used: Mapping[FlavorResource, int],
+    ) -> Attempt:
+        """The flavor, graded for what is needed of each resource."""
+        worst = BEST
+        grades: dict[str, Grade] = {}
+        shortages: list[Shortage] = []
+        mismatch = ""
+        for resource, amount in needs:
+            if self.replaced and (mismatch := mismatch or _other_flavor(gang, resource, flavor)):
+                worst = NO_FIT
+            fr = columns[resource]
+            grade = self._fit(fr, used.get(fr, 0), amount, shortages)
+            grades[resource] = grade
+            if grade is not BEST and worst.preferred_to(grade, self.flavors.queue.preference):
+                worst = grade
+        return Attempt(flavor, worst, grades, tuple(shortages), mismatch)
+
+    def _fit(self, fr: FlavorResource, earlier: int, amount: int, shortages: list[Shortage]) -> Grade:
+        """How so much more of the flavor's resource could be had (Kueue: fitsResourceQuota)."""
+        node = self.node
+        needed = earlier + amount
+        room = node.potentially_available(fr) if self.empty else max(0, node.available(fr))
+        if needed <= room:
+            level, _ = node.borrowing_level(fr, needed)
+            return Grade(Mode.FIT, level) if level else BEST
+        capacity = node.potentially_available(fr)
         if needed > capacity:
-            return Grade(Mode.NO_FIT, 0)
-        level, below_root = self.node.borrowing_level(fr, needed)
-        if needed <= (capacity if self.empty else max(0, self.node.available(fr))):
-            return Grade(Mode.FIT, level)
-        if self.simulate is not None and (below_root or needed <= self.node.quota(fr).nominal):
+            shortages.append(Shortage(fr, needed, earlier, capacity, Obstacle.CAPACITY))
+            return NO_FIT
+        shortages.append(Shortage(fr, needed, earlier, room, Obstacle.QUOTA))
+        level, below_root = node.borrowing_level(fr, needed)
+        if self.simulate is not None and (
+            below_root or needed <= node.quota(fr).nominal or self.flavors.may_borrow
+        ):
             return self.simulate(fr, needed)
         return Grade(Mode.NO_FIT, level)
 
-    def _try_next(self, grade: Grade) -> bool:
-        """Whether a better flavor is looked for, by the queue's fungibility."""
-        if grade.mode is Mode.NO_CANDIDATES:
-            return True
-        if grade.mode is not Mode.FIT and self.queue.when_can_preempt is FungibilityPolicy.TRY_NEXT_FLAVOR:
-            return True
-        return grade.borrowing > 0 and self.queue.when_can_borrow is FungibilityPolicy.TRY_NEXT_FLAVOR
 
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A flavor for a resource group, graded for each resource."""
-
-    flavor: str
-    grades: Mapping[FlavorResource, Grade]
-    shortages: tuple[Shortage, ...]
-
-    @property
-    def grade(self) -> Grade:
-        """That of the worst resource; a group of nothing but zeros has one too."""
-        worst = Grade(Mode.FIT, 0)
-        for grade in self.grades.values():
-            if worst.better_than(grade):
-                worst = grade
-        return worst
-
-    def record(self, assignment: Assignment) -> None:
-        for fr, grade in self.grades.items():
-            assignment.borrowing = max(assignment.borrowing, grade.borrowing)
-            assignment.mode = min(assignment.mode, grade.mode)
-            if grade.mode is not Mode.FIT:
-                assignment.contested.add(fr)
-
-
-def total_requests(pod_set: PodSet, queue: ClusterQueue) -> dict[str, int]:
-    """What all pods of the set ask for together, `pods` too where the queue counts them."""
-    requests = {resource: amount * pod_set.count for resource, amount in pod_set.requests.items()}
-    if _group_of(queue, PODS) is not None:
-        requests[PODS] = pod_set.count
-    return requests
-
-
-def _group_of(queue: ClusterQueue, resource: str) -> ResourceGroup | None:
-    return next((group for group in queue.groups if resource in group.covered), None)
-
-
-def _refuse(assignment: Assignment, refusal: Refusal) -> Assignment:
-    assignment.mode = Mode.NO_FIT
-    assignment.refusal = refusal
-    return assignment
+def _other_flavor(gang: Gang, resource: str, flavor: str) -> str:
+    """What speaks against a flavor that the replaced slice does not have."""
+    for demand in gang:
+        kept = demand.replaced.flavors.get(resource, "") if demand.replaced else ""
+        if kept != flavor:
+            if kept:
+                return f"is not {kept}, which the slice that it replaces has for {resource}"
+            return f"does not serve a slice that replaces one without {resource}"
+    return ""

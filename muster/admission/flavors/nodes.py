@@ -4,14 +4,18 @@ As Kueue's pkg/scheduler/flavorassigner does it: of what a pod set asks of a nod
 that the flavor itself labels count, the rest is left to the Kubernetes scheduler.
 """
 
+import re
+
 from muster.admission.model import Flavor, PodSet, Requirement, Taint, TaintEffect, Toleration
+
+_INTEGER = re.compile("[+-]?[0-9]{1,19}")
 
 
 def mismatch(pod_set: PodSet, flavor: Flavor) -> str | None:
     """Why the pods can not run there, as the end of a sentence about the flavor; None if they can."""
     for taint in flavor.taints:
         if taint.effect is not TaintEffect.PREFER_NO_SCHEDULE and not any(
-            _tolerates(toleration, taint) for toleration in (*pod_set.tolerations, *flavor.tolerations)
+            tolerates(toleration, taint) for toleration in (*pod_set.tolerations, *flavor.tolerations)
         ):
             return f"has the taint {taint.key}={taint.value}:{taint.effect}, which is not tolerated"
     for key, wanted in sorted(pod_set.node_selector.items()):
@@ -22,15 +26,20 @@ def mismatch(pod_set: PodSet, flavor: Flavor) -> str | None:
     return None
 
 
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """As k8s.io/api/core/v1/toleration.go: an empty operator means Equal."""
-    if toleration.effect not in (None, taint.effect):
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """As k8s.io/api/core/v1/toleration.go: an empty operator means Equal, an empty key any."""
+    if toleration.effect not in (None, taint.effect) or toleration.key not in ("", taint.key):
         return False
-    if toleration.key not in ("", taint.key):
-        return False
-    if toleration.operator == "Exists":
-        return True
-    return toleration.operator in ("", "Equal") and toleration.value == taint.value
+    match toleration.operator:
+        case "Exists":
+            return True
+        case "" | "Equal":
+            return toleration.value == taint.value
+        case "Lt":
+            return _less(taint.value, toleration.value)
+        case "Gt":
+            return _less(toleration.value, taint.value)
+    return False
 
 
 def _affinity_allows(pod_set: PodSet, flavor: Flavor) -> bool:
@@ -40,24 +49,29 @@ def _affinity_allows(pod_set: PodSet, flavor: Flavor) -> bool:
         for term in pod_set.affinity
     ]
     return not terms or any(
-        all(_holds(requirement, flavor.node_labels[requirement.key]) for requirement in term)
-        for term in terms
+        all(holds(requirement, flavor.node_labels[requirement.key]) for requirement in term) for term in terms
     )
 
 
-def _holds(requirement: Requirement, label: str) -> bool:
-    """For a label that is there. A Gt or Lt that compares no integers does not hold."""
+def holds(requirement: Requirement, label: str | None) -> bool:
+    """Of a label's value, None where the label is absent. A Gt or Lt that compares no integers does not.
+
+    Source: k8s.io/apimachinery/pkg/labels Requirement.Matches.
+    """
     match requirement.operator:
         case "In":
             return label in requirement.values
         case "NotIn":
             return label not in requirement.values
         case "Exists":
-            return True
-        case "Gt" | "Lt":
-            try:
-                actual, bound = int(label), int(requirement.values[0])
-            except ValueError:
-                return False
-            return actual > bound if requirement.operator == "Gt" else actual < bound
-    return False  # DoesNotExist
+            return label is not None
+        case "Gt":
+            return _less(requirement.values[0], label or "")
+        case "Lt":
+            return _less(label or "", requirement.values[0])
+    return label is None  # DoesNotExist
+
+
+def _less(one: str, other: str) -> bool:
+    """False where one of them is no integer."""
+    return bool(_INTEGER.fullmatch(one) and _INTEGER.fullmatch(other)) and int(one) < int(other)

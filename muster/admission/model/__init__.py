@@ -19,11 +19,13 @@ from muster.admission.model.plan import (
     Plan,
     Preemption,
     PreemptionReason,
+    Shortfall,
     Waiting,
     WaitReason,
 )
 from muster.admission.model.queues import (
     BorrowWithinCohort,
+    Budget,
     Check,
     ClusterQueue,
     Cohort,
@@ -35,9 +37,10 @@ from muster.admission.model.queues import (
     QueueingStrategy,
     Quota,
     ResourceGroup,
+    Spent,
     StopPolicy,
 )
-from muster.admission.model.rules import FairSharing, FairStrategy, Rules
+from muster.admission.model.rules import Aging, FairSharing, FairStrategy, Rules
 from muster.admission.model.snapshot import Snapshot
 from muster.admission.model.topology import (
     HOSTNAME,
@@ -49,6 +52,7 @@ from muster.admission.model.topology import (
     TopologyRequest,
 )
 from muster.admission.model.workloads import (
+    NEVER_MS,
     Admission,
     CheckState,
     PodSet,
@@ -59,8 +63,11 @@ from muster.admission.model.workloads import (
 
 __all__ = [
     "HOSTNAME",
+    "NEVER_MS",
     "Admission",
+    "Aging",
     "BorrowWithinCohort",
+    "Budget",
     "Check",
     "CheckState",
     "ClusterQueue",
@@ -88,8 +95,10 @@ __all__ = [
     "ResourceGroup",
     "Resources",
     "Rules",
+    "Shortfall",
     "SliceConstraint",
     "Snapshot",
+    "Spent",
     "StopPolicy",
     "Taint",
     "TaintEffect",

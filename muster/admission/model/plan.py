@@ -19,11 +19,17 @@ class WaitReason(StrEnum):
     QUOTA = "WaitingForQuota"
     PREEMPTION = "WaitingForPreemption"  # its victims are chosen or leaving
     NEVER_FITS = "NeverFits"  # larger than the queue can ever have
+    TOPOLOGY = "TopologyPlacementFailed"  # its pods find no places near each other now
     NO_FLAVOR = "NoMatchingFlavor"
     BEHIND_HEAD = "BehindHead"  # StrictFIFO: the head blocks
     QUEUE_STOPPED = "ClusterQueueStopped"
     QUEUE_INACTIVE = "ClusterQueueInactive"  # missing, or names a missing flavor or a cohort cycle
     BACKOFF = "Backoff"
+    BUDGET = "BudgetExhausted"  # of its queue, or of a cohort of it
+    RESERVED = "RoomReserved"  # it would delay a head for which room is reserved
+    CHECK_FAILED = "AdmissionCheckFailed"  # and is not prepared again yet
+    REFUSED = "Refused"  # by the queue's namespaces, or for what its pods ask
+    GATED = "PreemptionGated"  # it would have to preempt, and may not yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,23 @@ class Preemption:
 
 
 @dataclass(frozen=True, slots=True)
+class Shortfall:
+    """The column of quota that a workload lacks most narrowly, in the core's units.
+
+    `needed` is what it asks for there, all its pods together; the queue has `nominal` of its own and
+    uses `used`; `available` could be had now, and `most` while nothing ran, own and borrowed.
+    """
+
+    flavor: str
+    resource: str
+    needed: int
+    nominal: int
+    used: int
+    available: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
     """Why a workload waits, as data and as one sentence for a user."""
 
@@ -47,16 +70,22 @@ class Waiting:
     reason: WaitReason
     message: str
     until_ms: int | None = None  # a moment worth looking again, if one is known
+    shortfall: Shortfall | None = None  # if quota is what binds
+    others: tuple[str, ...] = ()  # keys: victims that have to leave, or who is ahead of it
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to do now. Every pending workload is in `admissions` or `waiting`, never in both.
 
-    `drained` are keys of reserved workloads that a queue with HoldAndDrain sends away.
+    `drained` are keys of reserved workloads that a queue with HoldAndDrain sends away; `replaced` those
+    of slices that end because an admitted one takes their place; `displaced` those of admitted ones
+    that lost a node whose pods find no other.
     """
 
     admissions: tuple[Decision, ...]
     preemptions: tuple[Preemption, ...]
     waiting: tuple[Waiting, ...]
     drained: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    displaced: tuple[str, ...] = ()

@@ -89,11 +89,40 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """What all workloads of a queue, or of all queues of a cohort, may use of a resource in a period:
+    `unit_ms` is its units times milliseconds, of cpu millicores times milliseconds.
+
+    Periods follow each other from `anchor_ms` on, before it as well: 1970 began on a Thursday, so that
+    weeks from Monday have the anchor 4 days."""
+
+    resource: str
+    unit_ms: int
+    period_ms: int
+    anchor_ms: int = 0
+
+    def period(self, now_ms: int) -> tuple[int, int]:
+        """Its beginning, and its end, which is the beginning of the next one."""
+        start_ms = now_ms - (now_ms - self.anchor_ms) % self.period_ms
+        return start_ms, start_ms + self.period_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the workloads of a queue used since then, without those that still hold quota."""
+
+    resource: str
+    since_ms: int
+    unit_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cohort:
     name: str
     parent: str | None = None
     groups: tuple[ResourceGroup, ...] = ()
     weight: Fraction = Fraction(1)  # of its share, where sharing is fair
+    budgets: tuple[Budget, ...] = ()  # ours: rules/budgets.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +142,5 @@ class ClusterQueue:
     usage_based: bool = False  # LocalQueues that used less go first (admissionScope)
     namespaces: LabelSelector | None = field(default_factory=LabelSelector)  # None selects none
     checks: tuple[Check, ...] = ()
+    budgets: tuple[Budget, ...] = ()  # ours: rules/budgets.py
+    run_time_ms_min: int | None = None  # ours, of its workloads: Rules.run_time_ms_min unless set

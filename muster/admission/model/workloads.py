@@ -9,6 +9,8 @@ from muster.admission.model.topology import TopologyAssignment, TopologyRequest
 
 Resources = Mapping[str, int]
 
+NEVER_MS = 1 << 62  # a time that does not come by itself
+
 
 @dataclass(frozen=True, slots=True)
 class PodSet:
@@ -75,12 +77,16 @@ class Workload:
     evicted: bool = False
     requeue_at_ms: int | None = None  # not to be tried before, after a failed check
     preempting: bool = False
+    parked: bool = field(default=False, compare=False)  # tried in vain since it lined up; see Engine
     local_queue: str = ""  # namespace/name
     checks: Mapping[str, CheckState] = field(default_factory=dict)  # by name
     unhealthy_nodes: tuple[str, ...] = ()  # that pods of it were placed on
     replaces: str | None = None  # key of the slice of the same job that it grows from
     preemption_gated: bool = False  # it may not preempt yet
-    allowed_flavor: str | None = None  # the only one it may take
+    allowed_flavors: tuple[str, ...] | None = None  # those it may take, if not all
+    run_time_ms: int | None = None  # declared: how long it runs at most, once it has its quota
+    pinned: bool = False  # it is one bare pod, which stays on its node, or ends
+    refused: str = ""  # why it can not be admitted as it is, as a sentence: what it asks breaks a limit
 
     @property
     def namespace(self) -> str:

@@ -1,77 +1,203 @@
-"""The pending workloads of one active queue, as its cycles take them."""
+"""The pending workloads of one active queue, as its cycles take them.
 
-from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+Those that are alike form a group; what a cycle learns of one holds for its group. `open` starts a
+pass: everybody may try again. In the pass heads come in queue order; one that can not be had is
+parked with its group, and the next one tries, unless the queue is strict.
+
+Between decisions whoever was tried in vain stays parked (Kueue: inadmissible workloads), so that a
+decision can try newcomers alone; in a strict queue nobody is.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
+from fractions import Fraction
+from heapq import heapify, heappop, heapreplace, nsmallest
+from itertools import chain
 
 from muster.admission.model import ClusterQueue, QueueingStrategy, Workload
-from muster.admission.queueing.order import queue_order
+from muster.admission.queueing.groups import Group, Line
+from muster.admission.queueing.order import QueueOrder, queue_order
+from muster.admission.queueing.requeue import Requeue, stays
+from muster.admission.queueing.shape import Shape, shape
+from muster.admission.queueing.usage import LocalUsage
 from muster.admission.quota.tree import QuotaNode
-
-Shape = Hashable
 
 
 class PendingQueue:
     """In queue order. The head stays where it is until it is admitted or parked."""
 
-    __slots__ = ("_waiting", "blocked_by", "node", "parked", "queue")
+    __slots__ = (
+        "_active",
+        "_by_run_time",
+        "_closed",
+        "_complete",
+        "_fresh",
+        "_preemptors",
+        "_strict",
+        "_tried",
+        "local_usage",
+        "node",
+        "queue",
+        "rise",
+    )
 
-    def __init__(self, queue: ClusterQueue, node: QuotaNode, workloads: Iterable[Workload]) -> None:
+    def __init__(
+        self,
+        queue: ClusterQueue,
+        node: QuotaNode,
+        local_usage: LocalUsage | None = None,
+        by_run_time: bool = False,
+    ) -> None:
+        """`local_usage` counts if the queue's LocalQueues go by what they used. `by_run_time`: no two are
+        alike that declare different run times."""
         self.queue = queue
         self.node = node
-        sticky = queue.strategy is QueueingStrategy.BEST_EFFORT_FIFO
-        ordered = sorted(workloads, key=lambda workload: queue_order(workload, sticky))
-        self._waiting = deque((workload, shape(workload)) for workload in ordered)
-        self.parked: list[Workload] = []  # tried, and not to be had now
-        self.blocked_by: Workload | None = None  # a StrictFIFO head that left its place
+        self.local_usage = local_usage if queue.usage_based else None
+        self._by_run_time = by_run_time
+        self.rise: Callable[[Workload], int] | None = None  # of its priority, while it waits
+        self._strict = queue.strategy is QueueingStrategy.STRICT_FIFO
+        self._fresh = Line()
+        self._tried = Line()
+        self._preemptors: dict[str, Workload] = {}
+        self._active: list[tuple[Fraction | int, QueueOrder, Group]] = []  # a heap
+        self._closed = False
+        self._complete: bool | None = None  # `_active` is as it was opened: for everybody, or not
+
+    def __len__(self) -> int:
+        return len(self._fresh.by_key) + len(self._tried.by_key)
+
+    @property
+    def groups(self) -> Iterable[Group]:
+        return chain(self._fresh.groups.values(), self._tried.groups.values())
+
+    @property
+    def fresh(self) -> Iterable[Group]:
+        """Those of the workloads that are not parked. One that is alike with parked ones is as good as
+        parked itself (Kueue: hashToBulkMoveReason)."""
+        tried = self._tried.groups
+        return [group for alike, group in self._fresh.groups.items() if alike not in tried]
+
+    @property
+    def parked(self) -> KeysView[str]:
+        """Keys of those who were tried in vain, and wait until everybody is tried."""
+        return self._tried.by_key.keys()
+
+    @property
+    def preemptors(self) -> Mapping[str, Workload]:
+        """Those that wait for their victims to leave, by key."""
+        return self._preemptors
+
+    def put(self, workload: Workload, tried: bool = False) -> None:
+        """A new one; it takes part from the next `open` on. `tried`: it is parked, where any are."""
+        self._complete = None
+        parked = tried and self._parks(workload)
+        order = queue_order(workload, sticky=not self._strict)
+        (self._tried if parked else self._fresh).put(self._shape(workload), order, workload)
+        if workload.preempting:
+            self._preemptors[workload.key] = workload
+
+    def _parks(self, workload: Workload) -> bool:
+        return not self._strict and not workload.preempting
+
+    def stands_as(self, workload: Workload) -> bool:
+        """Whether one that stands here, if it does, is parked just if it is to be."""
+        key, parked = workload.key, workload.parked and self._parks(workload)
+        return key not in (self._fresh if parked else self._tried).by_key
+
+    def keys(self) -> Iterator[str]:
+        """Of all that stand here."""
+        yield from self._fresh.by_key
+        yield from self._tried.by_key
+
+    def remove(self, workload: Workload) -> None:
+        """One that was put; not between `open` and the end of its pass."""
+        self._complete = None
+        self._line(workload.key).remove(workload.key)
+        if workload.preempting:
+            del self._preemptors[workload.key]
+
+    def park(self) -> None:
+        """Whoever stands here has been tried; not between `open` and the end of its pass."""
+        if self._strict or not self._fresh.by_key:
+            return
+        self._complete = None
+        if not self._tried.by_key and not self._preemptors:
+            self._fresh, self._tried = self._tried, self._fresh
+            return
+        for group in list(self._fresh.groups.values()):
+            if not self.first(group).preempting:
+                self._fresh.hand_over(group, self._tried)
+
+    def open(self, everybody: bool = True) -> None:
+        """All groups may try (again), or only those that are not parked."""
+        self._closed = False
+        if self._complete is everybody and self.local_usage is None and self.rise is None:
+            return
+        self._complete = everybody
+        groups = list(self.groups if everybody else self.fresh)
+        for group in groups:
+            group.parked = False
+        self._active = [self._ranked(group) for group in groups]
+        heapify(self._active)
+
+    def close(self) -> None:
+        """As if all had tried in vain; in a strict queue the head has, and nobody else."""
+        self._closed = True
+
+    def first(self, group: Group) -> Workload:
+        return group.first()[1]
+
+    @property
+    def behind_head(self) -> list[Group]:
+        """Who is still to be tried in this pass, in no order."""
+        return [group for _, _, group in self._active[1:]]
+
+    def head_group(self) -> Group | None:
+        return self._active[0][-1] if self._active and not self._closed else None
 
     def head(self) -> Workload | None:
-        if self.blocked_by is not None or not self._waiting:
-            return None
-        return self._waiting[0][0]
-
-    def untried(self) -> Iterator[tuple[Workload, Workload]]:
-        """Who waits behind whom."""
-        workloads = (workload for workload, _ in self._waiting)
-        blocker = self.blocked_by or next(workloads, None)
-        if blocker is not None:
-            yield from ((workload, blocker) for workload in workloads)
+        return self.first(self._active[0][-1]) if self._active else None
 
     def admit_head(self) -> None:
-        self._waiting.popleft()
+        group = self._active[0][-1]
+        self.remove(self.first(group))
+        if group:
+            heapreplace(self._active, self._ranked(group))
+        else:
+            heappop(self._active)
 
-    def park_head(self) -> bool:
-        """Lets the next one try, unless the queue is strict; says whether it did.
+    def leaders(self, most: int) -> list[Workload]:
+        """The first of those that are alike, in queue order, of all that stand here; of a strict queue
+        its head."""
+        ranked = nsmallest(1 if self._strict else most, map(self._ranked, self.groups))
+        return [self.first(group) for _, _, group in ranked]
 
-        Workloads of the same shape would get the same answer and are parked with it, as Kueue's
-        scheduling equivalence does it.
-        """
-        if self.queue.strategy is QueueingStrategy.STRICT_FIFO:
+    def requeue_head(self, reason: Requeue, flavors_left: bool = False, passes: bool = False) -> bool:
+        """Whether the next one may try now. `flavors_left`: the head has not tried all flavors yet.
+        `passes`: even of a strict queue (rules/backfill.py)."""
+        strategy = QueueingStrategy.BEST_EFFORT_FIFO if passes else self.queue.strategy
+        if stays(strategy, reason, flavors_left):
             return False
-        _, head_shape = self._waiting[0]
-        self.parked += (workload for workload, other in self._waiting if other == head_shape)
-        self._waiting = deque(pair for pair in self._waiting if pair[1] != head_shape)
+        heappop(self._active)[-1].parked = True
+        self._complete = None
         return True
 
-    def put_back(self, workload: Workload) -> None:
-        """An admission of this decision was taken back: not to be tried again in it."""
-        if self.queue.strategy is QueueingStrategy.STRICT_FIFO:
-            self.blocked_by = workload
-        self.parked.append(workload)
+    def place(self, workload: Workload) -> tuple[Group, Workload | None]:
+        """Its group, and the head that it waits behind; None for a head and for those who tried."""
+        if self._closed and self._strict:
+            self.open()
+        group = self._line(workload.key).by_key[workload.key]
+        head = None if self._closed or group.parked else self.head()
+        return group, None if head is workload else head
 
+    def _line(self, key: str) -> Line:
+        return self._tried if key in self._tried.by_key else self._fresh
 
-def shape(workload: Workload) -> Shape:
-    """Equal for workloads of a queue that differ in age and name only.
+    def _ranked(self, group: Group) -> tuple[Fraction | int, QueueOrder, Group]:
+        order, workload = group.first()
+        if self.rise is not None:
+            order = (order[0], order[1] - self.rise(workload), *order[2:])
+        used = 0 if self.local_usage is None else self.local_usage.get(workload.local_queue, 0)
+        return used, order, group
 
-    Of two such workloads the younger one may preempt at most what the older one may.
-    """
-    return workload.priority, tuple(
-        (
-            pod_set.name,
-            pod_set.count,
-            frozenset(pod_set.requests.items()),
-            frozenset(pod_set.node_selector.items()),
-            pod_set.affinity,
-            pod_set.tolerations,
-        )
-        for pod_set in workload.pod_sets
-    )
+    def _shape(self, workload: Workload) -> Shape:
+        return shape(workload, self.local_usage is not None, self._by_run_time)

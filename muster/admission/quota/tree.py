@@ -6,6 +6,8 @@ quota), and only usage beyond the local quota counts at the parent.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
+from fractions import Fraction
+from math import inf
 
 from muster.admission.model import FlavorResource, Quota, ResourceGroup, Snapshot
 
@@ -15,68 +17,133 @@ _NO_QUOTA = Quota(nominal=0)
 
 
 class QuotaNode:
-    """A ClusterQueue or a Cohort in the tree. Quantities are by flavor and resource."""
+    """A ClusterQueue or a Cohort in the tree. Quantities are by flavor and resource.
 
-    __slots__ = ("cohorts", "height", "lineage", "name", "parent", "queues", "quotas", "subtree", "usage")
+    What the quotas alone determine is computed once, when the tree is built (`settle`)."""
 
-    def __init__(self, name: str, quotas: Mapping[FlavorResource, Quota], parent: "QuotaNode | None") -> None:
+    __slots__ = (
+        "_ceilings",
+        "_descent",
+        "_local",
+        "_potential",
+        "changes",
+        "cohorts",
+        "height",
+        "lineage",
+        "name",
+        "parent",
+        "queues",
+        "quotas",
+        "root",
+        "subtree",
+        "units",
+        "usage",
+        "weight",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        quotas: Mapping[FlavorResource, Quota],
+        parent: "QuotaNode | None",
+        weight: Fraction = Fraction(1),
+    ) -> None:
         self.name = name
         self.quotas = quotas
         self.parent = parent
         self.lineage: tuple[QuotaNode, ...] = (self, *(parent.lineage if parent else ()))
+        self.root: QuotaNode = self.lineage[-1]
+        self._descent = self.lineage[-2::-1]  # from below the root down to this node
         self.subtree = {fr: quota.nominal for fr, quota in quotas.items()}
         self.usage: dict[FlavorResource, int] = {}
+        self.changes = 0  # of the usage
         self.cohorts: list[QuotaNode] = []
         self.queues: list[QuotaNode] = []  # the active ones
         self.height = 0  # to the furthest leaf
+        self.weight = weight  # of its share
+        self.units: dict[str, Fraction] | None = None  # by resource; known to quota/share.py
+        self._local: dict[FlavorResource, int] = {}  # where it is not 0
+        self._ceilings: dict[FlavorResource, int] = {}  # most of the parent's, where borrowing is limited
+        self._potential: dict[FlavorResource, int] = {}
 
-    @property
-    def root(self) -> "QuotaNode":
-        return self.lineage[-1]
+    def settle(self) -> None:
+        """Once its subtree quota is summed up."""
+        for fr, quota in self.quotas.items():
+            subtree = self.subtree[fr]
+            if quota.lending_limit is not None and subtree > quota.lending_limit:
+                self._local[fr] = subtree - quota.lending_limit
+            if quota.borrowing_limit is not None:
+                self._ceilings[fr] = subtree + quota.borrowing_limit
 
     def quota(self, fr: FlavorResource) -> Quota:
         return self.quotas.get(fr, _NO_QUOTA)
 
     def local_quota(self, fr: FlavorResource) -> int:
         """What the lending limit keeps from the parent."""
-        lending = self.quota(fr).lending_limit
-        return 0 if lending is None else max(0, self.subtree.get(fr, 0) - lending)
+        return self._local.get(fr, 0)
 
     def local_available(self, fr: FlavorResource) -> int:
-        return max(0, self.local_quota(fr) - self.usage.get(fr, 0))
+        return max(0, self._local.get(fr, 0) - self.usage.get(fr, 0))
 
     def available(self, fr: FlavorResource) -> int:
         """What this node can still take, own and borrowed; negative where more is used than allowed."""
-        room = self.root.subtree.get(fr, 0) - self.root.usage.get(fr, 0)
-        for node in reversed(self.lineage[:-1]):
-            limit = node.quota(fr).borrowing_limit
-            if limit is not None:
-                local = node.local_quota(fr)
-                stored_in_parent = node.subtree.get(fr, 0) - local
-                used_in_parent = max(0, node.usage.get(fr, 0) - local)
-                room = min(room, stored_in_parent - used_in_parent + limit)
-            room += node.local_available(fr)
+        root = self.root
+        room = root.subtree.get(fr, 0) - root.usage.get(fr, 0)
+        for node in self._descent:
+            used = node.usage.get(fr, 0)
+            local = node._local.get(fr, 0)
+            ceiling = node._ceilings.get(fr)
+            if ceiling is not None:
+                room = min(room, ceiling - max(used, local))
+            if used < local:
+                room += local - used
         return room
+
+    def room(self, fr: FlavorResource) -> int:
+        """Of a root: what is left of all that its tree has for everybody."""
+        return self.subtree.get(fr, 0) - self.usage.get(fr, 0)
+
+    def headroom(self, fr: FlavorResource) -> tuple[int, float]:
+        """What is available here, by the room at the root: so much more than that, but at most the second.
+
+        It changes only with what is used below the root, from here up."""
+        more, most = 0, inf
+        for node in self._descent:
+            used = node.usage.get(fr, 0)
+            local = node._local.get(fr, 0)
+            ceiling = node._ceilings.get(fr)
+            if ceiling is not None:
+                most = min(most, ceiling - max(used, local))
+            if used < local:
+                more += local - used
+                most += local - used
+        return more, most
 
     def potentially_available(self, fr: FlavorResource) -> int:
         """What this node could take if nothing were used anywhere."""
-        room = self.root.subtree.get(fr, 0)
-        for node in reversed(self.lineage[:-1]):
-            room += node.local_quota(fr)
-            limit = node.quota(fr).borrowing_limit
-            if limit is not None:
-                room = min(room, node.subtree.get(fr, 0) + limit)
+        room = self._potential.get(fr)
+        if room is None:
+            room = self.root.subtree.get(fr, 0)
+            for node in self._descent:
+                room += node._local.get(fr, 0)
+                room = min(room, node._ceilings.get(fr, room))
+            self._potential[fr] = room
         return room
 
     def fits(self, usage: Usage) -> bool:
-        return all(max(0, self.available(fr)) >= amount for fr, amount in usage.items())
+        for fr, amount in usage.items():  # noqa: SIM110 - a generator is slow, and this the hottest place
+            if max(0, self.available(fr)) < amount:
+                return False
+        return True
 
     def add(self, usage: Usage) -> None:
         """Takes the quantities, at this node and, beyond its local quota, at its ancestors."""
         for fr, amount in usage.items():
             for node in self.lineage:
-                local = node.local_available(fr)
-                node.usage[fr] = node.usage.get(fr, 0) + amount
+                used = node.usage.get(fr, 0)
+                node.usage[fr] = used + amount
+                node.changes += 1
+                local = max(0, node._local.get(fr, 0) - used)
                 if amount <= local:
                     break
                 amount -= local
@@ -85,8 +152,10 @@ class QuotaNode:
         """Gives back what `add` took."""
         for fr, amount in usage.items():
             for node in self.lineage:
-                stored_in_parent = node.usage.get(fr, 0) - node.local_quota(fr)
-                node.usage[fr] = node.usage.get(fr, 0) - amount
+                used = node.usage.get(fr, 0)
+                node.usage[fr] = used - amount
+                node.changes += 1
+                stored_in_parent = used - node._local.get(fr, 0)
                 if stored_in_parent <= 0:
                     break
                 amount = min(amount, stored_in_parent)
@@ -95,7 +164,10 @@ class QuotaNode:
         return self.usage.get(fr, 0) + amount > self.subtree.get(fr, 0)
 
     def within_nominal(self, resources: Iterable[FlavorResource]) -> bool:
-        return not any(self.borrowing_with(fr, 0) for fr in resources)
+        for fr in resources:  # noqa: SIM110 - as in `fits`; searches for victims ask this of every queue
+            if self.usage.get(fr, 0) > self.subtree.get(fr, 0):
+                return False
+        return True
 
     def borrowing_level(self, fr: FlavorResource, amount: int) -> tuple[int, bool]:
         """How far away the quota for `amount` more comes from, and whether from below the root.
@@ -125,13 +197,15 @@ class QuotaTree:
         for name in _parents_first(parents, cyclic_cohorts(parents)):
             cohort = snapshot.cohorts.get(name)
             parent = cohorts.get(parents[name] or "")
-            node = QuotaNode(name, quotas_of(cohort.groups if cohort else ()), parent)
+            quotas = quotas_of(cohort.groups if cohort else ())
+            node = QuotaNode(name, quotas, parent, cohort.weight if cohort else Fraction(1))
             cohorts[name] = node
             if node.parent:
                 node.parent.cohorts.append(node)
         self.queues: dict[str, QuotaNode] = {}
         for name, queue in sorted(snapshot.cluster_queues.items()):
-            node = QuotaNode(name, quotas_of(queue.groups), cohorts.get(queue.cohort or ""))
+            parent = cohorts.get(queue.cohort or "")
+            node = QuotaNode(name, quotas_of(queue.groups), parent, queue.weight)
             self.queues[name] = node
             if node.parent and name in active:
                 node.parent.queues.append(node)
@@ -187,6 +261,7 @@ def _parents_first(parents: Mapping[str, str | None], cyclic: Container[str]) ->
 def _lift(nodes: list[QuotaNode]) -> None:
     """Sums subtree quotas and heights up the tree, deepest nodes first."""
     for node in sorted(nodes, key=lambda node: -len(node.lineage)):
+        node.settle()
         if node.cohorts or node.queues:
             node.height = 1 + max((child.height for child in node.cohorts), default=0)
         if node.parent:

@@ -5,9 +5,11 @@ by name; a RayJob adds its submitter.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
-from muster.objects.kueue import PodSet
+from muster.objects import topology
+from muster.objects.kueue import PodSet, TopologyRequest
 from muster.objects.pods import Template, read_template
 from muster.objects.ray import RayClusterSpec
 
@@ -36,7 +38,17 @@ def cluster_places(spec: RayClusterSpec, pointer: str) -> Iterator[Place]:
 
 
 def pod_sets(places: tuple[Place, ...]) -> tuple[PodSet, ...]:
-    return tuple(PodSet(name=p.pod_set, count=p.count, template=p.template) for p in places)
+    return tuple(
+        PodSet(name=p.pod_set, count=p.count, template=p.template, topology_request=_topology(p))
+        for p in places
+    )
+
+
+def _topology(place: Place) -> TopologyRequest | None:
+    """As its template asks for it; None too where that can't be read, which `unfit` tells."""
+    with suppress(ValueError):
+        return topology.annotated(read_template(place.template).metadata.annotations)
+    return None
 
 
 def unfit(spec: RayClusterSpec, places: tuple[Place, ...]) -> str | None:
@@ -51,6 +63,10 @@ def unfit(spec: RayClusterSpec, places: tuple[Place, ...]) -> str | None:
         if names.count(name) > 1:
             return f"two pod sets are named {name!r}: give each worker group a name of its own, not 'head'"
     for place in places:
+        try:
+            topology.annotated(read_template(place.template).metadata.annotations)
+        except ValueError as error:
+            return f"pod set {place.pod_set!r}: {error}"
         for container in read_template(place.template).spec.containers:
             if not container.resources.requests and not container.resources.limits:
                 return (

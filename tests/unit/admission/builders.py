@@ -5,12 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from muster.admission import (
+    HOSTNAME,
     Admission,
     ClusterQueue,
     Cohort,
     Flavor,
     FlavorQuotas,
     FlavorResource,
+    Node,
     Plan,
     PodSet,
     PodSetAssignment,
@@ -20,6 +22,9 @@ from muster.admission import (
     Taint,
     TaintEffect,
     Toleration,
+    Topology,
+    TopologyAssignment,
+    TopologyDomain,
     WaitReason,
     Workload,
 )
@@ -28,6 +33,8 @@ from muster.admission.quota.tree import QuotaNode
 
 GPU = "nvidia.com/gpu"
 NOW_MS = 1_000_000
+UNTRIED = (WaitReason.PREEMPTION, WaitReason.BACKOFF, WaitReason.QUEUE_STOPPED, WaitReason.QUEUE_INACTIVE)
+RACKS = Topology("racks", ("rack", HOSTNAME))
 
 Quotas = Mapping[str, Mapping[str, int | Quota]]  # by flavor and resource, in the flavors' order
 
@@ -88,8 +95,9 @@ def snapshot(
     *workloads: Workload,
     flavors: Sequence[Flavor] = (),
     cohorts: Sequence[Cohort] = (),
+    hosts: Sequence[Node] = (),
 ) -> Snapshot:
-    """Flavors that a queue names and nobody declares are plain ones."""
+    """Flavors that a queue names and nobody declares are plain ones. RACKS is the only topology."""
     queues = [queues] if isinstance(queues, ClusterQueue) else queues
     named = {flavor.flavor for queue in queues for group in queue.groups for flavor in group.flavors}
     return Snapshot(
@@ -97,7 +105,25 @@ def snapshot(
         {cohort.name: cohort for cohort in cohorts},
         {queue.name: queue for queue in queues},
         workloads,
+        topologies={RACKS.name: RACKS},
+        nodes={host.name: host for host in hosts},
     )
+
+
+def host(name: str, gpu: int = 8, rack: str = "r1", **fields: Any) -> Node:
+    """A ready node with so many GPUs."""
+    labels = {HOSTNAME: name, "rack": rack}
+    return Node(name, labels, allocatable={GPU: gpu, "pods": 110}, **fields)
+
+
+def on(*places: tuple[str, int]) -> TopologyAssignment:
+    """Hosts, each with so many pods."""
+    return TopologyAssignment((HOSTNAME,), tuple(TopologyDomain((name,), count) for name, count in places))
+
+
+def placed_on(assigned: TopologyAssignment | None) -> list[tuple[str, int]]:
+    """Hosts, each with so many pods."""
+    return [(domain.values[-1], domain.count) for domain in assigned.domains] if assigned else []
 
 
 def node(of: Snapshot, name: str = "q") -> QuotaNode:
@@ -108,12 +134,15 @@ def applied(before: Snapshot, plan: Plan, now_ms: int = NOW_MS) -> Snapshot:
     """What a controller writes: admissions are reserved, victims are evicted and still run."""
     admitted = {decision.workload: decision.admission for decision in plan.admissions}
     preempting = {one.workload for one in plan.waiting if one.reason is WaitReason.PREEMPTION}
-    victims = {preemption.workload for preemption in plan.preemptions} | set(plan.drained)
+    parked = {one.workload for one in plan.waiting if one.reason not in UNTRIED}
+    victims = {*(preemption.workload for preemption in plan.preemptions), *plan.drained, *plan.displaced}
 
     def after(one: Workload) -> Workload:
         if one.key in admitted:
-            return replace(one, admission=admitted[one.key], reserved_at_ms=now_ms, preempting=False)
-        return replace(one, evicted=one.evicted or one.key in victims, preempting=one.key in preempting)
+            held = replace(one, admission=admitted[one.key], preempting=False, unhealthy_nodes=())
+            return replace(held, reserved_at_ms=one.reserved_at_ms if one.admission else now_ms)
+        leaving = one.evicted or one.key in victims
+        return replace(one, evicted=leaving, preempting=one.key in preempting, parked=one.key in parked)
 
     return replace(before, workloads=tuple(map(after, before.workloads)))
 

@@ -1,5 +1,7 @@
 """Random small clusters for the properties: bounded trees, few flavors, tight quotas."""
 
+from fractions import Fraction
+
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -41,6 +43,7 @@ _LIMIT = st.one_of(st.none(), st.none(), st.integers(0, 3))
 _QUOTA = st.builds(Quota, st.sampled_from((4, 3, 6, 2, 5, 0)), _LIMIT, _LIMIT)
 _COUNT = st.sampled_from((1, 1, 2, 0))
 _GPUS = st.sampled_from((2, 1, 3, 0))
+_WEIGHT = st.sampled_from((Fraction(1),) * 4 + (Fraction(2), Fraction(1, 3), Fraction(0)))
 _COHORTS = ("c0", "c1", "c2")
 
 
@@ -60,7 +63,7 @@ def cohorts(draw: st.DrawFn) -> dict[str, Cohort]:
     found = {}
     for index, name in enumerate(_COHORTS):
         parent = draw(st.sampled_from((*_COHORTS[:index], None)))
-        found[name] = Cohort(name, parent, draw(st.one_of(st.just(()), groups())))
+        found[name] = Cohort(name, parent, draw(st.one_of(st.just(()), groups())), draw(_WEIGHT))
     return found
 
 
@@ -78,6 +81,7 @@ def cluster_queues(draw: st.DrawFn) -> dict[str, ClusterQueue]:
             reclaim_within_cohort=draw(_WITHIN_COHORT),
             when_can_borrow=draw(st.sampled_from(FungibilityPolicy)),
             when_can_preempt=draw(st.sampled_from(FungibilityPolicy)),
+            weight=draw(_WEIGHT),
         )
     return found
 
@@ -87,7 +91,7 @@ def pod_sets(draw: st.DrawFn) -> tuple[PodSet, ...]:
     selector = draw(st.sampled_from(({},) * 6 + ({"pool": "plain"}, {"pool": "spot"})))
     tolerations = draw(st.sampled_from(((tolerate("spot"),), (tolerate("spot"),), ())))
     return tuple(
-        PodSet(name, draw(_COUNT), {GPU: draw(_GPUS)}, selector, (), tolerations)
+        PodSet(name, draw(_COUNT), {GPU: draw(_GPUS)}, selector, tolerations=tolerations)
         for name in ("workers", "head")[: draw(st.sampled_from((1, 1, 2)))]
     )
 

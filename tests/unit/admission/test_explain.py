@@ -7,6 +7,7 @@ from muster.admission import (
     PreemptionPolicy,
     QueueingStrategy,
     Quota,
+    Shortfall,
     Snapshot,
     WaitReason,
     decide,
@@ -184,7 +185,7 @@ SENTENCES = {  # of workload w
             workload("first", "b", 2, priority=1),
             workload("second", "b", 2),
         ),
-        "waits because ns/second, which is ahead of it, needs its quota",
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue a has 0 of 0 left and cohort ml has nothing to lend",
     ),
     "behind the head": (
         snapshot(
@@ -222,11 +223,35 @@ def test_sentences(of: Snapshot, sentence: str) -> None:
     assert messages(decide(of, NOW_MS))["w"] == sentence
 
 
-def test_who_fits_again_because_another_was_taken_back() -> None:
+def test_who_fits_but_was_not_tried_again() -> None:
     waiting = workload("w", "q", 1)
     explainer = Explainer(WorkingState(snapshot(queue("q", 2), waiting)), NOW_MS)
-    found = explainer.queued(waiting, Verdict(Wait.NO_ROOM))
+    found = explainer.queued(waiting, Verdict(Wait.NO_ROOM), "alike")
     assert (found.reason, found.message) == (
         WaitReason.QUOTA,
         "fits now, and is tried again with the next change",
     )
+
+
+def test_the_quota_that_binds_is_data_too() -> None:
+    of = snapshot(
+        [queue("team-a", Quota(16, borrowing_limit=2), **ML), queue("team-b", 4, **ML)],
+        running("r", "team-a", gpu=12),
+        workload("w", "team-a", 8),
+    )
+    (waiting,) = decide(of, NOW_MS).waiting
+    assert waiting.shortfall == Shortfall("l4", GPU, needed=8, nominal=16, used=12, available=6, most=18)
+    assert waiting.message == (
+        f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and cohort ml can lend 2 more"
+    )
+
+
+def test_who_is_waited_for_is_data_too() -> None:
+    of = snapshot(
+        queue("q", 2, within_queue=LOWER),
+        running("r", gpu=2),
+        workload("head", "q", 2, priority=1),
+        workload("w", "q", 1),
+    )
+    others = {waiting.workload: waiting.others for waiting in decide(of, NOW_MS).waiting}
+    assert others == {"ns/head": ("ns/r",), "ns/w": ("ns/head",)}

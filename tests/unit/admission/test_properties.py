@@ -9,19 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.admission import (
-    FlavorResource,
     Plan,
     PreemptionReason,
-    Quota,
-    ResourceGroup,
     Snapshot,
     Workload,
     decide,
 )
-from muster.admission.flavors.assigner import total_requests
+from muster.admission.flavors.demand import PODS, requests_of
 from muster.admission.flavors.nodes import mismatch
-from muster.admission.preemption.classical import satisfies
+from muster.admission.preemption.policy import satisfies
 from tests.unit.admission.builders import NOW_MS, applied, withdrawn
+from tests.unit.admission.ledger import Ledger
 from tests.unit.admission.strategies import PROPERTY, snapshots
 
 Named = TypeVar("Named")
@@ -53,62 +51,6 @@ LIVES = st.builds(
 )
 
 
-class Ledger:
-    """A naive recomputation of Kueue's quota rules: every number from scratch, top down."""
-
-    def __init__(self, of: Snapshot) -> None:
-        self.of = of
-        self.parents = {name: cohort.parent for name, cohort in of.cohorts.items()}
-        self.parents |= {name: queue.cohort for name, queue in of.cluster_queues.items()}
-
-    def children(self, name: str) -> list[str]:
-        return [child for child, parent in self.parents.items() if parent == name]
-
-    def quota(self, name: str, fr: FlavorResource) -> Quota:
-        cohort = self.of.cohorts.get(name)
-        groups = cohort.groups if cohort else self.of.cluster_queues[name].groups
-        return _quotas(groups).get(fr, Quota(0))
-
-    def subtree(self, name: str, fr: FlavorResource) -> int:
-        lent = (self.subtree(child, fr) - self.kept(child, fr) for child in self.children(name))
-        return self.quota(name, fr).nominal + sum(lent)
-
-    def kept(self, name: str, fr: FlavorResource) -> int:
-        lending = self.quota(name, fr).lending_limit
-        return 0 if lending is None else max(0, self.subtree(name, fr) - lending)
-
-    def used(self, name: str, fr: FlavorResource) -> int:
-        own = sum(
-            pod_set.usage[fr.resource]
-            for one in self.of.workloads
-            if one.admission is not None and one.admission.cluster_queue == name
-            for pod_set in one.admission.pod_sets
-            if pod_set.flavors.get(fr.resource) == fr.flavor
-        )
-        beyond = (max(0, self.used(child, fr) - self.kept(child, fr)) for child in self.children(name))
-        return own + sum(beyond)
-
-    def overrun(self) -> list[tuple[str, FlavorResource]]:
-        """Where more is used than the quota and what may be borrowed for it."""
-        groups = [cohort.groups for cohort in self.of.cohorts.values()]
-        groups += [queue.groups for queue in self.of.cluster_queues.values()]
-        resources = {fr for some in groups for fr in _quotas(some)}
-        return [(name, fr) for name in self.parents for fr in resources if self._over(name, fr)]
-
-    def _over(self, name: str, fr: FlavorResource) -> bool:
-        limit = self.quota(name, fr).borrowing_limit if self.parents[name] else 0
-        return limit is not None and self.used(name, fr) > self.subtree(name, fr) + limit
-
-
-def _quotas(groups: tuple[ResourceGroup, ...]) -> dict[FlavorResource, Quota]:
-    return {
-        FlavorResource(flavors.flavor, resource): quota
-        for group in groups
-        for flavors in group.flavors
-        for resource, quota in flavors.quotas.items()
-    }
-
-
 def _by_key(of: Snapshot) -> Mapping[str, Workload]:
     return {one.key: one for one in of.workloads}
 
@@ -132,7 +74,8 @@ def test_all_or_nothing(lives: list[tuple[Snapshot, Plan]]) -> None:
             assert [one.name for one in decision.admission.pod_sets] == [one.name for one in gang.pod_sets]
             for wanted, assigned in zip(gang.pod_sets, decision.admission.pod_sets, strict=True):
                 assert assigned.count == wanted.count
-                assert assigned.usage == total_requests(wanted, queue)
+                asked = requests_of(wanted, wanted.count) | {PODS: wanted.count}
+                assert assigned.usage == {name: asked[name] for name in {*wanted.requests, *assigned.flavors}}
                 assert assigned.flavors.keys() == assigned.usage.keys()
                 assert not any(mismatch(wanted, now.flavors[name]) for name in assigned.flavors.values())
 

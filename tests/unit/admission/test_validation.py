@@ -1,4 +1,5 @@
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from muster.admission import (
     Quota,
     Requirement,
     ResourceGroup,
+    SliceConstraint,
     Snapshot,
     SnapshotError,
+    TopologyRequest,
     decide,
 )
 from tests.unit.admission.builders import GPU, NOW_MS, cohort, pods, queue, running, snapshot, workload
@@ -25,6 +28,10 @@ def within(*groups: ResourceGroup) -> Snapshot:
 
 def asking(**fields: Any) -> Snapshot:
     return snapshot(queue("q", 4), workload("w", "q", pods(**fields)))
+
+
+def sliced(*sizes: int) -> TopologyRequest:
+    return TopologyRequest(required="rack", slices=tuple(SliceConstraint("host", size) for size in sizes))
 
 
 L4 = FlavorQuotas("l4", {GPU: Quota(4)})
@@ -58,12 +65,24 @@ REFUSED = {
         snapshot(queue("q", 4), workload("w", "q", 1), workload("w", "q", 1, uid="other")),
         "workloads: 'ns/w' is there twice",
     ),
+    "negative weight": (snapshot(queue("q", 4, weight=Fraction(-1, 2))), "weight of its share: is -1/2"),
     "no pod sets": (
         snapshot(queue("q", 4), workload("w", "q")),
         "Workload ns/w: pod sets: expected at least one",
     ),
     "pod set twice": (snapshot(queue("q", 4), workload("w", "q", 1, 1)), "'workers' is there twice"),
     "negative count": (asking(count=-1), "count of pod set workers: is -1"),
+    "fewer pods than none will do": (asking(count=2, count_min=-1), "count_min of pod set workers: is -1"),
+    "more pods at least than at most": (
+        asking(count=2, count_min=3),
+        "count_min of pod set workers: is 3; expected 0 to its count, 2",
+    ),
+    "more pods done than there are": (asking(count=2, reclaimable=3), "reclaimable of pod set workers: is 3"),
+    "slices of no pods": (asking(topology=sliced(0)), "slices of pod set workers: sizes are [0]"),
+    "slices that are not made of whole ones": (
+        asking(topology=sliced(4, 3)),
+        "sizes are [4, 3]; expected each to be a multiple of the next",
+    ),
     "negative request": (asking(gpu=-2), f"requests of pod set workers: {GPU} is -2"),
     "negative usage": (
         snapshot(queue("q", 4), replace(running("w", gpu=-1), pod_sets=(pods(),))),

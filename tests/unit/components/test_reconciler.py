@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
-from muster.controller.loop import FOLLOWED
+from muster.admission import Aging, FairSharing, Rules
+from muster.admission.lifecycle.readiness import WaitForPodsReady
+from muster.controller.configuration import parse
+from muster.controller.loop import FOLLOWED, FOLLOWED_TO_PLACE
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.stacks.builders import EXISTING, GOOD
 
@@ -44,13 +47,40 @@ WRITES = {
     ("update", KUEUE, "workloads/finalizers"),
     *[("patch", KUEUE, f"{plural}/status") for plural in QUEUES],
     *[(verb, SCALING, "provisioningrequests") for verb in ("create", "delete")],
-    *[(verb, "", "podtemplates") for verb in ("get", "create", "delete")],
+    ("update", SCALING, "provisioningrequests/finalizers"),
+    *[(verb, "", "podtemplates") for verb in ("create", "patch", "delete")],
     ("create", "", "events"),
 }
 
 
+def test_it_is_told_how_long_pods_may_take() -> None:
+    wait = {"timeoutSeconds": 600, "requeuing": {"limit": 2}}
+    declared = declare_with(waitForPodsReady=wait)
+    (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
+    (argument,) = [a for a in container["args"] if a.startswith("--configuration=")]
+    assert parse(argument.removeprefix("--configuration=")).wait_for_pods_ready == WaitForPodsReady(
+        timeout_s=600, recovery_timeout_s=600, retries_max=2
+    )
+
+
+def test_it_is_told_how_to_share_and_which_rules_are_on() -> None:
+    aging = {"step": 10, "periodSeconds": 3600, "max": 100}
+    rules = {"immediateUnparking": True, "backfill": True, "minimumRunSeconds": 600, "aging": aging}
+    declared = declare_with(fairSharing={}, rules=rules)
+    (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
+    (argument,) = [a for a in container["args"] if a.startswith("--configuration=")]
+    assert parse(argument.removeprefix("--configuration=")).rules == Rules(
+        fair_sharing=FairSharing(),
+        immediate_unparking=True,
+        backfill=True,
+        run_time_ms_min=600_000,
+        aging=Aging(10, 3_600_000, 100),
+    )
+
+
 def test_it_may_follow_what_it_follows_and_write_what_it_writes(declared: Declarations) -> None:
-    plurals = [kind.resource._api_info for kind in FOLLOWED.values()]
+    followed = (*FOLLOWED.values(), *FOLLOWED_TO_PLACE.values())
+    plurals = [kind.resource._api_info for kind in followed]
     follows = {
         (verb, info.resource.group, info.plural) for info in plurals for verb in ("get", "list", "watch")
     }

@@ -11,7 +11,7 @@ from muster.controller.jobs.job import Job
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.controller.jobs.rayservice import RayServiceGang
-from muster.controller.loop import FOLLOWED
+from muster.controller.loop import FOLLOWED, FOLLOWED_TO_PLACE
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.controller.world import World
 from muster.kube import kinds
@@ -84,7 +84,9 @@ def condition(kind: str, status: bool = True, reason: str = "", message: str = "
     return {**told, "lastTransitionTime": CREATED}
 
 
-PODS_READY = condition("PodsReady", reason="Started", message="All pods are ready")
+PODS_READY = condition(
+    "PodsReady", reason="Started", message="All pods reached readiness and the workload is running"
+)
 
 
 def admission(body: Mapping[str, Any]) -> Body:
@@ -135,7 +137,8 @@ def make_world(
 ) -> World:
     """Those objects on the stack `local`, where a kind that is named replaces the stack's."""
     bodies = {**local_stack(retry=retry), **(objects or {})}
-    views: dict[str, Any] = {name: by_key(kind, bodies.get(kind, ())) for name, kind in FOLLOWED.items()}
+    followed = {**FOLLOWED, **FOLLOWED_TO_PLACE}
+    views: dict[str, Any] = {name: by_key(kind, bodies.get(kind, ())) for name, kind in followed.items()}
     return World(**views)
 
 

@@ -178,3 +178,34 @@ def test_what_is_refused_is_told_once_to_whom_it_concerns() -> None:
         asyncio.run(applier.perform([Step("uid", create, (note,))], now_ms))
     assert [(n.about.key, n.reason, n.warning) for n in told] == [("team-a/dev", "FailedCreate", True)]
     assert "refused" in told[0].message
+
+
+# (what the API server says, whether it is there already as far as we know) -> what is told
+CREATIONS = {
+    "refused": (422, False, ["Error: refused"]),
+    "made by an earlier pass, and not seen yet": (409, False, []),
+    "somebody else's": (409, True, ["Error: refused"]),
+}
+
+
+@pytest.mark.parametrize("name", CREATIONS)
+def test_what_a_creation_says_instead(name: str) -> None:
+    code, known, wanted = CREATIONS[name]
+    told: list[Note] = []
+    stores = Stores()
+    body = {"metadata": {"name": "a", "namespace": "team-a"}}
+    if known:
+        stores.of(kinds.POD_TEMPLATES).put(read(kinds.POD_TEMPLATES, stored(body)))
+
+    def refused(why: str) -> Step:
+        note = Note(kinds.WORKLOADS, ObjectMeta(name="w"), "FailedCreate", f"Error: {why}", warning=True)
+        return Step("w", Delete(kinds.NAMESPACES, "instead"), (note,))
+
+    create = Step("w", Create(kinds.POD_TEMPLATES, body), refused=refused)
+    kube, held_back = Recorder({"team-a/a": code}), HeldBack()
+    applier = Applier(kube, stores, held_back, told.append)
+    for now_ms in (0, 1000):
+        assert asyncio.run(applier.perform([create], now_ms)) == []
+    assert [n.message for n in told] == wanted
+    assert kube.sent.count("instead") == len(wanted)
+    assert "w" in held_back.at(1000)

@@ -3,6 +3,7 @@
 import pytest
 
 from muster import cli
+from muster.controller.configuration import Configuration
 from muster.controller.health import Address
 from muster.controller.process import Options
 
@@ -31,6 +32,7 @@ def test_in_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
         lease="elsewhere/muster-controller",
         identity="muster-controller-7c9-wjw",
         address=Address("", 8080),
+        configuration=Configuration(),
     )
 
 
@@ -44,6 +46,16 @@ def test_what_is_said_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     flags = ("--lease-namespace=a", "--lease-name=b", "--identity=c", "--http-address=127.0.0.1:9")
     options = started_with(monkeypatch, *flags, **POD)
     assert (options.lease, options.identity, options.address) == ("a/b", "c", Address("127.0.0.1", 9))
+
+
+def test_its_configuration(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    given = '--configuration={"waitForPodsReady": {"timeout": "90s"}}'
+    wait = started_with(monkeypatch, given, **POD).configuration.wait_for_pods_ready
+    assert wait is not None
+    assert wait.timeout_s == 90
+    with pytest.raises(SystemExit):
+        started_with(monkeypatch, '--configuration={"waitForPod": {}}')
+    assert "Object contains unknown field `waitForPod`" in capsys.readouterr().err
 
 
 def test_an_address_that_is_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from muster.controller import eligibility
-from muster.controller.workloads import WHY_DEACTIVATED
+from muster.controller import eligibility, transitions
 from muster.kube import kinds
+from muster.objects import topology
 from tests.simulation.manifests import (
     PREEMPTION,
     cluster_queue,
@@ -15,7 +16,7 @@ from tests.simulation.manifests import (
     ray_job,
     template,
 )
-from tests.unit.controller.builders import Body, job, make_world, workload
+from tests.unit.controller.builders import NOW_MS, Body, job, make_world, workload
 
 Objects = dict[Any, list[Body]]
 CPU = quotas("cpu", cpu=8)
@@ -40,6 +41,12 @@ def with_affinity() -> Body:
     return worker
 
 
+def in_slices(size: str) -> Body:
+    worker = template("worker", cpu=1)
+    slices = {topology.REQUIRED: "rack", topology.SLICE_LEVEL: "rack", topology.SLICE_SIZE: size}
+    return {**worker, "metadata": {"annotations": slices}}
+
+
 # name: (job, what differs of its Workload, what differs of the platform, the reason and the sentence)
 REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
     "unknown queue": (
@@ -60,11 +67,12 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         {kinds.LOCAL_QUEUES: [local_queue("team-a", "team-c")]},
         "Misconfigured: LocalQueue team-a/user-queue points to ClusterQueue 'team-c', which does not exist",
     ),
-    "a namespace that is not let in": (
+    "a queue that can't be read": (
         ray_job("dev"),
         {},
-        queue(namespaceSelector={"matchLabels": {"team": "b"}}),
-        "Misconfigured: ClusterQueue team-a takes nothing from namespace team-a (its namespaceSelector)",
+        queue(namespaceSelector={"matchExpressions": [{"key": "team", "operator": "Near"}]}),
+        "Misconfigured: ClusterQueue team-a can admit nothing now: ClusterQueue team-a: namespaceSelector: "
+        "operator 'Near'; expected one of: In, NotIn, Exists, DoesNotExist",
     ),
     "a check that does not exist": (
         ray_job("dev"),
@@ -107,6 +115,13 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         "Misconfigured: pod set 'gpu': Workload of these pods: node affinity of pod set pods: operator "
         "'Near'; expected one of: DoesNotExist, Exists, Gt, In, Lt, NotIn",
     ),
+    "slices of no pods": (
+        ray_job("dev", worker=in_slices("0")),
+        {},
+        {},
+        "Misconfigured: pod set 'gpu': Workload of these pods: slices of pod set pods: sizes are [0]; "
+        "expected 1 or more",
+    ),
     "what the job itself says": (
         ray_job("dev", clusterSelector={"a": "b"}),
         {},
@@ -118,12 +133,6 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         {"active": False},
         {},
         "Suspended: the Workload is deactivated: set its spec.active to true to try again",
-    ),
-    "deactivated by us": (
-        ray_job("dev"),
-        {"active": False, "annotations": {WHY_DEACTIVATED: "out of stock"}},
-        {},
-        "Suspended: the Workload is deactivated (out of stock): set its spec.active to true to try again",
     ),
     "a stopped LocalQueue": (
         ray_job("dev"),
@@ -146,13 +155,24 @@ def test_refusals(name: str) -> None:
     assert f"{found.reason}: {found.message}" == sentence
 
 
+@pytest.mark.parametrize(
+    ("reason", "why"), [("Deactivated", ""), ("DeactivatedDueToAdmissionCheck", " (out of stock)")]
+)
+def test_why_it_was_deactivated(reason: str, why: str) -> None:
+    gang = workload(ray_job("dev"), active=False)
+    away = replace(gang, status=transitions.evict(gang.status, reason, "out of stock", NOW_MS))
+    found = eligibility.refusal(away, job(ray_job("dev")), make_world())
+    assert found is not None
+    assert found.message == f"the Workload is deactivated{why}: set its spec.active to true to try again"
+
+
 MAY: dict[str, tuple[Body, Objects]] = {
     "an ordinary job": (ray_job("dev"), {}),
     "no priority": (ray_job("dev", priority=""), {}),
     "a stopped ClusterQueue, of which the core tells": (ray_job("dev"), queue(**HELD)),
-    "the namespace is chosen by its name": (
+    "a namespace that is not let in, of which it tells too": (
         ray_job("dev"),
-        queue(namespaceSelector={"matchLabels": {"kubernetes.io/metadata.name": "team-a"}}),
+        queue(namespaceSelector={"matchLabels": {"team": "b"}}),
     ),
 }
 
@@ -161,29 +181,3 @@ MAY: dict[str, tuple[Body, Objects]] = {
 def test_the_others_may(name: str) -> None:
     body, objects = MAY[name]
     assert eligibility.refusal(workload(body), job(body), make_world(objects)) is None
-
-
-def expression(operator: str, *values: str) -> Body:
-    return {"matchExpressions": [{"key": "team", "operator": operator, "values": list(values)}]}
-
-
-SELECTORS: dict[str, tuple[Body | None, bool]] = {
-    "none": (None, False),
-    "empty": ({}, True),
-    "label": ({"matchLabels": {"team": "a"}}, True),
-    "another label": ({"matchLabels": {"team": "b"}}, False),
-    "In": (expression("In", "a", "b"), True),
-    "not In": (expression("In", "b"), False),
-    "NotIn": (expression("NotIn", "b"), True),
-    "not NotIn": (expression("NotIn", "a"), False),
-    "Exists": (expression("Exists"), True),
-    "DoesNotExist": (expression("DoesNotExist"), False),
-    "unknown operator": (expression("Near"), False),
-    "all of it": ({"matchLabels": {"team": "a"}, **expression("In", "b")}, False),
-}
-
-
-@pytest.mark.parametrize("name", SELECTORS)
-def test_selectors(name: str) -> None:
-    selector, wanted = SELECTORS[name]
-    assert eligibility.selects(selector, {"team": "a"}) is wanted

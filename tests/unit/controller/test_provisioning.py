@@ -1,15 +1,26 @@
-"""ProvisioningRequests: their names, what they say of the check, and what is asked for."""
+"""ProvisioningRequests: their names, whether they are needed, and what they say of the check."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from muster.controller import provisioning
-from muster.controller import transitions as step
+from muster.controller.templates import PlacementError
 from muster.kube import kinds
+from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState
-from tests.simulation.manifests import CHECK, REQUEST_LABEL, WORKER, ray_job, template
-from tests.unit.controller.builders import NOW_MS, REQUEST, Body, make_world, request, workload
+from tests.simulation.manifests import CHECK, REQUEST_LABEL, ray_job, template
+from tests.unit.controller.builders import (
+    NOW_MS,
+    REQUEST,
+    Body,
+    condition,
+    make_world,
+    request,
+    workload,
+)
 
 # what is longer than 247 characters is cut there and gets five of its sha1; made with sha1sum
 NAMES = {
@@ -46,14 +57,14 @@ ANSWERS: dict[str, tuple[AdmissionCheckState, Answer]] = {
     "not answered yet": (follow(), ("Pending", 0, None)),
     "accepted": (follow("Accepted"), ("Pending", 0, None)),
     "provisioned": (follow("Accepted", "Provisioned"), ("Ready", 0, None)),
-    "failed": (follow("Accepted", "Failed"), ("Retry", 1, 1)),
-    "failed twice": (follow("Failed", tries=1), ("Retry", 2, 2)),
-    "failed three times": (follow("Failed", tries=2), ("Retry", 3, 4)),
+    "failed": (follow("Accepted", "Failed"), ("Retry", 0, 1)),
+    "failed twice": (follow("Failed", tries=1), ("Retry", 1, 2)),
+    "failed three times": (follow("Failed", tries=2), ("Retry", 2, 4)),
     "failed once more than it may": (follow("Failed", tries=3), ("Rejected", 3, None)),
     "no retries at all": (follow("Failed", limit=0), ("Rejected", 0, None)),
-    "a long pause": (follow("Failed", tries=1, base_s=60, max_s=100), ("Retry", 2, 100)),
-    "failed while it runs": (follow("Provisioned", "Failed", admitted=True), ("Retry", 1, 1)),
-    "booking expired before admission": (follow("Provisioned", "BookingExpired"), ("Retry", 1, 1)),
+    "a long pause": (follow("Failed", tries=1, base_s=60, max_s=100), ("Retry", 1, 100)),
+    "failed while it runs": (follow("Provisioned", "Failed", admitted=True), ("Retry", 0, 1)),
+    "booking expired before admission": (follow("Provisioned", "BookingExpired"), ("Retry", 0, 1)),
     "booking expired while it runs": (
         follow("Provisioned", "BookingExpired", admitted=True),
         ("Ready", 0, None),
@@ -71,7 +82,8 @@ ANSWERS: dict[str, tuple[AdmissionCheckState, Answer]] = {
 def test_what_a_request_says_of_its_check(name: str) -> None:
     check, wanted = ANSWERS[name]
     assert (check.state, check.retry_count, check.requeue_after_seconds) == wanted
-    assert "says the cloud" in check.message or name == "not answered yet"
+    silent = ("not answered yet", "accepted", "booking expired while it runs")
+    assert ("says the cloud" in check.message) == (name not in silent)
 
 
 def test_ready_pods_are_sent_to_the_nodes_of_their_request() -> None:
@@ -84,73 +96,113 @@ def test_ready_pods_are_sent_to_the_nodes_of_their_request() -> None:
     }
 
 
-LEAVING = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
+@pytest.mark.parametrize(("true", "message"), [((), ""), (("Accepted",), "Error creating it")])
+def test_what_was_said_of_a_creation_goes_once_the_request_is_there(
+    true: tuple[str, ...], message: str
+) -> None:
+    """As in Kueue, where a request that is accepted without more says nothing of its own."""
+    before = replace(GANG.status.admission_checks[0], message="Error creating it")
+    status = replace(GANG.status, admission_checks=(before,))
+    world = make_world({kinds.PROVISIONING_REQUESTS: [request(*true)]})
+    (check,) = provisioning.sync_checks(GANG, status, world, NOW_MS).admission_checks
+    assert (check.state, check.message) == ("Pending", message)
+
+
+def test_the_expected_time_is_passed_on() -> None:
+    body = request("Accepted")
+    eta = condition("Provisioned", status=False, message="ETA: 10:36")
+    body["status"]["conditions"].append(eta)
+    assert answer(body).message == "ETA: 10:36"
+
+
+def test_a_revocation_of_what_is_inactive_anyway_changes_nothing() -> None:
+    gang = workload(ray_job("dev"), "QuotaReserved", check="Ready", active=False)
+    world = make_world({kinds.PROVISIONING_REQUESTS: [request("CapacityRevoked")]})
+    assert provisioning.sync_checks(gang, gang.status, world, NOW_MS) == gang.status
+
+
+GANG = workload(ray_job("dev"), "QuotaReserved", check="Pending")
+
+
+def answer(*requests: Body, tries: int = 0) -> AdmissionCheckState:
+    gang = workload(ray_job("dev"), "QuotaReserved", check="Pending", tries=tries)
+    world = make_world({kinds.PROVISIONING_REQUESTS: list(requests)})
+    return provisioning.sync_checks(gang, gang.status, world, NOW_MS).admission_checks[0]
+
+
+OTHER_CLASS = request("Provisioned")
+OTHER_CLASS["spec"]["provisioningClassName"] = "check-capacity.autoscaling.x-k8s.io"
 NO_SAY: dict[str, Body] = {
-    "of an earlier try": request("Provisioned", name=REQUEST.replace("-1", "-0")),
     "of another workload": request("Provisioned", owner="uid-of-another"),
-    "being deleted": request("Provisioned", **LEAVING),
+    "of another check": request("Provisioned", name="rayjob-dev-0b2fb-other-1"),
+    "of no try": request("Provisioned", name=f"{REQUEST}x"),
+    "of another class than the config's": OTHER_CLASS,
+    "being deleted": request("Provisioned", deletionTimestamp="2027-01-15T08:00:00Z"),
 }
 
 
 @pytest.mark.parametrize("name", NO_SAY)
 def test_requests_without_a_say(name: str) -> None:
-    gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
-    world = make_world({kinds.PROVISIONING_REQUESTS: [NO_SAY[name]]})
-    assert provisioning.sync_checks(gang, gang.status, world, NOW_MS) == gang.status
-    assert len(list(provisioning.missing_requests(gang, world))) == 1
+    assert answer(NO_SAY[name]) == GANG.status.admission_checks[0]
+
+
+def test_the_last_try_has_the_say() -> None:
+    third = REQUEST.replace("-1", "-3")
+    assert answer(request("Provisioned"), request("Failed", name=third), tries=2).state == "Retry"
+
+
+def test_a_failure_of_an_earlier_try_is_only_told() -> None:
+    check = answer(request("Failed"), tries=1)
+    assert (check.state, check.message) == ("Pending", "Retrying after failure: says the cloud")
+
+
+def test_ready_stays_ready_without_its_request() -> None:
+    gang = workload(ray_job("dev"), "QuotaReserved", check="Ready")
+    assert provisioning.sync_checks(gang, gang.status, make_world(), NOW_MS) == gang.status
 
 
 def test_a_gang_without_managed_resources_needs_no_request() -> None:
     body = ray_job("dev", worker=template("worker", cpu=1))
     gang = workload(body, "QuotaReserved", check="Pending")
     synced = provisioning.sync_checks(gang, gang.status, make_world(), NOW_MS)
-    assert synced.admission_checks[0].state == "Ready"
-    assert list(provisioning.missing_requests(gang, make_world())) == []
+    (check,) = synced.admission_checks
+    assert (check.state, check.message) == ("Ready", "the provisioning request is not needed")
+    again = provisioning.sync_checks(replace(gang, status=synced), synced, make_world(), NOW_MS + 60_000)
+    assert again == synced
 
 
 def test_a_check_without_config_says_so() -> None:
-    gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
     world = make_world({kinds.PROVISIONING_CONFIGS: []})
-    (check,) = provisioning.sync_checks(gang, gang.status, world, NOW_MS).admission_checks
-    assert (check.state, check.message) == (
-        "Pending",
-        "the AdmissionCheck has no ProvisioningRequestConfig: name one in spec.parameters",
-    )
+    (check,) = provisioning.sync_checks(GANG, GANG.status, world, NOW_MS).admission_checks
+    assert (check.state, check.message) == ("Pending", "the check is not active")
 
 
-def test_what_is_asked_for() -> None:
-    body = ray_job("dev")
-    body["metadata"]["annotations"]["provreq.kueue.x-k8s.io/maxRunDurationSeconds"] = "600"
-    gang = workload(body, "QuotaReserved", check="Pending", tries=1)
-    ((templates, asked),) = provisioning.missing_requests(gang, make_world())
-    name = REQUEST.replace("-1", "-2")
-    assert asked.body["metadata"]["name"] == name
-    assert asked.body["metadata"]["ownerReferences"][0]["uid"] == gang.metadata.uid
-    assert asked.body["spec"] == {
-        "provisioningClassName": "queued-provisioning.gke.io",
-        "parameters": {"maxRunDurationSeconds": "600"},
-        "podSets": [{"podTemplateRef": {"name": f"ppt-{name}-gpu"}, "count": 4}],
-    }
-    (made,) = templates
-    assert made.kind is kinds.POD_TEMPLATES
-    spec: dict[str, Any] = made.body["template"]["spec"]  # type: ignore[union-attr]  # a Create
-    assert spec["containers"] == WORKER["spec"]["containers"]
-    assert spec["nodeSelector"] == {"cloud.google.com/gke-nodepool": "l4"}
-    assert len(spec["tolerations"]) == 2
+def admitted(counts: Mapping[str, int | None]) -> Any:
+    """The gang with these admitted counts by pod set, None where the admission says none."""
+    assert GANG.status.admission is not None
+    parts = tuple(kueue.PodSetAssignment(name=name, count=count) for name, count in counts.items())
+    admission = replace(GANG.status.admission, pod_set_assignments=parts)
+    return replace(GANG, status=replace(GANG.status, admission=admission))
 
 
-def test_unused_requests_go_with_their_templates() -> None:
-    gang = workload(ray_job("dev"))
-    leaving = request(name=f"{REQUEST}0", **LEAVING)
-    world = make_world({kinds.PROVISIONING_REQUESTS: [request(), leaving]})
-    assert [str(w) for w in provisioning.unused_requests(gang, world)] == [
-        f"delete PodTemplate team-a/ppt-{REQUEST}-gpu",
-        f"delete ProvisioningRequest team-a/{REQUEST}",
-    ]
+NEEDED: dict[str, tuple[Mapping[str, int | None], bool]] = {
+    "some pods": ({"gpu": 2}, True),
+    "all, as none are counted": ({"gpu": None}, True),
+    "none of them": ({"gpu": 0}, False),
+    "the part of what asks for nothing managed may be missing": ({"gpu": 1}, True),
+}
 
 
-@pytest.mark.parametrize("state", ["Ready", "Retry", "Rejected"])
-def test_nothing_more_is_asked_for_once_a_check_is_answered(state: str) -> None:
-    gang = workload(ray_job("dev"), "QuotaReserved", check=state)
-    assert list(provisioning.missing_requests(gang, make_world())) == []
-    assert step.holds_quota(gang.status)
+@pytest.mark.parametrize("name", NEEDED)
+def test_whether_a_request_is_needed(name: str) -> None:
+    counts, wanted = NEEDED[name]
+    (config,) = make_world().provisioning_configs.values()
+    assert provisioning.is_needed(admitted(counts), config) is wanted
+
+
+def test_an_admission_without_a_part_for_the_pod_set_is_told_of() -> None:
+    (config,) = make_world().provisioning_configs.values()
+    with pytest.raises(PlacementError, match="inconsistent podSet assignments: pod set 'gpu'"):
+        provisioning.is_needed(admitted({"head": 1}), config)
+    gang = admitted({"head": 1})
+    assert provisioning.sync_checks(gang, gang.status, make_world(), NOW_MS) == gang.status

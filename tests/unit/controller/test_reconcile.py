@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from muster.admission.lifecycle.readiness import WaitForPodsReady
 from muster.controller.actions import Step
+from muster.controller.configuration import Configuration
 from muster.controller.reconcile import Pass, reconcile
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.controller.workloads import workload_name
@@ -148,6 +150,11 @@ NO_REQUESTS = [f"delete PodTemplate ppt-{REQUEST}-gpu", f"delete ProvisioningReq
 FAR = rfc3339(NOW_MS + 60_000)
 
 
+def limit_range(namespace: str = "team-a", **of_containers: Body) -> Body:
+    limits = [{"type": "Container", **of_containers}]
+    return stored({"metadata": {"name": "limits", "namespace": namespace}, "spec": {"limits": limits}})
+
+
 def backing_off() -> Body:
     body = of_dev("Evicted", "Requeued")
     body["status"]["requeueState"] = {"count": 1, "requeueAt": FAR}
@@ -202,6 +209,29 @@ CASES: dict[str, Case] = {
     "who is refused waits": Case(
         {**world(dev(), of_dev()), kinds.LOCAL_QUEUES: []}, waits=[f"{DEV}: waits=Misconfigured"]
     ),
+    "a namespace that its queue does not take waits": Case(
+        world(dev(), of_dev(), namespaceSelector={"matchLabels": {"team": "b"}}),
+        waits=[f"{DEV}: waits=Misconfigured"],
+    ),
+    "a namespace may be taken by its name": Case(
+        world(dev(), of_dev(), namespaceSelector={"matchLabels": {"kubernetes.io/metadata.name": "team-a"}}),
+        then=[f"{DEV}: QuotaReserved Admitted"],
+    ),
+    "who asks for more than its namespace allows waits": Case(
+        {**world(dev(), of_dev()), kinds.LIMIT_RANGES: [limit_range(max={"cpu": "1"})]},
+        waits=[f"{DEV}: waits=Misconfigured"],
+    ),
+    "what a namespace gives its containers needs quota too": Case(
+        {
+            **world(dev(), of_dev()),
+            kinds.LIMIT_RANGES: [limit_range(defaultRequest={"example.com/fpga": "1"})],
+        },
+        waits=[f"{DEV}: waits=NoMatchingFlavor"],
+    ),
+    "another namespace's limits do not count": Case(
+        {**world(dev(), of_dev()), kinds.LIMIT_RANGES: [limit_range("team-b", max={"cpu": "1"})]},
+        then=[f"{DEV}: QuotaReserved Admitted"],
+    ),
     "a pause is kept": Case(
         world(dev(), backing_off()), waits=[f"{DEV}: Evicted Requeued waits=PendingEvaluation"]
     ),
@@ -224,13 +254,18 @@ CASES: dict[str, Case] = {
     ),
     "a stock-out evicts": Case(
         world(dev(), of_dev(*HOLDS, check="Pending"), request("Failed"), check=True),
-        [f"{DEV}: QuotaReserved Evicted check=Retry"],
+        [f"{DEV}: QuotaReserved Evicted check=Pending"],
     ),
     "a rejected check takes it out of the queue": Case(
-        world(dev(), answered("Rejected", *HOLDS), check=True), [f"patch {DEV} {{'active': False}}"]
+        world(dev(), answered("Rejected", *HOLDS), check=True),
+        [f"{DEV}: QuotaReserved DeactivationTarget check=Rejected"],
     ),
     "also while it runs": Case(
         world(dev("Running", suspend=False), answered("Rejected", *RUNS, "PodsReady"), check=True),
+        [f"{DEV}: QuotaReserved Admitted PodsReady DeactivationTarget check=Rejected"],
+    ),
+    "what is to be taken out of it becomes inactive": Case(
+        world(dev(), answered("Rejected", *HOLDS, "DeactivationTarget"), check=True),
         [f"patch {DEV} {{'active': False}}"],
     ),
     "what is out of the queue gives its quota back": Case(
@@ -365,12 +400,41 @@ def test_the_end_of_a_pause_is_a_time_to_look_again() -> None:
     assert CASES["a pause is kept"].run().wake_at_ms == NOW_MS + 60_000
 
 
+def test_the_end_of_its_time_is_one_too() -> None:
+    running = of_dev(*RUNS, "PodsReady")
+    running["spec"]["maximumExecutionTimeSeconds"] = 600
+    result = Case(world(dev("Running", suspend=False), running)).run()
+    assert (result.first, result.wake_at_ms) == ([], NOW_MS - 60_000 + 600_000)
+
+
+def test_admissions_wait_for_pods_where_they_are_to() -> None:
+    """Both gangs fit, and the first one has quota but no pods yet."""
+    wait = Configuration(wait_for_pods_ready=WaitForPodsReady(block_admission=True))
+    objects = world(dev(), prod(), of_dev(*RUNS), of_prod())
+    objects[kinds.CLUSTER_QUEUES] = [
+        cluster_queue(
+            "team-a",
+            quotas("cpu", cpu=80, memory="640Gi", gpu=0),
+            quotas("l4", cpu=80, memory="640Gi", gpu=8),
+        )
+    ]
+    result = reconcile(make_world(objects), NOW_MS, (), wait)
+    assert [told(s) for s in result.waits] == [f"{PROD}: waits=WaitingForPodsReady"]
+    assert result.then == []
+    assert [told(s) for s in reconcile(make_world(objects), NOW_MS).then] == [
+        f"{PROD}: QuotaReserved Admitted"
+    ]
+
+
 def test_why_a_gang_left_the_queue_goes_with_it() -> None:
     (step,) = CASES["a rejected check takes it out of the queue"].run().first
-    message = f"AdmissionCheck {CHECK} was rejected: out of stock"
     assert isinstance(step.write, MergePatch)
-    assert step.write.body["metadata"]["annotations"] == {"muster.dev/why-deactivated": message}
-    assert [(n.reason, n.message, n.warning) for n in step.notes] == [("Deactivated", message, True)]
+    conditions = {c["type"]: c for c in step.write.body["status"]["conditions"]}
+    message = f'AdmissionCheck in Rejected state: "{CHECK}" (out of stock)'
+    assert conditions["DeactivationTarget"]["message"] == message
+    assert [(n.reason, n.message, n.warning) for n in step.notes] == [
+        ("AdmissionCheckRejected", f"Deactivated due to {message}", True)
+    ]
 
 
 def test_a_preemption_says_for_whom() -> None:

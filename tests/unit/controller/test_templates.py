@@ -13,7 +13,7 @@ from muster.kube.writes import JsonPatch
 from muster.objects.kueue import Workload
 from tests.simulation.api import apply_operation
 from tests.simulation.manifests import CHECK, REQUEST_LABEL, ray_cluster, ray_job, template
-from tests.unit.controller.builders import CREATED, Body, make_world, read, stored, workload_body
+from tests.unit.controller.builders import CREATED, NOW_MS, Body, make_world, read, stored, workload_body
 
 POOL = "cloud.google.com/gke-nodepool"
 UPDATE = {
@@ -37,7 +37,7 @@ def after(job: Body, workload: Body) -> Body:
     known = stored(job)
     known["status"] = known.get("status") or {"jobDeploymentStatus": "Suspended", "state": "suspended"}
     world = make_world({kind: [known]})
-    (step,) = act(read(kinds.WORKLOADS, workload), world)
+    (step,) = act(read(kinds.WORKLOADS, workload), world, NOW_MS)
     assert isinstance(step.write, JsonPatch)
     changed = deepcopy(job)
     for operation in step.write.operations:
@@ -105,7 +105,7 @@ def test_a_copy_of_a_started_job_is_not_written_again_and_again() -> None:
     copied["spec"]["suspend"] = True
     del copied["spec"]["submitterPodTemplate"]
     world = make_world({kinds.RAY_JOBS: [stored(copied)]})
-    assert list(act(read(kinds.WORKLOADS, workload_body(copied)), world)) == []
+    assert list(act(read(kinds.WORKLOADS, workload_body(copied)), world, NOW_MS)) == []
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -158,7 +158,10 @@ CONFLICTS = {
         conflict(metadata={"annotations": {"request": "mine"}}),
         "pod set 'gpu' sets annotation request=mine, but its admission needs r1",
     ),
-    "a pod set that came later": (without_part(), "pod set 'submitter' has no part in its admission"),
+    "a pod set that came later": (
+        without_part(),
+        "inconsistent podSet assignments: pod set 'submitter' has no part in its admission",
+    ),
     "a flavor that is gone": (
         unknown_flavor(),
         "ResourceFlavor 'gone' of its admission does not exist any more",
@@ -179,6 +182,11 @@ def test_conflicts(name: str) -> None:
 def test_a_conflict_takes_the_gang_out_of_the_queue_instead_of_starting_it(name: str) -> None:
     body, sentence = CONFLICTS[name]
     job = stored({**ray_job("dev"), "status": {"jobDeploymentStatus": "Suspended"}})
-    (step,) = act(read(kinds.WORKLOADS, body), make_world({kinds.RAY_JOBS: [job]}))
-    assert step.write.body["spec"] == {"active": False}  # type: ignore[union-attr]  # a MergePatch
-    assert [n.message for n in step.notes] == [f"It can't be started: {sentence}"]
+    (step,) = act(read(kinds.WORKLOADS, body), make_world({kinds.RAY_JOBS: [job]}), NOW_MS)
+    (target,) = [
+        c
+        for c in step.write.body["status"]["conditions"]  # type: ignore[union-attr]  # a MergePatch
+        if c["type"] == "DeactivationTarget"
+    ]
+    assert (target["reason"], target["message"]) == ("FailedToStart", f"It can't be started: {sentence}")
+    assert [n.message for n in step.notes] == [f"Deactivated due to It can't be started: {sentence}"]

@@ -7,7 +7,9 @@ from msgspec.structs import replace
 
 from muster import admission as core
 from muster.admission import Rules
+from muster.admission.lifecycle.readiness import Readiness
 from muster.controller import transitions as step
+from muster.controller.check_states import set_check
 from muster.controller.jobs.job import Outcome
 from muster.objects import gangs
 from muster.objects.kueue import AdmissionCheckState, RequeueState, WorkloadStatus
@@ -82,7 +84,7 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
     "release of what was only reserved": (
         status("QuotaReserved", "Evicted"),
         lambda s: step.release(s, NOW_MS),
-        {"QuotaReserved=False:Pending", "Evicted=True:Evicted", "Requeued=True:Evicted"},
+        {"QuotaReserved=False:Pending", "Evicted=True:Evicted", "Requeued=False:Evicted"},
     ),
     "release of what ran": (
         status("QuotaReserved", "Admitted", "PodsReady", "Evicted"),
@@ -90,10 +92,40 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
         {
             "QuotaReserved=False:Pending",
             "Admitted=False:NoReservation",
-            "PodsReady=False:Pending",
+            "PodsReady=False:WaitForStart",
             "Evicted=True:Evicted",
-            "Requeued=True:Evicted",
+            "Requeued=False:Evicted",
         },
+    ),
+    "release of what was preempted": (
+        step.preempt(status("QuotaReserved"), "InClusterQueue", "for prod", millis(CREATED)),
+        lambda s: step.release(s, NOW_MS),
+        {
+            "QuotaReserved=False:Pending",
+            "Evicted=True:Preempted",
+            "Preempted=True:InClusterQueue",
+            "Requeued=True:Preempted",
+        },
+    ),
+    "release of what nobody evicted": (
+        status("QuotaReserved"),
+        lambda s: step.release(s, NOW_MS),
+        {"QuotaReserved=False:Pending", "Requeued=True:Preempted"},
+    ),
+    "requeued": (
+        status("Evicted"),
+        lambda s: step.requeued(s, "BackoffFinished", "over", NOW_MS),
+        {"Evicted=True:Evicted", "Requeued=True:BackoffFinished"},
+    ),
+    "deactivate": (
+        status("Admitted"),
+        lambda s: step.deactivate(s, "AdmissionCheck", "no nodes", NOW_MS),
+        {"Admitted=True:Admitted", "DeactivationTarget=True:AdmissionCheck"},
+    ),
+    "inactive at last": (
+        status("Evicted", "DeactivationTarget"),
+        step.without_deactivation_target,
+        {"Evicted=True:Evicted"},
     ),
     "succeeded": (
         status("Admitted"),
@@ -107,15 +139,14 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
     ),
     "pods are ready": (
         status(),
-        lambda s: step.pods_ready(s, True, NOW_MS),
+        lambda s: step.pods_ready(s, Readiness.STARTED, NOW_MS),
         {"PodsReady=True:Started"},
     ),
-    "pods are not ready any more": (
+    "a pod is missing": (
         status("PodsReady"),
-        lambda s: step.pods_ready(s, False, NOW_MS),
-        {"PodsReady=False:Pending"},
+        lambda s: step.pods_ready(s, Readiness.WAIT_FOR_RECOVERY, NOW_MS),
+        {"PodsReady=False:WaitForRecovery"},
     ),
-    "pods were never ready": (status(), lambda s: step.pods_ready(s, False, NOW_MS), set()),
 }
 
 
@@ -142,44 +173,77 @@ def test_reserve_writes_the_admission_as_the_api_has_it() -> None:
 
 
 def test_reserve_remembers_the_tries_and_forgets_the_pause() -> None:
-    before = step.retry_later(status("Evicted", check="Pending", tries=2), NOW_MS)
+    before = step.requeue_at(status("Evicted", check="Pending", tries=2), NOW_MS, counts=True)
     after = step.reserve(before, ADMISSION, (CHECK,), NOW_MS)
     assert after.admission_checks[0].retry_count == 2
-    assert after.requeue_state == RequeueState(count=0, requeue_at=None)
+    assert after.requeue_state == RequeueState(count=1, requeue_at=None)
 
 
-def test_release_takes_everything_back_but_the_tries() -> None:
-    after = step.release(status("QuotaReserved", "Evicted", check="Retry", tries=2), NOW_MS)
-    assert after.admission is None
+# the check's state before an eviction -> its tries and message after it
+RESET = {
+    "Retry": (3, "Reset to Pending after eviction. Previously: Retry"),
+    "Ready": (0, "Reset to Pending after eviction. Previously: Ready"),
+    "Rejected": (0, "Reset to Pending after eviction. Previously: Rejected"),
+    "Pending": (2, ""),
+}
+
+
+@pytest.mark.parametrize("state", RESET)
+def test_checks_begin_anew_with_an_eviction(state: str) -> None:
+    after = step.evict(status("QuotaReserved", check=state, tries=2), "AdmissionCheck", "", NOW_MS)
     (check,) = after.admission_checks
-    assert (check.state, check.retry_count, check.pod_set_updates) == ("Pending", 2, ())
-    assert check.message == "Reset to Pending after eviction. Previously: Retry"
+    assert (check.state, check.pod_set_updates) == ("Pending", ())
+    assert (check.retry_count, check.message) == RESET[state]
+    assert check.last_transition_time == (CREATED if state == "Pending" else NOW)
 
 
-PAUSES = {"whole second": (NOW_MS, NOW_MS + 4000), "within a second": (NOW_MS + 1, NOW_MS + 5000)}
+def test_release_takes_the_admission_back_and_adds_up_the_time() -> None:
+    before = replace(
+        status("QuotaReserved", "Admitted", "Evicted"), accumulated_past_execution_time_seconds=7
+    )
+    after = step.release(before, NOW_MS)
+    assert after.admission is None
+    assert after.accumulated_past_execution_time_seconds == 67  # admitted 60 s ago
+    assert step.release(status("QuotaReserved"), NOW_MS).accumulated_past_execution_time_seconds is None
+
+
+def test_who_ran_too_long_gets_the_whole_time_again_once_active() -> None:
+    before = replace(status("QuotaReserved", "Admitted"), accumulated_past_execution_time_seconds=7)
+    evicted = step.evict(before, "DeactivatedDueToMaximumExecutionTimeExceeded", "", NOW_MS)
+    assert step.release(evicted, NOW_MS).accumulated_past_execution_time_seconds is None
+
+
+LONGER = RequeueState(count=4, requeue_at=rfc3339(NOW_MS + 60_000))
+# (before, until, whether it counts) -> (count, until)
+PAUSES = {
+    "whole second": (None, 4000, True, (1, 4000)),
+    "within a second": (None, 4001, True, (1, 5000)),
+    "of a check": (None, 4000, False, (0, 4000)),
+    "a longer one stays": (LONGER, 4000, True, (5, 60_000)),
+    "a shorter one does not": (LONGER, 61_000, True, (5, 61_000)),
+    "none": (None, None, False, None),
+}
 
 
 @pytest.mark.parametrize("name", PAUSES)
 def test_a_pause_is_never_shorter_than_asked(name: str) -> None:
-    now_ms, wanted_ms = PAUSES[name]
-    checks = status(check="Retry", tries=3)
-    asked = step.set_check(checks, CHECK, now_ms, requeue_after_seconds=4)
-    after = step.retry_later(asked, now_ms)
-    assert after.requeue_state is not None
-    assert after.requeue_state.count == 3
-    assert gangs.requeue_at_ms(after) == wanted_ms
+    before, until_ms, counts, wanted = PAUSES[name]
+    at_ms = None if until_ms is None else NOW_MS + until_ms
+    after = step.requeue_at(replace(status(), requeue_state=before), at_ms, counts=counts).requeue_state
+    found = (after.count, millis(after.requeue_at) - NOW_MS) if after is not None else None
+    assert found == wanted
 
 
 @pytest.mark.parametrize(("state", "moved"), [("Ready", True), ("Pending", False)])
 def test_the_time_of_a_check_moves_with_its_state(state: str, moved: bool) -> None:
-    after = step.set_check(status(check="Pending"), CHECK, NOW_MS, state=state, message="said")
+    after = set_check(status(check="Pending"), CHECK, NOW_MS, state=state, message="said")
     assert (after.admission_checks[0].state, after.admission_checks[0].message) == (state, "said")
     assert after.admission_checks[0].last_transition_time == (NOW if moved else CREATED)
 
 
 def test_another_check_stays_as_it_is() -> None:
     before = status(check="Pending")
-    assert step.set_check(before, "another", NOW_MS, state="Ready") == before
+    assert set_check(before, "another", NOW_MS, state="Ready") == before
 
 
 QUEUED_SINCE = {

@@ -100,6 +100,35 @@ def test_a_waiting_workload_follows_its_job(name: str) -> None:
     assert (change.key, change.resource_version, change.status) == (known.key, "7", False)
 
 
+MAX_RUNS = {
+    "": None,
+    "3600": 3600,
+    "0": None,
+    "-5": None,
+    "+5": None,
+    "an hour": None,
+    "2147483647": 2**31 - 1,
+    "2147483648": None,
+    "9" * 5000: None,
+}
+
+
+@pytest.mark.parametrize("text", MAX_RUNS)
+def test_how_long_a_job_may_run(text: str) -> None:
+    written = ray_job("dev")
+    written["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = text
+    body = workloads.make_workload(job(written), make_world()).body
+    assert body["spec"]["maximumExecutionTimeSeconds"] == MAX_RUNS[text]
+
+
+def test_it_may_be_changed_while_it_waits() -> None:
+    written = ray_job("dev")
+    written["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = "60"
+    change = workloads.update_workload(workload(ray_job("dev")), job(written), make_world())
+    assert isinstance(change, MergePatch)
+    assert change.body["spec"] == {"maximumExecutionTimeSeconds": 60}
+
+
 def test_a_ray_cluster_has_no_submitter() -> None:
     body = workloads.make_workload(job(ray_cluster("notebook")), make_world()).body
     assert [s["name"] for s in body["spec"]["podSets"]] == ["head", "gpu"]

@@ -254,6 +254,11 @@ ACCEPTED = {
     "Kueue configured": engine("kueue", kueue={"replicas": 3, "waitForPodsReady": {"timeoutSeconds": 600}}),
     "weights with fair sharing": put(*TEAM_A, "weight", 2)
     | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"fairSharing": {}}},
+    "weights that Muster weighs": put(*TEAM_A, "weight", 2)
+    | {"muster:controller": {**GOOD["muster:controller"], "fairSharing": {}}},
+    "Muster preempts to borrow": put(
+        *TEAM_A, "preemption", {"reclaimWithinCohort": "Any", "borrowWithinCohort": {}}
+    ),
     "weights for a Kueue that is there already": put(*TEAM_A, "weight", 2)
     | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"install": "existing"}},
     "the GPU Operator where GKE leaves the GPUs alone": driver_disabled(gpuOperator={"install": "helm"}),

@@ -52,6 +52,14 @@ CASES = [
         "raise its version, or choose engine: muster (or kueue)",
     ),
     Case(
+        "preemption to borrow",
+        with_kai(*TEAM_A, "preemption", {"reclaimWithinCohort": "Any", "borrowWithinCohort": {}}),
+        "muster:queues.clusterQueues[0].preemption.borrowWithinCohort",
+        "{}",
+        "no such key: engine kai does not preempt for borrowed quota",
+        "remove it, or choose engine: muster or kueue",
+    ),
+    Case(
         "a cohort and a cluster queue of one name",
         with_kai("muster:queues", "cohorts", 1, {"name": "team-a"}),
         "muster:queues.clusterQueues[0].name",

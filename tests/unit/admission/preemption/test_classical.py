@@ -1,10 +1,18 @@
 """Whom a workload of queue q may preempt. Names say what happens to a running workload."""
 
+from collections.abc import Collection
+from dataclasses import replace
+from fractions import Fraction
+
 import pytest
 
 from muster.admission import (
+    Admission,
+    BorrowWithinCohort,
     ClusterQueue,
     Cohort,
+    FlavorResource,
+    PodSetAssignment,
     PreemptionPolicy,
     PreemptionReason,
     Quota,
@@ -12,23 +20,34 @@ from muster.admission import (
     Workload,
 )
 from muster.admission.cycle.state import WorkingState
-from muster.admission.flavors.assigner import Grade, Mode
-from muster.admission.preemption.classical import Preemptor, satisfies
-from tests.unit.admission.builders import GPU, cohort, fr, queue, running, snapshot, workload
+from muster.admission.preemption.preemptor import Preemptor
+from muster.admission.quota.tree import Usage
+from tests.unit.admission.builders import GPU, Quotas, cohort, fr, queue, running, snapshot, workload
 
 NEVER, LOWER = PreemptionPolicy.NEVER, PreemptionPolicy.LOWER_PRIORITY
 NEWER, ANY = PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY, PreemptionPolicy.ANY
 OWN, RECLAIM = PreemptionReason.IN_CLUSTER_QUEUE, PreemptionReason.IN_COHORT_RECLAMATION
+WHILE_BORROWING = PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
 L4 = fr("l4")
 
 
 def mine(
-    quota: int | Quota, within: PreemptionPolicy = LOWER, reclaim: PreemptionPolicy = ANY
+    quota: int | Quota | Quotas,
+    within: PreemptionPolicy = LOWER,
+    reclaim: PreemptionPolicy = ANY,
+    terms: BorrowWithinCohort | None = None,
 ) -> ClusterQueue:
-    return queue("q", quota, cohort="ml", within_queue=within, reclaim_within_cohort=reclaim)
+    return queue(
+        "q",
+        quota,
+        cohort="ml",
+        within_queue=within,
+        reclaim_within_cohort=reclaim,
+        borrow_within_cohort=terms,
+    )
 
 
-def mate(name: str = "mate", quota: int | Quota = 2, in_cohort: str = "ml") -> ClusterQueue:
+def mate(name: str = "mate", quota: int | Quota | Quotas = 2, in_cohort: str = "ml") -> ClusterQueue:
     return queue(name, quota, cohort=in_cohort)
 
 
@@ -44,15 +63,20 @@ def preemptor(
     return Preemptor(state, incoming, state.queue("q"), state.tree.queues["q"])
 
 
-def victims(of: Preemptor, wants: int) -> dict[str, PreemptionReason]:
-    before = [(node.name, dict(node.usage)) for node in of.node.lineage]
-    targets = of.targets({L4: wants}, {L4})
-    assert [(node.name, node.usage) for node in of.node.lineage] == before, "the quota is as it was"
+def victims(
+    of: Preemptor, needs: Usage, contested: Collection[FlavorResource]
+) -> dict[str, PreemptionReason]:
+    before = {name: dict(node.usage) for name, node in of.state.tree.queues.items()}
+    targets = of.targets(needs, contested)
+    assert {name: node.usage for name, node in of.state.tree.queues.items()} == before, "all is as it was"
     return {target.holding.workload.uid: target.reason for target in targets}
 
 
 FAR = (cohort("ml", "org"), cohort("far", "org"))
 RICH = (cohort("ml", "org", {"l4": {GPU: 4}}), cohort("far", "org"))
+
+TERMS = BorrowWithinCohort()
+UP_TO_3 = BorrowWithinCohort(3)
 
 CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
     "lower priority": (
@@ -237,6 +261,17 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         4,
         {"a": RECLAIM},
     ),
+    "what its cohort brings in, even when its own is used up": (
+        preemptor(
+            2,
+            [mine(2), mate("borrower", 0, "far")],
+            running("a", "borrower", gpu=4),
+            running("b", gpu=2, priority=9),
+            cohorts=RICH,
+        ),
+        2,
+        {"a": RECLAIM},
+    ),
     "the nearest by hierarchy, not by priority": (
         preemptor(
             4,
@@ -248,45 +283,167 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         3,
         {"b": RECLAIM},
     ),
+    "who is leaving anyway, whatever entitles to the others": (
+        preemptor(
+            2,
+            [mine(4), mate()],
+            running("a", "mate", gpu=4),
+            running("b", gpu=2, evicted=True),
+        ),
+        2,
+        {"b": OWN},
+    ),
+    "what others keep from lending is not to be had": (
+        preemptor(
+            4,
+            [mine(2), mate("lender", Quota(6, lending_limit=1)), mate("borrower", 0)],
+            running("a", "borrower", gpu=1),
+        ),
+        4,
+        {},
+    ),
+    "what others lend is": (
+        preemptor(
+            3,
+            [mine(2), mate("lender", Quota(6, lending_limit=3)), mate("borrower", 0)],
+            running("a", "borrower", gpu=2),
+            running("b", gpu=1),
+        ),
+        3,
+        {"b": OWN},
+    ),
+    "to borrow, those of lower priority": (
+        preemptor(4, [mine(2, terms=TERMS), mate()], running("a", "mate", gpu=4, priority=4)),
+        4,
+        {"a": WHILE_BORROWING},
+    ),
+    "to borrow, nobody without such terms": (
+        preemptor(4, [mine(2), mate()], running("a", "mate", gpu=4, priority=4)),
+        4,
+        {},
+    ),
+    "to borrow, nobody of the same priority": (
+        preemptor(4, [mine(2, terms=TERMS), mate()], running("a", "mate", gpu=4, priority=5)),
+        4,
+        {},
+    ),
+    "to borrow, those up to the threshold": (
+        preemptor(
+            3,
+            [mine(2, terms=UP_TO_3), mate()],
+            running("a", "mate", gpu=1, priority=4),
+            running("b", "mate", gpu=3, priority=3),
+        ),
+        3,
+        {"b": WHILE_BORROWING},
+    ),
+    "above the threshold, if that is enough without borrowing": (
+        preemptor(
+            2,
+            [mine(4, terms=UP_TO_3), mate()],
+            running("a", "mate", gpu=4, priority=4),
+            running("b", gpu=2, priority=9),
+        ),
+        2,
+        {"a": RECLAIM},
+    ),
+    "nobody above the threshold to borrow": (
+        preemptor(
+            3,
+            [mine(2, terms=UP_TO_3), mate()],
+            running("a", "mate", gpu=4, priority=4),
+        ),
+        3,
+        {},
+    ),
+    "the own to borrow, where all others are above the threshold": (
+        preemptor(
+            2,
+            [mine(2, terms=UP_TO_3), mate()],
+            running("a", "mate", gpu=2, priority=4),
+            running("b", gpu=2, priority=4),
+            running("c", gpu=0),
+        ),
+        2,
+        {"b": OWN},
+    ),
 }
 
 
 @pytest.mark.parametrize(("of", "wants", "expected"), CASES.values(), ids=CASES.keys())
 def test_targets(of: Preemptor, wants: int, expected: dict[str, PreemptionReason]) -> None:
-    assert victims(of, wants) == expected
+    assert victims(of, {L4: wants}, {L4}) == expected
 
 
-SIMULATED = {  # grade for 2 more GPUs
-    "nobody": (preemptor(2, [mine(4)], running("a", gpu=4, priority=9)), Grade(Mode.NO_CANDIDATES, 1)),
-    "own queue": (preemptor(2, [mine(4)], running("a", gpu=4)), Grade(Mode.PREEMPT, 0)),
-    "other queues": (preemptor(2, [mine(2), mate()], running("a", "mate", gpu=4)), Grade(Mode.RECLAIM, 0)),
-    "own queue, to borrow": (
-        preemptor(2, [mine(1), mate()], running("a", "mate", gpu=1), running("b", gpu=2)),
-        Grade(Mode.PREEMPT, 1),
+T4, CPU = fr("t4"), fr("l4", "cpu")
+BOTH = {"l4": {GPU: 2}, "t4": {GPU: 2}}
+WITH_CPU = {"l4": {GPU: 4, "cpu": 4}}
+
+
+def using(name: str, in_queue: str, priority: int = 0, **usage: int) -> Workload:
+    """A workload that holds resources of flavor l4."""
+    assigned = PodSetAssignment("workers", 1, dict.fromkeys(usage, "l4"), usage)
+    return workload(name, in_queue, 1, priority=priority, admission=Admission(in_queue, (assigned,)))
+
+
+SEVERAL: dict[str, tuple[Preemptor, Usage, set[FlavorResource], dict[str, PreemptionReason]]] = {
+    "one on each flavor": (
+        preemptor(1, [mine(BOTH)], running("a", gpu=2, flavor="t4"), running("b", gpu=2)),
+        {L4: 1, T4: 1},
+        {L4, T4},
+        {"a": OWN, "b": OWN},
+    ),
+    "nobody if one flavor can't be had": (
+        preemptor(1, [mine(BOTH)], running("a", gpu=2, flavor="t4"), running("b", gpu=2, priority=9)),
+        {L4: 1, T4: 1},
+        {L4, T4},
+        {},
+    ),
+    "nobody for a resource that is free": (
+        preemptor(1, [mine(BOTH)], running("a", gpu=1, flavor="t4"), running("b", gpu=2, priority=1)),
+        {L4: 1, T4: 1},
+        {L4},
+        {"b": OWN},
+    ),
+    "who borrows something else than what is contested stays": (
+        preemptor(
+            1,
+            [mine(WITH_CPU), mate("cpus", WITH_CPU), mate("gpus", WITH_CPU)],
+            using("a", "cpus", cpu=6),
+            using("b", "gpus", priority=9, **{GPU: 8, "cpu": 1}),
+        ),
+        {L4: 4, CPU: 1},
+        {L4},
+        {"b": RECLAIM},
+    ),
+    "nothing of a resource it borrows but asks nothing more of": (
+        preemptor(
+            1,
+            [mine(WITH_CPU), mate("mate", WITH_CPU)],
+            using("a", "q", priority=9, cpu=5),
+            using("b", "mate", **{GPU: 8}),
+        ),
+        {L4: 4, CPU: 0},
+        {L4},
+        {"b": RECLAIM},
     ),
 }
 
 
-@pytest.mark.parametrize(("of", "grade"), SIMULATED.values(), ids=SIMULATED.keys())
-def test_simulate(of: Preemptor, grade: Grade) -> None:
-    assert of.simulate(L4, 2) == grade
+@pytest.mark.parametrize(("of", "needs", "contested", "expected"), SEVERAL.values(), ids=SEVERAL.keys())
+def test_several_resources(
+    of: Preemptor, needs: Usage, contested: set[FlavorResource], expected: dict[str, PreemptionReason]
+) -> None:
+    assert victims(of, needs, contested) == expected
 
 
-POLICIES = {  # lower, equal and newer, equal and older, higher priority
-    NEVER: (False, False, False, False),
-    LOWER: (True, False, False, False),
-    NEWER: (True, True, False, False),
-    ANY: (True, True, True, True),
-}
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_policies(policy: PreemptionPolicy) -> None:
-    incoming = workload("in", priority=5, queued_at_ms=5)
-    candidates = (
-        running("lower", priority=4),
-        running("newer", priority=5, queued_at_ms=6),
-        running("older", priority=5, queued_at_ms=5),
-        running("higher", priority=6, queued_at_ms=6),
+@pytest.mark.parametrize(("usage_based", "victim"), [(True, "b"), (False, "a")])
+def test_a_queue_by_usage_spares_the_local_queue_that_used_less(usage_based: bool, victim: str) -> None:
+    of = preemptor(
+        2,
+        [replace(mine(4), usage_based=usage_based)],
+        running("a", gpu=2, priority=1, local_queue="ns/nothing"),
+        running("b", gpu=2, priority=2, local_queue="ns/more"),
     )
-    assert tuple(satisfies(policy, incoming, one) for one in candidates) == POLICIES[policy]
+    used = replace(of, local_usage={"ns/more": Fraction(2)})
+    assert victims(used, {L4: 2}, {L4}) == {victim: OWN}

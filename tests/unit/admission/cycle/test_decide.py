@@ -1,18 +1,23 @@
 """Whole decisions: who is admitted, who is preempted, who waits and for what."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from muster.admission import (
+    CheckState,
     Cohort,
     Flavor,
     FungibilityPolicy,
+    LabelSelector,
     Plan,
     PodSetAssignment,
     PreemptionPolicy,
     QueueingStrategy,
     Quota,
+    Requirement,
+    Rules,
     Snapshot,
     StopPolicy,
     WaitReason,
@@ -332,22 +337,6 @@ CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, Wai
         [],
         {"loan": QUOTA, "next": BEHIND},
     ),
-    "who takes an admission back goes before other queues": (
-        # First is admitted for the victims it had; urgent claims that, and other must not slip in.
-        snapshot(
-            [
-                queue("a", Quota(2, borrowing_limit=1), within_queue=LOWER, **ML),
-                queue("b", 4, strategy=STRICT, **ML),
-            ],
-            workload("first", "a", 3, priority=1, preempting=True),
-            workload("urgent", "a", 3, priority=2),
-            workload("other", "b", 6, priority=3),
-            cohorts=[Cohort("ml", "org")],
-        ),
-        ["urgent"],
-        [],
-        {"first": QUOTA, "other": QUOTA},
-    ),
     "no preemption that would not let it in": (
         # Without victim the first pod set would move to plain, and leave no place for the second.
         snapshot(
@@ -487,6 +476,63 @@ def test_a_preemptor_goes_before_other_queues() -> None:
     assert admitted(found) == ["preemptor"]
     found = plan(withdrawn(applied(of, found)))
     assert (admitted(found), preempted(found)) == ([], []), "and there it rests"
+
+
+def test_preemptors_go_first_by_the_rules() -> None:
+    """Preemptor is to be admitted for the victims it had: other is more urgent, but in another queue."""
+    of = snapshot(
+        [queue("a", Quota(2, borrowing_limit=1), within_queue=LOWER, **ML), queue("b", 4, **ML)],
+        workload("preemptor", "a", 3, priority=1, preempting=True),
+        workload("other", "b", 6, priority=3),
+        cohorts=[Cohort("ml", "org")],
+    )
+    assert admitted(decide(of, NOW_MS, Rules(prioritize_preemptors=True))) == ["preemptor"]
+    assert admitted(decide(of, NOW_MS)) == ["other"]
+
+
+ONLY_ML = LabelSelector((Requirement("team", "In", ("ml",)),))
+
+NOT_LOOKED_AT = {  # the workload's queue and fields; reason and sentence
+    "namespace": (
+        {"namespaces": ONLY_ML},
+        {},
+        WaitReason.REFUSED,
+        "ClusterQueue q takes no workloads from namespace ns",
+    ),
+    "what it asks": (
+        {},
+        {"refused": "asks for too much"},
+        WaitReason.REFUSED,
+        "can not be admitted: asks for too much",
+    ),
+    "checks": (
+        {},
+        {"checks": {"b": CheckState.RETRY, "a": CheckState.REJECTED, "c": CheckState.READY}},
+        WaitReason.CHECK_FAILED,
+        "waits for a new attempt at a, b",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("of", "fields", "reason", "message"), NOT_LOOKED_AT.values(), ids=NOT_LOOKED_AT.keys()
+)
+def test_who_is_not_looked_at(
+    of: dict[str, Any], fields: dict[str, Any], reason: WaitReason, message: str
+) -> None:
+    (waiting,) = plan(snapshot(queue("q", 2, **of), workload("w", "q", 1, **fields))).waiting
+    assert (waiting.reason, waiting.message) == (reason, message)
+
+
+def test_a_gated_preemptor() -> None:
+    of = snapshot(
+        queue("q", 2, within_queue=LOWER),
+        running("r", gpu=2),
+        workload("w", "q", 1, priority=1, preemption_gated=True),
+    )
+    gated = decide(of, NOW_MS, Rules(preemption_gates=True))
+    assert (preempted(gated), reasons(gated)) == ([], {"w": WaitReason.GATED})
+    assert preempted(plan(of)) == [("r", "w")]
 
 
 def test_flavors_by_fungibility() -> None:

@@ -8,6 +8,7 @@ L4 = Flavor("l4", {"pool": "l4", "gpus": "4"})
 TAINTED = Flavor("l4", taints=(taint("gpu", "present"),))
 SELF_TOLERANT = Flavor("l4", taints=(taint("gpu", "present"),), tolerations=(tolerate("gpu", "present"),))
 SOFT = Flavor("l4", taints=(taint("gpu", "present", TaintEffect.PREFER_NO_SCHEDULE),))
+COUNTED = Flavor("l4", taints=(taint("hosts", "4"),))
 HARD = Flavor("l4", taints=(taint("gpu", "present", TaintEffect.NO_EXECUTE),))
 
 
@@ -53,6 +54,11 @@ CASES = {  # pod set, flavor, matches
     "tolerates another key": (tolerant("tpu", "present"), TAINTED, False),
     "tolerates Exists": (tolerant("gpu", "", "Exists"), TAINTED, True),
     "tolerates everything": (tolerant("", "", "Exists"), TAINTED, True),
+    "tolerates less": (tolerant("hosts", "5", "Lt"), COUNTED, True),
+    "tolerates less, not enough": (tolerant("hosts", "4", "Lt"), COUNTED, False),
+    "tolerates more": (tolerant("hosts", "3", "Gt"), COUNTED, True),
+    "tolerates more, not enough": (tolerant("hosts", "4", "Gt"), COUNTED, False),
+    "tolerates less than no number": (tolerant("gpu", "many", "Lt"), TAINTED, False),
     "tolerates by an unknown operator": (tolerant("gpu", "present", "Near"), TAINTED, False),
     "tolerates the effect": (tolerant("gpu", "present", effect=TaintEffect.NO_SCHEDULE), TAINTED, True),
     "tolerates another effect": (tolerant("gpu", "present", effect=TaintEffect.NO_EXECUTE), TAINTED, False),

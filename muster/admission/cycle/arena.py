@@ -1,0 +1,261 @@
+"""The queues that contend for the same quota or the same nodes, and their cycles until nothing changes.
+
+Cycles run in passes. A pass starts with everybody free to try; in each of its cycles the head of
+every queue has a turn, and those that can not be had are parked until the next pass. When a whole
+pass changes nothing, another one would do the same: the arena is settled until something happens
+in it. So what is decided does not depend on what was tried before; only that newcomers are settled
+first, and those who were parked after the last decision join them then (Rules.immediate_unparking).
+
+Kueue parks workloads for longer, and un-parks those of a cohort tree when something in it frees
+quota (pkg/cache/queue/inadmissible_workloads.go). Here most of those that would try again in vain
+are known beforehand (cycle/prospects.py); their queues are passed over as if they had tried.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from muster.admission.cycle.changes import Changes
+from muster.admission.cycle.cycle import Cycle
+from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
+from muster.admission.cycle.holdings import Holding
+from muster.admission.cycle.scans import SCANS_MAX, Scans
+from muster.admission.cycle.state import WorkingState
+from muster.admission.cycle.turns import Turns
+from muster.admission.model import Workload
+from muster.admission.queueing.groups import Group
+from muster.admission.queueing.pending import PendingQueue
+from muster.admission.queueing.requeue import Requeue
+from muster.admission.rules.aging import next_rise_ms
+from muster.admission.rules.backfill import LEADERS_MAX, Backfill
+from muster.admission.rules.remark import Remark, earliest
+
+
+class Arena:
+    """`names` are those of all queues, `queues` the active ones; `heads` says what became of the heads in
+    the last pass."""
+
+    __slots__ = (
+        "_candidates",
+        "_changes",
+        "_doubtful",
+        "_everybody",
+        "_moved",
+        "_now_ms",
+        "_open",
+        "_scans",
+        "_state",
+        "_tried",
+        "_turns",
+        "backfill",
+        "heads",
+        "names",
+        "placing",
+        "queues",
+    )
+
+    def __init__(self, state: WorkingState, names: tuple[str, ...], queues: Iterable[PendingQueue]) -> None:
+        self._state = state
+        self.names = names
+        self.queues = {queue.queue.name: queue for queue in queues}
+        self.heads: dict[str, Entry] = {}  # by the workloads' keys
+        self.placing: dict[str, Holding] = {}  # who has quota, but no places yet on its topology
+        self._turns = Turns(state, self.queues)
+        self._candidates = set(self.queues)  # queues that may be worth opening; the others are not
+        self._everybody = True  # has a turn now, or only those who are not parked
+        self._tried = False  # whoever is put back is parked after this decision
+        self._doubtful: set[str] = set()  # queues of whom somebody was admitted, or tried in vain
+        self._open: list[PendingQueue] = []
+        self._scans = Scans()
+        self._changes = Changes()
+        self._now_ms = 0
+        self._moved = False  # something has, in this cycle
+        self.backfill = Backfill(state, names) if state.rules.backfill else None
+        if state.rules.aging is not None:
+            for queue in self.queues.values():
+                queue.rise = state.rise_now
+
+    def touch(self, queue: str = "") -> None:
+        """Something happened: to the pending workloads of this queue, or to quota that others may use."""
+        alone = queue and self.backfill is None  # or who heads it keeps something from all others
+        self._candidates |= {queue} if alone else self.queues.keys()
+
+    def settle(self, changes: Changes, now_ms: int) -> None:
+        """Decides until nothing changes; what changed goes to `changes`.
+
+        Kueue tries the parked ones a moment after all others, together (UpdateInadmissible…): whoever
+        is not parked may be let in before them, whatever their priority.
+        """
+        self._changes, self._now_ms, self._tried = changes, now_ms, False
+        queues = self.queues.values()
+        some_parked = any(queue.parked for queue in queues)
+        if some_parked and not self._state.rules.immediate_unparking and any(queue.fresh for queue in queues):
+            candidates = set(self._candidates)
+            self._settle(everybody=False)
+            self._candidates |= candidates
+        self._tried = some_parked
+        if some_parked:  # from now on all are one
+            self._park()
+        self._settle(everybody=True)
+        if not some_parked:
+            self._park()
+
+    def _park(self) -> None:
+        for queue in self.queues.values():
+            queue.park()
+
+    def _settle(self, everybody: bool) -> None:
+        self._everybody = everybody
+        moves_max = 10 + 4 * sum(
+            len(self._state.holdings[name]) + len(queue) for name, queue in self.queues.items()
+        )
+        settled = any(not self._pass(moves_max) for _ in range(moves_max))
+        assert settled, f"nothing settled after {moves_max} passes"
+
+    def _pass(self, moves_max: int) -> bool:
+        """Whether anything changed. It ends early when something was freed: all may try again."""
+        self.heads.clear()
+        self._scans.clear()
+        self._doubtful.clear()
+        changed, freed = self._changes.count, self._changes.freed
+        opened = self._turns.worth_opening(self._candidates, self._everybody)
+        self._open = list(opened.values())
+        for queue in self._open:
+            queue.open(self._everybody)
+        cycles_max = moves_max * (1 + SCANS_MAX)
+        over = any(not self._cycle(number) for number in range(cycles_max))
+        assert over, f"a pass is not over after {cycles_max} cycles"
+        if self._changes.freed != freed or self.backfill is not None:
+            self.touch()
+        else:  # room only shrank: who was parked without being tried has no better prospects now
+            stuck = {queue.queue.name for queue in self._open if queue.head_group() is not None}
+            self._candidates = self._doubtful | stuck
+        self._mark_preemptors()
+        return self._changes.count != changed
+
+    def _cycle(self, number: int) -> bool:
+        """Whether another one is to follow in this pass."""
+        freed = self._changes.freed
+        if self.backfill is not None:
+            self.backfill.reserve([queue.leaders(LEADERS_MAX) for queue in self.queues.values()])
+        queues, self._moved = self._turns.take(self._open, self._is_passed)
+        again = [] if number else self._to_be_placed()
+        cycle = Cycle(self._state, number, self._now_ms, self.backfill)
+        if not again and self._turns.are_plain(queues):
+            for queue in self._turns.in_order(queues, self._preempts):
+                head = self._entry(queue)
+                cycle.take(head)
+                self._conclude(head)
+        else:
+            heads = [*map(self._entry, queues), *again]
+            cycle.run(heads)
+            for head in heads:
+                self._conclude(head)
+        return self._moved and self._changes.freed == freed
+
+    def _to_be_placed(self) -> list[Entry]:
+        queue = self._state.queue
+        return [Entry(held.workload, queue(held.node.name), held.node) for held in self.placing.values()]
+
+    def _entry(self, queue: PendingQueue) -> Entry:
+        workload = queue.head()
+        assert workload is not None
+        entry = Entry(workload, queue.queue, queue.node, self._preempts(workload))
+        entry.recall = self._turns.prospect_of_head(queue).recall
+        entry.risen = self._state.rise(workload, self._now_ms)
+        last = self.heads.get(workload.key)
+        if last is not None:
+            entry.scan = last.scan
+        return entry
+
+    def _preempts(self, workload: Workload) -> bool:
+        last = self.heads.get(workload.key)
+        return workload.preempting or (last is not None and _waits_for_victims(last))
+
+    def until_ms(self) -> int | None:
+        """When it is to be settled again, even if nothing happens."""
+        moments = [head.remark.until_ms for head in self.heads.values() if head.remark is not None]
+        if self.backfill is not None:
+            moments.append(self.backfill.next_end_ms)
+        aging = self._state.rules.aging
+        if aging is not None:
+            moments += (
+                next_rise_ms(aging, queue.first(group).queued_at_ms, self._now_ms)
+                for queue in self.queues.values()
+                for group in queue.groups
+            )
+        return earliest(*moments)
+
+    def remark(self, workload: Workload, group: Group) -> Remark | None:
+        """What a rule of ours says to a pending workload, or to the first of those that are alike."""
+        queue = self.queues[workload.cluster_queue]
+        reserved = self.backfill and self.backfill.reserved(queue.queue.name)
+        if reserved and reserved.leader.workload is workload:
+            return reserved.remark
+        head = self.heads.get(workload.key) or self.heads.get(queue.first(group).key)
+        return None if head is None else head.remark
+
+    def _conclude(self, head: Entry) -> None:
+        before = self._changes.count
+        if head.outcome is Outcome.ADMITTED:
+            self._admit(head)
+        elif head.outcome is Outcome.NOT_REPLACED:
+            self._changes.displace(self._state, self.placing.pop(head.workload.key))
+        elif head.outcome is Outcome.PREEMPTING:
+            self._send_away(head)
+        if self._changes.count != before:
+            self._moved = True
+            self._scans.clear()
+        if head.outcome is not Outcome.ADMITTED and head.workload.admission is None:
+            self._put_back(head)
+
+    def _put_back(self, head: Entry) -> None:
+        self.heads[head.workload.key] = head
+        queue = self.queues[head.queue.name]
+        goes_on = self._scans.goes_on(head)
+        if queue.requeue_head(REQUEUE[head.outcome], goes_on, self._is_passed(queue)):
+            self._moved = True
+            self._doubtful.add(head.queue.name)
+        self._moved |= goes_on
+
+    def _is_passed(self, queue: PendingQueue) -> bool:
+        """Whether others may go before its head, as they can not delay it."""
+        return self.backfill is not None and self.backfill.reserved(queue.queue.name) is not None
+
+    def _admit(self, head: Entry) -> None:
+        key = head.workload.key
+        self.heads.pop(key, None)
+        if head.workload.admission is None:
+            self.queues[head.queue.name].admit_head()
+            self._doubtful.add(head.queue.name)
+        self.placing.pop(key, None)
+        self._changes.admit(head, self._state.holdings[head.queue.name][key])
+
+    def _send_away(self, head: Entry) -> None:
+        for target in head.targets:
+            back = self._changes.send_away(self._state, target, head.workload)
+            if back is not None:
+                self.queues[back.cluster_queue].put(back, tried=self._tried)
+
+    def _mark_preemptors(self) -> None:
+        """Who waits for victims stands first from now on, and who does not any more no longer does."""
+        waiting = {key for key, head in self.heads.items() if _waits_for_victims(head)}
+        for queue in self.queues.values():
+            for workload in [one for key, one in queue.preemptors.items() if key not in waiting]:
+                if workload.key not in self._changes.unmarked:
+                    self._changes.unmarked.add(workload.key)
+                    self._mark(queue, workload, False)
+        for key in waiting:
+            head = self.heads[key]
+            if not head.workload.preempting:
+                self._mark(self.queues[head.queue.name], head.workload, True)
+
+    def _mark(self, queue: PendingQueue, workload: Workload, preempting: bool) -> None:
+        queue.remove(workload)
+        marked = replace(workload, preempting=preempting)
+        queue.put(marked, tried=self._tried)
+        self._candidates.add(queue.queue.name)
+        self._changes.mark(marked)
+
+
+def _waits_for_victims(head: Entry) -> bool:
+    return REQUEUE.get(head.outcome) is Requeue.PENDING_PREEMPTION

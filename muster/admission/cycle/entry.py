@@ -1,0 +1,97 @@
+"""A head in a cycle: what it could get, and what became of it."""
+
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import NamedTuple
+
+from muster.admission.cycle.holdings import Holding
+from muster.admission.cycle.recall import Recall
+from muster.admission.flavors.assignment import Assignment
+from muster.admission.flavors.progress import Progress
+from muster.admission.model import Admission, ClusterQueue, Workload
+from muster.admission.preemption.search import Target
+from muster.admission.queueing.requeue import Requeue
+from muster.admission.quota.tree import QuotaNode, Usage
+from muster.admission.rules.remark import Remark
+
+
+class Outcome(Enum):
+    """What a cycle made of a head (Kueue: entryStatus, with the reason why it is requeued)."""
+
+    UNTRIED = auto()
+    ADMITTED = auto()
+    PREEMPTING = auto()  # its targets are to be sent away for it
+    DEFERRED = auto()  # it fits as soon as the targets of other heads are gone
+    OVERLAPPING = auto()  # another head claimed a target of its own first
+    CROWDED_OUT = auto()  # it does not fit beside what the cycle gave to others
+    HELD = auto()  # by a rule of ours: its remark says which
+    GATED = auto()  # it would have to preempt, and may not yet
+    NO_CANDIDATES = auto()  # it could be had by preemption only, and nobody may be preempted
+    NO_FIT = auto()
+    WRONG_NAMESPACE = auto()  # the queue does not take workloads from there
+    NOT_REPLACED = auto()  # a node of it failed, and no other can take its pods: it has to go
+    CHECK_FAILED = auto()  # one that it passed before is to be retried, or rejected it
+    REFUSED = auto()  # what its pods ask for is not allowed
+
+
+REQUEUE = {
+    Outcome.PREEMPTING: Requeue.PENDING_PREEMPTION,
+    Outcome.DEFERRED: Requeue.PENDING_PREEMPTION,
+    Outcome.OVERLAPPING: Requeue.AFTER_NOMINATION,
+    Outcome.CROWDED_OUT: Requeue.AFTER_NOMINATION,
+    Outcome.HELD: Requeue.NO_FIT,
+    Outcome.GATED: Requeue.PREEMPTION_GATED,
+    Outcome.NO_CANDIDATES: Requeue.NO_CANDIDATES,
+    Outcome.NO_FIT: Requeue.NO_FIT,
+    Outcome.WRONG_NAMESPACE: Requeue.NAMESPACE_MISMATCH,
+    Outcome.CHECK_FAILED: Requeue.GENERIC,
+    Outcome.REFUSED: Requeue.GENERIC,
+}
+"""Why a head goes back to its queue; an admitted one does not."""
+
+
+class Scan(NamedTuple):
+    """How far the search for flavors came, and when: `generation` is the state's for the queue."""
+
+    progress: Progress
+    cycle: int
+    generation: int
+
+
+_UNASSIGNED = Assignment()  # nobody may change it
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A head of an active queue. The caller gives the first fields, a cycle fills in the others.
+
+    `preempting` says that it went back to its queue as PENDING_PREEMPTION; `scan` is what the cycle
+    before left there, and is to be kept for the next one unless it is None. A workload that holds
+    its quota already is there to be placed on its topology (second pass).
+    """
+
+    workload: Workload
+    queue: ClusterQueue
+    node: QuotaNode
+    preempting: bool = False
+    scan: Scan | None = None
+    recall: Recall | None = None  # the same for all workloads of its queue that are alike
+    assignment: Assignment = field(default_factory=lambda: _UNASSIGNED)
+    targets: tuple[Target, ...] = ()
+    replaced: Holding | None = None  # the slice of the same job that it takes the place of
+    outcome: Outcome = Outcome.UNTRIED
+    rival: str = ""  # key of the workload that has what it needs
+    admission: Admission | None = None
+    risen: int = 0  # what its priority has risen by while it waited (rules/aging.py)
+    remark: Remark | None = None  # what a rule of ours says to it
+
+    @property
+    def ranked(self) -> Workload:
+        """With the priority that counts among the heads."""
+        workload = self.workload
+        return replace(workload, priority=workload.priority + self.risen) if self.risen else workload
+
+    @property
+    def usage(self) -> Usage:
+        """The quota that it takes in addition to what it holds."""
+        return self.assignment.usage if self.workload.admission is None else {}

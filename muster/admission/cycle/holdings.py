@@ -1,0 +1,95 @@
+"""Who holds quota, queue by queue, in the order in which others may take it from them."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from muster.admission.flavors.demand import still_held
+from muster.admission.model import Admission, FlavorResource, PodSetAssignment, Workload
+from muster.admission.quota.tree import QuotaNode
+from muster.admission.topology import Placed
+
+Standing = tuple[float, ...]
+"""A priority, and how late it was queued (-queued_at_ms): whoever stands lower gives way."""
+HoldingOrder = tuple[bool, int, int, str, str]
+
+
+@dataclass(slots=True, eq=False)
+class Holding:
+    """A workload that holds quota in a queue."""
+
+    workload: Workload
+    node: QuotaNode  # of the queue that admitted it
+    usage: dict[FlavorResource, int]
+    reserved_at_ms: int
+    evicted: bool  # it is leaving, but its pods may still run
+    admission: Admission | None = None  # if a cycle gave it, which its workload may not show yet
+    placed: tuple[Placed, ...] = ()  # where its pods are, on flavors with a topology
+    risen: int = 0  # what its priority has risen by while it waited (rules/aging.py)
+    started: bool = False  # it has its quota since before this decision
+
+    def uses(self, resources: Iterable[FlavorResource]) -> bool:
+        return not self.usage.keys().isdisjoint(resources)
+
+    @property
+    def pod_sets(self) -> Sequence[PodSetAssignment]:
+        """What it holds, pod set by pod set."""
+        return still_held(self.workload, self.admission or self.workload.admission)
+
+    @property
+    def priority(self) -> int:
+        """For whether others may take its place, and when."""
+        return self.workload.priority + self.risen
+
+    @property
+    def order(self) -> HoldingOrder:
+        """Of candidates of one queue: who is leaving anyway, then the lower priority, then who got its
+        quota last; ties end at the UID, and at the key where UIDs are equal.
+
+        Kueue: CandidatesOrdering, pkg/scheduler/preemption/common.
+        """
+        workload = self.workload
+        return not self.evicted, self.priority, -self.reserved_at_ms, workload.uid, workload.key
+
+
+def standing(workload: Workload) -> Standing:
+    return workload.priority, -workload.queued_at_ms
+
+
+class QueueHoldings(dict[str, Holding]):
+    """Of one queue, by the workload's key. Only `put`, `drop` and `evict` change it: they keep the
+    order, once it was asked for, so that a search for victims looks at no more of them than go."""
+
+    __slots__ = ("_in_order", "version")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._in_order: list[tuple[HoldingOrder, Holding]] | None = None
+        self.version = 0  # goes up whenever they change
+
+    def put(self, holding: Holding) -> None:
+        self.version += 1
+        self[holding.workload.key] = holding
+        if self._in_order is not None:
+            insort(self._in_order, (holding.order, holding))
+
+    def drop(self, holding: Holding) -> None:
+        self.version += 1
+        del self[holding.workload.key]
+        if self._in_order is not None:
+            del self._in_order[bisect_left(self._in_order, (holding.order,))]
+
+    def evict(self, holding: Holding) -> None:
+        self.drop(holding)
+        holding.evicted = True
+        self.put(holding)
+
+    def below(self, bound: Standing) -> Iterator[Holding]:
+        """Those who stand lower than the bound, in order."""
+        if self._in_order is None:
+            self._in_order = sorted((holding.order, holding) for holding in self.values())
+        for (stays, priority, *_), holding in self._in_order:
+            if stays and (priority,) >= bound:
+                return  # the others are not lower
+            if (holding.priority, -holding.workload.queued_at_ms) < bound:
+                yield holding

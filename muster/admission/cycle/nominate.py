@@ -1,0 +1,143 @@
+"""What a head could get, and whom that would cost their quota.
+
+Kueue: nominate, getAssignments and getInitialAssignments in pkg/scheduler/scheduler.go.
+"""
+
+from collections.abc import Iterable
+
+from muster.admission.cycle.eligible import refusal
+from muster.admission.cycle.entry import Entry, Scan
+from muster.admission.cycle.holdings import Holding
+from muster.admission.cycle.state import WorkingState
+from muster.admission.flavors.assigner import FlavorAssigner, Pinned, Simulate
+from muster.admission.flavors.assignment import Assignment
+from muster.admission.flavors.fungibility import Mode
+from muster.admission.flavors.progress import Progress
+from muster.admission.flavors.reduction import Counts, reduce_counts
+from muster.admission.preemption.preemptor import Preemptor
+from muster.admission.preemption.search import Target
+
+Found = tuple[Assignment, tuple[Target, ...]]
+
+
+def nominate(state: WorkingState, head: Entry, cycle: int) -> bool:
+    """Fills in the assignment and its targets; False if the head is refused before that."""
+    refused = refusal(head.workload, head.queue, state.snapshot.namespaces)
+    if refused is not None:
+        head.outcome = refused
+        return False
+    recall = head.recall if head.scan is None and head.workload.replaces is None else None
+    known = None if recall is None else recall.again(head.node)
+    if known is not None:
+        head.assignment = known
+        return True
+    if head.workload.replaces is not None:
+        head.replaced = _replaced(state, head)
+    progress = None if head.scan is None else _progress(state, head, head.scan, cycle)
+    head.assignment, head.targets = _Options(state, head, progress).best()
+    if recall is not None and _is_plain(state, head):
+        recall.learn(head.assignment)
+    return True
+
+
+def renominate(state: WorkingState, head: Entry, gone: Iterable[Holding]) -> None:
+    """As if these had left. It keeps to the flavors that it was nominated for."""
+    with state.absent(gone):
+        head.assignment, head.targets = _Options(state, head, pinned=head.assignment.nominated).best()
+
+
+def _is_plain(state: WorkingState, head: Entry) -> bool:
+    """Whether it can only be admitted as a whole, and is not placed on a topology."""
+    if any(pod_set.count_min is not None for pod_set in head.workload.pod_sets):
+        return False
+    return state.flavors[head.queue.name].placer_of(head.workload) is None
+
+
+def _progress(state: WorkingState, head: Entry, scan: Scan, cycle: int) -> Progress | None:
+    """Where the search for flavors goes on; None at the first one (Kueue: lastAssignmentOutdated).
+
+    Where it ended in the cycle before holds whatever has happened since, an older one as long as
+    nobody has left the queue.
+    """
+    recent = state.rules.keep_flavor_scan and cycle - scan.cycle <= 1
+    return scan.progress if recent or state.generation(head.queue.name) == scan.generation else None
+
+
+def _replaced(state: WorkingState, head: Entry) -> Holding | None:
+    """The slice of the same job that it grows from, if that is in its queue and namespace."""
+    found = state.holdings[head.queue.name].get(head.workload.replaces or "")
+    return found if found and found.workload.namespace == head.workload.namespace else None
+
+
+class _Options:
+    """What a head could get in the present state."""
+
+    __slots__ = ("_head", "_pinned", "_preemptor", "_progress", "_state")
+
+    def __init__(
+        self, state: WorkingState, head: Entry, progress: Progress | None = None, pinned: Pinned | None = None
+    ) -> None:
+        self._state = state
+        self._head = head
+        self._progress = progress
+        self._pinned = pinned
+        self._preemptor = Preemptor(
+            state, head.workload, head.queue, head.node, state.rules, state.local_usage
+        )
+
+    def best(self) -> Found:
+        """All pods, even if others have to leave for them; else as many as can be had, with others
+        leaving or not. If there is no way, all pods without targets."""
+        assigner = self._assigner(self._preemptor.simulate)
+        full = assigner.assign()
+        if full.mode is Mode.FIT:
+            return full, ()
+        found = self._attempt(full, ())
+        if found is None and self._state.rules.partial_admission:
+            found = reduce_counts(
+                self._head.workload.pod_sets, lambda counts: self._attempt(assigner.assign(counts), counts)
+            )
+        assignment, targets = found or (full, ())
+        self._take_places(assignment, targets)
+        return assignment, targets
+
+    def _take_places(self, assignment: Assignment, targets: tuple[Target, ...]) -> None:
+        """Those that the pods will have once the targets are gone, so that the cycle can keep them."""
+        placer = self._state.flavors[self._head.queue.name].placer_of(self._head.workload)
+        if placer is not None and assignment.mode not in (Mode.NO_FIT, Mode.FIT):
+            with self._state.without(target.holding for target in targets):
+                placer.reserve(self._head.workload, assignment, bool(targets))
+
+    def _attempt(self, assignment: Assignment, counts: Counts) -> Found | None:
+        if assignment.mode is Mode.FIT:
+            return assignment, ()
+        targets = () if assignment.mode is Mode.NO_FIT else self._targets(assignment, counts)
+        return (assignment, targets) if targets else None
+
+    def _targets(self, assignment: Assignment, counts: Counts) -> tuple[Target, ...]:
+        """Who would have to leave, if the head is let in once they are gone.
+
+        Pod sets choose one after the other: with those gone a first one may choose so that the
+        next finds no place. Kueue preempts all the same, and again when they are back.
+        """
+        placer = self._state.flavors[self._head.queue.name].placer_of(self._head.workload)
+        finds_places = placer.search(self._head.workload, assignment) if placer else None
+        targets = self._preemptor.targets(assignment.usage, assignment.contested, finds_places)
+        if not targets:
+            return ()
+        with self._state.without(target.holding for target in targets):
+            then = self._assigner(None).assign(counts)
+        return tuple(targets) if then.mode is Mode.FIT else ()
+
+    def _assigner(self, simulate: Simulate | None) -> FlavorAssigner:
+        head = self._head
+        replaced = head.replaced
+        return FlavorAssigner(
+            self._state.flavors[head.queue.name],
+            head.node,
+            head.workload,
+            simulate,
+            replaced=() if replaced is None else replaced.pod_sets,
+            progress=self._progress,
+            pinned=self._pinned,
+        )

@@ -1,0 +1,104 @@
+"""What a cycle keeps for heads that wait, and whose places it has given to preemptors."""
+
+from collections.abc import Iterable
+from itertools import chain
+
+from muster.admission.cycle.entry import Entry
+from muster.admission.cycle.holdings import Holding
+from muster.admission.cycle.state import WorkingState
+from muster.admission.quota.tree import QuotaNode, Usage
+
+
+class Reservations:
+    """Of one cycle: quota that counts as used until its end, and holdings that count as gone.
+
+    Kueue: PreemptedWorkloads, and the usage that processEntry adds to its snapshot.
+    """
+
+    __slots__ = ("_claims", "_kept", "_leaving", "_state")
+
+    def __init__(self, state: WorkingState) -> None:
+        self._state = state
+        self._claims: dict[str, str] = {}  # keys of claimed workloads, and who claimed them
+        self._leaving: list[Holding] = []
+        self._kept: list[tuple[Entry, Usage]] = []
+
+    def claimant(self, head: Entry) -> str:
+        """Key of a workload that claimed a target of the head before it; empty if there is none."""
+        if not self._claims:
+            return ""
+        wanted = (holding.workload.key for holding in claimed_by(head))
+        return next((self._claims[key] for key in wanted if key in self._claims), "")
+
+    def claim(self, head: Entry) -> None:
+        """Its targets will leave, and the slice that it replaces is nobody else's target."""
+        self._claims.update((holding.workload.key, head.workload.key) for holding in claimed_by(head))
+        self._leaving += (target.holding for target in head.targets)
+
+    def keep(self, head: Entry, usage: Usage) -> None:
+        """With the places that its pods would have."""
+        head.node.add(usage)
+        self._state.topologies.add(head.assignment.placed)
+        self._kept.append((head, usage))
+
+    def release(self) -> None:
+        """The end of the cycle: what was kept is kept no longer."""
+        for head, usage in self._kept:
+            head.node.remove(usage)
+            self._state.topologies.remove(head.assignment.placed)
+
+    def leaving(self, node: QuotaNode) -> list[Holding]:
+        """Who is to leave queues of the node's tree, or places on the nodes of the cluster."""
+        return [holding for holding in self._leaving if holding.placed or holding.node.root is node.root]
+
+    def fits(self, head: Entry) -> bool:
+        """Beside all that the cycle has given and kept, once all who are to leave have left."""
+        if not (self._leaving or head.targets):
+            return self._has_room(head)
+        with self._state.without(self._gone(head)):
+            return self._has_room(head)
+
+    def only_misplaced(self, head: Entry) -> bool:
+        """Whether it would fit if only its pods found other places."""
+        placed = head.assignment.placed
+        if not placed:
+            return False
+        with self._state.without(self._gone(head)):
+            return head.node.fits(head.usage) and not self._state.topologies.fits(placed)
+
+    def _gone(self, head: Entry) -> Iterable[Holding]:
+        targets = [target.holding for target in head.targets]
+        # one that another head has claimed goes only once
+        return dict.fromkeys(chain(self.leaving(head.node), targets)) if self._leaving else targets
+
+    def _has_room(self, head: Entry) -> bool:
+        placed = head.assignment.placed
+        return head.node.fits(head.usage) and (not placed or self._state.topologies.fits(placed))
+
+    def fits_now(self, head: Entry) -> bool:
+        """While those who are to leave still run, and their places are not taken yet.
+
+        Kueue does not ask this, and may admit too much meanwhile.
+        """
+        if not self.leaving(head.node):
+            return True
+        self.release()
+        fits = self._has_room(head)
+        for waiting, usage in self._kept:
+            waiting.node.add(usage)
+            self._state.topologies.add(waiting.assignment.placed)
+        return fits
+
+    def rival(self, head: Entry) -> str:
+        """Key of a workload for which something is kept that the head needs; empty if there is none."""
+        rivals = (
+            waiting.workload.key
+            for waiting, usage in self._kept
+            if waiting.node.root is head.node.root and usage.keys() & head.usage.keys()
+        )
+        return next(rivals, "")
+
+
+def claimed_by(head: Entry) -> list[Holding]:
+    replaced = [] if head.replaced is None else [head.replaced]
+    return [*replaced, *(target.holding for target in head.targets)]

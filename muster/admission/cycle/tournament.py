@@ -1,0 +1,121 @@
+"""The order in which a cycle processes the heads where sharing is fair.
+
+At every cohort the nominees of its children compete, and the one wins with which its child would
+have the smallest share; so one head at a time comes up to the root. Kueue:
+pkg/scheduler/fair_sharing_iterator.go.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+from muster.admission.cycle.entry import Entry
+from muster.admission.model import FairSharing, Rules, Workload
+from muster.admission.quota.share import DominantShare, Share, dominant_share
+from muster.admission.quota.tree import QuotaNode, Usage
+
+
+class Rank(NamedTuple):
+    """Among the nominees of a cohort's children; the least wins. Ties end at the UID and the key."""
+
+    settled: bool  # it waits for no victims
+    borrows: bool  # some of what it asks for
+    share: Share
+    priority_below: int
+    queued_at_ms: int
+    uid: str
+    key: str
+
+
+def rank(workload: Workload, usage: Usage, child: DominantShare, preempting: bool, rules: Rules) -> Rank:
+    """`child` is the share, with the usage, of the child of the cohort that nominates the workload.
+
+    Kueue: entryComparer.less."""
+    sharing = rules.fair_sharing or FairSharing()
+    return Rank(
+        not (preempting and rules.prioritize_preemptors),
+        sharing.prioritize_non_borrowing and child.borrows_any(usage),
+        child.share,
+        -workload.priority if rules.priority_sorting_within_cohort else 0,
+        workload.queued_at_ms,
+        workload.uid,
+        workload.key,
+    )
+
+
+_Ranked = tuple[Rank, Entry]
+
+
+@dataclass(slots=True, eq=False)
+class _Bracket:
+    """The heads below a cohort that are still to come; a queue without a cohort has one for itself."""
+
+    heads: list[_Ranked] = field(default_factory=list)  # of its own queues; the best one last
+    cohorts: list[QuotaNode] = field(default_factory=list)
+    nominee: _Ranked | None = None  # ranked among those of its siblings
+
+
+class Tournament:
+    """Iterates over all heads. What is done with one is to be in the quota tree before the next.
+
+    That changes shares on the head's own way to the root only: all other nominees keep their ranks.
+    """
+
+    __slots__ = ("_brackets", "_rules")
+
+    def __init__(self, heads: Iterable[Entry], rules: Rules) -> None:
+        """Of heads that are nominated."""
+        self._rules = rules
+        self._brackets: dict[QuotaNode, _Bracket] = {}
+        for head in heads:
+            cohorts = _matches(head)
+            self._connect(cohorts)
+            self._brackets[cohorts[0]].heads.append(self._ranked(head, head.node))
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Trees do not depend on each other; they come one after the other, by name."""
+        for node in sorted(self._brackets, key=lambda node: -len(node.lineage)):
+            self._brackets[node].heads.sort(key=lambda ranked: ranked[0], reverse=True)
+            self._nominate(node)
+        for root in sorted({node.root for node in self._brackets}, key=lambda root: root.name):
+            while (nominee := self._brackets[root].nominee) is not None:
+                _, head = nominee
+                yield head
+                self._leave(head)
+
+    def _connect(self, cohorts: tuple[QuotaNode, ...]) -> None:
+        known = cohorts[0] in self._brackets
+        self._brackets.setdefault(cohorts[0], _Bracket())
+        for child, cohort in pairwise(cohorts):
+            if known:
+                return
+            known = cohort in self._brackets
+            self._brackets.setdefault(cohort, _Bracket()).cohorts.append(child)
+
+    def _leave(self, head: Entry) -> None:
+        cohorts = _matches(head)
+        self._brackets[cohorts[0]].heads.pop()
+        for cohort in cohorts:
+            self._nominate(cohort)
+
+    def _nominate(self, node: QuotaNode) -> None:
+        """Plays the match of the node's children, all of which have nominated."""
+        bracket = self._brackets[node]
+        nominees = (self._brackets[cohort].nominee for cohort in bracket.cohorts)
+        best = min((*bracket.heads[-1:], *filter(None, nominees)), default=None, key=lambda ranked: ranked[0])
+        if best is not None and node.parent is not None:
+            best = self._ranked(best[1], node)
+        bracket.nominee = best
+
+    def _ranked(self, head: Entry, child: QuotaNode) -> _Ranked:
+        """As the nominee of this child of the cohort where it competes next."""
+        head.node.add(head.usage)
+        share = dominant_share(child)
+        head.node.remove(head.usage)
+        return rank(head.ranked, head.usage, share, head.preempting, self._rules), head
+
+
+def _matches(head: Entry) -> tuple[QuotaNode, ...]:
+    """The cohorts where it competes, from its own up to the root."""
+    return head.node.lineage[1:] or head.node.lineage

@@ -1,0 +1,139 @@
+"""What is fixed about a queue's flavors, made once so that no assignment has to.
+
+The groups by resource, the columns of quota by flavor, and which flavors a kind of pods may use.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+from muster.admission.flavors.attempts import Attempt
+from muster.admission.flavors.demand import PODS, Gang
+from muster.admission.flavors.fungibility import NO_FIT
+from muster.admission.flavors.nodes import mismatch
+from muster.admission.flavors.topology import Placer
+from muster.admission.model import (
+    ClusterQueue,
+    Flavor,
+    FlavorResource,
+    PodSet,
+    PreemptionPolicy,
+    ResourceGroup,
+    Rules,
+    Workload,
+)
+
+
+class FlavorGroup(NamedTuple):
+    """A resource group: its flavors in order, each with its columns of quota by resource."""
+
+    position: int
+    covered: frozenset[str]
+    columns: tuple[tuple[str, Mapping[str, FlavorResource]], ...]
+
+
+class QueueFlavors:
+    """A queue's flavors as an assigner needs them: one for each queue of a snapshot.
+
+    A flavor that does not exist matches no pods. Without `placer` topology is not looked at."""
+
+    __slots__ = (
+        "_flavors",
+        "_groups",
+        "_known",
+        "_places",
+        "_tainted",
+        "counts_pods",
+        "may_borrow",
+        "placer",
+        "queue",
+        "rules",
+    )
+
+    def __init__(
+        self,
+        queue: ClusterQueue,
+        flavors: Mapping[str, Flavor],
+        rules: Rules = Rules(),  # noqa: B008 - a frozen value
+        placer: Placer | None = None,
+    ) -> None:
+        groups = [_group(index, group) for index, group in enumerate(queue.groups)]
+        names = [name for group in groups for name, _ in group.columns]
+        self.queue = queue
+        self.rules = rules
+        self.may_borrow = _borrows_after_preemption(queue, rules)
+        self._groups = {resource: group for group in groups for resource in group.covered}
+        self.counts_pods = PODS in self._groups
+        self._flavors = flavors
+        self.placer = placer
+        self._places = placer is not None and any(map(placer.places_on, names))
+        self._tainted = any(name not in flavors or flavors[name].taints for name in names)
+        self._known: dict[Hashable, tuple[Attempt | None, ...]] = {}
+
+    def group_of(self, resource: str) -> FlavorGroup | None:
+        return self._groups.get(resource)
+
+    def placer_of(self, workload: Workload) -> Placer | None:
+        """None if nothing of it is to be placed."""
+        if self._places:
+            return self.placer
+        for pod_set in workload.pod_sets:
+            if pod_set.topology is not None:
+                return self.placer
+        return None
+
+    def refused(self, gang: Gang, group: FlavorGroup) -> Sequence[Attempt | None] | None:
+        """The flavors of the group that pods can not use, each in its place; None if they can use all."""
+        found = None
+        for demand in gang:
+            refused = self._refused(demand.pod_set, group)
+            if found is None or refused is None:
+                found = found or refused
+            else:
+                found = tuple(one or other for one, other in zip(found, refused, strict=True))
+        return found
+
+    def _refused(self, pod_set: PodSet, group: FlavorGroup) -> tuple[Attempt | None, ...] | None:
+        selects = pod_set.node_selector or pod_set.affinity
+        if not (selects or self._tainted or self._places or (self.placer and pod_set.topology)):
+            return None
+        kind = group.position, self._kind(pod_set)
+        found = self._known.get(kind)
+        if found is None:
+            found = tuple(self._refusal(pod_set, name, group) for name, _ in group.columns)
+            self._known[kind] = found
+        return found
+
+    def _kind(self, pod_set: PodSet) -> Hashable:
+        """Equal for pods that match the same flavors."""
+        topology = (pod_set.topology, frozenset(pod_set.requests)) if self.placer else None
+        selector = frozenset(pod_set.node_selector.items())
+        return selector, pod_set.affinity, pod_set.tolerations, topology
+
+    def _refusal(self, pod_set: PodSet, name: str, group: FlavorGroup) -> Attempt | None:
+        reason = self._mismatch(pod_set, name, group)
+        return None if reason is None else Attempt(name, NO_FIT, mismatch=reason)
+
+    def _mismatch(self, pod_set: PodSet, name: str, group: FlavorGroup) -> str | None:
+        flavor = self._flavors.get(name)
+        if flavor is None:
+            return "does not exist"
+        reason = self.placer.mismatch(pod_set, name, group.covered) if self.placer else None
+        return reason or mismatch(pod_set, flavor)
+
+
+def _group(index: int, group: ResourceGroup) -> FlavorGroup:
+    return FlavorGroup(
+        index,
+        frozenset(group.covered),
+        tuple(
+            (of.flavor, {resource: FlavorResource(of.flavor, resource) for resource in group.covered})
+            for of in group.flavors
+        ),
+    )
+
+
+def _borrows_after_preemption(queue: ClusterQueue, rules: Rules) -> bool:
+    """Whether it may preempt for more than its own quota (Kueue: canPreemptWhileBorrowing)."""
+    if queue.borrow_within_cohort is not None:
+        return True
+    return rules.fair_sharing is not None and queue.reclaim_within_cohort is not PreemptionPolicy.NEVER

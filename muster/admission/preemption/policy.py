@@ -1,0 +1,27 @@
+"""Whether a policy lets one workload preempt another."""
+
+from math import inf
+
+from muster.admission.cycle.holdings import Standing, standing
+from muster.admission.model import PreemptionPolicy, Workload
+
+
+def satisfies(policy: PreemptionPolicy, preemptor: Workload, candidate: Workload, buffer_ms: int = 0) -> bool:
+    """Whether the policy alone lets the one preempt the other."""
+    return standing(candidate) < below(policy, preemptor, buffer_ms)
+
+
+def below(policy: PreemptionPolicy, preemptor: Workload, buffer_ms: int = 0) -> Standing:
+    """Whoever stands lower than this may be preempted.
+
+    Of two of the same priority the older one goes before, if it waits more than `buffer_ms` longer
+    (Rules.preemption_buffer_ms). Kueue: SatisfiesPreemptionPolicy, pkg/scheduler/preemption/common.
+    """
+    match policy:
+        case PreemptionPolicy.LOWER_PRIORITY:
+            return (preemptor.priority,)
+        case PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY:
+            return preemptor.priority, -(preemptor.queued_at_ms + buffer_ms)
+        case PreemptionPolicy.ANY:
+            return (inf,)
+    return (-inf,)

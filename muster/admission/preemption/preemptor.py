@@ -1,0 +1,82 @@
+"""The preemptor: whom to send away for a workload that does not fit, and what that would bring."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from muster.admission.cycle.holdings import Holding
+from muster.admission.cycle.state import WorkingState
+from muster.admission.flavors.fungibility import Grade, Mode
+from muster.admission.model import ClusterQueue, FlavorResource, Rules, Workload
+from muster.admission.preemption.classical import classical_targets
+from muster.admission.preemption.fair import fair_targets
+from muster.admission.preemption.search import Placed, Search, Target
+from muster.admission.queueing.usage import LocalUsage
+from muster.admission.quota.tree import QuotaNode, Usage
+
+_Wanted = tuple[frozenset[tuple[FlavorResource, int]], frozenset[FlavorResource]]
+
+
+@dataclass(frozen=True, slots=True)
+class Preemptor:
+    """A workload of an active queue that looks for victims, while the state stays as it is."""
+
+    state: WorkingState
+    workload: Workload
+    queue: ClusterQueue
+    node: QuotaNode
+    rules: Rules = field(default_factory=Rules)
+    local_usage: LocalUsage = field(default_factory=dict)
+    _found: dict[_Wanted, list[Target]] = field(init=False, repr=False, default_factory=dict)
+
+    def simulate(self, fr: FlavorResource, needed: int) -> Grade:
+        """What preemption could reach for one resource alone (Kueue: PreemptionOracle)."""
+        targets = self.targets({fr: needed}, (fr,))
+        if not targets:
+            level, _ = self.node.borrowing_level(fr, needed)
+            return Grade(Mode.NO_CANDIDATES, level)
+        with self.state.without(target.holding for target in targets):
+            level, _ = self.node.borrowing_level(fr, needed)
+        own = any(target.holding.node is self.node for target in targets)
+        return Grade(Mode.PREEMPT if own else Mode.RECLAIM, level)
+
+    def targets(
+        self, needs: Usage, contested: Collection[FlavorResource], placed: Placed | None = None
+    ) -> list[Target]:
+        """A minimal set that makes room for `needs`; empty if no set may.
+
+        Only holdings that use a contested resource are considered. Nothing is needed of a resource
+        of which `needs` says 0, however much of it the queue borrows.
+        """
+        needs = {fr: amount for fr, amount in needs.items() if amount}
+        if placed is not None:
+            return self._search(needs, contested, placed)
+        wanted = frozenset(needs.items()), frozenset(contested)
+        if wanted not in self._found:  # most often it is what was simulated before
+            self._found[wanted] = self._search(needs, contested)
+        return self._found[wanted]
+
+    def _search(
+        self, needs: Usage, contested: Collection[FlavorResource], placed: Placed | None = None
+    ) -> list[Target]:
+        usage_of = self._usage_of if self.local_usage else None
+        search = Search(
+            self.state, self.workload, self.queue, self.node, needs, contested, self.rules, usage_of, placed
+        )
+        tenure = self.state.tenure
+        if tenure is None:
+            return self._victims(search)
+        tenure.begin()
+        found = self._victims(search)
+        if not found and tenure.suspend():
+            tenure.resume(self.workload.key, bool(self._victims(search)))
+        return found
+
+    def _victims(self, search: Search) -> list[Target]:
+        sharing = self.rules.fair_sharing
+        return classical_targets(search) if sharing is None else fair_targets(search, sharing)
+
+    def _usage_of(self, holding: Holding) -> Fraction | None:
+        if not self.state.queue(holding.node.name).usage_based:
+            return None
+        return self.local_usage.get(holding.workload.local_queue, Fraction(0))

@@ -1,0 +1,1 @@
+"""Rules beyond Kueue's, each off unless the configuration or a queue asks for it: one file a rule."""

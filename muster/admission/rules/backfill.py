@@ -1,0 +1,200 @@
+"""Backfill (EASY): others may go before a head that waits for room, as long as they do not delay it.
+
+For the head of every queue the moment is found at which it fits at the latest, from the run times that
+those declare who run: its shadow time. Whoever stands behind it, in its queue or in another one that
+contends with it, is let in only if it ends before, or leaves enough for the head to fit then. With
+that a StrictFIFO queue tries those behind its head, and in a BestEffortFIFO queue they do not starve it.
+
+Heads come by priority and age, whatever they would borrow: each is given what it needs beside all
+before it, as if those ran from now on. So no head is delayed by anybody behind it; who is declared to
+have ended, or is leaving, is about to make room. A head that only those could make room for who do not
+declare their run times, or that waits for its victims, has no reservation: all is as without the rule.
+
+Source: D. Lifka, The ANL/IBM SP scheduling system, 1995 (EASY).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from muster.admission.cycle.eligible import refusal
+from muster.admission.cycle.entry import Entry
+from muster.admission.cycle.holdings import Holding
+from muster.admission.cycle.state import WorkingState
+from muster.admission.flavors.assigner import FlavorAssigner
+from muster.admission.flavors.assignment import Assignment
+from muster.admission.flavors.fungibility import Mode
+from muster.admission.model import WaitReason, Workload
+from muster.admission.queueing.order import QueueOrder, queue_order
+from muster.admission.quota.tree import QuotaNode, Usage
+from muster.admission.rules.remark import Remark
+from muster.admission.topology import Placed
+
+LEADERS_MAX = 8  # of a BestEffortFIFO queue: so many may never fit before one that will
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """A workload of the queue at `node` that may have room reserved, and its place among all."""
+
+    workload: Workload
+    node: QuotaNode
+    order: QueueOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    leader: Leader
+    shadow_ms: int
+    until_ms: int | None  # the same, unless that is now
+    ended: list[Holding]  # by then
+    usage: Usage
+    placed: tuple[Placed, ...]
+    before: tuple["Reservation", ...] = field(repr=False)  # those that go before it
+
+    @property
+    def remark(self) -> Remark:
+        why = "and room is reserved for it once those that run have ended as they declare"
+        return Remark(why, self.until_ms)
+
+
+class Backfill:
+    """Of queues that contend with each other; `reserve` is asked before every cycle."""
+
+    __slots__ = ("_queues", "_reserved", "_state", "next_end_ms")
+
+    def __init__(self, state: WorkingState, queues: Sequence[str]) -> None:
+        self._state = state
+        self._queues = queues
+        self._reserved: dict[str, Reservation] = {}  # by queue, in order
+        self.next_end_ms: int | None = None  # after which everything may be different
+
+    def reserve(self, leaders: Iterable[Sequence[Workload]]) -> None:
+        """`leaders` are the first ones of each queue; the first that can have a reservation has it."""
+        self._reserved.clear()
+        running = sorted(self._running(), key=lambda ending: ending[0])
+        now_ms = self._state.now_ms
+        self.next_end_ms = next((ends_ms for ends_ms, _ in running if ends_ms > now_ms), None)
+        standing = [self._leader(workload) for of_queue in leaders for workload in of_queue]
+        for leader in sorted(standing, key=lambda leader: leader.order):
+            if leader.node.name not in self._reserved:
+                found = self._reservation(leader, running)
+                if found is not None:
+                    self._reserved[leader.node.name] = found
+
+    def reserved(self, queue: str) -> Reservation | None:
+        return self._reserved.get(queue)
+
+    def is_served(self, head: Entry) -> None:
+        """It has its quota, or will have that of its victims: nothing is reserved for it any more."""
+        found = self._reserved.get(head.queue.name)
+        if found is not None and found.leader.workload is head.workload:
+            del self._reserved[head.queue.name]
+
+    def refusal(self, head: Entry) -> Remark | None:
+        """Why it may not start now, if it may not."""
+        order = queue_order(head.ranked)
+        run_time_ms = head.workload.run_time_ms
+        for reservation in self._reserved.values():
+            if reservation.leader.order >= order:
+                break
+            in_time = run_time_ms is not None and self._state.now_ms + run_time_ms <= reservation.shadow_ms
+            if not in_time and not self._still_fits(reservation, head):
+                return _remark(reservation, run_time_ms)
+        return None
+
+    def _leader(self, workload: Workload) -> Leader:
+        risen = queue_order(workload)
+        lifted = risen[1] - self._state.rise(workload, self._state.now_ms)
+        order = (risen[0], lifted, *risen[2:])
+        return Leader(workload, self._state.tree.queues[workload.cluster_queue], order)
+
+    def _running(self) -> Iterator[tuple[int, Holding]]:
+        """When they end at the latest; without those of whom that is not known."""
+        now_ms = self._state.now_ms
+        for name in self._queues:
+            for holding in self._state.holdings[name].values():
+                run_time_ms = holding.workload.run_time_ms
+                if holding.evicted:
+                    yield now_ms, holding
+                elif run_time_ms is not None:
+                    yield max(now_ms, holding.reserved_at_ms + run_time_ms), holding
+
+    def _reservation(self, leader: Leader, running: Sequence[tuple[int, Holding]]) -> Reservation | None:
+        if self._waits_for_something_else(leader):
+            return None
+        before = tuple(self._reserved.values())
+        moments = [self._state.now_ms, *dict.fromkeys(ends_ms for ends_ms, _ in running)]
+        first, last = 0, len(moments)
+        found: tuple[int, list[Holding], Assignment] | None = None
+        while first < last:  # the more have ended, the more fits
+            middle = (first + last) // 2 if found else last - 1
+            shadow_ms = moments[middle]
+            ended = [holding for ends_ms, holding in running if ends_ms <= shadow_ms] if middle else []
+            with self._as_of(ended, before):
+                assignment = self._assign(leader)
+            if assignment.mode is Mode.FIT:
+                found, last = (shadow_ms, ended, assignment), middle
+            elif found is None:
+                return None  # not even when all have ended
+            else:
+                first = middle + 1
+        assert found is not None
+        shadow_ms, ended, assignment = found
+        until_ms = shadow_ms if shadow_ms > self._state.now_ms else None
+        return Reservation(leader, shadow_ms, until_ms, ended, assignment.usage, assignment.placed, before)
+
+    def _waits_for_something_else(self, leader: Leader) -> bool:
+        workload, queue = leader.workload, self._state.queue(leader.node.name)
+        if workload.preempting or workload.replaces is not None:
+            return True
+        if refusal(workload, queue, self._state.snapshot.namespaces) is not None:
+            return True
+        budgets = self._state.budgets
+        if budgets is None:
+            return False
+        usage = self._assign(leader, empty=True).usage
+        return budgets.refusal(leader.node, usage, workload.run_time_ms) is not None
+
+    def _still_fits(self, reservation: Reservation, head: Entry) -> bool:
+        """Whether the leader of the reservation fits at its shadow time, if the head runs then."""
+        gone = [*reservation.ended, *(target.holding for target in head.targets)]
+        with self._as_of(gone, reservation.before):
+            self._add(head.node, head.usage, head.assignment.placed)
+            fits = self._assign(reservation.leader).mode is Mode.FIT
+            self._remove(head.node, head.usage, head.assignment.placed)
+        return fits
+
+    def _assign(self, leader: Leader, empty: bool = False) -> Assignment:
+        flavors = self._state.flavors[leader.node.name]
+        return FlavorAssigner(flavors, leader.node, leader.workload, empty=empty).assign()
+
+    @contextmanager
+    def _as_of(self, ended: Iterable[Holding], before: Iterable[Reservation]) -> Iterator[None]:
+        """When these have ended, and the leaders of these reservations run."""
+        holdings = self._state.holdings
+        still = [one for one in ended if holdings[one.node.name].get(one.workload.key) is one]
+        runs = [one for one in before if self._reserved.get(one.leader.node.name) is one]
+        with self._state.without(dict.fromkeys(still)):
+            for one in runs:
+                self._add(one.leader.node, one.usage, one.placed)
+            yield
+            for one in runs:
+                self._remove(one.leader.node, one.usage, one.placed)
+
+    def _add(self, node: QuotaNode, usage: Usage, placed: tuple[Placed, ...]) -> None:
+        node.add(usage)
+        self._state.topologies.add(placed)
+
+    def _remove(self, node: QuotaNode, usage: Usage, placed: tuple[Placed, ...]) -> None:
+        node.remove(usage)
+        self._state.topologies.remove(placed)
+
+
+def _remark(reservation: Reservation, run_time_ms: int | None) -> Remark:
+    undeclared = ", as it declares no run time" if run_time_ms is None else ""
+    why = (
+        f"fits, but would delay {reservation.leader.workload.key}, which is ahead of it and has room "
+        f"reserved{undeclared}"
+    )
+    return Remark(why, reservation.until_ms, WaitReason.RESERVED)

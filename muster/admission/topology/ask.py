@@ -1,0 +1,98 @@
+"""What a request means on a topology: levels, slices, how near the pods have to be."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from muster.admission.model import SliceConstraint, TopologyRequest
+from muster.admission.topology.values import PlacementRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """`count` pods at `level`, in slices of `slice_size` within a domain of `slice_level`.
+
+    `inner` holds the size of further slices in those, for every level that they fill."""
+
+    count: int
+    leaders: int  # 0 or 1
+    level: int
+    required: bool
+    unconstrained: bool
+    slice_size: int
+    slice_level: int
+    inner: dict[int, int]
+    slices: tuple[SliceConstraint, ...]
+
+    @property
+    def slice_count(self) -> int:
+        return self.count // self.slice_size
+
+
+def read_ask(request: PlacementRequest, leaders: int, keys: tuple[str, ...]) -> Ask | str:
+    """Or why this topology, whose levels have these keys, can't answer it."""
+    topology = request.pod_set.topology or TopologyRequest()
+    slices = topology.slices
+    if slices and slices[0].size <= 0:
+        return "slice topology requested, but slice size not provided"
+    key = level_key(topology, keys) or (keys[-1] if request.implied else None)
+    if key is None:
+        return "topology level not specified"
+    if key not in keys:
+        return f"no requested topology level: {key}"
+    slice_key = slices[0].level if slices else keys[-1]
+    if slice_key not in keys:
+        return f"no requested topology level for slices: {slice_key}"
+    level, slice_level = keys.index(key), keys.index(slice_key)
+    if level > slice_level:
+        return f"podset slice topology {slice_key} is above the podset topology {key}"
+    inner = _inner_sizes(slices, keys)
+    if isinstance(inner, str):
+        return inner
+    return Ask(
+        count=request.count,
+        leaders=leaders,
+        level=level,
+        required=topology.required is not None,
+        unconstrained=topology.unconstrained or request.implied or only_slices(topology),
+        slice_size=slices[0].size if slices else 1,
+        slice_level=slice_level,
+        inner=inner,
+        slices=slices,
+    )
+
+
+def level_key(topology: TopologyRequest, keys: tuple[str, ...]) -> str | None:
+    """The key of the level that the pods share, if they can; None where nothing is asked for."""
+    if topology.required is not None:
+        return topology.required
+    if topology.preferred is not None:
+        return topology.preferred
+    if topology.slices:
+        return keys[0]
+    return keys[-1] if topology.unconstrained else None
+
+
+def has_levels(topology: TopologyRequest, keys: tuple[str, ...]) -> bool:
+    return level_key(topology, keys) in keys and all(part.level in keys for part in topology.slices)
+
+
+def only_slices(topology: TopologyRequest) -> bool:
+    return topology.required is None and topology.preferred is None and bool(topology.slices)
+
+
+def _inner_sizes(slices: tuple[SliceConstraint, ...], keys: tuple[str, ...]) -> dict[int, int] | str:
+    """Sizes by level of all slices but the outermost. Between two of them the inner size holds too, so
+    that whole slices come to every level."""
+    inner: dict[int, int] = {}
+    for outer, part in pairwise(slices):
+        if part.level not in keys:
+            return f"no requested topology level for additional slice layer: {part.level}"
+        above, level = keys.index(outer.level), keys.index(part.level)
+        if level <= above:
+            return f"additional slice layer topology {part.level} must be at a lower level than {outer.level}"
+        if part.size <= 0 or outer.size % part.size:
+            return (
+                f"additional slice layer size {part.size} must evenly divide parent layer size {outer.size}"
+            )
+        inner.update(dict.fromkeys(range(above + 1, level + 1), part.size))
+    return inner

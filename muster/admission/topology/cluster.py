@@ -1,0 +1,183 @@
+"""All flavors' topologies over the cluster's nodes: who uses what, and where a workload could go."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from muster.admission.model import (
+    HOSTNAME,
+    Flavor,
+    Node,
+    Resources,
+    Rules,
+    Topology,
+    TopologyAssignment,
+    TopologyRequest,
+)
+from muster.admission.topology.domains import usable
+from muster.admission.topology.elastic import resize
+from muster.admission.topology.flavor import FlavorTopology
+from muster.admission.topology.replacement import replace_node
+from muster.admission.topology.stock import Journal, Stock, of_one_pod
+from muster.admission.topology.values import Placed, PlacementRequest, Placements, Refusal
+
+_NO_REQUEST = TopologyRequest()
+_JOURNAL_MAX = 20_000
+"""Entries; then everything is counted anew."""
+
+
+class Topologies:
+    """See the package for what each method is for."""
+
+    __slots__ = ("_assumed", "_flavors", "_hosts", "_journal", "_rules")
+
+    def __init__(
+        self,
+        flavors: Mapping[str, Flavor],
+        topologies: Mapping[str, Topology],
+        nodes: Mapping[str, Node],
+        rules: Rules,
+    ) -> None:
+        self._rules = rules
+        self._journal: Journal = []
+        in_order = [nodes[name] for name in sorted(nodes)]
+        self._hosts: dict[str, Stock] = {}
+        for node in in_order:
+            if usable(node) and HOSTNAME in node.labels:
+                self._hosts.setdefault(node.labels[HOSTNAME], Stock(self._journal)).bring(node)
+        self._flavors: dict[str, FlavorTopology] = {}
+        for name, flavor in flavors.items():
+            topology = topologies.get(flavor.topology or "")
+            if topology is not None and topology.levels:
+                self._flavors[name] = FlavorTopology(
+                    topology, flavor, in_order, self._hosts, self._journal, rules
+                )
+        self._assumed: dict[Stock, None] = {}
+
+    def __contains__(self, flavor: str) -> bool:
+        return flavor in self._flavors
+
+    def has_levels(self, flavor: str, request: TopologyRequest | None) -> bool:
+        return self._flavors[flavor].has_levels(request or _NO_REQUEST)
+
+    def add(self, placed: Iterable[Placed]) -> None:
+        self._count(placed, 1)
+
+    def remove(self, placed: Iterable[Placed]) -> None:
+        self._count(placed, -1)
+
+    def _count(self, placed: Iterable[Placed], sign: int) -> None:
+        """Domains whose nodes are gone or not ready are left out: there is nothing to count against."""
+        for gang in placed:
+            requests = of_one_pod(gang.requests)
+            for domain in gang.assignment.domains:
+                stock = self._stock(gang.flavor, gang.assignment, domain.values)
+                if stock is not None:
+                    stock.take(requests, sign * domain.count)
+
+    def fits(self, placed: Iterable[Placed]) -> bool:
+        needed: dict[Stock, dict[str, int]] = {}
+        for gang in placed:
+            requests = of_one_pod(gang.requests)
+            flavor = self._flavors.get(gang.flavor)
+            for domain in gang.assignment.domains:
+                leaf = flavor.tree.leaves.get(domain.values) if flavor else None
+                if leaf is None:
+                    return False
+                of_leaf = needed.setdefault(leaf.stock, {})
+                for resource, amount in requests:
+                    of_leaf[resource] = of_leaf.get(resource, 0) + amount * domain.count
+        return all(stock.holds(amounts) for stock, amounts in needed.items())
+
+    def place(
+        self,
+        wanted: Mapping[str, Sequence[PlacementRequest]],
+        unhealthy: Sequence[str] = (),
+        pinned: bool = False,
+        empty: bool = False,
+    ) -> Placements:
+        self._shorten_journal()
+        groups = [(self._flavors[name], group) for name in sorted(wanted) for group in _groups(wanted[name])]
+        found: dict[str, TopologyAssignment] = {}
+        try:
+            for at, (flavor, group) in enumerate(groups):
+                if unhealthy:
+                    placed = self._replaced(flavor, group, unhealthy[0], pinned)
+                else:
+                    placed = self._placed(flavor, group, empty, last=at + 1 == len(groups))
+                if isinstance(placed, Refusal):
+                    return Placements(found, placed)
+                found |= placed
+        finally:
+            self._forget()
+        return Placements(found)
+
+    def _shorten_journal(self) -> None:
+        if len(self._journal) > _JOURNAL_MAX:
+            self._journal.clear()
+            for flavor in self._flavors.values():
+                flavor.forget()
+
+    def _placed(
+        self, flavor: FlavorTopology, group: list[PlacementRequest], empty: bool, last: bool
+    ) -> dict[str, TopologyAssignment] | Refusal:
+        workers, *others = sorted(group, key=lambda request: -request.count)
+        leader = others[0] if others else None
+        if leader is not None and (len(others) > 1 or leader.count != 1):
+            return flavor.refuse(f"the group {leader.group} is not one leader and its workers", workers)
+
+        def assume(request: PlacementRequest, assignment: TopologyAssignment) -> None:
+            self._assume(flavor, assignment, request.pod_set.requests)
+
+        if self._rules.topology_elastic:
+            resized = resize(flavor, workers, leader, assume, empty)
+            if resized is not None:
+                return resized
+        placed = flavor.place(workers, leader, empty)
+        if not last and not isinstance(placed, Refusal):
+            for request in group:
+                assume(request, placed[request.pod_set.name])
+        return placed
+
+    def _replaced(
+        self, flavor: FlavorTopology, group: list[PlacementRequest], failed: str, pinned: bool
+    ) -> dict[str, TopologyAssignment] | Refusal:
+        found: dict[str, TopologyAssignment] = {}
+        for request in group:
+            if request.current is None:
+                continue
+            name = request.pod_set.name
+            if pinned and self._rules.topology_keeps_pinned:
+                found[name] = request.current
+                continue
+            replaced = replace_node(flavor, request, request.current, failed)
+            if isinstance(replaced, Refusal):
+                return replaced
+            found[name], moved = replaced
+            self._assume(flavor, moved, request.pod_set.requests)
+        return found
+
+    def _assume(self, flavor: FlavorTopology, assignment: TopologyAssignment, requests: Resources) -> None:
+        for domain in assignment.domains:
+            stock = flavor.tree.leaves[domain.values].stock
+            stock.assume(of_one_pod(requests), domain.count)
+            self._assumed[stock] = None
+
+    def _forget(self) -> None:
+        for stock in self._assumed:
+            stock.forget()
+        self._assumed.clear()
+
+    def _stock(self, flavor: str, assignment: TopologyAssignment, values: tuple[str, ...]) -> Stock | None:
+        """Of a host whatever the flavor: others share it."""
+        if assignment.levels[-1:] == (HOSTNAME,):
+            return self._hosts.get(values[-1])
+        topology = self._flavors.get(flavor)
+        leaf = topology.tree.leaves.get(values) if topology else None
+        return leaf.stock if leaf else None
+
+
+def _groups(requests: Sequence[PlacementRequest]) -> list[list[PlacementRequest]]:
+    """A pod set of no group is one of its own."""
+    groups: dict[str | int, list[PlacementRequest]] = {}
+    for at, request in enumerate(requests):
+        groups.setdefault(at if request.group is None else request.group, []).append(request)
+    return list(groups.values())

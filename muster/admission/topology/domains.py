@@ -1,0 +1,135 @@
+"""The domains of a flavor: its nodes under the levels of its topology.
+
+Source: Kueue's pkg/cache/scheduler/tas_topology_tree.go, tas_nodes_cache.go.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from muster.admission.model import HOSTNAME, Flavor, Node, Topology, TopologyAssignment, TopologyDomain
+from muster.admission.topology.stock import Journal, Stock
+
+
+class Domain:
+    """`values` are those of its own level and of all above; `rank` is its place among the domains of
+    its level in the order of their values."""
+
+    __slots__ = ("children", "level", "parent", "rank", "values")
+
+    def __init__(self, values: tuple[str, ...], parent: "Domain | None") -> None:
+        self.values = values
+        self.level = len(values) - 1
+        self.parent = parent
+        self.children: list[Domain] = []
+        self.rank = 0
+        if parent is not None:
+            parent.children.append(self)
+
+    def ancestor(self, level: int) -> "Domain":
+        domain = self
+        while domain.level > level and domain.parent is not None:
+            domain = domain.parent
+        return domain
+
+
+class Leaf(Domain):
+    """Of the lowest level. `node` where it is a single one."""
+
+    __slots__ = ("node", "stock")
+
+    def __init__(
+        self, values: tuple[str, ...], parent: Domain | None, stock: Stock, node: Node | None
+    ) -> None:
+        super().__init__(values, parent)
+        self.stock = stock
+        self.node = node
+
+
+class DomainTree:
+    """Static: built once for a snapshot's nodes. `levels` holds the domains of each level by rank."""
+
+    __slots__ = ("by_host", "journal", "keys", "leaves", "levels", "topology")
+
+    def __init__(
+        self,
+        topology: Topology,
+        flavor: Flavor,
+        nodes: Iterable[Node],
+        hosts: Mapping[str, Stock],
+        journal: Journal,
+    ) -> None:
+        self.topology = topology.name
+        self.journal = journal
+        self.keys = topology.levels
+        self.by_host = HOSTNAME in topology.levels[-1:]
+        found: dict[tuple[str, ...], Domain] = {}
+        self.leaves: dict[tuple[str, ...], Leaf] = {}  # by the values that an assignment gives
+        for node in nodes:
+            if usable(node) and _belongs(node, flavor, self.keys):
+                self._grow(found, node, hosts)
+        self.levels: list[list[Domain]] = [[] for _ in self.keys]
+        for values in sorted(found):
+            level = self.levels[len(values) - 1]
+            found[values].rank = len(level)
+            level.append(found[values])
+
+    def _grow(self, found: dict[tuple[str, ...], Domain], node: Node, hosts: Mapping[str, Stock]) -> None:
+        values = tuple(node.labels[key] for key in self.keys)
+        leaf = self.leaves.get(self.named(values))
+        if leaf is None:
+            stock = hosts[values[-1]] if self.by_host else Stock(self.journal)
+            parent = _domain(found, values[:-1]) if len(values) > 1 else None
+            leaf = Leaf(values, parent, stock, node if self.by_host else None)
+            self.leaves[self.named(values)] = found[values] = leaf
+        if not self.by_host:
+            leaf.stock.bring(node)
+
+    def named(self, values: tuple[str, ...]) -> tuple[str, ...]:
+        """How an assignment names a leaf: a hostname says it all."""
+        return values[-1:] if self.by_host else values
+
+    def level(self, key: str) -> int | None:
+        return self.keys.index(key) if key in self.keys else None
+
+    def assignment(self, pods: Mapping[Domain, int]) -> TopologyAssignment:
+        """Leaves that pods go to, in the order of their values."""
+        return TopologyAssignment(
+            self.named(self.keys),
+            tuple(
+                TopologyDomain(self.named(leaf.values), pods[leaf])
+                for leaf in sorted(pods, key=lambda leaf: leaf.rank)
+                if pods[leaf]
+            ),
+        )
+
+    def merged(self, *assignments: TopologyAssignment) -> TopologyAssignment:
+        """Pods of one pod set that were placed one after the other; every domain is a leaf here."""
+        pods: dict[Domain, int] = {}
+        for assignment in assignments:
+            for domain in assignment.domains:
+                leaf = self.leaves[domain.values]
+                pods[leaf] = pods.get(leaf, 0) + domain.count
+        return self.assignment(pods)
+
+    def stale(self, assignment: TopologyAssignment) -> TopologyDomain | None:
+        """The first domain of it whose nodes are gone or not ready."""
+        return next((domain for domain in assignment.domains if domain.values not in self.leaves), None)
+
+
+def usable(node: Node) -> bool:
+    return node.ready and not node.unschedulable
+
+
+def _belongs(node: Node, flavor: Flavor, keys: tuple[str, ...]) -> bool:
+    labels = node.labels
+    return all(key in labels for key in keys) and all(
+        labels.get(key, "") == value for key, value in flavor.node_labels.items()
+    )
+
+
+def _domain(found: dict[tuple[str, ...], Domain], values: tuple[str, ...]) -> Domain:
+    """The domain of these values, made with all above it where it is new."""
+    domain = found.get(values)
+    if domain is None:
+        parent = _domain(found, values[:-1]) if len(values) > 1 else None
+        domain = found[values] = Domain(values, parent)
+    return domain

@@ -1,0 +1,81 @@
+"""A failed node's pods go elsewhere; the other pods of the set stay where they are.
+
+The replacement keeps what was asked for: all pods in one domain, slices whole.
+Source: findReplacementAssignment of Kueue's pkg/cache/scheduler/tas_flavor_snapshot.go.
+"""
+
+from dataclasses import replace
+
+from muster.admission.model import TopologyAssignment, TopologyRequest
+from muster.admission.topology.domains import Domain, DomainTree
+from muster.admission.topology.flavor import FlavorTopology
+from muster.admission.topology.values import PlacementRequest, Refusal
+
+
+def replace_node(
+    flavor: FlavorTopology, request: PlacementRequest, current: TopologyAssignment, failed: str
+) -> tuple[TopologyAssignment, TopologyAssignment] | Refusal:
+    """Where the pods are then, and where those of the failed node went."""
+    tree = flavor.tree
+    kept = tuple(domain for domain in current.domains if domain.values[-1] != failed)
+    staying = replace(current, domains=kept)
+    stale = tree.stale(staying)
+    if stale is not None:
+        return flavor.refuse(
+            "Cannot replace the node, because the existing topologyAssignment is invalid, "
+            f"as it contains the stale domain {stale.values[0]}",
+            request,
+        )
+    moving = replace(request, count=sum(domain.count for domain in current.domains) - _pods(staying))
+    within = _domain_to_stay_in(tree, moving, staying)
+    if within is not None:
+        moving = _with_whole_slices(moving)
+    found = flavor.place(moving, within=within)
+    if isinstance(found, Refusal):
+        return found
+    moved = found[request.pod_set.name]
+    if not moved.domains:
+        return flavor.refuse(f"cannot find replacement assignment for unhealthy node: {failed}", request)
+    return tree.merged(moved, staying), moved
+
+
+def _pods(assignment: TopologyAssignment) -> int:
+    return sum(domain.count for domain in assignment.domains)
+
+
+def _domain_to_stay_in(
+    tree: DomainTree, moving: PlacementRequest, staying: TopologyAssignment
+) -> Domain | None:
+    """That of a slice which lost a part of its pods, the innermost one; else that of the whole pod set
+    where it has to be in one. None: anywhere."""
+    topology = moving.pod_set.topology
+    if topology is None or not staying.domains or any(part.size <= 0 for part in topology.slices):
+        return None
+    for part in reversed(topology.slices):
+        if moving.count % part.size:
+            level = tree.level(part.level)
+            return None if level is None else _incomplete(tree, staying, moving.count, part.size, level)
+    level = tree.level(topology.required) if topology.required else None
+    return None if level is None else tree.leaves[staying.domains[0].values].ancestor(level)
+
+
+def _incomplete(
+    tree: DomainTree, staying: TopologyAssignment, missing: int, size: int, level: int
+) -> Domain | None:
+    """The first domain of the level that the missing pods would make whole."""
+    pods: dict[Domain, int] = {}
+    for domain in staying.domains:
+        of_level = tree.leaves[domain.values].ancestor(level)
+        pods[of_level] = pods.get(of_level, 0) + domain.count
+    whole = [domain for domain, count in pods.items() if (count + missing) % size == 0]
+    return min(whole, key=lambda domain: domain.rank, default=None)
+
+
+def _with_whole_slices(moving: PlacementRequest) -> PlacementRequest:
+    """Where outer slices are broken, the pods to be moved come in the largest slices that are not."""
+    topology = moving.pod_set.topology or TopologyRequest()
+    if not topology.slices or moving.count % topology.slices[0].size == 0:
+        return moving
+    whole = [part for part in topology.slices if moving.count % part.size == 0]
+    request = replace(topology, slices=tuple(whole[-1:]))
+    return replace(moving, pod_set=replace(moving.pod_set, topology=request))

@@ -1,0 +1,134 @@
+"""A Workload between two decisions: read for the core's rules, and their steps written in its status."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from muster.admission import Plan, StopPolicy
+from muster.admission.lifecycle import advance as rules
+from muster.admission.lifecycle import readiness, requeue
+from muster.admission.lifecycle.readiness import PodsReady, Readiness, WaitForPodsReady
+from muster.controller import check_states
+from muster.controller import transitions as step
+from muster.controller.world import World
+from muster.objects import gangs
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import find_condition, is_true, millis
+
+WAITING_FOR_PODS = "WaitingForPodsReady"  # a reason of QuotaReserved=False
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """`until_ms`: when time alone will change it."""
+
+    status: WorkloadStatus
+    until_ms: int | None = None
+
+
+def advance(
+    workload: Workload,
+    status: WorkloadStatus,
+    world: World,
+    wait: WaitForPodsReady | None,
+    now_ms: int,
+) -> Advanced:
+    """Of a Workload that holds quota and has not been told to leave."""
+    taken = rules.advance(_holder(workload, status, world), wait, now_ms)
+    if isinstance(taken, rules.Admit):
+        status = step.sync_admitted(status, now_ms)
+        taken = rules.advance(_holder(workload, status, world), wait, now_ms)
+    if isinstance(taken, rules.Evict):
+        status = step.evict(status, taken.reason, taken.message, now_ms)
+        if not workload.spec.active:
+            return Advanced(step.without_deactivation_target(status))
+        return Advanced(step.requeue_at(status, taken.requeue_at_ms, counts=taken.counts))
+    if isinstance(taken, rules.Deactivate):
+        return Advanced(step.deactivate(status, taken.target.reason, taken.target.message, now_ms))
+    assert isinstance(taken, rules.Stay), "it was admitted just now"
+    return Advanced(status, taken.until_ms)
+
+
+def look_at_pods(status: WorkloadStatus, ready: bool, now_ms: int) -> WorkloadStatus:
+    """PodsReady of an admitted Workload; before its pods were ready once, it has no such condition."""
+    pods = _pods(status)
+    if pods is None and not ready:
+        return status
+    return step.pods_ready(status, readiness.after_look(pods.state if pods else None, ready), now_ms)
+
+
+def stand_again(workload: Workload, status: WorkloadStatus, world: World, now_ms: int) -> WorkloadStatus:
+    """Of a Workload without quota: back in its queue, once what keeps it away is over."""
+    if not workload.spec.active:
+        return step.without_deactivation_target(status)
+    requeued = find_condition(status.conditions, step.REQUEUED)
+    if requeued is None or requeued.status == "True":
+        return status
+    cluster_stop, local_stop = _stops(workload, status, world)
+    away = requeue.Away(
+        reason=requeued.reason,
+        requeue_at_ms=millis(status.requeue_state.requeue_at) if status.requeue_state else None,
+        cluster_queue_stop=cluster_stop,
+        local_queue_stop=local_stop,
+    )
+    back = requeue.back_in_queue(away, now_ms)
+    return step.requeued(status, back.reason, back.message, now_ms) if back else status
+
+
+def blocked(
+    plan: Plan, statuses: Mapping[str, WorkloadStatus], wait: WaitForPodsReady | None, now_ms: int
+) -> dict[str, WorkloadStatus]:
+    """With blockAdmission gangs get their quota one by one, each when the pods of all before it are
+    ready: the statuses of those whom the plan lets in too early (Kueue: waitForPodsReadyIfNeeded)."""
+    if wait is None or not wait.block_admission:
+        return {}
+    waiting = any(
+        gangs.holds_quota(s) and not is_true(s.conditions, step.PODS_READY) and not step.is_finished(s)
+        for s in statuses.values()
+    )
+    # who holds quota already, and only gets its places, takes nobody's turn
+    new = [d for d in plan.admissions if not gangs.holds_quota(statuses[d.workload])]
+    too_early = new if waiting else new[1:]
+    message = "waiting for all admitted workloads to be in PodsReady condition"
+    return {
+        decision.workload: step.wait(statuses[decision.workload], WAITING_FOR_PODS, message, now_ms)
+        for decision in too_early
+    }
+
+
+def _holder(workload: Workload, status: WorkloadStatus, world: World) -> rules.Holder:
+    cluster_stop, local_stop = _stops(workload, status, world)
+    target = find_condition(status.conditions, step.DEACTIVATION_TARGET)
+    return rules.Holder(
+        key=workload.key,
+        active=workload.spec.active,
+        target=rules.Target(target.reason, target.message) if target else None,
+        checks=tuple(check_states.standing(check) for check in status.admission_checks),
+        cluster_queue_stop=cluster_stop,
+        local_queue_stop=local_stop,
+        admitted_at_ms=step.admitted_at_ms(status),
+        unplaced=step.is_unplaced(status),
+        pods=_pods(status),
+        requeues=status.requeue_state.count if status.requeue_state else 0,
+        max_run_s=workload.spec.maximum_execution_time_seconds,
+        past_run_s=status.accumulated_past_execution_time_seconds or 0,
+    )
+
+
+def _pods(status: WorkloadStatus) -> PodsReady | None:
+    found = find_condition(status.conditions, step.PODS_READY)
+    if found is None:
+        return None
+    known = found.reason in Readiness.__members__.values()
+    by_status = Readiness.STARTED if found.status == "True" else Readiness.WAIT_FOR_START
+    return PodsReady(Readiness(found.reason) if known else by_status, millis(found.last_transition_time))
+
+
+def _stops(workload: Workload, status: WorkloadStatus, world: World) -> tuple[StopPolicy, StopPolicy]:
+    """Of the ClusterQueue that it holds quota of, or would; of its LocalQueue."""
+    local = world.local_queue_of(workload)
+    held = status.admission.cluster_queue if gangs.holds_quota(status) and status.admission else ""
+    queue = world.cluster_queues.get(held or (local.spec.cluster_queue if local else ""))
+    return (
+        StopPolicy(queue.spec.stop_policy) if queue else StopPolicy.NONE,
+        StopPolicy(local.spec.stop_policy) if local else StopPolicy.NONE,
+    )

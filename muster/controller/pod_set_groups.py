@@ -1,0 +1,91 @@
+"""Pod sets that one ProvisioningRequest may ask for as one (spec.podSetMergePolicy of its config).
+
+Source: Kueue pkg/controller/admissionchecks/provisioning (mergePodSets, canMergePodSets).
+"""
+
+import json
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from muster.admission import QuantityError, quantities
+from muster.objects.kueue import PodSet
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Pod sets that are asked for by the template of the first; `count` pods together."""
+
+    pod_sets: tuple[PodSet, ...]
+    count: int
+
+    @property
+    def first(self) -> PodSet:
+        return self.pod_sets[0]
+
+
+def grouped(counts: Mapping[str, int], pod_sets: list[PodSet], policy: str | None) -> list[Group]:
+    """In the order of their first pod sets; `counts` are the admitted pods by pod set."""
+    kind = KINDS.get(policy or "")
+    groups: dict[Hashable, list[PodSet]] = {}
+    for pod_set in pod_sets:
+        groups.setdefault(kind(pod_set) if kind else pod_set.name, []).append(pod_set)
+    return [Group(tuple(sets), sum(counts[ps.name] for ps in sets)) for sets in groups.values()]
+
+
+def _same_template(pod_set: PodSet) -> str:
+    return _text(_with_exact_amounts(json.loads(bytes(pod_set.template))))
+
+
+_PLACING = ("resources", "nodeSelector", "tolerations", "affinity", "resourceClaims")
+
+
+def _same_needs(pod_set: PodSet) -> str:
+    """What decides where pods may run and what they take there."""
+    spec = _with_exact_amounts(json.loads(bytes(pod_set.template))).get("spec") or {}
+    needs: dict[str, Any] = {
+        key: spec.get(key)
+        for key in ("resources", "nodeSelector", "tolerations", "affinity", "resourceClaims")
+    }
+    for key in ("containers", "initContainers"):
+        needs[key] = [
+            {"of": number, **((container.get("resources") or {}).get("requests") or {})}
+            for number, container in enumerate(spec.get(key) or ())
+        ]
+    return _text(needs)
+
+
+KINDS: Mapping[str, Callable[[PodSet], Hashable]] = {
+    "IdenticalPodTemplates": _same_template,
+    "IdenticalWorkloadSchedulingRequirements": _same_needs,
+}
+
+
+def _with_exact_amounts(template: dict[str, Any]) -> dict[str, Any]:
+    """`1` and `1000m` are the same."""
+    spec = template.get("spec") or {}
+    holders = [spec, *(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    for resources in (holder.get("resources") or {} for holder in holders):
+        for field in ("requests", "limits"):
+            if resources.get(field):
+                resources[field] = {name: _exact(name, text) for name, text in resources[field].items()}
+    return template
+
+
+def _exact(resource: str, text: Any) -> Any:
+    try:
+        return quantities.parse(resource, text)
+    except QuantityError:
+        return text
+
+
+def _text(value: Any) -> str:
+    """Equal for what Kubernetes takes for equal: what is empty says nothing, nor does an order of keys."""
+    return json.dumps(_told(value), sort_keys=True)
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {key: _told(of) for key, of in value.items()}
+        return {key: of for key, of in kept.items() if of not in (None, {}, [], "")}
+    return [_told(of) for of in value] if isinstance(value, list) else value

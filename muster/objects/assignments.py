@@ -1,0 +1,107 @@
+"""Which domains pods are assigned to: the API's compressed form, and the core's plain one.
+
+Source: Kueue apis/kueue/v1beta2/workload_types.go (TopologyAssignment), pkg/util/tas.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+
+from muster import admission as core
+from muster.objects import kueue
+
+_SLICES_MAX = 1000  # of an assignment, by the API
+
+
+def expanded(obj: kueue.TopologyAssignment) -> core.TopologyAssignment:
+    """Expands the compressed form. Raises: ValueError if its parts do not agree in length."""
+    return core.TopologyAssignment(
+        obj.levels, tuple(domain for part in obj.slices for domain in _expanded(part))
+    )
+
+
+def _expanded(part: kueue.AssignmentSlice) -> Iterator[core.TopologyDomain]:
+    count, pods = part.domain_count, part.pod_counts
+    counts = pods.individual if pods.universal is None else (pods.universal,) * count
+    columns = [_column(values, count) for values in part.values_per_level]
+    if {count, len(counts), *map(len, columns)} != {count}:
+        raise ValueError(f"topologyAssignment: slices: expected {count} values a level and pod counts")
+    for at, amount in enumerate(counts):
+        yield core.TopologyDomain(tuple(column[at] for column in columns), amount)
+
+
+def _column(values: kueue.LevelValues, count: int) -> Sequence[str]:
+    if values.universal is not None or values.individual is None:
+        return (values.universal or "",) * count
+    prefix, suffix = values.individual.prefix or "", values.individual.suffix or ""
+    return [f"{prefix}{root}{suffix}" for root in values.individual.roots]
+
+
+def compressed(assigned: core.TopologyAssignment) -> kueue.TopologyAssignment:
+    """The shorter of one slice and of slices by hostname prefix, as V1Beta2From chooses."""
+    levels, domains = assigned.levels, assigned.domains
+    runs = [[domain for _, domain in run] for _, run in groupby(_keyed(assigned), key=lambda pair: pair[0])]
+    by_prefix = kueue.TopologyAssignment(levels=levels, slices=tuple(map(_slice, runs)))
+    if len(runs) <= 1:
+        return by_prefix
+    single = kueue.TopologyAssignment(levels=levels, slices=(_slice(domains),))
+    return min(by_prefix, single, key=lambda form: len(msgspec.json.encode(form)))
+
+
+def _keyed(assigned: core.TopologyAssignment) -> list[tuple[str, core.TopologyDomain]]:
+    """The domains with a prefix of their hostname that several of them share, or with none.
+
+    A prefix ends after a hyphen. The longest is taken, unless that makes more slices than allowed:
+    then only the first so many hyphens of a hostname count.
+    """
+    domains = assigned.domains
+    if not assigned.levels or assigned.levels[-1] != core.HOSTNAME:
+        return [("", domain) for domain in domains]
+    prefixes = [_prefixes(domain.values[-1]) for domain in domains]
+    sharers = Counter(prefix for of_one in prefixes for prefix in of_one)
+    for depth in range(max(map(len, prefixes), default=0), 0, -1):
+        keys = [
+            next((prefix for prefix in reversed(of_one[:depth]) if sharers[prefix] > 1), "")
+            for of_one in prefixes
+        ]
+        if sum(1 for _ in groupby(keys)) <= _SLICES_MAX:
+            return list(zip(keys, domains, strict=True))
+    return [("", domain) for domain in domains]
+
+
+def _prefixes(hostname: str) -> list[str]:
+    return [hostname[: at + 1] for at, letter in enumerate(hostname[:-1]) if letter == "-"]
+
+
+def _slice(domains: Sequence[core.TopologyDomain]) -> kueue.AssignmentSlice:
+    counts = tuple(domain.count for domain in domains)
+    same = len(set(counts)) == 1
+    return kueue.AssignmentSlice(
+        domain_count=len(domains),
+        values_per_level=tuple(map(_level_values, zip(*(domain.values for domain in domains), strict=True))),
+        pod_counts=kueue.SlicePodCounts(
+            universal=counts[0] if same else None, individual=() if same else counts
+        ),
+    )
+
+
+def _level_values(values: Sequence[str]) -> kueue.LevelValues:
+    """What all values begin and end with is said once."""
+    if len(set(values)) == 1:
+        return kueue.LevelValues(universal=values[0])
+    shortest = min(map(len, values))
+    suffix = _common([value[::-1] for value in values])[::-1]
+    prefix = _common(values)[: shortest - len(suffix)]  # the two may not overlap
+    roots = tuple(value[len(prefix) : len(value) - len(suffix)] for value in values)
+    return kueue.LevelValues(
+        individual=kueue.LevelIndividualValues(prefix=prefix or None, suffix=suffix or None, roots=roots)
+    )
+
+
+def _common(values: Sequence[str]) -> str:
+    """The longest prefix of all."""
+    first, last = min(values), max(values)
+    length = next((at for at, letter in enumerate(first) if letter != last[at]), len(first))
+    return first[:length]

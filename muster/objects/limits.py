@@ -1,0 +1,125 @@
+"""What a namespace's LimitRanges, and a container's own limits, do not let its pods ask for.
+
+Pods that break them are never created, so a gang that does is not to be admitted. Source: Kueue's
+ValidateResources and ValidateLimitRange in pkg/workload/resources.go, and pkg/util/limitrange.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from muster.admission.quantities import parse
+from muster.objects.meta import Object, View
+from muster.objects.pods import (
+    Container,
+    PodTemplate,
+    ResourceRequirements,
+    Template,
+    read_template,
+    spec_requests,
+)
+
+CONTAINER, POD = "Container", "Pod"
+Quantities = dict[str, str | int | float]
+Amounts = Mapping[str, int]
+
+
+class LimitRangeItem(View):
+    type: str = ""  # Container | Pod | PersistentVolumeClaim
+    max: Quantities = {}
+    min: Quantities = {}
+    default: Quantities = {}  # of limits
+    default_request: Quantities = {}
+
+
+class LimitRangeSpec(View):
+    limits: tuple[LimitRangeItem, ...] = ()
+
+
+class LimitRange(Object):
+    spec: LimitRangeSpec = LimitRangeSpec()
+
+
+def with_defaults(template: Template, ranges: Iterable[LimitRange]) -> Template:
+    """With what `ranges`, those of the namespace, give containers that do not say it themselves, as far as
+    it is read here: the first of them counts. Kueue: handlePodLimitRange."""
+    limits: Quantities = {}
+    requests: Quantities = {}
+    for item in _items(ranges, CONTAINER):
+        limits = {**item.default, **limits}
+        requests = {**item.default_request, **requests}
+    if not (limits or requests):
+        return template
+
+    def given(container: Container) -> Container:
+        own = container.resources
+        both = ResourceRequirements(limits={**limits, **own.limits}, requests={**requests, **own.requests})
+        return replace(container, resources=both)
+
+    read = read_template(template)
+    containers = tuple(map(given, read.spec.containers))
+    spec = replace(
+        read.spec, containers=containers, init_containers=tuple(map(given, read.spec.init_containers))
+    )
+    return Template(msgspec.json.encode(replace(read, spec=spec)))
+
+
+def refusal(template: PodTemplate, ranges: Sequence[LimitRange]) -> str:
+    """The first thing that its pods may not ask for, as a sentence; empty if there is none.
+
+    `ranges` are those of the namespace. Raises: QuantityError.
+    """
+    spec = template.spec
+    of_containers, of_pods = (list(_items(ranges, kind)) for kind in (CONTAINER, POD))
+    for container in (*spec.init_containers, *spec.containers):
+        found = _of_container(container, of_containers)
+        if found:
+            return f"container {container.name} {found}"
+    asked = spec_requests(spec) if of_pods else {}
+    found = _outside(asked, asked, of_pods)
+    return f"each of its pods {found}" if found else ""
+
+
+def _items(ranges: Iterable[LimitRange], kind: str) -> Iterator[LimitRangeItem]:
+    return (item for limits in ranges for item in limits.spec.limits if item.type == kind)
+
+
+def _of_container(container: Container, items: list[LimitRangeItem]) -> str:
+    resources = container.resources
+    if not (resources.limits or items):
+        return ""
+    limits, requests = _amounts(resources.limits), _amounts(resources.requests)
+    over = _above(requests, limits)
+    if over:
+        return f"requests more {over} than its own limit"
+    requests = {**limits, **requests}
+    return _outside(_merged(min, requests, limits), _merged(max, requests, limits), items)
+
+
+def _outside(least: Amounts, most: Amounts, items: Iterable[LimitRangeItem]) -> str:
+    for item in items:
+        over = _above(most, _amounts(item.max))
+        if over:
+            return f"asks for more {over} than a LimitRange allows"
+        under = _above(_amounts(item.min), least)
+        if under:
+            return f"asks for less {under} than a LimitRange demands"
+    return ""
+
+
+def _above(amounts: Amounts, bounds: Amounts) -> str:
+    """The first resource that both speak of and of which there is more than the bound."""
+    return next((name for name in sorted(amounts) if name in bounds and amounts[name] > bounds[name]), "")
+
+
+def _merged(choose: Callable[[int, int], int], one: Amounts, other: Amounts) -> Amounts:
+    return {
+        **one,
+        **other,
+        **{name: choose(one[name], other[name]) for name in one.keys() & other.keys()},
+    }
+
+
+def _amounts(quantities: Quantities) -> Amounts:
+    return {resource: parse(resource, quantity) for resource, quantity in quantities.items()}

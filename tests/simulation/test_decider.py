@@ -1,0 +1,46 @@
+"""What passes remember of each other makes them shorter, never different: killed, refused or late."""
+
+from collections.abc import Container
+from dataclasses import replace
+
+import pytest
+
+from muster.controller import loop
+from muster.controller.configuration import Configuration
+from muster.controller.decider import Decider
+from muster.controller.memory import Memory
+from muster.controller.reconcile import Pass, reconcile
+from muster.controller.world import World
+from tests.simulation.test_faults import FAULTS, STACKS, simulate
+
+
+class Twice:
+    """Decides every pass with what is remembered, and from scratch."""
+
+    def __init__(self) -> None:
+        self.passes = 0
+
+    def __call__(
+        self,
+        world: World,
+        now_ms: int,
+        held_back: Container[str],
+        configuration: Configuration,
+        decider: Decider,
+    ) -> Pass:
+        kept = reconcile(world, now_ms, held_back, configuration, decider)
+        scratch = reconcile(replace(world, memory=Memory()), now_ms, held_back, configuration)
+        assert kept == scratch
+        self.passes += 1
+        return kept
+
+
+@pytest.mark.parametrize("faults", FAULTS)
+@pytest.mark.parametrize("stack", STACKS)
+def test_it_writes_what_a_pass_from_scratch_does(
+    stack: str, faults: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twice = Twice()
+    monkeypatch.setattr(loop, "reconcile", twice)
+    simulate(STACKS[stack], FAULTS[faults], seed=11, actions=25)
+    assert twice.passes > 100

@@ -1,0 +1,111 @@
+"""Stories of gangs whose pods are placed on nodes."""
+
+from typing import Any
+
+from muster.admission import HOSTNAME
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.objects import topology
+from tests.simulation.api import Body
+from tests.simulation.manifests import GPU, REQUEST_LABEL, flavor, local_stack, ray_job
+from tests.simulation.simulation import Simulation
+
+RACKS: Body = {
+    "metadata": {"name": "racks"},
+    "spec": {"levels": [{"nodeLabel": "rack"}, {"nodeLabel": HOSTNAME}]},
+}
+
+
+def stack(*, check: bool) -> dict[Kind[Any], list[Body]]:
+    """The local one, whose GPU nodes are two racks of two nodes with two GPUs each."""
+    l4 = flavor("l4")
+    l4["spec"]["topologyName"] = "racks"
+    return {
+        **local_stack(check=check),
+        kinds.FLAVORS: [flavor("cpu"), l4],
+        kinds.TOPOLOGIES: [RACKS],
+        kinds.NODES: [node(name) for name in ("r1-a", "r1-b", "r2-a", "r2-b")],
+    }
+
+
+def node(name: str) -> Body:
+    labels = {HOSTNAME: name, "rack": name[:2], "cloud.google.com/gke-nodepool": "l4"}
+    return {"metadata": {"name": name, "labels": labels}}
+
+
+def make_ready(sim: Simulation) -> None:
+    for made in sim.api.all(kinds.NODES):
+        status = {
+            "allocatable": {GPU: "2", "cpu": "64", "memory": "256Gi", "pods": "110"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        }
+        sim.api.merge_patch(kinds.NODES, made["metadata"]["name"], {"status": status}, "kubelet", True)
+
+
+def join(sim: Simulation) -> None:
+    """The nodes turn out to be those of the one request for them."""
+    (request,) = sim.api.all(kinds.PROVISIONING_REQUESTS)
+    labels = {REQUEST_LABEL: f"resize-{request['metadata']['uid']}"}
+    for made in sim.api.all(kinds.NODES):
+        name = made["metadata"]["name"]
+        sim.api.merge_patch(kinds.NODES, name, {"metadata": {"labels": labels}}, "cloud", False)
+
+
+def ready_checks(sim: Simulation, key: str) -> bool:
+    return any(check["state"] == "Ready" for check in status(sim, key).get("admissionChecks", ()))
+
+
+def status(sim: Simulation, key: str) -> Body:
+    workload = sim.workload(key)
+    assert workload is not None
+    found: Body = workload.get("status", {})
+    return found
+
+
+def near(name: str) -> Body:
+    """Its workers ask for one rack."""
+    body = ray_job(name)
+    (workers,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    metadata = {**workers["template"].get("metadata", {}), "annotations": {topology.REQUIRED: "rack"}}
+    workers["template"] = {**workers["template"], "metadata": metadata}
+    return body
+
+
+def hosts(sim: Simulation, key: str) -> list[str]:
+    """Those that the workers may go to."""
+    (workers,) = sim.job(key)["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    of_nodes = workers["template"]["spec"]["affinity"]["nodeAffinity"]
+    (term,) = of_nodes["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    return [value for expression in term["matchExpressions"] for value in expression["values"]]
+
+
+def test_a_gang_runs_in_one_rack_once_its_nodes_are_ready() -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(near("dev"))
+        await sim.until(lambda: sim.has(dev, "QuotaReserved") is False, "dev waits for nodes")
+        make_ready(sim)
+        await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
+        assert hosts(sim, dev) in (["r1-a", "r1-b"], ["r2-a", "r2-b"])
+        await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
+
+    Simulation(1, stack(check=False)).run(story)
+
+
+def test_a_gang_whose_nodes_are_to_be_made_is_placed_when_they_are() -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(near("dev"))
+        await sim.until(lambda: sim.has(dev, "QuotaReserved"), "dev has quota")
+        make_ready(sim)
+        await sim.until(lambda: ready_checks(sim, dev), "its nodes are made")
+        assert not sim.has(dev, "Admitted")
+        join(sim)
+        await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
+        assert len(hosts(sim, dev)) == 2
+        (workers,) = [
+            assigned
+            for assigned in status(sim, dev)["admission"]["podSetAssignments"]
+            if "topologyAssignment" in assigned
+        ]
+        assert workers["delayedTopologyRequest"] == "Ready"
+
+    Simulation(1, stack(check=True)).run(story)

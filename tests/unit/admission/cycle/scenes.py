@@ -1,0 +1,35 @@
+"""Single cycles in few words."""
+
+from collections.abc import Mapping, Sequence
+
+from muster.admission import Rules, Snapshot, Workload
+from muster.admission.cycle.cycle import Cycle
+from muster.admission.cycle.entry import Entry, Outcome
+from muster.admission.cycle.state import WorkingState
+from tests.unit.admission.builders import NOW_MS
+
+RULES = Rules()
+
+
+def heads(state: WorkingState, workloads: Sequence[Workload]) -> list[Entry]:
+    """One a queue; who waits for its victims is a preemptor."""
+    return [
+        Entry(one, state.queue(one.cluster_queue), state.tree.queues[one.cluster_queue], one.preempting)
+        for one in workloads
+    ]
+
+
+def cycle(of: Snapshot, rules: Rules = RULES) -> dict[str, Entry]:
+    """One over all pending workloads of the snapshot, by name."""
+    state = WorkingState(of, rules)
+    entries = heads(state, [one for one in of.workloads if one.admission is None])
+    Cycle(state, 1, NOW_MS).run(entries)
+    return {entry.workload.uid: entry for entry in entries}
+
+
+def outcomes(entries: Mapping[str, Entry]) -> dict[str, Outcome]:
+    return {name: entry.outcome for name, entry in entries.items()}
+
+
+def targets(entry: Entry) -> list[str]:
+    return [target.holding.workload.uid for target in entry.targets]

@@ -1,0 +1,67 @@
+"""Heads that are refused before any flavor is looked at."""
+
+from dataclasses import replace
+
+import pytest
+
+from muster.admission import CheckState, LabelSelector, Requirement
+from muster.admission.cycle.eligible import refusal, selects
+from muster.admission.cycle.entry import Outcome
+from tests.unit.admission.builders import queue, workload
+
+ML = {"team": "ml", "stage": ""}
+
+SELECTED: dict[str, tuple[Requirement, bool, bool]] = {
+    # requirement; whether the labels of ML meet it, and whether no labels do
+    "one of": (Requirement("team", "In", ("cv", "ml")), True, False),
+    "none of": (Requirement("team", "NotIn", ("cv", "ml")), False, True),
+    "another one": (Requirement("team", "NotIn", ("cv",)), True, True),
+    "there, be it empty": (Requirement("stage", "Exists"), True, False),
+    "not there": (Requirement("stage", "DoesNotExist"), False, True),
+}
+
+
+@pytest.mark.parametrize(("requirement", "ml", "nothing"), SELECTED.values(), ids=SELECTED.keys())
+def test_selectors(requirement: Requirement, ml: bool, nothing: bool) -> None:
+    selector = LabelSelector((requirement,))
+    assert (selects(selector, ML), selects(selector, {})) == (ml, nothing)
+
+
+def test_all_requirements_are_to_be_met() -> None:
+    met = Requirement("team", "Exists")
+    assert selects(LabelSelector((met, met)), ML)
+    assert not selects(LabelSelector((met, Requirement("team", "DoesNotExist"))), ML)
+
+
+EVERYBODY, ONLY_ML = LabelSelector(), LabelSelector((Requirement("team", "In", ("ml",)),))
+
+NAMESPACES = {
+    "every one": (EVERYBODY, {}, None),
+    "none": (None, {"ns": ML}, Outcome.WRONG_NAMESPACE),
+    "this one": (ONLY_ML, {"ns": ML}, None),
+    "another one": (ONLY_ML, {"ns": {"team": "cv"}}, Outcome.WRONG_NAMESPACE),
+    "one that says nothing": (ONLY_ML, {}, Outcome.WRONG_NAMESPACE),
+}
+
+
+@pytest.mark.parametrize(("selector", "labels", "expected"), NAMESPACES.values(), ids=NAMESPACES.keys())
+def test_namespaces(
+    selector: LabelSelector | None, labels: dict[str, dict[str, str]], expected: Outcome | None
+) -> None:
+    assert refusal(workload("w", "q", 1), queue("q", namespaces=selector), labels) is expected
+
+
+@pytest.mark.parametrize("state", CheckState)
+def test_checks(state: CheckState) -> None:
+    checked = workload("w", "q", 1, checks={"first": CheckState.READY, "second": state})
+    failed = state in (CheckState.RETRY, CheckState.REJECTED)
+    assert refusal(checked, queue("q"), {}) is (Outcome.CHECK_FAILED if failed else None)
+
+
+def test_the_namespace_counts_before_what_the_pods_ask_for() -> None:
+    """In a StrictFIFO queue the one does not block, the other does."""
+    greedy = workload("w", "q", 1, refused="asks for more than a LimitRange allows")
+    assert refusal(greedy, queue("q"), {}) is Outcome.REFUSED
+    assert refusal(greedy, queue("q", namespaces=None), {}) is Outcome.WRONG_NAMESPACE
+    failed = replace(greedy, checks={"a": CheckState.REJECTED})
+    assert refusal(failed, queue("q", namespaces=None), {}) is Outcome.CHECK_FAILED

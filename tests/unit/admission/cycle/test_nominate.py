@@ -1,0 +1,263 @@
+"""What a head could get: fewer pods, flavors from where the last search ended, what others like it got."""
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from muster.admission import (
+    Flavor,
+    FungibilityPolicy,
+    PodSet,
+    PreemptionPolicy,
+    Rules,
+    Snapshot,
+    TopologyRequest,
+    Workload,
+)
+from muster.admission.cycle.entry import Entry, Scan
+from muster.admission.cycle.nominate import nominate
+from muster.admission.cycle.recall import Recall
+from muster.admission.cycle.state import WorkingState
+from muster.admission.flavors.fungibility import Mode
+from muster.admission.flavors.progress import Progress
+from tests.unit.admission.builders import GPU, host, pods, queue, running, snapshot, workload
+from tests.unit.admission.cycle.scenes import RULES, heads, targets
+
+LOWER = PreemptionPolicy.LOWER_PRIORITY
+ALL_OR_NOTHING = Rules(partial_admission=False)
+
+
+def nominated(of: Snapshot, rules: Rules = RULES, **fields: Any) -> Entry:
+    """The last workload of the snapshot, in its third cycle."""
+    state = WorkingState(of, rules)
+    (head,) = heads(state, of.workloads[-1:])
+    for name, value in fields.items():
+        setattr(head, name, value)
+    assert nominate(state, head, 3)
+    return head
+
+
+def counts(head: Entry) -> list[int]:
+    return [choice.count for choice in head.assignment.pod_sets]
+
+
+def elastic(count: int, count_min: int, name: str = "workers") -> PodSet:
+    return pods(name, count, gpu=1, count_min=count_min)
+
+
+PARTIAL: dict[str, tuple[Snapshot, Rules, Mode, list[int], list[str]]] = {
+    # snapshot, rules; mode, pods, targets
+    "all pods, if they fit": (
+        snapshot(queue("q", 4), workload("w", "q", elastic(4, 1))),
+        RULES,
+        Mode.FIT,
+        [4],
+        [],
+    ),
+    "all pods, if others can leave for them": (
+        snapshot(
+            queue("q", 4, within_queue=LOWER),
+            running("r", gpu=3),
+            workload("w", "q", elastic(4, 1), priority=1),
+        ),
+        RULES,
+        Mode.PREEMPT,
+        [4],
+        ["r"],
+    ),
+    "as many as fit": (
+        snapshot(queue("q", 4), running("r", gpu=1), workload("w", "q", elastic(4, 1))),
+        RULES,
+        Mode.FIT,
+        [3],
+        [],
+    ),
+    "as many as fit once others have left": (
+        snapshot(
+            queue("q", 4, within_queue=LOWER),
+            running("low", gpu=2),
+            running("high", gpu=1, priority=9),
+            workload("w", "q", elastic(6, 3), priority=1),
+        ),
+        RULES,
+        Mode.PREEMPT,
+        [3],
+        ["low"],
+    ),
+    "all pod sets in proportion": (
+        snapshot(queue("q", 6), workload("w", "q", elastic(4, 2), elastic(8, 2, "more"))),
+        RULES,
+        Mode.FIT,
+        [3, 3],
+        [],
+    ),
+    "none, if the fewest do not fit": (
+        snapshot(queue("q", 4), workload("w", "q", elastic(6, 5))),
+        RULES,
+        Mode.NO_FIT,
+        [6],
+        [],
+    ),
+    "none, if pods are not to be spared": (
+        snapshot(queue("q", 4), workload("w", "q", pods(count=6, gpu=1))),
+        RULES,
+        Mode.NO_FIT,
+        [6],
+        [],
+    ),
+    "none, by the rules": (
+        snapshot(queue("q", 4), workload("w", "q", elastic(6, 1))),
+        ALL_OR_NOTHING,
+        Mode.NO_FIT,
+        [6],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "rules", "mode", "pods_", "leave"), PARTIAL.values(), ids=PARTIAL.keys())
+def test_partial_admission(
+    of: Snapshot, rules: Rules, mode: Mode, pods_: list[int], leave: list[str]
+) -> None:
+    head = nominated(of, rules)
+    assert (head.assignment.mode, counts(head), targets(head)) == (mode, pods_, leave)
+
+
+def test_nobody_leaves_for_one_who_would_not_be_let_in_then() -> None:
+    """Without victim the first pod set would move to plain, and leave no place for the second."""
+    of = snapshot(
+        queue("q", {"plain": {GPU: 4}, "spot": {GPU: 2}}, within_queue=LOWER),
+        running("victim", gpu=3, flavor="plain"),
+        workload("w", "q", pods("a", gpu=2), pods("b", gpu=4), priority=1),
+    )
+    head = nominated(of)
+    assert (head.assignment.mode, targets(head)) == (Mode.PREEMPT, [])
+
+
+TWO_FLAVORS = snapshot(queue("q", {"l4": {GPU: 4}, "t4": {GPU: 4}}), workload("w", "q", 1))
+AFTER_L4 = Progress(({GPU: 0},))
+
+SCANS = {  # the scan and the rules; the flavor
+    "none yet": (None, RULES, "l4"),
+    "of the cycle before": (Scan(AFTER_L4, 2, -1), RULES, "t4"),
+    "of this very cycle": (Scan(AFTER_L4, 3, -1), RULES, "t4"),
+    "older, and somebody has left the queue": (Scan(AFTER_L4, 1, -1), RULES, "l4"),
+    "older, and nobody has left": (Scan(AFTER_L4, 1, 0), RULES, "t4"),
+    "recent, but rules that only ask who has left": (
+        Scan(AFTER_L4, 2, -1),
+        Rules(keep_flavor_scan=False),
+        "l4",
+    ),
+}
+
+
+@pytest.mark.parametrize(("scan", "rules", "flavor"), SCANS.values(), ids=SCANS.keys())
+def test_the_search_for_flavors_goes_on(scan: Scan | None, rules: Rules, flavor: str) -> None:
+    head = nominated(TWO_FLAVORS, rules, scan=scan)
+    assert head.assignment.pod_sets[0].flavors == {GPU: flavor}
+
+
+def test_one_more_like_the_last_gets_the_same() -> None:
+    """Until the flavor is full: then the search is made anew."""
+    of = snapshot(queue("q", {"l4": {GPU: 2}, "t4": {GPU: 4}}))
+    state, recall = WorkingState(of), Recall()
+    found = []
+    for name in "abc":
+        (head,) = heads(state, [workload(name, "q", 1)])
+        head.recall = recall
+        nominate(state, head, 1)
+        head.node.add(head.usage)
+        found.append(head.assignment)
+    assert found[0] is found[1]
+    assert found[2].pod_sets[0].flavors == {GPU: "t4"}
+
+
+ML: dict[str, Any] = {"cohort": "ml"}
+FORGOTTEN = {  # who is not remembered, or not for long: the snapshot and the workload
+    "one that may shrink": (snapshot(queue("q", 9)), workload("w", "q", elastic(2, 1))),
+    "one that does not fit": (snapshot(queue("q", 1)), workload("w", "q", 2)),
+    "one that passed a fuller flavor over": (
+        snapshot(queue("q", {"l4": {GPU: 0}, "t4": {GPU: 9}})),
+        workload("w", "q", 2),
+    ),
+    "one of several pod sets that borrows": (
+        snapshot([queue("q", 3, **ML), queue("p", 9, **ML)]),
+        workload("w", "q", pods("a", gpu=2), pods("b", gpu=2)),
+    ),
+    "one that the next would have to borrow for": (
+        snapshot([queue("q", 3, **ML), queue("p", 9, **ML)]),
+        workload("w", "q", 2),
+    ),
+    "one that goes on in its search": (TWO_FLAVORS, workload("w", "q", 1)),
+    "one that grows": (snapshot(queue("q", 9)), workload("w", "q", 1, replaces="ns/old")),
+}
+
+
+@pytest.mark.parametrize(("of", "one"), FORGOTTEN.values(), ids=FORGOTTEN.keys())
+def test_who_is_not_remembered(of: Snapshot, one: Workload) -> None:
+    state, recall = WorkingState(of), Recall()
+    found = []
+    for key in ("ns/1", "ns/2"):
+        (head,) = heads(state, [replace(one, key=key)])
+        head.recall = recall
+        if one is FORGOTTEN["one that goes on in its search"][1]:
+            head.scan = Scan(AFTER_L4, 1, 0)
+        nominate(state, head, 1)
+        head.node.add(head.usage)
+        found.append(head.assignment)
+    assert found[0] is not found[1]
+
+
+def test_one_that_is_placed_on_a_topology_is_not_remembered() -> None:
+    near = pods(gpu=1, topology=TopologyRequest(required="rack"))
+    of = snapshot(queue("q", 9), flavors=[Flavor("l4", topology="racks")], hosts=[host("x")])
+    state, recall = WorkingState(of), Recall()
+    (head,) = heads(state, [workload("w", "q", near)])
+    head.recall = recall
+    nominate(state, head, 1)
+    assert head.assignment.mode is Mode.FIT
+    assert recall.again(head.node) is None
+
+
+def test_flavors_that_such_pods_can_never_take_do_not_count() -> None:
+    """As they are the same for all of them."""
+    of = snapshot(
+        queue("q", {"l4": {GPU: 9}, "t4": {GPU: 9}}, when_can_borrow=FungibilityPolicy.TRY_NEXT_FLAVOR)
+    )
+    flavors = {**of.flavors, "l4": replace(of.flavors["l4"], node_labels={"kind": "l4"})}
+    state, recall = WorkingState(replace(of, flavors=flavors)), Recall()
+    picky = pods(gpu=1, node_selector={"kind": "t4"})
+    (head,) = heads(state, [workload("w", "q", picky)])
+    head.recall = recall
+    nominate(state, head, 1)
+    assert recall.again(head.node) is head.assignment
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_remembered_is_what_a_search_would_find(seed: int) -> None:
+    """Random queues of a cohort, in turn, each with workloads of one shape."""
+    draw = Random(seed)
+    policies = list(FungibilityPolicy)
+    queues = [
+        queue(
+            name,
+            {flavor: {GPU: draw.randint(0, 6), "cpu": draw.randint(2, 9)} for flavor in ("l4", "t4")},
+            when_can_borrow=draw.choice(policies),
+            **ML,
+        )
+        for name in "ab"
+    ]
+    state = WorkingState(snapshot(queues))
+    sets = [pods(f"p{n}", gpu=draw.randint(0, 2), requests={"cpu": 1}) for n in range(draw.randint(1, 2))]
+    recalls = {name: Recall() for name in "ab"}
+    for turn in range(8):
+        one = workload(f"w{turn}", draw.choice("ab"), *sets)
+        (head,), (anew,) = heads(state, [one]), heads(state, [one])
+        head.recall = recalls[one.cluster_queue]
+        nominate(state, head, turn)
+        nominate(state, anew, turn)
+        assert head.assignment == anew.assignment
+        if head.assignment.mode is Mode.FIT:
+            head.node.add(head.usage)

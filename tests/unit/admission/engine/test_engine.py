@@ -1,0 +1,191 @@
+"""Deltas one by one: what the engine makes of them."""
+
+from dataclasses import replace
+from unittest.mock import patch
+
+import pytest
+
+from muster.admission import (
+    Engine,
+    Flavor,
+    PreemptionPolicy,
+    Rules,
+    SnapshotError,
+    StopPolicy,
+    Topology,
+    WaitReason,
+)
+from muster.admission.cycle import changes
+from muster.admission.cycle.contention import contenders
+from muster.admission.cycle.state import WorkingState
+from tests.unit.admission.builders import (
+    NOW_MS,
+    admitted,
+    cohort,
+    pods,
+    preempted,
+    queue,
+    reasons,
+    running,
+    snapshot,
+    workload,
+)
+
+
+def test_a_finish_makes_room() -> None:
+    engine = Engine(snapshot(queue("q", 1), running("r"), workload("w", "q", 1)))
+    assert reasons(engine.decide(NOW_MS)) == {"w": WaitReason.QUOTA}
+    assert engine.decide(NOW_MS).waiting == (), "it has been told"
+    engine.remove("ns/r")
+    engine.remove("ns/r")  # not known any more
+    assert admitted(engine.decide(NOW_MS)) == ["w"]
+    assert [one.admission is not None for one in engine.snapshot.workloads] == [True]
+
+
+def test_what_is_confirmed_changes_nothing_and_what_failed_is_tried_again() -> None:
+    engine = Engine(snapshot(queue("q", 1)))
+    pending = workload("w", "q", 1)
+    engine.put(pending)
+    assert admitted(engine.decide(NOW_MS)) == ["w"]
+    engine.put(engine.snapshot.workloads[0])
+    assert admitted(engine.decide(NOW_MS)) == []
+    engine.put(pending)
+    assert admitted(engine.decide(NOW_MS)) == ["w"]
+
+
+def test_who_may_wait_for_something_else_since_the_last_decision() -> None:
+    objects = snapshot([queue("q", 0), queue("p", 0)], workload("w", "q", 1), workload("v", "p", 1))
+    engine = Engine(objects)
+    engine.decide(NOW_MS)
+    assert sorted(engine.affected()) == ["ns/v", "ns/w"]
+    engine.put(workload("x", "q", 1))
+    engine.decide(NOW_MS)
+    assert sorted(engine.affected()) == ["ns/w", "ns/x"]
+    engine.decide(NOW_MS)
+    assert list(engine.affected()) == []
+
+
+def test_whoever_is_not_parked_after_all_is_tried_first() -> None:
+    engine = Engine(snapshot(queue("q", 1), running("r"), workload("first", "q", 1), workload("w", "q", 1)))
+    engine.decide(NOW_MS)
+    late = workload("w", "q", 1, priority=-1)
+    engine.put(late)
+    engine.decide(NOW_MS)
+    engine.put(late)  # as it was before the last decision
+    engine.remove("ns/r")
+    assert admitted(engine.decide(NOW_MS)) == ["w"]
+
+
+def test_a_backoff_ends() -> None:
+    engine = Engine(snapshot(queue("q", 1), workload("w", "q", 1, requeue_at_ms=NOW_MS + 5)))
+    assert reasons(engine.decide(NOW_MS)) == {"w": WaitReason.BACKOFF}
+    engine.put(workload("w", "q", 1, requeue_at_ms=NOW_MS + 7))
+    engine.put(workload("gone", "q", 1, requeue_at_ms=NOW_MS + 6))
+    engine.remove("ns/gone")
+    assert admitted(engine.decide(NOW_MS + 6)) == []
+    assert admitted(engine.decide(NOW_MS + 7)) == ["w"]
+
+
+def test_who_stands_in_no_queue() -> None:
+    stopped = queue("stopped", 1, stop=StopPolicy.HOLD)
+    engine = Engine(snapshot([stopped], workload("w", "stopped", 1), workload("x", "missing", 1)))
+    engine.put(running("r", "missing"))
+    waits = {"w": WaitReason.QUEUE_STOPPED, "x": WaitReason.QUEUE_INACTIVE}
+    assert reasons(engine.decide(NOW_MS)) == waits
+    for key in ("ns/w", "ns/x", "ns/r"):
+        engine.remove(key)
+    assert engine.snapshot.workloads == ()
+
+
+def test_a_drained_queue_is_told_once() -> None:
+    drained = queue("q", 2, stop=StopPolicy.HOLD_AND_DRAIN)
+    engine = Engine(snapshot([drained], running("r"), running("gone", evicted=True)))
+    assert engine.decide(NOW_MS).drained == ("ns/r",)
+    assert engine.decide(NOW_MS).drained == ()
+
+
+def test_bad_input_changes_nothing() -> None:
+    engine = Engine(snapshot(queue("q", 1), workload("w", "q", 1)))
+    with pytest.raises(SnapshotError, match="Workload ns/w: pod sets"):
+        engine.put(replace(workload("w", "q", 1), pod_sets=()))
+    assert admitted(engine.decide(NOW_MS)) == ["w"]
+
+
+def test_other_objects_start_it_afresh() -> None:
+    engine = Engine(snapshot(queue("q", 1), workload("w", "q", 2)))
+    engine.decide(NOW_MS)
+    engine.load(replace(engine.snapshot, cluster_queues={"q": queue("q", 2)}))
+    assert admitted(engine.decide(NOW_MS)) == ["w"]
+
+
+def test_a_preemptor_is_marked_until_it_gives_up() -> None:
+    engine = Engine(snapshot(queue("q", 1, within_queue=PreemptionPolicy.LOWER_PRIORITY), running("r")))
+    engine.put(workload("w", "q", 1, priority=1))
+    assert preempted(engine.decide(NOW_MS)) == [("r", "w")]
+    marked = {one.key: one.preempting for one in engine.snapshot.workloads}
+    assert marked == {"ns/r": False, "ns/w": True}
+    engine.put(running("r", evicted=True, priority=2))
+    assert reasons(engine.decide(NOW_MS)) == {"w": WaitReason.QUOTA}
+    assert not any(one.preempting for one in engine.snapshot.workloads)
+
+
+def test_trees_contend_over_nodes_they_share() -> None:
+    flavors = [Flavor("tpu", topology="racks"), Flavor("slow", topology="missing"), Flavor("cpu")]
+    of = snapshot(
+        [
+            queue("a", {"tpu": {"gpu": 1}}, cohort="ml"),
+            queue("b", {"cpu": {"gpu": 1}}, cohort="ml"),
+            queue("c", {"tpu": {"gpu": 1}}),
+            queue("d", {"cpu": {"gpu": 1}}),
+            queue("e", {"slow": {"gpu": 1}}),
+        ],
+        flavors=flavors,
+        cohorts=[cohort("ml")],
+    )
+    of = replace(of, topologies={"racks": Topology("racks", ("rack",))})
+    together = {frozenset(names) for names in contenders(WorkingState(of))}
+    assert together == {frozenset("abc"), frozenset("d"), frozenset("e")}
+
+
+def test_who_was_taken_back_too_often_waits_for_the_next_decision() -> None:
+    of = snapshot(
+        [queue("a", 0, cohort="ml"), queue("b", 4, cohort="ml", reclaim_within_cohort=PreemptionPolicy.ANY)],
+        workload("loan", "a", 2, priority=1),
+        workload("first", "b", 2, priority=1),
+        workload("second", "b", 2),
+    )
+    with patch.object(changes, "_TAKEN_BACK_MAX", 1):
+        engine = Engine(of)
+        plan = engine.decide(NOW_MS)
+    assert (admitted(plan), reasons(plan)) == (["first", "second"], {"loan": WaitReason.QUOTA})
+    engine.remove("ns/first")
+    assert admitted(engine.decide(NOW_MS)) == ["loan"]
+
+
+def test_a_slice_takes_the_place_of_another() -> None:
+    engine = Engine(snapshot(queue("q", 2), running("old"), workload("new", "q", 2, replaces="ns/old")))
+    plan = engine.decide(NOW_MS)
+    assert (admitted(plan), plan.replaced) == (["new"], ("ns/old",))
+    assert [one.key for one in engine.snapshot.workloads] == ["ns/new"]
+
+
+def test_a_slice_that_is_taken_back_leaves_the_other_where_it_was() -> None:
+    of = snapshot(
+        [queue("a", 0, cohort="ml"), queue("b", 4, cohort="ml", reclaim_within_cohort=PreemptionPolicy.ANY)],
+        running("old", "a", priority=1),
+        workload("new", "a", 2, priority=1, replaces="ns/old"),
+        workload("first", "b", 2, priority=1),
+        workload("second", "b", 2),
+    )
+    plan = Engine(of).decide(NOW_MS)
+    assert (admitted(plan), preempted(plan), plan.replaced) == (["first"], [("old", "second")], ())
+
+
+def test_a_resource_without_quota() -> None:
+    of = snapshot(queue("q", 1), running("r"), workload("w", "q", pods(gpu=1, requests={"tpu": 1})))
+    engine = Engine(of)
+    assert reasons(engine.decide(NOW_MS)) == {"w": WaitReason.NO_FLAVOR}
+    ignoring = Engine(of, Rules(ignore_undeclared=True))
+    ignoring.decide(NOW_MS)
+    ignoring.remove("ns/r")
+    assert admitted(ignoring.decide(NOW_MS)) == ["w"]

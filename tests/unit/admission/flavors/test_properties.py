@@ -1,0 +1,54 @@
+"""Assignments of random gangs in random clusters, against every combination of flavors there is."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from hypothesis import given
+
+from muster.admission import ClusterQueue, FlavorResource, Snapshot, Workload
+from muster.admission.cycle.state import WorkingState
+from muster.admission.flavors.assigner import FlavorAssigner
+from muster.admission.flavors.demand import PODS, requests_of
+from muster.admission.flavors.fungibility import Mode
+from muster.admission.flavors.nodes import mismatch
+from muster.admission.quota.tree import Usage
+from tests.unit.admission.strategies import PROPERTY, snapshots
+
+
+def possible(of: Snapshot, queue: ClusterQueue, gang: Workload) -> Iterator[Usage]:
+    """What a gang of one pod set could use, whatever is left of it."""
+    (pod_set,) = gang.pod_sets
+    asked = requests_of(pod_set, pod_set.count) | {PODS: pod_set.count}
+    covered = {name for group in queue.groups for name in group.covered}
+    if any(amount and name not in covered for name, amount in asked.items() if name != PODS):
+        return
+    groups = [group for group in queue.groups if asked.keys() & set(group.covered)]
+    for chosen in product(*([flavor.flavor for flavor in group.flavors] for group in groups)):
+        if not any(mismatch(pod_set, of.flavors[name]) for name in chosen):
+            yield {
+                FlavorResource(name, resource): asked[resource]
+                for name, group in zip(chosen, groups, strict=True)
+                for resource in group.covered
+                if resource in asked
+            }
+
+
+@PROPERTY
+@given(snapshots())
+def test_a_gang_gets_flavors_if_there_are_any_that_fit(of: Snapshot) -> None:
+    state = WorkingState(of)
+    for gang in of.workloads:
+        queue = of.cluster_queues.get(gang.cluster_queue)
+        if queue is None or queue.name in state.inactive:
+            continue
+        node = state.tree.queues[queue.name]
+        found = FlavorAssigner(state.flavors[queue.name], node, gang).assign()
+        if len(gang.pod_sets) == 1:
+            fits = any(node.fits(usage) for usage in possible(of, queue, gang))
+            assert (found.mode is Mode.FIT) == fits
+        if found.mode is Mode.FIT:
+            assert node.fits(found.usage)
+            node.add(found.usage)
+        else:
+            assert found.refusal is not None
+            assert found.obstacle is not None

@@ -1,0 +1,111 @@
+"""Classical preemption the long way: every candidate of every queue is listed, and tried in turn."""
+
+from itertools import takewhile
+from typing import NamedTuple
+
+from muster.admission import PreemptionReason
+from muster.admission.cycle.holdings import Holding
+from muster.admission.preemption.policy import satisfies
+from muster.admission.preemption.search import Search
+from muster.admission.quota.tree import QuotaNode
+
+OWN, RECLAIM = PreemptionReason.IN_CLUSTER_QUEUE, PreemptionReason.IN_COHORT_RECLAMATION
+WHILE_BORROWING = PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
+
+
+class Candidate(NamedTuple):
+    holding: Holding
+    rank: int  # by hierarchy, by priority, of the own queue
+    reason: PreemptionReason
+    meets: QuotaNode  # where the ways of the two queues to the root meet
+
+
+def naive_targets(search: Search) -> dict[str, PreemptionReason]:
+    """Victims with the reasons, by key."""
+    candidates = sorted(
+        candidates_of(search), key=lambda one: (one.holding.evicted is False, one.rank, one.holding.order)
+    )
+    under = all(search.node.quota(fr).nominal > search.node.usage.get(fr, 0) for fr in search.contested)
+    ranks = {one.rank for one in candidates}
+    terms = search.queue.borrow_within_cohort
+    if ranks <= {2} or (terms is None and not under):
+        attempts = [True]
+    elif terms is None and 0 not in ranks:
+        attempts = [False, True]
+    else:
+        attempts = [True, False]
+    for may_borrow in attempts:
+        found = tried(search, candidates, may_borrow)
+        if found:
+            return found
+    return {}
+
+
+def candidates_of(search: Search) -> list[Candidate]:
+    """All of the tree, by what Kueue says of each (classifyPreemptionVariant)."""
+    return [
+        found
+        for held in search.state.holdings.values()
+        for holding in held.values()
+        if holding.uses(search.contested) and (found := classified(search, holding)) is not None
+    ]
+
+
+def classified(search: Search, holding: Holding) -> Candidate | None:
+    if holding.node is search.node:
+        allowed = satisfies(search.queue.within_queue, search.workload, holding.workload)
+        return Candidate(holding, 2, OWN, search.node) if allowed else None
+    meets = next((node for node in search.node.lineage if node in holding.node.lineage), None)
+    if meets is None or not satisfies(search.queue.reclaim_within_cohort, search.workload, holding.workload):
+        return None
+    if not all(overuses(search, node) for node in below(holding, meets)):
+        return None
+    if has_advantage(search, meets):
+        return Candidate(holding, 0, RECLAIM, meets)
+    terms, priority = search.queue.borrow_within_cohort, holding.workload.priority
+    threshold = None if terms is None else terms.priority_threshold_max
+    lower = priority < search.workload.priority and (threshold is None or priority <= threshold)
+    return Candidate(holding, 1, WHILE_BORROWING if terms and lower else RECLAIM, meets)
+
+
+def below(holding: Holding, meets: QuotaNode) -> list[QuotaNode]:
+    return list(takewhile(lambda node: node is not meets, holding.node.lineage))
+
+
+def overuses(search: Search, node: QuotaNode) -> bool:
+    return any(node.usage.get(fr, 0) > node.subtree.get(fr, 0) for fr in search.contested)
+
+
+def has_advantage(search: Search, meets: QuotaNode) -> bool:
+    """Whether some subtree of the preemptor below that one brings in all that it needs."""
+    rest = dict(search.needs)
+    for node in takewhile(lambda node: node is not meets, search.node.lineage):
+        if all(node.usage.get(fr, 0) + amount <= node.subtree.get(fr, 0) for fr, amount in rest.items()):
+            return True
+        kept = {fr: max(0, node.local_quota(fr) - node.usage.get(fr, 0)) for fr in rest}
+        rest = {fr: max(0, amount - kept[fr]) for fr, amount in rest.items()}
+    return False
+
+
+def tried(search: Search, candidates: list[Candidate], may_borrow: bool) -> dict[str, PreemptionReason]:
+    gone: list[Candidate] = []
+    try:
+        for one in candidates:
+            if one.rank == 1 and may_borrow and one.reason is not WHILE_BORROWING:
+                continue
+            if not all(overuses(search, node) for node in below(one.holding, one.meets)):
+                continue
+            one.holding.node.remove(one.holding.usage)
+            gone.append(one)
+            if search.fits(may_borrow):
+                for back in gone[-2::-1]:
+                    back.holding.node.add(back.holding.usage)
+                    if search.fits(may_borrow):
+                        gone.remove(back)
+                    else:
+                        back.holding.node.remove(back.holding.usage)
+                return {one.holding.workload.key: one.reason for one in gone}
+        return {}
+    finally:
+        for one in gone:
+            one.holding.node.add(one.holding.usage)

@@ -1,0 +1,231 @@
+"""What holds for fair sharing in every cluster. A failure prints a decorator that replays it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.admission import (
+    Cohort,
+    FairSharing,
+    FairStrategy,
+    PreemptionPolicy,
+    PreemptionReason,
+    Quota,
+    Rules,
+    Snapshot,
+    Workload,
+    decide,
+)
+from muster.admission.cycle.state import WorkingState
+from muster.admission.preemption.preemptor import Preemptor
+from muster.admission.preemption.search import Target
+from muster.admission.quota.share import Share, dominant_share
+from tests.unit.admission.builders import GPU, NOW_MS, applied, cohort, fr, queue, running, snapshot
+from tests.unit.admission.ledger import Ledger
+from tests.unit.admission.strategies import PROPERTY
+
+FINAL, INITIAL = FairStrategy.LESS_THAN_OR_EQUAL_TO_FINAL_SHARE, FairStrategy.LESS_THAN_INITIAL_SHARE
+L4, T4 = fr("l4"), fr("t4")
+QUOTA = st.builds(
+    Quota,
+    st.integers(0, 5),
+    st.sampled_from((None, None, 0, 1, 3)),
+    st.sampled_from((None, None, None, 0, 2)),
+)
+WEIGHT = st.sampled_from((Fraction(1), Fraction(1), Fraction(2), Fraction(1, 3), Fraction(0)))
+WITHIN = st.sampled_from((PreemptionPolicy.NEVER, PreemptionPolicy.LOWER_PRIORITY))
+RECLAIM = st.sampled_from((PreemptionPolicy.ANY, PreemptionPolicy.ANY, PreemptionPolicy.LOWER_PRIORITY))
+SHARINGS = st.builds(FairSharing, st.sampled_from(((FINAL, INITIAL), (FINAL,), (INITIAL,))), st.booleans())
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A cluster with everybody who may be in it; those of `held` hold their quota."""
+
+    of: Snapshot
+    held: frozenset[str]
+    sharing: FairSharing
+
+    def state(self) -> WorkingState:
+        workloads = tuple(one for one in self.of.workloads if one.key in self.held)
+        return WorkingState(replace(self.of, workloads=workloads))
+
+    def search(self, state: WorkingState, incoming: Workload) -> list[Target]:
+        name = incoming.cluster_queue
+        preemptor = Preemptor(
+            state, incoming, state.queue(name), state.tree.queues[name], Rules(fair_sharing=self.sharing)
+        )
+        needs = wants(incoming)
+        return preemptor.targets(needs, set(needs))
+
+    def waiting(self) -> list[Workload]:
+        return [one for one in self.of.workloads if one.key not in self.held]
+
+
+def wants(one: Workload) -> dict[Any, int]:
+    assert one.admission is not None
+    assigned = one.admission.pod_sets[0]
+    return {fr(assigned.flavors[GPU]): assigned.usage[GPU]}
+
+
+@st.composite
+def crowds(draw: st.DrawFn, flavors: tuple[str, ...] = ("l4",), cohorts_max: int = 3) -> Crowd:
+    """Workloads take quota as long as there is any, so that who comes late has to preempt."""
+    cohorts: list[Cohort] = []
+    for index in range(draw(st.integers(1, cohorts_max))):
+        parent = draw(st.sampled_from([one.name for one in cohorts])) if cohorts else None
+        cohorts.append(replace(cohort(f"c{index}", parent), weight=draw(WEIGHT)))
+    queues = [
+        queue(
+            f"q{index}",
+            {flavor: {GPU: draw(QUOTA)} for flavor in flavors},
+            cohort=draw(st.sampled_from(cohorts)).name,
+            weight=draw(WEIGHT),
+            within_queue=draw(WITHIN),
+            reclaim_within_cohort=draw(RECLAIM),
+        )
+        for index in range(draw(st.integers(2, 4)))
+    ]
+    workloads = [
+        running(
+            f"w{index}",
+            draw(st.sampled_from(queues)).name,
+            draw(st.integers(1, 4)),
+            draw(st.sampled_from(flavors)),
+            priority=draw(st.integers(0, 2)),
+            reserved_at_ms=draw(st.integers(0, 2)),
+        )
+        for index in range(draw(st.integers(4, 10)))
+    ]
+    of = snapshot(queues, *workloads, cohorts=cohorts)
+    nodes = WorkingState(replace(of, workloads=())).tree.queues
+    held = set()
+    for one in workloads:
+        if nodes[one.cluster_queue].fits(wants(one)):
+            nodes[one.cluster_queue].add(wants(one))
+            held.add(one.key)
+    return Crowd(of, frozenset(held), draw(SHARINGS))
+
+
+def share_of(ledger: Ledger, name: str) -> Share:
+    """By the definition: what is borrowed of all that could be lent, the largest over resources."""
+    parent = ledger.parents[name]
+    if parent is None:
+        return Share(False, Fraction(0))
+    lendable = sum(ledger.potential(parent, fr) for fr in ledger.resources())
+    borrowed = sum(max(0, ledger.used(name, fr) - ledger.subtree(name, fr)) for fr in ledger.resources())
+    ratio = Fraction(1000 * borrowed, lendable) if lendable else Fraction(0)
+    of = ledger.of
+    weight = of.cohorts[name].weight if name in of.cohorts else of.cluster_queues[name].weight
+    return Share(weight == 0 and ratio > 0, ratio / (weight or 1))
+
+
+@PROPERTY
+@given(crowds(("l4", "t4")))
+def test_shares_are_those_of_the_definition(crowd: Crowd) -> None:
+    state = crowd.state()
+    ledger = Ledger(state.snapshot)
+    nodes = {node.name: node for queue in state.tree.queues.values() for node in queue.lineage}
+    for name, node in nodes.items():
+        assert dominant_share(node).share == share_of(ledger, name)
+
+
+def usages(state: WorkingState) -> dict[str, dict[Any, int]]:
+    nodes = [node for queue in state.tree.queues.values() for node in queue.lineage]
+    return {node.name: {fr: amount for fr, amount in node.usage.items() if amount} for node in nodes}
+
+
+@PROPERTY
+@given(crowds())
+def test_victims_make_room_and_each_is_needed(crowd: Crowd) -> None:
+    state = crowd.state()
+    before = usages(state)
+    for incoming in crowd.waiting():
+        targets = crowd.search(state, incoming)
+        assert usages(state) == before
+        node, needs = state.tree.queues[incoming.cluster_queue], wants(incoming)
+        with state.without(target.holding for target in targets):
+            assert node.fits(needs) == bool(targets)
+            for target in targets:
+                state.restore(target.holding)
+                assert not node.fits(needs)
+                state.release(target.holding)
+
+
+@PROPERTY
+@given(crowds(cohorts_max=1))
+def test_victims_of_fair_sharing_had_the_larger_share(crowd: Crowd) -> None:
+    """The last victim of a queue leaves it a share as large as the preemptor's, or had made it larger.
+
+    Only where nothing else moves the preemptor's share: candidates of its own queue or cohort may be
+    given back after the comparison, and Kueue does not compare again."""
+    state = crowd.state()
+    for incoming in crowd.waiting():
+        node, targets = state.tree.queues[incoming.cluster_queue], crowd.search(state, incoming)
+        if state.queue(incoming.cluster_queue).within_queue is not PreemptionPolicy.NEVER:
+            continue
+        fair = [t.holding for t in targets if t.reason is PreemptionReason.IN_COHORT_FAIR_SHARING]
+        last = {victim.node: victim for victim in fair}
+        with state.without(target.holding for target in targets):
+            node.add(wants(incoming))
+            for theirs, victim in last.items():
+                ours, final = dominant_share(node).share, dominant_share(theirs).share
+                state.restore(victim)
+                assert ours <= final or ours < dominant_share(theirs).share
+                state.release(victim)
+            node.remove(wants(incoming))
+
+
+@PROPERTY
+@given(crowds(), st.randoms(use_true_random=False))
+def test_the_order_of_the_input_does_not_matter(crowd: Crowd, random: Random) -> None:
+    def shuffled(named: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(random.sample(list(named.items()), len(named)))
+
+    of = crowd.of
+    other = replace(
+        crowd,
+        of=replace(
+            of,
+            cohorts=shuffled(of.cohorts),
+            cluster_queues=shuffled(of.cluster_queues),
+            workloads=tuple(random.sample(of.workloads, len(of.workloads))),
+        ),
+    )
+    for incoming in crowd.waiting():
+        first, second = (one.search(one.state(), incoming) for one in (crowd, other))
+        assert [(t.holding.workload.key, t.reason) for t in first] == [
+            (t.holding.workload.key, t.reason) for t in second
+        ]
+
+
+@PROPERTY
+@given(crowds())
+def test_by_its_rule_no_victim_takes_it_back(crowd: Crowd) -> None:
+    crowd = replace(crowd, sharing=replace(crowd.sharing, only_lasting=True))
+    for incoming in crowd.waiting():
+        targets = crowd.search(crowd.state(), incoming)
+        victims = frozenset(target.holding.workload.key for target in targets)
+        after = replace(crowd, held=crowd.held - victims | {incoming.key})
+        for target in targets:
+            back = after.search(after.state(), target.holding.workload)
+            assert incoming.key not in {one.holding.workload.key for one in back}
+
+
+@PROPERTY
+@given(crowds(("l4", "t4")))
+def test_decisions_come_to_rest(crowd: Crowd) -> None:
+    """As long as the victims still run. Once they are back, it may begin anew, as with Kueue: a gang
+    takes quota by its share from one that took it by priority from one that took it by its share."""
+    rules = Rules(fair_sharing=crowd.sharing)
+    workloads = (one if one.key in crowd.held else replace(one, admission=None) for one in crowd.of.workloads)
+    now = replace(crowd.of, workloads=tuple(workloads))
+    plan = decide(now, NOW_MS, rules)
+    assert decide(now, NOW_MS, rules) == plan
+    again = decide(applied(now, plan), NOW_MS, rules)
+    assert (again.admissions, again.preemptions) == ((), ())

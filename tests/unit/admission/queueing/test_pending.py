@@ -1,0 +1,141 @@
+"""Heads, groups and parking of one queue."""
+
+from fractions import Fraction
+
+import pytest
+
+from muster.admission import QueueingStrategy, Workload
+from muster.admission.queueing.pending import PendingQueue
+from muster.admission.queueing.requeue import Requeue, stays
+from muster.admission.queueing.usage import MOST, weighted
+from tests.unit.admission.builders import node, queue, snapshot, workload
+
+STRICT, BEST_EFFORT = QueueingStrategy.STRICT_FIFO, QueueingStrategy.BEST_EFFORT_FIFO
+
+
+def pending(
+    *workloads: Workload, strategy: QueueingStrategy = BEST_EFFORT, **local_usage: int
+) -> PendingQueue:
+    """`local_usage` by LocalQueue of namespace ns; without it LocalQueues do not go by what they used."""
+    of = queue("q", 4, strategy=strategy, usage_based=bool(local_usage))
+    usage = {f"ns/{name}": Fraction(used) for name, used in local_usage.items()}
+    found = PendingQueue(of, node(snapshot(of)), usage)
+    for one in workloads:
+        found.put(one)
+    found.open()
+    return found
+
+
+def admitted(of: PendingQueue) -> list[str]:
+    """The names of all, in the order in which they are heads."""
+    names = []
+    while (head := of.head()) is not None:
+        names.append(head.key.removeprefix("ns/"))
+        of.admit_head()
+    return names
+
+
+ORDERS: dict[str, tuple[PendingQueue, list[str]]] = {
+    "empty": (pending(), []),
+    "groups are merged by their first ones": (
+        pending(
+            workload("a", "q", 1, queued_at_ms=1),
+            workload("c", "q", 1, queued_at_ms=3),
+            workload("b", "q", 2, queued_at_ms=2),
+            workload("d", "q", 2, queued_at_ms=4),
+        ),
+        ["a", "b", "c", "d"],
+    ),
+    "who waits for victims is first": (
+        pending(workload("urgent", "q", 1, priority=9), workload("w", "q", 1, preempting=True)),
+        ["w", "urgent"],
+    ),
+    "not in a strict queue": (
+        pending(
+            workload("urgent", "q", 1, priority=9), workload("w", "q", 1, preempting=True), strategy=STRICT
+        ),
+        ["urgent", "w"],
+    ),
+    "less used LocalQueues first": (
+        pending(
+            workload("urgent", "q", 1, priority=9, local_queue="ns/much"),
+            workload("w", "q", 1, local_queue="ns/little"),
+            workload("new", "q", 1, priority=-1, local_queue="ns/unknown"),
+            much=2,
+            little=1,
+        ),
+        ["new", "w", "urgent"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "expected"), ORDERS.values(), ids=ORDERS.keys())
+def test_order(of: PendingQueue, expected: list[str]) -> None:
+    assert admitted(of) == expected
+
+
+def test_those_alike_are_parked_together_until_it_opens_again() -> None:
+    one, alike, other = workload("one", "q", 3), workload("alike", "q", 3), workload("z", "q", 1)
+    of = pending(one, alike, other)
+    assert of.requeue_head(Requeue.NO_FIT)
+    assert of.head() is other
+    assert of.place(alike)[1] is None
+    assert of.requeue_head(Requeue.NO_FIT)
+    assert (of.head(), of.head_group()) == (None, None)
+    of.open()
+    assert of.head() is alike
+
+
+def test_who_waits_behind_whom() -> None:
+    one, alike, other = workload("a", "q", 1), workload("b", "q", 1), workload("c", "q", 2)
+    for strategy, behind in ((STRICT, one), (BEST_EFFORT, None)):
+        of = pending(one, alike, other, strategy=strategy)
+        assert [of.place(each)[1] for each in (one, alike, other)] == [None, one, one]
+        of.close()
+        assert [of.place(each)[1] for each in (one, alike, other)] == [None, behind, behind]
+
+
+def test_removed_ones_are_heads_no_more_and_are_not_kept_for_ever() -> None:
+    many = [workload(f"w{n:03}", "q", 1, queued_at_ms=n) for n in range(100)]
+    of = pending(*many)
+    for one in many[:50]:
+        of.remove(one)
+    of.open()
+    assert (of.head(), len(of)) == (many[50], 50)
+    for one in many[51:]:
+        of.remove(one)
+    (group,) = of.groups
+    assert (len(group), len(of)) == (1, 1)
+    of.remove(many[50])
+    of.open()
+    assert (list(of.groups), of.head()) == ([], None)
+
+
+def test_preemptors_are_known() -> None:
+    waits = workload("w", "q", 1, preempting=True)
+    of = pending(waits, workload("x", "q", 1))
+    assert list(of.preemptors) == [waits.key]
+    of.remove(waits)
+    assert list(of.preemptors) == []
+
+
+STAYS = {  # reasons for which a head stays, by strategy
+    STRICT: set(Requeue) - {Requeue.NAMESPACE_MISMATCH},
+    BEST_EFFORT: {Requeue.AFTER_NOMINATION, Requeue.PREEMPTION_FAILED, Requeue.PENDING_PREEMPTION},
+}
+
+
+@pytest.mark.parametrize("strategy", STAYS)
+@pytest.mark.parametrize("reason", Requeue)
+def test_requeue(strategy: QueueingStrategy, reason: Requeue) -> None:
+    of = pending(workload("w", "q", 1), strategy=strategy)
+    parks = reason not in STAYS[strategy]
+    assert of.requeue_head(reason) == parks
+    assert (of.head() is None) == parks
+    assert stays(strategy, reason, flavors_left=True)
+
+
+def test_usage_is_weighted() -> None:
+    weights = {"gpu": Fraction(3)}
+    assert weighted({"cpu": 1500, "gpu": 2}, weights, Fraction(2)) == Fraction(15, 4)
+    assert weighted({}, weights, Fraction(0)) == MOST

@@ -1,0 +1,40 @@
+"""What LocalQueues used, weighted, and what an admission adds to it."""
+
+from fractions import Fraction
+
+import pytest
+
+from muster.admission.queueing.usage import MOST, entry_penalty, weighted
+from tests.unit.admission.builders import GPU
+
+CONSUMED = {"cpu": 2500, GPU: 3}
+HALF = Fraction(1, 2)
+
+WEIGHTED = {
+    "cpus, not millicores, and all else as it is": ({}, Fraction(1), Fraction(11, 2)),
+    "by the weights of the resources": (
+        {GPU: Fraction(10), "memory": Fraction(7)},
+        Fraction(1),
+        Fraction(65, 2),
+    ),
+    "by that of the LocalQueue": ({}, Fraction(11), HALF),
+    "one without weight goes last": ({}, Fraction(0), MOST),
+}
+
+
+@pytest.mark.parametrize(("weights", "weight", "expected"), WEIGHTED.values(), ids=WEIGHTED.keys())
+def test_weighted(weights: dict[str, Fraction], weight: Fraction, expected: Fraction) -> None:
+    assert weighted(CONSUMED, weights, weight) == expected
+
+
+PENALTIES = {
+    "half of it, if a sample comes each half-life": (Fraction(1), Fraction(11, 4)),
+    "more, if half-lives go by between samples": (HALF, Fraction(33, 8)),
+    "none, if nothing is forgotten": (Fraction(0), Fraction(0)),
+}
+
+
+@pytest.mark.parametrize(("samples", "expected"), PENALTIES.values(), ids=PENALTIES.keys())
+def test_entry_penalty(samples: Fraction, expected: Fraction) -> None:
+    """`samples` are those in a half-life."""
+    assert entry_penalty(CONSUMED, {}, Fraction(1), samples) == expected

@@ -1,0 +1,372 @@
+"""Backfill: who does not delay the head may go before it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.admission import (
+    HOSTNAME,
+    Budget,
+    ClusterQueue,
+    Engine,
+    Flavor,
+    LabelSelector,
+    Plan,
+    PreemptionPolicy,
+    QueueingStrategy,
+    Requirement,
+    Rules,
+    Snapshot,
+    TopologyRequest,
+    WaitReason,
+    Workload,
+    decide,
+)
+from tests.unit.admission.builders import (
+    GPU,
+    NOW_MS,
+    admitted,
+    applied,
+    host,
+    messages,
+    on,
+    pods,
+    preempted,
+    queue,
+    reasons,
+    running,
+    snapshot,
+    without,
+    workload,
+)
+from tests.unit.admission.strategies import PROPERTY
+
+STRICT = QueueingStrategy.STRICT_FIFO
+RULES = Rules(backfill=True)
+HOUR = 3_600_000
+ML = {"cohort": "ml"}
+RECLAIMS = ML | {"reclaim_within_cohort": PreemptionPolicy.ANY}
+
+
+def runs(name: str, gpu: int, hours: int | None, in_queue: str = "q", **fields: Any) -> Workload:
+    """One that has begun just now."""
+    run_time_ms = None if hours is None else hours * HOUR
+    known = {"reserved_at_ms": NOW_MS} | fields
+    return running(name, in_queue, gpu=gpu, run_time_ms=run_time_ms, **known)
+
+
+def waits(name: str, gpu: int, hours: int | None, at_ms: int, in_queue: str = "q", **fields: Any) -> Workload:
+    run_time_ms = None if hours is None else hours * HOUR
+    return workload(name, in_queue, gpu, queued_at_ms=at_ms, run_time_ms=run_time_ms, **fields)
+
+
+def strict(*workloads: Workload, gpus: int = 4) -> Snapshot:
+    return snapshot(queue("q", gpus, strategy=STRICT), *workloads)
+
+
+def best(*workloads: Workload, gpus: int = 4) -> Snapshot:
+    return snapshot(queue("q", gpus), *workloads)
+
+
+HEAD = waits("head", 4, 1, 1)
+ONE_HOUR = runs("r", 3, 1)
+LATE = running("r", gpu=3, run_time_ms=1, reserved_at_ms=NOW_MS - 2)
+TWO_QUEUES = [queue("q", 4, strategy=STRICT, **ML), queue("p", 0, **ML)]
+
+CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
+    # snapshot; admitted with the rule; admitted without it
+    "who ends in time goes before a strict head": (strict(ONE_HOUR, HEAD, waits("w", 1, 1, 2)), ["w"], []),
+    "who ends later does not": (strict(ONE_HOUR, HEAD, waits("w", 1, 2, 2)), [], []),
+    "who declares no run time does not": (strict(ONE_HOUR, HEAD, waits("w", 1, None, 2)), [], []),
+    "unless it takes what the head does not need": (
+        strict(ONE_HOUR, HEAD, waits("w", 1, None, 2), gpus=5),
+        ["w"],
+        [],
+    ),
+    "nor does who ends later starve the head of a BestEffortFIFO queue": (
+        best(ONE_HOUR, HEAD, waits("w", 1, 2, 2)),
+        [],
+        ["w"],
+    ),
+    "who ends in time goes first there too": (best(ONE_HOUR, HEAD, waits("w", 1, 1, 2)), ["w"], ["w"]),
+    "all that are behind are tried": (
+        strict(ONE_HOUR, HEAD, waits("long", 1, 2, 2), waits("big", 2, 1, 3), waits("w", 1, 1, 4)),
+        ["w"],
+        [],
+    ),
+    "those that are alike but for their run times too": (
+        best(ONE_HOUR, HEAD, waits("long", 1, 2, 2), waits("w", 1, 1, 3)),
+        ["w"],
+        ["long"],
+    ),
+    "without declared run times all is as without the rule": (
+        strict(runs("r", 3, None), HEAD, waits("w", 1, 1, 2)),
+        [],
+        [],
+    ),
+    "and in a BestEffortFIFO queue": (best(runs("r", 3, None), HEAD, waits("w", 1, 2, 2)), ["w"], ["w"]),
+    "who does not declare may go on, if others make room": (
+        strict(runs("r", 1, 1), runs("x", 1, None), waits("head", 3, 1, 1), waits("w", 1, 1, 2)),
+        ["w"],
+        [],
+    ),
+    "the head fits when the second has ended": (
+        strict(runs("r", 1, 1), runs("x", 2, 2), HEAD, waits("w", 1, 2, 2)),
+        ["w"],
+        [],
+    ),
+    "the head fits when the first has ended": (
+        strict(runs("r", 2, 1), runs("x", 1, 3), waits("head", 3, 1, 1), waits("w", 1, 2, 2)),
+        [],
+        [],
+    ),
+    "who runs longer than declared is about to end": (
+        best(LATE, HEAD, waits("w", 1, 1, 2)),
+        [],
+        ["w"],
+    ),
+    "so is who is leaving": (best(runs("r", 3, None, evicted=True), HEAD, waits("w", 1, 1, 2)), [], ["w"]),
+    "a head that fits goes": (
+        strict(runs("r", 1, 1), waits("head", 3, 1, 1), waits("w", 1, 9, 2)),
+        ["head"],
+        ["head"],
+    ),
+    "who can never fit reserves nothing, but the next one does": (
+        best(ONE_HOUR, waits("never", 9, 1, 0), HEAD, waits("w", 1, 2, 2)),
+        [],
+        ["w"],
+    ),
+    "who can never fit blocks a strict queue": (
+        strict(ONE_HOUR, waits("never", 9, 1, 0), HEAD, waits("w", 1, 1, 2)),
+        [],
+        [],
+    ),
+    "nobody in the cohort delays the head": (
+        snapshot([queue("q", 4, **RECLAIMS), queue("p", 0, **ML)], ONE_HOUR, HEAD, waits("w", 1, 2, 2, "p")),
+        [],
+        ["w"],
+    ),
+    "who is in time may borrow": (snapshot(TWO_QUEUES, ONE_HOUR, HEAD, waits("w", 1, 1, 2, "p")), ["w"], []),
+    "who is older in another queue is ahead of it": (
+        snapshot(TWO_QUEUES, ONE_HOUR, HEAD, waits("w", 1, 2, 0, "p")),
+        ["w"],
+        ["w"],
+    ),
+    "who fits and is older is not crowded out by who borrows less": (
+        snapshot(
+            [queue("a", 2, **ML), queue("b", 2, **ML)], waits("old", 4, 1, 1, "a"), waits("new", 2, 1, 2, "b")
+        ),
+        ["old"],
+        ["new"],
+    ),
+    "the second head has what the first one leaves": (
+        # first takes all 4 of a in an hour, second all 2 of b in two
+        snapshot(
+            [queue("a", 4, strategy=STRICT), queue("b", 2, strategy=STRICT)],
+            runs("r", 3, 1, "a"),
+            runs("s", 1, 2, "b"),
+            waits("first", 4, 1, 1, "a"),
+            waits("second", 2, 1, 2, "b"),
+            waits("w", 1, 1, 3, "a"),
+            waits("x", 1, 2, 4, "b"),
+        ),
+        ["w", "x"],
+        [],
+    ),
+    "a second head of the cohort is not delayed either": (
+        snapshot(
+            [queue("a", 4, strategy=STRICT, **ML), queue("b", 2, strategy=STRICT, **ML), queue("c", 1, **ML)],
+            runs("r", 4, 1, "a"),
+            runs("s", 2, 2, "b"),
+            waits("first", 4, 1, 1, "a"),
+            waits("second", 2, 1, 2, "b"),
+            waits("w", 1, 9, 3, "c"),
+            waits("x", 1, 9, 4, "c"),
+        ),
+        ["w"],
+        ["w"],
+    ),
+    "a head that nothing but its namespace keeps out reserves nothing": (
+        snapshot(
+            queue("q", 4, namespaces=LabelSelector((Requirement("team", "Exists"),))),
+            replace(HEAD, key="other/head"),
+        ),
+        [],
+        [],
+    ),
+    "nor does one that its budget keeps out": (
+        snapshot(
+            [queue("q", 4, budgets=(Budget(GPU, HOUR, 24 * HOUR),), **ML), queue("p", 0, **ML)],
+            HEAD,
+            waits("w", 4, 9, 2, "p"),
+        ),
+        ["w"],
+        ["w"],
+    ),
+    "one that its budget lets in does": (
+        snapshot(
+            [queue("q", 4, budgets=(Budget(GPU, 99 * HOUR, 24 * HOUR),), **ML), queue("p", 0, **ML)],
+            ONE_HOUR,
+            HEAD,
+            waits("w", 1, 9, 2, "p"),
+        ),
+        [],
+        ["w"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "with_rule", "without_it"), CASES.values(), ids=CASES)
+def test_who_is_let_in(of: Snapshot, with_rule: list[str], without_it: list[str]) -> None:
+    assert admitted(decide(of, NOW_MS, RULES)) == with_rule
+    assert admitted(decide(of, NOW_MS)) == without_it
+
+
+def test_it_says_what_is_reserved_and_for_whom() -> None:
+    plan = decide(best(ONE_HOUR, HEAD, waits("long", 1, 2, 2), waits("some", 1, None, 3)), NOW_MS, RULES)
+    assert reasons(plan) == {
+        "head": WaitReason.QUOTA,
+        "long": WaitReason.RESERVED,
+        "some": WaitReason.RESERVED,
+    }
+    assert messages(plan) == {
+        "head": f"needs 4 {GPU} of flavor l4 but ClusterQueue q has 1 of 4 left, and room is reserved for it "
+        "once those that run have ended as they declare",
+        "long": "fits, but would delay ns/head, which is ahead of it and has room reserved",
+        "some": "fits, but would delay ns/head, which is ahead of it and has room reserved, as it declares "
+        "no run time",
+    }
+    assert {one.until_ms for one in plan.waiting} == {NOW_MS + HOUR}
+
+
+def test_no_moment_is_told_that_has_come() -> None:
+    plan = decide(best(LATE, HEAD, waits("w", 1, 1, 2)), NOW_MS, RULES)
+    assert {one.until_ms for one in plan.waiting} == {None}
+
+
+def test_nobody_is_preempted_for_who_may_not_start() -> None:
+    of = snapshot(
+        queue("q", 4, within_queue=PreemptionPolicy.LOWER_PRIORITY),
+        runs("r", 2, 1, priority=5),
+        runs("low", 2, 1),
+        waits("head", 4, 1, 2, priority=4),
+        waits("w", 2, 2, 3, priority=3),
+    )
+    assert preempted(decide(of, NOW_MS)) == [("low", "w")]
+    assert preempted(decide(of, NOW_MS, RULES)) == []
+
+
+def test_who_waits_for_its_victims_has_no_reservation_but_stays_first() -> None:
+    of = snapshot(
+        [queue("q", 4, within_queue=PreemptionPolicy.LOWER_PRIORITY, **ML), queue("p", 1, **ML)],
+        runs("r", 3, 9),
+        waits("head", 4, 1, 1, priority=1),
+        waits("w", 1, 9, 2, "p"),
+    )
+    plan = decide(of, NOW_MS, RULES)
+    assert (preempted(plan), admitted(plan)) == ([("r", "head")], ["w"])
+    again = decide(applied(of, plan), NOW_MS, RULES)
+    assert (preempted(again), admitted(again)) == ([], [])
+    assert reasons(again) == {"head": WaitReason.PREEMPTION}
+
+
+def test_places_are_reserved_too() -> None:
+    """There is quota for both, but the head needs the whole of a host."""
+    racks = Flavor("l4", topology="racks")
+    near = TopologyRequest(required=HOSTNAME)
+    held = runs("r", 4, 1)
+    assert held.admission is not None
+    (assigned,) = held.admission.pod_sets
+    placed = replace(assigned, topology=on(("x", 1)))
+    held = replace(held, admission=replace(held.admission, pod_sets=(placed,)))
+    head = workload("head", "q", pods(gpu=8, topology=near), queued_at_ms=1, run_time_ms=HOUR)
+
+    def small(hours: int) -> Workload:
+        return workload("w", "q", pods(gpu=4, topology=near), queued_at_ms=2, run_time_ms=hours * HOUR)
+
+    def of(*workloads: Workload) -> Snapshot:
+        return snapshot(queue("q", 99), *workloads, flavors=[racks], hosts=[host("x", 8)])
+
+    assert admitted(decide(of(held, head, small(1)), NOW_MS, RULES)) == ["w"]
+    assert admitted(decide(of(held, head, small(2)), NOW_MS, RULES)) == []
+    assert admitted(decide(of(held, head, small(2)), NOW_MS)) == ["w"]
+
+
+def test_an_engine_lets_others_in_once_the_head_is_gone() -> None:
+    of = snapshot(TWO_QUEUES, ONE_HOUR, HEAD, waits("w", 1, 2, 2, "p"))
+    engine = Engine(of, RULES)
+    assert admitted(engine.decide(NOW_MS)) == []
+    engine.remove("ns/head")
+    assert admitted(engine.decide(NOW_MS)) == ["w"]
+
+
+QUEUES: Sequence[Sequence[ClusterQueue]] = (
+    [queue("q", 6, strategy=STRICT)],
+    [queue("q", 6)],
+    [queue("q", 4, strategy=STRICT, **ML), queue("p", 2, **ML)],
+    [queue("q", 3, **ML), queue("p", 3, strategy=STRICT, **ML), queue("o", 0, **ML)],
+)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[Sequence[ClusterQueue], list[Workload]]:
+    queues = draw(st.sampled_from(QUEUES))
+    at_ms = 0
+    coming = []
+    for number in range(draw(st.integers(2, 10))):
+        at_ms += draw(st.integers(0, 3))
+        coming.append(
+            workload(
+                f"w{number}",
+                draw(st.sampled_from([one.name for one in queues])),
+                draw(st.integers(1, 6)),
+                queued_at_ms=at_ms,
+                uid=f"u{number:02}",
+                run_time_ms=draw(st.integers(1, 6)),
+            )
+        )
+    return queues, coming
+
+
+@PROPERTY
+@given(histories())
+def test_no_head_starts_later_than_was_reserved(
+    history: tuple[Sequence[ClusterQueue], list[Workload]],
+) -> None:
+    """Whoever runs ends as declared. The first of all that wait has a reservation that holds."""
+    queues, coming = history
+    now = snapshot(queues)
+    promised: dict[str, int] = {}
+    started: dict[str, int] = {}
+    for now_ms in range(coming[-1].queued_at_ms + sum(one.run_time_ms or 0 for one in coming) + 1):
+        over = [one for one in now.workloads if one.admission and _ends_ms(one) == now_ms]
+        now = without(now, *(one.key.removeprefix("ns/") for one in over))
+        arriving = [one for one in coming if one.queued_at_ms == now_ms]
+        now = replace(now, workloads=(*now.workloads, *arriving))
+        plan = decide(now, now_ms, RULES)
+        now = applied(now, plan, now_ms)
+        started |= {decision.workload: now_ms for decision in plan.admissions}
+        promised |= _promise(now, plan, now_ms)
+    assert started.keys() == {one.key for one in coming}, "nobody starves"
+    assert all(started[key] <= shadow_ms for key, shadow_ms in promised.items())
+
+
+def _ends_ms(one: Workload) -> int:
+    assert one.run_time_ms is not None
+    return one.reserved_at_ms + one.run_time_ms
+
+
+def _promise(now: Snapshot, plan: Plan, now_ms: int) -> dict[str, int]:
+    """To the first of all that wait: there is one, as all that run declare their run times."""
+    waiting = sorted((one.queued_at_ms, one.uid, one.key) for one in now.workloads if not one.admission)
+    if not waiting:
+        return {}
+    *_, first = waiting[0]
+    (until_ms,) = [one.until_ms for one in plan.waiting if one.workload == first]
+    assert until_ms is not None
+    assert until_ms > now_ms
+    return {first: until_ms}

@@ -1,0 +1,244 @@
+"""Budgets of resource hours a queue and period."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.admission import (
+    Budget,
+    Engine,
+    PreemptionPolicy,
+    Snapshot,
+    Spent,
+    StopPolicy,
+    WaitReason,
+    Workload,
+    decide,
+)
+from tests.unit.admission.builders import (
+    GPU,
+    admitted,
+    applied,
+    cohort,
+    messages,
+    preempted,
+    queue,
+    reasons,
+    running,
+    snapshot,
+    without,
+    workload,
+)
+from tests.unit.admission.strategies import PROPERTY
+
+HOUR = 3_600_000
+DAY = 24 * HOUR
+START = 10 * DAY
+NOW = START + 6 * HOUR  # of a period of a day
+TEN = (Budget(GPU, 10 * HOUR, DAY),)
+
+
+def of_day(*workloads: Workload, spent: int = 0, since_ms: int = START, **fields: object) -> Snapshot:
+    """One queue with 8 GPUs, and 10 hours of them a day."""
+    of = snapshot(queue("q", 8, **({"budgets": TEN} | fields)), *workloads)
+    return replace(of, spent={"q": (Spent(GPU, since_ms, spent * HOUR),)})
+
+
+def test_periods_follow_each_other_from_the_anchor() -> None:
+    week = Budget(GPU, 1, 7 * DAY, anchor_ms=4 * DAY)
+    assert week.period(4 * DAY) == (4 * DAY, 11 * DAY)
+    assert week.period(11 * DAY - 1) == (4 * DAY, 11 * DAY)
+    assert week.period(11 * DAY) == (11 * DAY, 18 * DAY)
+    assert week.period(0) == (-3 * DAY, 4 * DAY)
+
+
+CASES: dict[str, tuple[Snapshot, bool]] = {
+    "something is left": (of_day(workload("w", "q", 8), spent=9), True),
+    "used up": (of_day(workload("w", "q", 1), spent=10), False),
+    "used up by who runs": (
+        of_day(running("r", gpu=2, reserved_at_ms=NOW - 5 * HOUR), workload("w", "q", 1)),
+        False,
+    ),
+    "who runs has not used it up yet": (
+        of_day(running("r", gpu=2, reserved_at_ms=NOW - 5 * HOUR + 1), workload("w", "q", 1)),
+        True,
+    ),
+    "only what was used in this period counts": (
+        of_day(running("r", gpu=1, reserved_at_ms=0), workload("w", "q", 1), spent=3),
+        True,
+    ),
+    "what an earlier period used does not": (
+        of_day(workload("w", "q", 1), spent=10, since_ms=START - DAY),
+        True,
+    ),
+    "other resources do not": (
+        replace(of_day(workload("w", "q", 1)), spent={"q": (Spent("cpu", START, 10 * HOUR),)}),
+        True,
+    ),
+    "other queues do not": (
+        replace(of_day(workload("w", "q", 1)), spent={"other": (Spent(GPU, START, 10 * HOUR),)}),
+        True,
+    ),
+    "fits what is left": (of_day(workload("w", "q", 2, run_time_ms=HOUR), spent=8), True),
+    "does not fit what is left": (of_day(workload("w", "q", 2, run_time_ms=HOUR + 1), spent=8), False),
+    "only its part of this period counts": (of_day(workload("w", "q", 1, run_time_ms=DAY)), False),
+    "which fits at the end of it": (
+        of_day(workload("w", "q", 1, run_time_ms=DAY), budgets=(Budget(GPU, 18 * HOUR, DAY),)),
+        True,
+    ),
+    "beside what those that run will use": (
+        of_day(
+            running("r", gpu=2, reserved_at_ms=NOW - HOUR, run_time_ms=4 * HOUR),
+            workload("w", "q", 1, run_time_ms=2 * HOUR),
+        ),
+        True,
+    ),
+    "not beside what those that run will use": (
+        of_day(
+            running("r", gpu=2, reserved_at_ms=NOW - HOUR, run_time_ms=4 * HOUR),
+            workload("w", "q", 1, run_time_ms=2 * HOUR + 1),
+        ),
+        False,
+    ),
+    "who runs longer than declared goes on using it": (
+        of_day(running("r", gpu=2, reserved_at_ms=NOW - 5 * HOUR, run_time_ms=HOUR), workload("w", "q", 1)),
+        False,
+    ),
+    "who starts in the future has used nothing": (
+        of_day(running("r", gpu=1, reserved_at_ms=NOW + 1), workload("w", "q", 1)),
+        True,
+    ),
+    "nothing of the resource is asked for": (of_day(workload("w", "q", 0), spent=10), True),
+    "no budget": (of_day(workload("w", "q", 1), spent=10, budgets=()), True),
+}
+
+
+@pytest.mark.parametrize(("of", "lets_in"), CASES.values(), ids=CASES)
+def test_who_is_let_in(of: Snapshot, lets_in: bool) -> None:
+    assert admitted(decide(of, NOW)) == (["w"] if lets_in else [])
+
+
+def test_those_of_one_decision_share_what_is_left() -> None:
+    wants = [workload(f"w{n}", "q", 1, run_time_ms=3 * HOUR, queued_at_ms=n) for n in range(5)]
+    plan = decide(of_day(*wants), NOW)
+    assert admitted(plan) == ["w0", "w1", "w2"]
+    assert reasons(plan) == {"w3": WaitReason.BUDGET, "w4": WaitReason.BUDGET}
+    assert (
+        messages(plan)["w4"]
+        == messages(plan)["w3"]
+        == (
+            f"needs 1 {GPU} for 3 h, but ClusterQueue q has used 0 of its 10 {GPU} hours of this 1 d, "
+            "and 9 are needed by those that run"
+        )
+    )
+
+
+def test_cpu_is_told_in_cores() -> None:
+    of = snapshot(
+        queue("q", {"cpu": {"cpu": 8000}}, budgets=(Budget("cpu", 1500 * HOUR, DAY),)),
+        workload("w", "q", replace(workload("x", "q", 1).pod_sets[0], requests={"cpu": 2500})),
+    )
+    of = replace(of, spent={"q": (Spent("cpu", START, 1550 * HOUR),)})
+    assert messages(decide(of, NOW)) == {
+        "w": "needs 2.5 cpu, but ClusterQueue q has used 1.5 of its 1.5 cpu hours of this 1 d"
+    }
+
+
+def test_a_cohort_has_one_budget_for_all_its_queues() -> None:
+    """Even those that are stopped and still run something."""
+    ml = replace(cohort("ml", "org"), budgets=TEN)
+    of = snapshot(
+        [
+            queue("a", 4, cohort="ml"),
+            queue("b", 4, cohort="ml", stop=StopPolicy.HOLD),
+            queue("c", 4, cohort="org"),
+            queue("d", 4),
+        ],
+        running("r", "b", gpu=2, reserved_at_ms=NOW - 5 * HOUR),
+        workload("w", "a", 1),
+        workload("free", "c", 1),
+        workload("alone", "d", 1),
+        cohorts=[ml, cohort("org")],
+    )
+    plan = decide(of, NOW)
+    assert sorted(admitted(plan)) == ["alone", "free"]
+    assert "cohort ml has used 10 of its 10" in messages(plan)["w"]
+
+
+def test_of_several_budgets_the_one_that_lasts_longest_is_told() -> None:
+    both = (Budget(GPU, HOUR, 2 * DAY), Budget(GPU, HOUR, DAY))
+    of = replace(of_day(workload("w", "q", 1), budgets=both), spent={"q": (Spent(GPU, START, 9 * HOUR),)})
+    (waiting,) = decide(of, NOW).waiting
+    assert waiting.until_ms == START + 2 * DAY
+
+
+def test_who_runs_may_finish_and_nobody_is_preempted_in_vain() -> None:
+    of = of_day(
+        running("r", gpu=8, reserved_at_ms=START),
+        workload("w", "q", 8, priority=1),
+        within_queue=PreemptionPolicy.LOWER_PRIORITY,
+    )
+    plan = decide(of, NOW)
+    assert (preempted(plan), plan.drained) == ([], ())
+    assert reasons(plan) == {"w": WaitReason.BUDGET}
+
+
+def test_the_next_period_begins_anew_and_an_engine_looks_again_then() -> None:
+    engine = Engine(of_day(workload("w", "q", 1), workload("alike", "q", 1, queued_at_ms=1), spent=10))
+    plan = engine.decide(NOW)
+    assert {one.until_ms for one in plan.waiting} == {START + DAY}
+    assert admitted(engine.decide(START + DAY - 1)) == []
+    assert admitted(engine.decide(START + DAY)) == ["w", "alike"]
+
+
+def test_it_may_fit_what_is_left_once_less_of_the_period_is() -> None:
+    """Of a run of 12 hours from 18:00 on 6 count."""
+    engine = Engine(of_day(workload("w", "q", 1, run_time_ms=12 * HOUR), spent=4))
+    (waiting,) = engine.decide(NOW).waiting
+    assert waiting.until_ms == START + 18 * HOUR
+    assert admitted(engine.decide(START + 18 * HOUR - 1)) == []
+    assert admitted(engine.decide(START + 18 * HOUR)) == ["w"]
+
+
+@st.composite
+def loads(draw: st.DrawFn) -> tuple[int, list[Workload]]:
+    run_times = st.integers(1, 12)
+    wants = [
+        workload(f"w{n}", "q", draw(st.integers(1, 4)), run_time_ms=draw(run_times), queued_at_ms=n)
+        for n in range(draw(st.integers(1, 8)))
+    ]
+    return draw(st.integers(0, 40)), wants
+
+
+@PROPERTY
+@given(loads())
+def test_with_declared_run_times_no_budget_is_exceeded(load: tuple[int, list[Workload]]) -> None:
+    """Time goes by step by step; what runs is counted by hand. Only those that began in an earlier
+    period and go on may use more than there is."""
+    unit_ms, wants = load
+    period = 10
+    now = snapshot(queue("q", 6, budgets=(Budget(GPU, unit_ms, period),)), *wants)
+    for start_ms in range(0, 3 * period, period):
+        used = carried = spent = 0
+        for now_ms in range(start_ms, start_ms + period):
+            for one in [one for one in now.workloads if one.admission and _ends_ms(one) == now_ms]:
+                spent += _gpus(one) * (now_ms - max(one.reserved_at_ms, start_ms))
+                now = without(now, one.key.removeprefix("ns/"))
+            now = replace(now, spent={"q": (Spent(GPU, start_ms, spent),)})
+            now = applied(now, decide(now, now_ms), now_ms)
+            for one in now.workloads:
+                if one.admission:
+                    used += _gpus(one)
+                    carried += _gpus(one) if one.reserved_at_ms < start_ms else 0
+        assert used <= max(unit_ms, carried)
+
+
+def _gpus(one: Workload) -> int:
+    return one.pod_sets[0].requests[GPU]
+
+
+def _ends_ms(one: Workload) -> int:
+    assert one.run_time_ms is not None
+    return one.reserved_at_ms + one.run_time_ms

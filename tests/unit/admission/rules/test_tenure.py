@@ -1,0 +1,154 @@
+"""Minimum run time before preemption."""
+
+from typing import Any
+
+import pytest
+
+from muster.admission import Engine, FairSharing, PreemptionPolicy, Rules, Snapshot, WaitReason, decide
+from tests.unit.admission.builders import (
+    NOW_MS,
+    admitted,
+    messages,
+    preempted,
+    queue,
+    reasons,
+    running,
+    snapshot,
+    workload,
+)
+
+LOWER, ANY = PreemptionPolicy.LOWER_PRIORITY, PreemptionPolicy.ANY
+FAIR = FairSharing()
+MIN_MS = 600_000
+SENTENCE = "and those that it may preempt have to run for 10 min at least"
+
+
+def within(ran_ms: int, run_time_ms_min: int | None = None, **fields: Any) -> Snapshot:
+    return snapshot(
+        queue("q", 4, within_queue=LOWER, run_time_ms_min=run_time_ms_min),
+        running("r", gpu=3, reserved_at_ms=NOW_MS - ran_ms, **fields),
+        workload("w", "q", 4, priority=1),
+    )
+
+
+def across(ran_ms: int, run_time_ms_min: int | None = None) -> Snapshot:
+    """A queue takes back what another one borrows: the minimum is the borrower's."""
+    return snapshot(
+        [
+            queue("a", 4, cohort="ml", reclaim_within_cohort=ANY),
+            queue("b", 0, cohort="ml", run_time_ms_min=run_time_ms_min),
+        ],
+        running("r", "b", gpu=3, reserved_at_ms=NOW_MS - ran_ms),
+        workload("w", "a", 4),
+    )
+
+
+CASES: dict[str, tuple[Snapshot, int, bool]] = {
+    # snapshot; the minimum for all; whether the one that runs has to leave
+    "off": (within(0), 0, True),
+    "too young": (within(MIN_MS - 1), MIN_MS, False),
+    "old enough": (within(MIN_MS), MIN_MS, True),
+    "the queue's own is shorter": (within(1, run_time_ms_min=1), MIN_MS, True),
+    "the queue has none": (within(0, run_time_ms_min=0), MIN_MS, True),
+    "the queue's own is longer": (within(MIN_MS, run_time_ms_min=MIN_MS + 1), 1, False),
+    "in the cohort too young": (across(MIN_MS - 1), MIN_MS, False),
+    "in the cohort old enough": (across(MIN_MS), MIN_MS, True),
+    "in the cohort by the borrower's minimum": (across(0, run_time_ms_min=0), MIN_MS, True),
+}
+
+
+@pytest.mark.parametrize("sharing", [None, FAIR], ids=["classical", "fair"])
+@pytest.mark.parametrize(("of", "min_ms", "leaves"), CASES.values(), ids=CASES)
+def test_who_is_preempted(of: Snapshot, min_ms: int, leaves: bool, sharing: FairSharing | None) -> None:
+    plan = decide(of, NOW_MS, Rules(run_time_ms_min=min_ms, fair_sharing=sharing))
+    assert preempted(plan) == ([("r", "w")] if leaves else [])
+    (waiting,) = plan.waiting
+    if not leaves:
+        assert waiting.reason is WaitReason.QUOTA
+        assert "and those that it may preempt have to run for" in waiting.message
+
+
+def test_another_victim_is_found() -> None:
+    of = snapshot(
+        queue("q", 4, within_queue=LOWER),
+        running("young", gpu=2, reserved_at_ms=NOW_MS),
+        running("old", gpu=2, reserved_at_ms=0, priority=1),
+        workload("w", "q", 2, priority=2),
+    )
+    assert preempted(decide(of, NOW_MS, Rules(run_time_ms_min=MIN_MS))) == [("old", "w")]
+    assert preempted(decide(of, NOW_MS)) == [("young", "w")]
+
+
+def test_who_is_leaving_is_not_protected() -> None:
+    plan = decide(within(0, evicted=True), NOW_MS, Rules(run_time_ms_min=MIN_MS))
+    assert reasons(plan) == {"w": WaitReason.PREEMPTION}
+
+
+def test_what_the_same_decision_gave_is_not_protected() -> None:
+    """An owner that looks later takes back what a borrower was given in the same moment."""
+    of = snapshot(
+        [
+            queue("a", 2, cohort="ml", within_queue=LOWER, reclaim_within_cohort=ANY),
+            queue("b", 2, cohort="ml"),
+        ],
+        running("r", "a", gpu=1),
+        workload("borrower", "b", 3, priority=1),
+        workload("owner", "a", 1, queued_at_ms=1),
+        workload("second", "a", 1, priority=-1, queued_at_ms=2),
+    )
+    rules = Rules(run_time_ms_min=MIN_MS)
+    assert admitted(decide(of, NOW_MS, rules)) == admitted(decide(of, NOW_MS))
+
+
+def test_it_says_when_the_first_may_be_preempted_and_an_engine_looks_again_then() -> None:
+    of = snapshot(
+        queue("q", 4, within_queue=LOWER),
+        running("early", gpu=2, reserved_at_ms=NOW_MS - 1000),
+        running("late", gpu=2, reserved_at_ms=NOW_MS),
+        workload("w", "q", 2, priority=1),
+        workload("alike", "q", 2, priority=1, queued_at_ms=1),
+    )
+    engine = Engine(of, Rules(run_time_ms_min=MIN_MS))
+    plan = engine.decide(NOW_MS)
+    until_ms = NOW_MS - 1000 + MIN_MS
+    assert {one.workload: one.until_ms for one in plan.waiting} == {"ns/w": until_ms, "ns/alike": until_ms}
+    assert all(message.endswith(SENTENCE) for message in messages(plan).values())
+    assert preempted(engine.decide(until_ms - 1)) == []
+    assert preempted(engine.decide(until_ms)) == [("early", "w")]
+
+
+def test_it_does_not_say_so_where_that_is_not_what_binds() -> None:
+    """Even all of them would not make enough room."""
+    of = snapshot(
+        queue("q", 4, within_queue=LOWER),
+        running("r", gpu=1, reserved_at_ms=NOW_MS),
+        running("high", gpu=3, reserved_at_ms=NOW_MS, priority=2),
+        workload("w", "q", 4, priority=1),
+    )
+    (waiting,) = decide(of, NOW_MS, Rules(run_time_ms_min=MIN_MS)).waiting
+    assert waiting.until_ms is None
+    assert "have to run" not in waiting.message
+
+
+def test_nor_where_it_could_not_be_told_beforehand() -> None:
+    """The borrower alone would not make enough room."""
+    of = snapshot(
+        [queue("a", 4, cohort="ml", reclaim_within_cohort=ANY), queue("b", 0, cohort="ml")],
+        running("high", "a", gpu=3, priority=2),
+        running("r", "b", gpu=1, reserved_at_ms=NOW_MS),
+        workload("w", "a", 4, priority=1),
+    )
+    (waiting,) = decide(of, NOW_MS, Rules(run_time_ms_min=MIN_MS, fair_sharing=FAIR)).waiting
+    assert waiting.until_ms is None
+
+
+@pytest.mark.parametrize("flavors", [("l4", "a100"), ("a100", "l4")])
+def test_of_two_flavors_the_earlier_moment_counts(flavors: tuple[str, str]) -> None:
+    of = snapshot(
+        queue("q", {flavor: {"nvidia.com/gpu": 2} for flavor in flavors}, within_queue=LOWER),
+        running("x", gpu=2, reserved_at_ms=NOW_MS),
+        running("y", gpu=2, flavor="a100", reserved_at_ms=NOW_MS - 5),
+        workload("w", "q", 2, priority=1),
+    )
+    (waiting,) = decide(of, NOW_MS, Rules(run_time_ms_min=MIN_MS)).waiting
+    assert waiting.until_ms == NOW_MS - 5 + MIN_MS

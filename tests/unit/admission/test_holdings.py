@@ -1,0 +1,80 @@
+"""The order of a queue's holdings, kept while they come and go."""
+
+from itertools import permutations
+
+import pytest
+
+from muster.admission import Workload
+from muster.admission.cycle.holdings import Holding, QueueHoldings, Standing
+from muster.admission.cycle.state import WorkingState
+from tests.unit.admission.builders import GPU, fr, queue, running, snapshot, workload
+
+HOLDERS = (  # in order
+    running("leaving", priority=9, evicted=True),
+    running("low", priority=1),
+    running("late", priority=3, reserved_at_ms=9, queued_at_ms=1),
+    running("early", priority=3, reserved_at_ms=8, queued_at_ms=2),
+    running("high", priority=5),
+)
+ALL = (99.0,)
+
+
+def holdings(*workloads: Workload) -> QueueHoldings:
+    return WorkingState(snapshot(queue("q", 9), *workloads)).holdings["q"]
+
+
+def names(of: QueueHoldings, bound: Standing = ALL) -> list[str]:
+    return [held.workload.uid for held in of.below(bound)]
+
+
+BOUNDS: dict[str, tuple[Standing, list[str]]] = {
+    "everybody": (ALL, ["leaving", "low", "late", "early", "high"]),
+    "below a priority": ((3,), ["low"]),
+    "and newer of the same": ((3, -1), ["low", "early"]),
+    "those who are leaving too": ((9, -1), ["low", "late", "early", "high"]),
+    "nobody": ((1,), []),
+}
+
+
+@pytest.mark.parametrize(("bound", "expected"), BOUNDS.values(), ids=BOUNDS.keys())
+def test_below(bound: Standing, expected: list[str]) -> None:
+    assert names(holdings(*HOLDERS[::-1]), bound) == expected
+
+
+@pytest.mark.parametrize("asked_before", [True, False])
+def test_the_order_is_kept_while_they_come_and_go(asked_before: bool) -> None:
+    for some in permutations(HOLDERS, 3):
+        of = holdings(*some[:2])
+        if asked_before:
+            names(of)
+        node = next(iter(of.values())).node
+        third = Holding(some[2], node, {}, some[2].reserved_at_ms, some[2].evicted)
+        of.put(third)
+        expected = [one.uid for one in sorted(some, key=HOLDERS.index)]
+        assert names(of) == expected
+        of.drop(third)
+        assert names(of) == [uid for uid in expected if uid != some[2].uid]
+        assert set(of) == {one.key for one in some[:2]}
+
+
+@pytest.mark.parametrize("asked_before", [True, False])
+def test_who_is_evicted_comes_first(asked_before: bool) -> None:
+    of = holdings(running("low", priority=1), running("high", priority=5))
+    if asked_before:
+        names(of)
+    high = of["ns/high"]
+    of.evict(high)
+    assert high.evicted
+    assert names(of) == ["high", "low"]
+
+
+def test_uses() -> None:
+    held = holdings(running("a"))["ns/a"]
+    assert held.uses([fr("t4"), fr("l4")])
+    assert not held.uses([fr("t4")])
+
+
+def test_what_it_holds_pod_set_by_pod_set() -> None:
+    held = holdings(running("a", gpu=3))["ns/a"]
+    assert [assigned.usage for assigned in held.pod_sets] == [{GPU: 3}]
+    assert Holding(workload("b", "q", 1), held.node, {}, 0, False).pod_sets == ()

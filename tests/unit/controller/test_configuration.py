@@ -1,0 +1,110 @@
+"""The part of Kueue's Configuration that the controller reads."""
+
+import json
+from typing import Any
+
+import pytest
+
+from muster.admission import Aging, FairSharing, FairStrategy, Rules
+from muster.admission.lifecycle.backoff import Backoff
+from muster.admission.lifecycle.readiness import WaitForPodsReady
+from muster.controller.configuration import Configuration, parse
+
+
+def waiting(**fields: Any) -> Configuration:
+    return Configuration(wait_for_pods_ready=WaitForPodsReady(**fields))
+
+
+CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
+    "nobody waits": ({}, Configuration()),
+    "shares are weighed": (
+        {"fairSharing": {}},
+        Configuration(Rules(fair_sharing=FairSharing())),
+    ),
+    "by one strategy": (
+        {"fairSharing": {"preemptionStrategies": ["LessThanInitialShare"]}},
+        Configuration(Rules(fair_sharing=FairSharing((FairStrategy.LESS_THAN_INITIAL_SHARE,)))),
+    ),
+    "Muster's own rules": (
+        {
+            "rules": {
+                "immediateUnparking": True,
+                "backfill": True,
+                "minimumRunTime": "10m",
+                "aging": {"step": 10, "period": "1h", "max": 100},
+            }
+        },
+        Configuration(
+            Rules(
+                immediate_unparking=True,
+                backfill=True,
+                run_time_ms_min=600_000,
+                aging=Aging(10, 3_600_000, 100),
+            )
+        ),
+    ),
+    "Kueue's defaults": ({"waitForPodsReady": {}}, waiting(timeout_s=1800, recovery_timeout_s=1800)),
+    "recovery takes as long, if nothing is said": (
+        {"waitForPodsReady": {"timeout": "1h30m"}},
+        waiting(timeout_s=5400, recovery_timeout_s=5400),
+    ),
+    "or any time": (
+        {"waitForPodsReady": {"timeout": "300s", "recoveryTimeout": "0s"}},
+        waiting(timeout_s=300, recovery_timeout_s=None),
+    ),
+    "everything": (
+        {
+            "waitForPodsReady": {
+                "timeout": "1500ms",
+                "recoveryTimeout": "1.5m",
+                "blockAdmission": True,
+                "requeuingStrategy": {
+                    "timestamp": "Creation",
+                    "backoffLimitCount": 0,
+                    "backoffBaseSeconds": 5,
+                    "backoffMaxSeconds": 20,
+                },
+            }
+        },
+        Configuration(
+            rules=Rules(requeue_behind_others=False),
+            wait_for_pods_ready=WaitForPodsReady(
+                timeout_s=2,
+                recovery_timeout_s=90,
+                block_admission=True,
+                backoff=Backoff(5, 20),
+                retries_max=0,
+            ),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_configurations(name: str) -> None:
+    given, wanted = CONFIGURATIONS[name]
+    assert parse(json.dumps(given)) == wanted
+
+
+WRONG = {
+    "unknown field": ('{"waitForPodsReady": {"time": "5m"}}', "unknown field `time`"),
+    "a rise of nothing": (
+        '{"rules": {"aging": {"step": 0, "period": "1h", "max": 9}}}',
+        "rules.aging: step, period and max have to be 1 or more",
+    ),
+    "no such rule": ('{"rules": {"luck": true}}', "luck"),
+    "no duration": ('{"waitForPodsReady": {"timeout": "5 min"}}', "waitForPodsReady.timeout: '5 min' is no"),
+    "none at all": ('{"waitForPodsReady": {"recoveryTimeout": ""}}', "recoveryTimeout: '' is no duration"),
+    "no timestamp": (
+        '{"waitForPodsReady": {"requeuingStrategy": {"timestamp": "Now"}}}',
+        "requeuingStrategy.timestamp: 'Now' is neither Eviction nor Creation",
+    ),
+    "no JSON": ("waitForPodsReady:", "JSON is malformed"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_can_not_be_read_is_named(name: str) -> None:
+    text, sentence = WRONG[name]
+    with pytest.raises(ValueError, match=sentence):
+        parse(text)

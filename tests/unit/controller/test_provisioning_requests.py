@@ -1,0 +1,223 @@
+"""What is asked of the cloud for a gang, who owns it, and when it is given up."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+import msgspec
+import pytest
+
+from muster.controller import provisioning, provisioning_requests
+from muster.controller.actions import tend_requests
+from muster.controller.pod_set_groups import grouped
+from muster.controller.world import World
+from muster.kube import kinds
+from muster.kube.writes import Create, MergePatch
+from muster.objects.kueue import PodSet
+from muster.objects.pods import encode_template
+from tests.simulation.manifests import CHECK, WORKER, ray_job, template
+from tests.unit.controller.builders import (
+    NOW_MS,
+    REQUEST,
+    Body,
+    make_world,
+    request,
+    stored,
+    workload,
+)
+
+LEAVING = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
+
+
+def told(*objects: Body, check: str = "Pending", tries: int = 0, **fields: Any) -> list[str]:
+    """What is done about the requests of the gang with quota."""
+    gang = workload(ray_job("dev"), "QuotaReserved", check=check, tries=tries, **fields)
+    return [str(s.write).replace("team-a/", "") for s in tend_requests(gang, world_of(*objects), NOW_MS)]
+
+
+def world_of(*objects: Body) -> World:
+    requests = [o for o in objects if "spec" in o]
+    templates = [o for o in objects if "template" in o]
+    return make_world({kinds.PROVISIONING_REQUESTS: requests, kinds.POD_TEMPLATES: templates})
+
+
+def pod_template(owner: str, name: str = f"ppt-{REQUEST}-gpu") -> Body:
+    references = [{"uid": owner, "controller": True}]
+    meta = {"name": name, "namespace": "team-a", "ownerReferences": references}
+    return stored({"metadata": meta, "template": {}})
+
+
+def numbered(number: int) -> str:
+    return REQUEST.replace("-1", f"-{number}")
+
+
+def asked(number: int = 1) -> list[str]:
+    name = numbered(number)
+    return [f"create PodTemplate ppt-{name}-gpu", f"create ProvisioningRequest {name}"]
+
+
+def given_up(number: int = 1) -> list[str]:
+    name = numbered(number)
+    return [f"delete PodTemplate ppt-{name}-gpu", f"delete ProvisioningRequest {name}"]
+
+
+OUT_OF_DATE = request()
+OUT_OF_DATE["spec"]["provisioningClassName"] = "another"
+WORKLOAD_UID = "uid-rayjob-dev-0b2fb"
+
+TENDED: dict[str, tuple[list[str], list[str]]] = {
+    "none is there": (told(), asked()),
+    "of the second try": (told(tries=1), asked(2)),
+    "its template is there": (told(pod_template(WORKLOAD_UID)), asked()[1:]),
+    "it is there": (told(request()), []),
+    "it asks for something else": (told(OUT_OF_DATE), given_up()),
+    "one of that name leaves": (told(request(**LEAVING)), []),
+    "it failed, and the check was reset": (told(request("Failed"), tries=1), asked(2)),
+    "a booking expired, and the check was reset": (told(request("BookingExpired"), tries=1), asked(2)),
+    "it failed, and the check asks for the retry": (told(request("Failed"), check="Retry"), []),
+    "an earlier one": (told(request("Failed"), request(name=numbered(2)), tries=1), given_up()),
+    "the check is ready": (told(check="Ready"), []),
+    "the template goes with it": (
+        told(request(), pod_template(WORKLOAD_UID)),
+        [f"patch PodTemplate ppt-{REQUEST}-gpu"],
+    ),
+    "the template went with it": (told(request(), pod_template(f"uid-{REQUEST}")), []),
+}
+
+
+@pytest.mark.parametrize("name", TENDED)
+def test_requests_are_tended(name: str) -> None:
+    found, wanted = TENDED[name]
+    assert found == wanted
+
+
+def test_what_is_asked_for() -> None:
+    body = ray_job("dev")
+    body["metadata"]["annotations"]["provreq.kueue.x-k8s.io/maxRunDurationSeconds"] = "600"
+    gang = workload(body, "QuotaReserved", check="Pending", tries=1)
+    (ask,) = provisioning_requests.missing(gang, make_world())
+    name = numbered(2)
+    assert (ask.check, ask.request.body["metadata"]["name"]) == (CHECK, name)
+    assert ask.request.body["metadata"]["labels"] == {"kueue.x-k8s.io/managed": "true"}
+    assert ask.request.body["metadata"]["ownerReferences"][0]["uid"] == gang.metadata.uid
+    assert ask.request.body["spec"] == {
+        "provisioningClassName": "queued-provisioning.gke.io",
+        "parameters": {"maxRunDurationSeconds": "600"},
+        "podSets": [{"podTemplateRef": {"name": f"ppt-{name}-gpu"}, "count": 4}],
+    }
+    (made,) = ask.templates
+    assert made.kind is kinds.POD_TEMPLATES
+    assert made.body["metadata"]["ownerReferences"][0]["kind"] == "Workload"
+    assert made.body["template"]["metadata"] == {}
+    spec: dict[str, Any] = made.body["template"]["spec"]
+    assert spec["containers"] == WORKER["spec"]["containers"]
+    assert spec["nodeSelector"] == {"cloud.google.com/gke-nodepool": "l4"}
+    assert len(spec["tolerations"]) == 2
+
+
+def test_a_missing_request_is_the_limit() -> None:
+    worker = template("worker", cpu=2, gpu=1)
+    worker["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "4", "memory": "1Gi"}
+    gang = workload(ray_job("dev", worker=worker), "QuotaReserved", check="Pending")
+    (ask,) = provisioning_requests.missing(gang, make_world())
+    (container,) = ask.templates[0].body["template"]["spec"]["containers"]
+    assert container["resources"]["requests"] == {"cpu": "2", "nvidia.com/gpu": "1", "memory": "1Gi"}
+
+
+def test_a_template_is_owned_by_its_request() -> None:
+    gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
+    (write,) = provisioning_requests.handovers(gang, world_of(request(), pod_template(WORKLOAD_UID)))
+    assert isinstance(write, MergePatch)
+    (owner,) = write.body["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"], owner["controller"]) == (
+        "ProvisioningRequest",
+        f"uid-{REQUEST}",
+        True,
+    )
+
+
+def test_unused_requests_go_with_their_templates() -> None:
+    gang = workload(ray_job("dev"))
+    world = world_of(request(), request(name=f"{REQUEST}0", **LEAVING))
+    writes = [str(w).replace("team-a/", "") for w in provisioning_requests.unused(gang, world)]
+    assert writes == given_up()
+
+
+def test_what_the_api_server_says_against_a_request_is_told_on_the_check() -> None:
+    gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
+    (_, step) = tend_requests(gang, make_world(), NOW_MS)
+    assert isinstance(step.write, Create)
+    assert [n.message for n in step.notes] == [f'Created ProvisioningRequest: "{REQUEST}"']
+    assert step.refused is not None
+    instead = step.refused("no such class")
+    message = f'Error creating ProvisioningRequest "{REQUEST}": no such class'
+    assert isinstance(instead.write, MergePatch)
+    (check,) = instead.write.body["status"]["admissionChecks"]
+    assert (check["state"], check["message"]) == ("Pending", message)
+    assert [(n.reason, n.message, n.warning) for n in instead.notes] == [("FailedCreate", message, True)]
+
+
+def test_an_admission_that_fits_no_pod_set_takes_the_gang_out_of_the_queue() -> None:
+    gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
+    assert gang.status.admission is not None
+    replace = msgspec.structs.replace
+    empty = replace(gang.status.admission, pod_set_assignments=())
+    gang = replace(gang, status=replace(gang.status, admission=empty))
+    (step,) = tend_requests(gang, make_world(), NOW_MS)
+    assert [n.reason for n in step.notes] == ["FailedToStart"]
+
+
+def pod_set(name: str, base: Body = WORKER, **spec: Any) -> PodSet:
+    body = deepcopy(base)
+    body["spec"] |= spec
+    return PodSet(name=name, count=2, template=encode_template(body))
+
+
+PLAIN = pod_set("a")
+WRITTEN_OTHERWISE = deepcopy(WORKER)
+WRITTEN_OTHERWISE["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2000m"
+WRITTEN_OTHERWISE["spec"]["nodeSelector"] = {}
+FIRST_NEEDS = template("worker", cpu=1)
+FIRST_NEEDS["spec"]["initContainers"] = [{"name": "load", "resources": {"requests": {"cpu": "7"}}}]
+ODD = template("worker", cpu="much")
+ODD["spec"]["initContainers"] = [{"name": "none"}]
+
+# (the other pod set, whether it is one with PLAIN by the templates, and by what they need)
+PAIRS: dict[str, tuple[PodSet, bool, bool]] = {
+    "equal": (pod_set("b"), True, True),
+    "equal, written otherwise": (pod_set("b", WRITTEN_OTHERWISE), True, True),
+    "another priority": (pod_set("b", priorityClassName="high"), False, True),
+    "another selector": (pod_set("b", nodeSelector={"disk": "ssd"}), False, False),
+    "other tolerations": (pod_set("b", tolerations=[{"key": "spot", "operator": "Exists"}]), False, False),
+    "other requests": (pod_set("b", template("worker", cpu=1)), False, False),
+    "an init container more": (pod_set("b", FIRST_NEEDS), False, False),
+    "no quantity": (pod_set("b", ODD), False, False),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_pod_sets_with_equal_pods_are_asked_for_as_one(name: str) -> None:
+    other, by_template, by_needs = PAIRS[name]
+    counts = {"a": 2, "b": 3}
+    sizes: Mapping[str | None, list[int]] = {
+        policy: [g.count for g in grouped(counts, [PLAIN, other], policy)]
+        for policy in (None, "IdenticalPodTemplates", "IdenticalWorkloadSchedulingRequirements")
+    }
+    assert sizes == {
+        None: [2, 3],
+        "IdenticalPodTemplates": [5] if by_template else [2, 3],
+        "IdenticalWorkloadSchedulingRequirements": [5] if by_needs else [2, 3],
+    }
+
+
+def test_pods_of_merged_pod_sets_are_all_sent_to_their_nodes() -> None:
+    world = make_world({kinds.PROVISIONING_REQUESTS: [request("Provisioned")]})
+    (config,) = world.provisioning_configs.values()
+    merging = msgspec.structs.replace(config.spec, pod_set_merge_policy="IdenticalPodTemplates")
+    spec = ray_job("dev")
+    groups = spec["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    groups.append({**groups[0], "groupName": "more"})
+    gang = workload(spec, "QuotaReserved", check="Pending")
+    world.provisioning_configs = {CHECK: msgspec.structs.replace(config, spec=merging)}
+    (check,) = provisioning.sync_checks(gang, gang.status, world, NOW_MS).admission_checks
+    assert [u.name for u in check.pod_set_updates] == ["gpu", "more"]

@@ -1,0 +1,105 @@
+"""What LimitRanges, and containers' own limits, do not let pods ask for."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from muster.admission import QuantityError
+from muster.objects.limits import LimitRange, refusal, with_defaults
+from muster.objects.pods import PodTemplate, read_template
+
+
+def container(name: str = "main", limits: Any = None, **requests: Any) -> dict[str, Any]:
+    return {"name": name, "resources": {"requests": requests, "limits": limits or {}}}
+
+
+def template(*containers: dict[str, Any], init: tuple[dict[str, Any], ...] = ()) -> PodTemplate:
+    spec = {"containers": containers, "initContainers": init}
+    return msgspec.convert({"spec": spec}, PodTemplate)
+
+
+def limit_range(kind: str, **bounds: Any) -> LimitRange:
+    return msgspec.convert({"spec": {"limits": [{"type": kind, **bounds}]}}, LimitRange)
+
+
+TWO_CPUS = limit_range("Container", max={"cpu": "2"})
+HALF_A_CPU = limit_range("Container", min={"cpu": "500m"})
+POD = limit_range("Pod", max={"cpu": "3"}, min={"memory": "1Gi"})
+VOLUME = limit_range("PersistentVolumeClaim", max={"storage": "1"})
+
+CASES: dict[str, tuple[PodTemplate, tuple[LimitRange, ...], str]] = {
+    "nothing asked, nothing refused": (template(container()), (TWO_CPUS, HALF_A_CPU), ""),
+    "within its own limit": (template(container(cpu=1, limits={"cpu": "1"})), (), ""),
+    "no limit for it": (template(container(cpu=4, limits={"memory": "1Gi"})), (), ""),
+    "over its own limit": (
+        template(container(), container("b", cpu="1100m", limits={"cpu": "1"})),
+        (),
+        "container b requests more cpu than its own limit",
+    ),
+    "an init container over its own limit": (
+        template(container(), init=(container("init", cpu=2, limits={"cpu": "1"}),)),
+        (),
+        "container init requests more cpu than its own limit",
+    ),
+    "as much as is allowed": (template(container(cpu=2)), (TWO_CPUS,), ""),
+    "more than is allowed": (
+        template(container(cpu="2.5")),
+        (VOLUME, TWO_CPUS),
+        "container main asks for more cpu than a LimitRange allows",
+    ),
+    "a limit of more than is allowed": (
+        template(container(cpu=1, limits={"cpu": 3})),
+        (TWO_CPUS,),
+        "container main asks for more cpu than a LimitRange allows",
+    ),
+    "the tightest of several counts": (
+        template(container(cpu="1.5")),
+        (TWO_CPUS, limit_range("Container", max={"cpu": 1})),
+        "container main asks for more cpu than a LimitRange allows",
+    ),
+    "less than is demanded": (
+        template(container(cpu="100m", limits={"cpu": "1"})),
+        (HALF_A_CPU,),
+        "container main asks for less cpu than a LimitRange demands",
+    ),
+    "a pod's containers together": (
+        template(container(cpu=2), container("b", cpu=2)),
+        (TWO_CPUS, POD),
+        "each of its pods asks for more cpu than a LimitRange allows",
+    ),
+    "too little for a pod": (
+        template(container(memory="1Mi")),
+        (POD,),
+        "each of its pods asks for less memory than a LimitRange demands",
+    ),
+    "what a pod may": (template(container(cpu=3, memory="1Gi")), (POD,), ""),
+}
+
+
+@pytest.mark.parametrize(("of", "ranges", "expected"), CASES.values(), ids=CASES.keys())
+def test_refusal(of: PodTemplate, ranges: tuple[LimitRange, ...], expected: str) -> None:
+    assert refusal(of, ranges) == expected
+
+
+def test_defaults() -> None:
+    """A container's own word counts, then that of the first LimitRange."""
+    own = template(container(cpu="3"), init=(container("init", limits={"memory": "1Gi"}),))
+    first = limit_range("Container", default={"cpu": "2", "memory": "2Gi"}, defaultRequest={"cpu": "1"})
+    second = limit_range("Container", default={"cpu": "9"}, defaultRequest={"cpu": "9", "memory": "8Gi"})
+    given = with_defaults(msgspec.Raw(msgspec.json.encode(own)), (VOLUME, first, second))
+    (main,), (init,) = read_template(given).spec.containers, read_template(given).spec.init_containers
+    assert main.resources.requests == {"cpu": "3", "memory": "8Gi"}
+    assert main.resources.limits == {"cpu": "2", "memory": "2Gi"}
+    assert init.resources.requests == {"cpu": "1", "memory": "8Gi"}
+    assert init.resources.limits == {"cpu": "2", "memory": "1Gi"}
+
+
+def test_nothing_to_give() -> None:
+    own = msgspec.Raw(msgspec.json.encode(template(container())))
+    assert with_defaults(own, (VOLUME, TWO_CPUS)) is own
+
+
+def test_a_quantity_that_means_nothing() -> None:
+    with pytest.raises(QuantityError):
+        refusal(template(container(cpu="many", limits={"cpu": "1"})), ())
