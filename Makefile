@@ -5,10 +5,10 @@ NAME ?= local
 sandbox = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up down status drift tools test bench preview golden docs lint format lock
+.PHONY: help up down status drift tools test conformance bench preview golden docs lint format lock
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 up: ## a whole environment on this machine, and the scenario (ENGINE=muster|kueue|kai, NAME=local)
 	@$(sandbox) up --engine $(ENGINE) --name $(NAME)
@@ -27,6 +27,10 @@ tools: ## find or build every tool that a sandbox runs
 
 test: ## lint, types, unit, previews, simulation, end to end (LAYER=unit for one)
 	@$(sandbox) test $(LAYER)
+
+conformance: ## the core against Kueue: its own cases (CASES=DIR), or random histories (SEEDS=200 SEED_BASE=0)
+	@$(sandbox) conformance $(if $(CASES),--cases $(CASES)) $(if $(SEEDS),--seeds $(SEEDS)) \
+		$(if $(SEED_BASE),--seed-base $(SEED_BASE)) $(if $(SUITE),--suite $(SUITE))
 
 bench: ## measure up, previews, admission and the controller
 	@$(sandbox) bench

@@ -72,6 +72,10 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--since", metavar="REF", help="compare with this git ref, as if that were up")
     verb.add_argument("--markdown", type=Path, metavar="FILE", help="write it as a comment there too")
     verb.set_defaults(run=lambda options: preview(options.stack, options.since, options.markdown))
+    verb = verbs.add_parser("conformance", help="does the core decide as Kueue does?")
+    for option, says in chores.CONFORMANCE_OPTIONS.items():
+        verb.add_argument(option, help=says)
+    verb.set_defaults(run=lambda options: chores.conformance(vars(options)))
     for name, chore, says in chores.CHORES:
         verbs.add_parser(name, help=says).set_defaults(run=lambda _options, chore=chore: chore())
     return parser

@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from sandbox.golden import golden
 from sandbox.paths import CHECKOUT
@@ -35,6 +36,21 @@ def docs() -> int:
     """Writes the settings reference anew from the models."""
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
     return 0
+
+
+CONFORMANCE_OPTIONS = {
+    "--cases": "a folder of cases of Kueue's own tests",
+    "--suite": "only suites whose name contains this",
+    "--seeds": "play so many random histories through the real Kueue instead",
+    "--seed-base": "the first seed",
+}
+
+
+def conformance(chosen: Mapping[str, Any]) -> int:
+    """Holds the core against Kueue: its own cases, or random histories."""
+    given = {option: chosen[option.strip("-").replace("-", "_")] for option in CONFORMANCE_OPTIONS}
+    arguments = (text for option, value in given.items() if value for text in (option, value))
+    return _run("tests.conformance", *arguments)
 
 
 def bench() -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -35,24 +36,33 @@ READY_SECONDS_MAX = 60.0
 CONVERTED = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
 
 
-def start(processes: Processes, executable: Path, kubeconfig: Path) -> None:
-    """Starts Kueue and waits until it is ready to admit.
+def start(
+    processes: Processes, executable: Path, kubeconfig: Path, settings: Mapping[str, Any] | None = None
+) -> None:
+    """Starts Kueue, with these `settings` in its Configuration, and waits until it is ready to admit.
 
     Raises StepError, with the end of Kueue's log, if it ends or is not ready within READY_SECONDS_MAX.
     """
     with closing(kinds.connect(kubeconfig)) as client:
-        _start(processes, executable, kubeconfig, client)
+        _start(processes, executable, kubeconfig, client, settings or {})
 
 
-def _start(processes: Processes, executable: Path, kubeconfig: Path, client: Client) -> None:
+def _start(
+    processes: Processes,
+    executable: Path,
+    kubeconfig: Path,
+    client: Client,
+    settings: Mapping[str, Any],
+) -> None:
     folder = processes.state.root / NAME
     certificates = folder / "certificates"
     certificates.mkdir(parents=True, exist_ok=True)
     webhook_port, health_port = free_port(), free_port()
     prepare_cluster(client, webhook_port)
     file = folder / "config.json"
+    content = {**configuration(webhook_port, health_port, certificates), **settings}
     # JSON is YAML, which is what Kueue reads.
-    file.write_text(json.dumps(configuration(webhook_port, health_port, certificates), indent=2) + "\n")
+    file.write_text(json.dumps(content, indent=2) + "\n")
     processes.start(
         NAME,
         # The visibility server would need a fixed port and certificates of its own.

@@ -72,6 +72,7 @@ LAYERS: tuple[Layer, ...] = (
     ),
     _pytest("unit", "unit and property tests"),
     _pytest("stacks", "previews, policies, charts, the API server's answers", "loadfile"),
+    _pytest("conformance", "conformance with Kueue's own cases"),
     _pytest("simulation", "simulation with faults"),
     _pytest("sandbox", "end to end"),
 )

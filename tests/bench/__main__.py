@@ -6,7 +6,7 @@ import sys
 
 from sandbox.steps import Screen
 from sandbox.toolchain import ensure_tools
-from tests.bench import engine_load, setup_times
+from tests.bench import decisions, engine_load, setup_times
 from tests.bench.report import Figure, show
 
 ADMISSION_P99_SECONDS_MAX = 1
@@ -22,6 +22,8 @@ def main() -> int:
         *setup_times.previews(tools["pulumi"].path),
     ]
     show("Setting up", figures)
+    decided = decisions.figures()
+    show("Decisions", decided)
     loads = {engine: engine_load.measure(engine) for engine in ("muster", "kueue")}
     ours, peer = loads["muster"], loads["kueue"]
     jobs, all_jobs = engine_load.LATENCY_JOBS, engine_load.JOBS
@@ -38,7 +40,7 @@ def main() -> int:
         Figure(f"RSS with {all_jobs} Workloads", ours.rss_mb, "MB", limit=RSS_MB_MAX, peer=peer.rss_mb),
     ]
     show("Admission (KubeRay stopped)", admission)
-    missed = [f.what for f in (*figures, *admission) if not f.met]
+    missed = [f.what for f in (*figures, *decided, *admission) if not f.met]
     print(f"missed: {', '.join(missed)}" if missed else "every target is met")
     return 1 if missed else 0
 

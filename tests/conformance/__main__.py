@@ -1,103 +1,25 @@
-"""`make conformance`: replays cases and prints what passed, failed or does not apply, by suite.
+"""`make conformance`: does the core decide as Kueue does?
 
-Exit code 1 when a case fails that docs/conformance.md does not list, or when it lists one that passes.
+Without SEEDS it replays the cases of Kueue's own tests in a folder and prints what passed, failed or does
+not apply, by suite; exit code 1 when a case fails that docs/conformance.md does not list, or when it lists
+one that passes. With SEEDS it plays that many random clusters and histories through the real Kueue and
+through the core, on one API server, and prints where they differ.
 """
 
 import argparse
-import importlib
-import pkgutil
 import sys
-import traceback
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from tests.conformance import suites
-from tests.conformance.case import Case, NotApplicable, Replay, load
-
-CHECKOUT = Path(__file__).parents[2]
-LISTED = CHECKOUT / "docs" / "conformance.md"
-SHARED = CHECKOUT.parent / "shared" / "conformance"
-PASSED, FAILED, NOT_APPLICABLE = "passed", "failed", "not applicable"
-
-
-@dataclass(frozen=True)
-class Result:
-    case: Case
-    outcome: str
-    why: str = ""
-
-
-def replays() -> Mapping[str, Replay]:
-    """By suite, from all modules of tests/conformance/suites."""
-    found: dict[str, Replay] = {}
-    for module in pkgutil.iter_modules(suites.__path__):
-        found |= importlib.import_module(f"{suites.__name__}.{module.name}").SUITES
-    return found
-
-
-def replay(case: Case, by_suite: Mapping[str, Replay]) -> Result:
-    if case.suite not in by_suite:
-        return Result(case, NOT_APPLICABLE, "this suite is not replayed")
-    try:
-        by_suite[case.suite](case)
-    except NotApplicable as reason:
-        return Result(case, NOT_APPLICABLE, str(reason))
-    except AssertionError as difference:
-        return Result(case, FAILED, str(difference) or traceback.format_exc())
-    except Exception:
-        return Result(case, FAILED, traceback.format_exc())
-    return Result(case, PASSED)
-
-
-def show(results: Iterable[Result], details: bool) -> None:
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for result in results:
-        counts[result.case.suite][result.outcome] += 1
-        if result.outcome == FAILED or (details and result.outcome == NOT_APPLICABLE):
-            print(
-                f"{result.outcome}: {result.case.suite}: {result.case.name}\n  {_indented(result, details)}"
-            )
-    columns = (PASSED, FAILED, NOT_APPLICABLE)
-    width = max(map(len, counts), default=5)
-    print(f"{'suite':{width}}  " + "  ".join(f"{c:>{len(c)}}" for c in columns))
-    for suite, of in sorted(counts.items()):
-        print(f"{suite:{width}}  " + "  ".join(f"{of[c]:>{len(c)}}" for c in columns))
-    total = sum(counts.values(), Counter[str]())
-    print(f"{total[PASSED]} passed, {total[FAILED]} failed, {total[NOT_APPLICABLE]} not applicable")
-
-
-def _indented(result: Result, details: bool) -> str:
-    lines = result.why.strip().splitlines()
-    return "\n  ".join(lines if details else lines[-1:])
-
-
-def listed(page: Path) -> set[str]:
-    """The cases that the page says fail: rows of a table that start with `suite: name` in backticks."""
-    rows = page.read_text().splitlines() if page.exists() else []
-    return {row.split("`")[1] for row in rows if row.startswith("| `Test")}
-
-
-def unexpected(results: Iterable[Result], known: set[str]) -> list[str]:
-    """What is at odds with the page: a failure that it does not explain, an explanation out of date."""
-    outcomes = {f"{r.case.suite}: {r.case.name}": r.outcome for r in results}
-    failed = {name for name, outcome in outcomes.items() if outcome == FAILED}
-    passed = {name for name, outcome in outcomes.items() if outcome == PASSED}
-    return [f"{name}: fails, and {LISTED.name} does not say why" for name in sorted(failed - known)] + [
-        f"{name}: passes, and {LISTED.name} says that it fails" for name in sorted(known & passed)
-    ]
+from tests.conformance.case import load
+from tests.conformance.replay import LISTED, SHARED, listed, replay, replays, show, unexpected
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="make conformance", description=__doc__)
-    parser.add_argument("--cases", type=Path, default=SHARED, help="folder of cases, one folder a suite")
-    parser.add_argument("--suite", default="", help="only suites whose name contains this")
-    parser.add_argument("--case", default="", help="only cases whose name contains this")
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="whole differences, and what does not apply"
-    )
-    chosen = parser.parse_args(arguments)
+    chosen = _parser().parse_args(arguments)
+    if chosen.seeds:
+        from tests.conformance.differential import run  # needs a cluster's tools
+
+        return run.main(range(chosen.seed_base, chosen.seed_base + chosen.seeds))
     if not chosen.cases.is_dir():
         print(f"skipped: no cases at {chosen.cases}; name a folder of them with CASES=DIR")
         return 0
@@ -106,8 +28,19 @@ def main(arguments: list[str]) -> int:
     results = [replay(case, by_suite) for case in cases]
     show(results, chosen.verbose)
     wrong = unexpected(results, listed(LISTED))
-    print("\n".join(wrong))
+    print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make conformance", description=__doc__)
+    parser.add_argument("--cases", type=Path, default=SHARED, help="folder of cases, one folder a suite")
+    parser.add_argument("--suite", default="", help="only suites whose name contains this")
+    parser.add_argument("--case", default="", help="only cases whose name contains this")
+    parser.add_argument("--seeds", type=int, default=0, metavar="N", help="play N random histories instead")
+    parser.add_argument("--seed-base", type=int, default=0, metavar="K", help="the first seed (0)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="whole differences; what does not apply")
+    return parser
 
 
 if __name__ == "__main__":

@@ -8,16 +8,24 @@ import msgspec
 from muster import admission as core
 from muster.admission.quantities import parse
 from muster.objects import gangs, kueue, snapshot
-from muster.objects.meta import Object
+from muster.objects.limits import LimitRange
+from muster.objects.meta import Object, View
 
 T = TypeVar("T", bound=Object)
+V = TypeVar("V", bound=View)
 Usage = dict[core.FlavorResource, int]
 UNLIMITED = 2**63 - 1
 
 
-def view(data: Any, kind: type[T]) -> T:
-    """By way of JSON, as pod templates are kept in it."""
-    return msgspec.json.decode(msgspec.json.encode(data), type=kind)
+def view(data: Any, kind: type[V]) -> V:
+    """By way of JSON, as pod templates are kept in it; null is as good as absent, as in Go."""
+    return msgspec.json.decode(msgspec.json.encode(_without_nulls(data)), type=kind)
+
+
+def _without_nulls(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _without_nulls(value) for key, value in data.items() if value is not None}
+    return [_without_nulls(item) for item in data] if isinstance(data, list) else data
 
 
 def views(items: Iterable[Any] | None, kind: type[T]) -> list[T]:
@@ -40,10 +48,12 @@ def snapshot_of(
     Each Workload stands in the queue of its LocalQueue, or is what `workload` makes of it.
     """
     local_queues = {q.key: q.spec.cluster_queue for q in views(data.get("localQueues"), kueue.LocalQueue)}
+    limit_ranges = _limit_ranges(data)
     standing = []
     for obj in views(data.get("workloads"), kueue.Workload):
         queue = local_queues.get(f"{obj.metadata.namespace}/{obj.spec.queue_name}", "")
-        made = workload(obj) if workload else gangs.workload(obj, obj.status, queue, rules)
+        ranges = limit_ranges.get(obj.metadata.namespace, ())
+        made = workload(obj) if workload else gangs.workload(obj, obj.status, queue, rules, ranges)
         if made is not None:
             standing.append(made)
     queues = [queue for name in queue_names for queue in _listed(data.get(name))]
@@ -68,6 +78,15 @@ def _namespaces(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         for obj in data.get("objects") or ()
         if obj["kind"] == "Namespace"
     }
+
+
+def _limit_ranges(data: Mapping[str, Any]) -> dict[str, list[LimitRange]]:
+    """By namespace."""
+    found: dict[str, list[LimitRange]] = {}
+    for obj in data.get("objects") or ():
+        if obj["kind"] == "LimitRange":
+            found.setdefault(obj["metadata"]["namespace"], []).append(view(obj, LimitRange))
+    return found
 
 
 def usage(frqs: Iterable[Mapping[str, Any]] | None) -> Usage:

@@ -1,0 +1,199 @@
+"""How fast the core decides: from scratch until nothing changes, and on one arrival or finish.
+
+The load is that of Kueue's large-scale performance test (test/performance/scheduler/configs): cohorts
+of 100 queues, three classes of jobs in rising priority, reclaim Any, preemption of lower priority
+within the queue. With little quota nearly all of them wait, with much all are let in, and in between
+queues reclaim from each other. Seconds are of CPU; each load runs in a process of its own, so that its
+peak memory is its own.
+"""
+
+import gc
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from statistics import median, quantiles
+
+from muster.admission import (
+    ClusterQueue,
+    Cohort,
+    Engine,
+    Flavor,
+    FlavorQuotas,
+    Plan,
+    PodSet,
+    PreemptionPolicy,
+    Quota,
+    ResourceGroup,
+    Snapshot,
+    Workload,
+    decide,
+)
+from tests.bench.report import Figure, show
+
+QUEUES_A_COHORT = 100
+CPU = 1000  # of quota, as the core counts it
+NOMINAL_CPUS, BORROWED_CPUS_MAX = 20, 100
+CLASSES = ((35, 1, 50), (10, 5, 100), (5, 20, 200))  # how many of 50; cpus; priority
+ROOMY_CPUS = 250  # for the 185 of a queue's 50 jobs, and for those that arrive
+CONTENDED_CPUS = 145
+EVENTS = 300
+NOW_MS = 1_767_268_800_000
+LOADS = (  # how many are pending, the nominal quota of a queue
+    ("all are let in", 5_000, ROOMY_CPUS),
+    ("all are let in", 50_000, ROOMY_CPUS),
+    ("all are let in", 500_000, ROOMY_CPUS),
+    ("nearly all wait", 50_000, NOMINAL_CPUS),
+    ("queues reclaim", 50_000, CONTENDED_CPUS),
+)
+VICTIMS_LEAVE_MAX = 100  # times, until there are none
+EVENTS_PENDING_MAX = 50_000  # a larger load is decided from scratch only
+
+ADMISSIONS_A_SECOND_MIN = 20_000
+TARGET_PENDING = 50_000
+RSS_MB_MAX = 300
+EVENT_MS_MAX = 1.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Of one load. `arrival_ms` and `finish_ms`: median and p99 of one, decided at once."""
+
+    pending: int
+    admitted: int
+    cpu_s: float
+    wall_s: float
+    rss_mb: float
+    arrival_ms: tuple[float, float] = (0, 0)
+    finish_ms: tuple[float, float] = (0, 0)
+
+
+def load(pending: int, nominal_cpus: int) -> Snapshot:
+    """That many workloads, 50 a queue up to 1,000 queues, more a queue beyond."""
+    queues = min(1000, pending // 50)
+    cluster_queues = [_queue(index, nominal_cpus * pending // (queues * 50)) for index in range(queues)]
+    kinds = [(cpus, priority) for many, cpus, priority in CLASSES for _ in range(many)]
+    workloads = tuple(
+        job(index, cluster_queues[index % queues].name, *kinds[index // queues % len(kinds)])
+        for index in range(pending)
+    )
+    cohorts = {queue.cohort: Cohort(queue.cohort) for queue in cluster_queues if queue.cohort}
+    return Snapshot({"cpu": Flavor("cpu")}, cohorts, {q.name: q for q in cluster_queues}, workloads)
+
+
+def _queue(index: int, nominal_cpus: int) -> ClusterQueue:
+    quota = Quota(nominal_cpus * CPU, borrowing_limit=BORROWED_CPUS_MAX * CPU)
+    return ClusterQueue(
+        f"queue-{index}",
+        cohort=f"cohort-{index // QUEUES_A_COHORT}",
+        groups=(ResourceGroup(("cpu",), (FlavorQuotas("cpu", {"cpu": quota}),)),),
+        within_queue=PreemptionPolicy.LOWER_PRIORITY,
+        reclaim_within_cohort=PreemptionPolicy.ANY,
+    )
+
+
+def job(index: int, queue: str, cpus: int, priority: int) -> Workload:
+    pod_sets = (PodSet("main", 1, {"cpu": cpus * CPU}),)
+    return Workload(f"bench/job-{index}", f"uid-{index}", queue, priority, NOW_MS + index, pod_sets)
+
+
+def measure(pending: int, nominal_cpus: int) -> Measured:
+    """In this process. Peak memory is that of the decision from scratch, with its snapshot and its plan."""
+    snapshot = load(pending, nominal_cpus)
+    gc.collect()
+    cpu, wall = time.process_time(), time.perf_counter()
+    plan = decide(snapshot, NOW_MS)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    rss_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    found = Measured(pending, len(plan.admissions), cpu, wall, rss_mb)
+    if pending > EVENTS_PENDING_MAX:
+        return found
+    arrivals, finishes = _events(snapshot)
+    return replace(found, arrival_ms=_spread(arrivals), finish_ms=_spread(finishes))
+
+
+def _events(snapshot: Snapshot) -> tuple[list[float], list[float]]:
+    """Seconds of each. An arrival leaves again before the next event, and victims leave at once, which is
+    not measured; those who finish do not come back."""
+    engine = Engine(snapshot)
+    admitted = [decision.workload for decision in engine.decide(NOW_MS).admissions]
+    pending = len(snapshot.workloads)
+    arrivals = [_arrival(engine, pending + n, snapshot) for n in range(EVENTS)]
+    finishes = [_finish(engine, key) for key in admitted[:: max(1, len(admitted) // EVENTS)]]
+    return arrivals, finishes
+
+
+def _arrival(engine: Engine, index: int, snapshot: Snapshot) -> float:
+    queues = len(snapshot.cluster_queues)
+    _, cpus, priority = CLASSES[index % len(CLASSES)]
+    workload = job(index, f"queue-{index * 7 % queues}", cpus, priority)
+    start = time.process_time()
+    engine.put(workload)
+    plan = engine.decide(NOW_MS)
+    took = time.process_time() - start
+    engine.remove(workload.key)
+    _victims_leave(engine, plan)
+    return took
+
+
+def _finish(engine: Engine, key: str) -> float:
+    start = time.process_time()
+    engine.remove(key)
+    plan = engine.decide(NOW_MS)
+    took = time.process_time() - start
+    _victims_leave(engine, plan)
+    return took
+
+
+def _victims_leave(engine: Engine, plan: Plan) -> None:
+    """For good; and whomever those preempt who are let in then."""
+    for _ in range(VICTIMS_LEAVE_MAX):
+        for preemption in plan.preemptions:
+            engine.remove(preemption.workload)
+        plan = engine.decide(NOW_MS)
+        if not plan.preemptions:
+            return
+
+
+def _spread(seconds: list[float]) -> tuple[float, float]:
+    return median(seconds) * 1000, quantiles(seconds, n=100)[98] * 1000
+
+
+def in_a_process(pending: int, nominal_cpus: int) -> Measured:
+    command = [sys.executable, "-m", "tests.bench.decisions", str(pending), str(nominal_cpus)]
+    found = subprocess.run(command, check=True, capture_output=True, text=True)
+    return Measured(**json.loads(found.stdout))
+
+
+def figures() -> list[Figure]:
+    return [figure for name, pending, cpus in LOADS for figure in _figures(name, in_a_process(pending, cpus))]
+
+
+def _figures(name: str, m: Measured) -> Iterator[Figure]:
+    """The targets are for 50,000; smaller and larger loads show the growth."""
+    what = f"{m.pending:,} pending, {name}"
+    is_target = m.pending == TARGET_PENDING
+    limit = m.pending / ADMISSIONS_A_SECOND_MIN
+    yield Figure(f"{what}: {m.admitted:,} admitted", m.cpu_s, "s", limit=limit if is_target else None)
+    yield Figure(f"{what}: by the clock", m.wall_s, "s")
+    yield Figure(f"{what}: for each of them", m.cpu_s / m.pending * 1e6, "µs")
+    yield Figure(f"{what}: peak RSS", m.rss_mb, "MB", limit=RSS_MB_MAX if is_target else None)
+    if m.pending <= EVENTS_PENDING_MAX:
+        for event, spread in (("an arrival", m.arrival_ms), ("a finish", m.finish_ms)):
+            for rank, ms in zip(("median", "p99"), spread, strict=True):
+                yield Figure(f"{what}: {event}, {rank}", ms, "ms", limit=EVENT_MS_MAX if is_target else None)
+
+
+def main(arguments: list[str]) -> None:
+    """With a size and a nominal quota: that one, as JSON. Without: all, as a table."""
+    if arguments:
+        print(json.dumps(asdict(measure(int(arguments[0]), int(arguments[1])))))
+    else:
+        show("Decisions", figures())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,147 @@
+"""Random flavors, cohorts and queues of a scenario."""
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any, NamedTuple
+
+from tests.conformance.differential.scenario import CLASSICAL, VERSION, Manifest
+
+QUEUES_MAX = 4
+CPU, GPU = "cpu", "nvidia.com/gpu"
+
+
+class Group(NamedTuple):
+    """A resource group, the same in all queues and cohorts."""
+
+    resources: tuple[str, ...]
+    flavors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    mode: str
+    groups: tuple[Group, ...]
+    flavors: tuple[Manifest, ...]
+    cohorts: tuple[Manifest, ...] = ()
+    queues: tuple[Manifest, ...] = ()
+
+    @property
+    def objects(self) -> tuple[Manifest, ...]:
+        local_queues = (
+            manifest("LocalQueue", f"l{n}", {"clusterQueue": queue["metadata"]["name"]})
+            for n, queue in enumerate(self.queues)
+        )
+        return *self.flavors, *self.cohorts, *self.queues, *local_queues
+
+
+def manifest(kind: str, name: str, spec: Manifest) -> dict[str, Any]:
+    return {"apiVersion": VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def cluster(random: Random, mode: str) -> Cluster:
+    groups = _groups(random)
+    names = [name for group in groups for name in group.flavors]
+    made = Cluster(mode, groups, tuple(_flavor(random, name) for name in names))
+    cohorts = tuple(_cohort(random, made, number) for number in range(random.choice((0, 1, 1, 1, 2, 3, 4))))
+    queues = []
+    for number in range(random.randint(1, QUEUES_MAX)):
+        shares = bool(cohorts) and random.random() < 0.85
+        spec = queue_spec(random, made, shares)
+        if shares:
+            spec["cohortName"] = random.choice(cohorts)["metadata"]["name"]
+        queues.append(manifest("ClusterQueue", f"q{number}", spec))
+    return Cluster(mode, groups, made.flavors, cohorts, tuple(queues))
+
+
+def _groups(random: Random) -> tuple[Group, ...]:
+    """Up to three flavors for up to two resources, together or each for itself."""
+    names = tuple(f"f{n}" for n in range(random.choice((1, 1, 2, 2, 3))))
+    if random.random() < 0.6:
+        return (Group((CPU,), names),)
+    if len(names) > 1 and random.random() < 0.4:
+        return Group((CPU,), names[:-1]), Group((GPU,), names[-1:])
+    return (Group((CPU, GPU), names),)
+
+
+def _flavor(random: Random, name: str) -> Manifest:
+    spec: dict[str, Any] = {"nodeLabels": {"pool": name}} if random.random() < 0.5 else {}
+    if random.random() < 0.15:
+        spec["nodeTaints"] = [{"key": "spot", "value": "true", "effect": "NoSchedule"}]
+    return manifest("ResourceFlavor", name, spec)
+
+
+def _cohort(random: Random, made: Cluster, number: int) -> Manifest:
+    """Below one that was made before it, if there is one: often the last, so that trees get deep."""
+    spec = cohort_spec(random, made, bool(number))
+    if number:
+        spec["parentName"] = f"c{random.choice((number - 1, random.randrange(number)))}"
+    return manifest("Cohort", f"c{number}", spec)
+
+
+def cohort_spec(random: Random, made: Cluster, shares: bool) -> dict[str, Any]:
+    """`shares`: it has a parent to borrow from."""
+    quotas = {"resourceGroups": _quotas(random, made, shares)} if random.random() < 0.3 else {}
+    return {**quotas, **_weight(random, made.mode)}
+
+
+def queue_spec(random: Random, made: Cluster, shares: bool) -> dict[str, Any]:
+    """`shares`: it is in a cohort."""
+    spec: dict[str, Any] = {
+        "namespaceSelector": {},
+        "queueingStrategy": random.choice(("BestEffortFIFO", "BestEffortFIFO", "StrictFIFO")),
+        "resourceGroups": _quotas(random, made, shares),
+        "preemption": _preemption(random, made.mode),
+        **_weight(random, made.mode),
+    }
+    if random.random() < 0.6:
+        spec["flavorFungibility"] = _fungibility(random)
+    return spec
+
+
+def _weight(random: Random, mode: str) -> dict[str, Any]:
+    if mode == CLASSICAL or random.random() < 0.5:
+        return {}
+    return {"fairSharing": {"weight": random.choice(("1", "2", "500m", "0"))}}
+
+
+def _quotas(random: Random, made: Cluster, shares: bool) -> list[dict[str, Any]]:
+    def quota(resource: str) -> dict[str, Any]:
+        nominal = random.randint(0, 6)
+        amounts: dict[str, Any] = {"name": resource, "nominalQuota": str(nominal)}
+        if shares and random.random() < 0.3:
+            amounts["borrowingLimit"] = str(random.randint(0, 4))
+        if shares and random.random() < 0.25:
+            amounts["lendingLimit"] = str(random.randint(0, nominal))
+        return amounts
+
+    return [
+        {
+            "coveredResources": list(group.resources),
+            "flavors": [
+                {"name": name, "resources": [quota(r) for r in group.resources]} for name in group.flavors
+            ],
+        }
+        for group in made.groups
+    ]
+
+
+def _fungibility(random: Random) -> dict[str, Any]:
+    """What the API takes: a preference needs both to try the next flavor."""
+    policies = ("MayStopSearch", "TryNextFlavor")
+    chosen = {"whenCanBorrow": random.choice(policies), "whenCanPreempt": random.choice(policies)}
+    if set(chosen.values()) == {"TryNextFlavor"} and random.random() < 0.7:
+        chosen["preference"] = random.choice(("BorrowingOverPreemption", "PreemptionOverBorrowing"))
+    return chosen
+
+
+def _preemption(random: Random, mode: str) -> dict[str, Any]:
+    """What the API takes: borrowing while reclaiming needs a policy of reclaiming."""
+    within = random.choice(("Never", "LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority"))
+    reclaim = random.choice(("Never", "LowerPriority", "Any", "Any"))
+    chosen: dict[str, Any] = {"withinClusterQueue": within, "reclaimWithinCohort": reclaim}
+    if mode == CLASSICAL and reclaim != "Never" and random.random() < 0.35:
+        borrow: dict[str, Any] = {"policy": "LowerPriority"}
+        if random.random() < 0.6:
+            borrow["maxPriorityThreshold"] = random.choice((0, 100, 200))
+        chosen["borrowWithinCohort"] = borrow
+    return chosen

@@ -1,0 +1,81 @@
+"""What the core does with a step: decided on the objects as the API server has them, by the
+controller's snapshot builder and its transitions, until nothing changes any more."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from muster import admission as core
+from muster.controller import transitions
+from muster.controller.reconcile import WAIT_REASONS
+from muster.objects import gangs, kueue, snapshot
+from muster.objects.meta import millis
+from tests.conformance.differential.outcome import Outcome, held_by
+
+ROUNDS_MAX = 30  # of decide, write, wait until the victims have left
+
+
+@dataclass(frozen=True)
+class Objects:
+    flavors: tuple[kueue.ResourceFlavor, ...]
+    cohorts: tuple[kueue.Cohort, ...]
+    cluster_queues: tuple[kueue.ClusterQueue, ...]
+    local_queues: Mapping[str, kueue.LocalQueue]  # by key
+
+
+def outcome(objects: Objects, workloads: Mapping[str, kueue.Workload], rules: core.Rules) -> Outcome:
+    """`workloads` by key, none finished, as they stand at the beginning of the step."""
+    now_ms = 1000 + max((_latest(w) for w in workloads.values()), default=0)
+    standing = dict(workloads)
+    preempted: dict[str, str] = {}
+    for _ in range(ROUNDS_MAX):
+        plan = core.decide(_snapshot(objects, standing, rules), now_ms, rules)
+        _carry_out(plan, standing, now_ms)
+        for victim in plan.preemptions:
+            preempted[standing[victim.workload].metadata.name] = victim.reason
+        leaving = [key for key, w in standing.items() if leaves(w)]
+        for key in leaving:
+            _change(standing, key, transitions.release, now_ms)
+        if not (plan.admissions or leaving):
+            return Outcome(held_by(standing.values()), preempted)
+    raise AssertionError(f"nothing settled after {ROUNDS_MAX} rounds")
+
+
+def _carry_out(plan: core.Plan, standing: dict[str, kueue.Workload], now_ms: int) -> None:
+    for decision in plan.admissions:
+        _change(standing, decision.workload, transitions.reserve, decision.admission, (), now_ms)
+    for waiting in plan.waiting:
+        told = WAIT_REASONS[waiting.reason], waiting.message, now_ms
+        _change(standing, waiting.workload, transitions.wait, *told)
+    for victim in plan.preemptions:
+        _change(standing, victim.workload, transitions.preempt, victim.reason, "", now_ms)
+
+
+def leaves(workload: kueue.Workload) -> bool:
+    """Whether it is evicted, and its quota still its own."""
+    return gangs.holds_quota(workload.status) and transitions.is_evicted(workload.status)
+
+
+def _snapshot(objects: Objects, workloads: Mapping[str, kueue.Workload], rules: core.Rules) -> core.Snapshot:
+    def queue(workload: kueue.Workload) -> str:
+        key = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
+        return objects.local_queues[key].spec.cluster_queue if key in objects.local_queues else ""
+
+    return snapshot.snapshot(
+        objects.flavors,
+        objects.cohorts,
+        objects.cluster_queues,
+        (gangs.workload(w, w.status, queue(w), rules) for w in workloads.values()),
+    )
+
+
+def _change(standing: dict[str, kueue.Workload], key: str, step: object, *arguments: object) -> None:
+    assert callable(step)
+    workload = standing[key]
+    standing[key] = msgspec.structs.replace(workload, status=step(workload.status, *arguments))
+
+
+def _latest(workload: kueue.Workload) -> int:
+    times = (c.last_transition_time for c in workload.status.conditions)
+    return max(millis(workload.metadata.creation_timestamp), *(millis(t) for t in times), 0)

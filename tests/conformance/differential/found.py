@@ -1,0 +1,86 @@
+"""A step that Kueue and the core once took differently, kept as data: what stood, and what Kueue did."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from muster import admission as core
+from muster.objects import kueue
+from muster.objects.meta import Object, builtins
+from tests.conformance.differential import core_side
+from tests.conformance.differential.core_side import Objects
+from tests.conformance.differential.outcome import Outcome
+from tests.conformance.differential.scenario import CLASSICAL, FAIR
+from tests.conformance.objects import views
+
+KEPT = Path(__file__).with_name("kept")
+RULES = {CLASSICAL: core.Rules(), FAIR: core.Rules(fair_sharing=core.FairSharing())}
+
+
+@dataclass(frozen=True)
+class Found:
+    """`name` says what it is about; `workloads` by key, as they stood when the step was taken.
+
+    `on_purpose` says why the core differs here still; for most it does not any more, and that is empty.
+    """
+
+    name: str
+    mode: str
+    objects: Objects
+    workloads: Mapping[str, kueue.Workload]
+    kueue: Outcome
+    on_purpose: str = ""
+
+    def differences(self) -> list[str]:
+        ours = core_side.outcome(self.objects, self.workloads, RULES[self.mode])
+        return ours.differences(self.kueue)
+
+
+def save(found: Found, path: Path) -> None:
+    objects = found.objects
+    data = {
+        "name": found.name,
+        "mode": found.mode,
+        "flavors": _plain(objects.flavors),
+        "cohorts": _plain(objects.cohorts),
+        "clusterQueues": _plain(objects.cluster_queues),
+        "localQueues": _plain(objects.local_queues.values()),
+        "workloads": _plain(found.workloads.values()),
+        "kueue": {"held": found.kueue.held, "preempted": found.kueue.preempted},
+        "onPurpose": found.on_purpose,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(data), indent=1) + b"\n")
+
+
+def read(path: Path) -> Found:
+    data = msgspec.json.decode(path.read_bytes())
+    local_queues = views(data["localQueues"], kueue.LocalQueue)
+    workloads = views(data["workloads"], kueue.Workload)
+    return Found(
+        data["name"],
+        data["mode"],
+        Objects(
+            tuple(views(data["flavors"], kueue.ResourceFlavor)),
+            tuple(views(data["cohorts"], kueue.Cohort)),
+            tuple(views(data["clusterQueues"], kueue.ClusterQueue)),
+            {q.key: q for q in local_queues},
+        ),
+        {w.key: w for w in workloads},
+        Outcome(data["kueue"]["held"], data["kueue"]["preempted"]),
+        data["onPurpose"],
+    )
+
+
+def _plain(objects: Any) -> list[Any]:
+    return [_without_status_noise(builtins(obj)) for obj in objects if isinstance(obj, Object)]
+
+
+def _without_status_noise(data: dict[str, Any]) -> dict[str, Any]:
+    """Queues' counts are not read."""
+    if "podSets" not in data.get("spec", {}):
+        data.pop("status", None)
+    return data

@@ -1,0 +1,97 @@
+"""Random scenarios, the same for the same seed. Small ones: they disagree as well as large ones do.
+
+Left out is what Kueue itself does not do alike twice. Several submissions at once: it may decide
+between any two of them. A step while it still decides on the one before. Changes of a flavor, of
+the parent of a cohort or of the cohort of a queue: who was parked is tried again or is not, as its
+caches hear of it in one order or another.
+"""
+
+from random import Random
+from typing import Any
+
+from tests.conformance.differential.clusters import Cluster, cluster, cohort_spec, manifest, queue_spec
+from tests.conformance.differential.scenario import (
+    CLASSICAL,
+    FAIR,
+    Change,
+    Finish,
+    Manifest,
+    Scenario,
+    Step,
+    Submit,
+    Withdraw,
+)
+
+STEPS_MIN, STEPS_MAX = 8, 14
+STEPS = {"submit": 62, "finish": 24, "withdraw": 6, "change": 8}  # how often, beside each other
+PRIORITIES = (0, 0, 100, 200)
+
+
+def scenario(seed: int) -> Scenario:
+    random = Random(seed)
+    made = cluster(random, (CLASSICAL, FAIR)[seed % 2])
+    steps: list[Step] = [Submit(_workload(random, "w0", made))]
+    steps += [_step(random, f"w{n}", made) for n in range(1, random.randint(STEPS_MIN, STEPS_MAX))]
+    return Scenario(f"seed {seed}", made.mode, made.objects, tuple(steps))
+
+
+def _step(random: Random, name: str, made: Cluster) -> Step:
+    kind = random.choices(tuple(STEPS), tuple(STEPS.values()))[0]
+    if kind == "submit":
+        return Submit(_workload(random, name, made))
+    if kind == "change":
+        return Change(_changed(random, made))
+    return Finish(random.randrange(4)) if kind == "finish" else Withdraw(random.randrange(4))
+
+
+def _changed(random: Random, made: Cluster) -> Manifest:
+    """Other quotas, limits and weights for a queue or a cohort, or a queue stopped or opened; what it
+    belongs to stays."""
+    obj = random.choice((*made.cohorts, *made.queues))
+    name, spec = obj["metadata"]["name"], obj["spec"]
+    if obj["kind"] == "Cohort":
+        parent = {key: spec[key] for key in ("parentName",) if key in spec}
+        return manifest("Cohort", name, {**cohort_spec(random, made, bool(parent)), **parent})
+    if random.random() < 0.4:
+        return manifest("ClusterQueue", name, {**spec, "stopPolicy": random.choice(("Hold", "None"))})
+    kept = {key: spec[key] for key in ("cohortName", "queueingStrategy") if key in spec}
+    return manifest("ClusterQueue", name, {**queue_spec(random, made, "cohortName" in spec), **kept})
+
+
+def _workload(random: Random, name: str, made: Cluster) -> Manifest:
+    spec = {
+        "queueName": f"l{random.randrange(len(made.queues))}",
+        "priority": random.choice(PRIORITIES),
+        "active": True,
+        "podSets": [_pod_set(random, f"p{n}", made) for n in range(random.choice((1, 1, 1, 2, 3)))],
+    }
+    return manifest("Workload", name, spec)
+
+
+def _pod_set(random: Random, name: str, made: Cluster) -> dict[str, Any]:
+    resources = [resource for group in made.groups for resource in group.resources]
+    requests = {resources[0]: str(random.randint(1, 3))}
+    requests |= {resource: str(random.randint(1, 2)) for resource in resources[1:] if random.random() < 0.7}
+    container = {"name": "c", "image": "none", "resources": {"requests": requests}}
+    pod = {"restartPolicy": "Never", "containers": [container], **_placement(random, made)}
+    count = random.choice((1, 1, 2, 3))
+    pod_set: dict[str, Any] = {"name": name, "count": count, "template": {"spec": pod}}
+    if count > 1 and random.random() < 0.25 and name == "p0":  # of one pod set only, as Kueue demands
+        pod_set["minCount"] = random.randint(1, count - 1)
+    return pod_set
+
+
+def _placement(random: Random, made: Cluster) -> dict[str, Any]:
+    """A choice among flavors, by labels of theirs, and what a taint asks for."""
+    placement: dict[str, Any] = {}
+    chosen = random.choice(made.flavors)["metadata"]["name"]
+    how = random.random()
+    if how < 0.1:
+        placement["nodeSelector"] = {"pool": chosen}
+    elif how < 0.2:
+        terms = [{"matchExpressions": [{"key": "pool", "operator": "NotIn", "values": [chosen]}]}]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        placement["affinity"] = {"nodeAffinity": required}
+    if random.random() < 0.5:
+        placement["tolerations"] = [{"key": "spot", "operator": "Exists", "effect": "NoSchedule"}]
+    return placement

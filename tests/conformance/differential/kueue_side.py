@@ -1,0 +1,91 @@
+"""The real Kueue on one API server, and many scenarios played through it side by side."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lightkube import Client
+
+from muster import admission as core
+from muster.objects import kueue
+from sandbox import kinds, kueue_process
+from sandbox.cluster import create_crds, start_control_plane
+from sandbox.crds import ensure_crds
+from sandbox.paths import RunState
+from sandbox.processes import Processes
+from sandbox.steps import Screen
+from sandbox.toolchain import ensure_tools
+from sandbox.tools import CLUSTER_TOOLS
+from tests.conformance.differential.core_side import Objects
+from tests.conformance.differential.patience import PatientClient
+from tests.conformance.differential.scenario import FAIR, Scenario, prefixed
+from tests.conformance.differential.stage import KINDS, Play, Stage
+from tests.conformance.objects import view
+
+SET_UP_THREADS = 8
+HEARD_SECONDS = 1.0  # Kueue has heard of new queues
+Progress = Callable[[str], None]
+
+
+@contextmanager
+def cluster(state: RunState, screen: Screen) -> Iterator[tuple[Processes, Mapping[str, Path]]]:
+    """A control plane with Kueue's definitions and no Kueue yet. Its tools are built first, where they
+    are not in the cache: the screen says so. Raises: StepError."""
+    tools = {name: t.path for name, t in ensure_tools(["kueue", *CLUSTER_TOOLS], screen).items()}
+    processes = Processes(state)
+    try:
+        create_crds(start_control_plane(state, processes, tools), ensure_crds())
+        yield processes, tools
+    finally:
+        processes.stop_everything()
+
+
+def play(
+    processes: Processes,
+    executable: Path,
+    mode: str,
+    scenarios: Sequence[Scenario],
+    run: str,
+    progress: Progress = lambda _: None,
+) -> list[Play]:
+    """All of a mode, side by side; `run` keeps the names apart from those of other runs."""
+    strategies = [strategy.value for strategy in core.FairSharing().strategies]
+    settings = {"fairSharing": {"preemptionStrategies": strategies}} if mode == FAIR else {}
+    kubeconfig = processes.state.kubeconfig
+    kueue_process.start(processes, executable, kubeconfig, settings)
+    try:
+        client = kinds.connect(kubeconfig)  # never closed: the reflector's thread reads from it till the end
+        named = [prefixed(s, f"{run}{number}") for number, s in enumerate(scenarios)]
+        with ThreadPoolExecutor(SET_UP_THREADS) as pool:
+            plays = list(pool.map(partial(_set_up, client), named, (f"{run}{n}" for n in range(len(named)))))
+        time.sleep(HEARD_SECONDS)
+        stage = Stage(client, plays)
+        count = max((len(s.steps) for s in scenarios), default=0)
+        for index in range(count):
+            taken = stage.step(index)
+            progress(f"{mode}: step {index + 1} of {count} taken in {taken} of {len(scenarios)} histories")
+        stage.close()
+        return plays
+    finally:
+        processes.stop(kueue_process.NAME)
+
+
+def _set_up(client: Client, scenario: Scenario, namespace: str) -> Play:
+    patient = PatientClient(client)
+    patient.create(kinds.Namespace({"metadata": {"name": namespace}}))
+    made: dict[str, list[Any]] = defaultdict(list)
+    for obj in scenario.objects:
+        made[obj["kind"]].append(patient.create(KINDS[obj["kind"]](obj)))
+    local_queues = [view(q, kueue.LocalQueue) for q in made["LocalQueue"]]
+    objects = Objects(
+        tuple(view(f, kueue.ResourceFlavor) for f in made["ResourceFlavor"]),
+        tuple(view(c, kueue.Cohort) for c in made["Cohort"]),
+        tuple(view(q, kueue.ClusterQueue) for q in made["ClusterQueue"]),
+        {q.key: q for q in local_queues},
+    )
+    return Play(scenario, namespace, objects)

@@ -1,0 +1,43 @@
+"""What a step came to: who holds quota for what, and who was preempted meanwhile."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from muster.objects import kueue
+from muster.objects.gangs import holds_quota
+
+Held = Mapping[str, Mapping[str, str]]  # by workload and pod set: "count x flavors"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    held: Held
+    preempted: Mapping[str, str]  # workload -> reason
+
+    def differences(self, kueue_says: "Outcome") -> list[str]:
+        """What the core, which this is, does otherwise."""
+        lines = []
+        for name in sorted({*self.held, *kueue_says.held}):
+            ours, theirs = self.held.get(name), kueue_says.held.get(name)
+            if ours != theirs:
+                lines.append(f"{name}: Muster {_said(ours)}, Kueue {_said(theirs)}")
+        for name in sorted({*self.preempted, *kueue_says.preempted}):
+            our, their = self.preempted.get(name, "no"), kueue_says.preempted.get(name, "no")
+            if our != their:
+                lines.append(f"{name} preempted: Muster {our}, Kueue {their}")
+        return lines
+
+
+def held_by(workloads: Iterable[kueue.Workload]) -> Held:
+    return {w.metadata.name: _assigned(w.status.admission) for w in workloads if holds_quota(w.status)}
+
+
+def _assigned(admission: kueue.Admission | None) -> Mapping[str, str]:
+    return {
+        a.name: f"{a.count} x " + ", ".join(f"{r}:{f}" for r, f in sorted(a.flavors.items()))
+        for a in (admission.pod_set_assignments if admission else ())
+    }
+
+
+def _said(held: Mapping[str, str] | None) -> str:
+    return "waits" if held is None else "; ".join(f"{name} {what}" for name, what in held.items())

@@ -1,0 +1,131 @@
+"""Plays scenarios through Kueue and the core, and makes those on which they differ as small as they get.
+
+A difference counts if it is there when the history is played again; Kueue decides a few things by
+chance: which of two cycles hears of a change first, and which of two workloads of a second was first.
+"""
+
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox.paths import CHECKOUT, RunState
+from sandbox.steps import Screen, StepError
+from tests.conformance.differential import kueue_side
+from tests.conformance.differential.found import save
+from tests.conformance.differential.generate import scenario
+from tests.conformance.differential.kueue_side import Progress
+from tests.conformance.differential.scenario import CLASSICAL, FAIR, Scenario
+from tests.conformance.differential.shrink import Disagreement, differing, shrunk
+from tests.conformance.differential.stage import Play
+
+TOGETHER = 100  # scenarios on the API server at once
+DISAGREEMENTS = CHECKOUT / ".muster" / "disagreements"
+INTERRUPTED = 130  # the exit code of a shell for it
+
+Player = Callable[[str, Sequence[Scenario], str], list[Play]]
+"""Plays the scenarios of a mode side by side, under names that begin with the third argument."""
+
+
+@dataclass
+class Counts:
+    scenarios: int = 0
+    steps: int = 0
+    restless: int = 0
+    by_chance: list[str] = field(default_factory=list)  # names of those that differed only once
+
+    def note(self, play: Play) -> None:
+        self.scenarios += 1
+        self.steps += len(play.before)
+        self.restless += play.restless
+
+
+def main(seeds: Sequence[int]) -> int:
+    """Exit code 1 when the core differs from Kueue anywhere, 2 when there is nothing to play on."""
+    screen = Screen()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that all processes are stopped then too
+    try:
+        return _main(seeds, screen)
+    except StepError as error:
+        screen.line(f"nothing was compared\n{error.explain()}")
+        return 2
+    except KeyboardInterrupt:
+        screen.line("interrupted: nothing is left running")
+        return INTERRUPTED
+
+
+def _main(seeds: Sequence[int], screen: Screen) -> int:
+    begun, counts = time.monotonic(), Counts()
+    with _player(screen) as play:
+        runs = Runs(play)
+        found = runs.confirmed([scenario(seed) for seed in seeds], counts)
+        seconds = time.monotonic() - begun
+        for one in found:
+            screen.line(f"{one.scenario.name} ({one.scenario.mode}) differs; it is made smaller")
+        for smallest in shrunk(found, lambda scenarios: list(runs.compare(scenarios, Counts()))):
+            _tell(smallest, screen)
+    screen.line(
+        f"seeds {seeds[0]} to {seeds[-1]}: {counts.scenarios} histories, {counts.steps} steps compared in "
+        f"{seconds:.0f} s; in {counts.restless} histories Kueue preempts without end and is left there"
+    )
+    if counts.by_chance:
+        screen.line(f"differed once, and not when played again: {', '.join(counts.by_chance)}")
+    screen.line(f"{counts.scenarios - len(found)} agree, {len(found)} disagree")
+    return 1 if found else 0
+
+
+@contextmanager
+def _player(screen: Screen) -> Iterator[Player]:
+    with (
+        tempfile.TemporaryDirectory(prefix="muster-conformance-", ignore_cleanup_errors=True) as folder,
+        kueue_side.cluster(RunState("conformance", checkout=Path(folder)), screen) as (processes, tools),
+    ):
+        begun = time.monotonic()
+        progress: Progress = lambda text: screen.line(f"{time.monotonic() - begun:4.0f} s  {text}")  # noqa: E731
+
+        def play(mode: str, scenarios: Sequence[Scenario], run: str) -> list[Play]:
+            return kueue_side.play(processes, tools["kueue"], mode, scenarios, run, progress)
+
+        yield play
+
+
+def _tell(smallest: Disagreement, screen: Screen) -> None:
+    name = smallest.found.name
+    path = DISAGREEMENTS / f"{name.replace(' ', '-')}.json"
+    save(smallest.found, path)
+    screen.line(f"{name} ({smallest.found.mode}), {len(smallest.scenario.steps)} steps: kept as {path}")
+    for line in smallest.differences:
+        screen.line(f"    {line}")
+
+
+class Runs:
+    """Each run has names of its own on the API server."""
+
+    def __init__(self, play: Player) -> None:
+        self._play, self._count = play, 0
+
+    def confirmed(self, scenarios: Sequence[Scenario], counts: Counts) -> list[Disagreement]:
+        """Those that differ twice."""
+        suspects = [one.scenario for one in self.compare(scenarios, counts)]
+        found = list(self.compare(suspects, Counts()))
+        again = {one.scenario.name for one in found}
+        counts.by_chance += [suspect.name for suspect in suspects if suspect.name not in again]
+        return found
+
+    def compare(self, scenarios: Sequence[Scenario], counts: Counts) -> Iterator[Disagreement]:
+        for mode in (CLASSICAL, FAIR):
+            of_mode = [s for s in scenarios if s.mode == mode]
+            for start in range(0, len(of_mode), TOGETHER):
+                yield from self._together(mode, of_mode[start : start + TOGETHER], counts)
+
+    def _together(self, mode: str, scenarios: Sequence[Scenario], counts: Counts) -> Iterator[Disagreement]:
+        self._count += 1
+        plays = self._play(mode, scenarios, f"r{self._count}s")
+        for one, of in zip(plays, scenarios, strict=True):
+            counts.note(one)
+            disagreement = differing(one, of)
+            if disagreement is not None:
+                yield disagreement

@@ -1,0 +1,65 @@
+"""Histories on which Kueue and the core differ, made as small as they get."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tests.conformance.differential.found import Found
+from tests.conformance.differential.scenario import Scenario
+from tests.conformance.differential.stage import Play
+
+ROUNDS_MAX = 6
+
+Compare = Callable[[Sequence[Scenario]], Iterable["Disagreement"]]
+"""Plays scenarios and tells of those on which Kueue and the core differ."""
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    scenario: Scenario
+    step: int
+    found: Found
+    differences: tuple[str, ...]
+
+
+def differing(play: Play, of: Scenario) -> Disagreement | None:
+    """The first step that the core takes otherwise, from what stood before it."""
+    for index, (before, theirs) in enumerate(zip(play.before, play.outcomes, strict=True)):
+        found = Found(of.name, of.mode, before.objects, before.workloads, theirs)
+        differences = _differences(found)
+        if differences:
+            return Disagreement(of, index, found, tuple(differences))
+    return None
+
+
+def _differences(found: Found) -> list[str]:
+    """Kueue came to an end, so whatever goes wrong in the core is one."""
+    try:
+        return found.differences()
+    except Exception as error:
+        return [f"Muster fails: {type(error).__name__}: {error}"]
+
+
+def shrunk(found: Sequence[Disagreement], compare: Compare) -> list[Disagreement]:
+    """Each without the steps and objects that it does not need.
+
+    A round plays, for all of them at once, what is left without a part of it, and goes on with the
+    smallest that differ; it ends when there are none, or after ROUNDS_MAX.
+    """
+    smallest = {one.scenario.name: one for one in found}
+    growing = list(smallest.values())
+    for _ in range(ROUNDS_MAX):
+        candidates = [s for one in growing for s in one.scenario.until(one.step).smaller()]
+        if not candidates:
+            break
+        better: dict[str, Disagreement] = {}
+        for one in compare(candidates):
+            name = one.scenario.name
+            if name not in better or _size(one) < _size(better[name]):
+                better[name] = one
+        smallest |= better
+        growing = list(better.values())
+    return list(smallest.values())
+
+
+def _size(of: Disagreement) -> int:
+    return of.step + 1 + len(of.scenario.objects)

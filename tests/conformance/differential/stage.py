@@ -1,0 +1,209 @@
+"""Many plays on one API server: a step is taken in all of them, then Kueue decides until it is quiet.
+
+Nothing but Kueue's scheduler and its Workload controller is asked: no job owns the Workloads, so this
+file does what a job's controller does when its Workload is evicted, and gives the quota back.
+"""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lightkube import Client
+from lightkube.generic_resource import create_global_resource
+
+from muster.controller import transitions
+from muster.controller.jobs.job import Outcome as JobOutcome
+from muster.objects import kueue
+from muster.objects.gangs import holds_quota
+from muster.objects.meta import builtins, find_condition
+from sandbox import kinds
+from sandbox.reflector import Reflector
+from tests.conformance.differential.core_side import Objects, leaves
+from tests.conformance.differential.outcome import Outcome, held_by
+from tests.conformance.differential.patience import PatientClient
+from tests.conformance.differential.scenario import Change, Finish, Manifest, Scenario, Step, Submit
+from tests.conformance.objects import view
+
+QUIET_SECONDS = 2.2  # Kueue tries parked workloads again in batches of a second
+SAME_SECONDS = 8.0  # nobody came or went meanwhile, but a head's message changes from cycle to cycle
+STEP_SECONDS_MAX = 40.0
+PAUSE_SECONDS = 0.05
+RELEASES_MAX = 4  # of a workload in a step: Kueue preempts round and round
+KINDS = {
+    "ResourceFlavor": create_global_resource(kueue.GROUP, "v1beta2", "ResourceFlavor", "resourceflavors"),
+    "Cohort": create_global_resource(kueue.GROUP, "v1beta2", "Cohort", "cohorts"),
+    "ClusterQueue": kinds.ClusterQueue,
+    "LocalQueue": kinds.LocalQueue,
+    "Workload": kinds.Workload,
+}
+Workloads = dict[str, kueue.Workload]  # by key
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What stood when a step had been taken, and Kueue had not decided yet."""
+
+    objects: Objects
+    workloads: Workloads
+
+
+@dataclass
+class Play:
+    """One scenario on the API server: what stood at each step, and what it came to."""
+
+    scenario: Scenario  # with the names that it has there
+    namespace: str
+    objects: Objects
+    before: list[Moment] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    restless: bool = False  # Kueue found no end in the step after these
+
+
+class Stage:
+    """Takes a step in every play, and waits until Kueue has nothing to do any more."""
+
+    def __init__(self, client: Client, plays: Sequence[Play]) -> None:
+        self._client, self._plays = PatientClient(client), plays
+        self._seen: dict[str, kueue.Workload] = {}
+        self._lock = threading.Lock()
+        self._changed_at: dict[str, float] = defaultdict(time.monotonic)  # by namespace: anything
+        self._moved_at: dict[str, float] = defaultdict(time.monotonic)  # by namespace: who holds quota
+        self._preempted: dict[str, dict[str, str]] = defaultdict(dict)  # by namespace
+        self._releases: dict[str, int] = defaultdict(int)  # of workloads, by key
+        self._reflector = Reflector(client, kinds.Workload, self._note).start()
+        self._reflector.wait_listed(STEP_SECONDS_MAX)
+
+    def close(self) -> None:
+        self._reflector.stop()
+
+    def step(self, index: int) -> int:
+        """The number of plays that it was taken in."""
+        self._preempted.clear()
+        self._releases.clear()
+        taken = [p for p in self._plays if index < len(p.scenario.steps) and not p.restless]
+        before = {one.namespace: self._take(one, one.scenario.steps[index]) for one in taken}
+        self._settle(taken)
+        for one in taken:
+            if one.restless:  # Kueue would be busy with it till the end
+                self._client.delete_all(kinds.Workload, one.namespace)
+                continue
+            one.before.append(Moment(one.objects, before[one.namespace]))
+            standing = self._standing(one.namespace).values()
+            one.outcomes.append(Outcome(held_by(standing), dict(self._preempted[one.namespace])))
+        return len(taken)
+
+    def _note(self, _kind: str, obj: kinds.Object, gone: bool) -> None:
+        """Runs on the reflector's thread."""
+        workload = view(obj, kueue.Workload)
+        namespace, before = workload.metadata.namespace, self._seen.get(workload.key)
+        self._changed_at[namespace] = time.monotonic()
+        if gone or before is None or _holds(before) != _holds(workload):
+            self._moved_at[namespace] = time.monotonic()
+        if gone:
+            self._seen.pop(workload.key, None)
+            return
+        self._keep(workload)
+        preempted = find_condition(workload.status.conditions, transitions.PREEMPTED)
+        if leaves(workload) and preempted is not None and preempted.status == "True":
+            self._preempted[namespace][workload.metadata.name] = preempted.reason
+
+    def _standing(self, namespace: str) -> Workloads:
+        return {
+            key: w
+            for key, w in sorted(self._seen.copy().items())
+            if w.metadata.namespace == namespace and not transitions.is_finished(w.status)
+        }
+
+    def _take(self, play: Play, step: Step) -> Workloads:
+        """Does it; returns the workloads that stand then, before Kueue has decided."""
+        standing = self._standing(play.namespace)
+        if isinstance(step, Submit):
+            made = view(self._client.create(kinds.Workload(step.workload)), kueue.Workload)
+            return {**standing, made.key: made}
+        if isinstance(step, Change):
+            play.objects = self._changed(play.objects, step.object)
+            return standing
+        finishes = isinstance(step, Finish)
+        able = [w for w in standing.values() if holds_quota(w.status) is finishes]
+        if not able:
+            return standing
+        workload = able[step.place % len(able)]
+        if finishes:
+            self._finish(workload)
+        else:
+            self._client.delete(kinds.Workload, workload.metadata.name, workload.metadata.namespace)
+            self._seen.pop(workload.key, None)
+        return {key: w for key, w in standing.items() if key != workload.key}
+
+    def _changed(self, objects: Objects, obj: Manifest) -> Objects:
+        name = obj["metadata"]["name"]
+        data = self._client.replace_spec(KINDS[obj["kind"]], name, obj["spec"])
+        if obj["kind"] == "Cohort":
+            cohort = view(data, kueue.Cohort)
+            cohorts = (cohort if c.metadata.name == name else c for c in objects.cohorts)
+            return replace(objects, cohorts=tuple(cohorts))
+        queue = view(data, kueue.ClusterQueue)
+        queues = (queue if q.metadata.name == name else q for q in objects.cluster_queues)
+        return replace(objects, cluster_queues=tuple(queues))
+
+    def _finish(self, workload: kueue.Workload) -> None:
+        meta, outcome = workload.metadata, JobOutcome(succeeded=True, message="done")
+        while not self._write(workload, transitions.finish(workload.status, outcome, _now_ms())):
+            data = self._client.read(kinds.Workload, meta.name, meta.namespace)
+            workload = view(data, kueue.Workload)
+
+    def _settle(self, plays: Sequence[Play]) -> None:
+        begun = time.monotonic()
+        for play in plays:
+            self._changed_at[play.namespace] = self._moved_at[play.namespace] = begun
+        waiting = {play.namespace: play for play in plays}
+        while waiting and time.monotonic() - begun < STEP_SECONDS_MAX:
+            for workload in list(self._seen.values()):
+                if workload.metadata.namespace in waiting and leaves(workload):
+                    released = self._write(workload, transitions.release(workload.status, _now_ms()))
+                    self._releases[workload.key] += released
+                    play = waiting[workload.metadata.namespace]
+                    play.restless |= self._releases[workload.key] > RELEASES_MAX
+            now = time.monotonic()
+            for name, play in list(waiting.items()):
+                quiet = now - self._changed_at[name] > QUIET_SECONDS
+                if quiet or play.restless or now - self._moved_at[name] > SAME_SECONDS:
+                    del waiting[name]
+            time.sleep(PAUSE_SECONDS)
+        for play in waiting.values():
+            play.restless = True
+
+    def _write(self, workload: kueue.Workload, status: kueue.WorkloadStatus) -> bool:
+        """Unless it has changed meanwhile: then it is looked at again."""
+        body = {
+            "metadata": {"resourceVersion": workload.metadata.resource_version},
+            "status": {"admission": None, **builtins(status)},
+        }
+        meta = workload.metadata
+        changed: Any = self._client.merge_status(kinds.Workload, meta.name, meta.namespace, body)
+        if changed is not None:
+            self._keep(view(changed, kueue.Workload))
+        return changed is not None
+
+    def _keep(self, workload: kueue.Workload) -> None:
+        """What was written may be seen later than what Kueue made of it."""
+        with self._lock:
+            known = self._seen.get(workload.key)
+            if known is None or _version(known) < _version(workload):
+                self._seen[workload.key] = workload
+
+
+def _holds(workload: kueue.Workload) -> tuple[bool, bool]:
+    """Whether it holds quota, and whether it is to leave."""
+    return holds_quota(workload.status), transitions.is_evicted(workload.status)
+
+
+def _version(workload: kueue.Workload) -> int:
+    return int(workload.metadata.resource_version)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,84 @@
+"""Replays cases, tells what passed, failed or does not apply, and holds that against docs/conformance.md."""
+
+import importlib
+import pkgutil
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conformance import suites
+from tests.conformance.case import Case, NotApplicable, Replay
+
+CHECKOUT = Path(__file__).parents[2]
+LISTED = CHECKOUT / "docs" / "conformance.md"
+SHARED = CHECKOUT.parent / "shared" / "conformance"
+PASSED, FAILED, NOT_APPLICABLE = "passed", "failed", "not applicable"
+
+
+@dataclass(frozen=True)
+class Result:
+    case: Case
+    outcome: str
+    why: str = ""
+
+
+def replays() -> Mapping[str, Replay]:
+    """By suite, from all modules of tests/conformance/suites."""
+    found: dict[str, Replay] = {}
+    for module in pkgutil.iter_modules(suites.__path__):
+        found |= importlib.import_module(f"{suites.__name__}.{module.name}").SUITES
+    return found
+
+
+def replay(case: Case, by_suite: Mapping[str, Replay]) -> Result:
+    if case.suite not in by_suite:
+        return Result(case, NOT_APPLICABLE, "this suite is not replayed")
+    try:
+        by_suite[case.suite](case)
+    except NotApplicable as reason:
+        return Result(case, NOT_APPLICABLE, str(reason))
+    except AssertionError as difference:
+        return Result(case, FAILED, str(difference) or traceback.format_exc())
+    except Exception:
+        return Result(case, FAILED, traceback.format_exc())
+    return Result(case, PASSED)
+
+
+def show(results: Iterable[Result], details: bool) -> None:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for result in results:
+        counts[result.case.suite][result.outcome] += 1
+        if result.outcome == FAILED or (details and result.outcome == NOT_APPLICABLE):
+            print(
+                f"{result.outcome}: {result.case.suite}: {result.case.name}\n  {_indented(result, details)}"
+            )
+    columns = (PASSED, FAILED, NOT_APPLICABLE)
+    width = max(map(len, counts), default=5)
+    print(f"{'suite':{width}}  " + "  ".join(f"{c:>{len(c)}}" for c in columns))
+    for suite, of in sorted(counts.items()):
+        print(f"{suite:{width}}  " + "  ".join(f"{of[c]:>{len(c)}}" for c in columns))
+    total = sum(counts.values(), Counter[str]())
+    print(f"{total[PASSED]} passed, {total[FAILED]} failed, {total[NOT_APPLICABLE]} not applicable")
+
+
+def _indented(result: Result, details: bool) -> str:
+    lines = result.why.strip().splitlines()
+    return "\n  ".join(lines if details else lines[-1:])
+
+
+def listed(page: Path) -> set[str]:
+    """The cases that the page says fail: rows of a table that start with `suite: name` in backticks."""
+    rows = page.read_text().splitlines() if page.exists() else []
+    return {row.split("`")[1] for row in rows if row.startswith("| `Test")}
+
+
+def unexpected(results: Iterable[Result], known: set[str]) -> list[str]:
+    """What is at odds with the page: a failure that it does not explain, an explanation out of date."""
+    outcomes = {f"{r.case.suite}: {r.case.name}": r.outcome for r in results}
+    failed = {name for name, outcome in outcomes.items() if outcome == FAILED}
+    passed = {name for name, outcome in outcomes.items() if outcome == PASSED}
+    return [f"{name}: fails, and {LISTED.name} does not say why" for name in sorted(failed - known)] + [
+        f"{name}: passes, and {LISTED.name} says that it fails" for name in sorted(known & passed)
+    ]

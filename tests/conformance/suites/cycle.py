@@ -1,0 +1,176 @@
+"""Whole cycles: who is admitted and with which flavors, who is preempted, who is parked."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from itertools import cycle as cycle_through
+from typing import Any
+
+from muster import admission as core
+from muster.admission.cycle.entry import Entry, Outcome
+from muster.admission.cycle.order import cycle_order
+from muster.admission.flavors.fungibility import Mode
+from muster.objects import gangs, kueue
+from tests.conformance.board import Board, neutral, neutral_of, reason, rules_of
+from tests.conformance.case import Case, Data, NotApplicable, Replay
+from tests.conformance.local_queues import LocalQueues
+from tests.conformance.objects import view
+
+
+def schedule(case: Case) -> None:
+    board = Board(case, rules_of(case))
+    heads = board.cycle()
+    expected = case.expect
+    compare("admissions", admissions(board), expected_admissions(expected["admissions"], heads))
+    active, parked = board.standing()
+    compare("pending", unordered(active), unordered(expected["pending"]))
+    compare("inadmissible", unordered(parked), unordered(expected["inadmissible"]))
+    written = [] if case.config.get("statusPatchError") else heads
+    compare_summary(board, written, expected["summary"])
+    if "skippedPreemptions" in expected:
+        told = {queue: count for queue, count in expected["skippedPreemptions"].items() if count}
+        compare("skipped preemptions", skipped_preemptions(heads), told)
+
+
+def admissions(board: Board) -> Data:
+    """All that is reserved in the end."""
+    return {
+        key: neutral(core.Admission(of.node.name, tuple(of.pod_sets)))
+        for key, of in sorted(board.held().items())
+    }
+
+
+def expected_admissions(expected: Mapping[str, Any] | None, heads: Iterable[Entry]) -> Data:
+    """Without slices that were replaced: Kueue's cache holds them until it sees that they finished."""
+    replaced = {head.replaced.workload.key for head in heads if head.replaced and head.admission}
+    return {key: neutral_of(of) for key, of in sorted((expected or {}).items()) if key not in replaced}
+
+
+def compare_summary(board: Board, heads: Iterable[Entry], expected: Data) -> None:
+    """What the heads' cycles wrote; a head comes later than itself in an earlier cycle."""
+    last = {head.workload.key: head for head in heads}
+    reserved = {key: head for key, head in last.items() if head.outcome is Outcome.ADMITTED}
+    wanted = expected["newlyQuotaReserved"]
+    compare("newly reserved", sorted(reserved), sorted(wanted))
+    admitted = {key: all_ready(head) for key, head in reserved.items()}
+    compare("admitted", admitted, {key: of["admitted"] for key, of in wanted.items()})
+    compare("preempted", board.preempted, {(of["workload"], of["reason"]) for of in expected["preempted"]})
+    compare("evicted", {key for key, _ in board.preempted}, {of["workload"] for of in expected["evicted"]})
+    waiting = {key: reason(head) for key, head in last.items() if key not in reserved}
+    compare("waiting", waiting, {key: of["reason"] for key, of in expected["quotaReservedFalse"].items()})
+
+
+def all_ready(head: Entry) -> bool:
+    """Whether all checks are that its queue asks of its flavors, or that it has: then it is admitted at
+    once."""
+    assert head.admission is not None
+    used = {flavor for of in head.admission.pod_sets for flavor in of.flavors.values()}
+    asked = (check.name for check in head.queue.checks if not check.flavors or check.flavors & used)
+    states = [head.workload.checks.get(name) for name in asked]
+    return all(state is core.CheckState.READY for state in (*states, *head.workload.checks.values()))
+
+
+def skipped_preemptions(heads: Iterable[Entry]) -> Mapping[str, int]:
+    """Heads with targets for whom nothing was done, by queue."""
+    return Counter(
+        head.queue.name
+        for head in heads
+        if head.outcome is Outcome.OVERLAPPING
+        or (head.outcome is Outcome.CROWDED_OUT and head.assignment.mode is not Mode.FIT)
+    )
+
+
+def unordered(standing: Data) -> Data:
+    return {queue: sorted(keys) for queue, keys in sorted(standing.items())}
+
+
+def compare(what: str, found: object, expected: object) -> None:
+    assert found == expected, f"{what}: {found}\n  expected {expected}"
+
+
+def entry_ordering(case: Case) -> None:
+    rules = core.Rules(
+        priority_sorting_within_cohort=case.gate("PrioritySortingWithinCohort", True),
+        prioritize_preemptors=case.gate("PrioritizePreemptorWorkloads", False),
+        requeue_behind_others=case.config.get("podsReadyRequeuingTimestamp") != "Creation",
+    )
+    order = cycle_order(rules)
+    # Without the last two, which only break ties: Kueue leaves those as they come.
+    ranks = {
+        entry["workload"]["metadata"]["name"]: order(
+            _gang(entry["workload"], rules), entry["isPreemptor"], entry["borrowing"]
+        )[:-2]
+        for entry in case.input["entries"]
+    }
+    compare("order", sorted(ranks.values()), [ranks[name] for name in case.expect["order"]])
+
+
+def _gang(data: Data, rules: core.Rules) -> core.Workload:
+    obj = view(data, kueue.Workload)
+    return gangs.workload(obj, obj.status, "", rules)
+
+
+def last_scheduling_context(case: Case) -> None:
+    board = Board(case, rules_of(case))
+    heads = board.cycle()
+    compare_summary(board, heads, case.expect["summaryAfterFirstCycle"])
+    board.finish(case.input.get("deleteWorkloadsBetweenCycles") or ())
+    board.cycle()
+    expected = expected_admissions(case.expect["admissionsAfterSecondCycle"], ())
+    compare("admissions after the second cycle", admissions(board), expected)
+
+
+def preserved_scan_progress(case: Case) -> None:
+    """Of two flavors the second has another quota after each cycle, so that the queue's flavors may
+    have room again."""
+    board = Board(case, rules_of(case))
+    quotas = cycle_through(("5", "4"))
+    for _ in range(case.config["cycles"]):
+        board.cycle()
+        if case.config["flipSecondFlavorQuotaEveryCycle"]:
+            board.requote(_with_second_quota(case.input, next(quotas)))
+    held = {key: next(iter(of.pod_sets[0].flavors.values())) for key, of in board.held().items()}
+    expected = case.expect["assignedFlavor"]
+    compare("flavors", {key: held.get(key, "") for key in expected}, expected)
+
+
+def _with_second_quota(data: Data, quota: str) -> Data:
+    changed = deepcopy(data)
+    for queue in changed["clusterQueues"]:
+        queue["spec"]["resourceGroups"][0]["flavors"][1]["resources"][0]["nominalQuota"] = quota
+    return changed
+
+
+def admission_fair_sharing(case: Case) -> None:
+    """A cycle for each workload. In their queue those go first whose LocalQueue used less."""
+    used = LocalQueues(case) if case.gate("AdmissionFairSharing", True) else None
+    board = Board(case, rules_of(case), used.usage if used else None)
+    heads = []
+    for _ in range(case.config["cycles"]):
+        turn = board.cycle()
+        heads += turn
+        if used is not None:
+            used.penalize(
+                head for head in turn if head.outcome is Outcome.ADMITTED and head.queue.usage_based
+            )
+            board.reorder()
+    summary = case.expect["summary"]
+    tried = {*summary["newlyQuotaReserved"], *summary["quotaReservedFalse"]}
+    # Kueue parks equal workloads of a queue together, we only those of a LocalQueue.
+    compare_summary(board, (head for head in heads if head.workload.key in tried), summary)
+
+
+def concurrent_admission(case: Case) -> None:
+    raise NotApplicable("a workload has no variants that are admitted in its place")
+
+
+SUITES: Mapping[str, Replay] = {
+    "TestSchedule": schedule,
+    "TestScheduleForFairSharing": schedule,
+    "TestScheduleRecomputePreemptionTargets": schedule,
+    "TestScheduleForAFS": admission_fair_sharing,
+    "TestScheduleConcurrentAdmission": concurrent_admission,
+    "TestEntryOrdering": entry_ordering,
+    "TestLastSchedulingContext": last_scheduling_context,
+    "TestScheduleForPreserveFlavorScanProgress": preserved_scan_progress,
+}

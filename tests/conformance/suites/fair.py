@@ -1,0 +1,156 @@
+"""Quota trees and fair sharing: what is available, shares, whom they let preempt, who goes first."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from muster import admission as core
+from muster.admission.cycle.state import WorkingState
+from muster.admission.cycle.tournament import Rank, rank
+from muster.admission.preemption.fair_order import TargetQueues
+from muster.admission.quota.share import DominantShare, Share, dominant_share
+from muster.admission.quota.tree import QuotaNode
+from muster.objects import gangs, kueue
+from tests.conformance.case import Case, Data, Replay
+from tests.conformance.objects import UNLIMITED, Usage, snapshot_of, usage, view
+from tests.conformance.suites.preemption import targets
+
+_ELSEWHERE = core.FlavorResource("elsewhere", "cpu")
+
+
+def fair_rules(case: Case) -> core.Rules:
+    """With fair sharing as the case has it: its strategies and gates."""
+    sharing = core.FairSharing(
+        preempt_within_nominal=case.gate("FairSharingPreemptWithinNominal", True),
+        prioritize_non_borrowing=case.gate("FairSharingPrioritizeNonBorrowing", True),
+    )
+    strategies = case.config.get("fairSharingPreemptionStrategies")
+    if strategies:
+        sharing = replace(sharing, strategies=tuple(map(core.FairStrategy, strategies)))
+    return core.Rules(
+        fair_sharing=sharing,
+        priority_sorting_within_cohort=case.gate("PrioritySortingWithinCohort", True),
+        prioritize_preemptors=case.gate("PrioritizePreemptorWorkloads", False),
+        priority_boost=case.gate("PriorityBoost", False),
+    )
+
+
+def _queues(case: Case) -> dict[str, QuotaNode]:
+    """The nodes of the case's queues, with the usage that it gives."""
+    nodes = WorkingState(snapshot_of(case.input, fair_rules(case))).tree.queues
+    for name, used in (case.input.get("usage") or {}).items():
+        nodes[name].add(usage(used))
+    return nodes
+
+
+def _available(case: Case) -> None:
+    nodes = _queues(case)
+    _compare_amounts(nodes, case.expect["available"], QuotaNode.available)
+    _compare_amounts(nodes, case.expect["potentiallyAvailable"], QuotaNode.potentially_available)
+    for name, used in (case.input.get("usage") or {}).items():
+        nodes[name].remove(usage(used))
+    _compare_amounts(nodes, case.expect["potentiallyAvailable"], QuotaNode.available)
+
+
+def _compare_amounts(
+    nodes: Mapping[str, QuotaNode], expected: Data, of: Callable[[QuotaNode, core.FlavorResource], int]
+) -> None:
+    for name, amounts in expected.items():
+        wanted = usage(amounts)
+        found = {fr: max(0, of(nodes[name], fr)) for fr in wanted}
+        capped = {fr: min(amount, UNLIMITED) for fr, amount in found.items()}
+        assert capped == wanted, f"{of.__name__} to {name}: {found}, expected {wanted}"
+
+
+def _dominant_resource_share(case: Case) -> None:
+    nodes = {("ClusterQueue", name): node for name, node in _queues(case).items()}
+    for node in [ancestor for queue in nodes.values() for ancestor in queue.lineage[1:]]:
+        nodes |= {("Cohort", cohort.name): cohort for cohort in _cohorts(node.root)}
+    for node in nodes.values():
+        for fr, amount in usage(case.input.get("extraRequest")).items():
+            node.usage[fr] = node.usage.get(fr, 0) + amount
+    for expected in case.expect["shares"]:
+        found = dominant_share(nodes[expected["nodeType"], expected["node"]])
+        weighted = UNLIMITED if found.share.weightless else math.ceil(found.share.value)
+        answer = (weighted, found.resource, bool(found.borrowed))
+        wanted = (expected["weightedShare"], expected["dominantResource"], expected["borrowing"])
+        assert answer == wanted, f"{expected['node']}: {answer}, expected {wanted}"
+
+
+def _cohorts(root: QuotaNode) -> Iterator[QuotaNode]:
+    yield root
+    for child in root.cohorts:
+        yield from _cohorts(child)
+
+
+def _is_borrowing_on(case: Case) -> None:
+    share = dominant_share(_queues(case)["cq"])
+    assert bool(share.borrowed) == case.expect["borrowing"]
+    answer = share.borrows_any(usage(case.input.get("requested")))
+    assert answer == case.expect["borrowingOnRequested"], f"answers {answer}, borrows {share.borrowed}"
+
+
+def _fair_preemptions(case: Case) -> None:
+    found = {(target.holding.workload.key, str(target.reason)) for target in targets(case, fair_rules(case))}
+    expected = {(target["workload"].removeprefix("/"), target["reason"]) for target in case.expect["targets"]}
+    assert found == expected, f"preempts {found}, expected {expected}"
+
+
+def _cluster_queue_ordering(case: Case) -> None:
+    state = WorkingState(snapshot_of(case.input, fair_rules(case)))
+    own = state.tree.queues[case.input["preemptorClusterQueue"]]
+    candidates = {
+        state.tree.queues[name]: state.holdings[name].values()
+        for name in case.input["candidateClusterQueues"]
+    }
+    queues = TargetQueues(own, candidates)
+    actions = iter(case.input.get("actions") or ())
+    order = []
+    for queue in queues:
+        order.append(queue.name)
+        if next(actions, "pop") == "drop":
+            queues.drop(queue)
+        else:
+            queues.pop(queue)
+    assert order == (case.expect["order"] or []), f"order {order}, expected {case.expect['order']}"
+
+
+def _entry_comparer_less(case: Case) -> None:
+    rules = fair_rules(case)
+    a, b = (_rank(case.input[name], rules) for name in "ab")
+    assert (a < b) == case.expect["aBeforeB"], f"a {a}, b {b}"
+
+
+def _rank(entry: Data, rules: core.Rules) -> Rank:
+    obj = view(entry["workload"], kueue.Workload)
+    requested = usage(entry["requested"])
+    return rank(
+        gangs.workload(obj, obj.status, "", rules),
+        requested,
+        DominantShare(_share(entry["weightedShare"]), "", _borrowed(entry, requested)),
+        entry["isPreemptor"],
+        rules,
+    )
+
+
+def _share(text: str) -> Share:
+    weightless = text == "+Inf"
+    return Share(weightless, Fraction(0 if weightless else text))
+
+
+def _borrowed(entry: Data, requested: Usage) -> tuple[core.FlavorResource, ...]:
+    """What the case only tells in two words: whether anything is, and whether of the requested."""
+    if entry["subtreeBorrowingOnRequested"]:
+        return tuple(requested)
+    return (_ELSEWHERE,) if entry["subtreeBorrowing"] else ()
+
+
+SUITES: Mapping[str, Replay] = {
+    "TestAvailable": _available,
+    "TestDominantResourceShare": _dominant_resource_share,
+    "TestIsBorrowingOn": _is_borrowing_on,
+    "TestFairPreemptions": _fair_preemptions,
+    "TestMakeClusterQueueOrdering": _cluster_queue_ordering,
+    "TestEntryComparerLess": _entry_comparer_less,
+}

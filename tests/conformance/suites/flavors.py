@@ -1,0 +1,277 @@
+"""Flavor assignment: which flavors a workload gets, how they could be had, and why not others."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from muster import admission as core
+from muster.admission.cycle.state import WorkingState
+from muster.admission.flavors.assigner import FlavorAssigner
+from muster.admission.flavors.assignment import Assignment, PodSetChoice
+from muster.admission.flavors.attempts import Attempt, Obstacle, Search, Shortage
+from muster.admission.flavors.fungibility import Grade, Mode
+from muster.admission.flavors.reduction import Counts, reduce_counts
+from muster.admission.quantities import parse
+from muster.objects import gangs, kueue
+from muster.objects.topology import Topology, topology
+from tests.conformance.case import Case, Data, Replay
+from tests.conformance.objects import by_name, snapshot_of, usage, view, views
+
+MODES = {Mode.NO_FIT: "NoFit", Mode.FIT: "Fit"}  # all others: Preempt
+POSSIBILITIES = {"NoCandidates": Mode.NO_CANDIDATES, "Preempt": Mode.PREEMPT, "Reclaim": Mode.RECLAIM}
+REASONS = {
+    None: "",
+    Obstacle.TOPOLOGY: "TopologyPlacementFailed",
+    Obstacle.QUOTA: "WaitingForQuota",
+    Obstacle.CAPACITY: "ExceedsMaxQuota",
+    Obstacle.MISMATCH: "NoMatchingFlavor",
+}
+AMOUNTS = re.compile(
+    r"insufficient quota for (?P<resource>\S+) in flavor (?P<flavor>\S+), previously considered podsets "
+    r"requests \((?P<earlier>\S+)\) \+ current podset request \((?P<request>\S+)\) > maximum capacity "
+    r"\((?P<capacity>\S+)\)"
+    r"|insufficient unused quota for (?P<short>\S+) in flavor (?P<of>\S+), (?P<missing>\S+) more needed"
+)
+MISMATCH = re.compile(
+    r"untolerated taint .* in flavor (\S+)|flavor (\S+) doesn't match node affinity"
+    r"|could not assign (\S+) flavor since the original workload is assigned: .*|flavor (\S+) not found"
+    r"|skipping flavor (\S+) .*|Flavor \"(\S+)\" .*"
+)
+UNCOVERED = re.compile(r"resource (\S+) unavailable in ClusterQueue")
+
+Reason = tuple[str | int, ...]
+"""What kind of reason it is, and the names and amounts in it."""
+
+
+def assigned(case: Case) -> Assignment:
+    """What the case's workload gets in the case's queue."""
+    rules = _rules(case)
+    topologies = by_name(views(case.input.get("topologies"), Topology))
+    given = snapshot_of(
+        case.input,
+        rules,
+        ("clusterQueue", "otherClusterQueues"),
+        topologies={name: topology(of) for name, of in topologies.items()},
+    )
+    state = WorkingState(given, rules)
+    for name, used in case.input.get("usage", {}).items():
+        state.tree.queues[name].add(usage(used))
+    queue = state.queue(case.input["clusterQueue"]["metadata"]["name"])
+    obj = view(case.input["workload"], kueue.Workload)
+    return FlavorAssigner(
+        state.flavors[queue.name],
+        state.tree.queues[queue.name],
+        gangs.workload(obj, obj.status, queue.name, rules),
+        _oracle(case.input.get("preemptionOracle") or ()),
+        replaced=_replaced((case.input.get("replacedWorkloadSlice") or {}).get("podSets") or ()),
+    ).assign()
+
+
+def _rules(case: Case) -> core.Rules:
+    return core.Rules(
+        fair_sharing=core.FairSharing() if case.config.get("fairSharing") else None,
+        reclaimable_pods=case.gate("ReclaimablePods", True),
+        ignore_undeclared=case.config.get("quotaCheckStrategy") == "IgnoreUndeclared",
+        concurrent_admission=case.gate("ConcurrentAdmission", False),
+    )
+
+
+def _oracle(given: Iterable[Data]) -> Any:
+    answers = {
+        core.FlavorResource(of["flavor"], of["resource"]): Grade(
+            POSSIBILITIES[of["possibility"]], of["borrowingAfter"]
+        )
+        for of in given
+    }
+    return lambda fr, _: answers.get(fr, Grade(Mode.PREEMPT, 0))
+
+
+def _replaced(pod_sets: Iterable[Data]) -> tuple[core.PodSetAssignment, ...]:
+    return tuple(
+        core.PodSetAssignment(
+            of["name"], of["count"], of["flavors"], {r: parse(r, q) for r, q in of["totalRequests"].items()}
+        )
+        for of in pod_sets
+    )
+
+
+def _assign_flavors(case: Case) -> None:
+    found = assigned(case)
+    mode = MODES.get(found.mode, "Preempt")
+    assert mode == case.expect["representativeMode"], f"mode {mode}"
+    expected = case.expect["assignment"]
+    assert len(found.pod_sets) == len(expected["podSets"]), f"{len(found.pod_sets)} pod sets are assigned"
+    for choice, wanted in zip(found.pod_sets, expected["podSets"], strict=True):
+        _compare(choice, wanted)
+    assert found.borrowing == expected["borrowing"], f"borrows at level {found.borrowing}"
+    assert found.usage == usage(expected["usage"]), f"uses {found.usage}"
+    if not any("error" in wanted for wanted in expected["podSets"]):
+        reason = REASONS[found.obstacle]
+        assert reason == expected.get("noFitReason", ""), f"does not fit because of {reason}"
+
+
+def _compare(choice: PodSetChoice, wanted: Data) -> None:
+    chosen = {
+        resource: {"name": flavor, "mode": MODES.get(choice.grades[resource].mode, "Preempt")}
+        | ({"triedFlavorIdx": choice.tried[resource]} if choice.tried[resource] else {})
+        for resource, flavor in choice.flavors.items()
+    }
+    requests = {resource: parse(resource, amount) for resource, amount in wanted.get("requests", {}).items()}
+    assert chosen == wanted["flavors"], f"{choice.name}: flavors {chosen}"
+    assert choice.count == wanted["count"], f"{choice.name}: {choice.count} pods"
+    assert choice.requests == requests, f"{choice.name}: requests {choice.requests}"
+    if "error" in wanted:
+        assert choice.misplaced, f"{choice.name}: nothing is wrong"
+        return
+    reasons = _reasons(choice)
+    assert reasons == _read(wanted.get("reasons")), f"{choice.name}: reasons {reasons}"
+    if "flavorAttempts" in wanted:
+        _compare_attempts(choice, wanted["flavorAttempts"])
+
+
+def _compare_attempts(choice: PodSetChoice, wanted: Iterable[Data]) -> None:
+    """A case may tell of flavors after the one that fits."""
+    expected = {of["flavor"]: {**of, "reasons": _read(of.get("reasons"))} for of in wanted}
+    attempts = _attempts(choice)
+    if any(of["mode"] == "Fit" for of in attempts.values()):
+        expected = {flavor: of for flavor, of in expected.items() if flavor in attempts}
+    assert attempts == expected, f"{choice.name}: attempts {attempts}"
+
+
+def _reasons(choice: PodSetChoice) -> set[Reason]:
+    """Those of the search that failed, or of all that ended without a fit."""
+    searches = [search for search in choice.searches if search.best is None] or [
+        search for search in choice.searches if search.best and search.best.grade.mode is not Mode.FIT
+    ]
+    return {reason for search in searches for reason in _speaking_against(search)}
+
+
+def _speaking_against(search: Search) -> set[Reason]:
+    if not search.covered:
+        return {("uncovered", search.resource)}
+    return {reason for attempt in search.attempts for reason in _of_attempt(attempt)}
+
+
+def _of_attempt(attempt: Attempt) -> set[Reason]:
+    mismatch: set[Reason] = {("mismatch", attempt.flavor)} if attempt.mismatch else set()
+    return mismatch | {_of_shortage(shortage) for shortage in attempt.shortages}
+
+
+def _of_shortage(shortage: Shortage) -> Reason:
+    flavor, resource = shortage.wanted
+    if shortage.obstacle is Obstacle.CAPACITY:
+        request = shortage.needed - shortage.earlier
+        return "capacity", flavor, resource, shortage.earlier, request, shortage.room
+    return "unused", flavor, resource, shortage.needed - shortage.room
+
+
+def _read(texts: Iterable[str] | None) -> set[Reason]:
+    """Kueue's sentences as data."""
+    return {_reason(text) for text in texts or ()}
+
+
+def _reason(text: str) -> Reason:
+    if found := AMOUNTS.fullmatch(text):
+        resource, flavor = found["resource"] or found["short"], found["flavor"] or found["of"]
+        if found["short"]:
+            return "unused", flavor, resource, parse(resource, found["missing"])
+        amounts = (parse(resource, found[name]) for name in ("earlier", "request", "capacity"))
+        return "capacity", flavor, resource, *amounts
+    if found := MISMATCH.fullmatch(text):
+        return "mismatch", next(name for name in found.groups() if name)
+    found = UNCOVERED.fullmatch(text)
+    assert found, f"no such reason is known: {text}"
+    return "uncovered", found[1]
+
+
+def _attempts(choice: PodSetChoice) -> dict[str, dict[str, Any]]:
+    """By flavor, merged over resource groups where a flavor is in several."""
+    merged: dict[str, list[Attempt]] = {}
+    for search in choice.searches:
+        for attempt in search.attempts:
+            merged.setdefault(attempt.flavor, []).append(attempt)
+    attempts = {flavor: _attempt(flavor, of) for flavor, of in merged.items()}
+    if choice.misplaced and choice.mode is Mode.NO_FIT:
+        for flavor in choice.flavors.values():
+            attempts[flavor] |= {"mode": "NoFit", "noFitReason": REASONS[Obstacle.TOPOLOGY]}
+    return attempts
+
+
+def _attempt(flavor: str, attempts: list[Attempt]) -> dict[str, Any]:
+    worst = min(attempt.grade.mode for attempt in attempts)
+    obstacle = max((of for attempt in attempts if (of := attempt.obstacle)), default=None)
+    possibility = {mode: name for name, mode in POSSIBILITIES.items()}.get(worst)
+    return {
+        "flavor": flavor,
+        "mode": MODES.get(worst, "Preempt"),
+        "borrow": max(attempt.borrowing for attempt in attempts),
+        "reasons": {reason for attempt in attempts for reason in _of_attempt(attempt)},
+        **({"preemptionPossibility": possibility} if possibility else {}),
+        **({"noFitReason": REASONS[obstacle]} if obstacle else {}),
+    }
+
+
+def _allowed(case: Case) -> None:
+    found = assigned(case)
+    mode = MODES.get(found.mode, "Preempt")
+    assert mode == case.expect["representativeMode"], f"mode {mode}"
+    flavors = set(found.pod_sets[0].flavors.values())
+    assert flavors == ({case.expect["flavor"]} - {""}), f"flavors {flavors}"
+
+
+def _flavors_only(case: Case) -> None:
+    found = assigned(case)
+    mode = MODES.get(found.mode, "Preempt")
+    assert mode == case.expect["representativeMode"], f"mode {mode}"
+    flavors = dict(found.pod_sets[0].flavors)
+    assert flavors == case.expect["flavors"], f"flavors {flavors}"
+
+
+def _no_fit(case: Case) -> None:
+    found = assigned(case)
+    reason = REASONS[found.obstacle]
+    assert reason == case.expect["noFitReason"], f"does not fit because of {reason}"
+    attempts = {name: of for choice in found.pod_sets for name, of in _attempts(choice).items()}
+    for flavor, expected in (case.expect.get("flavorNoFitReasons") or {}).items():
+        if flavor in attempts:
+            reason = attempts[flavor].get("noFitReason", "")
+            assert reason == expected, f"{flavor} is refused because of {reason}"
+
+
+def _is_preferred(case: Case) -> None:
+    fungibility = view(case.input["flavorFungibility"], kueue.FlavorFungibility)
+    preference = core.FungibilityPreference(fungibility.preference) if fungibility.preference else None
+    a, b = (_grade(case.input[name]) for name in ("a", "b"))
+    answer = a.preferred_to(b, preference)
+    assert answer == case.expect["aPreferredOverB"], f"answers {answer}"
+
+
+def _grade(given: Data) -> Grade:
+    named = {mode.name.replace("_", "").lower(): mode for mode in Mode} | {
+        "nopreemptioncandidates": Mode.NO_CANDIDATES
+    }
+    return Grade(named[given["mode"].lower()], given["borrowingLevel"])
+
+
+def _search(case: Case) -> None:
+    pod_sets = [gangs.pod_set(view(of, kueue.PodSet)) for of in case.input["podSets"]]
+    limit = case.input["totalCountLimit"]
+
+    def attempt(counts: Counts) -> int | None:
+        return sum(counts) if sum(counts) <= limit else None
+
+    total = reduce_counts(pod_sets, attempt)
+    assert (total is not None) == case.expect["found"], f"finds {total}"
+    assert (total or 0) == case.expect["totalCount"], f"finds {total}"
+
+
+SUITES: Mapping[str, Replay] = {
+    "TestAssignFlavors": _assign_flavors,
+    "TestDeletedFlavors": _assign_flavors,
+    "TestAssignFlavorsWithAllowedFlavors": _allowed,
+    "TestReclaimBeforePriorityPreemption": _flavors_only,
+    "TestHierarchical": _flavors_only,
+    "TestIsNoFitDueToCapacityAndLimits": _no_fit,
+    "TestIsPreferred": _is_preferred,
+    "TestSearch": _search,
+}

@@ -1,0 +1,216 @@
+"""ProvisioningRequests: one Workload with quota, its checks and requests, tended until nothing changes.
+
+What Kueue does in one reconcile our controller does in a few passes: each acts on what the one before
+has written. They run here against an API server in memory, by the controller's own writer.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any
+
+from muster.controller import provisioning, provisioning_requests, transitions
+from muster.controller.actions import Step, tend_requests
+from muster.controller.apply import Applier, HeldBack
+from muster.controller.events import Note, status_notes
+from muster.controller.reconcile import status_patch
+from muster.controller.templates import PlacementError
+from muster.controller.world import World
+from muster.kube import kinds
+from muster.kube.client import WriteError
+from muster.kube.kinds import Kind
+from muster.kube.store import Stores
+from muster.kube.writes import Create, Write
+from muster.objects import kueue
+from tests.conformance.case import Case, Replay
+from tests.conformance.objects import view
+from tests.simulation import api as emulated
+from tests.simulation.api import Api, Body, Refused
+from tests.simulation.clock import VirtualLoop
+from tests.simulation.kube import CALM, EmulatedKube
+
+PASSES_MAX = 6
+LOADED: Mapping[str, tuple[str, Kind[Any]]] = {  # key of the case -> field of the World
+    "admissionChecks": ("checks", kinds.CHECKS),
+    "provisioningRequestConfigs": ("provisioning_configs", kinds.PROVISIONING_CONFIGS),
+    "provisioningRequests": ("provisioning_requests", kinds.PROVISIONING_REQUESTS),
+    "podTemplates": ("pod_templates", kinds.POD_TEMPLATES),
+    "resourceFlavors": ("flavors", kinds.FLAVORS),
+}
+OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation")
+TIMES = ("lastTransitionTime", "requeueAt")
+
+
+class _RefusingKube(EmulatedKube):
+    """`errors`: what the API server says to each creation of a kind."""
+
+    def __init__(self, api: Api, errors: Mapping[str, str]) -> None:
+        super().__init__(api, Random(0), CALM)
+        self._errors = errors
+
+    def _write(self, write: Write) -> Body | None:
+        if isinstance(write, Create) and write.kind.name in self._errors:
+            message = self._errors[write.kind.name]
+            raise Refused(409 if message.endswith("already exists") else 422, message)
+        return super()._write(write)
+
+
+class _Run:
+    """What became of the case: objects in the API server, what was told, what went wrong."""
+
+    def __init__(self, case: Case) -> None:
+        self._now_ms = case.now_ms
+        self.api = Api(lambda: case.now_ms)
+        self.told: list[Note] = []
+        self.errors: list[str] = []
+        self._stores = Stores()
+        kube = _RefusingKube(self.api, case.config.get("createErrors") or {})
+        self._applier = Applier(kube, self._stores, HeldBack(), self.told.append, self._wrote)
+        owner = self._load(kinds.WORKLOADS, _complete(case.input["workload"]))
+        self._key = emulated.key_of(owner)
+        for name, (_, kind) in LOADED.items():
+            for body in case.input.get(name) or ():
+                self._load(kind, _owned(body, owner))
+
+    def _load(self, kind: Kind[Any], body: Body) -> Body:
+        made = self.api.create(kind, body, "case")
+        status = {"status": body.get("status") or {}}
+        return self.api.merge_patch(kind, emulated.key_of(made), status, "case", True)
+
+    def _wrote(self, write: Write, error: WriteError | None) -> None:
+        if error is not None:
+            self.errors.append(error.message)
+
+    async def tend(self) -> None:
+        for _ in range(PASSES_MAX):
+            before = self.api.revision
+            done = await self._applier.perform(list(self._steps(self._world())), self._now_ms)
+            self.told += (note for step in done for note in step.notes)
+            if self.api.revision == before:
+                return
+        raise AssertionError(f"still changing after {PASSES_MAX} passes")
+
+    def _world(self) -> World:
+        followed = {"workloads": kinds.WORKLOADS, **dict(LOADED.values())}
+        for kind in followed.values():
+            found = [emulated.view(kind, body) for body in self.api.all(kind)]
+            self._stores.of(kind).replace(found, str(self.api.revision))
+        items: dict[str, Any] = {field: self._stores.of(kind).items for field, kind in followed.items()}
+        return World(**items)
+
+    def _steps(self, world: World) -> Iterator[Step]:
+        """The part of a pass that is about provisioning: statuses first, what follows from them then."""
+        workload = world.workloads[self._key]
+        status = workload.status
+        if transitions.is_finished(status) or transitions.is_evicted(status):
+            yield from (Step(self._key, write) for write in provisioning_requests.unused(workload, world))
+            return
+        if not transitions.holds_quota(status):
+            return
+        new = provisioning.sync_checks(workload, status, world, self._now_ms)
+        if new != status:
+            notes = tuple(status_notes(workload, new, self._now_ms))
+            yield Step(workload.key, status_patch(workload, new), notes)
+            return
+        for step in tend_requests(workload, world, self._now_ms):
+            gives_up = [note.message for note in step.notes if note.reason == transitions.MISPLACED]
+            if gives_up:  # what Kueue would try again for ever
+                self.errors += gives_up
+            else:
+                yield step
+
+
+def _complete(workload: Body) -> Body:
+    """With the times that an API server asks for."""
+    status = workload.get("status") or {}
+    checks = [
+        {"lastTransitionTime": "2026-01-01T12:00:00Z", **c} for c in status.get("admissionChecks") or ()
+    ]
+    return {**workload, "status": {**status, "admissionChecks": checks}}
+
+
+def _owned(body: Body, owner: Body) -> Body:
+    """Owned by the Workload by UID, which the cases leave empty; without nulls."""
+    new: Body = _pruned(body, ())
+    references = new.get("metadata", {}).get("ownerReferences") or []
+    if [r["name"] for r in references] == [owner["metadata"]["name"]]:
+        uid = {"uid": owner["metadata"]["uid"], "controller": True}
+        new["metadata"]["ownerReferences"] = [{**references[0], **uid}]
+    return new
+
+
+def reconcile(case: Case) -> None:
+    run, loop = _Run(case), VirtualLoop()
+    try:
+        loop.run_until_complete(run.tend())
+    finally:
+        loop.close()
+    _expect_error(case.expect["reconcileError"], run.errors)
+    for name, wanted in (case.expect.get("workloads") or {}).items():
+        _same(f"Workload {name}", _found(run, kinds.WORKLOADS, name), wanted, without=(*TIMES, "metadata"))
+    for name, wanted in (case.expect.get("provisioningRequests") or {}).items():
+        request = _found(run, kinds.PROVISIONING_REQUESTS, name)
+        _same(f"labels of {name}", _labels(request), _labels(wanted))
+        _same(f"ProvisioningRequest {name}", request, wanted, without=(*TIMES, "metadata"))
+    for name, wanted in (case.expect.get("podTemplates") or {}).items():
+        template = _found(run, kinds.POD_TEMPLATES, name)
+        _same(f"PodTemplate {name}", template, wanted, without=(*OF_THE_SERVER, "restartPolicy"))
+    there = {r["metadata"]["name"] for r in run.api.all(kinds.PROVISIONING_REQUESTS)}
+    assert not there & set(case.expect.get("provisioningRequestsNotFound") or ()), f"requests left: {there}"
+    told = Counter(_event(note) for note in run.told)
+    wanted_events = Counter(
+        (e["object"], e["type"], e["reason"], e["message"]) for e in case.expect.get("events") or ()
+    )
+    assert told == wanted_events, f"events {dict(told)}, expected {dict(wanted_events)}"
+
+
+def _expect_error(wanted: str | None, errors: list[str]) -> None:
+    matches = any(wanted in error for error in errors) if wanted else not errors
+    assert matches, f"errors {errors}, expected {wanted}"
+
+
+def _found(run: _Run, kind: Kind[Any], name: str) -> Body:
+    """Empty if it is not there; everything of a case is in one namespace."""
+    found = (body for body in run.api.all(kind) if body["metadata"]["name"] == name)
+    return next(found, {})
+
+
+def _labels(body: Body) -> Body:
+    labels: Body = (body.get("metadata") or {}).get("labels") or {}
+    return labels
+
+
+def _same(what: str, found: Any, wanted: Any, without: tuple[str, ...] = ()) -> None:
+    found, wanted = _pruned(found, without), _pruned(wanted, without)
+    assert found == wanted, f"{what}: {found}\nexpected {wanted}"
+
+
+def _pruned(value: Any, without: tuple[str, ...]) -> Any:
+    """Without those fields, and without what is empty; conditions by type."""
+    if isinstance(value, Mapping):
+        kept = {key: _pruned(of, without) for key, of in value.items() if key not in without}
+        return {key: of for key, of in kept.items() if of not in (None, {}, [], "")}
+    if not isinstance(value, list | tuple):
+        return value
+    items = [_pruned(item, without) for item in value]
+    typed = all(isinstance(item, dict) and "type" in item for item in items)
+    return sorted(items, key=lambda item: item["type"]) if typed else items
+
+
+def _event(note: Note) -> tuple[str, str, str, str]:
+    return note.about.key, "Warning" if note.warning else "Normal", note.reason, note.message
+
+
+def is_needed(case: Case) -> None:
+    workload = view(_complete(case.input["workload"]), kueue.Workload)
+    config = view(case.input["provisioningRequestConfig"], kueue.ProvisioningRequestConfig)
+    needed, errors = False, []
+    try:
+        needed = provisioning.is_needed(workload, config)
+    except PlacementError as error:
+        errors.append(str(error))
+    _expect_error(case.expect["error"], errors)
+    assert needed == case.expect["needed"], f"needed: {needed}"
+
+
+SUITES: Mapping[str, Replay] = {"TestReconcile": reconcile, "TestReqIsNeeded": is_needed}

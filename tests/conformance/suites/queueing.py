@@ -1,0 +1,102 @@
+"""Queues: who is their head, where a head goes that was not admitted, and how long one is held back."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from muster import admission as core
+from muster.admission import quantities
+from muster.admission.cycle.state import WorkingState
+from muster.admission.flavors.progress import Progress
+from muster.admission.queueing.backoff import is_held_back
+from muster.admission.queueing.pending import PendingQueue
+from muster.admission.queueing.requeue import Requeue
+from muster.admission.queueing.usage import weighted
+from muster.objects import gangs, kueue
+from tests.conformance.case import Case, Data, Replay
+from tests.conformance.objects import snapshot_of, view
+
+QUEUE = "cq"
+
+
+def _queue(case: Case, strategy: str) -> PendingQueue:
+    """The only queue of the case, without workloads."""
+    spec = {"queueingStrategy": strategy, "namespaceSelector": {}}
+    given = case.input.get("clusterQueue") or {"metadata": {"name": QUEUE}, "spec": spec}
+    state = WorkingState(snapshot_of({"clusterQueues": [given]}, core.Rules()))
+    name = given["metadata"]["name"]
+    return PendingQueue(state.queue(name), state.tree.queues[name], _local_usage(case))
+
+
+def _local_usage(case: Case) -> Mapping[str, Fraction] | None:
+    sharing = case.config.get("admissionFairSharing")
+    if sharing is None:
+        return None
+    weights = {r: quantities.exact(r, str(w)) for r, w in (sharing.get("resourceWeights") or {}).items()}
+    local_queues = {
+        q["metadata"]["namespace"] + "/" + q["metadata"]["name"]: q for q in case.input["localQueues"]
+    }
+    return {
+        key: weighted(
+            {r: quantities.parse(r, amount) for r, amount in consumed.items()},
+            weights,
+            _weight(local_queues.get(key, {})),
+        )
+        for key, consumed in (case.input.get("localQueueConsumedResources") or {}).items()
+    }
+
+
+def _weight(local_queue: Data) -> Fraction:
+    return quantities.exact(
+        "weight", ((local_queue.get("spec") or {}).get("fairSharing") or {}).get("weight", 1)
+    )
+
+
+def _workload(case: Case, data: Data) -> core.Workload:
+    rules = core.Rules(requeue_behind_others=case.config.get("podsReadyRequeuingTimestamp") != "Creation")
+    obj = view(data, kueue.Workload)
+    return gangs.workload(obj, obj.status, QUEUE, rules)
+
+
+def _head(case: Case) -> None:
+    queue = _queue(case, case.config.get("queueingStrategy", "BestEffortFIFO"))
+    for data in case.input["workloads"]:
+        queue.put(_workload(case, data))
+    queue.open()
+    head = queue.head()
+    name = head and head.key.rpartition("/")[2]
+    assert name == case.expect["head"], f"the head is {name}, expected {case.expect['head']}"
+
+
+def _requeue(case: Case) -> None:
+    """The head goes back; then a more urgent one comes, which may not overtake a sticky one."""
+    queue = _queue(case, case.config["queueingStrategy"])
+    reason = Requeue(case.input["requeueReason"])
+    tried = Progress(tuple(case.input.get("lastTriedFlavorIdx") or ()))
+    workload = core.Workload("ns/w", "w", QUEUE, 0, 0, (core.PodSet("main", 1, {}),))
+    queue.put(workload)
+    queue.open()
+    inadmissible = queue.requeue_head(reason, tried.pending)
+    assert inadmissible == case.expect["inadmissible"], f"inadmissible: {inadmissible}"
+    if "sticky" in case.expect:
+        queue.remove(workload)
+        waiting = replace(workload, preempting=reason is Requeue.PENDING_PREEMPTION)
+        queue.put(waiting)
+        queue.put(replace(workload, key="ns/urgent", uid="urgent", priority=1))
+        queue.open()
+        sticky = queue.head() is waiting
+        assert sticky == case.expect["sticky"], f"sticky: {sticky}"
+
+
+def _backoff(case: Case) -> None:
+    expired = not is_held_back(_workload(case, case.input["workload"]), case.now_ms)
+    assert expired == case.expect["backoffExpired"], f"expired: {expired}"
+
+
+SUITES: Mapping[str, Replay] = {
+    "TestStrictFIFO": _head,
+    "TestFsAdmission": _head,
+    "TestStrictFIFORequeueIfNotPresent": _requeue,
+    "TestBestEffortFIFORequeueIfNotPresent": _requeue,
+    "TestBackoffWaitingTimeExpired": _backoff,
+}

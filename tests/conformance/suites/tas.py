@@ -1,0 +1,131 @@
+"""Whole cycles over nodes and topologies: where pods go, and who is placed again."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from muster import admission as core
+from muster.admission.cycle.entry import Entry, Outcome
+from muster.admission.cycle.holdings import Holding
+from tests.conformance.board import Board, neutral, neutral_of, rules_of
+from tests.conformance.case import Case, Data, NotApplicable, Replay
+from tests.conformance.suites.cycle import all_ready, compare, compare_summary, unordered
+from tests.conformance.suites.topology import rules as topology_rules
+
+Event = tuple[str, str, str]
+"""Object, type and reason."""
+
+
+def schedule(case: Case) -> None:
+    if case.gate("SchedulerLibraryIntegration", False):
+        raise NotApplicable("nodes are not simulated with the library of the Kubernetes scheduler")
+    if case.config.get("resourceTransformations"):
+        raise NotApplicable("resources are not transformed for the quota")
+    board = Board(case, rules(case))
+    heads = board.cycle()
+    expected = case.expect
+    compare("admissions", admissions(board, case.input), expected_admissions(expected["admissions"]))
+    active, parked = board.standing()
+    compare("pending", unordered(active), unordered(expected["pending"]))
+    compare("inadmissible", unordered(parked), unordered(expected["inadmissible"]))
+    compare("events", sorted(events(heads, case)), sorted(map(_event, expected["eventsObservabilityOff"])))
+    if "summary" in expected:
+        compare_summary(board, heads, expected["summary"])
+
+
+def rules(case: Case) -> core.Rules:
+    placing = topology_rules(case)
+    return replace(
+        rules_of(case),
+        topology_fail_fast=case.gate("TASFailedNodeReplacementFailFast", True),
+        topology_mixed=placing.topology_mixed,
+        topology_balanced=placing.topology_balanced,
+        topology_prefers_affinity=placing.topology_prefers_affinity,
+        topology_elastic=placing.topology_elastic,
+        topology_keeps_pinned=placing.topology_keeps_pinned,
+    )
+
+
+def admissions(board: Board, data: Data) -> Data:
+    """Of those who were not admitted before, or have lost a node."""
+    settled = {
+        f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
+        for obj in data["workloads"]
+        if not obj.get("status", {}).get("unhealthyNodes")
+        and any(
+            condition["type"] == "Admitted" and condition["status"] == "True"
+            for condition in obj.get("status", {}).get("conditions", ())
+        )
+    }
+    return {key: _with_places(of) for key, of in sorted(board.held().items()) if key not in settled}
+
+
+def _with_places(holding: Holding) -> Data:
+    told: dict[str, Any] = dict(neutral(core.Admission(holding.node.name, tuple(holding.pod_sets))))
+    told["places"] = {
+        of.name: [(one.values, one.count) for one in of.topology.domains] if of.topology else None
+        for of in holding.pod_sets
+    }
+    told["levels"] = {of.name: of.topology.levels for of in holding.pod_sets if of.topology}
+    told["delayed"] = {
+        of.name: "Ready" if of.topology else "Pending" for of in holding.pod_sets if of.topology_delayed
+    }
+    return told
+
+
+def expected_admissions(expected: Data | None) -> Data:
+    return {key: _expected_places(of) for key, of in sorted((expected or {}).items())}
+
+
+def _expected_places(of: Data) -> Data:
+    told: dict[str, Any] = dict(neutral_of(of))
+    assigned = {one["name"]: one.get("topologyAssignment") for one in of["podSets"]}
+    told["places"] = {
+        name: [(tuple(one["values"]), one["count"]) for one in at["domains"]] if at else None
+        for name, at in assigned.items()
+    }
+    told["levels"] = {name: tuple(at["levels"]) for name, at in assigned.items() if at}
+    states = {one["name"]: one.get("delayedTopologyRequest") for one in of["podSets"]}
+    told["delayed"] = {name: state for name, state in states.items() if state}
+    return told
+
+
+def _event(data: Data) -> Event:
+    return data["object"], data["type"], data["reason"]
+
+
+def events(heads: Iterable[Entry], case: Case) -> Iterator[Event]:
+    """What Kueue tells of a cycle like this."""
+    for head in heads:
+        key = head.workload.key
+        again = head.workload.admission is not None
+        if head.outcome is Outcome.ADMITTED:
+            if not again:
+                yield key, "Normal", "QuotaReserved"
+            if not head.workload.unhealthy_nodes and _is_admitted(head):
+                yield key, "Normal", "Admitted"
+            continue
+        if head.outcome is Outcome.PREEMPTING:
+            for target in head.targets:
+                if target.holding.workload.evicted:
+                    continue  # it was told before
+                yield target.holding.workload.key, "Normal", "EvictedDueToPreempted"
+                yield target.holding.workload.key, "Normal", "Preempted"
+                yield key, "Normal", "PreemptedWorkload"
+        if head.outcome is Outcome.NOT_REPLACED and "statusPatchError" not in case.config:
+            yield key, "Normal", "EvictedDueToNodeFailures"
+        elif head.outcome is not Outcome.NOT_REPLACED or "not found" not in case.config["statusPatchError"]:
+            yield key, "Warning", "SecondPassFailed" if again else "Pending"
+
+
+def _is_admitted(head: Entry) -> bool:
+    assert head.admission is not None
+    unplaced = any(of.topology_delayed and of.topology is None for of in head.admission.pod_sets)
+    return all_ready(head) and not unplaced
+
+
+SUITES: dict[str, Replay] = {
+    "TestScheduleForTAS": schedule,
+    "TestScheduleForTASPreemption": schedule,
+    "TestScheduleForTASCohorts": schedule,
+}

@@ -1,0 +1,33 @@
+"""Every case of Kueue's own tests that is at hand, and every step that was once decided differently."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.case import Case, load
+from tests.conformance.differential.found import KEPT, read
+from tests.conformance.replay import FAILED, LISTED, NOT_APPLICABLE, SHARED, listed, replay, replays
+
+CASES = {f"{case.suite}: {case.name}": case for case in (load(SHARED) if SHARED.is_dir() else ())}
+KNOWN = listed(LISTED)
+
+
+@pytest.mark.skipif(bool(CASES), reason="there are cases")
+def test_there_are_cases() -> None:
+    pytest.skip(f"no cases at {SHARED.parent.name}/{SHARED.name} beside the checkout: nothing is replayed")
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_as_kueue_decides(case: Case) -> None:
+    result = replay(case, replays())
+    if result.outcome == NOT_APPLICABLE:
+        pytest.skip(result.why)
+    expected_to_fail = f"{case.suite}: {case.name}" in KNOWN
+    assert (result.outcome == FAILED) == expected_to_fail, result.why or f"{LISTED.name} says that it fails"
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("*.json")), ids=lambda path: path.stem)
+def test_as_kueue_decided(path: Path) -> None:
+    found = read(path)
+    differences = found.differences()
+    assert bool(differences) == bool(found.on_purpose), differences or "it does not differ any more"

@@ -1,0 +1,131 @@
+"""Scenarios are the same for the same seed, whole, and of all kinds that they are said to be of."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.conformance.differential.generate import STEPS_MAX, STEPS_MIN, scenario
+from tests.conformance.differential.scenario import (
+    CLASSICAL,
+    FAIR,
+    Change,
+    Manifest,
+    Scenario,
+    Submit,
+    identity,
+)
+
+SEEDS = range(300)
+NAMING = {
+    "cohortName": "Cohort",
+    "parentName": "Cohort",
+    "clusterQueue": "ClusterQueue",
+    "queueName": "LocalQueue",
+}
+
+
+@pytest.fixture(scope="module")
+def scenarios() -> list[Scenario]:
+    return [scenario(seed) for seed in SEEDS]
+
+
+def test_the_same_for_the_same_seed(scenarios: list[Scenario]) -> None:
+    assert [scenario(seed) for seed in SEEDS] == scenarios
+
+
+def test_another_for_another_seed(scenarios: list[Scenario]) -> None:
+    assert len({repr(one.objects) + repr(one.steps) for one in scenarios}) == len(scenarios)
+
+
+def test_both_modes_in_turn(scenarios: list[Scenario]) -> None:
+    assert [one.mode for one in scenarios[:4]] == [CLASSICAL, FAIR, CLASSICAL, FAIR]
+
+
+def test_small(scenarios: list[Scenario]) -> None:
+    assert all(STEPS_MIN <= len(one.steps) <= STEPS_MAX for one in scenarios)
+
+
+def manifests(of: Scenario) -> Iterator[Manifest]:
+    yield from of.objects
+    for step in of.steps:
+        if isinstance(step, Submit):
+            yield step.workload
+        elif isinstance(step, Change):
+            yield step.object
+
+
+def fields(value: Any) -> Iterator[tuple[str, Any]]:
+    """Every field at every depth."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key, item
+            yield from fields(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from fields(item)
+
+
+def test_every_name_that_is_referred_to_is_there(scenarios: list[Scenario]) -> None:
+    for one in scenarios:
+        known = {identity(obj) for obj in one.objects}
+        for obj in manifests(one):
+            for key, value in fields(obj["spec"]):
+                assert key not in NAMING or (NAMING[key], value) in known
+                for flavor in value if key == "flavors" else ():
+                    assert ("ResourceFlavor", flavor["name"]) in known
+
+
+def test_changes_are_of_objects_that_are_there(scenarios: list[Scenario]) -> None:
+    for one in scenarios:
+        changed = {identity(step.object) for step in one.steps if isinstance(step, Change)}
+        assert changed <= {identity(obj) for obj in one.objects}
+
+
+def test_what_an_object_belongs_to_stays(scenarios: list[Scenario]) -> None:
+    for one in scenarios:
+        before = {identity(obj): obj["spec"] for obj in one.objects}
+        for step in one.steps:
+            if isinstance(step, Change):
+                old, new = before[identity(step.object)], step.object["spec"]
+                for key in ("cohortName", "parentName", "queueingStrategy"):
+                    assert old.get(key) == new.get(key)
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("queueingStrategy", {"BestEffortFIFO", "StrictFIFO"}),
+        ("withinClusterQueue", {"Never", "LowerPriority", "LowerOrNewerEqualPriority"}),
+        ("reclaimWithinCohort", {"Never", "LowerPriority", "Any"}),
+        ("policy", {"LowerPriority"}),
+        ("maxPriorityThreshold", {0, 100, 200}),
+        ("whenCanBorrow", {"MayStopSearch", "TryNextFlavor"}),
+        ("whenCanPreempt", {"MayStopSearch", "TryNextFlavor"}),
+        ("preference", {"BorrowingOverPreemption", "PreemptionOverBorrowing"}),
+        ("weight", {"0", "500m", "1", "2"}),
+        ("stopPolicy", {"Hold", "None"}),
+        ("priority", {0, 100, 200}),
+        ("minCount", {1, 2}),
+        ("borrowingLimit", {"0", "1", "2", "3", "4"}),
+        ("lendingLimit", {"0", "1", "2", "3", "4", "5", "6"}),
+    ],
+)
+def test_of_all_kinds(scenarios: list[Scenario], key: str, values: set[Any]) -> None:
+    seen = {
+        value for one in scenarios for obj in manifests(one) for k, value in fields(obj["spec"]) if k == key
+    }
+    assert seen == values
+
+
+def test_of_all_sizes(scenarios: list[Scenario]) -> None:
+    kinds = [Counter(obj["kind"] for obj in one.objects) for one in scenarios]
+    assert {of["Cohort"] for of in kinds} == {0, 1, 2, 3, 4}
+    assert {of["ClusterQueue"] for of in kinds} == {1, 2, 3, 4}
+    assert {of["ResourceFlavor"] for of in kinds} == {1, 2, 3}
+
+
+def test_steps_of_all_kinds(scenarios: list[Scenario]) -> None:
+    seen = Counter(type(step).__name__ for one in scenarios for step in one.steps)
+    assert [name for name, _ in seen.most_common()] == ["Submit", "Finish", "Change", "Withdraw"]

@@ -1,0 +1,66 @@
+"""Scenarios side by side on one API server, and made smaller."""
+
+from tests.conformance.differential.scenario import Change, Finish, Submit, Withdraw, prefixed
+from tests.unit.conformance.differential import cluster_queue, scenario, workload
+
+
+def test_every_name_has_the_prefix() -> None:
+    in_cohort = cluster_queue("q0", "3")
+    in_cohort["spec"]["cohortName"] = "c0"
+    named = prefixed(scenario(Submit(workload("w0")), Change(in_cohort), Finish(1), Withdraw(2)), "r1")
+    assert [obj["metadata"] for obj in named.objects] == [
+        {"name": "r1-f0"},
+        {"name": "r1-c0"},
+        {"name": "r1-q0"},
+        {"name": "r1-l0", "namespace": "r1"},
+    ]
+    submit, change, *others = named.steps
+    assert isinstance(submit, Submit)
+    assert submit.workload["metadata"] == {"name": "r1-w0", "namespace": "r1"}
+    assert submit.workload["spec"]["queueName"] == "r1-l0"
+    assert isinstance(change, Change)
+    assert change.object["metadata"] == {"name": "r1-q0"}
+    assert change.object["spec"]["cohortName"] == "r1-c0"
+    assert others == [Finish(1), Withdraw(2)]
+
+
+def test_only_references_have_the_prefix() -> None:
+    named = prefixed(scenario(Submit(workload("w0"))), "r1")
+    group = named.objects[2]["spec"]["resourceGroups"][0]
+    quota = {"name": "cpu", "nominalQuota": "2"}
+    assert group == {"coveredResources": ["cpu"], "flavors": [{"name": "r1-f0", "resources": [quota]}]}
+    submit = named.steps[0]
+    assert isinstance(submit, Submit)
+    assert submit.workload["spec"]["podSets"] == workload("w0")["spec"]["podSets"]
+
+
+def test_the_given_scenario_stays_as_it_is() -> None:
+    given = scenario(Submit(workload("w0")))
+    prefixed(given, "r1")
+    assert given == scenario(Submit(workload("w0")))
+
+
+def test_until_a_step() -> None:
+    steps = Finish(0), Finish(1), Finish(2)
+    assert scenario(*steps).until(1) == scenario(*steps[:2])
+
+
+def test_smaller_ones_lack_half_first_and_one_at_last() -> None:
+    whole = scenario(Finish(0), Finish(1), Finish(2), Finish(3))
+    smaller = list(whole.smaller())
+    lacking = [(4 - len(one.steps), 4 - len(one.objects)) for one in smaller]
+    assert lacking == [(2, 0)] * 2 + [(0, 2)] * 2 + [(1, 0)] * 4 + [(0, 1)] * 4
+    assert smaller[0].steps == (Finish(2), Finish(3))
+    assert [one.steps for one in smaller[4:8]] == [
+        tuple(Finish(n) for n in range(4) if n != left) for left in range(4)
+    ]
+
+
+def test_without_an_object_nor_its_changes() -> None:
+    changed = Change(cluster_queue("q0", "3"))
+    without = [one for one in scenario(changed, Finish(0)).smaller() if len(one.objects) == 3]
+    assert [one.steps for one in without] == [
+        (Finish(0),) if "ClusterQueue" not in {obj["kind"] for obj in one.objects} else (changed, Finish(0))
+        for one in without
+    ]
+    assert sum(one.steps == (Finish(0),) for one in without) == 1
