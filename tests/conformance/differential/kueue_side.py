@@ -17,7 +17,7 @@ from sandbox import kinds, kueue_process
 from sandbox.cluster import create_crds, start_control_plane
 from sandbox.crds import ensure_crds
 from sandbox.paths import RunState
-from sandbox.processes import Processes
+from sandbox.processes import Processes, wait_until
 from sandbox.steps import Screen
 from sandbox.toolchain import ensure_tools
 from sandbox.tools import CLUSTER_TOOLS
@@ -28,7 +28,7 @@ from tests.conformance.differential.stage import KINDS, Play, Stage
 from tests.conformance.objects import view
 
 SET_UP_THREADS = 8
-HEARD_SECONDS = 1.0  # Kueue has heard of new queues
+HEARD_SECONDS, HEARD_SECONDS_MAX = 3.0, 60.0  # Kueue has heard of new queues
 Progress = Callable[[str], None]
 
 
@@ -63,7 +63,7 @@ def play(
         named = [prefixed(s, f"{run}{number}") for number, s in enumerate(scenarios)]
         with ThreadPoolExecutor(SET_UP_THREADS) as pool:
             plays = list(pool.map(partial(_set_up, client), named, (f"{run}{n}" for n in range(len(named)))))
-        time.sleep(HEARD_SECONDS)
+        _wait_until_heard(client)
         stage = Stage(client, plays)
         count = max((len(s.steps) for s in scenarios), default=0)
         for index in range(count):
@@ -73,6 +73,17 @@ def play(
         return plays
     finally:
         processes.stop(kueue_process.NAME)
+
+
+def _wait_until_heard(client: Client) -> None:
+    """Until Kueue knows all objects. It says so of ClusterQueues alone, so cohorts get a while more."""
+
+    def all_told() -> bool:
+        queues = client.list(kinds.ClusterQueue)
+        return all(kinds.condition(dict(queue), "Active") for queue in queues)
+
+    wait_until("Kueue knowing every ClusterQueue", all_told, HEARD_SECONDS_MAX, pause_seconds=0.5)
+    time.sleep(HEARD_SECONDS)
 
 
 def _set_up(client: Client, scenario: Scenario, namespace: str) -> Play:
