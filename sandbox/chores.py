@@ -53,6 +53,17 @@ def conformance(chosen: Mapping[str, Any]) -> int:
     return _run("tests.conformance", *arguments)
 
 
+def coverage() -> int:
+    """Branch coverage of the core by its own tests; anything less than all of it is an error."""
+    tests = ("-m", "pytest", "-q", "--numprocesses=2", "--dist=worksteal", "tests/unit/admission")
+    return (
+        _run("coverage", "erase")
+        or _run("coverage", "run", *tests)
+        or _run("coverage", "combine", "--quiet")
+        or _run("coverage", "report", "--fail-under=100")
+    )
+
+
 def bench() -> int:
     """Prints what this machine needs for each part, beside the targets."""
     return _run("tests.bench")
@@ -64,6 +75,7 @@ def _run(module: str, *arguments: str) -> int:
 
 CHORES: tuple[tuple[str, Callable[[], int], str], ...] = (
     ("bench", bench, "measure up, previews, admission and the controller"),
+    ("coverage", coverage, "branch coverage of muster/admission by its unit tests: all of it, or an error"),
     ("docs", docs, "write docs/settings.md from the models of the settings"),
     ("golden", golden, "accept the plans of all stacks as they are now"),
     ("lock", lock, "resolve the Python dependencies anew"),

@@ -13,6 +13,7 @@ are known beforehand (cycle/prospects.py); their queues are passed over as if th
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 from muster.admission.cycle.changes import Changes
 from muster.admission.cycle.cycle import Cycle
@@ -176,6 +177,10 @@ class Arena:
         moments = [head.remark.until_ms for head in self.heads.values() if head.remark is not None]
         if self.backfill is not None:
             moments.append(self.backfill.next_end_ms)
+        tenure = self._state.tenure
+        if tenure is not None:  # also for those who were passed over without a search for victims
+            standing = (self._state.holdings[name].values() for name in self.names)
+            moments.append(tenure.next_end_ms(chain.from_iterable(standing)))
         aging = self._state.rules.aging
         if aging is not None:
             moments += (

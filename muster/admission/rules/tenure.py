@@ -40,6 +40,11 @@ class Tenure:
             return 0
         return holding.reserved_at_ms + self._by_queue[holding.node.name]
 
+    def next_end_ms(self, holdings: Iterable[Holding]) -> int | None:
+        """When the next of these that is protected now no longer is."""
+        ends_ms = (self.ends_ms(holding) for holding in holdings)
+        return min((at_ms for at_ms in ends_ms if at_ms > self.now_ms), default=None)
+
     def unprotected(self, candidates: Iterable[Holding]) -> Iterator[Holding]:
         for holding in candidates:
             if self._suspended or self.ends_ms(holding) <= self.now_ms:

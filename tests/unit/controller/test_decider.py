@@ -166,21 +166,29 @@ def comparable(plan: core.Plan) -> tuple[object, ...]:
     )
 
 
-@pytest.mark.parametrize("hosts", [(), ("a", "b")], ids=["anywhere", "on hosts"])
-@pytest.mark.parametrize("rules", RULES)
-@pytest.mark.parametrize("seed", range(3))
-def test_it_decides_as_a_fresh_one(rules: str, seed: int, hosts: tuple[str, ...]) -> None:
-    history, kept = History(seed, hosts), Decider(RULES[rules])
-    moved = 0
+def moves(history: History, rules: core.Rules) -> int:
+    """How many plans' decisions; each plan of a kept decider is that of a fresh one."""
+    kept, moved = Decider(rules), 0
     for _ in range(STEPS):
         history.go_on()
         world = replace(history.world, memory=Memory())
         plan = kept.decide(world, history.gangs.values(), history.now_ms)
-        fresh = Decider(RULES[rules]).decide(world, history.gangs.values(), history.now_ms)
+        fresh = Decider(rules).decide(world, history.gangs.values(), history.now_ms)
         assert comparable(plan) == comparable(fresh)
         moved += len(plan.admissions) + len(plan.preemptions)
         history.carry_out(plan)
-    assert moved > 3
+    return moved
+
+
+@pytest.mark.parametrize("hosts", [(), ("a", "b")], ids=["anywhere", "on hosts"])
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("seed", range(3))
+def test_it_decides_as_a_fresh_one(rules: str, seed: int, hosts: tuple[str, ...]) -> None:
+    assert moves(History(seed, hosts), RULES[rules]) > 3
+
+
+def test_also_when_time_alone_ends_the_protection_of_victims() -> None:
+    assert moves(History(149, ()), core.Rules(run_time_ms_min=5000, backfill=True)) > 3
 
 
 def test_it_starts_afresh_after_what_makes_no_sense() -> None:
