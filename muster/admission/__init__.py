@@ -1,7 +1,7 @@
 """The pure core: a snapshot in, a plan out. Standard library only, no I/O, no clock, no logging."""
 
-from muster.admission.cycle.decide import decide
-from muster.admission.cycle.engine import Engine
+from muster.admission.engine.decide import decide
+from muster.admission.engine.engine import Engine
 from muster.admission.errors import AdmissionError, QuantityError, SnapshotError
 from muster.admission.model import (
     HOSTNAME,

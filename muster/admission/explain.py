@@ -12,7 +12,6 @@ from typing import NamedTuple
 from muster.admission import quantities
 from muster.admission.cycle.eligible import failed_checks, refusal
 from muster.admission.cycle.entry import Outcome
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import Refusal, Shortage
@@ -28,6 +27,7 @@ from muster.admission.model import (
     Workload,
 )
 from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.state import WorkingState
 
 _NAMES_MAX = 2  # workloads named in a sentence
 

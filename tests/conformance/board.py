@@ -6,14 +6,14 @@ from dataclasses import replace
 from muster import admission as core
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
-from muster.admission.cycle.holdings import Holding
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.attempts import Obstacle
 from muster.admission.flavors.topology import needs_second_pass
 from muster.admission.preemption.search import Target
 from muster.admission.quantities import parse
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.usage import LocalUsage
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 from muster.objects import topology
 from tests.conformance.case import Case, Data
 from tests.conformance.objects import snapshot_of, views

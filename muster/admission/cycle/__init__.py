@@ -1,1 +1,1 @@
-"""Scheduling cycles over a working state until nothing changes: from a snapshot to a plan."""
+"""One scheduling cycle: the heads of the queues, nominated, put in order, and let in or not."""

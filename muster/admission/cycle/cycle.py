@@ -7,15 +7,15 @@ admits; to send the targets of preemptors away, and heads back to their queues, 
 from collections.abc import Sequence
 
 from muster.admission.cycle.entry import Entry, Outcome, Scan
-from muster.admission.cycle.holdings import Holding
 from muster.admission.cycle.nominate import nominate, renominate
 from muster.admission.cycle.order import in_order
 from muster.admission.cycle.reserve import Reservations
-from muster.admission.cycle.state import WorkingState, usage_of
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.flavors.topology import needs_replacement
 from muster.admission.model import FlavorResource, PreemptionPolicy
 from muster.admission.rules.backfill import Backfill
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState, usage_of
 
 _STARTS_OVER = frozenset({Outcome.PREEMPTING, Outcome.DEFERRED, Outcome.GATED})
 _OTHERS_FAULT = frozenset({Outcome.OVERLAPPING, Outcome.CROWDED_OUT})

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from muster.admission.cycle.entry import Outcome
-from muster.admission.flavors.nodes import holds
 from muster.admission.model import CheckState, ClusterQueue, LabelSelector, Workload
+from muster.admission.nodes import holds
 
 Labels = Mapping[str, str]
 _FAILED = frozenset({CheckState.RETRY, CheckState.REJECTED})

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import NamedTuple
 
-from muster.admission.cycle.holdings import Holding
 from muster.admission.cycle.recall import Recall
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.progress import Progress
@@ -13,6 +12,7 @@ from muster.admission.preemption.search import Target
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.rules.remark import Remark
+from muster.admission.state.holdings import Holding
 
 
 class Outcome(Enum):

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from muster.admission.cycle.eligible import refusal
 from muster.admission.cycle.entry import Entry, Scan
-from muster.admission.cycle.holdings import Holding
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.assigner import FlavorAssigner, Pinned, Simulate
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.fungibility import Mode
@@ -16,6 +14,8 @@ from muster.admission.flavors.progress import Progress
 from muster.admission.flavors.reduction import Counts, reduce_counts
 from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.preemption.search import Target
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 
 Found = tuple[Assignment, tuple[Target, ...]]
 

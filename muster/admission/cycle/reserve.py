@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from itertools import chain
 
 from muster.admission.cycle.entry import Entry
-from muster.admission.cycle.holdings import Holding
-from muster.admission.cycle.state import WorkingState
 from muster.admission.quota.tree import QuotaNode, Usage
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 
 
 class Reservations:

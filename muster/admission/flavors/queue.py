@@ -9,7 +9,6 @@ from typing import NamedTuple
 from muster.admission.flavors.attempts import Attempt
 from muster.admission.flavors.demand import PODS, Gang
 from muster.admission.flavors.fungibility import NO_FIT
-from muster.admission.flavors.nodes import mismatch
 from muster.admission.flavors.topology import Placer
 from muster.admission.model import (
     ClusterQueue,
@@ -21,6 +20,7 @@ from muster.admission.model import (
     Rules,
     Workload,
 )
+from muster.admission.nodes import mismatch
 
 
 class FlavorGroup(NamedTuple):

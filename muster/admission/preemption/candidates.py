@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from muster.admission.cycle.holdings import Holding
 from muster.admission.model import FlavorResource, PreemptionPolicy, PreemptionReason
 from muster.admission.preemption.ordering import CandidateOrder, by_usage, candidate_order
 from muster.admission.preemption.search import Search
 from muster.admission.quota.tree import QuotaNode, Usage
+from muster.admission.state.holdings import Holding
 
 
 class Claim(IntEnum):

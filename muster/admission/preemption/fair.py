@@ -8,13 +8,13 @@ fairsharing; rules S2-a and S2-b of its proposal 1714.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from muster.admission.cycle.holdings import Holding
 from muster.admission.model import FairSharing, FairStrategy, PreemptionPolicy, PreemptionReason
 from muster.admission.preemption.fair_order import TargetQueues
 from muster.admission.preemption.ordering import by_usage
 from muster.admission.preemption.search import Search, Target
 from muster.admission.quota.share import Share, dominant_share
 from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.holdings import Holding
 
 
 def fair_targets(search: Search, sharing: FairSharing) -> list[Target]:

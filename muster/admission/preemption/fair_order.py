@@ -6,10 +6,10 @@ Kueue: TargetClusterQueueOrdering, pkg/scheduler/preemption/fairsharing/ordering
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from muster.admission.cycle.holdings import Holding
 from muster.admission.preemption.ordering import candidate_order
 from muster.admission.quota.share import DominantShare, dominant_share
 from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.holdings import Holding
 
 
 class TargetQueues:

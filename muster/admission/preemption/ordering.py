@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from muster.admission.cycle.holdings import Holding
 from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.holdings import Holding
 
 CandidateOrder = tuple[bool, int, int, int, str, str]
 Rank = Callable[[Holding], int]

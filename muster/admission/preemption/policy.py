@@ -2,8 +2,8 @@
 
 from math import inf
 
-from muster.admission.cycle.holdings import Standing, standing
 from muster.admission.model import PreemptionPolicy, Workload
+from muster.admission.state.holdings import Standing, standing
 
 
 def satisfies(policy: PreemptionPolicy, preemptor: Workload, candidate: Workload, buffer_ms: int = 0) -> bool:

@@ -4,8 +4,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from muster.admission.cycle.holdings import Holding
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.model import ClusterQueue, FlavorResource, Rules, Workload
 from muster.admission.preemption.classical import classical_targets
@@ -13,6 +11,8 @@ from muster.admission.preemption.fair import fair_targets
 from muster.admission.preemption.search import Placed, Search, Target
 from muster.admission.queueing.usage import LocalUsage
 from muster.admission.quota.tree import QuotaNode, Usage
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 
 _Wanted = tuple[frozenset[tuple[FlavorResource, int]], frozenset[FlavorResource]]
 

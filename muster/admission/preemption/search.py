@@ -3,8 +3,6 @@
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
-from muster.admission.cycle.holdings import Holding
-from muster.admission.cycle.state import WorkingState
 from muster.admission.model import (
     ClusterQueue,
     FlavorResource,
@@ -16,6 +14,8 @@ from muster.admission.model import (
 from muster.admission.preemption.ordering import UsageOf
 from muster.admission.preemption.policy import below
 from muster.admission.quota.tree import QuotaNode, Usage
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 
 Placed = Callable[[], bool]
 """Whether the pods find their places in the topology, after the releases so far."""

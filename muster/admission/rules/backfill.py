@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 
 from muster.admission.cycle.eligible import refusal
 from muster.admission.cycle.entry import Entry
-from muster.admission.cycle.holdings import Holding
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.fungibility import Mode
@@ -28,6 +26,8 @@ from muster.admission.model import WaitReason, Workload
 from muster.admission.queueing.order import QueueOrder, queue_order
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.rules.remark import Remark
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 from muster.admission.topology import Placed
 
 LEADERS_MAX = 8  # of a BestEffortFIFO queue: so many may never fit before one that will

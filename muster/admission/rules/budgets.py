@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 
-from muster.admission.cycle.holdings import Holding
 from muster.admission.model import Budget, Snapshot, WaitReason
 from muster.admission.quantities import CPU, MILLI
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.rules.remark import Remark, duration
+from muster.admission.state.holdings import Holding
 
 _HOUR_MS = 3_600_000
 

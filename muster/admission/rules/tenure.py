@@ -6,9 +6,9 @@ neither who is leaving anyway nor who was let in by the same decision and has no
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from muster.admission.cycle.holdings import Holding
 from muster.admission.model import ClusterQueue, Rules
 from muster.admission.rules.remark import Remark, duration
+from muster.admission.state.holdings import Holding
 
 
 def tenure(queues: Mapping[str, ClusterQueue], rules: Rules) -> "Tenure | None":

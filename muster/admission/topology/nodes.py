@@ -7,7 +7,6 @@ Kubernetes chooses among the nodes. Source: Kueue's scheduling_simulator_default
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from muster.admission.flavors.nodes import holds, tolerates
 from muster.admission.model import (
     Node,
     PodSet,
@@ -17,6 +16,7 @@ from muster.admission.model import (
     TaintEffect,
     Toleration,
 )
+from muster.admission.nodes import holds, tolerates
 from muster.admission.topology.domains import Leaf
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from muster import admission as core
-from muster.admission.cycle.state import WorkingState
 from muster.admission.cycle.tournament import Rank, rank
 from muster.admission.preemption.fair_order import TargetQueues
 from muster.admission.quota.share import DominantShare, Share, dominant_share
 from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.state import WorkingState
 from muster.objects import gangs, kueue
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import UNLIMITED, Usage, snapshot_of, usage, view

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from muster import admission as core
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment, PodSetChoice
 from muster.admission.flavors.attempts import Attempt, Obstacle, Search, Shortage
 from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.flavors.reduction import Counts, reduce_counts
 from muster.admission.quantities import parse
+from muster.admission.state.state import WorkingState
 from muster.objects import gangs, kueue
 from muster.objects.topology import Topology, topology
 from tests.conformance.case import Case, Data, Replay

@@ -5,13 +5,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from muster import admission as core
-from muster.admission.cycle.holdings import Holding
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.demand import PODS, requests_of
 from muster.admission.preemption.ordering import ordered, own_queue_last
 from muster.admission.preemption.policy import satisfies
 from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.preemption.search import Target
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 from muster.objects import gangs, kueue
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import snapshot_of, view

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 from muster import admission as core
 from muster.admission import quantities
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.progress import Progress
 from muster.admission.queueing.backoff import is_held_back
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.queueing.usage import weighted
+from muster.admission.state.state import WorkingState
 from muster.objects import gangs, kueue
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import snapshot_of, view

@@ -6,7 +6,7 @@ from typing import Any
 
 from muster import admission as core
 from muster.admission.cycle.entry import Entry, Outcome
-from muster.admission.cycle.holdings import Holding
+from muster.admission.state.holdings import Holding
 from tests.conformance.board import Board, neutral, neutral_of, rules_of
 from tests.conformance.case import Case, Data, NotApplicable, Replay
 from tests.conformance.suites.cycle import all_ready, compare, compare_summary, unordered

@@ -28,8 +28,8 @@ from muster.admission import (
     WaitReason,
     Workload,
 )
-from muster.admission.cycle.state import WorkingState
 from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.state import WorkingState
 
 GPU = "nvidia.com/gpu"
 NOW_MS = 1_000_000

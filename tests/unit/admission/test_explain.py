@@ -12,8 +12,8 @@ from muster.admission import (
     WaitReason,
     decide,
 )
-from muster.admission.cycle.state import WorkingState
 from muster.admission.explain import Explainer, Verdict, Wait
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
     GPU,
     NOW_MS,

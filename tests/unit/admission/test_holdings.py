@@ -5,8 +5,8 @@ from itertools import permutations
 import pytest
 
 from muster.admission import Workload
-from muster.admission.cycle.holdings import Holding, QueueHoldings, Standing
-from muster.admission.cycle.state import WorkingState
+from muster.admission.state.holdings import Holding, QueueHoldings, Standing
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, fr, queue, running, snapshot, workload
 
 HOLDERS = (  # in order

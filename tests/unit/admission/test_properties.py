@@ -16,7 +16,7 @@ from muster.admission import (
     decide,
 )
 from muster.admission.flavors.demand import PODS, requests_of
-from muster.admission.flavors.nodes import mismatch
+from muster.admission.nodes import mismatch
 from muster.admission.preemption.policy import satisfies
 from tests.unit.admission.builders import NOW_MS, applied, withdrawn
 from tests.unit.admission.ledger import Ledger

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from muster.admission import Rules, Snapshot, Workload
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import Entry, Outcome
-from muster.admission.cycle.state import WorkingState
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import NOW_MS
 
 RULES = Rules()

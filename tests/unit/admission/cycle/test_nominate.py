@@ -19,9 +19,9 @@ from muster.admission import (
 from muster.admission.cycle.entry import Entry, Scan
 from muster.admission.cycle.nominate import nominate
 from muster.admission.cycle.recall import Recall
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.flavors.progress import Progress
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, host, pods, queue, running, snapshot, workload
 from tests.unit.admission.cycle.scenes import RULES, heads, targets
 

@@ -8,8 +8,8 @@ import pytest
 from muster.admission import FairSharing, Rules, Workload
 from muster.admission.cycle.entry import Entry
 from muster.admission.cycle.order import cycle_order, in_order
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.assignment import Assignment
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import queue, running, snapshot, workload
 from tests.unit.admission.cycle.scenes import RULES, heads
 

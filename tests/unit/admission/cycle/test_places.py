@@ -21,10 +21,10 @@ from muster.admission import (
     Workload,
     decide,
 )
-from muster.admission.cycle.contention import contenders
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import Entry, Outcome
-from muster.admission.cycle.state import WorkingState
+from muster.admission.engine.contention import contenders
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
     GPU,
     NOW_MS,

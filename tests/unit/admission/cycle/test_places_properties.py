@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.admission import HOSTNAME, Flavor, PreemptionPolicy, Snapshot, TopologyRequest, Workload, decide
-from muster.admission.cycle.engine import Engine
+from muster.admission.engine.engine import Engine
 from tests.unit.admission.builders import GPU, NOW_MS, host, pods, queue, snapshot, withdrawn, workload
 
 HOSTS = tuple(host(f"h{number}", gpu=4 + 4 * (number % 2), rack=f"r{number % 3}") for number in range(6))

@@ -1,9 +1,9 @@
 """The cycles of queues that contend, without an engine."""
 
-from muster.admission.cycle.arena import Arena
-from muster.admission.cycle.changes import Changes
-from muster.admission.cycle.state import WorkingState
+from muster.admission.engine.arena import Arena
+from muster.admission.engine.changes import Changes
 from muster.admission.queueing.pending import PendingQueue
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import NOW_MS, queue, running, snapshot, workload
 
 

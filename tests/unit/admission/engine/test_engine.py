@@ -15,9 +15,9 @@ from muster.admission import (
     Topology,
     WaitReason,
 )
-from muster.admission.cycle import changes
-from muster.admission.cycle.contention import contenders
-from muster.admission.cycle.state import WorkingState
+from muster.admission.engine import changes
+from muster.admission.engine.contention import contenders
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
     NOW_MS,
     admitted,

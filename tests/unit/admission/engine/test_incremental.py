@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from muster.admission import Engine, FairSharing, Plan, Rules, Snapshot, Waiting, Workload, decide
-from muster.admission.cycle.prospects import Prospect
-from muster.admission.cycle.turns import Turns
+from muster.admission.engine.prospects import Prospect
+from muster.admission.engine.turns import Turns
 from tests.unit.admission.builders import NOW_MS, applied
 from tests.unit.admission.ledger import Ledger
 from tests.unit.admission.strategies import PROPERTY, snapshots

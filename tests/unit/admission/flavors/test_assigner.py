@@ -21,11 +21,11 @@ from muster.admission import (
     Rules,
     TopologyRequest,
 )
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.assigner import FlavorAssigner, Simulate
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.flavors.progress import Progress
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, fr, pods, queue, snapshot, taint, workload
 
 TRY, STOP = FungibilityPolicy.TRY_NEXT_FLAVOR, FungibilityPolicy.MAY_STOP_SEARCH

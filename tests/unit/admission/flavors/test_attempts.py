@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from muster.admission import ClusterQueue, Flavor, PodSet, PodSetAssignment, Quota, Rules
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import Obstacle, Shortage
 from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.flavors.queue import QueueFlavors
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, fr, pods, queue, snapshot, taint, workload
 
 TWO = {"spot": {GPU: 4}, "dear": {GPU: 4}}

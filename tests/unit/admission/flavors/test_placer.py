@@ -17,12 +17,12 @@ from muster.admission import (
     TopologyRequest,
     Workload,
 )
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.flavors.topology import Placer, beyond, needs_second_pass
 from muster.admission.model import FlavorResource
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, host, on, placed_on, pods, queue, snapshot, workload
 
 TPU = Flavor("tpu", topology="racks")

@@ -6,12 +6,12 @@ from itertools import product
 from hypothesis import given
 
 from muster.admission import ClusterQueue, FlavorResource, Snapshot, Workload
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.demand import PODS, requests_of
 from muster.admission.flavors.fungibility import Mode
-from muster.admission.flavors.nodes import mismatch
+from muster.admission.nodes import mismatch
 from muster.admission.quota.tree import Usage
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.strategies import PROPERTY, snapshots
 
 

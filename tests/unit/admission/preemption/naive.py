@@ -4,10 +4,10 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from muster.admission import PreemptionReason
-from muster.admission.cycle.holdings import Holding
 from muster.admission.preemption.policy import satisfies
 from muster.admission.preemption.search import Search
 from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.holdings import Holding
 
 OWN, RECLAIM = PreemptionReason.IN_CLUSTER_QUEUE, PreemptionReason.IN_COHORT_RECLAMATION
 WHILE_BORROWING = PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING

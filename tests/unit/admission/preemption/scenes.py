@@ -17,8 +17,8 @@ from muster.admission import (
     Snapshot,
     Workload,
 )
-from muster.admission.cycle.state import WorkingState
 from muster.admission.preemption.search import Search
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, Quotas, cohort, fr, queue, snapshot, workload
 
 WANTED = (fr("l4"), fr("l4", "cpu"))

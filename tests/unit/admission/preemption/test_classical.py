@@ -19,9 +19,9 @@ from muster.admission import (
     StopPolicy,
     Workload,
 )
-from muster.admission.cycle.state import WorkingState
 from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.quota.tree import Usage
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, Quotas, cohort, fr, queue, running, snapshot, workload
 
 NEVER, LOWER = PreemptionPolicy.NEVER, PreemptionPolicy.LOWER_PRIORITY

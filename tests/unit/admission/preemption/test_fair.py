@@ -21,9 +21,9 @@ from muster.admission import (
     Rules,
     Workload,
 )
-from muster.admission.cycle.state import WorkingState
 from muster.admission.preemption.fair_order import TargetQueues
 from muster.admission.preemption.preemptor import Preemptor
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import cohort, fr, queue, running, snapshot, workload
 
 NEVER, LOWER, ANY = PreemptionPolicy.NEVER, PreemptionPolicy.LOWER_PRIORITY, PreemptionPolicy.ANY

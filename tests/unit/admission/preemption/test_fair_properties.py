@@ -21,10 +21,10 @@ from muster.admission import (
     Workload,
     decide,
 )
-from muster.admission.cycle.state import WorkingState
 from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.preemption.search import Target
 from muster.admission.quota.share import Share, dominant_share
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, NOW_MS, applied, cohort, fr, queue, running, snapshot
 from tests.unit.admission.ledger import Ledger
 from tests.unit.admission.strategies import PROPERTY

@@ -5,9 +5,9 @@ from itertools import permutations
 import pytest
 
 from muster.admission import Workload
-from muster.admission.cycle.holdings import Holding
-from muster.admission.cycle.state import WorkingState
 from muster.admission.preemption.ordering import ordered, own_queue_last
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import queue, running, snapshot
 
 ORDER = [  # in which they are tried by somebody of queue q

@@ -3,9 +3,9 @@
 import pytest
 
 from muster.admission import FairSharing, PreemptionPolicy, PreemptionReason, Rules, Workload
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.preemption.preemptor import Preemptor
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import fr, queue, running, snapshot, workload
 
 L4 = fr("l4")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from muster.admission import Engine, PreemptionPolicy, QueueingStrategy, Rules, Snapshot, Workload, decide
-from muster.admission.cycle.state import WorkingState
 from muster.admission.queueing.pending import PendingQueue
+from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
     NOW_MS,
     admitted,

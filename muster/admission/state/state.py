@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from muster.admission.cycle.holdings import Holding, QueueHoldings
 from muster.admission.flavors.demand import still_held
 from muster.admission.flavors.queue import QueueFlavors
 from muster.admission.flavors.topology import Placer, placed_by
@@ -21,6 +20,7 @@ from muster.admission.quota.tree import QuotaTree, cohort_parents, cyclic_cohort
 from muster.admission.rules.aging import rise
 from muster.admission.rules.budgets import budgets
 from muster.admission.rules.tenure import tenure
+from muster.admission.state.holdings import Holding, QueueHoldings
 from muster.admission.topology import Topologies
 
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from math import inf
 
 from muster.admission.cycle.eligible import refusal
-from muster.admission.cycle.holdings import Standing
 from muster.admission.cycle.recall import Recall
-from muster.admission.cycle.state import WorkingState
 from muster.admission.flavors.demand import Demand, gangs
 from muster.admission.flavors.queue import QueueFlavors
 from muster.admission.model import ClusterQueue, FlavorResource, PreemptionPolicy, Workload
 from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.holdings import Standing
+from muster.admission.state.state import WorkingState
 
 Need = tuple[FlavorResource, int]
 Options = tuple[tuple[Need, ...], ...]

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from muster.admission.cycle.order import CycleOrder, cycle_order
-from muster.admission.cycle.prospects import Prospect
-from muster.admission.cycle.state import WorkingState
+from muster.admission.engine.prospects import Prospect
 from muster.admission.model import PreemptionPolicy, Workload
 from muster.admission.queueing.groups import Group
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue
+from muster.admission.state.state import WorkingState
 
 
 class Turns:

@@ -1,6 +1,6 @@
 """`decide`: from everything at one moment to what should happen now."""
 
-from muster.admission.cycle.engine import Engine
+from muster.admission.engine.engine import Engine
 from muster.admission.model import Plan, Rules, Snapshot
 
 

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from muster.admission.cycle.state import WorkingState
 from muster.admission.model import HOSTNAME, ClusterQueue
+from muster.admission.state.state import WorkingState
 
 
 def contenders(state: WorkingState) -> list[tuple[str, ...]]:

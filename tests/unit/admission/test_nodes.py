@@ -1,7 +1,7 @@
 import pytest
 
 from muster.admission import Flavor, PodSet, Requirement, TaintEffect
-from muster.admission.flavors.nodes import mismatch
+from muster.admission.nodes import mismatch
 from tests.unit.admission.builders import pods, taint, tolerate
 
 L4 = Flavor("l4", {"pool": "l4", "gpus": "4"})

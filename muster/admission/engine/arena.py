@@ -8,20 +8,18 @@ first, and those who were parked after the last decision join them then (Rules.i
 
 Kueue parks workloads for longer, and un-parks those of a cohort tree when something in it frees
 quota (pkg/cache/queue/inadmissible_workloads.go). Here most of those that would try again in vain
-are known beforehand (cycle/prospects.py); their queues are passed over as if they had tried.
+are known beforehand (engine/prospects.py); their queues are passed over as if they had tried.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 
-from muster.admission.cycle.changes import Changes
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
-from muster.admission.cycle.holdings import Holding
-from muster.admission.cycle.scans import SCANS_MAX, Scans
-from muster.admission.cycle.state import WorkingState
-from muster.admission.cycle.turns import Turns
+from muster.admission.engine.changes import Changes
+from muster.admission.engine.scans import SCANS_MAX, Scans
+from muster.admission.engine.turns import Turns
 from muster.admission.model import Workload
 from muster.admission.queueing.groups import Group
 from muster.admission.queueing.pending import PendingQueue
@@ -29,6 +27,8 @@ from muster.admission.queueing.requeue import Requeue
 from muster.admission.rules.aging import next_rise_ms
 from muster.admission.rules.backfill import LEADERS_MAX, Backfill
 from muster.admission.rules.remark import Remark, earliest
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 
 
 class Arena:

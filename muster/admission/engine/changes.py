@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 from muster.admission.cycle.entry import Entry
-from muster.admission.cycle.holdings import Holding
-from muster.admission.cycle.state import WorkingState
 from muster.admission.model import Preemption, Workload
 from muster.admission.preemption.search import Target
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 
 _TAKEN_BACK_MAX = 2  # how often one decision takes back its own admission of a workload
 

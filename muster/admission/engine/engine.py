@@ -9,13 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from heapq import heappop, heappush
 
-from muster.admission.cycle.arena import Arena
-from muster.admission.cycle.changes import Changes
-from muster.admission.cycle.contention import contenders
 from muster.admission.cycle.entry import Outcome
-from muster.admission.cycle.holdings import Holding
 from muster.admission.cycle.reserve import claimed_by
-from muster.admission.cycle.state import WorkingState
+from muster.admission.engine.arena import Arena
+from muster.admission.engine.changes import Changes
+from muster.admission.engine.contention import contenders
 from muster.admission.explain import Explainer, Verdict, Wait
 from muster.admission.flavors.topology import needs_second_pass
 from muster.admission.model import (
@@ -31,6 +29,8 @@ from muster.admission.queueing.backoff import is_held_back
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.rules.aging import next_rise_ms
 from muster.admission.rules.remark import OPEN, earliest, remarked
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
 from muster.admission.validation import check, check_rules, check_workload
 
 _WAITS = {

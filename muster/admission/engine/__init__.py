@@ -1,0 +1,1 @@
+"""Cycles until nothing changes, kept from one decision to the next: from a snapshot to a plan."""
