@@ -34,8 +34,6 @@ WAIT_REASONS = {
     core.WaitReason.QUEUE_STOPPED: "Suspended",
     core.WaitReason.QUEUE_INACTIVE: "Misconfigured",
     core.WaitReason.BACKOFF: "PendingEvaluation",
-    core.WaitReason.BUDGET: "BudgetExhausted",
-    core.WaitReason.RESERVED: "WaitingForQuota",
     core.WaitReason.BUDGET: "WaitingForQuota",
     core.WaitReason.RESERVED: "WaitingForQuota",
     core.WaitReason.CHECK_FAILED: "PendingEvaluation",

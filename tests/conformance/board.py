@@ -73,9 +73,7 @@ class Board:
         found = snapshot_of(data, self.rules, **_nodes_and_topologies(data))
         if self.rules.fair_sharing is not None:
             found = replace(found, cluster_queues=_undefaulted(found.cluster_queues, data["clusterQueues"]))
-        state = WorkingState(found, self.rules)
-        state.local_usage = self._local_usage or {}
-        return state
+        return WorkingState(replace(found, local_usage=self._local_usage or {}), self.rules)
 
     def _standing(self) -> dict[str, PendingQueue]:
         queues = {

@@ -148,6 +148,8 @@ class Cycle:
 
         Kueue: reserveCapacityForUnreclaimablePreempt, quotaResourcesToReserve.
         """
+        if self._backfill is not None and self._backfill.is_behind(head):
+            return
         prioritized = head.preempting and self._rules.prioritize_preemptors
         if head.queue.reclaim_within_cohort is PreemptionPolicy.ANY and not prioritized:
             return

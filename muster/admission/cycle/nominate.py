@@ -82,7 +82,7 @@ class _Options:
         self._progress = progress
         self._pinned = pinned
         self._preemptor = Preemptor(
-            state, head.workload, head.queue, head.node, state.rules, state.local_usage
+            state, head.workload, head.queue, head.node, state.rules, state.snapshot.local_usage
         )
 
     def best(self) -> Found:

@@ -103,6 +103,11 @@ class Backfill:
                 return _remark(reservation, run_time_ms)
         return None
 
+    def is_behind(self, head: Entry) -> bool:
+        """Whether one that comes before it is to have its room in this very cycle."""
+        order = queue_order(head.ranked)
+        return any(not one.ended and one.leader.order < order for one in self._reserved.values())
+
     def _leader(self, workload: Workload) -> Leader:
         risen = queue_order(workload)
         lifted = risen[1] - self._state.rise(workload, self._state.now_ms)

@@ -15,7 +15,6 @@ from muster.admission.model import (
     StopPolicy,
     Workload,
 )
-from muster.admission.queueing.usage import LocalUsage
 from muster.admission.quota.tree import QuotaTree, cohort_parents, cyclic_cohorts
 from muster.admission.rules.aging import rise
 from muster.admission.rules.budgets import budgets
@@ -33,7 +32,6 @@ class WorkingState:
         "generations",
         "holdings",
         "inactive",
-        "local_usage",
         "now_ms",
         "rules",
         "snapshot",
@@ -45,7 +43,6 @@ class WorkingState:
     def __init__(self, snapshot: Snapshot, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
         self.snapshot = snapshot
         self.rules = rules
-        self.local_usage: LocalUsage = {}  # of LocalQueues, set by whoever knows it
         self.tenure = tenure(snapshot.cluster_queues, rules)
         self.inactive = _inactive_queues(snapshot, rules)
         active = {

@@ -7,7 +7,6 @@ import pytest
 from muster.admission import QueueingStrategy, Workload
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue, stays
-from muster.admission.queueing.usage import MOST, weighted
 from tests.unit.admission.builders import node, queue, snapshot, workload
 
 STRICT, BEST_EFFORT = QueueingStrategy.STRICT_FIFO, QueueingStrategy.BEST_EFFORT_FIFO
@@ -133,9 +132,3 @@ def test_requeue(strategy: QueueingStrategy, reason: Requeue) -> None:
     assert of.requeue_head(reason) == parks
     assert (of.head() is None) == parks
     assert stays(strategy, reason, flavors_left=True)
-
-
-def test_usage_is_weighted() -> None:
-    weights = {"gpu": Fraction(3)}
-    assert weighted({"cpu": 1500, "gpu": 2}, weights, Fraction(2)) == Fraction(15, 4)
-    assert weighted({}, weights, Fraction(0)) == MOST

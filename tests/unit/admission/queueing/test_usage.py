@@ -27,6 +27,12 @@ def test_weighted(weights: dict[str, Fraction], weight: Fraction, expected: Frac
     assert weighted(CONSUMED, weights, weight) == expected
 
 
+def test_both_weights_together() -> None:
+    weights = {"gpu": Fraction(3)}
+    assert weighted({"cpu": 1500, "gpu": 2}, weights, Fraction(2)) == Fraction(15, 4)
+    assert weighted({}, weights, Fraction(0)) == MOST
+
+
 PENALTIES = {
     "half of it, if a sample comes each half-life": (Fraction(1), Fraction(11, 4)),
     "more, if half-lives go by between samples": (HALF, Fraction(33, 8)),

@@ -163,6 +163,16 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         ["old"],
         ["new"],
     ),
+    "nor by who can not be had, and keeps its own quota from who borrows": (
+        snapshot(
+            [queue("q", 4, strategy=STRICT, **ML), queue("p", 2, **ML)],
+            runs("r", 3, 1, "p"),
+            waits("old", 3, 1, 1, "p"),
+            waits("new", 4, 1, 2),
+        ),
+        ["old"],
+        [],
+    ),
     "the second head has what the first one leaves": (
         # first takes all 4 of a in an hour, second all 2 of b in two
         snapshot(
