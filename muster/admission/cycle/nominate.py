@@ -117,14 +117,14 @@ class _Options:
     def _targets(self, assignment: Assignment, counts: Counts) -> tuple[Target, ...]:
         """Who would have to leave, if the head is let in once they are gone.
 
-        Pod sets choose one after the other: with those gone a first one may choose so that the
+        Several pod sets choose one after the other: with those gone a first one may choose so that the
         next finds no place. Kueue preempts all the same, and again when they are back.
         """
         placer = self._state.flavors[self._head.queue.name].placer_of(self._head.workload)
         finds_places = placer.search(self._head.workload, assignment) if placer else None
         targets = self._preemptor.targets(assignment.usage, assignment.contested, finds_places)
-        if not targets:
-            return ()
+        if not targets or (placer is None and len(self._head.workload.pod_sets) == 1):
+            return tuple(targets)
         with self._state.without(target.holding for target in targets):
             then = self._assigner(None).assign(counts)
         return tuple(targets) if then.mode is Mode.FIT else ()

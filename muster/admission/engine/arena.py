@@ -18,8 +18,9 @@ from itertools import chain
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
 from muster.admission.engine.changes import Changes
+from muster.admission.engine.prospects import Outlook, Prospect
 from muster.admission.engine.scans import SCANS_MAX, Scans
-from muster.admission.engine.turns import Turns
+from muster.admission.engine.turns import Ranked, Turns
 from muster.admission.model import Workload
 from muster.admission.queueing.groups import Group
 from muster.admission.queueing.pending import PendingQueue
@@ -30,15 +31,15 @@ from muster.admission.rules.remark import Remark, earliest
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 
+_UNCHECKED = 100  # passes, or cycles of one, before it is worked out how many there can be at most
+
 
 class Arena:
     """`names` are those of all queues, `queues` the active ones; `heads` says what became of the heads in
     the last pass."""
 
     __slots__ = (
-        "_candidates",
         "_changes",
-        "_doubtful",
         "_everybody",
         "_moved",
         "_now_ms",
@@ -61,10 +62,8 @@ class Arena:
         self.heads: dict[str, Entry] = {}  # by the workloads' keys
         self.placing: dict[str, Holding] = {}  # who has quota, but no places yet on its topology
         self._turns = Turns(state, self.queues)
-        self._candidates = set(self.queues)  # queues that may be worth opening; the others are not
         self._everybody = True  # has a turn now, or only those who are not parked
         self._tried = False  # whoever is put back is parked after this decision
-        self._doubtful: set[str] = set()  # queues of whom somebody was admitted, or tried in vain
         self._open: list[PendingQueue] = []
         self._scans = Scans()
         self._changes = Changes()
@@ -75,10 +74,9 @@ class Arena:
             for queue in self.queues.values():
                 queue.rise = state.rise_now
 
-    def touch(self, queue: str = "") -> None:
-        """Something happened: to the pending workloads of this queue, or to quota that others may use."""
-        alone = queue and self.backfill is None  # or who heads it keeps something from all others
-        self._candidates |= {queue} if alone else self.queues.keys()
+    def touch(self, queue: str) -> None:
+        """Something happened to the pending workloads of this queue."""
+        self._turns.openings.changed(queue)
 
     def settle(self, changes: Changes, now_ms: int) -> None:
         """Decides until nothing changes; what changed goes to `changes`.
@@ -90,9 +88,7 @@ class Arena:
         queues = self.queues.values()
         some_parked = any(queue.parked for queue in queues)
         if some_parked and not self._state.rules.immediate_unparking and any(queue.fresh for queue in queues):
-            candidates = set(self._candidates)
             self._settle(everybody=False)
-            self._candidates |= candidates
         self._tried = some_parked
         if some_parked:  # from now on all are one
             self._park()
@@ -106,30 +102,29 @@ class Arena:
 
     def _settle(self, everybody: bool) -> None:
         self._everybody = everybody
-        moves_max = 10 + 4 * sum(
-            len(self._state.holdings[name]) + len(queue) for name, queue in self.queues.items()
-        )
-        settled = any(not self._pass(moves_max) for _ in range(moves_max))
-        assert settled, f"nothing settled after {moves_max} passes"
+        passes = 1
+        while self._pass():
+            assert passes < _UNCHECKED or passes < self._moves_max(), f"not settled after {passes} passes"
+            passes += 1
 
-    def _pass(self, moves_max: int) -> bool:
+    def _moves_max(self) -> int:
+        """More passes, or cycles in one, can't be."""
+        holdings = self._state.holdings
+        moves = sum(len(holdings[name]) + len(queue) for name, queue in self.queues.items())
+        return (10 + 4 * moves) * (1 + SCANS_MAX)
+
+    def _pass(self) -> bool:
         """Whether anything changed. It ends early when something was freed: all may try again."""
         self.heads.clear()
         self._scans.clear()
-        self._doubtful.clear()
-        changed, freed = self._changes.count, self._changes.freed
-        opened = self._turns.worth_opening(self._candidates, self._everybody)
-        self._open = list(opened.values())
+        changed = self._changes.count
+        self._open = self._turns.worth_opening(self._everybody)
         for queue in self._open:
             queue.open(self._everybody)
-        cycles_max = moves_max * (1 + SCANS_MAX)
-        over = any(not self._cycle(number) for number in range(cycles_max))
-        assert over, f"a pass is not over after {cycles_max} cycles"
-        if self._changes.freed != freed or self.backfill is not None:
-            self.touch()
-        else:  # room only shrank: who was parked without being tried has no better prospects now
-            stuck = {queue.queue.name for queue in self._open if queue.head_group() is not None}
-            self._candidates = self._doubtful | stuck
+        number = 0
+        while self._cycle(number):
+            assert number < _UNCHECKED or number < self._moves_max(), f"not over after {number} cycles"
+            number += 1
         self._mark_preemptors()
         return self._changes.count != changed
 
@@ -138,30 +133,38 @@ class Arena:
         freed = self._changes.freed
         if self.backfill is not None:
             self.backfill.reserve([queue.leaders(LEADERS_MAX) for queue in self.queues.values()])
-        queues, self._moved = self._turns.take(self._open, self._is_passed)
+        taken, self._moved = self._turns.take(self._open, self._is_passed)
         again = [] if number else self._to_be_placed()
         cycle = Cycle(self._state, number, self._now_ms, self.backfill)
-        if not again and self._turns.are_plain(queues):
-            for queue in self._turns.in_order(queues, self._preempts):
-                head = self._entry(queue)
-                cycle.take(head)
-                self._conclude(head)
-        else:
-            heads = [*map(self._entry, queues), *again]
+        plain = None if again else self._turns.plain(taken, self._preempts)
+        if plain is None:
+            heads = [*(self._entry(queue, prospect) for queue, prospect, _ in taken), *again]
             cycle.run(heads)
             for head in heads:
                 self._conclude(head)
+        else:
+            self._let_in(cycle, plain)
         return self._moved and self._changes.freed == freed
+
+    def _let_in(self, cycle: Cycle, plain: Iterable[Ranked]) -> None:
+        """Those for whom others leave room."""
+        possible = self._turns.openings.possible()
+        for _, queue, prospect in plain:
+            if queue in possible and prospect.outlook() is Outlook.FITS:
+                head = self._entry(queue, prospect)
+                cycle.take(head)
+                self._conclude(head)
+                possible = self._turns.openings.possible()
 
     def _to_be_placed(self) -> list[Entry]:
         queue = self._state.queue
         return [Entry(held.workload, queue(held.node.name), held.node) for held in self.placing.values()]
 
-    def _entry(self, queue: PendingQueue) -> Entry:
+    def _entry(self, queue: PendingQueue, prospect: Prospect) -> Entry:
         workload = queue.head()
         assert workload is not None
         entry = Entry(workload, queue.queue, queue.node, self._preempts(workload))
-        entry.recall = self._turns.prospect_of_head(queue).recall
+        entry.recall = prospect.recall
         entry.risen = self._state.rise(workload, self._now_ms)
         last = self.heads.get(workload.key)
         if last is not None:
@@ -169,8 +172,8 @@ class Arena:
         return entry
 
     def _preempts(self, workload: Workload) -> bool:
-        last = self.heads.get(workload.key)
-        return workload.preempting or (last is not None and _waits_for_victims(last))
+        last = self.heads and self.heads.get(workload.key)
+        return workload.preempting or bool(last and _waits_for_victims(last))
 
     def until_ms(self) -> int | None:
         """When it is to be settled again, even if nothing happens."""
@@ -219,7 +222,6 @@ class Arena:
         goes_on = self._scans.goes_on(head)
         if queue.requeue_head(REQUEUE[head.outcome], goes_on, self._is_passed(queue)):
             self._moved = True
-            self._doubtful.add(head.queue.name)
         self._moved |= goes_on
 
     def _is_passed(self, queue: PendingQueue) -> bool:
@@ -231,7 +233,6 @@ class Arena:
         self.heads.pop(key, None)
         if head.workload.admission is None:
             self.queues[head.queue.name].admit_head()
-            self._doubtful.add(head.queue.name)
         self.placing.pop(key, None)
         self._changes.admit(head, self._state.holdings[head.queue.name][key])
 
@@ -240,11 +241,12 @@ class Arena:
             back = self._changes.send_away(self._state, target, head.workload)
             if back is not None:
                 self.queues[back.cluster_queue].put(back, tried=self._tried)
+                self.touch(back.cluster_queue)
 
     def _mark_preemptors(self) -> None:
         """Who waits for victims stands first from now on, and who does not any more no longer does."""
         waiting = {key for key, head in self.heads.items() if _waits_for_victims(head)}
-        for queue in self.queues.values():
+        for queue in [queue for queue in self.queues.values() if queue.preemptors]:
             for workload in [one for key, one in queue.preemptors.items() if key not in waiting]:
                 if workload.key not in self._changes.unmarked:
                     self._changes.unmarked.add(workload.key)
@@ -258,7 +260,7 @@ class Arena:
         queue.remove(workload)
         marked = replace(workload, preempting=preempting)
         queue.put(marked, tried=self._tried)
-        self._candidates.add(queue.queue.name)
+        self.touch(queue.queue.name)
         self._changes.mark(marked)
 
 

@@ -307,6 +307,7 @@ class Engine:
             self._touch(arena)
 
     def _touch(self, arena: Arena, queue: str = "") -> None:
-        """See Arena.touch."""
+        """It is to be settled; see Arena.touch."""
         self._touched[arena] = None
-        arena.touch(queue)
+        if queue:
+            arena.touch(queue)

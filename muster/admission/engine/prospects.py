@@ -6,162 +6,175 @@ or of a cohort below the root: then it may reclaim what others borrow. Whatever 
 tell is worth a try. It mirrors candidates and attempts of preemption/classical.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from enum import Enum, auto
 from math import inf
 
 from muster.admission.cycle.eligible import refusal
+from muster.admission.cycle.order import CycleOrder
 from muster.admission.cycle.recall import Recall
+from muster.admission.engine.footing import Footing
 from muster.admission.flavors.demand import Demand, gangs
 from muster.admission.flavors.queue import QueueFlavors
-from muster.admission.model import ClusterQueue, FlavorResource, PreemptionPolicy, Workload
+from muster.admission.model import FlavorResource, PreemptionPolicy, Workload
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import Standing
-from muster.admission.state.state import WorkingState
 
 Need = tuple[FlavorResource, int]
 Options = tuple[tuple[Need, ...], ...]
 """Flavors that pods may take, each with what they need of it."""
+Bound = tuple[FlavorResource, float]
+"""The most that may be used of it at the root of the tree, by all."""
+
+
+class Outlook(Enum):
+    """Of one of the group, now."""
+
+    HOPELESS = auto()  # nothing that a cycle could do would let it in
+    WORTH_A_TRY = auto()
+    FITS = auto()  # there is room for one, and but one way to let it in
 
 
 class Prospect:
     """Of a group of workloads of one queue; `alike` is any of them.
 
-    What most of them can be let in with is a certain room at the root of the tree. That bound changes
-    only with what happens in the queue and in the cohorts above it, below the root."""
+    One that `tries_once` has done so in one cycle, with no flavors left to try in the next.
+    What they can be let in with is a certain room at the root of the tree. That bound changes only with
+    the footing. `place` is for whoever ranks the first of them: it is forgotten with the bound."""
 
     __slots__ = (
-        "_below",
-        "_borrowing",
+        "_bounds",
+        "_bounds_to_fit",
         "_demands",
-        "_holdings",
-        "_least",
-        "_least_stamp",
-        "_least_to_fit",
-        "_least_to_fit_stamp",
+        "_footing",
         "_lower",
         "_needs",
-        "_node",
         "_own",
-        "_own_version",
         "_reclaims",
+        "_token",
         "_unbounded",
+        "_used",
         "is_plain",
+        "place",
         "recall",
+        "tries_once",
     )
 
-    def __init__(self, state: WorkingState, node: QuotaNode, alike: Workload) -> None:
-        queue = state.queue(node.name)
-        flavors = state.flavors[queue.name]
-        self._node = node
-        self._below = node.lineage[:-1]
-        self._holdings = state.holdings[node.name]
-        self._demands = list(_demands(alike, flavors, node))
+    def __init__(self, footing: Footing, alike: Workload) -> None:
+        queue = footing.queue
+        self._footing = footing
+        self._used = footing.node.root.usage
+        self._demands = list(_demands(alike, footing.flavors, footing.node))
         self._lower = _lower(queue.within_queue, alike.priority)
         self._reclaims = queue.reclaim_within_cohort is not PreemptionPolicy.NEVER
         self._unbounded = bool(alike.replaces) or (
             self._reclaims
-            and (state.rules.fair_sharing is not None or queue.borrow_within_cohort is not None)
+            and (footing.rules.fair_sharing is not None or queue.borrow_within_cohort is not None)
         )
         self._needs = _single(self._demands)
-        self._least: list[tuple[FlavorResource, float]] = []  # room at the root that is worth a try
-        self._least_to_fit: list[tuple[FlavorResource, float]] = []  # without preemption
-        self._least_stamp = self._least_to_fit_stamp = -1
-        self._borrowing = -1  # not known
+        if self._needs is not None:
+            self._demands = [(tuple(self._needs),)]
+        self._token: object = None
+        self._bounds: list[list[list[Bound]]] | None = None  # by demand and option; not known
+        self._bounds_to_fit: list[Bound] = []  # without preemption, if there is but one way
         self._own: dict[FlavorResource, int] = {}  # what the own queue may preempt
-        self._own_version = -1  # of the holdings
-        self.is_plain = self._needs is not None and _is_plain(state, queue, alike)
+        self.is_plain = self._needs is not None and _is_plain(footing, alike)
+        self.tries_once = footing.one_flavor
+        self.place: tuple[Workload, CycleOrder] | None = None
         self.recall = Recall()
 
-    def worth_a_try(self) -> bool:
-        """False only if nothing that a cycle could do now would let one of them in."""
-        if self._needs is None:
-            return all(any(map(self._is_open, options)) for options in self._demands)
-        stamp = self._holdings.version
-        for node in self._below:
-            stamp += node.changes
-        if stamp != self._least_stamp:
-            if self.fits():
-                return True  # and what could be preempted need not be known
-            self._least_stamp = stamp
-            self._least = [(fr, self._worth_a_try_with(fr, amount)) for fr, amount in self._needs]
-        root = self._node.root
-        for fr, least in self._least:  # noqa: SIM110 - a generator is slow, and nothing is asked more often
-            if root.room(fr) < least:
-                return False
-        return True
+    def outlook(self) -> Outlook:
+        if self._token is not self._footing.token:
+            self._renew()
+        used = self._used
+        for fr, most in self._bounds_to_fit:
+            if used.get(fr, 0) > most:
+                break
+        else:
+            if self._needs is not None:
+                return Outlook.FITS  # and what could be preempted need not be known
+        return Outlook.WORTH_A_TRY if self._closed() is None else Outlook.HOPELESS
 
-    def fits(self) -> bool:
-        """Whether there is room for one; asked only if there is but one way to let it in. Of one that
-        `is_plain` it is all that counts."""
-        assert self._needs is not None
-        stamp = self._holdings.version
-        for node in self._below:
-            stamp += node.changes
-        if stamp != self._least_to_fit_stamp:
-            self._least_to_fit_stamp = stamp
-            self._borrowing = -1
-            self._least_to_fit = []
-            for fr, amount in self._needs:
-                more, most = self._node.headroom(fr)
-                self._least_to_fit.append((fr, amount - more if amount <= most else inf))
-        root = self._node.root
-        for fr, least in self._least_to_fit:  # noqa: SIM110 - as above
-            if root.room(fr) < least:
-                return False
-        return True
+    def obstacles(self) -> Sequence[Bound]:
+        """Of a hopeless one: it stays so until no more than that is used of one of these, or until the
+        footing changes."""
+        return self._closed() or ()
 
-    @property
+    def _closed(self) -> list[Bound] | None:
+        """Of something that pods need: why each way to have it is closed. None if nothing is closed."""
+        if self._bounds is None:
+            self._bounds = [
+                [[self._bound(fr, amount) for fr, amount in option] for option in options]
+                for options in self._demands
+            ]
+        for options in self._bounds:
+            closed = []
+            for option in options:
+                bound = self._first_exceeded(option)
+                if bound is None:
+                    break
+                closed.append(bound)
+            else:
+                return closed
+        return None
+
     def borrowing(self) -> int:
         """From how far away one borrows that fits, as was just found."""
-        if self._borrowing < 0:
-            needs = self._needs or ()
-            levels = (self._node.borrowing_level(fr, amount)[0] for fr, amount in needs)
-            self._borrowing = max(levels, default=0)
-        return self._borrowing
+        levels = (self._footing.node.borrowing_level(fr, amount)[0] for fr, amount in self._needs or ())
+        return max(levels, default=0)
 
-    def _worth_a_try_with(self, fr: FlavorResource, amount: int) -> float:
+    def _renew(self) -> None:
+        self._token = self._footing.token
+        self._bounds = None
+        self._own.clear()
+        self.place = None
+        self._bounds_to_fit = [self._with_room(fr, amount) for fr, amount in self._needs or ()]
+
+    def _first_exceeded(self, option: list[Bound]) -> Bound | None:
+        used = self._used
+        for bound in option:
+            if used.get(bound[0], 0) > bound[1]:
+                return bound
+        return None
+
+    def _bound(self, fr: FlavorResource, amount: int) -> Bound:
         if self._unbounded:
-            return -inf
+            return fr, inf
         amount -= self._preemptible_in_queue(fr)
-        if self._may_reclaim(fr, amount):
-            return -inf
-        more, most = self._node.headroom(fr)
-        return amount - more if amount <= most else inf
+        return (fr, inf) if self._may_reclaim(fr, amount) else self._with_room(fr, amount)
 
-    def _is_open(self, option: tuple[Need, ...]) -> bool:
-        root = self._node.root
-        return all(root.room(fr) >= self._worth_a_try_with(fr, amount) for fr, amount in option)
+    def _with_room(self, fr: FlavorResource, amount: int) -> Bound:
+        node = self._footing.node
+        more, most = node.headroom(fr)
+        return fr, node.root.subtree.get(fr, 0) + more - amount if amount <= most else -inf
 
     def _may_reclaim(self, fr: FlavorResource, amount: int) -> bool:
         if self._reclaims:
-            for node in self._below:
+            for node in self._footing.node.lineage[:-1]:
                 if not node.borrowing_with(fr, amount):
                     return True
                 amount -= node.local_available(fr)
         return False
 
     def _preemptible_in_queue(self, fr: FlavorResource) -> int:
-        holdings = self._holdings
-        if self._own_version != holdings.version:
-            self._own_version = holdings.version
-            self._own = {}
         own = self._own.get(fr)
         if own is None:
-            own = self._own[fr] = sum(held.usage.get(fr, 0) for held in holdings.below(self._lower))
+            lower = self._footing.holdings.below(self._lower)
+            own = self._own[fr] = sum(held.usage.get(fr, 0) for held in lower)
         return own
 
 
-def _is_plain(state: WorkingState, queue: ClusterQueue, alike: Workload) -> bool:
+def _is_plain(footing: Footing, alike: Workload) -> bool:
     """Whether one that has room is let in, just as it is: there is one flavor for each thing it asks for,
     and no other question."""
-    flavors = state.flavors[queue.name]
+    queue = footing.queue
     return (
-        refusal(alike, queue, state.snapshot.namespaces) is None
-        and flavors.placer_of(alike) is None
+        refusal(alike, queue, footing.state.snapshot.namespaces) is None
+        and footing.flavors.placer_of(alike) is None
         and alike.replaces is None
         and alike.allowed_flavors is None
         and all(pod_set.count_min is None for pod_set in alike.pod_sets)
-        and all(len(group.flavors) == 1 for group in queue.groups)
+        and footing.one_flavor
     )
 
 

@@ -1,104 +1,137 @@
 """Whose heads take part in a cycle: those that could be let in, and those that keep something from others."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from muster.admission.cycle.order import CycleOrder, cycle_order
-from muster.admission.engine.prospects import Prospect
+from muster.admission.engine.openings import Openings
+from muster.admission.engine.prospects import Outlook, Prospect
 from muster.admission.model import PreemptionPolicy, Workload
 from muster.admission.queueing.groups import Group
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.state.state import WorkingState
 
+Preempts = Callable[[Workload], bool]
+IsPassed = Callable[[PendingQueue], bool]
+Head = tuple[PendingQueue, Prospect, Outlook]
+Ranked = tuple[CycleOrder, PendingQueue, Prospect]
+
 
 class Turns:
     """Of the queues of an arena, by name."""
 
-    __slots__ = ("_are_plain", "_keeping", "_queues", "_state")
+    __slots__ = ("_are_plain", "_keeping", "_place", "_queues", "_state", "openings")
 
     def __init__(self, state: WorkingState, queues: Mapping[str, PendingQueue]) -> None:
         self._state = state
         self._queues = queues
-        self._keeping = {name: queue for name, queue in queues.items() if _keeps(queue, state)}
+        self._keeping = dict.fromkeys(queue for queue in queues.values() if _keeps(queue, state))
         self._are_plain = _are_plain(state)
+        self._place = cycle_order(state.rules)
+        self.openings = Openings(state, queues)
 
-    def worth_opening(self, candidates: Iterable[str], everybody: bool) -> dict[str, PendingQueue]:
+    def worth_opening(self, everybody: bool) -> list[PendingQueue]:
         """The queues with somebody who could be let in. Where there is one, those that may keep
         something from others by trying in vain are open too. All others are passed over."""
-        hopeful = {}
-        for name in sorted(candidates):
-            queue = self._queues[name]
-            if any(self._is_hopeful(queue, group) for group in (queue.groups if everybody else queue.fresh)):
-                hopeful[name] = queue
+        possible = self.openings.possible()
+        if self._keeping or not everybody:
+            hopeful = [queue for queue in possible if self._is_hopeful(queue, everybody)]
+            possible = dict.fromkeys(hopeful) | self._keeping if hopeful else {}
+        opened = []
+        for queue in self._queues.values():
+            if queue in possible:
+                opened.append(queue)
             else:
                 queue.close()
-        return hopeful | self._keeping if hopeful else {}
+        return opened
 
-    def take(
-        self, queues: Iterable[PendingQueue], is_passed: Callable[[PendingQueue], bool]
-    ) -> tuple[list[PendingQueue], bool]:
-        """Those with the heads of a cycle, and whether others may try now. A head that can not be had is
-        parked, unless it keeps something; where nobody behind it can be had either, the queue is closed."""
-        heads: list[PendingQueue] = []
-        hopeless: list[PendingQueue] = []
-        for queue in queues:
-            group = queue.head_group()
-            if group is not None:
-                (heads if self._is_hopeful(queue, group) else hopeless).append(queue)
+    def _is_hopeful(self, queue: PendingQueue, everybody: bool) -> bool:
+        return self.openings.has_somebody(queue) if everybody else self._has_hope(queue, queue.fresh)
+
+    def _has_hope(self, queue: PendingQueue, groups: Iterable[Group]) -> bool:
+        prospect = self.openings.prospect
+        for group in groups:  # noqa: SIM110 - a generator is slow, and this is asked of most queues
+            if prospect(queue, group).outlook() is not Outlook.HOPELESS:
+                return True
+        return False
+
+    def take(self, opened: list[PendingQueue], is_passed: IsPassed) -> tuple[list[Head], bool]:
+        """The heads of a cycle, and whether others may try now.
+
+        A head that can not be had is parked at once, unless it keeps something from others, or tries
+        its flavors over some cycles, in which others have their turns. Where nobody behind it can be had
+        either, the queue is closed, and leaves `opened`."""
+        heads, hopeless, done = self._heads(opened)
         to_keep_from, moved = bool(heads), False
-        for queue in hopeless:
-            keeps = queue.queue.name in self._keeping
-            if keeps and to_keep_from:
-                heads.append(queue)
-            elif keeps or any(self._is_hopeful(queue, group) for group in queue.behind_head):
+        for head in hopeless:
+            queue, prospect, _ = head
+            keeps = queue in self._keeping
+            followed = keeps or self._has_hope(queue, queue.behind_head)
+            if (keeps and to_keep_from) or (followed and not prospect.tries_once):
+                heads.append(head)
+            elif followed:
                 moved |= queue.requeue_head(Requeue.NO_FIT, passes=is_passed(queue))
             else:
                 queue.close()
+                done.add(queue)
+                self.openings.has_somebody(queue)  # if not it is not possible from now on
+        if done:
+            opened[:] = [queue for queue in opened if queue not in done]
         return heads, moved
 
-    def are_plain(self, queues: Iterable[PendingQueue]) -> bool:
-        """Whether each head is let in, if nobody takes its room before its turn, and nothing else counts.
+    def _heads(self, opened: Iterable[PendingQueue]) -> tuple[list[Head], list[Head], set[PendingQueue]]:
+        """Those that could be had, the others, and the queues in which all have tried or nobody could be
+        had."""
+        heads: list[Head] = []
+        hopeless: list[Head] = []
+        done: set[PendingQueue] = set()
+        possible = self.openings.possible()
+        for queue in opened:
+            group = queue.head_group()
+            if group is None:
+                done.add(queue)
+                if queue in possible:
+                    self.openings.has_somebody(queue)
+            elif queue in possible or queue in self._keeping:
+                prospect = self.openings.prospect(queue, group)
+                outlook = prospect.outlook() if queue in possible else Outlook.HOPELESS
+                (hopeless if outlook is Outlook.HOPELESS else heads).append((queue, prospect, outlook))
+            else:
+                queue.close()
+                done.add(queue)
+        return heads, hopeless, done
+
+    def plain(self, heads: Iterable[Head], preempts: Preempts) -> list[Ranked] | None:
+        """By their places in the cycle, if each head is let in unless somebody takes its room before its
+        turn, and nothing else counts; None if not.
 
         Then whoever comes too late need not be looked at: the next cycle finds it without prospects."""
         if not self._are_plain:
-            return False
-        for queue in queues:
-            prospect = self.prospect_of_head(queue)
-            if not (prospect.is_plain and prospect.fits()):
-                return False
-        return True
+            return None
+        ranked: list[Ranked] = []
+        for queue, prospect, outlook in heads:
+            if outlook is not Outlook.FITS or not prospect.is_plain:
+                return None
+            ranked.append((self._place_of(queue, prospect, preempts), queue, prospect))
+        ranked.sort(key=_by_place)
+        return ranked
 
-    def in_order(
-        self, queues: Iterable[PendingQueue], preempts: Callable[[Workload], bool]
-    ) -> Iterator[PendingQueue]:
-        """Of heads that are plain: by their places in the cycle, those for whom others leave room."""
-        place, state = cycle_order(self._state.rules), self._state
-        ranked: list[tuple[CycleOrder, PendingQueue, Prospect]] = []
-        for queue in queues:
-            workload, prospect = queue.head(), self.prospect_of_head(queue)
-            assert workload is not None
-            risen = state.rise_now(workload)
-            standing = replace(workload, priority=workload.priority + risen) if risen else workload
-            ranked.append((place(standing, preempts(workload), prospect.borrowing), queue, prospect))
-        ranked.sort(key=lambda one: one[0])
-        for _, queue, prospect in ranked:
-            if prospect.fits():
-                yield queue
+    def _place_of(self, queue: PendingQueue, prospect: Prospect, preempts: Preempts) -> CycleOrder:
+        workload = queue.head()
+        assert workload is not None
+        known, preempting = prospect.place, preempts(workload)
+        if known is not None and known[0] is workload and not preempting:
+            return known[1]
+        risen = self._state.rise_now(workload)
+        standing = replace(workload, priority=workload.priority + risen) if risen else workload
+        place = self._place(standing, preempting, prospect.borrowing())
+        prospect.place = None if risen or preempting else (workload, place)
+        return place
 
-    def prospect_of_head(self, queue: PendingQueue) -> Prospect:
-        group = queue.head_group()
-        assert group is not None
-        return self._prospect(queue, group)
 
-    def _is_hopeful(self, queue: PendingQueue, group: Group) -> bool:
-        return self._prospect(queue, group).worth_a_try()
-
-    def _prospect(self, queue: PendingQueue, group: Group) -> Prospect:
-        prospect: Prospect | None = group.prospect
-        if prospect is None:
-            prospect = group.prospect = Prospect(self._state, queue.node, queue.first(group))
-        return prospect
+def _by_place(ranked: Ranked) -> CycleOrder:
+    return ranked[0]
 
 
 def _are_plain(state: WorkingState) -> bool:

@@ -11,7 +11,7 @@ from enum import IntEnum
 from muster.admission.model import FlavorResource, PreemptionPolicy, PreemptionReason
 from muster.admission.preemption.ordering import CandidateOrder, by_usage, candidate_order
 from muster.admission.preemption.search import Search
-from muster.admission.quota.tree import QuotaNode, Usage
+from muster.admission.quota.tree import QuotaNode, Usage, borrowers
 from muster.admission.state.holdings import Holding
 
 
@@ -112,9 +112,5 @@ def _borrowing_queues(search: Search, subtree: QuotaNode, seen: QuotaNode) -> It
     cohorts = [subtree]
     while cohorts:
         cohort = cohorts.pop()
-        for queue in cohort.queues:
-            if queue is not seen and not queue.within_nominal(search.contested):
-                yield queue
-        for child in cohort.cohorts:
-            if child is not seen and not child.within_nominal(search.contested):
-                cohorts.append(child)
+        yield from (queue for queue in borrowers(cohort.queues, search.contested) if queue is not seen)
+        cohorts += (child for child in borrowers(cohort.cohorts, search.contested) if child is not seen)

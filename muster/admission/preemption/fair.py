@@ -13,7 +13,7 @@ from muster.admission.preemption.fair_order import TargetQueues
 from muster.admission.preemption.ordering import by_usage
 from muster.admission.preemption.search import Search, Target
 from muster.admission.quota.share import Share, dominant_share
-from muster.admission.quota.tree import QuotaNode
+from muster.admission.quota.tree import QuotaNode, borrowers
 from muster.admission.state.holdings import Holding
 
 
@@ -62,8 +62,8 @@ def _candidates(search: Search) -> dict[QuotaNode, Iterable[Holding]]:
     while cohorts:
         cohort = cohorts.pop()
         cohorts += cohort.cohorts
-        for queue in cohort.queues:
-            if queue is not search.node and not queue.within_nominal(search.contested):
+        for queue in borrowers(cohort.queues, search.contested):
+            if queue is not search.node:
                 found[queue] = _in_order(search, queue, policy)
     return found
 

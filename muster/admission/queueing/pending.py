@@ -8,7 +8,7 @@ Between decisions whoever was tried in vain stays parked (Kueue: inadmissible wo
 decision can try newcomers alone; in a strict queue nobody is.
 """
 
-from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from fractions import Fraction
 from heapq import heapify, heappop, heapreplace, nsmallest
 from itertools import chain
@@ -31,11 +31,12 @@ class PendingQueue:
         "_closed",
         "_complete",
         "_fresh",
-        "_preemptors",
+        "_opened",
         "_strict",
         "_tried",
         "local_usage",
         "node",
+        "preemptors",
         "queue",
         "rise",
     )
@@ -57,10 +58,11 @@ class PendingQueue:
         self._strict = queue.strategy is QueueingStrategy.STRICT_FIFO
         self._fresh = Line()
         self._tried = Line()
-        self._preemptors: dict[str, Workload] = {}
+        self.preemptors: dict[str, Workload] = {}  # who wait for their victims to leave, by key
         self._active: list[tuple[Fraction | int, QueueOrder, Group]] = []  # a heap
+        self._opened = self._active  # as it was opened
         self._closed = False
-        self._complete: bool | None = None  # `_active` is as it was opened: for everybody, or not
+        self._complete: bool | None = None  # opened for everybody or not, and the same would be now
 
     def __len__(self) -> int:
         return len(self._fresh.by_key) + len(self._tried.by_key)
@@ -74,17 +76,14 @@ class PendingQueue:
         """Those of the workloads that are not parked. One that is alike with parked ones is as good as
         parked itself (Kueue: hashToBulkMoveReason)."""
         tried = self._tried.groups
+        if not self._fresh.groups:
+            return ()
         return [group for alike, group in self._fresh.groups.items() if alike not in tried]
 
     @property
     def parked(self) -> KeysView[str]:
         """Keys of those who were tried in vain, and wait until everybody is tried."""
         return self._tried.by_key.keys()
-
-    @property
-    def preemptors(self) -> Mapping[str, Workload]:
-        """Those that wait for their victims to leave, by key."""
-        return self._preemptors
 
     def put(self, workload: Workload, tried: bool = False) -> None:
         """A new one; it takes part from the next `open` on. `tried`: it is parked, where any are."""
@@ -93,7 +92,7 @@ class PendingQueue:
         order = queue_order(workload, sticky=not self._strict)
         (self._tried if parked else self._fresh).put(self._shape(workload), order, workload)
         if workload.preempting:
-            self._preemptors[workload.key] = workload
+            self.preemptors[workload.key] = workload
 
     def _parks(self, workload: Workload) -> bool:
         return not self._strict and not workload.preempting
@@ -113,14 +112,14 @@ class PendingQueue:
         self._complete = None
         self._line(workload.key).remove(workload.key)
         if workload.preempting:
-            del self._preemptors[workload.key]
+            del self.preemptors[workload.key]
 
     def park(self) -> None:
         """Whoever stands here has been tried; not between `open` and the end of its pass."""
         if self._strict or not self._fresh.by_key:
             return
         self._complete = None
-        if not self._tried.by_key and not self._preemptors:
+        if not self._tried.by_key and not self.preemptors:
             self._fresh, self._tried = self._tried, self._fresh
             return
         for group in list(self._fresh.groups.values()):
@@ -130,14 +129,16 @@ class PendingQueue:
     def open(self, everybody: bool = True) -> None:
         """All groups may try (again), or only those that are not parked."""
         self._closed = False
-        if self._complete is everybody and self.local_usage is None and self.rise is None:
+        if self._complete is not everybody or self.local_usage is not None or self.rise is not None:
+            self._complete = everybody
+            groups = self.groups if everybody else self.fresh
+            self._opened = [self._ranked(group) for group in groups]
+            heapify(self._opened)
+        elif len(self._active) == len(self._opened):
             return
-        self._complete = everybody
-        groups = list(self.groups if everybody else self.fresh)
-        for group in groups:
+        for _, _, group in self._opened:
             group.parked = False
-        self._active = [self._ranked(group) for group in groups]
-        heapify(self._active)
+        self._active = self._opened.copy()
 
     def close(self) -> None:
         """As if all had tried in vain; in a strict queue the head has, and nobody else."""
@@ -178,7 +179,6 @@ class PendingQueue:
         if stays(strategy, reason, flavors_left):
             return False
         heappop(self._active)[-1].parked = True
-        self._complete = None
         return True
 
     def place(self, workload: Workload) -> tuple[Group, Workload | None]:

@@ -5,7 +5,7 @@ what it and its children bring in; the part above its lending limit stays at hom
 quota), and only usage beyond the local quota counts at the parent.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import inf
 
@@ -26,7 +26,6 @@ class QuotaNode:
         "_descent",
         "_local",
         "_potential",
-        "changes",
         "cohorts",
         "height",
         "lineage",
@@ -35,6 +34,7 @@ class QuotaNode:
         "queues",
         "quotas",
         "root",
+        "stirred",
         "subtree",
         "units",
         "usage",
@@ -56,7 +56,7 @@ class QuotaNode:
         self._descent = self.lineage[-2::-1]  # from below the root down to this node
         self.subtree = {fr: quota.nominal for fr, quota in quotas.items()}
         self.usage: dict[FlavorResource, int] = {}
-        self.changes = 0  # of the usage
+        self.stirred: set[QuotaNode] = set()  # of a root: where usage has changed, until it is cleared
         self.cohorts: list[QuotaNode] = []
         self.queues: list[QuotaNode] = []  # the active ones
         self.height = 0  # to the furthest leaf
@@ -99,10 +99,6 @@ class QuotaNode:
                 room += local - used
         return room
 
-    def room(self, fr: FlavorResource) -> int:
-        """Of a root: what is left of all that its tree has for everybody."""
-        return self.subtree.get(fr, 0) - self.usage.get(fr, 0)
-
     def headroom(self, fr: FlavorResource) -> tuple[int, float]:
         """What is available here, by the room at the root: so much more than that, but at most the second.
 
@@ -138,11 +134,11 @@ class QuotaNode:
 
     def add(self, usage: Usage) -> None:
         """Takes the quantities, at this node and, beyond its local quota, at its ancestors."""
+        self.root.stirred.add(self)
         for fr, amount in usage.items():
             for node in self.lineage:
                 used = node.usage.get(fr, 0)
                 node.usage[fr] = used + amount
-                node.changes += 1
                 local = max(0, node._local.get(fr, 0) - used)
                 if amount <= local:
                     break
@@ -150,11 +146,11 @@ class QuotaNode:
 
     def remove(self, usage: Usage) -> None:
         """Gives back what `add` took."""
+        self.root.stirred.add(self)
         for fr, amount in usage.items():
             for node in self.lineage:
                 used = node.usage.get(fr, 0)
                 node.usage[fr] = used - amount
-                node.changes += 1
                 stored_in_parent = used - node._local.get(fr, 0)
                 if stored_in_parent <= 0:
                     break
@@ -180,6 +176,13 @@ class QuotaNode:
                 return node.height, node.parent is not None
             amount -= node.local_available(fr)
         return self.root.height, False
+
+
+def borrowers(nodes: Iterable[QuotaNode], resources: Collection[FlavorResource]) -> list[QuotaNode]:
+    """Those that use more than their own of any of the resources; mostly there is but one."""
+    if len(resources) > 1:
+        return [node for node in nodes if not node.within_nominal(resources)]
+    return [node for node in nodes for fr in resources if node.usage.get(fr, 0) > node.subtree.get(fr, 0)]
 
 
 class QuotaTree:

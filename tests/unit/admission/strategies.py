@@ -113,3 +113,34 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         for index in range(draw(st.integers(6, 12)))
     )
     return Snapshot({flavor.name: flavor for flavor in _FLAVORS}, draw(cohorts()), queues, workloads)
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> Snapshot:
+    """Many queues of one tree with one flavor, and more in each than there is room for."""
+    cohorts = {"c0": Cohort("c0"), "c1": Cohort("c1", "c0")}
+    names = [f"q{index}" for index in range(draw(st.integers(3, 5)))]
+    reclaim = draw(st.sampled_from(((PreemptionPolicy.ANY,), tuple(PreemptionPolicy))))
+    queues = {
+        name: ClusterQueue(
+            name,
+            cohort=draw(st.sampled_from(("c0", "c0", "c1"))),
+            groups=(ResourceGroup((GPU,), (FlavorQuotas("plain", {GPU: draw(_QUOTA)}),)),),
+            strategy=draw(st.sampled_from(QueueingStrategy)),
+            within_queue=draw(_WITHIN_QUEUE),
+            reclaim_within_cohort=draw(st.sampled_from(reclaim)),
+        )
+        for name in names
+    }
+    workloads = tuple(
+        Workload(
+            key=f"ns/w{index:02}",
+            uid=f"u{index:02}",
+            cluster_queue=draw(st.sampled_from(names)),
+            priority=draw(st.integers(0, 2)),
+            queued_at_ms=draw(st.integers(0, 3)),
+            pod_sets=(PodSet("workers", 1, {GPU: draw(st.integers(1, 5))}),),
+        )
+        for index in range(draw(st.integers(8, 24)))
+    )
+    return Snapshot({"plain": _FLAVORS[0]}, cohorts, queues, workloads)

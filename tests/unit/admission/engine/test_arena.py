@@ -1,10 +1,25 @@
 """The cycles of queues that contend, without an engine."""
 
+from unittest.mock import patch
+
+from muster.admission import Flavor, PreemptionPolicy, decide
+from muster.admission.engine import arena as engine
 from muster.admission.engine.arena import Arena
 from muster.admission.engine.changes import Changes
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
-from tests.unit.admission.builders import NOW_MS, queue, running, snapshot, workload
+from tests.unit.admission.builders import (
+    GPU,
+    NOW_MS,
+    admitted,
+    pods,
+    preempted,
+    queue,
+    running,
+    snapshot,
+    taint,
+    workload,
+)
 
 
 def arena() -> Arena:
@@ -25,3 +40,42 @@ def test_who_has_ceased_to_wait_once_is_left_as_it_is() -> None:
     changes = Changes(unmarked={"ns/w"})
     arena().settle(changes, NOW_MS)
     assert (changes.marked, changes.count) == ({}, 0)
+
+
+def test_there_are_no_more_passes_and_cycles_than_there_can_be() -> None:
+    """Otherwise it is worked out only after many of them."""
+    terms = {"cohort": "c", "reclaim_within_cohort": PreemptionPolicy.ANY}
+    of = snapshot(
+        [queue("a", 2, **terms), queue("b", 2, **terms)],
+        *(workload(f"{name}{gpus}", name, gpus) for name in "ab" for gpus in (1, 2, 3, 4)),
+    )
+    with patch.object(engine, "_UNCHECKED", 0):
+        assert admitted(decide(of, NOW_MS)) == ["a1", "b1", "a2"]
+
+
+def test_a_head_that_can_not_be_had_tries_its_flavors_while_others_have_their_turns() -> None:
+    """In the first cycle `first` is let in and `big` tries plain, in the second `next` preempts and `big`
+    tries spot. Only then it is the turn of `small`, which would come before `next`: it borrows nothing."""
+    terms = {
+        "cohort": "c",
+        "within_queue": PreemptionPolicy.LOWER_PRIORITY,
+        "reclaim_within_cohort": PreemptionPolicy.ANY,
+    }
+    of = snapshot(
+        [
+            queue("a", {"plain": {GPU: 4}}, **terms),
+            queue("b", {"plain": {GPU: 4}, "spot": {GPU: 4}}, **terms),
+            queue("rich", {"plain": {GPU: 8}}, cohort="c"),
+        ],
+        running("low", "a", 6, "plain"),
+        running("high", "a", 6, "plain", priority=1),
+        running("r", "b", 2, "plain", priority=2),
+        workload("first", "a", 2, priority=1),
+        workload("next", "a", 2, priority=1, queued_at_ms=1),
+        workload("big", "b", pods("head", gpu=2), pods("workers", gpu=2), priority=2),
+        workload("small", "b", 2),
+        flavors=[Flavor("spot", taints=(taint("spot"),))],
+    )
+    plan = decide(of, NOW_MS)
+    assert admitted(plan) == ["first"]
+    assert preempted(plan) == [("low", "next")]
