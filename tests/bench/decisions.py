@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from statistics import median, quantiles
+from statistics import mean, median, quantiles
 
 from muster.admission import (
     ClusterQueue,
@@ -60,7 +60,8 @@ EVENT_MS_MAX = 1.0
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one load. `arrival_ms` and `finish_ms`: median and p99 of one, decided at once."""
+    """Of one load. `arrival_ms` and `finish_ms`: median and p99 of one, decided at once; of how many others
+    a finish decides, on average, that they are let in or preempted."""
 
     pending: int
     admitted: int
@@ -69,6 +70,7 @@ class Measured:
     rss_mb: float
     arrival_ms: tuple[float, float] = (0, 0)
     finish_ms: tuple[float, float] = (0, 0)
+    finish_decides: float = 0
 
 
 def load(pending: int, nominal_cpus: int) -> Snapshot:
@@ -111,19 +113,21 @@ def measure(pending: int, nominal_cpus: int) -> Measured:
     found = Measured(pending, len(plan.admissions), cpu, wall, rss_mb)
     if pending > EVENTS_PENDING_MAX:
         return found
-    arrivals, finishes = _events(snapshot)
-    return replace(found, arrival_ms=_spread(arrivals), finish_ms=_spread(finishes))
+    arrivals, finishes, decided = _events(snapshot)
+    return replace(
+        found, arrival_ms=_spread(arrivals), finish_ms=_spread(finishes), finish_decides=mean(decided)
+    )
 
 
-def _events(snapshot: Snapshot) -> tuple[list[float], list[float]]:
-    """Seconds of each. An arrival leaves again before the next event, and victims leave at once, which is
-    not measured; those who finish do not come back."""
+def _events(snapshot: Snapshot) -> tuple[list[float], list[float], list[int]]:
+    """Seconds of each, and how many others a finish decides on. An arrival leaves again before the next
+    event, and victims leave at once, which is not measured; those who finish do not come back."""
     engine = Engine(snapshot)
     admitted = [decision.workload for decision in engine.decide(NOW_MS).admissions]
     pending = len(snapshot.workloads)
     arrivals = [_arrival(engine, pending + n, snapshot) for n in range(EVENTS)]
     finishes = [_finish(engine, key) for key in admitted[:: max(1, len(admitted) // EVENTS)]]
-    return arrivals, finishes
+    return arrivals, [seconds for seconds, _ in finishes], [decided for _, decided in finishes]
 
 
 def _arrival(engine: Engine, index: int, snapshot: Snapshot) -> float:
@@ -139,13 +143,13 @@ def _arrival(engine: Engine, index: int, snapshot: Snapshot) -> float:
     return took
 
 
-def _finish(engine: Engine, key: str) -> float:
+def _finish(engine: Engine, key: str) -> tuple[float, int]:
     start = time.process_time()
     engine.remove(key)
     plan = engine.decide(NOW_MS)
     took = time.process_time() - start
     _victims_leave(engine, plan)
-    return took
+    return took, len(plan.admissions) + len(plan.preemptions)
 
 
 def _victims_leave(engine: Engine, plan: Plan) -> None:
@@ -173,7 +177,8 @@ def figures() -> list[Figure]:
 
 
 def _figures(name: str, m: Measured) -> Iterator[Figure]:
-    """The targets are for 50,000; smaller and larger loads show the growth."""
+    """The targets are for 50,000; smaller and larger loads show the growth. That of an event is for one
+    after which no more than one other is decided on."""
     what = f"{m.pending:,} pending, {name}"
     is_target = m.pending == TARGET_PENDING
     limit = m.pending / ADMISSIONS_A_SECOND_MIN
@@ -182,9 +187,15 @@ def _figures(name: str, m: Measured) -> Iterator[Figure]:
     yield Figure(f"{what}: for each of them", m.cpu_s / m.pending * 1e6, "µs")
     yield Figure(f"{what}: peak RSS", m.rss_mb, "MB", limit=RSS_MB_MAX if is_target else None)
     if m.pending <= EVENTS_PENDING_MAX:
-        for event, spread in (("an arrival", m.arrival_ms), ("a finish", m.finish_ms)):
-            for rank, ms in zip(("median", "p99"), spread, strict=True):
-                yield Figure(f"{what}: {event}, {rank}", ms, "ms", limit=EVENT_MS_MAX if is_target else None)
+        yield from _spread_figures(f"{what}: an arrival", m.arrival_ms, is_target)
+        yield from _spread_figures(f"{what}: a finish", m.finish_ms, is_target and m.finish_decides <= 1)
+        yield Figure(f"{what}: a finish decides on", m.finish_decides, "others")
+
+
+def _spread_figures(event: str, spread: tuple[float, float], is_target: bool) -> Iterator[Figure]:
+    median_ms, p99_ms = spread
+    yield Figure(f"{event}, median", median_ms, "ms", limit=EVENT_MS_MAX if is_target else None)
+    yield Figure(f"{event}, p99", p99_ms, "ms")
 
 
 def main(arguments: list[str]) -> None:

@@ -18,7 +18,7 @@ from itertools import chain
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
 from muster.admission.engine.changes import Changes
-from muster.admission.engine.prospects import Outlook, Prospect
+from muster.admission.engine.prospects import Prospect
 from muster.admission.engine.scans import SCANS_MAX, Scans
 from muster.admission.engine.turns import Ranked, Turns
 from muster.admission.model import Workload
@@ -48,6 +48,7 @@ class Arena:
         "_state",
         "_tried",
         "_turns",
+        "_waiting",
         "backfill",
         "heads",
         "names",
@@ -60,6 +61,7 @@ class Arena:
         self.names = names
         self.queues = {queue.queue.name: queue for queue in queues}
         self.heads: dict[str, Entry] = {}  # by the workloads' keys
+        self._waiting: set[str] = set()  # those of them who wait for their victims
         self.placing: dict[str, Holding] = {}  # who has quota, but no places yet on its topology
         self._turns = Turns(state, self.queues)
         self._everybody = True  # has a turn now, or only those who are not parked
@@ -116,6 +118,7 @@ class Arena:
     def _pass(self) -> bool:
         """Whether anything changed. It ends early when something was freed: all may try again."""
         self.heads.clear()
+        self._waiting.clear()
         self._scans.clear()
         changed = self._changes.count
         self._open = self._turns.worth_opening(self._everybody)
@@ -136,7 +139,7 @@ class Arena:
         taken, self._moved = self._turns.take(self._open, self._is_passed)
         again = [] if number else self._to_be_placed()
         cycle = Cycle(self._state, number, self._now_ms, self.backfill)
-        plain = None if again else self._turns.plain(taken, self._preempts)
+        plain = None if again else self._turns.plain(taken, self._waiting)
         if plain is None:
             heads = [*(self._entry(queue, prospect) for queue, prospect, _ in taken), *again]
             cycle.run(heads)
@@ -148,13 +151,12 @@ class Arena:
 
     def _let_in(self, cycle: Cycle, plain: Iterable[Ranked]) -> None:
         """Those for whom others leave room."""
-        possible = self._turns.openings.possible()
         for _, queue, prospect in plain:
-            if queue in possible and prospect.outlook() is Outlook.FITS:
+            if prospect.fits():
                 head = self._entry(queue, prospect)
                 cycle.take(head)
                 self._conclude(head)
-                possible = self._turns.openings.possible()
+                self._turns.openings.refresh()
 
     def _to_be_placed(self) -> list[Entry]:
         queue = self._state.queue
@@ -163,17 +165,14 @@ class Arena:
     def _entry(self, queue: PendingQueue, prospect: Prospect) -> Entry:
         workload = queue.head()
         assert workload is not None
-        entry = Entry(workload, queue.queue, queue.node, self._preempts(workload))
+        preempting = workload.preempting or workload.key in self._waiting
+        entry = Entry(workload, queue.queue, queue.node, preempting)
         entry.recall = prospect.recall
         entry.risen = self._state.rise(workload, self._now_ms)
         last = self.heads.get(workload.key)
         if last is not None:
             entry.scan = last.scan
         return entry
-
-    def _preempts(self, workload: Workload) -> bool:
-        last = self.heads and self.heads.get(workload.key)
-        return workload.preempting or bool(last and _waits_for_victims(last))
 
     def until_ms(self) -> int | None:
         """When it is to be settled again, even if nothing happens."""
@@ -218,6 +217,10 @@ class Arena:
 
     def _put_back(self, head: Entry) -> None:
         self.heads[head.workload.key] = head
+        if REQUEUE[head.outcome] is Requeue.PENDING_PREEMPTION:
+            self._waiting.add(head.workload.key)
+        else:
+            self._waiting.discard(head.workload.key)
         queue = self.queues[head.queue.name]
         goes_on = self._scans.goes_on(head)
         if queue.requeue_head(REQUEUE[head.outcome], goes_on, self._is_passed(queue)):
@@ -231,6 +234,7 @@ class Arena:
     def _admit(self, head: Entry) -> None:
         key = head.workload.key
         self.heads.pop(key, None)
+        self._waiting.discard(key)
         if head.workload.admission is None:
             self.queues[head.queue.name].admit_head()
         self.placing.pop(key, None)
@@ -245,7 +249,7 @@ class Arena:
 
     def _mark_preemptors(self) -> None:
         """Who waits for victims stands first from now on, and who does not any more no longer does."""
-        waiting = {key for key, head in self.heads.items() if _waits_for_victims(head)}
+        waiting = self._waiting
         for queue in [queue for queue in self.queues.values() if queue.preemptors]:
             for workload in [one for key, one in queue.preemptors.items() if key not in waiting]:
                 if workload.key not in self._changes.unmarked:
@@ -262,7 +266,3 @@ class Arena:
         queue.put(marked, tried=self._tried)
         self.touch(queue.queue.name)
         self._changes.mark(marked)
-
-
-def _waits_for_victims(head: Entry) -> bool:
-    return REQUEUE.get(head.outcome) is Requeue.PENDING_PREEMPTION

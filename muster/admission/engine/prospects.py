@@ -17,6 +17,7 @@ from muster.admission.engine.footing import Footing
 from muster.admission.flavors.demand import Demand, gangs
 from muster.admission.flavors.queue import QueueFlavors
 from muster.admission.model import FlavorResource, PreemptionPolicy, Workload
+from muster.admission.queueing.order import QueueOrder
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import Standing
 
@@ -80,20 +81,22 @@ class Prospect:
         self._own: dict[FlavorResource, int] = {}  # what the own queue may preempt
         self.is_plain = self._needs is not None and _is_plain(footing, alike)
         self.tries_once = footing.one_flavor
-        self.place: tuple[Workload, CycleOrder] | None = None
+        self.place: tuple[QueueOrder, CycleOrder] | None = None
         self.recall = Recall()
 
     def outlook(self) -> Outlook:
+        if self.fits():
+            return Outlook.FITS  # and what could be preempted need not be known
+        return Outlook.WORTH_A_TRY if self._closed() is None else Outlook.HOPELESS
+
+    def fits(self) -> bool:
         if self._token is not self._footing.token:
             self._renew()
         used = self._used
         for fr, most in self._bounds_to_fit:
             if used.get(fr, 0) > most:
-                break
-        else:
-            if self._needs is not None:
-                return Outlook.FITS  # and what could be preempted need not be known
-        return Outlook.WORTH_A_TRY if self._closed() is None else Outlook.HOPELESS
+                return False
+        return self._needs is not None
 
     def obstacles(self) -> Sequence[Bound]:
         """Of a hopeless one: it stays so until no more than that is used of one of these, or until the

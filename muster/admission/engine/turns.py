@@ -1,18 +1,17 @@
 """Whose heads take part in a cycle: those that could be let in, and those that keep something from others."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 
 from muster.admission.cycle.order import CycleOrder, cycle_order
 from muster.admission.engine.openings import Openings
 from muster.admission.engine.prospects import Outlook, Prospect
-from muster.admission.model import PreemptionPolicy, Workload
+from muster.admission.model import PreemptionPolicy
 from muster.admission.queueing.groups import Group
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.state.state import WorkingState
 
-Preempts = Callable[[Workload], bool]
 IsPassed = Callable[[PendingQueue], bool]
 Head = tuple[PendingQueue, Prospect, Outlook]
 Ranked = tuple[CycleOrder, PendingQueue, Prospect]
@@ -102,9 +101,9 @@ class Turns:
                 done.add(queue)
         return heads, hopeless, done
 
-    def plain(self, heads: Iterable[Head], preempts: Preempts) -> list[Ranked] | None:
+    def plain(self, heads: Iterable[Head], waiting: Container[str]) -> list[Ranked] | None:
         """By their places in the cycle, if each head is let in unless somebody takes its room before its
-        turn, and nothing else counts; None if not.
+        turn, and nothing else counts; None if not. `waiting` are the keys of those who wait for victims.
 
         Then whoever comes too late need not be looked at: the next cycle finds it without prospects."""
         if not self._are_plain:
@@ -113,20 +112,21 @@ class Turns:
         for queue, prospect, outlook in heads:
             if outlook is not Outlook.FITS or not prospect.is_plain:
                 return None
-            ranked.append((self._place_of(queue, prospect, preempts), queue, prospect))
+            ranked.append((self._place_of(queue, prospect, waiting), queue, prospect))
         ranked.sort(key=_by_place)
         return ranked
 
-    def _place_of(self, queue: PendingQueue, prospect: Prospect, preempts: Preempts) -> CycleOrder:
+    def _place_of(self, queue: PendingQueue, prospect: Prospect, waiting: Container[str]) -> CycleOrder:
+        order = queue.head_order()
+        known, waits = prospect.place, order[-1] in waiting
+        if known is not None and known[0] is order and not waits:
+            return known[1]
         workload = queue.head()
         assert workload is not None
-        known, preempting = prospect.place, preempts(workload)
-        if known is not None and known[0] is workload and not preempting:
-            return known[1]
-        risen = self._state.rise_now(workload)
+        risen, preempting = self._state.rise_now(workload), waits or workload.preempting
         standing = replace(workload, priority=workload.priority + risen) if risen else workload
         place = self._place(standing, preempting, prospect.borrowing())
-        prospect.place = None if risen or preempting else (workload, place)
+        prospect.place = None if risen or preempting else (order, place)
         return place
 
 

@@ -158,6 +158,10 @@ class PendingQueue:
     def head(self) -> Workload | None:
         return self.first(self._active[0][-1]) if self._active else None
 
+    def head_order(self) -> QueueOrder:
+        """The same object as long as the same workload is the head, and stands where it stood."""
+        return self._active[0][1]
+
     def admit_head(self) -> None:
         group = self._active[0][-1]
         self.remove(self.first(group))

@@ -165,7 +165,7 @@ def test_who_comes_too_late_need_not_be_nominated(first: Snapshot, then: Snapsho
 
 
 def _nominating_all(of: Snapshot, now_ms: int, rules: Rules) -> Plan:
-    with patch.object(Turns, "plain", lambda self, queues, preempts: None):
+    with patch.object(Turns, "plain", lambda self, heads, waiting: None):
         return decide(of, now_ms, rules)
 
 
