@@ -1,10 +1,27 @@
 """Which queues contend with each other: those of one quota tree, and those that share nodes."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from muster.admission.model import HOSTNAME, ClusterQueue
+from muster.admission.engine.arena import Arena
+from muster.admission.model import HOSTNAME, ClusterQueue, StopPolicy
+from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
+
+
+def arenas(state: WorkingState) -> Iterator[Arena]:
+    """One for those that contend with each other, with their active queues still empty."""
+    by_run_time = state.rules.backfill or state.budgets is not None
+    usage = state.snapshot.local_usage
+    for names in contenders(state):
+        active = (
+            name for name in names if name not in state.inactive and state.queue(name).stop is StopPolicy.NONE
+        )
+        yield Arena(
+            state,
+            names,
+            [PendingQueue(state.queue(name), state.tree.queues[name], usage, by_run_time) for name in active],
+        )
 
 
 def contenders(state: WorkingState) -> list[tuple[str, ...]]:

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from heapq import heappop, heappush
 
-from muster.admission.cycle.entry import Outcome
-from muster.admission.cycle.reserve import claimed_by
 from muster.admission.engine.arena import Arena
 from muster.admission.engine.changes import Changes
-from muster.admission.engine.contention import contenders
-from muster.admission.explain import Explainer, Verdict, Wait
+from muster.admission.engine.contention import arenas
+from muster.admission.engine.verdicts import why_it_waits
+from muster.admission.explain import Explainer
 from muster.admission.flavors.topology import needs_second_pass
 from muster.admission.model import (
     Decision,
@@ -26,20 +25,9 @@ from muster.admission.model import (
     Workload,
 )
 from muster.admission.queueing.backoff import is_held_back
-from muster.admission.queueing.pending import PendingQueue
-from muster.admission.rules.aging import next_rise_ms
-from muster.admission.rules.remark import OPEN, earliest, remarked
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 from muster.admission.validation import check, check_rules, check_workload
-
-_WAITS = {
-    Outcome.PREEMPTING: Wait.PREEMPTING,
-    Outcome.OVERLAPPING: Wait.OVERLAPPING,
-    Outcome.CROWDED_OUT: Wait.KEPT,
-    Outcome.DEFERRED: Wait.KEPT,
-    Outcome.GATED: Wait.GATED,
-}
 
 
 class Engine:
@@ -56,7 +44,7 @@ class Engine:
         check(snapshot)
         self._objects = replace(snapshot, workloads=())
         self._state = WorkingState(self._objects, self._rules)
-        self._arenas = {name: arena for arena in self._contentions() for name in arena.names}
+        self._arenas = {name: arena for arena in arenas(self._state) for name in arena.names}
         self._draining = [
             name
             for name, queue in sorted(snapshot.cluster_queues.items())
@@ -149,27 +137,9 @@ class Engine:
         for key in sorted(self._workloads) if keys is None else keys:
             workload = self._workloads[key]
             if workload.admission is None and key not in self._admitted:
-                yield explainer.not_queued(workload) or self._explain(explainer, workload)
-
-    def _explain(self, explainer: Explainer, workload: Workload) -> Waiting:
-        arena = self._arenas[workload.cluster_queue]
-        group, behind = arena.queues[workload.cluster_queue].place(workload)
-        head = arena.heads.get(workload.key)
-        if behind is not None:
-            verdict = Verdict(Wait.BEHIND, behind.key)
-        elif head is not None:
-            leaving = [target.holding for target in head.targets] or claimed_by(head)
-            victims = tuple(holding.workload.key for holding in leaving)
-            verdict = Verdict(_WAITS.get(head.outcome, Wait.NO_ROOM), head.rival, victims)
-        else:
-            verdict = Verdict(Wait.NO_ROOM)
-        waiting = explainer.queued(workload, verdict, group)
-        waiting = remarked(waiting, arena.remark(workload, group) if behind is None else None)
-        aging = self._rules.aging
-        if aging is None or waiting.reason not in OPEN:
-            return waiting
-        rises_ms = next_rise_ms(aging, workload.queued_at_ms, explainer.now_ms)
-        return replace(waiting, until_ms=earliest(waiting.until_ms, rises_ms))
+                yield explainer.not_queued(workload) or why_it_waits(
+                    self._arenas[workload.cluster_queue], explainer, workload, self._rules.aging
+                )
 
     def _take(self, workload: Workload) -> None:
         self._workloads[workload.key] = workload
@@ -270,23 +240,6 @@ class Engine:
             )
             holding.admission = None
         return self._workloads[key]
-
-    def _contentions(self) -> Iterator[Arena]:
-        state = self._state
-        for names in contenders(state):
-            active = (
-                name
-                for name in names
-                if name not in state.inactive and state.queue(name).stop is StopPolicy.NONE
-            )
-            by_run_time = state.rules.backfill or state.budgets is not None
-            queues = [
-                PendingQueue(
-                    state.queue(name), state.tree.queues[name], state.snapshot.local_usage, by_run_time
-                )
-                for name in active
-            ]
-            yield Arena(state, names, queues)
 
     def _drop(self, workload: Workload) -> None:
         key = workload.key

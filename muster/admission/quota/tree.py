@@ -5,11 +5,12 @@ what it and its children bring in; the part above its lending limit stays at hom
 quota), and only usage beyond the local quota counts at the parent.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from fractions import Fraction
 from math import inf
 
 from muster.admission.model import FlavorResource, Quota, ResourceGroup, Snapshot
+from muster.admission.quota.cohorts import cohort_parents, cyclic_cohorts, parents_first
 
 Usage = Mapping[FlavorResource, int]
 
@@ -197,7 +198,7 @@ class QuotaTree:
     def __init__(self, snapshot: Snapshot, active: Container[str]) -> None:
         parents = cohort_parents(snapshot)
         cohorts: dict[str, QuotaNode] = {}
-        for name in _parents_first(parents, cyclic_cohorts(parents)):
+        for name in parents_first(parents, cyclic_cohorts(parents)):
             cohort = snapshot.cohorts.get(name)
             parent = cohorts.get(parents[name] or "")
             quotas = quotas_of(cohort.groups if cohort else ())
@@ -215,31 +216,6 @@ class QuotaTree:
         _lift([*cohorts.values(), *self.queues.values()])
 
 
-def cohort_parents(snapshot: Snapshot) -> dict[str, str | None]:
-    """Every cohort that is declared or only named, with its parent; names in order."""
-    parents: dict[str, str | None] = {name: cohort.parent for name, cohort in snapshot.cohorts.items()}
-    named = [cohort.parent for cohort in snapshot.cohorts.values()]
-    named += [queue.cohort for queue in snapshot.cluster_queues.values()]
-    for name in named:
-        if name is not None:
-            parents.setdefault(name, None)
-    return dict(sorted(parents.items()))
-
-
-def cyclic_cohorts(parents: Mapping[str, str | None]) -> frozenset[str]:
-    """The cohorts whose way up never ends."""
-    ends: dict[str, bool] = {}
-    for start in parents:
-        way: dict[str, None] = {}
-        name: str | None = start
-        while name is not None and name not in ends and name not in way:
-            way[name] = None
-            name = parents[name]
-        ended = name is None or ends.get(name, False)
-        ends.update(dict.fromkeys(way, ended))
-    return frozenset(name for name, ended in ends.items() if not ended)
-
-
 def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, Quota]:
     return {
         FlavorResource(flavor.flavor, resource): quota
@@ -247,18 +223,6 @@ def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, Quota]:
         for flavor in group.flavors
         for resource, quota in flavor.quotas.items()
     }
-
-
-def _parents_first(parents: Mapping[str, str | None], cyclic: Container[str]) -> Iterator[str]:
-    seen: set[str] = set()
-    for start in parents:
-        way = []
-        name: str | None = start
-        while name is not None and name not in seen and name not in cyclic:
-            seen.add(name)
-            way.append(name)
-            name = parents[name]
-        yield from reversed(way)
 
 
 def _lift(nodes: list[QuotaNode]) -> None:

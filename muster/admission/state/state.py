@@ -15,7 +15,8 @@ from muster.admission.model import (
     StopPolicy,
     Workload,
 )
-from muster.admission.quota.tree import QuotaTree, cohort_parents, cyclic_cohorts
+from muster.admission.quota.cohorts import cohort_parents, cyclic_cohorts
+from muster.admission.quota.tree import QuotaTree
 from muster.admission.rules.aging import rise
 from muster.admission.rules.budgets import budgets
 from muster.admission.rules.tenure import tenure
