@@ -38,6 +38,24 @@ class Found:
         ours = core_side.outcome(self.objects, self.workloads, RULES[self.mode])
         return ours.differences(self.kueue)
 
+    def has_choosing_gang(self) -> bool:
+        """Whether there is a workload of several pod sets in a queue with several flavors for a resource.
+
+        Kueue searches for their flavors over several cycles, sometimes for ever, and goes on where it
+        was; that is in its memory only, so that the core can not know it."""
+        choosing = {
+            queue.metadata.name
+            for queue in self.objects.cluster_queues
+            if any(len(group.flavors) > 1 for group in queue.spec.resource_groups)
+        }
+        local_queues = self.objects.local_queues
+        return any(
+            len(workload.spec.pod_sets) > 1
+            and local_queues[f"{workload.metadata.namespace}/{workload.spec.queue_name}"].spec.cluster_queue
+            in choosing
+            for workload in self.workloads.values()
+        )
+
 
 def save(found: Found, path: Path) -> None:
     objects = found.objects

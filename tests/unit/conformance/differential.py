@@ -14,23 +14,26 @@ from tests.conformance.objects import view, views
 NAMESPACE = "ns"
 
 
-def workload(name: str, cpu: str = "1", queue: str = "l0") -> dict[str, Any]:
+def workload(name: str, cpu: str = "1", queue: str = "l0", pod_sets: int = 1) -> dict[str, Any]:
     container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
-    pods = {"name": "main", "count": 1, "template": {"spec": {"containers": [container]}}}
-    return manifest("Workload", name, {"queueName": queue, "priority": 0, "podSets": [pods]})
+    template = {"spec": {"containers": [container]}}
+    names = ("main", *(f"p{n}" for n in range(1, pod_sets)))
+    pods = [{"name": of, "count": 1, "template": template} for of in names]
+    return manifest("Workload", name, {"queueName": queue, "priority": 0, "podSets": pods})
 
 
-def cluster_queue(name: str, cpu: str) -> dict[str, Any]:
-    quota = {"name": "f0", "resources": [{"name": "cpu", "nominalQuota": cpu}]}
-    group = {"coveredResources": ["cpu"], "flavors": [quota]}
+def cluster_queue(name: str, cpu: str, flavors: int = 1) -> dict[str, Any]:
+    quota = [{"name": "cpu", "nominalQuota": cpu}]
+    quotas = [{"name": f"f{n}", "resources": quota} for n in range(flavors)]
+    group = {"coveredResources": ["cpu"], "flavors": quotas}
     return manifest("ClusterQueue", name, {"namespaceSelector": {}, "resourceGroups": [group]})
 
 
-def objects(cpu: str = "2") -> tuple[Manifest, ...]:
+def objects(cpu: str = "2", flavors: int = 1) -> tuple[Manifest, ...]:
     return (
         manifest("ResourceFlavor", "f0", {}),
         manifest("Cohort", "c0", {}),
-        cluster_queue("q0", cpu),
+        cluster_queue("q0", cpu, flavors),
         manifest("LocalQueue", "l0", {"clusterQueue": "q0"}),
     )
 
@@ -56,8 +59,8 @@ def standing(*workloads: Manifest) -> dict[str, kueue.Workload]:
     return {w.key: w for w in views(made, kueue.Workload)}
 
 
-def api_objects(cpu: str = "2") -> Objects:
-    flavor, cohort, queue, local = objects(cpu)
+def api_objects(cpu: str = "2", flavors: int = 1) -> Objects:
+    flavor, cohort, queue, local = objects(cpu, flavors)
     local = {**local, "metadata": {"namespace": NAMESPACE, "name": "l0"}}
     return Objects(
         (view(flavor, kueue.ResourceFlavor),),
@@ -67,6 +70,13 @@ def api_objects(cpu: str = "2") -> Objects:
     )
 
 
-def found(held: Mapping[str, Mapping[str, str]], name: str = "one", cpu: str = "2") -> Found:
-    """A workload of one CPU has come to a queue of `cpu`, and Kueue left these with quota."""
-    return Found(name, CLASSICAL, api_objects(cpu), standing(workload("w0")), Outcome(held, {}))
+def found(
+    held: Mapping[str, Mapping[str, str]],
+    name: str = "one",
+    cpu: str = "2",
+    pod_sets: int = 1,
+    flavors: int = 1,
+) -> Found:
+    """A workload of one CPU a pod set has come to a queue of `cpu`, and Kueue left these with quota."""
+    standing_by = standing(workload("w0", pod_sets=pod_sets))
+    return Found(name, CLASSICAL, api_objects(cpu, flavors), standing_by, Outcome(held, {}))

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.steps import Screen, StepError
 from tests.conformance.differential import core_side, run
-from tests.conformance.differential.found import read, save
+from tests.conformance.differential.found import Found, read, save
 from tests.conformance.differential.outcome import Outcome
 from tests.conformance.differential.run import INTERRUPTED, Counts, Player, Runs
 from tests.conformance.differential.scenario import CLASSICAL, FAIR, Finish, Scenario
@@ -74,6 +74,15 @@ def test_a_found_case_is_read_as_it_was_saved(tmp_path: Path) -> None:
     assert again == saved
     save(again, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("pod_sets", "flavors", "chooses"),
+    [(1, 1, False), (2, 1, False), (1, 2, False), (2, 2, True)],
+    ids=["neither", "several pod sets", "several flavors", "both"],
+)
+def test_gangs_that_choose(pod_sets: int, flavors: int, chooses: bool) -> None:
+    assert found({}, pod_sets=pod_sets, flavors=flavors).has_choosing_gang() is chooses
 
 
 # A history differs wherever a Finish of place 7 is in it; at that step Kueue leaves the workload waiting.
@@ -223,6 +232,19 @@ def test_what_differs_is_kept_in_a_file(on: Use, tmp_path: Path, capsys: pytest.
     ]
     assert said[-1] == "0 agree, 1 disagree"
     assert read(tmp_path / "seed-5.json").kueue == Outcome({}, {})
+
+
+def test_what_can_not_be_known_is_told_and_is_no_disagreement(
+    on: Use, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on(plays(differ=True))
+    monkeypatch.setattr(Found, "has_choosing_gang", lambda _: True)
+    assert run.main(range(5, 6)) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "1 differ only with a gang of several pod sets that may choose between flavors: "
+        "docs/conformance.md says why",
+        "0 agree, 0 disagree",
+    ]
 
 
 @pytest.mark.parametrize(
