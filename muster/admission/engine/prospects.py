@@ -1,14 +1,11 @@
 """Whether it is worth looking for room for a group of pending workloads: a bound, cheap and sound.
 
-Most of those who wait can not be let in by most of what happens. Only what is available and what
-the own queue may preempt can help a workload, unless it would stay within the quota of its queue
-or of a cohort below the root: then it may reclaim what others borrow. Whatever the bound can not
-tell is worth a try. It mirrors candidates and attempts of preemption/classical.py.
+Most of those who wait can not be let in by most of what happens, and what they could have by any
+means is known (preemption/reach.py). Whatever the bound can not tell is worth a try.
 """
 
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
-from math import inf
 
 from muster.admission.cycle.eligible import refusal
 from muster.admission.cycle.order import CycleOrder
@@ -16,10 +13,10 @@ from muster.admission.cycle.recall import Recall
 from muster.admission.engine.footing import Footing
 from muster.admission.flavors.demand import Demand, gangs
 from muster.admission.flavors.queue import QueueFlavors
-from muster.admission.model import FlavorResource, PreemptionPolicy, Workload
+from muster.admission.model import FlavorResource, Workload
+from muster.admission.preemption.reach import Reach
 from muster.admission.queueing.order import QueueOrder
 from muster.admission.quota.tree import QuotaNode
-from muster.admission.state.holdings import Standing
 
 Need = tuple[FlavorResource, int]
 Options = tuple[tuple[Need, ...], ...]
@@ -48,12 +45,9 @@ class Prospect:
         "_bounds_to_fit",
         "_demands",
         "_footing",
-        "_lower",
         "_needs",
-        "_own",
-        "_reclaims",
+        "_reach",
         "_token",
-        "_unbounded",
         "_used",
         "is_plain",
         "place",
@@ -62,23 +56,16 @@ class Prospect:
     )
 
     def __init__(self, footing: Footing, alike: Workload) -> None:
-        queue = footing.queue
         self._footing = footing
         self._used = footing.node.root.usage
         self._demands = list(_demands(alike, footing.flavors, footing.node))
-        self._lower = _lower(queue.within_queue, alike.priority)
-        self._reclaims = queue.reclaim_within_cohort is not PreemptionPolicy.NEVER
-        self._unbounded = bool(alike.replaces) or (
-            self._reclaims
-            and (footing.rules.fair_sharing is not None or queue.borrow_within_cohort is not None)
-        )
+        self._reach = Reach(footing.node, footing.queue, footing.holdings, footing.rules, alike)
         self._needs = _single(self._demands)
         if self._needs is not None:
             self._demands = [(tuple(self._needs),)]
         self._token: object = None
         self._bounds: list[list[list[Bound]]] | None = None  # by demand and option; not known
         self._bounds_to_fit: list[Bound] = []  # without preemption, if there is but one way
-        self._own: dict[FlavorResource, int] = {}  # what the own queue may preempt
         self.is_plain = self._needs is not None and _is_plain(footing, alike)
         self.tries_once = footing.one_flavor
         self.place: tuple[QueueOrder, CycleOrder] | None = None
@@ -106,8 +93,9 @@ class Prospect:
     def _closed(self) -> list[Bound] | None:
         """Of something that pods need: why each way to have it is closed. None if nothing is closed."""
         if self._bounds is None:
+            reach = self._reach
             self._bounds = [
-                [[self._bound(fr, amount) for fr, amount in option] for option in options]
+                [[(fr, reach.most_used(fr, amount)) for fr, amount in option] for option in options]
                 for options in self._demands
             ]
         for options in self._bounds:
@@ -129,9 +117,10 @@ class Prospect:
     def _renew(self) -> None:
         self._token = self._footing.token
         self._bounds = None
-        self._own.clear()
+        self._reach.forget()
         self.place = None
-        self._bounds_to_fit = [self._with_room(fr, amount) for fr, amount in self._needs or ()]
+        needs = self._needs or ()
+        self._bounds_to_fit = [(fr, self._reach.most_used_to_fit(fr, amount)) for fr, amount in needs]
 
     def _first_exceeded(self, option: list[Bound]) -> Bound | None:
         used = self._used
@@ -139,32 +128,6 @@ class Prospect:
             if used.get(bound[0], 0) > bound[1]:
                 return bound
         return None
-
-    def _bound(self, fr: FlavorResource, amount: int) -> Bound:
-        if self._unbounded:
-            return fr, inf
-        amount -= self._preemptible_in_queue(fr)
-        return (fr, inf) if self._may_reclaim(fr, amount) else self._with_room(fr, amount)
-
-    def _with_room(self, fr: FlavorResource, amount: int) -> Bound:
-        node = self._footing.node
-        more, most = node.headroom(fr)
-        return fr, node.root.subtree.get(fr, 0) + more - amount if amount <= most else -inf
-
-    def _may_reclaim(self, fr: FlavorResource, amount: int) -> bool:
-        if self._reclaims:
-            for node in self._footing.node.lineage[:-1]:
-                if not node.borrowing_with(fr, amount):
-                    return True
-                amount -= node.local_available(fr)
-        return False
-
-    def _preemptible_in_queue(self, fr: FlavorResource) -> int:
-        own = self._own.get(fr)
-        if own is None:
-            lower = self._footing.holdings.below(self._lower)
-            own = self._own[fr] = sum(held.usage.get(fr, 0) for held in lower)
-        return own
 
 
 def _is_plain(footing: Footing, alike: Workload) -> bool:
@@ -228,10 +191,3 @@ def _single(demands: list[Options]) -> list[Need] | None:
         for fr, amount in options[0]:
             total[fr] = total.get(fr, 0) + amount
     return list(total.items())
-
-
-def _lower(policy: PreemptionPolicy, priority: int) -> Standing:
-    """Whoever stands lower than this may be preempted by some workload of this priority."""
-    if policy is PreemptionPolicy.NEVER:
-        return (-inf,)
-    return (priority,) if policy is PreemptionPolicy.LOWER_PRIORITY else (priority, inf)

@@ -8,6 +8,7 @@ from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.model import ClusterQueue, FlavorResource, Rules, Workload
 from muster.admission.preemption.classical import classical_targets
 from muster.admission.preemption.fair import fair_targets
+from muster.admission.preemption.reach import Reach
 from muster.admission.preemption.search import Placed, Search, Target
 from muster.admission.queueing.usage import LocalUsage
 from muster.admission.quota.tree import QuotaNode, Usage
@@ -27,7 +28,13 @@ class Preemptor:
     node: QuotaNode
     rules: Rules = field(default_factory=Rules)
     local_usage: LocalUsage = field(default_factory=dict)
+    _reach: Reach = field(init=False, repr=False)
     _found: dict[_Wanted, list[Target]] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        holdings = self.state.holdings[self.node.name]
+        reach = Reach(self.node, self.queue, holdings, self.rules, self.workload)
+        object.__setattr__(self, "_reach", reach)
 
     def simulate(self, fr: FlavorResource, needed: int) -> Grade:
         """What preemption could reach for one resource alone (Kueue: PreemptionOracle)."""
@@ -49,6 +56,8 @@ class Preemptor:
         of which `needs` says 0, however much of it the queue borrows.
         """
         needs = {fr: amount for fr, amount in needs.items() if amount}
+        if not all(self._reach.has(fr, amount) for fr, amount in needs.items()):
+            return []
         if placed is not None:
             return self._search(needs, contested, placed)
         wanted = frozenset(needs.items()), frozenset(contested)

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from muster.admission import Engine, FairSharing, Plan, Rules, Snapshot, Waiting, Workload, decide
 from muster.admission.engine.prospects import Outlook, Prospect
 from muster.admission.engine.turns import Turns
+from muster.admission.preemption.reach import Reach
 from tests.unit.admission.builders import NOW_MS, applied, without
 from tests.unit.admission.ledger import Ledger
 from tests.unit.admission.strategies import PROPERTY, crowds, snapshots
@@ -135,10 +136,7 @@ def test_who_gets_what_others_leave_is_found(of: Snapshot, ends: list[int], rule
 @given(CLUSTERS, CLUSTERS, st.sampled_from(RULES))
 def test_who_is_passed_over_would_have_tried_in_vain(first: Snapshot, then: Snapshot, rules: Rules) -> None:
     """The first ones run when the others come."""
-    now = applied(first, decide(first, NOW_MS, rules))
-    late = [replace(one, key=f"{one.key}-late", uid=f"{one.uid}-late") for one in then.workloads]
-    late = [one for one in late if one.cluster_queue in now.cluster_queues]
-    now = replace(now, workloads=(*now.workloads, *late))
+    now = _come_later(first, then, decide(first, NOW_MS, rules))
     plan = decide(now, NOW_MS + 1, rules)
     outlook = Prospect.outlook
 
@@ -152,16 +150,32 @@ def test_who_is_passed_over_would_have_tried_in_vain(first: Snapshot, then: Snap
 
 @PROPERTY
 @given(CLUSTERS, CLUSTERS, st.sampled_from(RULES))
+def test_who_is_out_of_reach_would_have_found_no_victims(
+    first: Snapshot, then: Snapshot, rules: Rules
+) -> None:
+    now = _come_later(first, then, decide(first, NOW_MS, rules))
+    plan = decide(now, NOW_MS + 1, rules)
+    with patch.object(Reach, "has", lambda self, fr, amount: True):
+        assert decide(now, NOW_MS + 1, rules) == plan
+
+
+@PROPERTY
+@given(CLUSTERS, CLUSTERS, st.sampled_from(RULES))
 def test_who_comes_too_late_need_not_be_nominated(first: Snapshot, then: Snapshot, rules: Rules) -> None:
     """The others come while the first ones run."""
     before = decide(first, NOW_MS, rules)
     assert _ordered(before) == _ordered(_nominating_all(first, NOW_MS, rules))
-    now = applied(first, before)
-    late = [replace(one, key=f"{one.key}-late", uid=f"{one.uid}-late") for one in then.workloads]
-    late = [one for one in late if one.cluster_queue in now.cluster_queues]
-    now = replace(now, workloads=(*now.workloads, *late))
+    now = _come_later(first, then, before)
     after = decide(now, NOW_MS + 1, rules)
     assert _ordered(after) == _ordered(_nominating_all(now, NOW_MS + 1, rules))
+
+
+def _come_later(first: Snapshot, then: Snapshot, plan: Plan) -> Snapshot:
+    """The workloads of another snapshot, to queues of the first."""
+    now = applied(first, plan)
+    late = [replace(one, key=f"{one.key}-late", uid=f"{one.uid}-late") for one in then.workloads]
+    late = [one for one in late if one.cluster_queue in now.cluster_queues]
+    return replace(now, workloads=(*now.workloads, *late))
 
 
 def _nominating_all(of: Snapshot, now_ms: int, rules: Rules) -> Plan:

@@ -1,0 +1,80 @@
+"""Whether it is worth looking for victims: a bound, cheap and sound.
+
+Only what is available and what the own queue may preempt can help a workload, unless it would stay
+within the quota of its queue or of a cohort below the root: then it may reclaim what others borrow.
+It mirrors candidates and attempts of classical.py; what it can not tell is worth a try.
+"""
+
+from math import inf
+
+from muster.admission.model import ClusterQueue, FlavorResource, PreemptionPolicy, Rules, Workload
+from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.holdings import QueueHoldings, Standing
+
+
+class Reach:
+    """Of one workload, or of all that are alike, in the queue at `node`.
+
+    What is bounded is the use at the root of the tree: the rest changes only with what happens in the
+    queue and in the cohorts between, and is to be forgotten then."""
+
+    __slots__ = ("_holdings", "_lower", "_node", "_own", "_reclaims", "_unbounded")
+
+    def __init__(
+        self,
+        node: QuotaNode,
+        queue: ClusterQueue,
+        holdings: QueueHoldings,
+        rules: Rules,
+        alike: Workload,
+    ) -> None:
+        self._node = node
+        self._holdings = holdings
+        self._lower = _lower(queue.within_queue, alike.priority)
+        self._reclaims = queue.reclaim_within_cohort is not PreemptionPolicy.NEVER
+        self._unbounded = bool(alike.replaces) or (
+            self._reclaims and (rules.fair_sharing is not None or queue.borrow_within_cohort is not None)
+        )
+        self._own: dict[FlavorResource, int] = {}  # what the own queue may preempt
+
+    def forget(self) -> None:
+        self._own.clear()
+
+    def most_used(self, fr: FlavorResource, amount: int) -> float:
+        """The most that may be used at the root if so much more is to be had by any means."""
+        if self._unbounded:
+            return inf
+        amount -= self._preemptible_in_queue(fr)
+        return inf if self._may_reclaim(fr, amount) else self.most_used_to_fit(fr, amount)
+
+    def most_used_to_fit(self, fr: FlavorResource, amount: int) -> float:
+        """If so much more is to be had without preemption."""
+        node = self._node
+        more, most = node.headroom(fr)
+        return node.root.subtree.get(fr, 0) + more - amount if amount <= most else -inf
+
+    def has(self, fr: FlavorResource, amount: int) -> bool:
+        """Whether so much more might be had now."""
+        return self._node.root.usage.get(fr, 0) <= self.most_used(fr, amount)
+
+    def _may_reclaim(self, fr: FlavorResource, amount: int) -> bool:
+        if self._reclaims:
+            for node in self._node.lineage[:-1]:
+                if not node.borrowing_with(fr, amount):
+                    return True
+                amount -= node.local_available(fr)
+        return False
+
+    def _preemptible_in_queue(self, fr: FlavorResource) -> int:
+        own = self._own.get(fr)
+        if own is None:
+            lower = self._holdings.below(self._lower)
+            own = self._own[fr] = sum(held.usage.get(fr, 0) for held in lower)
+        return own
+
+
+def _lower(policy: PreemptionPolicy, priority: int) -> Standing:
+    """Whoever stands lower than this may be preempted by some workload of this priority."""
+    if policy is PreemptionPolicy.NEVER:
+        return (-inf,)
+    return (priority,) if policy is PreemptionPolicy.LOWER_PRIORITY else (priority, inf)
