@@ -84,7 +84,7 @@ def served(cluster: Kubectl, kai_chart: ChartFolder) -> Iterator[Kubectl]:
     ).split()
     wait_until("KAI's kinds", lambda: all(is_established(cluster, name) for name in made), 30.0)
     yield cluster
-    cluster.run("delete", *set(made) - before)
+    cluster.run("delete", "--wait=false", *set(made) - before)  # which can take a minute on a busy machine
 
 
 def is_established(cluster: Kubectl, name: str) -> bool:
