@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from sandbox.paths import CHECKOUT, RunState
@@ -65,7 +66,7 @@ def _main(seeds: Sequence[int], screen: Screen) -> int:
         seconds = time.monotonic() - begun
         for one in found:
             screen.line(f"{one.scenario.name} ({one.scenario.mode}) differs; it is made smaller")
-        smallest = shrunk(found, lambda scenarios: list(runs.compare(scenarios, Counts())))
+        smallest = shrunk(found, partial(_smaller, runs, screen))
         for one in smallest:
             _tell(one, screen)
     screen.line(
@@ -83,6 +84,15 @@ def _main(seeds: Sequence[int], screen: Screen) -> int:
     disagree = len(found) - unknowable
     screen.line(f"{counts.scenarios - len(found)} agree, {disagree} disagree")
     return 1 if disagree else 0
+
+
+def _smaller(runs: "Runs", screen: Screen, scenarios: Sequence[Scenario]) -> list[Disagreement]:
+    """What has been found is not lost where the rest can't be played."""
+    try:
+        return list(runs.compare(scenarios, Counts()))
+    except StepError as error:
+        screen.line(f"made no smaller than this\n{error.explain()}")
+        return []
 
 
 @contextmanager

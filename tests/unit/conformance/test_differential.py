@@ -234,6 +234,28 @@ def test_what_differs_is_kept_in_a_file(on: Use, tmp_path: Path, capsys: pytest.
     assert read(tmp_path / "seed-5.json").kueue == Outcome({}, {})
 
 
+def test_what_was_found_is_kept_though_it_can_not_be_made_smaller(
+    on: Use, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs: list[str] = []
+
+    def player(_mode: str, scenarios: Sequence[Scenario], run: str) -> list[Play]:
+        runs.append(run)
+        if len(runs) > 2:
+            raise StepError("kueue does not answer")
+        return [play(one) for one in scenarios]
+
+    on(player)
+    assert run.main(range(5, 6)) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[1:4] == [
+        "made no smaller than this",
+        "  why: kueue does not answer",
+        f"seed 5 (classical), 2 steps: kept as {tmp_path / 'seed-5.json'}",
+    ]
+    assert said[-1] == "0 agree, 1 disagree"
+
+
 def test_what_can_not_be_known_is_told_and_is_no_disagreement(
     on: Use, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
