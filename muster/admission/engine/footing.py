@@ -24,7 +24,6 @@ class Footing:
 
     def __init__(self, state: WorkingState, node: QuotaNode) -> None:
         self.state = state
-        self.rules = state.rules
         self.node = node
         self.queue = state.queue(node.name)
         self.flavors = state.flavors[node.name]

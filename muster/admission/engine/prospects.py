@@ -36,7 +36,6 @@ class Outlook(Enum):
 class Prospect:
     """Of a group of workloads of one queue; `alike` is any of them.
 
-    One that `tries_once` has done so in one cycle, with no flavors left to try in the next.
     What they can be let in with is a certain room at the root of the tree. That bound changes only with
     the footing. `place` is for whoever ranks the first of them: it is forgotten with the bound."""
 
@@ -52,14 +51,13 @@ class Prospect:
         "is_plain",
         "place",
         "recall",
-        "tries_once",
     )
 
     def __init__(self, footing: Footing, alike: Workload) -> None:
         self._footing = footing
         self._used = footing.node.root.usage
         self._demands = list(_demands(alike, footing.flavors, footing.node))
-        self._reach = Reach(footing.node, footing.queue, footing.holdings, footing.rules, alike)
+        self._reach = Reach(footing.node, footing.queue, footing.holdings, footing.state.rules, alike)
         self._needs = _single(self._demands)
         if self._needs is not None:
             self._demands = [(tuple(self._needs),)]
@@ -67,9 +65,13 @@ class Prospect:
         self._bounds: list[list[list[Bound]]] | None = None  # by demand and option; not known
         self._bounds_to_fit: list[Bound] = []  # without preemption, if there is but one way
         self.is_plain = self._needs is not None and _is_plain(footing, alike)
-        self.tries_once = footing.one_flavor
         self.place: tuple[QueueOrder, CycleOrder] | None = None
         self.recall = Recall()
+
+    @property
+    def tries_once(self) -> bool:
+        """Whether one has tried in one cycle, with no flavors left for the next."""
+        return self._footing.one_flavor
 
     def outlook(self) -> Outlook:
         if self.fits():

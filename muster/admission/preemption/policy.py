@@ -8,10 +8,10 @@ from muster.admission.state.holdings import Standing, standing
 
 def satisfies(policy: PreemptionPolicy, preemptor: Workload, candidate: Workload, buffer_ms: int = 0) -> bool:
     """Whether the policy alone lets the one preempt the other."""
-    return standing(candidate) < below(policy, preemptor, buffer_ms)
+    return standing(candidate) < below(policy, standing(preemptor), buffer_ms)
 
 
-def below(policy: PreemptionPolicy, preemptor: Workload, buffer_ms: int = 0) -> Standing:
+def below(policy: PreemptionPolicy, preemptor: Standing, buffer_ms: int = 0) -> Standing:
     """Whoever stands lower than this may be preempted.
 
     Of two of the same priority the older one goes before, if it waits more than `buffer_ms` longer
@@ -19,9 +19,10 @@ def below(policy: PreemptionPolicy, preemptor: Workload, buffer_ms: int = 0) -> 
     """
     match policy:
         case PreemptionPolicy.LOWER_PRIORITY:
-            return (preemptor.priority,)
+            return preemptor[:1]
         case PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY:
-            return preemptor.priority, -(preemptor.queued_at_ms + buffer_ms)
+            priority, queued_before = preemptor
+            return priority, queued_before - buffer_ms
         case PreemptionPolicy.ANY:
             return (inf,)
     return (-inf,)

@@ -8,8 +8,9 @@ It mirrors candidates and attempts of classical.py; what it can not tell is wort
 from math import inf
 
 from muster.admission.model import ClusterQueue, FlavorResource, PreemptionPolicy, Rules, Workload
+from muster.admission.preemption.policy import below
 from muster.admission.quota.tree import QuotaNode
-from muster.admission.state.holdings import QueueHoldings, Standing
+from muster.admission.state.holdings import QueueHoldings
 
 
 class Reach:
@@ -30,7 +31,7 @@ class Reach:
     ) -> None:
         self._node = node
         self._holdings = holdings
-        self._lower = _lower(queue.within_queue, alike.priority)
+        self._lower = below(queue.within_queue, (alike.priority, inf))  # however long it waits
         self._reclaims = queue.reclaim_within_cohort is not PreemptionPolicy.NEVER
         self._unbounded = bool(alike.replaces) or (
             self._reclaims and (rules.fair_sharing is not None or queue.borrow_within_cohort is not None)
@@ -71,10 +72,3 @@ class Reach:
             lower = self._holdings.below(self._lower)
             own = self._own[fr] = sum(held.usage.get(fr, 0) for held in lower)
         return own
-
-
-def _lower(policy: PreemptionPolicy, priority: int) -> Standing:
-    """Whoever stands lower than this may be preempted by some workload of this priority."""
-    if policy is PreemptionPolicy.NEVER:
-        return (-inf,)
-    return (priority,) if policy is PreemptionPolicy.LOWER_PRIORITY else (priority, inf)

@@ -14,7 +14,7 @@ from muster.admission.model import (
 from muster.admission.preemption.ordering import UsageOf
 from muster.admission.preemption.policy import below
 from muster.admission.quota.tree import QuotaNode, Usage
-from muster.admission.state.holdings import Holding
+from muster.admission.state.holdings import Holding, standing
 from muster.admission.state.state import WorkingState
 
 Placed = Callable[[], bool]
@@ -48,7 +48,7 @@ class Search:
 
     def allowed(self, node: QuotaNode, policy: PreemptionPolicy) -> Iterator[Holding]:
         """Those in the queue at `node` that the policy gives away, in their order."""
-        bound = below(policy, self.workload, self.rules.preemption_buffer_ms)
+        bound = below(policy, standing(self.workload), self.rules.preemption_buffer_ms)
         holdings = self.state.holdings[node.name].below(bound)
         candidates = (holding for holding in holdings if holding.uses(self.contested))
         tenure = self.state.tenure

@@ -8,11 +8,13 @@ quota), and only usage beyond the local quota counts at the parent.
 from collections.abc import Collection, Container, Iterable, Mapping
 from fractions import Fraction
 from math import inf
+from typing import TypeVar
 
 from muster.admission.model import FlavorResource, Quota, ResourceGroup, Snapshot
 from muster.admission.quota.cohorts import cohort_parents, cyclic_cohorts, parents_first
 
 Usage = Mapping[FlavorResource, int]
+Room = TypeVar("Room", int, float)
 
 _NO_QUOTA = Quota(nominal=0)
 
@@ -89,7 +91,16 @@ class QuotaNode:
     def available(self, fr: FlavorResource) -> int:
         """What this node can still take, own and borrowed; negative where more is used than allowed."""
         root = self.root
-        room = root.subtree.get(fr, 0) - root.usage.get(fr, 0)
+        return self._reaching(fr, root.subtree.get(fr, 0) - root.usage.get(fr, 0))
+
+    def headroom(self, fr: FlavorResource) -> tuple[int, float]:
+        """What is available here, by the room at the root: so much more than that, but at most the second.
+
+        It changes only with what is used below the root, from here up."""
+        return sum(node.local_available(fr) for node in self._descent), self._reaching(fr, inf)
+
+    def _reaching(self, fr: FlavorResource, room: Room) -> Room:
+        """What of that room at the root is available here, with what its own way up adds."""
         for node in self._descent:
             used = node.usage.get(fr, 0)
             local = node._local.get(fr, 0)
@@ -99,22 +110,6 @@ class QuotaNode:
             if used < local:
                 room += local - used
         return room
-
-    def headroom(self, fr: FlavorResource) -> tuple[int, float]:
-        """What is available here, by the room at the root: so much more than that, but at most the second.
-
-        It changes only with what is used below the root, from here up."""
-        more, most = 0, inf
-        for node in self._descent:
-            used = node.usage.get(fr, 0)
-            local = node._local.get(fr, 0)
-            ceiling = node._ceilings.get(fr)
-            if ceiling is not None:
-                most = min(most, ceiling - max(used, local))
-            if used < local:
-                more += local - used
-                most += local - used
-        return more, most
 
     def potentially_available(self, fr: FlavorResource) -> int:
         """What this node could take if nothing were used anywhere."""
