@@ -8,6 +8,7 @@ from pathlib import Path
 from sandbox import plan_text
 from sandbox.paths import CHECKOUT, RunState
 from sandbox.plan import Change
+from sandbox.plugins.choice import choose_offline
 from sandbox.pulumi_cli import PulumiCli
 from sandbox.steps import Screen
 from sandbox.toolchain import ensure_tools
@@ -22,7 +23,8 @@ def golden() -> int:
     FOLDER.mkdir(exist_ok=True)
     for settings in sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml")):
         stack = settings.stem.removeprefix("Pulumi.")
-        outcome = PulumiCli(pulumi, RunState("preview").root).select(stack, settings).preview()
+        cli = PulumiCli(pulumi, RunState("preview").root, choices=choose_offline())
+        outcome = cli.select(stack, settings).preview()
         differs = difference(stack, outcome.changes)
         file(stack).write_text(plan_text.summary(outcome.changes))
         print(f"{stack}: {'changed' if differs else 'as it was'} ({outcome.seconds:.1f} s)", flush=True)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +16,7 @@ from rich.text import Text
 from sandbox import plan_text
 from sandbox.bootstrap import exclusive
 from sandbox.paths import CHECKOUT, RunState
-from sandbox.plugins.choice import Choice, choose_plugins, find_installed, wanted_versions
+from sandbox.plugins.choice import Choice, choose_offline, stand_ins
 from sandbox.plugins.pretence import VARIABLE
 from sandbox.policies import policy_config
 from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError, Stack
@@ -50,7 +50,8 @@ def preview(stack: str, since: str | None = None, markdown: Path | None = None) 
 
 def _outcome(pulumi: Path, stack: str, settings: Path, since: str | None) -> Outcome:
     if since is None:
-        selected = PulumiCli(pulumi, RunState("preview").root).select(stack, settings)
+        cli = PulumiCli(pulumi, RunState("preview").root, choices=choose_offline())
+        selected = cli.select(stack, settings)
     else:
         root = RunState("preview-since").root
         shutil.rmtree(root, ignore_errors=True)
@@ -90,9 +91,8 @@ def changed_since(pulumi: Path, root: Path, stack: str, before: Program, now: Pr
 
 def _stand_ins() -> Mapping[str, Choice]:
     """The language host that is there, and the stand-in of every provider."""
-    chosen = choose_plugins(wanted_versions(), find_installed(Path.home() / ".pulumi"))
-    pretends = "only a stand-in can pretend a cloud"
-    return {n: c if n == "python" else replace(c, official=None, why=pretends) for n, c in chosen.items()}
+    chosen = choose_offline()
+    return chosen | stand_ins(chosen.keys() - {"python"}, "only a stand-in can pretend a cloud")
 
 
 def check_out(ref: str, folder: Path, repository: Path = CHECKOUT) -> None:

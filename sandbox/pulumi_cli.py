@@ -24,7 +24,7 @@ import yaml
 from sandbox import engine_events
 from sandbox.paths import CHECKOUT
 from sandbox.plan import Change, read_changes
-from sandbox.plugins.choice import Choice, choose_plugins, find_installed, wanted_versions
+from sandbox.plugins.choice import Choice, choose_plugins, find_installed, users_home, wanted_versions
 from sandbox.plugins.launchers import install_engine, install_providers
 from sandbox.policies import policy_flags, violations
 from sandbox.prior_state import with_resources
@@ -78,8 +78,7 @@ class PulumiCli:
         for folder in (self._home, self.folder / "state", self.logs):
             folder.mkdir(parents=True, exist_ok=True)
         wanted = wanted_versions()
-        users_home = Path(os.environ.get("PULUMI_HOME", Path.home() / ".pulumi"))
-        self.choices = dict(choices or choose_plugins(wanted, find_installed(users_home)))
+        self.choices = dict(choices or choose_plugins(wanted, find_installed(users_home())))
         self.binary = install_engine(self.folder / "bin", binary, python, self.choices["python"])
         install_providers(self._home, python, wanted, self.choices)
         self._env = {**self._environment(python), **(env or {})}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -48,10 +48,15 @@ def wanted_versions() -> dict[str, str]:
     return {"pulumi": version("pulumi"), **providers}
 
 
+def users_home() -> Path:
+    """Return the folder in which the user's own Pulumi keeps its plugins."""
+    return Path(os.environ.get("PULUMI_HOME", Path.home() / ".pulumi"))
+
+
 def find_installed(home: Path) -> Installed:
-    """Looks on PATH and in `home` (normally `~/.pulumi`). An executable that fails counts as not there."""
+    """Looks on PATH and in `home` (see `users_home`). An executable that fails counts as not there."""
     folders = home.glob("plugins/resource-*")
-    plugins = {folder.name.removeprefix("resource-"): folder for folder in folders if folder.is_dir()}
+    plugins = {folder.name.removeprefix("resource-"): folder for folder in folders if _is_complete(folder)}
     found = shutil.which("pulumi")
     if found is None:
         return Installed(plugins=plugins)
@@ -69,6 +74,31 @@ def find_installed(home: Path) -> Installed:
         return Installed(plugins=plugins)
     beside = cli.with_name(LANGUAGE_HOST)
     return Installed(cli, asked.stdout.strip().lstrip("v"), beside if beside.exists() else None, plugins)
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether the plugin in `resource-<name>-v<version>` is fully installed.
+
+    While Pulumi installs one, and after an installation that was interrupted, a file `<folder>.partial` lies
+    beside it (Pulumi's sdk/go/common/workspace/plugins.go, PartialFilePath).
+    """
+    executable = folder / f"pulumi-{folder.name.rpartition('-v')[0]}"
+    unfinished = folder.with_name(f"{folder.name}.partial")
+    return os.access(executable, os.X_OK) and not unfinished.exists()
+
+
+def choose_offline() -> dict[str, Choice]:
+    """Choose for previews that need no account: what is installed, without the plugins of Google and Docker.
+
+    The official plugin of gcp asks for credentials before it previews anything.
+    """
+    chosen = choose_plugins(wanted_versions(), find_installed(users_home()))
+    return chosen | stand_ins(("gcp", "docker-build"), "a preview needs no account")
+
+
+def stand_ins(names: Iterable[str], why: str) -> dict[str, Choice]:
+    """Choose the stand-in for each of these plugins."""
+    return {name: Choice(name, None, why) for name in names}
 
 
 def choose_plugins(wanted: Mapping[str, str], installed: Installed) -> dict[str, Choice]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from shlex import quote
 
@@ -36,21 +36,50 @@ def install_engine(folder: Path, binary: Path, python: str, language_host: Choic
 def install_providers(
     home: Path, python: str, versions: Mapping[str, str], choices: Mapping[str, Choice]
 ) -> None:
-    """Fills the plugin cache of a PULUMI_HOME with links to official plugins or launchers of stand-ins."""
+    """Fills the plugin cache of a PULUMI_HOME with official plugins or launchers of stand-ins.
+
+    The engine skips a plugin whose folder is a symbolic link (tryPlugin in Pulumi's
+    sdk/go/common/workspace/plugins.go). So the folder is a real one, with links to the plugin's files.
+    """
     for name, choice in choices.items():
         if name not in versions:
             continue
         folder = home / "plugins" / f"resource-{name}-v{versions[name]}"
         if folder.is_symlink():
             folder.unlink()
-        if choice.official is None:
-            folder.mkdir(parents=True, exist_ok=True)
-            module = f"sandbox.plugins.{name.replace('-', '_')}_provider"
-            _write_launcher(folder / f"pulumi-resource-{name}", python, module)
+        folder.mkdir(parents=True, exist_ok=True)
+        if choice.official is not None:
+            _link_files(choice.official, folder)
         else:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.symlink_to(choice.official)
+            executable = f"pulumi-resource-{name}"
+            _remove_all_but(folder, {executable})
+            module = f"sandbox.plugins.{name.replace('-', '_')}_provider"
+            _write_launcher(folder / executable, python, module)
+
+
+def _link_files(source: Path, folder: Path) -> None:
+    """Makes `folder` hold one link to each entry of `source`, and nothing else."""
+    entries = {entry.name: entry.resolve() for entry in source.iterdir()}
+    _remove_all_but(folder, {name for name, entry in entries.items() if _leads_to(folder / name, entry)})
+    for name, entry in entries.items():
+        link = folder / name
+        if not link.is_symlink():
+            link.symlink_to(entry)
+
+
+def _leads_to(link: Path, target: Path) -> bool:
+    return link.is_symlink() and link.readlink() == target
+
+
+def _remove_all_but(folder: Path, kept: Set[str]) -> None:
+    """Removes every file, link and folder that is not named, such as those of the plugin used before."""
+    for entry in folder.iterdir():
+        if entry.name in kept:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sandbox.bootstrap import stamp
 from sandbox.paths import CHECKOUT, RunState, cache_directory
+from sandbox.plugins.choice import choose_offline
 from sandbox.policies import policy_config
 from sandbox.pulumi_cli import PulumiCli
 from sandbox.up import down, up
@@ -51,7 +52,8 @@ def previews(pulumi: Path) -> Iterator[Figure]:
     """As `make preview` runs them, policies included, each beside the number of resources in its plan."""
     for file in sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml")):
         stack = file.stem.removeprefix("Pulumi.")
-        selected = PulumiCli(pulumi, RunState("bench-preview").root).select(stack, file)
+        cli = PulumiCli(pulumi, RunState("bench-preview").root, choices=choose_offline())
+        selected = cli.select(stack, file)
         outcome = selected.preview(policies=policy_config(stack))
         what = f"offline preview: {stack}, {len(outcome.changes)} resources"
         yield Figure(what, outcome.seconds, "s", limit=PREVIEW_SECONDS_MAX)

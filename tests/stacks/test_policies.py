@@ -35,7 +35,7 @@ Preview = Callable[..., Outcome]
 
 @pytest.fixture(scope="module")
 def cli(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> PulumiCli:
-    return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("policies"))
+    return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("policies"), choices=STAND_INS)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import yaml
 from policies.catalogue import RULES
 from sandbox import golden
 from sandbox.paths import CHECKOUT
+from sandbox.plugins.choice import choose_offline
 from sandbox.plugins.gcp_replacements import has_rules
 from sandbox.policies import policy_config
 from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError
@@ -23,7 +24,7 @@ def stack_name(path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def cli(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> PulumiCli:
-    return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("previews"))
+    return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("previews"), choices=choose_offline())
 
 
 def kinds(outcome: Outcome) -> Counter[str]:

@@ -2,12 +2,21 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from sandbox.plugins.choice import LANGUAGE_HOST, Choice, Installed, choose_plugins, wanted_versions
+from sandbox.plugins.choice import (
+    LANGUAGE_HOST,
+    Choice,
+    Installed,
+    choose_offline,
+    choose_plugins,
+    find_installed,
+    wanted_versions,
+)
 from sandbox.plugins.launchers import install_engine, install_providers
 
 WANTED = {"pulumi": "3.259.0", "kubernetes": "4.34.2", "gcp": "10.2.0", "docker-build": "0.0.22"}
@@ -83,15 +92,97 @@ def test_an_official_engine_is_used_where_it_is(tmp_path: Path) -> None:
     assert not (tmp_path / "bin").exists()
 
 
+def installed_plugin(home: Path, plugin: str = "gcp-v10.2.0", executable: str = "") -> Path:
+    """A plugin as Pulumi installs it; `executable` is its content."""
+    folder = home / "plugins" / f"resource-{plugin}"
+    folder.mkdir(parents=True)
+    file = folder / f"pulumi-resource-{plugin.rpartition('-v')[0]}"
+    file.write_text(f"#!/bin/sh\n{executable}\n")
+    file.chmod(0o755)
+    (folder / "LICENSE").write_text("free")
+    return folder
+
+
+def test_an_official_plugin_is_a_real_folder_of_links(tmp_path: Path) -> None:
+    """The engine skips a plugin folder that is itself a symbolic link."""
+    official = installed_plugin(tmp_path / "user")
+    folder = tmp_path / "home" / "plugins" / official.name
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to(official)  # as an earlier version of the sandbox left it
+    for _ in range(2):
+        install_providers(tmp_path / "home", sys.executable, WANTED, {"gcp": Choice("gcp", official, "")})
+        assert folder.is_dir()
+        assert not folder.is_symlink()
+        linked = {entry.name: entry.resolve() for entry in folder.iterdir()}
+        assert linked == {entry.name: entry for entry in official.iterdir()}
+
+
+def test_a_plugin_that_was_installed_anew_is_linked_anew(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for user, executable in (("one", "echo one"), ("two", "echo two")):
+        official = installed_plugin(tmp_path / user, executable=executable)
+        (official / f"only-{user}").touch()
+        install_providers(home, sys.executable, WANTED, {"gcp": Choice("gcp", official, "")})
+    folder = home / "plugins" / "resource-gcp-v10.2.0"
+    assert "echo two" in (folder / "pulumi-resource-gcp").read_text()
+    assert {entry.name for entry in folder.iterdir()} == {"pulumi-resource-gcp", "LICENSE", "only-two"}
+
+
 def test_a_provider_changes_from_stand_in_to_official_and_back(tmp_path: Path) -> None:
-    official = tmp_path / "official"
-    official.mkdir()
+    official = installed_plugin(tmp_path / "user")
+    before = {entry: entry.read_text() for entry in official.iterdir()}
     folder = tmp_path / "home" / "plugins" / "resource-gcp-v10.2.0"
     for choice in (None, official, None):
         install_providers(tmp_path / "home", sys.executable, WANTED, {"gcp": Choice("gcp", choice, "")})
-        assert folder.is_symlink() is (choice is not None)
-    assert list(official.iterdir()) == []
-    assert (folder / "pulumi-resource-gcp").stat().st_mode & 0o111
+        executable = folder / "pulumi-resource-gcp"
+        assert executable.is_symlink() is (choice is not None)
+        assert executable.stat().st_mode & 0o111
+    assert {entry.name for entry in folder.iterdir()} == {"pulumi-resource-gcp"}
+    assert {entry: entry.read_text() for entry in official.iterdir()} == before
+
+
+def _interrupted(folder: Path) -> None:
+    folder.with_name(f"{folder.name}.partial").touch()
+
+
+def _without_executable(folder: Path) -> None:
+    (folder / "pulumi-resource-gcp").unlink()
+
+
+def _not_executable(folder: Path) -> None:
+    (folder / "pulumi-resource-gcp").chmod(0o644)
+
+
+def _beside_a_lock(folder: Path) -> None:
+    folder.with_name(f"{folder.name}.lock").touch()
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (_beside_a_lock, {"gcp-v10.2.0"}),
+        (_interrupted, set()),
+        (_without_executable, set()),
+        (_not_executable, set()),
+    ],
+    ids=["complete, with the lock that stays", "interrupted", "no executable", "not executable"],
+)
+def test_only_complete_installations_are_found(
+    tmp_path: Path, change: Callable[[Path], None], found: set[str]
+) -> None:
+    change(installed_plugin(tmp_path))
+    assert set(find_installed(tmp_path).plugins) == found
+
+
+def test_offline_previews_use_no_plugin_that_asks_for_an_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = wanted_versions()
+    for name in ("kubernetes", "gcp", "docker-build"):
+        installed_plugin(tmp_path, f"{name}-v{wanted[name]}")
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path))
+    choices = choose_offline()
+    assert {name for name, choice in choices.items() if choice.official} - {"python"} == {"kubernetes"}
 
 
 def test_a_launcher_runs_the_module_from_any_folder(tmp_path: Path) -> None:
