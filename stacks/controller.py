@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from stacks.model import DnsLabel, Model, refuse
+from stacks.observability import COLLECTOR_NAMESPACES
 from stacks.operators.kueue import FairSharing, WaitForPodsReady
 from stacks.operators.shared import PinnedImage, Replicas, Resources
 
@@ -62,7 +63,7 @@ class Controller(Model):
     """Off unless given; without it no queue may have a `weight`."""
     rules: OwnRules = OwnRules()
     """Kueue's decisions are the default; these depart from them."""
-    metrics_from: tuple[DnsLabel, ...] = ("gmp-system", "gke-gmp-system")
+    metrics_from: tuple[DnsLabel, ...] = COLLECTOR_NAMESPACES
     """The namespaces whose pods may scrape /metrics: by default those of Google's managed Prometheus."""
 
     @model_validator(mode="after")

@@ -8,6 +8,9 @@ from typing_extensions import Doc
 
 from stacks.model import Model, refuse
 
+# Namespaces in which Google's managed Prometheus runs its collectors: before, and on current GKE clusters.
+COLLECTOR_NAMESPACES = ("gmp-system", "gke-gmp-system")
+
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 CHANNEL = re.compile(r"projects/[a-z][-a-z0-9:.]*/notificationChannels/[0-9]+")
 

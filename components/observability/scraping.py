@@ -21,12 +21,15 @@ from components.controller.pod import LABELS as MUSTER_LABELS
 from components.controller.pod import NAMESPACE as MUSTER
 from components.operators.kuberay import NAMESPACE as KUBERAY
 from components.operators.kueue import NAMESPACE as KUEUE
+from stacks.observability import COLLECTOR_NAMESPACES
 
 API_VERSION = "monitoring.googleapis.com/v1"
 RBAC = "rbac.authorization.k8s.io"
 READER = "metrics-reader"
-# Who scrapes (GKE, "managed collection"), and needs the token for it.
-COLLECTOR = SubjectArgs(kind="ServiceAccount", name="collector", namespace="gmp-system")
+# The collectors' service accounts (GKE, "managed collection"), which read the token.
+COLLECTORS = [
+    SubjectArgs(kind="ServiceAccount", name="collector", namespace=name) for name in COLLECTOR_NAMESPACES
+]
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class Scraping(Component):
             READER,
             metadata=inside,
             role_ref=RoleRefArgs(api_group=RBAC, kind="Role", name=READER),
-            subjects=[COLLECTOR],
+            subjects=COLLECTORS,
             opts=self.child(depends_on=[role]),
         )
         return [token, may_scrape, may_read]

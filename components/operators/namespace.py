@@ -15,9 +15,7 @@ from pulumi_kubernetes.networking.v1 import (
 )
 
 from components.base import Component
-
-# Google's managed Prometheus, as GKE runs it and as one installs it.
-COLLECTORS = ("gke-gmp-system", "gmp-system")
+from stacks.observability import COLLECTOR_NAMESPACES
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def _ingress(args: OperatorNamespaceArgs) -> list[NetworkPolicyIngressRuleArgs]:
         rules.append(NetworkPolicyIngressRuleArgs(ports=_tcp(args.served)))
     if args.metrics:
         collectors = LabelSelectorRequirementArgs(
-            key="kubernetes.io/metadata.name", operator="In", values=list(COLLECTORS)
+            key="kubernetes.io/metadata.name", operator="In", values=list(COLLECTOR_NAMESPACES)
         )
         peer = NetworkPolicyPeerArgs(namespace_selector=LabelSelectorArgs(match_expressions=[collectors]))
         rules.append(NetworkPolicyIngressRuleArgs(from_=[peer], ports=_tcp(args.metrics)))

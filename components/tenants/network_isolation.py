@@ -23,6 +23,7 @@ from pulumi_kubernetes.networking.v1 import (
 
 from components.admission.tenants import TENANT
 from components.base import Component
+from stacks.observability import COLLECTOR_NAMESPACES
 from stacks.tenants.tenant import Tenant
 
 DASHBOARD, SERVE, METRICS = 8265, 8000, 8080
@@ -84,8 +85,10 @@ def network_policies(args: NetworkIsolationArgs) -> Iterator[tuple[str, NetworkP
     if (serve := _serve(args)) is not None:
         yield "ray-serve", serve
     if args.on_gke:
-        collectors = NetworkPolicyPeerArgs(namespace_selector=_namespace("gmp-system"))
-        yield "metrics", _ingress(ray, [collectors], [METRICS])
+        collectors = [
+            NetworkPolicyPeerArgs(namespace_selector=_namespace(name)) for name in COLLECTOR_NAMESPACES
+        ]
+        yield "metrics", _ingress(ray, collectors, [METRICS])
     yield "egress", _reachable(args)
 
 

@@ -32,6 +32,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     cluster.zones_belong_to_the_cluster,
     cluster.control_plane_can_be_reached,
     cluster.secrets_key_is_near,
+    cluster.google_groups_are_found,
     cluster.claims_are_served,
     cluster.auto_provisioning_limits_are_in_order,
     cluster.auto_provisioning_leaves_room_for_the_pools,

@@ -77,6 +77,19 @@ def secrets_key_is_near(settings: Settings) -> Iterator[Finding]:
         )
 
 
+def google_groups_are_found(settings: Settings) -> Iterator[Finding]:
+    """GKE, "Configure Google Groups for RBAC": otherwise no RoleBinding to a group applies."""
+    if not isinstance(settings.cluster, Gke) or settings.cluster.security_group:
+        return
+    if groups := [tenant.group for tenant in settings.tenants if tenant.group]:
+        yield Finding(
+            ("muster:cluster", "securityGroup"),
+            f"gke-security-groups@DOMAIN, the group with {', '.join(groups)} in it: without it GKE finds no "
+            "Google group, and the tenants' groups are bound to nothing (GKE, Google Groups for RBAC)",
+            "add it, or remove `group` from the tenants",
+        )
+
+
 def claims_are_served(settings: Settings) -> Iterator[Finding]:
     if not isinstance(settings.cluster, Gke) or not settings.cluster.dynamic_resource_allocation:
         return

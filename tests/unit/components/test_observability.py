@@ -132,6 +132,10 @@ def test_kueue_is_scraped_by_a_token_for_that_alone() -> None:
             "verbs": ["get", "list", "watch"],
         }
     ]
+    assert declared.inputs("RoleBinding/metrics-reader")["subjects"] == [
+        {"kind": "ServiceAccount", "name": "collector", "namespace": namespace}
+        for namespace in ("gmp-system", "gke-gmp-system")
+    ]
     assert declared["PodMonitoring/kueue"].depends_on >= {
         "Secret/metrics-reader",
         "RoleBinding/metrics-reader",

@@ -226,7 +226,7 @@ def test_egress_on_gke(network: dict[str, Any], egress: list[dict[str, Any]]) ->
 
 def test_metrics_are_scraped_on_gke() -> None:
     assert policies(on_gke())["metrics"]["ingress"] == [
-        {"from": [namespace("gmp-system")], "ports": tcp(8080)}
+        {"from": [namespace("gmp-system"), namespace("gke-gmp-system")], "ports": tcp(8080)}
     ]
 
 

@@ -158,6 +158,15 @@ BROKEN = [
         "write gke-security-groups@ and your domain",
     ),
     Case(
+        "a team's Google group that GKE does not find",
+        put("muster:tenants", 0, "group", "team-a@acme.example"),
+        "muster:cluster.securityGroup",
+        "nothing",
+        "gke-security-groups@DOMAIN, the group with team-a@acme.example in it: without it GKE finds no "
+        "Google group, and the tenants' groups are bound to nothing (GKE, Google Groups for RBAC)",
+        "add it, or remove `group` from the tenants",
+    ),
+    Case(
         "a topic by half its name",
         with_cluster(notifications="gke"),
         "muster:cluster.notifications",
@@ -192,6 +201,10 @@ KEPT: dict[str, dict[str, Any]] = {
     ),
     "limits that hold the pools": with_cluster(nodeAutoProvisioning=LIMITS),
     "a group of groups": with_cluster(securityGroup="gke-security-groups@acme.example"),
+    "a team's Google group in the group of groups": with_cluster(
+        securityGroup="gke-security-groups@acme.example"
+    )
+    | {"muster:tenants": [{**GOOD["muster:tenants"][0], "group": "team-a@acme.example"}]},
     "a topic": with_cluster(notifications="projects/acme-ml/topics/gke"),
 }
 
