@@ -1,47 +1,52 @@
-"""`drift`: what in the sandbox is no longer as its stack declares it, and putting it right."""
+"""`drift`: what was changed by hand in the sandbox since it was last deployed, and undoing it."""
 
 from __future__ import annotations
 
+import yaml
 from rich.text import Text
 
 from sandbox import plan_text
 from sandbox.paths import RunState
-from sandbox.plan import STACK, Change
 from sandbox.pulumi_cli import PulumiCli, Stack
 from sandbox.status import console
 from sandbox.steps import Screen, StepError
 from sandbox.toolchain import ensure_tools
+from sandbox.up import SOURCE, stack_for
 from sandbox.up import STACK as LOCAL
 
 
 def drift(state: RunState, mend: bool = False) -> int:
     """Shows what was changed by hand, value by value; with `mend` undoes it. 1 where something is left.
 
-    As `pulumi preview --refresh` does for an environment of your own: what the stack does not declare
-    (statuses, finalizers, what controllers write) is nobody's drift.
+    The cluster is compared with the last deployed state; the stack file and the program may have been edited
+    since. What the stack does not declare (statuses, finalizers, what controllers write) is no drift.
     """
     stack = _stack(state)
     with Screen().activity(lambda seconds: f"Reading what is there: {seconds:.0f} s"):
-        drifted = drifted_from(stack)
+        drifted = stack.drift()
     screen = console()
+    screen.print(f"sandbox {state.name}, compared with what was last deployed:", highlight=False)
+    if edited(stack):
+        told = f"{SOURCE.name} was edited after that, which is no drift; to deploy it: make up"
+        screen.print(told, highlight=False, soft_wrap=True)
     if not drifted:
-        screen.print(f"sandbox {state.name}: everything is as the stack declares it")
+        screen.print("nothing was changed by hand")
         return 0
     for _, line in plan_text.table(drifted):
         screen.print(Text(line), soft_wrap=True)
-    said = f"sandbox {state.name}: {plan_text.counts(drifted)}"
+    said = f"to undo what was changed by hand: {plan_text.counts(drifted)}"
     if not mend:
-        screen.print(f"{said}; to undo what was changed: make drift MEND=1", highlight=False)
+        screen.print(f"{said}; make drift MEND=1 does it", highlight=False)
         return 1
     stack.up(refresh=True)
     screen.print(f"{said}; done", highlight=False)
     return 0
 
 
-def drifted_from(stack: Stack) -> tuple[Change, ...]:
-    """What `up` would change, were the state as things are."""
-    changes = stack.preview(refresh=True).changes
-    return tuple(change for change in changes if change.op != "same" and change.type != STACK)
+def edited(stack: Stack) -> bool:
+    """Whether the stack file of the checkout is no longer the one that was deployed."""
+    deployed = yaml.safe_load(stack.config.read_text())["config"]
+    return bool(stack_for(deployed["muster:admission"]["engine"])[0]["config"] != deployed)
 
 
 def _stack(state: RunState) -> Stack:

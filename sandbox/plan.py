@@ -75,6 +75,20 @@ def read_changes(events: Iterable[Event]) -> tuple[Change, ...]:
     return tuple(_change(step) for step in steps.values())
 
 
+def read_drift(events: Iterable[Event]) -> tuple[Change, ...]:
+    """What undoes the drift that a refresh found: `before` is what is there, `after` what was deployed.
+
+    What was found of a resource is in the event that follows its reading: update, or delete if it is gone.
+    """
+    steps = [event.get("resOutputsEvent", {}).get("metadata", {}) for event in events]
+    undone = {"update": "update", "delete": "create"}
+    return tuple(
+        _change({**step, "op": undone[step["op"]], "old": step.get("new"), "new": step.get("old")})
+        for step in steps
+        if step.get("op") in undone
+    )
+
+
 def _change(step: Mapping[str, Any]) -> Change:
     old, new = step.get("old") or {}, step.get("new") or {}
     detailed = step.get("detailedDiff") or {}

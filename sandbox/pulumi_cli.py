@@ -23,7 +23,7 @@ import yaml
 
 from sandbox import engine_events
 from sandbox.paths import CHECKOUT
-from sandbox.plan import Change, read_changes
+from sandbox.plan import Change, read_changes, read_drift
 from sandbox.plugins.choice import Choice, choose_plugins, find_installed, users_home, wanted_versions
 from sandbox.plugins.launchers import install_engine, install_providers
 from sandbox.policies import policy_flags, violations
@@ -189,6 +189,11 @@ class Stack:
         """Makes the stack as the program declares it; with `refresh` out of what is there, not the state."""
         return self._operate("up", ["--yes", "--skip-preview", *_flags(expect_no_changes, refresh)], say)
 
+    def drift(self, say: Say | None = None) -> tuple[Change, ...]:
+        """What would bring things back to the last deployed state; the program does not run."""
+        self._operate("refresh", ["--preview-only"], say)
+        return read_drift(engine_events.read_events(self._events("refresh")))
+
     def refresh(self, say: Say | None = None) -> Outcome:
         """Takes what is really there into the state: objects changed or deleted by hand."""
         return self._operate("refresh", ["--yes", "--skip-preview", "--clear-pending-creates"], say)
@@ -220,9 +225,11 @@ class Stack:
                 lock.unlink()
                 lock.with_name(lock.name + ".attrs").unlink(missing_ok=True)
 
+    def _events(self, verb: str) -> Path:
+        return self.cli.logs / f"pulumi-{verb}-{self.name}.events.json"
+
     def _operate(self, verb: str, flags: list[str], say: Say | None) -> Outcome:
-        log = self.cli.logs / f"pulumi-{verb}-{self.name}.log"
-        events = log.with_suffix(".events.json")
+        log, events = self.cli.logs / f"pulumi-{verb}-{self.name}.log", self._events(verb)
         events.unlink(missing_ok=True)
         arguments = [verb, "--stack", self.name, "--config-file", str(self.config)]
         arguments += ["--event-log", str(events), "--suppress-permalink=true", *flags]

@@ -32,6 +32,7 @@ from sandbox.tools import tools_for
 from stacks.settings import SettingsError, load
 
 STACK = "local"
+SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
 # What each engine is shown with. The jobs' nodes are provisioned for them, which KAI can't ask for.
 SCENARIOS: dict[str, tuple[Scenario, ...]] = {
     "muster": (JOBS, serving("muster")),
@@ -92,14 +93,12 @@ class Environment:
         stop(self.state)
         shutil.rmtree(self.state.root, ignore_errors=True)
         self.state.make()
-        source = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
-        content = yaml.safe_load(source.read_text())
-        changes = settings_for(self.engine, content["config"])
+        content, changes = stack_for(self.engine)
         self.stack_file.write_text(yaml.safe_dump(content, sort_keys=False))
         try:
             pools = load(self.stack_file).pools
         except SettingsError as error:
-            raise StepError(str(error), try_this=f"mend {source}") from error
+            raise StepError(str(error), try_this=f"mend {SOURCE}") from error
         return "; ".join([f"{len(pools)} pools: {', '.join(pool.name for pool in pools)}", *changes])
 
     def prepare_tools(self) -> str:
@@ -170,6 +169,12 @@ class Environment:
         return "everything happened, in that order"
 
 
+def stack_for(engine: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the content of the stack file as it is now, for this engine, and what else that changes."""
+    content: dict[str, Any] = yaml.safe_load(SOURCE.read_text())
+    return content, settings_for(engine, content["config"])
+
+
 def settings_for(engine: str, config: dict[str, Any]) -> list[str]:
     """Makes the stack's settings those of this engine; says what else that changes.
 
@@ -198,13 +203,27 @@ def up(state: RunState, engine: str, with_scenario: bool = True) -> None:
 
 
 def down(state: RunState) -> None:
-    """Stops everything of this sandbox and removes it; its logs and timings stay."""
+    """Stops everything of this sandbox and removes it; its logs and timings stay.
+
+    Raises StepError where there never was one of this name.
+    """
+    names = existing_names(state.checkout)
+    if state.name not in names:
+        there_are = f"there are {', '.join(names)}" if names else "there is none"
+        remedy = f"make down NAME={names[0]}" if names else ""
+        raise StepError(f"no sandbox {state.name!r} in {state.checkout}; {there_are}", try_this=remedy)
     with only_run(state):
         stop(state)
         if state.root.is_dir():
             for path in state.root.iterdir():
                 if path not in (state.logs, state.timings):
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def existing_names(checkout: Path) -> list[str]:
+    """Return the names of the checkout's sandboxes: those that were brought up, stopped ones included."""
+    kept = [path for name in ("processes", "timings.json") for path in checkout.glob(f".muster/*/{name}")]
+    return sorted({path.parent.name for path in kept})
 
 
 def stop(state: RunState) -> None:

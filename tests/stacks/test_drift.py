@@ -1,0 +1,54 @@
+"""Drift is what was changed by hand since the last deployment, and not what was edited in the stack file."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox import plan_text
+from sandbox.kubectl import Kubectl
+from sandbox.paths import CHECKOUT
+from sandbox.pulumi_cli import PulumiCli, Stack
+from tests.stacks.conftest import STAND_INS
+
+PROGRAM = CHECKOUT / "tests" / "unit" / "plugins" / "program"
+
+Select = Callable[..., Stack]
+
+
+@pytest.fixture
+def select(tools: dict[str, Path], tmp_path: Path, cluster: Kubectl) -> Iterator[Select]:
+    """Selects the stack with a configuration; what it made is destroyed afterwards."""
+
+    def selects(**config: str) -> Stack:
+        settings = tmp_path / "settings.yaml"
+        values = {f"plugins-fixture:{key}": value for key, value in config.items()}
+        settings.write_text(yaml.safe_dump({"config": values}))
+        env = {"KUBECONFIG": str(cluster.kubeconfig)}
+        cli = PulumiCli(tools["pulumi"], tmp_path / "run", env=env, project=PROGRAM, choices=STAND_INS)
+        return cli.select("test", settings)
+
+    yield selects
+    selects().destroy()
+
+
+def told(stack: Stack) -> list[str]:
+    """Each line without its place in the tree."""
+    return [line.strip(" │├└─") for _, line in plan_text.table(stack.drift())]
+
+
+def test_only_what_was_changed_by_hand_is_drift(select: Select, cluster: Kubectl) -> None:
+    deployed = select(tier="one")
+    deployed.up()
+    assert deployed.drift() == ()
+
+    edited = select(tier="two", replaced="after")  # not deployed
+    assert edited.drift() == ()
+
+    cluster.run("label", "--namespace=team", "serviceaccount", "account", "tier=by-hand", "--overwrite")
+    cluster.run("delete", "gadget", "gadget")
+    assert told(edited) == [
+        "+ Gadget gadget",
+        "~ ServiceAccount account  metadata.labels.tier: by-hand → one",
+    ]
