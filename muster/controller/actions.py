@@ -1,4 +1,4 @@
-"""What the persisted state of a Workload asks to be done to its job."""
+"""What the persisted state of a Workload asks to be done to its job (how it is stopped: stops.py)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -8,19 +8,13 @@ from muster.controller import transitions as step
 from muster.controller.check_states import set_check
 from muster.controller.events import Note, on_job, on_workload, status_notes
 from muster.controller.jobs.job import Job
-from muster.controller.templates import (
-    Operation,
-    PlacementError,
-    admitted_templates,
-    is_placed,
-    place_operations,
-)
+from muster.controller.suspension import gone, has_left, stopped
+from muster.controller.templates import PlacementError, admitted_templates, is_placed, place_operations
 from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Write
 from muster.objects.kueue import RESOURCE_IN_USE, Workload
 from muster.objects.meta import builtins, find_condition, is_true
-from muster.objects.pods import read_template
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +32,10 @@ class Step:
     refused: Callable[[str], "Step"] | None = field(default=None, compare=False)
 
 
-def gone(workload: Workload, job: Job | None, world: World) -> bool:
-    """Its operator has stopped it *and* nothing of it is left: only then may its quota be handed on.
-
-    KubeRay says Suspended while the garbage collector is still deleting the pods, and of a job that
-    was deleted the RayCluster lives on, and makes pods, until the garbage collector comes round."""
-    ended = job is None or leaving(job) or job.outcome is not None
-    stopped = ended or (job is not None and job.suspended and job.stopped)
-    return stopped and not world.is_occupied(workload)
-
-
-def leaving(job: Job) -> bool:
-    """Being deleted: its operator does nothing for it any more, not even suspend it."""
-    return bool(job.metadata.deletion_timestamp)
-
-
 def act(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
     job, status = world.job_of(workload), workload.status
-    if job is None or leaving(job) or workload.metadata.deletion_timestamp:
-        yield from _let_go(workload, job, world)
+    if job is None or has_left(job) or workload.metadata.deletion_timestamp:
+        yield from _let_go(workload, job, world, now_ms)
     elif step.is_finished(status) or job.outcome is not None:
         yield from _give_up_requests(workload, world)
     elif workload.spec.active and is_true(status.conditions, step.DEACTIVATION_TARGET):
@@ -65,48 +44,15 @@ def act(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
             workload.key, MergePatch(WORKLOADS, workload.key, inactive, workload.metadata.resource_version)
         )
     elif not step.holds_quota(status) or step.is_evicted(status):
-        yield from _keep_stopped(workload, job)
-        if world.requests_of(workload) and gone(workload, job, world):
+        if world.requests_of(workload) and gone(workload, job, world, now_ms):
             yield from _give_up_requests(workload, world)
     elif step.is_admitted(status):
         # a user may have suspended it for a moment: what it had before has to go first
-        if gone(workload, job, world):
+        if stopped(workload, job, world):
             yield from _start(workload, job, world, now_ms)
         yield from tend_requests(workload, world, now_ms)
     else:
-        yield from _keep_stopped(workload, job)
         yield from tend_requests(workload, world, now_ms)
-
-
-def _keep_stopped(workload: Workload, job: Job) -> Iterator[Step]:
-    if job.suspended and not is_placed(job.places):
-        return
-    # a job that can't be suspended is left alone: KubeRay would let it run on as ValidationFailed
-    if job.refusal is not None or job.outcome is not None:
-        return
-    back = tuple(_given_back(workload, job))
-    if job.suspended:
-        if back:  # a user suspended it, and did not take away what its start had added
-            yield Step(workload.key, _patch(job, back))
-        return
-    if is_placed(job.places) and not job.start_was_seen:
-        return  # nobody else gets its quota before that
-    evicted = find_condition(workload.status.conditions, step.EVICTED)
-    due = evicted is not None and evicted.status == "True"
-    message = evicted.message if evicted is not None and due else "It has no quota and was not suspended"
-    suspend = {"op": "add", "path": job.suspend_pointer, "value": True}
-    yield Step(workload.key, _patch(job, (suspend, *back)), (on_job(job, "Stopped", message),))
-
-
-def _given_back(workload: Workload, job: Job) -> Iterator[Operation]:
-    """The templates as the user wrote them, of the pod sets that the Workload knows."""
-    written = {ps.name: read_template(ps.template) for ps in workload.spec.pod_sets}
-    known = tuple(p for p in job.places if p.pod_set in written)
-    return place_operations(known, written, start=False)
-
-
-def _patch(job: Job, operations: tuple[Operation, ...]) -> Write:
-    return JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
 
 
 def _start(workload: Workload, job: Job, world: World, now_ms: int) -> Iterator[Step]:
@@ -119,7 +65,8 @@ def _start(workload: Workload, job: Job, world: World, now_ms: int) -> Iterator[
         yield _misplaced(workload, f"It can't be started: {conflict}", now_ms)
         return
     resume = {"op": "add", "path": job.suspend_pointer, "value": False}
-    write = _patch(job, (*place_operations(job.places, targets, start=True), resume))
+    operations = (*place_operations(job.places, targets, start=True), resume)
+    write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue
     note = on_job(job, "Started", f"Admitted by ClusterQueue {queue}")
@@ -177,13 +124,11 @@ def _misplaced(workload: Workload, message: str, now_ms: int) -> Step:
     return Step(workload.key, patch, tuple(status_notes(workload, status, now_ms)))
 
 
-def _let_go(workload: Workload, job: Job | None, world: World) -> Iterator[Step]:
+def _let_go(workload: Workload, job: Job | None, world: World, now_ms: int) -> Iterator[Step]:
     """The job is gone or has left the queue, or somebody deleted the Workload."""
-    if job is not None and not leaving(job):
-        yield from _keep_stopped(workload, job)
     if not workload.metadata.deletion_timestamp:
         yield Step(workload.key, Delete(WORKLOADS, workload.key))
-    elif RESOURCE_IN_USE in workload.metadata.finalizers and gone(workload, job, world):
+    elif RESOURCE_IN_USE in workload.metadata.finalizers and gone(workload, job, world, now_ms):
         # the next Workload of the job has the same name, and so have its requests: these go first
         yield from _give_up_requests(workload, world)
         if not world.requests_of(workload):

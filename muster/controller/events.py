@@ -6,6 +6,7 @@ from typing import Any
 
 from muster.admission.lifecycle.advance import BY_CHECK, TIME_EXCEEDED
 from muster.controller.jobs.job import Job
+from muster.controller.transitions import SUSPENSION_BLOCKED
 from muster.kube.kinds import EVENTS, WORKLOADS, Kind
 from muster.kube.writes import Create
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -51,6 +52,8 @@ def status_notes(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterat
             yield on_workload(workload, f"EvictedDueTo{condition.reason}", condition.message)
         elif condition.type == "DeactivationTarget":
             yield _deactivation_note(workload, condition)
+        elif condition.type == SUSPENSION_BLOCKED:
+            yield on_workload(workload, condition.type, condition.message, warning=True)
         elif condition.type in TRANSITIONS:
             message = condition.message
             if condition.type == "QuotaReserved":

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from muster import admission as core
 from muster.controller import eligibility, provisioning, workloads
 from muster.controller import transitions as step
-from muster.controller.actions import Step, act, gone, leaving
+from muster.controller.actions import Step, act
 from muster.controller.configuration import DEFAULT, Configuration
 from muster.controller.decider import Decider, Gang
 from muster.controller.events import on_job, status_notes, wait_note
 from muster.controller.lifecycle import Advanced, advance, blocked, look_at_pods, stand_again
+from muster.controller.stops import restores, stops
+from muster.controller.suspension import gone, has_left, tell
 from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch, Write
@@ -44,13 +46,16 @@ WAIT_REASONS = {
 
 @dataclass
 class Pass:
-    """`first` gives back or prepares, `then` hands out: reservations are written only once all of
-    `first` is. `waits` tell pending workloads why they wait: their numbers change with every
-    admission, so they may be written less often than they change. `wake_at_ms`: when time alone
-    will change the outcome. `preemptors`: for whom workloads are preempted, both by key."""
+    """`stops` suspend what must not run, and `restores` give users their templates back: nothing that is
+    handed out in this pass depends on them. `first` gives back or prepares, `then` hands out: reservations
+    are written only once all of `first` is. `waits` tell pending workloads why they wait: their numbers
+    change with every admission, so they may be written less often than they change. `wake_at_ms`: when
+    time alone will change the outcome. `preemptors`: for whom workloads are preempted, both by key."""
 
+    stops: list[Step] = field(default_factory=list)
     first: list[Step] = field(default_factory=list)
     then: list[Step] = field(default_factory=list)
+    restores: list[Step] = field(default_factory=list)
     waits: list[Step] = field(default_factory=list)
     wake_at_ms: int | None = None
     preemptors: Mapping[str, str] = field(default_factory=dict)
@@ -88,7 +93,12 @@ def reconcile(
     # 5. Jobs are stopped, started and provided for as their persisted Workloads say.
     for key, workload in world.workloads.items():
         new = decided.get(key, statuses[key])
-        if key not in held_back and _as_persisted(new, workload.status):
+        if not _as_persisted(new, workload.status):
+            continue
+        # whatever else goes wrong with a Workload, its gang is stopped
+        result.stops += (s for s in stops(workload, world, now_ms) if s.subject not in held_back)
+        result.restores += (s for s in restores(workload, world) if s.subject not in held_back)
+        if key not in held_back:
             result.first += act(workload, world, now_ms)
     result.preemptors = {p.workload: p.preemptor for p in plan.preemptions}
     due = (*(w.until_ms for w in plan.waiting), *(a.until_ms for a in advanced.values()))
@@ -122,6 +132,14 @@ def _sync_jobs(world: World, held_back: Container[str]) -> Iterator[Step]:
 
 def _advance(workload: Workload, world: World, configuration: Configuration, now_ms: int) -> Advanced:
     """The status that follows from what is there, before anything is decided."""
+    advanced = _move(workload, world, configuration, now_ms)
+    told = tell(workload, advanced.status, world, now_ms)
+    due = [at_ms for at_ms in (advanced.until_ms, told.until_ms) if at_ms is not None]
+    return Advanced(told.status, min(due, default=None))
+
+
+def _move(workload: Workload, world: World, configuration: Configuration, now_ms: int) -> Advanced:
+    """As far as its job, its pods and its checks allow."""
     status, job = workload.status, world.job_of(workload)
     if step.is_finished(status):
         return Advanced(status)
@@ -131,7 +149,7 @@ def _advance(workload: Workload, world: World, configuration: Configuration, now
         return Advanced(stand_again(workload, status, world, now_ms))
     if step.is_evicted(status):
         # its requests go first: those of the next try have the same names
-        if not gone(workload, job, world) or world.requests_of(workload):
+        if not gone(workload, job, world, now_ms) or world.requests_of(workload):
             return Advanced(status)
         return Advanced(stand_again(workload, step.release(status, now_ms), world, now_ms))
     status = provisioning.sync_checks(workload, status, world, now_ms)
@@ -150,8 +168,11 @@ def _contends(workload: Workload, status: WorkloadStatus) -> bool:
 
 def _refusal(workload: Workload, status: WorkloadStatus, world: World) -> eligibility.Refusal | None:
     job = world.job_of(workload)
-    if job is None or leaving(job):
+    if job is None or has_left(job):
         return eligibility.Refusal(eligibility.MISCONFIGURED, "its job is gone or has left the queue")
+    blocked = find_condition(status.conditions, step.SUSPENSION_BLOCKED)
+    if blocked is not None and blocked.status == "True":
+        return eligibility.Refusal(eligibility.MISCONFIGURED, f"it can't start again yet: {blocked.message}")
     return eligibility.refusal(workload, job, world)
 
 

@@ -25,6 +25,7 @@ from muster.objects.meta import Condition, find_condition, is_true, millis, rfc3
 
 ADMITTED, REQUEUED, PODS_READY, FINISHED = "Admitted", "Requeued", "PodsReady", "Finished"
 DEACTIVATION_TARGET = "DeactivationTarget"
+SUSPENSION_BLOCKED = "SuspensionBlocked"  # ours: it must not run, and has not stopped
 MISPLACED = "FailedToStart"  # a reason of ours for it: its pods can't be what its admission needs
 
 
@@ -158,6 +159,14 @@ def without_deactivation_target(status: WorkloadStatus) -> WorkloadStatus:
     """It is inactive: nothing is left to do, and nothing to come back from."""
     kept = tuple(c for c in status.conditions if c.type != DEACTIVATION_TARGET)
     return replace(status, conditions=kept, requeue_state=None)
+
+
+def suspension_blocked(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    return _with(status, SUSPENSION_BLOCKED, True, reason, message, now_ms)
+
+
+def suspension_done(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
+    return _with(status, SUSPENSION_BLOCKED, False, "Stopped", "The gang is stopped", now_ms)
 
 
 def requeue_at(status: WorkloadStatus, at_ms: int | None, *, counts: bool) -> WorkloadStatus:

@@ -1,7 +1,7 @@
 """Everything a pass looks at, with the look-ups it needs."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -51,7 +51,12 @@ class World:
     @cached_property
     def jobs(self) -> Mapping[str, Job]:
         """The jobs that are ours to admit, by UID."""
-        return {job.metadata.uid: job for job in self._all_jobs() if job.managed}
+        return {uid: job for uid, job in self._jobs.items() if job.managed}
+
+    @cached_property
+    def _jobs(self) -> Mapping[str, Job]:
+        """All jobs by UID, whatever they claim to be managed by."""
+        return {job.metadata.uid: job for job in self._all_jobs()}
 
     def _all_jobs(self) -> Iterator[Job]:
         yield from (self.memory.of(RayJobGang, obj.key, obj) for obj in self.ray_jobs.values())
@@ -76,8 +81,10 @@ class World:
         return {owner.uid: w for owner, w in owners if owner is not None}
 
     def job_of(self, workload: kueue.Workload) -> Job | None:
+        """The job that owns the Workload, in the queue or not: it has to be stopped in either case."""
         owner = workload.metadata.controller
-        return self.jobs.get(owner.uid) if owner else None
+        job = self._jobs.get(owner.uid) if owner else None
+        return job if job is not None and job.metadata.namespace == workload.metadata.namespace else None
 
     def local_queue_of(self, workload: kueue.Workload) -> kueue.LocalQueue | None:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
@@ -101,18 +108,36 @@ class World:
         return self._limit_ranges.get(workload.metadata.namespace, ())
 
     @cached_property
-    def _live_pods(self) -> Mapping[str, int]:
-        count: dict[str, int] = defaultdict(int)
+    def _live_pods(self) -> Mapping[tuple[str, str], list[Pod]]:
+        """By namespace and the UID of the Workload that their label names."""
+        live: dict[tuple[str, str], list[Pod]] = defaultdict(list)
         for pod in self.pods.values():
             if pod.holds_resources:
-                count[pod.metadata.labels.get(WORKLOAD_UID_LABEL, "")] += 1
-        return count
+                uid = pod.metadata.labels.get(WORKLOAD_UID_LABEL, "")
+                live[pod.metadata.namespace, uid].append(pod)
+        return live
 
-    def is_occupied(self, workload: kueue.Workload) -> bool:
-        """Whether pods of the gang hold resources, or a RayCluster is there that makes some."""
-        owner = workload.metadata.controller
-        clusters = self._clusters.get(owner.uid, ()) if owner is not None else ()
-        return not all(c.at_rest for c in clusters) or self._live_pods.get(workload.metadata.uid, 0) > 0
+    def live_pods_of(self, workload: kueue.Workload) -> Sequence[Pod]:
+        """Pods of the gang that hold resources."""
+        return self._live_pods.get((workload.metadata.namespace, workload.metadata.uid), ())
+
+    @cached_property
+    def _clusters_by_uid(self) -> Mapping[str, RayClusterGang]:
+        return {c.metadata.uid: c for c in self._jobs.values() if isinstance(c, RayClusterGang)}
+
+    def clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
+        """RayClusters that make the gang's pods, but not the job itself: those that KubeRay made for the
+        job, and those that its live pods belong to, as a tenant may edit owner references of RayClusters."""
+        job = workload.metadata.controller
+        owned = self._clusters.get(job.uid, ()) if job is not None else ()
+        found = {c.metadata.uid: c for c in owned}
+        for pod in self.live_pods_of(workload):
+            owner = pod.metadata.controller
+            if owner is not None and owner.uid in self._clusters_by_uid:
+                found[owner.uid] = self._clusters_by_uid[owner.uid]
+        if job is not None:
+            found.pop(job.uid, None)
+        return [c for c in found.values() if c.metadata.namespace == workload.metadata.namespace]
 
     @cached_property
     def _requests(self) -> Mapping[str, list[ProvisioningRequest]]:

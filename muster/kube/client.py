@@ -10,7 +10,7 @@ from lightkube import ApiError, AsyncClient, KubeConfig
 from lightkube.types import PatchType
 
 from muster.kube.kinds import Kind
-from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Write
+from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Overwrite, Write
 from muster.objects.meta import Object
 
 T = TypeVar("T", bound=Object)
@@ -28,9 +28,10 @@ class WriteError(Exception):
         super().__init__(f"{write}: {message}")
         self.message = message  # of the API server
         tested = isinstance(write, JsonPatch) and code == INVALID
+        replaced = isinstance(write, Overwrite) and code == INVALID and "metadata.uid" in message
         # Somebody wrote first, the object is gone or the tested version has moved on:
         # the next pass sees the new state and decides again.
-        self.stale = code in (NOT_FOUND, CONFLICT) or tested
+        self.stale = code in (NOT_FOUND, CONFLICT) or tested or replaced
         # No answer, or none of use: the write may have been carried out all the same.
         self.unsure = code == 0 or code >= SERVER_ERROR
 
@@ -119,12 +120,12 @@ class Kube:
         namespace, _, name = write.key.rpartition("/")
         where = {"namespace": namespace} if namespace else {}
         if isinstance(write, Delete):
-            await self._client.delete(kind.resource, name, **where)
+            await self._client.delete(kind.resource, name, grace_period=write.grace_s, **where)
             return None
-        if isinstance(write, MergePatch):
-            body: Any = {**write.body, "metadata": {**write.body.get("metadata", {})}}
-            body["metadata"]["resourceVersion"] = write.resource_version
-            patch_type = PatchType.MERGE
+        body: Any
+        if isinstance(write, MergePatch | Overwrite):
+            metadata = {**write.body.get("metadata", {}), **_precondition(write)}
+            body, patch_type = {**write.body, "metadata": metadata}, PatchType.MERGE
         else:
             test = {"op": "test", "path": "/metadata/resourceVersion", "value": write.resource_version}
             body, patch_type = [test, *write.operations], PatchType.JSON
@@ -134,6 +135,13 @@ class Kube:
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+def _precondition(write: MergePatch | Overwrite) -> dict[str, str]:
+    """The part of the patch's metadata that the API server compares with the object's."""
+    if isinstance(write, Overwrite):
+        return {"uid": write.uid}
+    return {"resourceVersion": write.resource_version}
 
 
 def _namespace(write: Create) -> str | None:

@@ -37,6 +37,24 @@ class MergePatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Overwrite:
+    """RFC 7386 without a resource version: wins against anyone who keeps changing the object.
+
+    `uid` is sent as well, and the API server refuses the patch (422) where another object has taken the
+    name. Without a version the API server reads the object again and repeats the patch for as long as others
+    write in between (apiserver: registry/generic/registry/store.go and storage/etcd3 GuaranteedUpdate).
+    Use it only for values that are right whatever else the object says."""
+
+    kind: Kind[Any]
+    key: str
+    body: Mapping[str, Any]
+    uid: str
+
+    def __str__(self) -> str:
+        return f"overwrite {self.kind} {self.key}"
+
+
+@dataclass(frozen=True, slots=True)
 class JsonPatch:
     """RFC 6902, for changing places inside lists that belong to the user."""
 
@@ -51,13 +69,15 @@ class JsonPatch:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Of an object that may already be gone."""
+    """Of an object that may already be gone. `grace_s` replaces the pod's own grace period; of a pod that is
+    terminating already it can only shorten it."""
 
     kind: Kind[Any]
     key: str
+    grace_s: int | None = None
 
     def __str__(self) -> str:
         return f"delete {self.kind} {self.key}"
 
 
-Write = Create | MergePatch | JsonPatch | Delete
+Write = Create | MergePatch | Overwrite | JsonPatch | Delete

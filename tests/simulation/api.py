@@ -3,6 +3,7 @@
 Left out: schemas, defaulting, admission, field managers, and every verb that Muster does not use.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
@@ -18,6 +19,7 @@ from muster.objects.meta import Object, rfc3339
 
 Body = dict[str, Any]
 FOREGROUND = "foregroundDeletion"
+POD_GRACE_S = 30  # of a pod that does not say
 
 
 class Refused(Exception):
@@ -84,8 +86,10 @@ class Api:
         return self._commit(kind, "ADDED", new, None, by)
 
     def merge_patch(self, kind: Kind[Any], key: str, patch: Mapping[str, Any], by: str, status: bool) -> Body:
-        """Checks `metadata.resourceVersion` of the patch, where there is one."""
+        """Checks `metadata.resourceVersion` and `uid` of the patch, where there are any."""
         old = self.get(kind, key)
+        if patch.get("metadata", {}).get("uid") not in (None, old["metadata"]["uid"]):
+            raise Refused(422, "metadata.uid: Invalid value: field is immutable")
         version = patch.get("metadata", {}).get("resourceVersion")
         if version not in (None, old["metadata"]["resourceVersion"]):
             raise Refused(409, f"{kind} {key} has been modified")
@@ -101,16 +105,26 @@ class Api:
             apply_operation(new, operation)
         return self._update(kind, old, {**new, "status": deepcopy(old.get("status", {}))}, by)
 
-    def delete(self, kind: Kind[Any], key: str, by: str, *, foreground: bool = False) -> None:
-        """Pods leave by the hand of their kubelet (`remove`), as if they had a finalizer."""
+    def delete(
+        self, kind: Kind[Any], key: str, by: str, *, foreground: bool = False, grace_s: int | None = None
+    ) -> None:
+        """Pods leave by the hand of their kubelet (`remove`), as if they had a finalizer, when their grace
+        period is over at the latest; a second deletion may shorten it."""
         old = self.get(kind, key)
         new = deepcopy(old)
         meta = new["metadata"]
         if foreground:
             meta["finalizers"] = [*meta.get("finalizers", []), FOREGROUND]
         if meta.get("finalizers") or kind is kinds.PODS:
-            if "deletionTimestamp" not in meta:
-                meta["deletionTimestamp"] = rfc3339(self.now_ms())
+            if kind is kinds.PODS:
+                own_s = new["spec"].get("terminationGracePeriodSeconds", POD_GRACE_S)
+                given_s = own_s if grace_s is None else grace_s
+                if given_s < meta.get("deletionGracePeriodSeconds", math.inf):
+                    meta["deletionGracePeriodSeconds"] = given_s
+                    meta["deletionTimestamp"] = rfc3339(self.now_ms() + given_s * 1000)
+            else:
+                meta.setdefault("deletionTimestamp", rfc3339(self.now_ms()))
+            if meta != old["metadata"]:
                 self._commit(kind, "MODIFIED", new, old, by)
         else:
             self.remove(kind, key, by)

@@ -6,9 +6,11 @@ from random import Random
 from typing import Any
 
 from muster.kube import kinds
-from muster.objects.meta import rfc3339
+from muster.objects.meta import millis, rfc3339
 from tests.simulation.api import FOREGROUND, Api, Body, Refused, key_of
+from tests.simulation.kuberay import GROUP_LABEL
 from tests.simulation.manifests import REQUEST_LABEL
+from tests.simulation.operators import owned, pods_owned_by
 
 SWEEP_S_MAX = 0.5
 LEAVES_S_MAX = 5.0  # a pod's time to end, and the garbage collector's to come round
@@ -26,10 +28,45 @@ class Kubelets:
             for pod in self._api.all(kinds.PODS):
                 key = key_of(pod)
                 if "deletionTimestamp" in pod["metadata"]:
+                    if self._clings(pod):
+                        continue
                     if self._random.random() < 2 * SWEEP_S_MAX / LEAVES_S_MAX:
                         self._api.remove(kinds.PODS, key, "kubelet")
                 elif pod["status"]["phase"] == "Pending" and self._cloud.has_node_for(pod):
                     self._api.merge_patch(kinds.PODS, key, {"status": {"phase": "Running"}}, "kubelet", True)
+
+    def _clings(self, pod: Body) -> bool:
+        """A pod that asks for a grace period of its own uses all of it."""
+        own = "terminationGracePeriodSeconds" in pod["spec"]
+        return own and millis(pod["metadata"]["deletionTimestamp"]) > self._api.now_ms()
+
+
+class JobController:
+    """Kubernetes' own, of batch Jobs: one pod at a time, another when it is deleted, none if suspended."""
+
+    def __init__(self, api: Api, random: Random) -> None:
+        self._api, self._random = api, random
+        self._serial = 0
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
+            for job in self._api.all(kinds.BATCH_JOBS):
+                pods = pods_owned_by(self._api, job)
+                active = [p for p in pods if "deletionTimestamp" not in p["metadata"]]
+                if job["spec"].get("suspend"):
+                    for pod in active:
+                        self._api.delete(kinds.PODS, key_of(pod), "job controller")
+                elif not active and not pods:
+                    self._make_pod(job)
+
+    def _make_pod(self, job: Body) -> None:
+        self._serial += 1
+        meta = owned(kinds.BATCH_JOBS, job, f"{key_of(job)}-0-submitter-{self._serial}")
+        template = job["spec"]["template"]
+        meta["labels"] = {**template.get("metadata", {}).get("labels", {}), GROUP_LABEL: "submitter"}
+        body = {"metadata": meta, "spec": template["spec"], "status": {"phase": "Pending"}}
+        self._api.create(kinds.PODS, body, "job controller")
 
 
 class GarbageCollector:

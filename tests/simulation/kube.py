@@ -14,7 +14,7 @@ from lightkube import ApiError
 
 from muster.kube.client import Kube, always
 from muster.kube.kinds import Kind
-from muster.kube.writes import Create, Delete, MergePatch, Write
+from muster.kube.writes import Create, Delete, MergePatch, Overwrite, Write
 from muster.objects.meta import Object
 from tests.simulation.api import Api, Body, Refused, view
 
@@ -113,8 +113,11 @@ class EmulatedKube(Kube):
             case Create():
                 return self._api.create(write.kind, _sent(write.body), BY)
             case Delete():
-                self._api.delete(write.kind, write.key, BY)
+                self._api.delete(write.kind, write.key, BY, grace_s=write.grace_s)
                 return None
+            case Overwrite():
+                body = _sent({**write.body, "metadata": {"uid": write.uid}})
+                return self._api.merge_patch(write.kind, write.key, body, BY, False)
             case MergePatch():
                 metadata = {**write.body.get("metadata", {}), "resourceVersion": write.resource_version}
                 body = _sent({**write.body, "metadata": metadata})

@@ -15,10 +15,10 @@ from muster.controller.jobs.rayjob import RayJobGang
 from muster.kube import kinds
 from muster.objects.meta import builtins, rfc3339
 from muster.objects.pods import read_template
-from muster.objects.ray import CLUSTER_LABEL
+from muster.objects.ray import CLUSTER_LABEL, KUBERAY_OPERATOR
 from tests.simulation.api import Api, Body, Refused, key_of, view
 from tests.simulation.manifests import OUTCOME, RUN_SECONDS
-from tests.simulation.operators import BY, Operator, owned
+from tests.simulation.operators import BY, Operator, owned, pods_owned_by
 
 FINALIZER = "ray.io/rayjob-finalizer"
 GROUP_LABEL = "ray.io/group"
@@ -49,10 +49,13 @@ class KubeRay(Operator):
 
     async def _reconcile_job(self, job: Body) -> None:
         meta, state = job["metadata"], state_of(job)
+        if is_others(job):
+            return
+        fault = spec_fault(job["spec"])
         if "deletionTimestamp" in meta:
             self._let_go(kinds.RAY_JOBS, job, FINALIZER)
-        elif job["spec"]["suspend"] and not job["spec"]["shutdownAfterJobFinishes"]:
-            self._tell_job(job, "ValidationFailed", message="not allowed to be suspended")
+        elif fault:
+            self._tell_job(job, "ValidationFailed", message=fault)
         elif state in self._jobs:
             await self._think()
             await self._jobs[state](job)
@@ -78,11 +81,12 @@ class KubeRay(Operator):
 
     async def _submit(self, job: Body) -> None:
         gang = RayJobGang(view(kinds.RAY_JOBS, job))  # type: ignore[arg-type]  # the kind's view
-        key = _submitter_key(job)
+        key = key_of(job)
         place = next((p for p in gang.places if p.pod_set == "submitter"), None)
-        if place is not None and self._api.find(kinds.PODS, key) is None:
+        if place is not None and self._api.find(kinds.BATCH_JOBS, key) is None:
             template = builtins(read_template(place.template))
-            self._create_pod(owned(kinds.RAY_JOBS, job, key), template, "submitter")
+            meta = owned(kinds.RAY_JOBS, job, key)
+            self._api.create(kinds.BATCH_JOBS, {"metadata": meta, "spec": {"template": template}}, BY)
             await self._think()
 
     async def _running(self, job: Body) -> None:
@@ -94,14 +98,14 @@ class KubeRay(Operator):
             outcome = annotations[OUTCOME]
             state = "Complete" if outcome == "SUCCEEDED" else "Failed"
             self._tell_job(job, state, jobStatus=outcome, message="Job finished")
-            submitter = self._api.find(kinds.PODS, _submitter_key(job))
-            if submitter is not None:
-                self._patch(kinds.PODS, submitter, {"status": {"phase": "Succeeded"}}, status=True)
+            submitter = self._api.find(kinds.BATCH_JOBS, key_of(job))
+            for pod in pods_owned_by(self._api, submitter):
+                self._patch(kinds.PODS, pod, {"status": {"phase": "Succeeded"}}, status=True)
 
     async def _suspending(self, job: Body) -> None:
         """Suspended is told as soon as the RayCluster is deleted; its pods are there a while longer."""
-        self._delete(kinds.PODS, _submitter_key(job))
-        if self._delete(kinds.RAY_CLUSTERS, _child_key(job)):
+        cluster = self._delete(kinds.RAY_CLUSTERS, _child_key(job))
+        if self._delete(kinds.BATCH_JOBS, key_of(job)) or cluster:
             return
         reset = dict.fromkeys(("rayClusterName", "jobId", "startTime", "started", "jobStatus", "message"))
         self._tell_job(job, "Suspended", **reset)
@@ -114,7 +118,7 @@ class KubeRay(Operator):
         self._delete(kinds.RAY_CLUSTERS, _child_key(job))
 
     async def _reconcile_cluster(self, cluster: Body) -> None:
-        if "deletionTimestamp" in cluster["metadata"]:
+        if is_others(cluster) or groups_fault(cluster["spec"]) or "deletionTimestamp" in cluster["metadata"]:
             return
         suspend = bool(cluster["spec"].get("suspend"))
         stage = _suspend_stage(cluster)
@@ -165,8 +169,7 @@ class KubeRay(Operator):
         self._patch(kinds.RAY_CLUSTERS, cluster, {"status": status}, status=True)
 
     def _pods_of(self, cluster: Body) -> list[Body]:
-        uid = cluster["metadata"]["uid"]
-        return [p for p in self._api.all(kinds.PODS) if p["metadata"]["ownerReferences"][0]["uid"] == uid]
+        return pods_owned_by(self._api, cluster)
 
     def _tell_job(self, job: Body, state: str, **fields: Any) -> None:
         status = {"jobDeploymentStatus": state, **fields}
@@ -191,5 +194,23 @@ def _child_key(job: Body) -> str:
     return f"{job['metadata']['namespace']}/{job['status']['rayClusterName']}"
 
 
-def _submitter_key(job: Body) -> str:
-    return f"{job['metadata']['namespace']}/{job['status'].get('jobId')}-submitter"
+def is_others(body: Body) -> bool:
+    """Whether KubeRay leaves it to somebody else (ManagedByExternalController)."""
+    return body["spec"].get("managedBy", KUBERAY_OPERATOR) != KUBERAY_OPERATOR
+
+
+def spec_fault(spec: Body) -> str:
+    """What KubeRay has against a RayJob, in short (utils/validation.go: ValidateRayJobSpec)."""
+    if spec["suspend"] and not spec["shutdownAfterJobFinishes"]:
+        return "not allowed to be suspended"
+    if spec.get("backoffLimit", 0) < 0:
+        return "backoffLimit must be a positive integer"
+    return groups_fault(spec["rayClusterSpec"])
+
+
+def groups_fault(spec: Body) -> str:
+    """As ValidateRayClusterSpec."""
+    for group in spec["workerGroupSpecs"]:
+        if not 0 <= group["minReplicas"] <= group["maxReplicas"]:
+            return f"worker group {group['groupName']} has minReplicas greater than maxReplicas"
+    return ""

@@ -4,6 +4,7 @@ import asyncio
 from random import Random
 from typing import Any
 
+from muster.kube import kinds
 from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, key_of
 
@@ -53,6 +54,11 @@ class Operator:
     def _new_name(self, body: Body) -> str:
         self._serial += 1
         return f"{body['metadata']['name']}-{self._serial}"
+
+
+def pods_owned_by(api: Api, owner: Body | None) -> list[Body]:
+    uid = owner["metadata"]["uid"] if owner is not None else None
+    return [p for p in api.all(kinds.PODS) if p["metadata"]["ownerReferences"][0]["uid"] == uid]
 
 
 def owned(kind: Kind[Any], owner: Body, key: str) -> Body:

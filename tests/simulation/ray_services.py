@@ -11,7 +11,7 @@ from muster.kube import kinds
 from muster.objects.meta import rfc3339
 from muster.objects.ray import CLUSTER_LABEL
 from tests.simulation.api import Body, Refused, key_of
-from tests.simulation.kuberay import GROUP_LABEL
+from tests.simulation.kuberay import GROUP_LABEL, groups_fault, is_others
 from tests.simulation.operators import BY, Operator, owned
 
 FINALIZER = "ray.io/rayservice-finalizer"
@@ -30,10 +30,16 @@ class RayServices(Operator):
                     await self._reconcile(self._api.get(kinds.RAY_SERVICES, key))
 
     async def _reconcile(self, service: Body) -> None:
+        if is_others(service):
+            return
         if "deletionTimestamp" in service["metadata"]:
             self._take_away(service)
             return
         service = self._keep(kinds.RAY_SERVICES, service, FINALIZER)
+        fault = groups_fault(service["spec"]["rayClusterConfig"])
+        if fault:
+            self._tell_ready(service, "False", "ValidationFailed", fault)
+            return
         cluster = self._cluster_of(service)
         self.busy_with = service
         await self._think()
@@ -73,16 +79,21 @@ class RayServices(Operator):
 
     def _tell(self, service: Body, cluster: Body) -> None:
         ready = cluster.get("status", {}).get("state") == "ready" and not cluster["spec"]["suspend"]
+        self._tell_ready(service, str(ready), "NonZeroServeEndpoints" if ready else "ZeroServeEndpoints", "")
+
+    def _tell_ready(self, service: Body, ready: str, reason: str, message: str) -> None:
         condition = {
             "type": "Ready",
-            "status": str(ready),
-            "reason": "NonZeroServeEndpoints" if ready else "ZeroServeEndpoints",
-            "message": "",
+            "status": ready,
+            "reason": reason,
+            "message": message,
             "lastTransitionTime": rfc3339(self._api.now_ms()),
         }
         before = service.get("status", {}).get("conditions", [{}])[0]
-        if before.get("status") != condition["status"]:
-            status = {"conditions": [condition], "observedGeneration": service["metadata"]["generation"]}
+        if (before.get("status"), before.get("reason")) != (ready, reason):
+            status: Body = {"conditions": [condition]}
+            if reason != "ValidationFailed":
+                status["observedGeneration"] = service["metadata"]["generation"]
             self._patch(kinds.RAY_SERVICES, service, {"status": status}, status=True)
 
     def _cluster_of(self, service: Body) -> Body | None:

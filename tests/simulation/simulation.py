@@ -16,7 +16,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.clock import VirtualLoop
-from tests.simulation.cluster import Cloud, GarbageCollector, Kubelets
+from tests.simulation.cluster import Cloud, GarbageCollector, JobController, Kubelets
 from tests.simulation.invariants import (
     Broken,
     Invariants,
@@ -84,6 +84,7 @@ class Simulation:
             KubeRay(self.api, self.random),
             self.services,
             Kubelets(self.api, self.random, self.cloud),
+            JobController(self.api, self.random),
             GarbageCollector(self.api, self.random),
             self.cloud,
         )

@@ -19,6 +19,14 @@ class Outcome:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """`reason` is one word for a condition or a metric; `message` continues a sentence about the object."""
+
+    reason: str
+    message: str
+
+
 class JobView(ABC, Generic[T]):
     """A view of one job object; all of it is read from the object, nothing is remembered.
 
@@ -40,6 +48,17 @@ class JobView(ABC, Generic[T]):
         """Ours to admit: in a queue, not part of another job, left to the stock operator."""
         queued = bool(queue_name(self)) and self.metadata.controller is None
         return queued and self._managed_by == KUBERAY_OPERATOR
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """Why KubeRay does not carry out a suspension of this object, as far as the object tells."""
+        meta = self.metadata
+        if meta.deletion_timestamp:
+            held = ", ".join(meta.finalizers) or "none"
+            return Obstacle("Finalizers", f"is being deleted and keeps the finalizers {held}")
+        if self._managed_by != KUBERAY_OPERATOR:
+            return Obstacle("ManagedBy", f"has spec.managedBy {self._managed_by}, which KubeRay leaves alone")
+        return None
 
     @property
     @abstractmethod

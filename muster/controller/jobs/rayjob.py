@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import Any
 
 from muster.controller.jobs.gang import HEAD, WRITTEN_OUT, Place, cluster_places, unfit
-from muster.controller.jobs.job import JobView, Outcome
+from muster.controller.jobs.job import JobView, Obstacle, Outcome
 from muster.kube.kinds import RAY_JOBS
 from muster.objects.pods import encode_template, read_template
 from muster.objects.ray import RayClusterSpec, RayJob
@@ -35,6 +35,17 @@ class RayJobGang(JobView[RayJob]):
         own = spec.has_submitter_template and not ours
         template = given if own else encode_template(self._default_submitter())
         return (*places, Place(SUBMITTER, 1, template, pointer, present=own, written_out=ours))
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """KubeRay never leaves ValidationFailed again, and suspends only what initializes or runs
+        (rayjob_controller.go: Reconcile, updateStatusToSuspendingIfNeeded)."""
+        status = self.obj.status
+        if status.job_deployment_status == "ValidationFailed":
+            return Obstacle("ValidationFailed", f"was refused by KubeRay ({status.message})")
+        if status.job_deployment_status == "Waiting":
+            return Obstacle("Waiting", "waits for spec.jobId, and KubeRay does not suspend it before")
+        return super().obstacle
 
     @property
     def suspended(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from muster.controller.jobs.gang import Place, cluster_places, unfit
-from muster.controller.jobs.job import JobView, Outcome
+from muster.controller.jobs.job import JobView, Obstacle, Outcome
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.kube.kinds import RAY_SERVICES
 from muster.objects.meta import find_condition, is_true
@@ -33,6 +33,14 @@ class RayServiceGang(JobView[RayService]):
     @cached_property
     def places(self) -> tuple[Place, ...]:
         return tuple(cluster_places(self.obj.spec.ray_cluster_config, "/spec/rayClusterConfig"))
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """KubeRay stops at a service that it refuses, before its RayClusters (Reconcile)."""
+        ready = find_condition(self.obj.status.conditions, "Ready")
+        if ready is not None and ready.reason == "ValidationFailed":
+            return Obstacle("ValidationFailed", f"was refused by KubeRay ({ready.message})")
+        return super().obstacle
 
     @property
     def suspended(self) -> bool:

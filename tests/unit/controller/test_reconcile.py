@@ -14,7 +14,7 @@ from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.controller.workloads import workload_name
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.kube.writes import JsonPatch, MergePatch
+from muster.kube.writes import JsonPatch, MergePatch, Overwrite
 from muster.objects.meta import rfc3339
 from tests.simulation.manifests import (
     CHECK,
@@ -115,7 +115,10 @@ def told(step: Step) -> str:
     write = step.write
     if isinstance(write, JsonPatch):
         (suspend,) = [op for op in write.operations if op["path"].endswith("/suspend")]
-        return f"{'stop' if suspend['value'] else 'start'} {write.key.rpartition('/')[2]}"
+        assert suspend["value"] is False
+        return f"start {write.key.rpartition('/')[2]}"
+    if isinstance(write, Overwrite):
+        return f"stop {write.key.rpartition('/')[2]}"
     if not isinstance(write, MergePatch):
         return str(write).replace("team-a/", "")
     name = write.key.rpartition("/")[2]
@@ -137,6 +140,7 @@ class Case:
     then: list[str] = field(default_factory=list)
     waits: list[str] = field(default_factory=list)
     held_back: set[str] = field(default_factory=set)
+    stops: list[str] = field(default_factory=list)
 
     def run(self) -> Pass:
         return reconcile(make_world(self.objects), NOW_MS, self.held_back)
@@ -287,12 +291,14 @@ CASES: dict[str, Case] = {
     ),
     "what was started by hand is stopped": Case(
         world(dev("Running", suspend=False), prod(), of_dev(), of_prod()),
-        ["stop dev"],
-        [f"{PROD}: QuotaReserved Admitted"],
-        [f"{DEV}: waits=WaitingForQuota"],
+        then=[f"{PROD}: QuotaReserved Admitted"],
+        waits=[f"{DEV}: waits=WaitingForQuota"],
+        stops=["stop dev"],
     ),
     # evictions
-    "an evicted job is stopped": Case(world(dev("Running", suspend=False), of_dev(*EVICTED)), ["stop dev"]),
+    "an evicted job is stopped": Case(
+        world(dev("Running", suspend=False), of_dev(*EVICTED)), stops=["stop dev"]
+    ),
     "it holds its quota while its operator is at it": Case(world(dev("Suspending"), of_dev(*EVICTED))),
     "and while a pod lives": Case(world(dev(), of_dev(*EVICTED), pod(f"uid-{DEV}"))),
     "and while its RayCluster is there": Case(world(dev(), of_dev(*EVICTED), child())),
@@ -310,7 +316,8 @@ CASES: dict[str, Case] = {
     ),
     # deletions
     "a deleted Workload stops its job": Case(
-        world(dev("Running", suspend=False), of_dev(*RUNS, "PodsReady", **LEAVING, **FINALIZER)), ["stop dev"]
+        world(dev("Running", suspend=False), of_dev(*RUNS, "PodsReady", **LEAVING, **FINALIZER)),
+        stops=["stop dev"],
     ),
     "and is kept while a pod lives": Case(
         world(dev(), of_dev(*RUNS, **LEAVING, **FINALIZER), pod(f"uid-{DEV}"))
@@ -340,7 +347,7 @@ CASES: dict[str, Case] = {
         world(service(), of_service(*RUNS), child("llm", suspend=True)),
     ),
     "an evicted service is stopped": Case(
-        world(service(suspend=False, placed=True), of_service(*EVICTED), child("llm")), ["stop llm"]
+        world(service(suspend=False, placed=True), of_service(*EVICTED), child("llm")), stops=["stop llm"]
     ),
     "when KubeRay has seen its start": Case(
         world(
@@ -362,9 +369,9 @@ CASES: dict[str, Case] = {
     ),
     "a service that was started by hand is stopped at once": Case(
         world(service(suspend=False), prod(), of_service(), of_prod()),
-        ["stop llm"],
-        [f"{PROD}: QuotaReserved Admitted"],
-        [f"{LLM}: waits=WaitingForQuota"],
+        then=[f"{PROD}: QuotaReserved Admitted"],
+        waits=[f"{LLM}: waits=WaitingForQuota"],
+        stops=["stop llm"],
     ),
     # refused writes
     "who is held back keeps its place, but nothing is written": Case(
@@ -384,6 +391,7 @@ CASES: dict[str, Case] = {
 def test_a_pass(name: str) -> None:
     case = CASES[name]
     result = case.run()
+    assert [told(s) for s in result.stops] == case.stops
     assert [told(s) for s in result.first] == case.first
     assert [told(s) for s in result.then] == case.then
     assert [told(s) for s in result.waits] == case.waits

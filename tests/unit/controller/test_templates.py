@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from muster.controller.actions import act
+from muster.controller.stops import restores, stops
 from muster.controller.templates import PlacementError, admitted_templates
 from muster.kube import kinds
-from muster.kube.writes import JsonPatch
+from muster.kube.writes import JsonPatch, Overwrite
 from muster.objects.kueue import Workload
-from tests.simulation.api import apply_operation
+from tests.simulation.api import apply_operation, merged
 from tests.simulation.manifests import CHECK, REQUEST_LABEL, ray_cluster, ray_job, template
 from tests.unit.controller.builders import CREATED, NOW_MS, Body, make_world, read, stored, workload_body
 
@@ -32,12 +33,14 @@ def admitted(job: Body, *conditions: str) -> Body:
 
 
 def after(job: Body, workload: Body) -> Body:
-    """The job after what is done to it for this Workload."""
+    """The job after what is done to it for this Workload; a stop takes two writes."""
     kind = kinds.RAY_JOBS if "rayClusterSpec" in job["spec"] else kinds.RAY_CLUSTERS
     known = stored(job)
     known["status"] = known.get("status") or {"jobDeploymentStatus": "Suspended", "state": "suspended"}
-    world = make_world({kind: [known]})
-    (step,) = act(read(kinds.WORKLOADS, workload), world, NOW_MS)
+    world, of = make_world({kind: [known]}), read(kinds.WORKLOADS, workload)
+    (step,) = (*act(of, world, NOW_MS), *stops(of, world, NOW_MS), *restores(of, world))
+    if isinstance(step.write, Overwrite):
+        return after(merged(job, step.write.body), workload)
     assert isinstance(step.write, JsonPatch)
     changed = deepcopy(job)
     for operation in step.write.operations:

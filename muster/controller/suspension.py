@@ -1,0 +1,151 @@
+"""Which gangs must stop, whether they have, and what is in the way if they have not.
+
+A gang that must stop is stopped whatever its objects claim: refused, being deleted, managed by somebody
+else, owned by another object. Its quota is handed on once none of its pods is left, and none can come.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from muster.controller import transitions as step
+from muster.controller.jobs.job import Job, Obstacle
+from muster.controller.world import World
+from muster.objects.core import Pod
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import find_condition, is_true, millis
+
+# How long KubeRay has to carry out a suspension. It acts within seconds, so that this is also longer than any
+# reconciliation that began before the suspension and is still making pods.
+OPERATOR_MS_MAX = 60_000
+BLOCKED_AFTER_MS = 120_000
+PODS_NAMED_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The status that tells how the suspension goes on; `until_ms`: when time alone will change it."""
+
+    status: WorkloadStatus
+    until_ms: int | None = None
+
+
+def leaving(job: Job) -> bool:
+    """Being deleted: its operator does nothing for it any more, not even suspend it."""
+    return bool(job.metadata.deletion_timestamp)
+
+
+def has_left(job: Job | None) -> bool:
+    """Whether the job can't have quota any more: gone, being deleted or no longer in a queue."""
+    return job is None or leaving(job) or not job.managed
+
+
+def must_stop(workload: Workload, job: Job | None) -> bool:
+    """Whether the gang must not run, by what is persisted. What has left the queues and holds no quota is
+    nobody's concern here."""
+    status = workload.status
+    if job is None or has_left(job):
+        return step.holds_quota(status)
+    if step.is_finished(status) or job.outcome is not None:
+        return False
+    admitted = step.holds_quota(status) and step.is_admitted(status) and not step.is_evicted(status)
+    return not admitted or bool(workload.metadata.deletion_timestamp)
+
+
+def stopped(workload: Workload, job: Job | None, world: World) -> bool:
+    """Its operator has stopped it *and* nothing of it is left: it may be started again.
+
+    KubeRay says Suspended while the garbage collector is still deleting the pods, and of a job that
+    was deleted the RayCluster lives on, and makes pods, until the garbage collector comes round."""
+    ended = job is None or leaving(job) or job.outcome is not None
+    by_operator = ended or (job is not None and job.suspended and job.stopped)
+    at_rest = all(cluster.at_rest for cluster in world.clusters_of(workload))
+    return by_operator and at_rest and not world.live_pods_of(workload)
+
+
+def gone(workload: Workload, job: Job | None, world: World, now_ms: int) -> bool:
+    """Whether its quota may be handed on: it is stopped, or it was told to stop so long ago that nobody who
+    has not seen it makes pods any more, and none is left."""
+    if stopped(workload, job, world):
+        return True
+    ended = job is None or leaving(job) or job.outcome is not None
+    told = ended or (job is not None and job.suspended)
+    below = all(cluster.suspended or leaving(cluster) for cluster in world.clusters_of(workload))
+    return told and below and not world.live_pods_of(workload) and is_late(workload, world, now_ms)
+
+
+def is_late(workload: Workload, world: World, now_ms: int) -> bool:
+    """Whether KubeRay has had its time to stop the gang."""
+    blocked = is_true(workload.status.conditions, step.SUSPENSION_BLOCKED)
+    return blocked or now_ms - since_ms(workload, world, now_ms) >= OPERATOR_MS_MAX
+
+
+def since_ms(workload: Workload, world: World, now_ms: int) -> int:
+    """Since when the gang must not run: its eviction or the deletion of its Workload. Without either, since
+    it has pods that it has no right to."""
+    status, deleted = workload.status, workload.metadata.deletion_timestamp
+    evicted = find_condition(status.conditions, step.EVICTED)
+    if deleted:
+        return _millis(deleted)
+    if step.is_evicted(status) and step.holds_quota(status) and evicted is not None:
+        return _millis(evicted.last_transition_time)
+    if step.holds_quota(status) and step.is_admitted(status):
+        return now_ms  # it has left its queue just now
+    pods = world.live_pods_of(workload)
+    return min((_millis(pod.metadata.creation_timestamp) for pod in pods), default=now_ms)
+
+
+def _millis(timestamp: str | None) -> int:
+    """The API's times are whole seconds: rather later than too soon."""
+    return millis(timestamp) + 999
+
+
+def tell(workload: Workload, status: WorkloadStatus, world: World, now_ms: int) -> Told:
+    """`status` with the condition SuspensionBlocked as it should be."""
+    job = world.job_of(workload)
+    told = is_true(status.conditions, step.SUSPENSION_BLOCKED)
+    if not must_stop(workload, job) or stopped(workload, job, world):
+        return Told(step.suspension_done(status, now_ms) if told else status)
+    since = since_ms(workload, world, now_ms)
+    # quota that was released without KubeRay's word: it may not run again before KubeRay has caught up
+    forced = step.holds_quota(workload.status) and not step.holds_quota(status)
+    if told or forced or now_ms - since >= BLOCKED_AFTER_MS:
+        return Told(_blocked(workload, status, job, world, now_ms))
+    due = (since + OPERATOR_MS_MAX, since + BLOCKED_AFTER_MS)
+    return Told(status, min(at_ms for at_ms in due if at_ms > now_ms))
+
+
+def _blocked(
+    workload: Workload, status: WorkloadStatus, job: Job | None, world: World, now_ms: int
+) -> WorkloadStatus:
+    found = list(_obstacles(workload, job, world))
+    message = "The gang must stop, and has not: " + "; ".join(o.message for o in found)
+    return step.suspension_blocked(status, found[0].reason, message, now_ms)
+
+
+def _obstacles(workload: Workload, job: Job | None, world: World) -> Iterator[Obstacle]:
+    """What keeps the gang from being stopped, the likeliest cause first; never empty."""
+    objects = [*([job] if job is not None else ()), *world.clusters_of(workload)]
+    known = False
+    for obj in objects:
+        obstacle = obj.obstacle
+        if obstacle is not None:
+            known = True
+            yield Obstacle(obstacle.reason, f"{obj.kind} {obj.metadata.name} {obstacle.message}")
+    pods = world.live_pods_of(workload)
+    terminating = [p for p in pods if p.metadata.deletion_timestamp]
+    running = [p for p in pods if not p.metadata.deletion_timestamp]
+    if terminating:
+        message = f"pods that were told to end are still there: {_names(terminating)}"
+        yield Obstacle("PodsTerminating", message)
+    if running:
+        yield Obstacle("PodsRunning", f"pods run: {_names(running)}")
+    if not known:
+        names = ", ".join(f"{obj.kind} {obj.metadata.name}" for obj in objects) or "the job"
+        message = f"KubeRay has not acted on the suspension of {names}: look at its logs and its events"
+        yield Obstacle("OperatorNotResponding", message)
+
+
+def _names(pods: Sequence[Pod]) -> str:
+    names = sorted(pod.metadata.name for pod in pods)
+    more = len(names) - PODS_NAMED_MAX
+    return ", ".join(names[:PODS_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,208 @@
+"""A tenant runs a dev gang and edits it so that it can't be stopped; a production gang gets its GPUs all the
+same, and never before the pods of the other are gone (an invariant). No admission policy is in its way."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.objects import kueue
+from muster.objects.core import Namespace
+from muster.objects.topology import UNCONSTRAINED
+from tests.simulation.api import Body, Refused, key_of
+from tests.simulation.invariants import condition
+from tests.simulation.manifests import WORKER, local_stack, ray_cluster, ray_job, ray_service
+from tests.simulation.simulation import Simulation
+
+CONFIG_MAPS = kinds.define("", "v1", "ConfigMap", "configmaps", Namespace, namespaced=True)
+JOB, CLUSTER, SERVICE = kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES
+FINALIZER = "tenant.example/mine"
+MULTIKUEUE = {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}
+BY_KUBERAY_MINUTES, BY_FORCE_MINUTES = 1.0, 2.0
+TOUCHES_S = 0.004  # KubeRay thinks for 0.03 s at most
+
+Edit = Callable[[Simulation, Kind[Any], str], None]
+WRITTEN: Mapping[Kind[Any], Callable[..., Body]] = {
+    JOB: lambda **fields: ray_job("dev", seconds=10_000, **fields),
+    CLUSTER: lambda **fields: ray_cluster("dev", workers=4),
+    SERVICE: lambda **fields: ray_service("dev", workers=4, priority="dev-priority", **fields),
+}
+
+
+@dataclass(frozen=True)
+class Attack:
+    """`loop`: the edit is made again and again. `blocked`: the reason that the Workload gives if KubeRay
+    itself does not stop the gang."""
+
+    kind: Kind[Any]
+    edit: Edit
+    minutes: float = BY_KUBERAY_MINUTES
+    loop: bool = False
+    worker: Body | None = None
+    blocked: str = ""
+
+
+def patching(patch: Body) -> Edit:
+    return lambda sim, kind, key: sim.patch(kind, key, patch)
+
+
+def groups(change: Callable[[list[Body]], list[Body]]) -> Edit:
+    def edit(sim: Simulation, kind: Kind[Any], key: str) -> None:
+        spec = sim.api.get(kind, key)["spec"]
+        field = next((f for f in ("rayClusterSpec", "rayClusterConfig") if f in spec), "")
+        changed = {"workerGroupSpecs": change((spec[field] if field else spec)["workerGroupSpecs"])}
+        sim.patch(kind, key, {"spec": {field: changed} if field else changed})
+
+    return edit
+
+
+def with_bad_topology(workers: list[Body]) -> list[Body]:
+    (group,) = workers
+    annotated = {**group["template"].get("metadata", {}), "annotations": {UNCONSTRAINED: "maybe"}}
+    return [{**group, "template": {**group["template"], "metadata": annotated}}]
+
+
+def owned_by_a_config_map(sim: Simulation, kind: Kind[Any], key: str) -> None:
+    owner = sim.api.create(CONFIG_MAPS, {"metadata": {"name": "mine", "namespace": "team-a"}}, "user")
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": owner["metadata"]["uid"]}
+    sim.patch(kind, key, {"metadata": {"ownerReferences": [{**reference, "controller": True}]}})
+
+
+def deleted_but_kept(sim: Simulation, kind: Kind[Any], key: str) -> None:
+    sim.patch(kind, key, {"metadata": {"finalizers": [FINALIZER]}})
+    sim.api.delete(kind, key, "user")
+
+
+def touch(sim: Simulation, kind: Kind[Any], key: str) -> None:
+    sim.patch(kind, key, {"metadata": {"annotations": {"touched": str(sim.api.now_ms())}}})
+
+
+def below(edit: Edit) -> Edit:
+    """The same of the RayClusters that KubeRay made for the job."""
+
+    def apply(sim: Simulation, kind: Kind[Any], key: str) -> None:
+        for cluster in sim.api.all(CLUSTER):
+            if any(
+                o["name"] == key.rpartition("/")[2] for o in cluster["metadata"].get("ownerReferences", [])
+            ):
+                edit(sim, CLUSTER, key_of(cluster))
+
+    return apply
+
+
+def both(*edits: Edit) -> Edit:
+    def apply(sim: Simulation, kind: Kind[Any], key: str) -> None:
+        for edit in edits:
+            edit(sim, kind, key)
+
+    return apply
+
+
+def dequeued(sim: Simulation, kind: Kind[Any], key: str) -> None:
+    sim.patch(kind, key, {"metadata": {"labels": {kueue.QUEUE_LABEL: None}}})
+
+
+def orphaned(sim: Simulation, kind: Kind[Any], key: str) -> None:
+    below(patching({"metadata": {"ownerReferences": None}}))(sim, kind, key)
+    sim.api.delete(kind, key, "user")
+
+
+def twice(workers: list[Body]) -> list[Body]:
+    return [*workers, *workers]
+
+
+def upside_down(workers: list[Body]) -> list[Body]:
+    return [{**group, "minReplicas": 3, "maxReplicas": 2} for group in workers]
+
+
+BAD_TOPOLOGY, TWO_GROUPS, MIN_OVER_MAX = groups(with_bad_topology), groups(twice), groups(upside_down)
+NEGATIVE_BACKOFF = patching({"spec": {"backoffLimit": -1}})
+OTHERS = patching(MULTIKUEUE)
+ORPHANED_BELOW = below(patching({"metadata": {"ownerReferences": None}}))
+KEPT_BELOW = below(patching({"metadata": {"finalizers": [FINALIZER]}}))
+A_YEAR = {**WORKER, "spec": {**WORKER["spec"], "terminationGracePeriodSeconds": 31_536_000}}
+
+ATTACKS = {
+    "invalid topology annotation, RayJob": Attack(JOB, BAD_TOPOLOGY),
+    "invalid topology annotation, RayCluster": Attack(CLUSTER, BAD_TOPOLOGY),
+    "invalid topology annotation, RayService": Attack(SERVICE, BAD_TOPOLOGY),
+    "two worker groups of one name, RayJob": Attack(JOB, TWO_GROUPS),
+    "two worker groups of one name, RayCluster": Attack(CLUSTER, TWO_GROUPS),
+    "negative backoffLimit": Attack(JOB, NEGATIVE_BACKOFF),
+    "never shut down": Attack(JOB, patching({"spec": {"shutdownAfterJobFinishes": False}})),
+    "maxReplicas below minReplicas, RayJob": Attack(JOB, MIN_OVER_MAX),
+    "maxReplicas below minReplicas, RayCluster": Attack(CLUSTER, MIN_OVER_MAX, BY_FORCE_MINUTES),
+    "maxReplicas below minReplicas, RayService": Attack(SERVICE, MIN_OVER_MAX),
+    "owned by a ConfigMap, RayJob": Attack(JOB, owned_by_a_config_map),
+    "owned by a ConfigMap, RayCluster": Attack(CLUSTER, owned_by_a_config_map),
+    "owned by a ConfigMap, RayService": Attack(SERVICE, owned_by_a_config_map),
+    "deleted but kept, RayJob": Attack(JOB, deleted_but_kept),
+    "deleted but kept, RayCluster": Attack(CLUSTER, deleted_but_kept, BY_FORCE_MINUTES),
+    "deleted but kept, RayService": Attack(SERVICE, deleted_but_kept),
+    "managed by somebody else, RayJob": Attack(JOB, OTHERS, BY_FORCE_MINUTES),
+    "managed by somebody else, RayCluster": Attack(CLUSTER, OTHERS, BY_FORCE_MINUTES),
+    "managed by somebody else, RayService": Attack(SERVICE, OTHERS),
+    "managed by somebody else with its RayCluster": Attack(
+        JOB, both(below(OTHERS), OTHERS), BY_FORCE_MINUTES
+    ),
+    "touched in a loop, RayJob": Attack(JOB, touch, BY_FORCE_MINUTES, loop=True),
+    "touched in a loop, RayCluster": Attack(CLUSTER, touch, BY_FORCE_MINUTES, loop=True),
+    "touched in a loop, RayService": Attack(SERVICE, touch, loop=True),
+    "touched in a loop with its RayCluster": Attack(
+        JOB, both(touch, below(touch)), BY_FORCE_MINUTES, loop=True
+    ),
+    "upgraded by another cluster": Attack(
+        SERVICE, patching({"spec": {"upgradeStrategy": {"type": "NewCluster"}}})
+    ),
+    "taken out of the queue, RayJob": Attack(JOB, dequeued),
+    "taken out of the queue, RayCluster": Attack(CLUSTER, dequeued),
+    "taken out of the queue, RayService": Attack(SERVICE, dequeued),
+    "its RayCluster is kept": Attack(JOB, KEPT_BELOW, BY_FORCE_MINUTES, blocked="Finalizers"),
+    "its RayCluster is orphaned, and it is refused": Attack(
+        JOB,
+        both(ORPHANED_BELOW, NEGATIVE_BACKOFF),
+        BY_FORCE_MINUTES,
+    ),
+    "deleted without its RayCluster": Attack(JOB, orphaned, BY_FORCE_MINUTES),
+    "pods that take a year to end": Attack(JOB, lambda *_: None, BY_FORCE_MINUTES, worker=A_YEAR),
+    "refused, with pods that take a year to end": Attack(
+        JOB, NEGATIVE_BACKOFF, BY_FORCE_MINUTES, worker=A_YEAR
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_production_gets_its_gpus(name: str) -> None:
+    attack = ATTACKS[name]
+
+    async def story(sim: Simulation) -> None:
+        given = {} if attack.worker is None else {"worker": attack.worker}
+        dev = sim.submit(WRITTEN[attack.kind](**given))
+        await sim.until(lambda: sim.has(dev, "PodsReady", attack.kind), "dev runs")
+        held = sim.workload(dev, attack.kind)
+        assert held is not None
+        async with asyncio.TaskGroup() as tasks:
+            editing = tasks.create_task(edits(sim, attack, dev))
+            await asyncio.sleep(1)
+            prod = sim.submit(ray_job("prod", priority="prod-priority"))
+            await sim.until(lambda: sim.has(prod, "Admitted"), "prod has quota", attack.minutes)
+            if attack.blocked:
+                told = condition(sim.api.get(kinds.WORKLOADS, key_of(held)), "SuspensionBlocked")
+                assert (told["status"], told["reason"]) == ("True", attack.blocked)
+            await sim.until(lambda: sim.state(prod) == "Complete", "prod completes")
+            editing.cancel()
+
+    Simulation(1, local_stack(check=False)).run(story)
+
+
+async def edits(sim: Simulation, attack: Attack, key: str) -> None:
+    attack.edit(sim, attack.kind, key)
+    while attack.loop:
+        await asyncio.sleep(TOUCHES_S)
+        with contextlib.suppress(Refused):  # KubeRay has replaced its RayCluster just now
+            attack.edit(sim, attack.kind, key)
