@@ -10,10 +10,11 @@ import httpx2
 
 from muster.controller.actions import Step
 from muster.controller.events import Note
+from muster.controller.ownership import is_pod_of
 from muster.controller.reconcile import Pass
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube.client import Kube, WriteError
-from muster.kube.kinds import PODS, Kind
+from muster.kube.kinds import PODS, WORKLOADS, Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Write
 
@@ -103,7 +104,7 @@ class Applier:
         done: list[Step] = []
         for step in steps:
             async with self._slots:
-                if step.vacated and await self._is_occupied(step.vacated):
+                if step.vacated and await self._is_occupied(step):
                     self._held_back.refused(step.subject, now_ms)
                     return done
                 try:
@@ -149,14 +150,18 @@ class Applier:
         for note in instead.notes:
             self._tell(note)
 
-    async def _is_occupied(self, uid: str) -> bool:
-        """Whether pods of the Workload live, or may live."""
+    async def _is_occupied(self, step: Step) -> bool:
+        """Whether pods of the step's Workload live, or may live."""
+        workload = self._stores.of(WORKLOADS).items.get(step.subject)
+        if workload is None or workload.metadata.uid != step.vacated:
+            return True  # it is another one now: the next pass decides again
         try:
-            _, pods = await self._kube.list(PODS, {WORKLOAD_UID_LABEL: uid})
+            labels = {WORKLOAD_UID_LABEL: step.vacated}
+            _, pods = await self._kube.list(PODS, labels, workload.metadata.namespace)
         except httpx2.HTTPError as error:
             log.warning("listing pods: %s %s", type(error).__name__, error)
             return True
-        return any(pod.holds_resources for pod in pods)
+        return any(pod.holds_resources and is_pod_of(pod, workload) for pod in pods)
 
 
 def _in_order(steps: Iterable[Step]) -> list[list[Step]]:

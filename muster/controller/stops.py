@@ -15,7 +15,7 @@ KubeRay v1.6.2 carries out `spec.suspend`, but not in every state, and tenants c
   from going on. It makes no pod for a RayCluster with spec.suspend in any state (reconcilePods).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from muster.controller import transitions as step
@@ -25,11 +25,11 @@ from muster.controller.jobs.job import Job
 from muster.controller.suspension import has_left, is_late, leaving, must_stop
 from muster.controller.templates import Operation, is_placed, place_operations
 from muster.controller.world import World
-from muster.kube.kinds import BATCH_JOBS, PODS, RAY_JOBS
+from muster.kube.kinds import BATCH_JOBS, PODS
 from muster.kube.writes import Delete, JsonPatch, Overwrite
 from muster.objects.core import Pod
 from muster.objects.kueue import Workload
-from muster.objects.meta import OwnerReference, find_condition, millis
+from muster.objects.meta import find_condition, millis
 from muster.objects.pods import read_template
 
 POD_GRACE_S = 30  # Kubernetes' default; a template may ask for a year
@@ -101,26 +101,18 @@ def _reason(workload: Workload, job: Job | None) -> str:
 
 def _suspend_submitters(workload: Workload, world: World) -> Iterator[Step]:
     """KubeRay's Jobs that submit a RayJob: what is deleted of their pods they would make again."""
-    owner = workload.metadata.controller
-    if owner is None or owner.kind != RAY_JOBS.name:
-        return
     for pod in world.live_pods_of(workload):
         submitter = pod.metadata.controller
-        if submitter is None or not _submits(submitter, owner) or pod.metadata.deletion_timestamp:
+        if submitter is None or submitter.kind != BATCH_JOBS.name or pod.metadata.deletion_timestamp:
             continue
         key = f"{pod.metadata.namespace}/{submitter.name}"
         yield Step(submitter.uid, Overwrite(BATCH_JOBS, key, {"spec": {"suspend": True}}, submitter.uid))
 
 
-def _submits(maker: OwnerReference, job: OwnerReference | None) -> bool:
-    """Whether it is the Job by which KubeRay submits this RayJob: they have the same name (common/job.go)."""
-    return job is not None and (maker.kind, maker.name) == (BATCH_JOBS.name, job.name)
-
-
 def _delete_pods(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
     """Those that nobody has told to end, or that are given longer than we give them."""
     end_ms = now_ms + POD_GRACE_S * 1000
-    due = [p for p in _own_pods(workload, world) if not 0 < _ends_ms(p) <= end_ms]
+    due = [p for p in world.live_pods_of(workload) if not 0 < _ends_ms(p) <= end_ms]
     for pod in due:
         told = f"Deleting {len(due)} pods of the gang, as KubeRay has not suspended it"
         notes = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is due[0] else ()
@@ -130,16 +122,3 @@ def _delete_pods(workload: Workload, world: World, now_ms: int) -> Iterator[Step
 def _ends_ms(pod: Pod) -> int:
     """When the pod's grace period is over; 0 for one that was not told to end."""
     return millis(pod.metadata.deletion_timestamp)
-
-
-def _own_pods(workload: Workload, world: World) -> Sequence[Pod]:
-    """Live pods that KubeRay made for this gang: of its RayClusters, or of a Job that submits it."""
-    owner = workload.metadata.controller
-    makers = {cluster.metadata.uid for cluster in world.clusters_of(workload)}
-    makers |= {owner.uid} if owner is not None else set()
-
-    def is_own(pod: Pod) -> bool:
-        made_by = pod.metadata.controller
-        return made_by is not None and (made_by.uid in makers or _submits(made_by, owner))
-
-    return [pod for pod in world.live_pods_of(workload) if is_own(pod)]

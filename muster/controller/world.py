@@ -5,12 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from muster.controller import ownership
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.controller.jobs.rayservice import RayServiceGang
 from muster.controller.memory import Memory
+from muster.controller.ownership import Owner, identity, is_pod_of, owner_of
 from muster.controller.templates import WORKLOAD_UID_LABEL
+from muster.kube.kinds import RAY_JOBS, RAY_SERVICES, WORKLOADS
 from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Namespace, Pod, PriorityClass
@@ -62,29 +65,29 @@ class World:
         yield from (self.memory.of(RayJobGang, obj.key, obj) for obj in self.ray_jobs.values())
         yield from (self.memory.of(RayClusterGang, obj.key, obj) for obj in self.ray_clusters.values())
         for obj in self.ray_services.values():
-            yield RayServiceGang(obj, self._clusters.get(obj.metadata.uid, ()))
+            yield RayServiceGang(obj, self._clusters.get(identity(RAY_SERVICES, obj.metadata), ()))
 
     @cached_property
-    def _clusters(self) -> Mapping[str, list[RayClusterGang]]:
-        """By the UID of the job that they were made for."""
-        made: dict[str, list[RayClusterGang]] = defaultdict(list)
+    def _clusters(self) -> Mapping[Owner, list[RayClusterGang]]:
+        """By the RayJob or RayService that they were made for."""
+        made: dict[Owner, list[RayClusterGang]] = defaultdict(list)
         for cluster in self.ray_clusters.values():
-            owner = cluster.metadata.controller
+            owner = owner_of(cluster, RAY_JOBS, RAY_SERVICES)
             if owner is not None:
-                made[owner.uid].append(self.memory.of(RayClusterGang, cluster.key, cluster))
+                made[owner].append(self.memory.of(RayClusterGang, cluster.key, cluster))
         return made
 
     @cached_property
     def workload_of_job(self) -> Mapping[str, kueue.Workload]:
         """By the UID of the job that controls them."""
-        owners = ((w.metadata.controller, w) for w in self.workloads.values())
-        return {owner.uid: w for owner, w in owners if owner is not None}
+        pairs = ((self.job_of(w), w) for w in self.workloads.values())
+        return {job.metadata.uid: w for job, w in pairs if job is not None}
 
     def job_of(self, workload: kueue.Workload) -> Job | None:
         """The job that owns the Workload, in the queue or not: it has to be stopped in either case."""
-        owner = workload.metadata.controller
-        job = self._jobs.get(owner.uid) if owner else None
-        return job if job is not None and job.metadata.namespace == workload.metadata.namespace else None
+        owner = ownership.job_of(workload)
+        job = self._jobs.get(owner.uid) if owner is not None else None
+        return job if job is not None and identity(job.kind, job.metadata) == owner else None
 
     def local_queue_of(self, workload: kueue.Workload) -> kueue.LocalQueue | None:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
@@ -119,7 +122,8 @@ class World:
 
     def live_pods_of(self, workload: kueue.Workload) -> Sequence[Pod]:
         """Pods of the gang that hold resources."""
-        return self._live_pods.get((workload.metadata.namespace, workload.metadata.uid), ())
+        labelled = self._live_pods.get((workload.metadata.namespace, workload.metadata.uid), ())
+        return [pod for pod in labelled if is_pod_of(pod, workload)]
 
     @cached_property
     def _clusters_by_uid(self) -> Mapping[str, RayClusterGang]:
@@ -128,25 +132,25 @@ class World:
     def clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
         """RayClusters that make the gang's pods, but not the job itself: those that KubeRay made for the
         job, and those that its live pods belong to, as a tenant may edit owner references of RayClusters."""
-        job = workload.metadata.controller
-        owned = self._clusters.get(job.uid, ()) if job is not None else ()
-        found = {c.metadata.uid: c for c in owned}
+        job = ownership.job_of(workload)
+        if job is None:
+            return []
+        found = {c.metadata.uid: c for c in self._clusters.get(job, ())}
         for pod in self.live_pods_of(workload):
-            owner = pod.metadata.controller
-            if owner is not None and owner.uid in self._clusters_by_uid:
-                found[owner.uid] = self._clusters_by_uid[owner.uid]
-        if job is not None:
-            found.pop(job.uid, None)
+            maker = pod.metadata.controller
+            if maker is not None and maker.uid in self._clusters_by_uid:
+                found[maker.uid] = self._clusters_by_uid[maker.uid]
+        found.pop(job.uid, None)
         return [c for c in found.values() if c.metadata.namespace == workload.metadata.namespace]
 
     @cached_property
-    def _requests(self) -> Mapping[str, list[ProvisioningRequest]]:
-        owned: dict[str, list[ProvisioningRequest]] = defaultdict(list)
+    def _requests(self) -> Mapping[Owner, list[ProvisioningRequest]]:
+        owned: dict[Owner, list[ProvisioningRequest]] = defaultdict(list)
         for request in self.provisioning_requests.values():
-            owner = request.metadata.controller
+            owner = owner_of(request, WORKLOADS)
             if owner is not None:
-                owned[owner.uid].append(request)
+                owned[owner].append(request)
         return owned
 
     def requests_of(self, workload: kueue.Workload) -> list[ProvisioningRequest]:
-        return self._requests.get(workload.metadata.uid, [])
+        return self._requests.get(identity(WORKLOADS, workload.metadata), [])

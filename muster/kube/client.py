@@ -59,10 +59,12 @@ class Kube:
             config.get(), field_manager=FIELD_MANAGER, timeout=httpx2.Timeout(REQUEST_TIMEOUT_S)
         )
 
-    async def list(self, kind: Kind[T], labels: Mapping[str, Any] | None = None) -> tuple[str, list[T]]:
-        """Every object of a kind in all namespaces, and the resource version of the list."""
-        namespace = {"namespace": "*"} if kind.namespaced else {}
-        found = self._client.list(kind.resource, labels=labels, chunk_size=500, **namespace)
+    async def list(
+        self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
+    ) -> tuple[str, list[T]]:
+        """Every object of a kind, in this namespace or in all, and the resource version of the list."""
+        where = {"namespace": namespace} if kind.namespaced else {}
+        found = self._client.list(kind.resource, labels=labels, chunk_size=500, **where)
         objects = [item async for item in found]
         return found.resourceVersion, objects
 

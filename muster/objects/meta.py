@@ -25,6 +25,11 @@ class OwnerReference(View):
     api_version: str = ""
     controller: bool = False
 
+    @property
+    def group(self) -> str:
+        """The API group of its kind, empty for core kinds."""
+        return self.api_version.rpartition("/")[0]
+
 
 class ObjectMeta(View):
     name: str = ""

@@ -123,9 +123,10 @@ class Invariants:
         workloads = {w["metadata"]["uid"]: w for w in self._api.all(kinds.WORKLOADS)}
         live: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for pod in self._api.all(kinds.PODS):
-            uid = pod["metadata"]["labels"].get(WORKLOAD_UID_LABEL)
-            if uid is not None and pod["status"]["phase"] not in ("Succeeded", "Failed"):
-                live[uid][pod["metadata"]["labels"][GROUP_LABEL]] += 1
+            labels = pod["metadata"]["labels"]
+            uid, group = labels.get(WORKLOAD_UID_LABEL), labels.get(GROUP_LABEL)  # KubeRay's pods have both
+            if None not in (uid, group) and pod["status"]["phase"] not in ("Succeeded", "Failed"):
+                live[uid][group] += 1
         for uid, groups in live.items():
             workload = workloads.get(uid)
             if workload is None:

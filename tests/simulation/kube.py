@@ -48,10 +48,13 @@ class EmulatedKube(Kube):
         self._news: dict[Kind[Any], asyncio.Event] = defaultdict(asyncio.Event)
         api.watchers.append(lambda change: self._news[change.kind].set())
 
-    async def list(self, kind: Kind[T], labels: Mapping[str, Any] | None = None) -> tuple[str, list[T]]:
+    async def list(
+        self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
+    ) -> tuple[str, list[T]]:
         await self._way()
         version = str(self._api.revision)
-        found = [view(kind, b) for b in self._api.all(kind) if _selected(b, labels)]
+        inside = (b for b in self._api.all(kind) if namespace in ("*", b["metadata"].get("namespace")))
+        found = [view(kind, b) for b in inside if _selected(b, labels)]
         await self._way()
         return version, found  # type: ignore[return-value]  # of the kind's view
 

@@ -80,6 +80,7 @@ class KubeRay(Operator):
             self._tell_job(job, "Running", startTime=rfc3339(self._api.now_ms()), started=self._api.now_ms())
 
     async def _submit(self, job: Body) -> None:
+        """By a Kubernetes Job of the same name; its pod is that one's."""
         gang = RayJobGang(view(kinds.RAY_JOBS, job))  # type: ignore[arg-type]  # the kind's view
         key = key_of(job)
         place = next((p for p in gang.places if p.pod_set == "submitter"), None)
@@ -196,7 +197,7 @@ def _child_key(job: Body) -> str:
 
 def is_others(body: Body) -> bool:
     """Whether KubeRay leaves it to somebody else (ManagedByExternalController)."""
-    return body["spec"].get("managedBy", KUBERAY_OPERATOR) != KUBERAY_OPERATOR
+    return bool(body["spec"].get("managedBy", KUBERAY_OPERATOR) != KUBERAY_OPERATOR)
 
 
 def spec_fault(spec: Body) -> str:

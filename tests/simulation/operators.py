@@ -58,7 +58,7 @@ class Operator:
 
 def pods_owned_by(api: Api, owner: Body | None) -> list[Body]:
     uid = owner["metadata"]["uid"] if owner is not None else None
-    return [p for p in api.all(kinds.PODS) if p["metadata"]["ownerReferences"][0]["uid"] == uid]
+    return [p for p in api.all(kinds.PODS) if uid in owner_uids(p)]
 
 
 def owned(kind: Kind[Any], owner: Body, key: str) -> Body:
@@ -73,3 +73,7 @@ def owned(kind: Kind[Any], owner: Body, key: str) -> Body:
         "blockOwnerDeletion": True,
     }
     return {"name": name, "namespace": namespace, "ownerReferences": [reference]}
+
+
+def owner_uids(body: Body) -> list[str]:
+    return [str(owner["uid"]) for owner in body["metadata"].get("ownerReferences", [])]

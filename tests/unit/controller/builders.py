@@ -103,17 +103,25 @@ def admission(body: Mapping[str, Any]) -> Body:
     return {"clusterQueue": "team-a", "podSetAssignments": assignments}
 
 
-def pod(of: str, name: str = "pod", phase: str = "Running") -> Body:
-    """A pod of the Workload with the UID `of`."""
-    meta = {"name": name, "namespace": "team-a", "labels": {WORKLOAD_UID_LABEL: of}}
-    return stored({"metadata": meta, "status": {"phase": phase}})
+def pod(of: str, name: str = "pod", phase: str = "Running", **over: Any) -> Body:
+    """A pod of the Workload with the UID `of`, made for a RayCluster that is gone already; `over` goes over
+    its metadata."""
+    meta: Body = {"name": name, "namespace": "team-a", "labels": {WORKLOAD_UID_LABEL: of}}
+    meta["ownerReferences"] = [controlled_by(kinds.RAY_CLUSTERS, "dev-raycluster")]
+    return stored({"metadata": meta, "status": {"phase": phase}}, **over)
+
+
+def controlled_by(kind: Kind[Any], name: str, uid: str = "") -> Body:
+    """An owner reference."""
+    uid = uid or f"uid-{name}"
+    return {"apiVersion": kind.api_version, "kind": kind.name, "name": name, "uid": uid, "controller": True}
 
 
 def request(
     *true: str, name: str = REQUEST, owner: str = "", message: str = "says the cloud", **meta: Any
 ) -> Body:
     """A ProvisioningRequest of the Workload with UID `owner`, for the pod set `gpu`."""
-    reference = {"uid": owner or "uid-rayjob-dev-0b2fb", "controller": True}
+    reference = controlled_by(kinds.WORKLOADS, "rayjob-dev-0b2fb", owner)
     return stored(
         {
             "metadata": {"name": name, "namespace": "team-a", "ownerReferences": [reference]},

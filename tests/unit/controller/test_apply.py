@@ -17,7 +17,8 @@ from muster.kube.kinds import Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Delete, Write
 from muster.objects.meta import Object, ObjectMeta
-from tests.unit.controller.builders import Body, pod, read, stored
+from tests.simulation.manifests import ray_job
+from tests.unit.controller.builders import Body, pod, read, stored, workload_body
 
 SUBJECT = "team-a/rayjob-dev"
 
@@ -32,10 +33,12 @@ class Recorder(Kube):
         self.refused, self.reachable, self.pods = refused or {}, reachable, pods or []
         self.sent: list[str] = []
 
-    async def list(self, kind: Kind[Any], labels: Mapping[str, Any] | None = None) -> Any:
+    async def list(
+        self, kind: Kind[Any], labels: Mapping[str, Any] | None = None, namespace: str = "*"
+    ) -> Any:
         if not self.reachable:
             raise httpx2.ConnectError("nobody there")
-        assert labels == {"muster.dev/workload-uid": "uid-w"}
+        assert (labels, namespace) == ({"muster.dev/workload-uid": "uid-w"}, "team-a")
         return "9", [read(kind, body) for body in self.pods]
 
     async def perform(self, write: Write) -> Object | None:
@@ -54,8 +57,10 @@ def step(key: str, subject: str = "") -> Step:
     return Step(subject or key, Delete(kinds.NAMESPACES, key))
 
 
-def carry_out(kube: Kube, result: Pass, held_back: HeldBack | None = None) -> list[str]:
-    applier = Applier(kube, Stores(), held_back or HeldBack())
+def carry_out(
+    kube: Kube, result: Pass, held_back: HeldBack | None = None, stores: Stores | None = None
+) -> list[str]:
+    applier = Applier(kube, stores or Stores(), held_back or HeldBack())
     return [s.write.key for s in asyncio.run(applier.apply(result, 0))]
 
 
@@ -89,6 +94,7 @@ OCCUPANTS: dict[str, tuple[Recorder, list[str]]] = {
     "no pods": (Recorder(), ["a", "b"]),
     "a pod that lives": (Recorder(pods=[pod("uid-w")]), ["b"]),
     "a pod that ended": (Recorder(pods=[pod("uid-w", phase="Failed")]), ["a", "b"]),
+    "a pod that only says so": (Recorder(pods=[pod("uid-w", ownerReferences=[])]), ["a", "b"]),
     "nobody can say": (Recorder(reachable=False), ["b"]),
 }
 
@@ -96,13 +102,16 @@ OCCUPANTS: dict[str, tuple[Recorder, list[str]]] = {
 @pytest.mark.parametrize("name", OCCUPANTS)
 def test_what_has_to_be_vacated_is_looked_at_once_more(name: str) -> None:
     kube, wanted = OCCUPANTS[name]
-    vacated = Step("w", Delete(kinds.NAMESPACES, "a"), vacated="uid-w")
+    workload, stores = read(kinds.WORKLOADS, workload_body(ray_job("dev"), uid="uid-w")), Stores()
+    stores.of(kinds.WORKLOADS).put(workload)
+    vacated = Step(workload.key, Delete(kinds.NAMESPACES, "a"), vacated="uid-w")
     held = HeldBack()
-    assert sorted(carry_out(kube, Pass(first=[vacated, step("b")], then=[step("c")]), held)) == [
+    result = Pass(first=[vacated, step("b")], then=[step("c")])
+    assert sorted(carry_out(kube, result, held, stores)) == [
         *wanted,
         *(["c"] if wanted == ["a", "b"] else []),
     ]
-    assert ("w" in held.at(0)) is (wanted == ["b"])
+    assert (workload.key in held.at(0)) is (wanted == ["b"])
 
 
 UNSURE = {0: True, 500: True, 503: True, 409: False, 404: False, 422: False}

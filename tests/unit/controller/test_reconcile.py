@@ -31,6 +31,7 @@ from tests.unit.controller.builders import (
     REQUEST,
     Body,
     condition,
+    controlled_by,
     make_world,
     pod,
     request,
@@ -40,6 +41,7 @@ from tests.unit.controller.builders import (
 
 DEV, PROD = "rayjob-dev-0b2fb", "rayjob-prod-7b627"
 LLM = workload_name("RayService", "ray.io/v1", "llm", "uid-llm")
+JOB_KIND_OF = {"llm": kinds.RAY_SERVICES}
 Objects = dict[Kind[Any], list[Body]]
 LEAVING: dict[str, Any] = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
 
@@ -67,7 +69,7 @@ def child(of: str = "dev", *, suspend: bool = False, rests: bool = False) -> Bod
     body = ray_cluster(f"{of}-1")
     body["spec"]["suspend"] = suspend
     body["status"] = {"conditions": [{"type": "RayClusterSuspended", "status": str(rests)}]}
-    return stored(body, ownerReferences=[{"uid": f"uid-{of}", "controller": True}])
+    return stored(body, ownerReferences=[controlled_by(JOB_KIND_OF.get(of, kinds.RAY_JOBS), of)])
 
 
 def service(*, suspend: bool = True, placed: bool = False) -> Body:
@@ -280,6 +282,9 @@ CASES: dict[str, Case] = {
     "what is admitted again is started": Case(world(dev(), readmitted()), ["start dev"]),
     "once its operator has stopped what was before": Case(world(dev("Suspending"), of_dev(*RUNS))),
     "not while pods of before are left": Case(world(dev(), of_dev(*RUNS), pod(f"uid-{DEV}"))),
+    "those of others that only say so do not count": Case(
+        world(dev(), of_dev(*RUNS), pod(f"uid-{DEV}", ownerReferences=[]), child("another")), ["start dev"]
+    ),
     "nor while their RayCluster is": Case(world(dev(), of_dev(*RUNS), child())),
     "a job that runs has its pods": Case(
         world(dev("Running", suspend=False), of_dev(*RUNS)), [f"{DEV}: QuotaReserved Admitted PodsReady"]
