@@ -1,6 +1,6 @@
 """What the persisted state of a Workload asks to be done to its job (how it is stopped: stops.py)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 from muster.controller import provisioning_requests
@@ -23,13 +23,19 @@ class Step:
     is about, or the UID of a job that has none yet: a refused write holds back that one alone.
     `vacated` is the UID of a Workload whose pods have to be gone by the API server's own word: what
     watches tell of jobs and of pods arrives in no order. `refused`: what is written, and told, instead of
-    a creation that the API server does not take, by what it says."""
+    a creation that the API server does not take, by what it says.
+
+    `guards` is quota that this write gives back: until it has happened, nothing that `needs` any of that
+    may be reserved. `late`: nobody's quota waits for it, so it comes after the reservations."""
 
     subject: str
     write: Write
     notes: tuple[Note, ...] = ()
     vacated: str = ""
     refused: Callable[[str], "Step"] | None = field(default=None, compare=False)
+    guards: frozenset[Hashable] = frozenset()
+    needs: frozenset[Hashable] = frozenset()
+    late: bool = False
 
 
 def act(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:

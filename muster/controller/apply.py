@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 import httpx2
@@ -21,6 +22,7 @@ from muster.kube.writes import Create, Write
 log = logging.getLogger(__name__)
 
 CONCURRENT_WRITES_MAX = 16
+LATE_WRITES_MAX = 64  # of a pass
 BACKOFF_MS_MIN = 100
 BACKOFF_MS_MAX = 60_000
 
@@ -70,6 +72,7 @@ class Applier:
         self._kube, self._stores, self._held_back = kube, stores, held_back
         self._tell, self._wrote = tell, wrote
         self._slots = asyncio.Semaphore(CONCURRENT_WRITES_MAX)
+        self.postponed = False  # late steps of the last pass that it had no time for
         self._unsure: set[tuple[Kind[Any], str]] = set()
 
     async def catch_up(self) -> bool:
@@ -87,11 +90,17 @@ class Applier:
         return True
 
     async def apply(self, result: Pass, now_ms: int) -> list[Step]:
-        """The steps that happened. Where one of `first` did not, nothing of `then` is tried: quota
-        that was not given back must not be handed out."""
-        done = await self.perform(result.first, now_ms)
-        if len(done) == len(result.first):
-            done += await self.perform(result.then, now_ms)
+        """The steps that happened. Quota that was not given back is not handed out; what else failed holds
+        up nobody. What is late comes last, and only so much of it in one pass."""
+        prompt = [s for s in result.first if not s.late]
+        done = await self.perform(prompt, now_ms)
+        happened = {id(s) for s in done}
+        kept = {g for s in prompt if id(s) not in happened for g in s.guards}
+        done += await self.perform((s for s in result.then if kept.isdisjoint(s.needs)), now_ms)
+        busy = {s.subject for s in (*prompt, *result.then)}
+        late = [s for s in result.first if s.late and s.subject not in busy]
+        self.postponed = len(late) > LATE_WRITES_MAX
+        done += await self.perform(_fair_share(late, LATE_WRITES_MAX), now_ms)
         return done
 
     async def perform(self, steps: Iterable[Step], now_ms: int) -> list[Step]:
@@ -162,6 +171,15 @@ class Applier:
             log.warning("listing pods: %s %s", type(error).__name__, error)
             return True
         return any(pod.holds_resources and is_pod_of(pod, workload) for pod in pods)
+
+
+def _fair_share(steps: Iterable[Step], most: int) -> list[Step]:
+    """The first so many, namespaces by turns: one with many of them delays no other one."""
+    by_namespace: dict[str, list[Step]] = {}
+    for step in steps:
+        by_namespace.setdefault(step.write.key.partition("/")[0], []).append(step)
+    turns = chain.from_iterable(zip_longest(*by_namespace.values()))
+    return list(islice((step for step in turns if step is not None), most))
 
 
 def _in_order(steps: Iterable[Step]) -> list[list[Step]]:

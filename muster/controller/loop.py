@@ -184,8 +184,9 @@ class Controller:
         due, later = self._due_waits(result, now_ms)
         done += await self._applier.perform(due, now_ms)
         self._note(done, due, now_ms)
-        if done:
+        if done or self._applier.postponed:
             self._changed.set()
+        if done:
             log.info("pass: %s", _summary(done))
         status_ms = await self._tell_queues(world, now_ms)
         self._passed_ms = self._clock_ms()

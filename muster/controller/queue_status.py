@@ -24,7 +24,7 @@ def queue_statuses(world: World, now_ms: int) -> Iterator[Step]:
     by_local: dict[str, list[Workload]] = defaultdict(list)
     by_queue: dict[str, list[Workload]] = defaultdict(list)
     for workload in world.workloads.values():
-        if step.is_finished(workload.status):
+        if step.is_finished(workload.status) and not world.counts(workload):
             continue
         local = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
         by_local[local].append(workload)

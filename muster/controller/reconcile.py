@@ -9,9 +9,10 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster import admission as core
-from muster.controller import eligibility, provisioning, workloads
+from muster.controller import eligibility, leftovers, provisioning, workloads
 from muster.controller import transitions as step
 from muster.controller.actions import Step, act
+from muster.controller.columns import columns
 from muster.controller.configuration import DEFAULT, Configuration
 from muster.controller.decider import Decider, Gang
 from muster.controller.events import on_job, status_notes, wait_note
@@ -47,10 +48,11 @@ WAIT_REASONS = {
 @dataclass
 class Pass:
     """`stops` suspend what must not run, and `restores` give users their templates back: nothing that is
-    handed out in this pass depends on them. `first` gives back or prepares, `then` hands out: reservations
-    are written only once all of `first` is. `waits` tell pending workloads why they wait: their numbers
-    change with every admission, so they may be written less often than they change. `wake_at_ms`: when
-    time alone will change the outcome. `preemptors`: for whom workloads are preempted, both by key."""
+    handed out in this pass depends on them. `first` gives back or prepares, `then` hands out: no reservation
+    is written before the quota that it needs was given back (Step.guards). `waits` tell pending workloads why
+    they wait: their numbers change with every admission, so they may be written less often than they change.
+    `wake_at_ms`: when time alone will change the outcome. `preemptors`: for whom workloads are preempted, by
+    key both."""
 
     stops: list[Step] = field(default_factory=list)
     first: list[Step] = field(default_factory=list)
@@ -83,7 +85,9 @@ def reconcile(
     # 3. The core decides over what is left.
     standing = ((key, w) for key, w in world.workloads.items() if _contends(w, statuses[key]))
     refused = {key: r for key, w in standing if (r := _refusal(w, statuses[key], world)) is not None}
-    plan = decider.decide(world, _gangs(world, statuses, refused), now_ms)
+    vacated = {s.subject: s for s in leftovers.releases(world, held_back, now_ms)}
+    result.first += vacated.values()
+    plan = decider.decide(world, _gangs(world, statuses, {*refused, *vacated}), now_ms)
     decided = _carry_out(plan, world, statuses, refused, now_ms)
     decided |= blocked(plan, statuses, configuration.wait_for_pods_ready, now_ms)
     # Who is held back has a say in what the others get, but nothing is written on it.
@@ -100,6 +104,7 @@ def reconcile(
         result.restores += (s for s in restores(workload, world) if s.subject not in held_back)
         if key not in held_back:
             result.first += act(workload, world, now_ms)
+    result.first += leftovers.clear(world, plan.waiting, held_back, now_ms)
     result.preemptors = {p.workload: p.preemptor for p in plan.preemptions}
     due = (*(w.until_ms for w in plan.waiting), *(a.until_ms for a in advanced.values()))
     result.wake_at_ms = min((at_ms for at_ms in due if at_ms is not None), default=None)
@@ -176,11 +181,11 @@ def _refusal(workload: Workload, status: WorkloadStatus, world: World) -> eligib
     return eligibility.refusal(workload, job, world)
 
 
-def _gangs(world: World, statuses: Mapping[str, WorkloadStatus], refused: Container[str]) -> Iterator[Gang]:
-    """All that hold quota or may have it."""
+def _gangs(world: World, statuses: Mapping[str, WorkloadStatus], without: Container[str]) -> Iterator[Gang]:
+    """All that hold quota or may have it. One that has just finished holds it still."""
     for key, workload in world.workloads.items():
         status = statuses[key]
-        if key in refused or step.is_finished(status):
+        if key in without or (step.is_finished(status) and not world.counts(workload)):
             continue
         held = status.admission if step.holds_quota(status) else None
         queue = held.cluster_queue if held else _queue_name(workload, world)
@@ -255,15 +260,19 @@ def _write_statuses(
         if new is workload.status or new == workload.status:
             continue
         notes = tuple(status_notes(workload, new, now_ms))
-        released = step.holds_quota(workload.status) and not step.holds_quota(before)
+        held = workload.status.admission
+        released = held is not None and step.holds_quota(workload.status) and not step.holds_quota(before)
         vacated = workload.metadata.uid if released else ""
+        freed = columns(held, world) if released and held is not None else frozenset()
         if step.holds_quota(new) and not step.holds_quota(before):
-            result.then.append(Step(key, status_patch(workload, new), notes, vacated))
+            assert new.admission is not None
+            needs = columns(new.admission, world)
+            result.then.append(Step(key, status_patch(workload, new), notes, vacated, needs=needs))
         elif before == workload.status and not step.holds_quota(new):
             told = wait_note(workload, new)
             result.waits.append(Step(key, status_patch(workload, new), (told,) if told else ()))
         else:
-            result.first.append(Step(key, status_patch(workload, new), notes, vacated))
+            result.first.append(Step(key, status_patch(workload, new), notes, vacated, guards=freed))
 
 
 # what is not there any more has to be said

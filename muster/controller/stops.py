@@ -46,15 +46,15 @@ def stops(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
         # stopped before KubeRay has seen its start, nobody could tell whether it is still about to start it
         started = job.start_was_seen or not is_placed(job.places)
         if started or late or job.obstacle is not None:
-            yield _suspend(job, _reason(workload, job))
+            yield suspend(job, _reason(workload, job))
     ended = job is not None and job.outcome is not None
     if late or ended or (job is not None and job.obstacle is not None):
         for cluster in world.clusters_of(workload):
             if not cluster.suspended:
-                yield _suspend(cluster, _reason(workload, job))
+                yield suspend(cluster, _reason(workload, job))
         yield from _suspend_submitters(workload, world)
     if late:
-        yield from _delete_pods(workload, world, now_ms)
+        yield from delete_pods(workload, world, now_ms)
 
 
 def restores(workload: Workload, world: World) -> Iterator[Step]:
@@ -79,7 +79,7 @@ def _given_back(workload: Workload, job: Job) -> Iterator[Operation]:
     return place_operations(known, written, start=False)
 
 
-def _suspend(job: Job, why: str) -> Step:
+def suspend(job: Job, why: str) -> Step:
     """Suspends whatever else has changed in the object: a test of its version would be lost by whoever
     writes less often than its tenant. A write that arrives late, from a replica that leads no more, does no
     lasting harm: a gang that is admitted and suspended is started again."""
@@ -109,8 +109,8 @@ def _suspend_submitters(workload: Workload, world: World) -> Iterator[Step]:
         yield Step(submitter.uid, Overwrite(BATCH_JOBS, key, {"spec": {"suspend": True}}, submitter.uid))
 
 
-def _delete_pods(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
-    """Those that nobody has told to end, or that are given longer than we give them."""
+def delete_pods(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
+    """Deletes the gang's pods that nobody has told to end, or that are given longer than POD_GRACE_S."""
     end_ms = now_ms + POD_GRACE_S * 1000
     due = [p for p in world.live_pods_of(workload) if not 0 < _ends_ms(p) <= end_ms]
     for pod in due:

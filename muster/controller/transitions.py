@@ -17,13 +17,15 @@ from muster.controller.check_states import PENDING, READY, reset
 from muster.controller.jobs.job import Outcome
 from muster.objects import assignments, kueue
 from muster.objects.gangs import EVICTED as EVICTED
+from muster.objects.gangs import FINISHED as FINISHED
 from muster.objects.gangs import PREEMPTED as PREEMPTED
 from muster.objects.gangs import QUOTA_RESERVED as QUOTA_RESERVED
 from muster.objects.gangs import holds_quota as holds_quota
+from muster.objects.gangs import is_finished as is_finished
 from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
 from muster.objects.meta import Condition, find_condition, is_true, millis, rfc3339, set_condition
 
-ADMITTED, REQUEUED, PODS_READY, FINISHED = "Admitted", "Requeued", "PodsReady", "Finished"
+ADMITTED, REQUEUED, PODS_READY = "Admitted", "Requeued", "PodsReady"
 DEACTIVATION_TARGET = "DeactivationTarget"
 SUSPENSION_BLOCKED = "SuspensionBlocked"  # ours: it must not run, and has not stopped
 MISPLACED = "FailedToStart"  # a reason of ours for it: its pods can't be what its admission needs
@@ -46,10 +48,6 @@ def is_unplaced(status: WorkloadStatus) -> bool:
 
 def is_evicted(status: WorkloadStatus) -> bool:
     return is_true(status.conditions, EVICTED)
-
-
-def is_finished(status: WorkloadStatus) -> bool:
-    return is_true(status.conditions, FINISHED)
 
 
 def reserve(

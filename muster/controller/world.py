@@ -14,7 +14,7 @@ from muster.controller.memory import Memory
 from muster.controller.ownership import Owner, identity, is_pod_of, owner_of
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import RAY_JOBS, RAY_SERVICES, WORKLOADS
-from muster.objects import kueue
+from muster.objects import gangs, kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Namespace, Pod, PriorityClass
 from muster.objects.limits import LimitRange
@@ -142,6 +142,20 @@ class World:
                 found[maker.uid] = self._clusters_by_uid[maker.uid]
         found.pop(job.uid, None)
         return [c for c in found.values() if c.metadata.namespace == workload.metadata.namespace]
+
+    @cached_property
+    def lingering(self) -> Mapping[str, kueue.Workload]:
+        """The finished Workloads that hold their quota still, by key."""
+        return {key: w for key, w in self.workloads.items() if gangs.is_finished(w.status) and self.counts(w)}
+
+    def counts(self, workload: kueue.Workload) -> bool:
+        """Whether it holds quota, by what is persisted: a finished one does until its pods are gone, which
+        its finalizer says."""
+        if not gangs.holds_quota(workload.status) or not gangs.is_finished(workload.status):
+            return gangs.holds_quota(workload.status)
+        clusters = (c for c in self.clusters_of(workload) if not c.metadata.deletion_timestamp)
+        runs = bool(self.live_pods_of(workload)) or not all(c.suspended for c in clusters)
+        return runs or kueue.RESOURCE_IN_USE in workload.metadata.finalizers
 
     @cached_property
     def _requests(self) -> Mapping[Owner, list[ProvisioningRequest]]:

@@ -15,6 +15,9 @@ from muster.objects.meta import Condition, ObjectMeta, find_condition, is_true, 
 from muster.objects.pods import PodTemplate, pod_requests, read_template
 
 QUOTA_RESERVED, EVICTED, PREEMPTED, REQUEUED = "QuotaReserved", "Evicted", "Preempted", "Requeued"
+FINISHED = "Finished"
+FINISHED_PRIORITY = -(2**31)
+"""Of a finished gang whose pods are still there: it gives way to all others, and is leaving anyway."""
 WAITING_FOR_PREEMPTED = "WaitingForPreemptedWorkloads"  # a reason of QuotaReserved=False
 UNTRIED = frozenset({WAITING_FOR_PREEMPTED, "PendingEvaluation", "Suspended", "Misconfigured"})
 """Reasons of it for workloads that are not parked: they go first, or stand in no queue."""
@@ -37,6 +40,7 @@ def workload(
     ClusterQueue of its LocalQueue, while it holds no quota of another one; `limit_ranges` are those of
     its namespace. Raises: ValueError."""
     meta, held = obj.metadata, status.admission if holds_quota(status) else None
+    finished, boost = is_finished(status), _boost(obj) if rules.priority_boost else 0
     reserved = find_condition(status.conditions, QUOTA_RESERVED)
     reclaimable = {r.name: r.count for r in status.reclaimable_pods if rules.reclaimable_pods}
     ranges = tuple(limit_ranges)
@@ -45,14 +49,14 @@ def workload(
         key=obj.key,
         uid=meta.uid,
         cluster_queue=held.cluster_queue if held else queue,
-        priority=(obj.spec.priority or 0) + (_boost(obj) if rules.priority_boost else 0),
+        priority=FINISHED_PRIORITY if finished else (obj.spec.priority or 0) + boost,
         queued_at_ms=queued_at_ms(obj, status, rules),
         pod_sets=tuple(
             _on_made_nodes(_pod_set_of(obj.key, ps, reclaimable.get(ps.name, 0)), status) for ps in pod_sets
         ),
         admission=admission(held) if held else None,
         reserved_at_ms=millis(reserved.last_transition_time) if reserved and held else 0,
-        evicted=is_true(status.conditions, EVICTED) or bool(meta.deletion_timestamp),
+        evicted=finished or is_true(status.conditions, EVICTED) or bool(meta.deletion_timestamp),
         requeue_at_ms=requeue_at_ms(status),
         preempting=reserved is not None and reserved.reason == WAITING_FOR_PREEMPTED,
         parked=_is_parked(status),
@@ -78,6 +82,10 @@ def _refused(pod_sets: Iterable[kueue.PodSet], ranges: tuple[LimitRange, ...]) -
         if found:
             return f"pod set {obj.name}: {found}"
     return ""
+
+
+def is_finished(status: kueue.WorkloadStatus) -> bool:
+    return is_true(status.conditions, FINISHED)
 
 
 def holds_quota(status: kueue.WorkloadStatus) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from tests.simulation.api import Api, Body, Change, key_of
-from tests.simulation.kuberay import GROUP_LABEL, state_of
+from tests.simulation.kuberay import GROUP_LABEL
 
 Column = tuple[str, str]  # (flavor, resource)
 SUFFIXES = {"m": Fraction(1, 1000), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)}
@@ -40,8 +40,9 @@ class Invariants:
 
     def _quota_is_kept(self) -> None:
         usage: dict[str, dict[Column, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+        live = self._live_groups()
         for workload in self._api.all(kinds.WORKLOADS):
-            if holds_quota(workload):
+            if holds_quota(workload) or workload["metadata"]["uid"] in live:
                 for column, amount in usage_of(workload).items():
                     usage[workload["status"]["admission"]["clusterQueue"]][column] += amount
         for column in {c for used in usage.values() for c in used}:
@@ -121,32 +122,30 @@ class Invariants:
     def _pods_have_quota(self) -> None:
         """Pods of a gang live only while its Workload holds quota for them, evicted or not."""
         workloads = {w["metadata"]["uid"]: w for w in self._api.all(kinds.WORKLOADS)}
-        live: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        for pod in self._api.all(kinds.PODS):
-            labels = pod["metadata"]["labels"]
-            uid, group = labels.get(WORKLOAD_UID_LABEL), labels.get(GROUP_LABEL)  # KubeRay's pods have both
-            if None not in (uid, group) and pod["status"]["phase"] not in ("Succeeded", "Failed"):
-                live[uid][group] += 1
-        for uid, groups in live.items():
+        for uid, groups in self._live_groups().items():
             workload = workloads.get(uid)
             if workload is None:
                 raise Broken(f"the Workload with UID {uid} is gone, but its pods {dict(groups)} live")
-            if self._is_finished(workload):
-                continue  # its quota is given back at once, as in Kueue
             name = key_of(workload)
-            expect(holds_quota(workload), f"{name} gave its quota back, but its pods {dict(groups)} live")
+            held = condition(workload, "QuotaReserved").get("status") == "True"
+            expect(held, f"{name} gave its quota back, but its pods {dict(groups)} live")
             given = {a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]}
             too_many = {g: n for g, n in groups.items() if n > given.get(g, 0)}
             expect(not too_many, f"{name} has quota for {given}, but {too_many} live")
 
+    def _live_groups(self) -> Mapping[str, Mapping[str, int]]:
+        """How many of KubeRay's pods live in each group, by the Workload's UID."""
+        live: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for pod in self._api.all(kinds.PODS):
+            labels = pod["metadata"]["labels"]
+            uid, group = labels.get(WORKLOAD_UID_LABEL), labels.get(GROUP_LABEL)
+            if None not in (uid, group) and pod["status"]["phase"] not in ("Succeeded", "Failed"):
+                live[uid][group] += 1
+        return live
+
     def _workload_of(self, job_uid: str) -> Body | None:
         owned = (w for w in self._api.all(kinds.WORKLOADS) if owner_uid(w) == job_uid)
         return next(owned, None)
-
-    def _is_finished(self, workload: Body) -> bool:
-        jobs = (j for j in self._api.all(kinds.RAY_JOBS) if j["metadata"]["uid"] == owner_uid(workload))
-        ended = any(state_of(job) in ("Complete", "Failed") for job in jobs)
-        return ended or condition(workload, "Finished").get("status") == "True"
 
 
 def expect(holds: bool, message: str) -> None:

@@ -98,7 +98,8 @@ class KubeRay(Operator):
         if self._api.now_ms() >= job["status"]["started"] + float(annotations[RUN_SECONDS]) * 1000:
             outcome = annotations[OUTCOME]
             state = "Complete" if outcome == "SUCCEEDED" else "Failed"
-            self._tell_job(job, state, jobStatus=outcome, message="Job finished")
+            ended = self._api.now_ms()
+            self._tell_job(job, state, jobStatus=outcome, message="Job finished", ended=ended)
             submitter = self._api.find(kinds.BATCH_JOBS, key_of(job))
             for pod in pods_owned_by(self._api, submitter):
                 self._patch(kinds.PODS, pod, {"status": {"phase": "Succeeded"}}, status=True)
@@ -116,7 +117,9 @@ class KubeRay(Operator):
             self._tell_job(job, "")
 
     async def _finished(self, job: Body) -> None:
-        self._delete(kinds.RAY_CLUSTERS, _child_key(job))
+        ttl_ms = job["spec"].get("ttlSecondsAfterFinished", 0) * 1000
+        if self._api.now_ms() >= job["status"]["ended"] + ttl_ms:
+            self._delete(kinds.RAY_CLUSTERS, _child_key(job))
 
     async def _reconcile_cluster(self, cluster: Body) -> None:
         if is_others(cluster) or groups_fault(cluster["spec"]) or "deletionTimestamp" in cluster["metadata"]:

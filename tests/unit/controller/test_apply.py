@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from muster.controller.actions import Step
-from muster.controller.apply import BACKOFF_MS_MAX, Applier, HeldBack
+from muster.controller.apply import BACKOFF_MS_MAX, LATE_WRITES_MAX, Applier, HeldBack
 from muster.controller.events import Note
 from muster.controller.reconcile import Pass
 from muster.kube import kinds
@@ -53,8 +53,16 @@ class Recorder(Kube):
         return read(kind, stored({"metadata": {"name": key}}))
 
 
-def step(key: str, subject: str = "") -> Step:
-    return Step(subject or key, Delete(kinds.NAMESPACES, key))
+def step(key: str, subject: str = "", **fields: Any) -> Step:
+    return Step(subject or key, Delete(kinds.NAMESPACES, key), **fields)
+
+
+def frees(key: str, *quota: str, **fields: Any) -> Step:
+    return step(key, guards=frozenset(quota), **fields)
+
+
+def asks(key: str, *quota: str) -> Step:
+    return step(key, needs=frozenset(quota))
 
 
 def carry_out(
@@ -66,9 +74,29 @@ def carry_out(
 
 PASSES: dict[str, tuple[Pass, dict[str, int], list[str]]] = {
     "first, then": (Pass(first=[step("a")], then=[step("b")]), {}, ["a", "b"]),
-    "nothing is handed out where something was not given back": (
-        Pass(first=[step("a"), step("b")], then=[step("c")]),
+    "quota that was not given back is not handed out": (
+        Pass(first=[frees("a", "gpu"), step("b")], then=[asks("c", "cpu", "gpu"), asks("d", "cpu")]),
         {"a": 409},
+        ["b", "d"],
+    ),
+    "nor where a step before it was refused": (
+        Pass(first=[step("a", "s"), frees("b", "gpu", subject="s")], then=[asks("c", "gpu")]),
+        {"a": 409},
+        [],
+    ),
+    "what gives nothing back holds up nobody": (
+        Pass(first=[step("a"), frees("b", "gpu")], then=[asks("c", "gpu")]),
+        {"a": 422},
+        ["b", "c"],
+    ),
+    "what is late and refused holds up nobody": (
+        Pass(first=[step("a", late=True), step("b", late=True)], then=[asks("c", "gpu")]),
+        {"a": 422},
+        ["b", "c"],
+    ),
+    "what is late waits for what else is written about it": (
+        Pass(first=[step("a", "s", late=True), step("b", "s")]),
+        {},
         ["b"],
     ),
     "one subject, one after the other, up to the first refusal": (
@@ -90,6 +118,17 @@ def test_passes(name: str) -> None:
     assert sorted(carry_out(Recorder(refused), result)) == wanted
 
 
+def test_late_steps_take_turns_by_namespace() -> None:
+    kube = Recorder()
+    many = [step(f"team-a/{n}", late=True) for n in range(3 * LATE_WRITES_MAX)]
+    applier = Applier(kube, Stores(), HeldBack())
+    first = [*many, step("team-b/0", late=True), step("now")]
+    done = asyncio.run(applier.apply(Pass(first=first, then=[asks("quota", "gpu")]), 0))
+    assert [s.write.key for s in done[:4]] == ["now", "quota", "team-a/0", "team-b/0"]
+    assert len(done) == 2 + LATE_WRITES_MAX
+    assert applier.postponed
+
+
 OCCUPANTS: dict[str, tuple[Recorder, list[str]]] = {
     "no pods": (Recorder(), ["a", "b"]),
     "a pod that lives": (Recorder(pods=[pod("uid-w")]), ["b"]),
@@ -104,9 +143,10 @@ def test_what_has_to_be_vacated_is_looked_at_once_more(name: str) -> None:
     kube, wanted = OCCUPANTS[name]
     workload, stores = read(kinds.WORKLOADS, workload_body(ray_job("dev"), uid="uid-w")), Stores()
     stores.of(kinds.WORKLOADS).put(workload)
-    vacated = Step(workload.key, Delete(kinds.NAMESPACES, "a"), vacated="uid-w")
+    guards = frozenset({"gpu"})
+    vacated = Step(workload.key, Delete(kinds.NAMESPACES, "a"), vacated="uid-w", guards=guards)
     held = HeldBack()
-    result = Pass(first=[vacated, step("b")], then=[step("c")])
+    result = Pass(first=[vacated, step("b")], then=[asks("c", "gpu")])
     assert sorted(carry_out(kube, result, held, stores)) == [
         *wanted,
         *(["c"] if wanted == ["a", "b"] else []),

@@ -15,7 +15,7 @@ WAITS, RESERVED, RUNS, ENDED = (
     workload_body(ray_job("waits")),
     workload_body(ray_job("reserved", workers=1), "QuotaReserved"),
     workload_body(ray_job("runs", workers=3), "QuotaReserved", "Admitted"),
-    workload_body(ray_job("ended"), "QuotaReserved", "Admitted", "Finished"),
+    workload_body(ray_job("ended"), "QuotaReserved", "Admitted", "Finished", finalizers=[]),
 )
 
 
@@ -58,6 +58,17 @@ def test_counts_and_usage() -> None:
         {"name": "cpu", "resources": [{"name": "cpu", "total": "2"}]},
         {"name": "l4", "resources": [{"name": "cpu", "total": "3"}, {"name": GPU, "total": "3"}]},
     ]
+
+
+def test_a_finished_gang_counts_until_its_pods_are_gone() -> None:
+    queue = cluster_queue("team-a", CPU, L4)
+    lingers = workload_body(ray_job("lingers", workers=3), "QuotaReserved", "Admitted", "Finished")
+    told = statuses({kinds.CLUSTER_QUEUES: [queue], kinds.WORKLOADS: [ENDED, lingers]})
+    for status in (told["ClusterQueue team-a"], told["LocalQueue team-a/user-queue"]):
+        counts = [status[f"{name}Workloads"] for name in ("pending", "reserving", "admitted")]
+        assert counts == [0, 1, 1]
+        used = {(f["name"], r["name"]): r["total"] for f in status["flavorsUsage"] for r in f["resources"]}
+        assert used["l4", GPU] == "3"
 
 
 ACTIVE: dict[str, tuple[dict[Any, list[Body]], str]] = {

@@ -51,6 +51,11 @@ def dev(state: str = "Suspended", *, suspend: bool = True, status: Body | None =
     return stored({**body, "status": {"jobDeploymentStatus": state, **(status or {})}}, **meta)
 
 
+def ended(name: str) -> Body:
+    body = ray_job(name, suspend=False)
+    return stored({**body, "status": {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"}})
+
+
 def prod() -> Body:
     body = ray_job("prod", priority="prod-priority")
     return stored({**body, "status": {"jobDeploymentStatus": "Suspended"}})
@@ -293,6 +298,27 @@ CASES: dict[str, Case] = {
     "a job that ended is finished": Case(
         world(dev("Complete", suspend=False, status={"jobStatus": "SUCCEEDED"}), of_dev(*RUNS), request()),
         [f"{DEV}: QuotaReserved Admitted Finished", *NO_REQUESTS],
+    ),
+    "what a finished job left holds its quota": Case(
+        world(ended("dev"), of_dev(*RUNS, "Finished"), pod(f"uid-{DEV}"))
+    ),
+    "until somebody waits for it": Case(
+        world(ended("dev"), of_dev(*RUNS, "Finished"), child(), prod(), of_prod(), preemption={}),
+        ["stop dev-1"],
+        waits=[f"{PROD}: waits=WaitingForQuota"],
+    ),
+    "or would preempt, which it need not": Case(
+        world(ended("dev"), of_dev(*RUNS, "Finished"), child(), prod(), of_prod()),
+        ["stop dev-1"],
+        waits=[f"{PROD}: waits=WaitingForPreemptedWorkloads"],
+    ),
+    "and until its pods are gone": Case(
+        world(ended("dev"), of_dev(*RUNS, "Finished"), prod(), of_prod()),
+        [f"patch {DEV} {{'finalizers': []}}"],
+        [f"{PROD}: QuotaReserved Admitted"],
+    ),
+    "what gave its quota back and runs again is stopped": Case(
+        world(ended("dev"), of_dev(*RUNS, "Finished", finalizers=[]), child()), ["stop dev-1"]
     ),
     "what was started by hand is stopped": Case(
         world(dev("Running", suspend=False), prod(), of_dev(), of_prod()),

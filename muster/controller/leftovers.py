@@ -1,0 +1,92 @@
+"""Finished gangs whose pods are still there, as of RayJobs with ttlSecondsAfterFinished.
+
+Their quota counts until the pods are gone, which the finalizer of their Workload says. They have nothing
+to lose any more: as soon as somebody waits for what they hold, their RayClusters are suspended.
+"""
+
+from collections.abc import Container, Iterable, Iterator
+
+from muster.admission import Waiting, WaitReason
+from muster.controller.actions import Step
+from muster.controller.columns import Column, column, columns, root_of
+from muster.controller.stops import delete_pods, suspend
+from muster.controller.suspension import OPERATOR_MS_MAX, leaving
+from muster.controller.world import World
+from muster.kube.kinds import WORKLOADS
+from muster.kube.writes import MergePatch
+from muster.objects.gangs import FINISHED
+from muster.objects.kueue import RESOURCE_IN_USE, Admission, Workload
+from muster.objects.meta import find_condition, millis
+
+
+def releases(world: World, held_back: Container[str], now_ms: int) -> Iterator[Step]:
+    """Give the quota back of those whose pods are gone."""
+    for key, workload in world.lingering.items():
+        if key in held_back or workload.metadata.deletion_timestamp or not _is_gone(workload, world, now_ms):
+            continue
+        kept = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
+        body = {"metadata": {"finalizers": kept}}
+        patch = MergePatch(WORKLOADS, key, body, workload.metadata.resource_version)
+        freed = columns(_admission(workload), world)
+        yield Step(key, patch, vacated=workload.metadata.uid, guards=freed)
+
+
+def _is_gone(workload: Workload, world: World, now_ms: int) -> bool:
+    """Whether it has no pods, and no RayCluster that may still make some: KubeRay has stopped them, they are
+    being deleted, or they were suspended and KubeRay has had its time."""
+    clusters = world.clusters_of(workload)
+    late = _finished_for_ms(workload, now_ms) >= OPERATOR_MS_MAX
+    idle = (c.at_rest or leaving(c) or (late and c.suspended) for c in clusters)
+    return not world.live_pods_of(workload) and all(idle)
+
+
+def _finished_for_ms(workload: Workload, now_ms: int) -> int:
+    finished = find_condition(workload.status.conditions, FINISHED)
+    return now_ms - millis(finished.last_transition_time) if finished is not None else 0
+
+
+def clear(world: World, waiting: Iterable[Waiting], held_back: Container[str], now_ms: int) -> Iterator[Step]:
+    """Stop those whose quota somebody waits for, or that gave it back already."""
+    if not world.lingering:
+        return
+    keys, wanted, nodes = _wanted(world, waiting)
+    for key, workload in world.lingering.items():
+        held = columns(_admission(workload), world)
+        gave_back = RESOURCE_IN_USE not in workload.metadata.finalizers
+        if gave_back or key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
+            yield from (s for s in _stop(workload, world, now_ms) if s.subject not in held_back)
+
+
+def _wanted(world: World, waiting: Iterable[Waiting]) -> tuple[set[str], set[Column], bool]:
+    """Workloads by key, quota, and whether it is nodes that somebody waits for."""
+    keys: set[str] = set()
+    lacking: set[tuple[str, str]] = set()  # ClusterQueue, resource
+    nodes = False
+    for one in waiting:
+        keys.update(one.others)
+        nodes = nodes or one.reason is WaitReason.TOPOLOGY
+        if one.shortfall is not None and one.reason is WaitReason.QUOTA:
+            local = world.local_queue_of(world.workloads[one.workload])
+            lacking.add((local.spec.cluster_queue if local is not None else "", one.shortfall.resource))
+    return keys, {c for queue, resource in lacking for c in _columns_of(queue, resource, world)}, nodes
+
+
+def _columns_of(queue: str, resource: str, world: World) -> Iterator[Column]:
+    """Of any flavor: a shortfall names the nearest one, which others may have as well."""
+    found, tree = world.cluster_queues.get(queue), root_of(queue, world)
+    for group in found.spec.resource_groups if found is not None else ():
+        yield from (column(tree, flavor.name, resource, world) for flavor in group.flavors)
+
+
+def _stop(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
+    """Suspend its RayClusters; delete its pods where KubeRay has had its time to."""
+    for cluster in world.clusters_of(workload):
+        if not cluster.suspended:
+            yield suspend(cluster, "Its job is finished, and others wait for the quota of its pods")
+    if _finished_for_ms(workload, now_ms) >= OPERATOR_MS_MAX:
+        yield from delete_pods(workload, world, now_ms)
+
+
+def _admission(workload: Workload) -> Admission:
+    assert workload.status.admission is not None, "it holds quota"
+    return workload.status.admission
