@@ -23,13 +23,14 @@ class Gang:
     obj: kueue.Workload
     status: kueue.WorkloadStatus
     queue: str
+    priority: int | None = None  # if not what it says itself
     limit_ranges: tuple[LimitRange, ...] = ()
 
     def is_like(self, other: "Gang") -> bool:
         return (
             self.obj is other.obj
             and (self.status is other.status or self.status == other.status)
-            and self.queue == other.queue
+            and (self.queue, self.priority) == (other.queue, other.priority)
             and self.limit_ranges == other.limit_ranges
         )
 
@@ -65,7 +66,9 @@ class Decider:
         key = gang.obj.key
         known = self._read.get(key)
         if known is None or not known[0].is_like(gang):
-            made = gangs.workload(gang.obj, gang.status, gang.queue, self._rules, gang.limit_ranges)
+            made = gangs.workload(
+                gang.obj, gang.status, gang.queue, self._rules, gang.limit_ranges, gang.priority
+            )
             known = self._read[key] = gang, made
             if made.admission is not None:
                 self._waiting.pop(key, None)

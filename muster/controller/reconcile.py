@@ -128,11 +128,15 @@ def _sync_jobs(world: World, held_back: Container[str]) -> Iterator[Step]:
             if job.outcome is None and not job.metadata.deletion_timestamp and uid not in held_back:
                 create = workloads.make_workload(job, world)
                 message = f"Created Workload {create.body['metadata']['name']}"
-                yield Step(uid, create, (on_job(job, "CreatedWorkload", message),))
-        elif workload.key not in held_back and not step.holds_quota(workload.status):
-            change = workloads.update_workload(workload, job, world)
-            if change is not None and not step.is_finished(workload.status):
-                yield Step(workload.key, change)
+                yield Step(uid, create, (on_job(job, "CreatedWorkload", message),), late=True)
+        elif workload.key not in held_back and not step.is_finished(workload.status):
+            if step.holds_quota(workload.status):
+                change = workloads.update_priority(workload, world)
+            else:
+                change = workloads.update_workload(workload, job, world)
+            if change is not None:
+                note = on_job(job, "UpdatedWorkload", f"Updated Workload {workload.metadata.name}")
+                yield Step(workload.key, change, (note,), late=True)
 
 
 def _advance(workload: Workload, world: World, configuration: Configuration, now_ms: int) -> Advanced:
@@ -190,7 +194,8 @@ def _gangs(world: World, statuses: Mapping[str, WorkloadStatus], without: Contai
         held = status.admission if step.holds_quota(status) else None
         queue = held.cluster_queue if held else _queue_name(workload, world)
         if queue is not None and (held is not None or not workload.metadata.deletion_timestamp):
-            yield Gang(workload, status, queue, world.limit_ranges_of(workload))
+            priority = workloads.priority_now(workload, world)
+            yield Gang(workload, status, queue, priority, world.limit_ranges_of(workload))
 
 
 def _queue_name(workload: Workload, world: World) -> str | None:
@@ -217,7 +222,7 @@ def _carry_out(
         by = world.workloads[preemption.preemptor]
         message = (
             f"Preempted to accommodate workload {by.key} (UID: {by.metadata.uid}) of priority "
-            f"{by.spec.priority or 0} due to {preemption.reason}"
+            f"{workloads.priority_now(by, world)} due to {preemption.reason}"
         )
         status = statuses[preemption.workload]
         decided[preemption.workload] = step.preempt(status, preemption.reason, message, now_ms)

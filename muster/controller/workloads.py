@@ -10,6 +10,7 @@ from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, MergePatch, Write
 from muster.objects import kueue
+from muster.objects.gangs import holds_quota
 from muster.objects.meta import builtins
 from muster.objects.pods import pod_requests, read_template
 
@@ -29,8 +30,9 @@ def workload_name(kind: str, api_version: str, name: str, uid: str) -> str:
 
 
 def priority_of(job: Job, world: World) -> tuple[int, kueue.PriorityClassRef | None]:
-    """The label's WorkloadPriorityClass, else the head pod's PriorityClass, else the cluster's default."""
-    name = priority_class(job)
+    """The label's WorkloadPriorityClass, or the one named `default`; else the head pod's PriorityClass, else
+    the cluster's default."""
+    name = priority_class(job) or _default_class(world)
     if name:
         found = world.priorities.get(name)
         ref = kueue.PriorityClassRef(group=kueue.GROUP, kind="WorkloadPriorityClass", name=name)
@@ -41,6 +43,30 @@ def priority_of(job: Job, world: World) -> tuple[int, kueue.PriorityClassRef | N
             ref = kueue.PriorityClassRef(group="scheduling.k8s.io", kind="PriorityClass", name=pod_class)
             return world.pod_priorities[pod_class].value, ref
     return max((c.value for c in world.pod_priorities.values() if c.global_default), default=0), None
+
+
+def _default_class(world: World) -> str:
+    return kueue.DEFAULT_PRIORITY_CLASS if kueue.DEFAULT_PRIORITY_CLASS in world.priorities else ""
+
+
+def priority_now(workload: kueue.Workload, world: World) -> int:
+    """Its priority by the WorkloadPriorityClass as it is now, whatever was persisted of it: else those who
+    wait would have a changed value, and those who run not yet. While it holds quota it keeps its class, so
+    that a changed label saves it from nothing.
+
+    Source: Kueue pkg/controller/core/workloadpriorityclass_controller.go."""
+    persisted, ref, job = (
+        workload.spec.priority or 0,
+        workload.spec.priority_class_ref,
+        world.job_of(workload),
+    )
+    if not holds_quota(workload.status) and job is not None:
+        return priority_of(job, world)[0]
+    if ref is not None and (ref.group, ref.kind) == (kueue.GROUP, "WorkloadPriorityClass"):
+        name = ref.name
+    else:
+        name = "" if job is not None and priority_class(job) else _default_class(world)
+    return world.priorities[name].value if name in world.priorities else persisted
 
 
 def make_workload(job: Job, world: World) -> Create:
@@ -107,6 +133,15 @@ def update_workload(workload: kueue.Workload, job: Job, world: World) -> Write |
     if not changed:
         return None
     body = {"spec": builtins(changed)}
+    return MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
+
+
+def update_priority(workload: kueue.Workload, world: World) -> Write | None:
+    """Of one that holds quota: its class has another value now."""
+    priority = priority_now(workload, world)
+    if priority == (workload.spec.priority or 0):
+        return None
+    body = {"spec": {"priority": priority}}
     return MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
 
 

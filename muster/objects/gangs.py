@@ -35,10 +35,11 @@ def workload(
     queue: str,
     rules: core.Rules = core.Rules(),  # noqa: B008 - a frozen value
     limit_ranges: Iterable[LimitRange] = (),
+    priority: int | None = None,
 ) -> core.Workload:
     """`status` is what the object is to be taken for, if that is not what it says itself; `queue` the
     ClusterQueue of its LocalQueue, while it holds no quota of another one; `limit_ranges` are those of
-    its namespace. Raises: ValueError."""
+    its namespace; `priority` is that of its class now, if not what it says itself. Raises: ValueError."""
     meta, held = obj.metadata, status.admission if holds_quota(status) else None
     finished, boost = is_finished(status), _boost(obj) if rules.priority_boost else 0
     reserved = find_condition(status.conditions, QUOTA_RESERVED)
@@ -49,7 +50,9 @@ def workload(
         key=obj.key,
         uid=meta.uid,
         cluster_queue=held.cluster_queue if held else queue,
-        priority=FINISHED_PRIORITY if finished else (obj.spec.priority or 0) + boost,
+        priority=FINISHED_PRIORITY
+        if finished
+        else boost + (obj.spec.priority or 0 if priority is None else priority),
         queued_at_ms=queued_at_ms(obj, status, rules),
         pod_sets=tuple(
             _on_made_nodes(_pod_set_of(obj.key, ps, reclaimable.get(ps.name, 0)), status) for ps in pod_sets

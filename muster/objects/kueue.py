@@ -11,6 +11,7 @@ from muster.objects.meta import Condition, Object, View
 from muster.objects.pods import Template, own_template
 
 GROUP = "kueue.x-k8s.io"
+DEFAULT_PRIORITY_CLASS = "default"  # of jobs without the label, where there is a class of that name
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"

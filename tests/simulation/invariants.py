@@ -87,9 +87,15 @@ class Invariants:
         for preemptor in preemptors:
             field = "withinClusterQueue" if now["reason"] == "InClusterQueue" else "reclaimWithinCohort"
             policy = self._preemption_of(preemptor).get(field)
-            ahead = preemptor["spec"]["priority"] - change.body["spec"]["priority"]
+            ahead = self._priority_of(preemptor) - self._priority_of(change.body)
             allowed = policy == "Any" or ahead >= (policy == "LowerPriority")
             expect(allowed, f"{key_of(preemptor)} preempted {key_of(change.body)}, ahead by {ahead}")
+
+    def _priority_of(self, workload: Body) -> int:
+        """By its class as it is now: the Workload is told a moment later."""
+        name = workload["spec"].get("priorityClassRef", {}).get("name", "")
+        known = self._api.find(kinds.PRIORITIES, name) if name else None
+        return int(known["value"] if known is not None else workload["spec"]["priority"])
 
     def _preemption_of(self, workload: Body) -> Body:
         local = f"{workload['metadata']['namespace']}/{workload['spec']['queueName']}"

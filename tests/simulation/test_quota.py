@@ -118,3 +118,57 @@ def test_pods_that_nobody_needs_stay_as_long_as_their_user_wants() -> None:
         await sim.until(lambda: live_gpus(sim) == 0 and used_gpus(sim) == "0", "then they go", 4)
 
     Simulation(1, stack(gpus(8))).run(story)
+
+
+def preempted(sim: Simulation, key: str) -> bool:
+    return bool(condition(sim.workload(key), "Preempted"))
+
+
+def priorities(sim: Simulation, *keys: str) -> set[int]:
+    return {int((sim.workload(key) or {"spec": {"priority": -1}})["spec"]["priority"]) for key in keys}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("value", [10, 1500])
+def test_a_changed_class_changes_all_of_the_class_at_once(seed: int, value: int) -> None:
+    """Whoever waits and whoever runs: nobody of a class preempts another one of it."""
+
+    async def story(sim: Simulation) -> None:
+        running = sim.submit(ray_job("running", seconds=1000))
+        await sim.until(lambda: sim.state(running) == "Running", "one runs")
+        waiting = [sim.submit(ray_job(f"waiting{n}")) for n in range(3)]
+        await sim.until(lambda: all(map(sim.waits, waiting)), "the others wait")
+        sim.api.merge_patch(kinds.PRIORITIES, "dev-priority", {"value": value}, "administrator", False)
+        later = sim.submit(ray_job("later"))
+        everybody = (running, *waiting, later)
+        await sim.until(lambda: priorities(sim, *everybody) == {value}, "all are told")
+        assert condition(sim.workload(running), "Admitted").get("status") == "True"
+        await sim.stays(lambda: not preempted(sim, running), "it runs on", 1)
+        prod = sim.submit(ray_job("prod", priority="prod-priority"))
+        if value < 1000:
+            await sim.until(lambda: preempted(sim, running), "a higher class goes first")
+        else:
+            await sim.stays(lambda: not preempted(sim, running), "a lower class waits", 1)
+        assert sim.waits(prod) or value < 1000
+
+    Simulation(seed, stack(gpus(4, preemption=RECLAIMS)), faults=ROUGH).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_class_named_default_is_that_of_jobs_without_a_label(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        running = sim.submit(ray_job("running", priority="", seconds=1000))
+        await sim.until(lambda: sim.state(running) == "Running", "one runs")
+        waiting = sim.submit(ray_job("waiting", priority=""))
+        await sim.until(lambda: bool(sim.waits(waiting)), "one waits")
+        assert priorities(sim, running, waiting) == {0}
+        default = {"metadata": {"name": "default"}, "value": 500}
+        sim.api.create(kinds.PRIORITIES, default, "administrator")
+        later = sim.submit(ray_job("later", priority=""))
+        await sim.until(lambda: priorities(sim, running, waiting, later) == {500}, "all have it")
+        dev = sim.submit(ray_job("dev"))
+        await sim.stays(lambda: not preempted(sim, running), "nobody is ahead of it", 1)
+        assert priorities(sim, dev) == {100}
+        assert (sim.workload(later) or {})["spec"]["priorityClassRef"]["name"] == "default"
+
+    Simulation(seed, stack(gpus(4, preemption=RECLAIMS)), faults=ROUGH).run(story)

@@ -9,7 +9,7 @@ from muster.kube import kinds
 from muster.kube.writes import MergePatch
 from muster.objects import kueue
 from tests.simulation.manifests import ray_cluster, ray_job, template
-from tests.unit.controller.builders import job, make_world, stored, workload
+from tests.unit.controller.builders import Body, job, make_world, stored, workload, workload_body
 
 # sha1 of kind, group, name and UID, one a line, as Kueue's workload_names.go has it; made with sha1sum
 NAMES = {
@@ -73,6 +73,55 @@ def test_priority(name: str) -> None:
     classes.append({"metadata": {"name": "fast"}, "value": 7})
     value, reference = workloads.priority_of(job(written), make_world({kinds.POD_PRIORITIES: classes}))
     assert (value, reference and reference.kind) == wanted
+
+
+def classes(**values: int) -> dict[Any, list[Body]]:
+    return {kinds.PRIORITIES: [{"metadata": {"name": n}, "value": v} for n, v in values.items()]}
+
+
+def test_the_class_named_default_is_that_of_jobs_without_a_label() -> None:
+    world = make_world(classes(default=50, urgent=900))
+    value, reference = workloads.priority_of(job(ray_job("dev", priority="")), world)
+    assert (value, reference and reference.name) == (50, "default")
+    assert workloads.priority_of(job(ray_job("dev", priority="urgent")), world)[0] == 900
+
+
+RUNS = ("QuotaReserved", "Admitted")
+# conditions, the class that it was made with, the job's label now, the classes now -> its priority
+NOW: dict[str, tuple[tuple[str, ...], str, str, dict[str, int], int]] = {
+    "waiting, by its class": ((), "dev-priority", "dev-priority", {"dev-priority": 1500}, 1500),
+    "running, by its class": (RUNS, "dev-priority", "dev-priority", {"dev-priority": 1500}, 1500),
+    "waiting, by its label": ((), "dev-priority", "prod-priority", {"prod-priority": 9}, 9),
+    "running, a new label saves it from nothing": (
+        RUNS,
+        "dev-priority",
+        "prod-priority",
+        {"dev-priority": 1, "prod-priority": 9},
+        1,
+    ),
+    "running, its class is gone": (RUNS, "dev-priority", "dev-priority", {"default": 7}, 100),
+    "waiting without a label": ((), "", "", {"default": 7}, 7),
+    "running without a label": (RUNS, "", "", {"default": 7}, 7),
+    "running, a first label saves it from nothing": (
+        RUNS,
+        "",
+        "prod-priority",
+        {"default": 7, "prod-priority": 9},
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOW)
+def test_priority_as_it_is_now(name: str) -> None:
+    true, before, label, values, wanted = NOW[name]
+    objects = classes(**values) | {
+        kinds.RAY_JOBS: [stored(ray_job("dev", priority=label))],
+        kinds.WORKLOADS: [workload_body(ray_job("dev", priority=before), *true)],
+    }
+    world = make_world(objects)
+    (found,) = world.workloads.values()
+    assert workloads.priority_now(found, world) == wanted
 
 
 UPDATES: dict[str, tuple[dict[str, Any], set[str]]] = {
