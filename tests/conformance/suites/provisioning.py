@@ -134,8 +134,9 @@ def _owned(body: Body, owner: Body) -> Body:
     new: Body = _pruned(body, ())
     references = new.get("metadata", {}).get("ownerReferences") or []
     if [r["name"] for r in references] == [owner["metadata"]["name"]]:
+        kind = {"apiVersion": kinds.WORKLOADS.api_version, "kind": kinds.WORKLOADS.name}
         uid = {"uid": owner["metadata"]["uid"], "controller": True}
-        new["metadata"]["ownerReferences"] = [{**references[0], **uid}]
+        new["metadata"]["ownerReferences"] = [{**references[0], **kind, **uid}]
     return new
 
 
