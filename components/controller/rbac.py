@@ -21,6 +21,9 @@ CLUSTER_RULES = [
     # owned by its job where the API server checks owner references, and pod templates by their requests.
     _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], (*FOLLOW, "patch")),
     _rule("ray.io", ["rayjobs/finalizers", "rayclusters/finalizers", "rayservices/finalizers"], ("update",)),
+    # Gangs that KubeRay does not stop: the Jobs that submit them are suspended, their pods deleted.
+    _rule("batch", ["jobs"], ("patch",)),
+    _rule("", ["pods"], ("delete",)),
     # A Workload a job, and the capacity it asks for: the controller's own objects.
     _rule(KUEUE, ["workloads"], (*FOLLOW, "create", "patch", "delete")),
     _rule(KUEUE, ["workloads/status"], ("patch",)),

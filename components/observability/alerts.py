@@ -89,6 +89,16 @@ def _controller(queries: Queries) -> Iterator[Alert]:
         f"A right is missing, or an admission policy of the cluster's objects: {look}",
     )
     yield Alert(
+        "suspension-blocked",
+        queries.suspension_blocked(),
+        5,
+        "ERROR",
+        "a gang that must stop does not",
+        "The condition SuspensionBlocked of its Workload says what is in the way: pods that do not end, as "
+        "those of a node that is gone; finalizers; or KubeRay, which does nothing for it. It keeps its quota "
+        "until its pods are gone, and others wait for that.",
+    )
+    yield Alert(
         "slow-passes",
         f"{queries.pass_seconds()} > 30",
         15,

@@ -84,6 +84,9 @@ class Queries:
         refused = self.series("writes_total", result="refused")
         return f"sum by (kind, verb) (rate({refused}[{BUSY_WINDOW}])) > 0"
 
+    def suspension_blocked(self) -> str:
+        return f"sum by (cluster_queue, reason) ({self.series('suspension_blocked_workloads')}) > 0"
+
     def pass_seconds(self) -> str:
         rate = f"rate({self.series('pass_duration_seconds_bucket')}[{BUSY_WINDOW}])"
         return f"histogram_quantile(0.99, sum by (le) ({rate}))"

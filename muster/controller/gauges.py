@@ -34,6 +34,10 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "muster_reserving_active_workloads": (QUEUE, "Workloads that hold quota."),
     "muster_admitted_active_workloads": (QUEUE, "Workloads that are admitted."),
+    "muster_suspension_blocked_workloads": (
+        ("cluster_queue", "reason"),
+        "Workloads that must stop and have not, by the reason of their condition SuspensionBlocked.",
+    ),
     "muster_cluster_queue_nominal_quota": (COLUMN, "The queue's own quota."),
     "muster_cluster_queue_resource_reservation": (COLUMN, "What workloads hold quota for."),
     "muster_cluster_queue_resource_usage": (COLUMN, "What admitted workloads hold quota for."),
@@ -77,6 +81,7 @@ def standing(world: World) -> Standing:
         }
         values["muster_cluster_queue_resource_reservation"] |= _usage(queue, queue.status.flavors_reservation)
         values["muster_cluster_queue_resource_usage"] |= _usage(queue, queue.status.flavors_usage)
+    values["muster_suspension_blocked_workloads"].update(_blocked(world))
     _add_pending(world, values)
     _add_requests(world, values)
     return Standing(values)
@@ -95,6 +100,14 @@ def _usage(queue: ClusterQueue, flavors: Iterable[FlavorUsage]) -> dict[Labels, 
 def _plain(resource: str, amount: int) -> float:
     """In the resource's own unit; the core counts cpu in thousandths."""
     return amount / 1000 if resource == "cpu" else amount
+
+
+def _blocked(world: World) -> Counter[Labels]:
+    told = (
+        (w, find_condition(w.status.conditions, transitions.SUSPENSION_BLOCKED))
+        for w in world.workloads.values()
+    )
+    return Counter((queue_of(w, world), c.reason) for w, c in told if c is not None and c.status == "True")
 
 
 def _add_pending(world: World, values: Mapping[str, dict[Labels, float]]) -> None:

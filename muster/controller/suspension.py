@@ -56,10 +56,14 @@ def stopped(workload: Workload, job: Job | None, world: World) -> bool:
 
     KubeRay says Suspended while the garbage collector is still deleting the pods, and of a job that
     was deleted the RayCluster lives on, and makes pods, until the garbage collector comes round."""
+    return _is_carried_out(workload, job, world) and not world.live_pods_of(workload)
+
+
+def _is_carried_out(workload: Workload, job: Job | None, world: World) -> bool:
+    """Whether KubeRay says of every object that it has done its part."""
     ended = job is None or leaving(job) or job.outcome is not None
     by_operator = ended or (job is not None and job.suspended and job.stopped)
-    at_rest = all(cluster.at_rest for cluster in world.clusters_of(workload))
-    return by_operator and at_rest and not world.live_pods_of(workload)
+    return by_operator and all(cluster.at_rest for cluster in world.clusters_of(workload))
 
 
 def gone(workload: Workload, job: Job | None, world: World, now_ms: int) -> bool:
@@ -139,7 +143,7 @@ def _obstacles(workload: Workload, job: Job | None, world: World) -> Iterator[Ob
         yield Obstacle("PodsTerminating", message)
     if running:
         yield Obstacle("PodsRunning", f"pods run: {_names(running)}")
-    if not known:
+    if not known and not _is_carried_out(workload, job, world):
         names = ", ".join(f"{obj.kind} {obj.metadata.name}" for obj in objects) or "the job"
         message = f"KubeRay has not acted on the suspension of {names}: look at its logs and its events"
         yield Obstacle("OperatorNotResponding", message)

@@ -15,24 +15,30 @@ KUBERAY_OPERATOR = "ray.io/kuberay-operator"
 NO_TEMPLATE = Template(b"{}")
 
 
-class HeadGroup(View):
+class RayGroup(View):
+    """What head and worker groups have in common."""
+
     template: Template = NO_TEMPLATE
+    ray_start_params: dict[str, str] = {}
+    resources: dict[str, str] = {}
+    labels: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "template", own_template(self.template))
 
 
-class WorkerGroup(View):
+class HeadGroup(RayGroup):
+    head_service: dict[str, Any] | None = None
+
+
+class WorkerGroup(RayGroup):
     group_name: str = ""
-    template: Template = NO_TEMPLATE
     replicas: int | None = None
     min_replicas: int | None = None
     max_replicas: int | None = None
     num_of_hosts: int = 1
     suspend: bool = False
-
-    def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "template", own_template(self.template))
+    idle_timeout_seconds: int | None = None
 
     @property
     def pods(self) -> int:
@@ -49,6 +55,10 @@ class AutoscalerOptions(View):
     resources: dict[str, Any] | None = None
 
 
+class UpgradeStrategy(View):
+    type: str = ""
+
+
 class RayClusterSpec(View):
     head_group_spec: HeadGroup = HeadGroup()
     worker_group_specs: tuple[WorkerGroup, ...] = ()
@@ -56,6 +66,10 @@ class RayClusterSpec(View):
     enable_in_tree_autoscaling: bool = False
     autoscaler_options: AutoscalerOptions = AutoscalerOptions()
     managed_by: str = KUBERAY_OPERATOR
+    ray_version: str = ""
+    auth_options: dict[str, Any] = {}
+    gcs_fault_tolerance_options: dict[str, Any] | None = None
+    upgrade_strategy: UpgradeStrategy = UpgradeStrategy()
 
 
 class RayClusterStatus(View):
@@ -78,6 +92,11 @@ class RayJobSpec(View):
     cluster_selector: dict[str, str] = {}
     deletion_strategy: dict[str, Any] | None = None
     managed_by: str = KUBERAY_OPERATOR
+    submitter_config: dict[str, Any] | None = None
+    backoff_limit: int | None = None
+    ttl_seconds_after_finished: int | None = None
+    active_deadline_seconds: int | None = None
+    pre_running_deadline_seconds: int | None = None
 
     def __post_init__(self) -> None:
         own = own_template(self.submitter_pod_template)
@@ -102,14 +121,11 @@ class RayJob(Object):
     status: RayJobStatus = RayJobStatus()
 
 
-class RayServiceUpgrade(View):
-    type: str = ""
-
-
 class RayServiceSpec(View):
     ray_cluster_config: RayClusterSpec = RayClusterSpec()
-    upgrade_strategy: RayServiceUpgrade = RayServiceUpgrade()
+    upgrade_strategy: UpgradeStrategy = UpgradeStrategy()
     managed_by: str = KUBERAY_OPERATOR
+    ray_cluster_deletion_delay_seconds: int | None = None
 
 
 class RayServiceStatus(View):

@@ -21,11 +21,12 @@ class Kubelets:
 
     def __init__(self, api: Api, random: Random, cloud: "Cloud") -> None:
         self._api, self._random, self._cloud = api, random, cloud
+        self.halted = False
 
     async def run(self) -> None:
         while True:
             await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
-            for pod in self._api.all(kinds.PODS):
+            for pod in self._api.all(kinds.PODS) if not self.halted else ():
                 key = key_of(pod)
                 if "deletionTimestamp" in pod["metadata"]:
                     if self._clings(pod):

@@ -19,12 +19,15 @@ class Operator:
         self._api, self._random = api, random
         self._serial = 0
         self.thinks_s_max = THINKS_S_MAX
+        self.halted = False
 
     async def _think(self) -> None:
         await asyncio.sleep(self._random.uniform(0, self.thinks_s_max))
 
     async def _rest(self) -> None:
         await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
+        while self.halted:
+            await asyncio.sleep(SWEEP_S_MAX)
 
     def _patch(self, kind: Kind[Any], body: Body, patch: Body, *, status: bool = False) -> Body:
         version = {"resourceVersion": body["metadata"]["resourceVersion"]}

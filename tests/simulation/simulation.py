@@ -57,7 +57,9 @@ class Simulation:
         self.invariants = Invariants(self.api)
         self.api.watchers.append(self._check)
         self.cloud = Cloud(self.api, self.random, nodes)
+        self.kuberay = KubeRay(self.api, self.random)
         self.services = RayServices(self.api, self.random)
+        self.kubelets = Kubelets(self.api, self.random, self.cloud)
         self.kube: EmulatedKube | None = None
         self.kill_after: int | None = None  # so many writes of a process
         self._broken: Broken | None = None
@@ -81,9 +83,9 @@ class Simulation:
 
     async def _run(self, scenario: Scenario) -> None:
         actors = (
-            KubeRay(self.api, self.random),
+            self.kuberay,
             self.services,
-            Kubelets(self.api, self.random, self.cloud),
+            self.kubelets,
             JobController(self.api, self.random),
             GarbageCollector(self.api, self.random),
             self.cloud,

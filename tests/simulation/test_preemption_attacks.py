@@ -136,7 +136,9 @@ ATTACKS = {
     "negative backoffLimit": Attack(JOB, NEGATIVE_BACKOFF),
     "never shut down": Attack(JOB, patching({"spec": {"shutdownAfterJobFinishes": False}})),
     "maxReplicas below minReplicas, RayJob": Attack(JOB, MIN_OVER_MAX),
-    "maxReplicas below minReplicas, RayCluster": Attack(CLUSTER, MIN_OVER_MAX, BY_FORCE_MINUTES),
+    "maxReplicas below minReplicas, RayCluster": Attack(
+        CLUSTER, MIN_OVER_MAX, BY_FORCE_MINUTES, blocked="InvalidSpec"
+    ),
     "maxReplicas below minReplicas, RayService": Attack(SERVICE, MIN_OVER_MAX),
     "owned by a ConfigMap, RayJob": Attack(JOB, owned_by_a_config_map),
     "owned by a ConfigMap, RayCluster": Attack(CLUSTER, owned_by_a_config_map),
@@ -196,6 +198,50 @@ def test_production_gets_its_gpus(name: str) -> None:
                 assert (told["status"], told["reason"]) == ("True", attack.blocked)
             await sim.until(lambda: sim.state(prod) == "Complete", "prod completes")
             editing.cancel()
+
+    Simulation(1, local_stack(check=False)).run(story)
+
+
+@pytest.mark.parametrize("kind", WRITTEN, ids=repr)
+def test_kuberay_does_nothing_for_minutes(kind: Kind[Any]) -> None:
+    """The pods are deleted, the quota goes to others, and the gang waits until KubeRay has stopped it."""
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(WRITTEN[kind]())
+        await sim.until(lambda: sim.has(dev, "PodsReady", kind), "dev runs")
+        sim.kuberay.halted = sim.services.halted = True
+        prod = sim.submit(ray_job("prod", priority="prod-priority"))
+        await sim.until(lambda: sim.has(prod, "Admitted"), "prod has quota", BY_FORCE_MINUTES)
+        told = condition(sim.workload(dev, kind), "SuspensionBlocked")
+        assert (told["status"], told["reason"]) == ("True", "OperatorNotResponding")
+        sim.api.delete(JOB, prod, "user")
+        await sim.stays(lambda: not sim.has(dev, "Admitted", kind), "dev waits for KubeRay", 2)
+        sim.kuberay.halted = sim.services.halted = False
+        await sim.until(lambda: sim.has(dev, "PodsReady", kind), "dev runs again")
+        assert condition(sim.workload(dev, kind), "SuspensionBlocked")["status"] == "False"
+
+    Simulation(1, local_stack(check=False)).run(story)
+
+
+def test_pods_of_a_node_that_is_gone_keep_their_quota() -> None:
+    """Nobody can tell whether they still run, and the Workload says that it waits for them."""
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(ray_job("dev", seconds=10_000))
+        await sim.until(lambda: sim.has(dev, "PodsReady"), "dev runs")
+        sim.kubelets.halted = True
+        prod = sim.submit(ray_job("prod", priority="prod-priority"))
+        await sim.until(lambda: sim.has(dev, "SuspensionBlocked"), "dev says why it has not stopped", 2.1)
+        told = condition(sim.workload(dev), "SuspensionBlocked")
+        assert told["reason"] == "PodsTerminating"
+        names = ", ".join([*(f"dev-2-gpu-{index}" for index in range(4)), "dev-2-head-0"])
+        assert told["message"].endswith(f"still there: {names}")
+        await sim.stays(lambda: not sim.has(prod, "QuotaReserved"), "prod waits", 2)
+        (warning,) = [e for e in sim.api.all(kinds.EVENTS) if e["reason"] == "SuspensionBlocked"]
+        assert warning["message"] == told["message"]
+        sim.kubelets.halted = False
+        await sim.until(lambda: sim.state(prod) == "Running", "prod runs")
+        assert not sim.has(dev, "SuspensionBlocked")
 
     Simulation(1, local_stack(check=False)).run(story)
 

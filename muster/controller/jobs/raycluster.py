@@ -2,8 +2,9 @@
 
 from functools import cached_property
 
+from muster.controller.jobs import kuberay
 from muster.controller.jobs.gang import Place, cluster_places, unfit
-from muster.controller.jobs.job import JobView, Outcome
+from muster.controller.jobs.job import JobView, Obstacle, Outcome
 from muster.kube.kinds import RAY_CLUSTERS
 from muster.objects.meta import is_true
 from muster.objects.ray import RayCluster
@@ -19,6 +20,14 @@ class RayClusterGang(JobView[RayCluster]):
     @cached_property
     def places(self) -> tuple[Place, ...]:
         return tuple(cluster_places(self.obj.spec, "/spec"))
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """KubeRay does nothing for a spec that it refuses, and tells by an event alone."""
+        fault = kuberay.cluster_fault(self.metadata, self.obj.spec)
+        return super().obstacle or (
+            Obstacle("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
+        )
 
     @property
     def suspended(self) -> bool:
@@ -47,4 +56,4 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def refusal(self) -> str | None:
-        return unfit(self.obj.spec, self.places)
+        return unfit(self.obj.spec, self.places) or kuberay.cluster_fault(self.metadata, self.obj.spec)

@@ -3,6 +3,7 @@
 from functools import cached_property
 from typing import Any
 
+from muster.controller.jobs import kuberay
 from muster.controller.jobs.gang import HEAD, WRITTEN_OUT, Place, cluster_places, unfit
 from muster.controller.jobs.job import JobView, Obstacle, Outcome
 from muster.kube.kinds import RAY_JOBS
@@ -81,7 +82,7 @@ class RayJobGang(JobView[RayJob]):
             return "spec.deletionStrategy.deletionRules can't be combined with suspension: remove the rules"
         if self.obj.status.job_deployment_status == "ValidationFailed":
             return f"KubeRay refused the RayJob ({self.obj.status.message}): mend it and create it again"
-        return unfit(self._cluster, self.places)
+        return unfit(self._cluster, self.places) or kuberay.job_fault(self.metadata, self.obj.spec)
 
     @property
     def _cluster(self) -> RayClusterSpec:

@@ -8,6 +8,7 @@ and Ready and observedGeneration may stay as they were. So all of it is read fro
 from collections.abc import Sequence
 from functools import cached_property
 
+from muster.controller.jobs import kuberay
 from muster.controller.jobs.gang import Place, cluster_places, unfit
 from muster.controller.jobs.job import JobView, Obstacle, Outcome
 from muster.controller.jobs.raycluster import RayClusterGang
@@ -81,4 +82,5 @@ class RayServiceGang(JobView[RayService]):
         seen = service.status.observed_generation == service.metadata.generation
         if ready is not None and ready.reason == "ValidationFailed" and not seen:
             return f"KubeRay refused the RayService ({ready.message}): mend it and create it again"
-        return unfit(service.spec.ray_cluster_config, self.places)
+        fault = kuberay.service_fault(service.metadata, service.spec)
+        return unfit(service.spec.ray_cluster_config, self.places) or fault

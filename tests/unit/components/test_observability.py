@@ -162,7 +162,7 @@ def test_what_gke_scrapes_is_not_scraped_twice(name: str, scraped: list[str]) ->
 def test_alerts_tell_everybody_who_asked(declared: Declarations) -> None:
     policies = declared.kinds("AlertPolicy")
 
-    assert len(policies) == 7
+    assert len(policies) == 8
     for policy in policies:
         assert declared.inputs(policy)["notificationChannels"] == [
             "projects/acme-ml/notificationChannels/ml@example.com",

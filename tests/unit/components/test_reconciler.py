@@ -42,6 +42,8 @@ QUEUES = ("clusterqueues", "localqueues", "admissionchecks")
 WRITES = {
     *[("patch", RAY, kind) for kind in RAY_KINDS],
     *[("update", RAY, f"{kind}/finalizers") for kind in RAY_KINDS],
+    ("patch", "batch", "jobs"),
+    ("delete", "", "pods"),
     *[(verb, KUEUE, "workloads") for verb in ("create", "patch", "delete")],
     ("patch", KUEUE, "workloads/status"),
     ("update", KUEUE, "workloads/finalizers"),
