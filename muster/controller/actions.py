@@ -92,12 +92,19 @@ def tend_requests(workload: Workload, world: World, now_ms: int) -> Iterator[Ste
         for write in provisioning_requests.unused(workload, world, needs_any=True):
             yield Step(workload.key, write)
         for ask in provisioning_requests.missing(workload, world):
-            yield from (_create(workload, ask, t) for t in ask.templates)
-            yield _create(workload, ask, ask.request)
+            yield from _provide(workload, ask)
+        for ask in provisioning_requests.repairs(workload, world):
+            yield from _provide(workload, ask)
         for write in provisioning_requests.handovers(workload, world):
             yield Step(workload.key, write)
     except PlacementError as conflict:
         yield _misplaced(workload, f"It can't be provisioned: {conflict}", now_ms)
+
+
+def _provide(workload: Workload, ask: provisioning_requests.Ask) -> Iterator[Step]:
+    for write in (*ask.templates, *([ask.request] if ask.request else ())):
+        made = isinstance(write, Create)
+        yield _create(workload, ask, write) if made else Step(workload.key, write)
 
 
 def _create(workload: Workload, ask: provisioning_requests.Ask, write: Create) -> Step:

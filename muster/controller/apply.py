@@ -25,6 +25,9 @@ CONCURRENT_WRITES_MAX = 16
 LATE_WRITES_MAX = 64  # of a pass
 BACKOFF_MS_MIN = 100
 BACKOFF_MS_MAX = 60_000
+PERSISTS_MS = (
+    BACKOFF_MS_MIN << 5
+)  # the back-off after six refusals in a row: what should have passed does not
 
 
 class HeldBack(Container[str]):
@@ -123,7 +126,8 @@ class Applier:
                     wait_ms = self._held_back.refused(step.subject, now_ms)
                     level = logging.DEBUG if refused.stale else logging.WARNING
                     log.log(level, "%s; again in %d ms", refused, wait_ms)
-                    if wait_ms == BACKOFF_MS_MIN and not self._is_passing(step, refused):
+                    passing = self._is_passing(step, refused)
+                    if wait_ms == (PERSISTS_MS if passing else BACKOFF_MS_MIN):
                         await self._tell_refused(step, refused)
                     if refused.unsure:
                         self._unsure.add((step.write.kind, step.write.key))

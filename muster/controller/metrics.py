@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metr
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from muster.controller import transitions
+from muster.controller import provisioning_timeouts, transitions
 from muster.controller.actions import Step
 from muster.controller.events import Note
 from muster.controller.gauges import Standing, queue_of, standing
@@ -25,6 +25,7 @@ WAIT_BUCKETS_S = (1, *(2.5 * 2**n for n in range(16)))  # Kueue's: up to 23 hour
 PASS_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 WHOSE = ("cluster_queue", "priority_class")
 EVICTED_EVENT = "EvictedDueTo"
+CHECK_EVENTS = (f"{EVICTED_EVENT}AdmissionCheck", "AdmissionCheckRejected")
 
 
 class Metrics(Observer, Collector):
@@ -44,6 +45,9 @@ class Metrics(Observer, Collector):
             "preempted_workloads", "Workloads preempted for others.", "preempting_cluster_queue", "reason"
         )
         self._finished = self._counter("finished_workloads", "Workloads that ended.", *WHOSE)
+        self._timeouts = self._counter(
+            "provisioning_timeouts", "ProvisioningRequests given up without an answer.", "cluster_queue"
+        )
         self._writes = self._counter(
             "writes", "Writes to the API server, by what became of them.", "kind", "verb", "result"
         )
@@ -92,6 +96,8 @@ class Metrics(Observer, Collector):
     def _told(
         self, note: Note, whose: tuple[str, str], status: WorkloadStatus, workload: Workload, passed: Passed
     ) -> None:
+        if note.reason in CHECK_EVENTS and provisioning_timeouts.tells_of_one(note.message):
+            self._timeouts.labels(whose[0]).inc()
         queued_s = (passed.now_ms - _queued_at_ms(workload, status)) / 1000
         match note.reason:
             case "QuotaReserved":

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from muster.admission.lifecycle.backoff import Backoff
+from muster.controller import provisioning_timeouts as timeouts
 from muster.controller import transitions as step
 from muster.controller.check_states import PENDING, READY, REJECTED, RETRY, set_check
 from muster.controller.pod_set_groups import Group, grouped
@@ -127,9 +128,19 @@ def sync_checks(
     """Bring each check to what its latest request says."""
     for state, config in managed_checks(status, world):
         with suppress(PlacementError):  # what acts on it finds that too, and takes the gang out of the queue
-            changes = _answer(workload, status, state, config, world)
+            changes = _answer(workload, status, state, config, world, now_ms)
             status = set_check(status, state.name, now_ms, **changes) if changes else status
     return status
+
+
+def timeout_ms(workload: kueue.Workload, status: WorkloadStatus, world: World) -> int | None:
+    """When the first of the requests that it waits for times out."""
+    due = []
+    for state, config in managed_checks(status, world):
+        request = latest_request(workload, state, config, world) if config is not None else None
+        if config is not None and request is not None and state.state == PENDING:
+            due.append(timeouts.due_ms(request, config))
+    return min((at_ms for at_ms in due if at_ms is not None), default=None)
 
 
 def _answer(
@@ -138,6 +149,7 @@ def _answer(
     state: AdmissionCheckState,
     config: ProvisioningRequestConfig | None,
     world: World,
+    now_ms: int,
 ) -> Changes:
     if config is None:
         return {"state": PENDING, "message": INACTIVE}
@@ -145,7 +157,7 @@ def _answer(
         ready = {"state": READY, "message": NOT_NEEDED, "pod_set_updates": ()}
         return {} if state.state == READY else ready
     request = latest_request(workload, state, config, world)
-    return {} if request is None else _follow(workload, status, state, config, request)
+    return {} if request is None else _follow(workload, status, state, config, request, now_ms)
 
 
 def _follow(
@@ -154,6 +166,7 @@ def _follow(
     state: AdmissionCheckState,
     config: ProvisioningRequestConfig,
     request: ProvisioningRequest,
+    now_ms: int,
 ) -> Changes:
     said = {c.type: c for c in request.status.conditions}
     true = {kind for kind, condition in said.items() if condition.status == "True"}
@@ -171,6 +184,11 @@ def _follow(
             return {}
         updates = _pod_set_updates(workload, config, request)
         return {"state": READY, "message": said["Provisioned"].message, "pod_set_updates": updates}
+    due_ms = timeouts.due_ms(request, config)
+    if due_ms is not None and due_ms <= now_ms and state.state != READY:
+        return _try_again(
+            workload, state, config, request, timeouts.TIMED_OUT, timeouts.reason(request, config)
+        )
     if "Accepted" in true:
         told = find_condition(request.status.conditions, "Provisioned")  # with the expected time
         return {"state": PENDING, "message": told.message} if told else {}

@@ -26,17 +26,17 @@ from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import AdmissionCheckState, ProvisioningRequestConfig
-from muster.objects.meta import ObjectMeta
+from muster.objects.meta import Object, ObjectMeta
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request to be made for a check, and the pod templates that are not there yet: these first,
-    as the cloud may read them at once."""
+    """What a check's request needs first, its pod templates, and then the request itself: the cloud may read
+    them at once. `request` is None while a template of one of its names has still to go."""
 
     check: str
-    templates: tuple[Create, ...]
-    request: Create
+    templates: tuple[Write, ...]
+    request: Create | None
 
 
 def missing(workload: kueue.Workload, world: World) -> Iterator[Ask]:
@@ -65,13 +65,61 @@ def _ask(
     world: World,
 ) -> Ask:
     groups = groups_of(workload, config)
-    templates = []
-    for group in groups:
-        metadata = _metadata(workload, template_name(name, group.first.name))
-        if f"{metadata['namespace']}/{metadata['name']}" not in world.pod_templates:
-            body = {"metadata": metadata, "template": _template(workload, group, world)}
-            templates.append(Create(POD_TEMPLATES, body, exists_ok=True))
-    return Ask(state.name, tuple(templates), _request(workload, config, name, groups))
+    owner = _controlled_by(WORKLOADS, workload.metadata)
+    writes = tuple(w for g in groups for w in _provide(workload, g, name, owner, world))
+    in_the_way = [g for g in groups if _find(workload, template_name(name, g.first.name), world)]
+    lasting = [g for g in in_the_way if _lasts(workload, template_name(name, g.first.name), world)]
+    request = _request(workload, config, name, groups) if in_the_way == lasting else None
+    return Ask(state.name, writes, request)
+
+
+def repairs(workload: kueue.Workload, world: World) -> Iterator[Ask]:
+    """Templates of requests that are there: a user deleted them, or the garbage collector does, because they
+    belong to a former request of the same name. An autoscaler passes over a request without its templates,
+    and says nothing. Raises: PlacementError."""
+    for state, config in managed_checks(workload.status, world):
+        if config is None or not is_needed(workload, config):
+            continue
+        request = latest_request(workload, state, config, world)
+        if request is None or has_failed(request, workload.status):
+            continue
+        names = {ps.pod_template_ref.name for ps in request.spec.pod_sets}
+        if all(_lasts(workload, name, world) for name in names):
+            continue
+        name, owner = request.metadata.name, _controlled_by(PROVISIONING_REQUESTS, request.metadata)
+        groups = [g for g in groups_of(workload, config) if template_name(name, g.first.name) in names]
+        if len(groups) < len(names):  # it was made of other pod sets than it would be now
+            yield Ask(state.name, (Delete(PROVISIONING_REQUESTS, request.key),), None)
+            continue
+        writes = tuple(w for g in groups for w in _provide(workload, g, name, owner, world))
+        yield Ask(state.name, writes, None)
+
+
+def _provide(
+    workload: kueue.Workload, group: Group, request: str, owner: dict[str, Any], world: World
+) -> Iterator[Write]:
+    """The write that a template of the request is away from being there to stay; none if it is."""
+    name = template_name(request, group.first.name)
+    found = _find(workload, name, world)
+    if found is None:
+        metadata = _metadata(workload, name, owner)
+        yield Create(POD_TEMPLATES, {"metadata": metadata, "template": _template(workload, group, world)})
+    elif not found.metadata.deletion_timestamp and not _lasts(workload, name, world):
+        yield Delete(POD_TEMPLATES, found.key)
+
+
+def _find(workload: kueue.Workload, template: str, world: World) -> Object | None:
+    return world.pod_templates.get(f"{workload.metadata.namespace}/{template}")
+
+
+def _lasts(workload: kueue.Workload, template: str, world: World) -> bool:
+    """Whether a pod template is there, and stays as long as what it is for: nobody deletes it, and it
+    belongs to the Workload or to a request that is there."""
+    found = _find(workload, template, world)
+    if found is None or found.metadata.deletion_timestamp or found.metadata.controller is None:
+        return False
+    requests = {r.metadata.uid for r in world.requests_of(workload) if not r.metadata.deletion_timestamp}
+    return found.metadata.controller.uid in {workload.metadata.uid, *requests}
 
 
 def _template(workload: kueue.Workload, group: Group, world: World) -> dict[str, Any]:
@@ -95,7 +143,7 @@ def _request(
         if key.startswith(kueue.PROVREQ_ANNOTATION_PREFIX)
     }
     body: dict[str, Any] = {
-        "metadata": _metadata(workload, name),
+        "metadata": _metadata(workload, name, _controlled_by(WORKLOADS, workload.metadata)),
         "spec": {
             "provisioningClassName": config.spec.provisioning_class_name,
             "parameters": {**config.spec.parameters, **asked},
@@ -108,12 +156,12 @@ def _request(
     return Create(PROVISIONING_REQUESTS, body)
 
 
-def _metadata(workload: kueue.Workload, name: str) -> dict[str, Any]:
+def _metadata(workload: kueue.Workload, name: str, owner: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
         "namespace": workload.metadata.namespace,
         "labels": {kueue.MANAGED_LABEL: "true"},
-        "ownerReferences": [_controlled_by(WORKLOADS, workload.metadata)],
+        "ownerReferences": [owner],
     }
 
 

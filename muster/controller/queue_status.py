@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.admission import quantities
+from muster.controller import provisioning_timeouts
 from muster.controller import transitions as step
 from muster.controller.actions import Step
 from muster.controller.world import World
@@ -71,8 +72,8 @@ def _inactive(queue: kueue.ClusterQueue, world: World) -> tuple[str, str] | None
     if missing:
         return "AdmissionCheckNotFound", f"AdmissionChecks that do not exist: {', '.join(missing)}"
     for check in (world.checks[r.name] for r in rules):
-        if _is_ours(check) and not _has_config(check, world):
-            return "AdmissionCheckInactive", f"AdmissionCheck {check.key}: {_no_config(check)}"
+        if _is_ours(check) and (problem := _config_problem(check, world)):
+            return "AdmissionCheckInactive", f"AdmissionCheck {check.key}: {problem}"
     return None
 
 
@@ -154,11 +155,14 @@ def _active(status: QueueStatus, problem: tuple[str, str] | None, ready: str, no
 
 
 def _check_status(check: kueue.AdmissionCheck, world: World, now_ms: int) -> Iterator[Step]:
-    found = _has_config(check, world)
-    message = "The admission check is active" if found else _no_config(check)
-    reason = "Active" if found else "BadParametersRef"
+    problem = _config_problem(check, world)
     conditions = set_condition(
-        check.status.conditions, "Active", status=found, reason=reason, message=message, now_ms=now_ms
+        check.status.conditions,
+        "Active",
+        status=not problem,
+        reason="BadParametersRef" if problem else "Active",
+        message=problem or "The admission check is active",
+        now_ms=now_ms,
     )
     yield from _changed(CHECKS, check, check.status, replace(check.status, conditions=conditions))
 
@@ -167,14 +171,14 @@ def _is_ours(check: kueue.AdmissionCheck) -> bool:
     return check.spec.controller_name == kueue.PROVISIONING_CONTROLLER
 
 
-def _has_config(check: kueue.AdmissionCheck, world: World) -> bool:
-    return check.spec.parameters is not None and check.spec.parameters.name in world.provisioning_configs
-
-
-def _no_config(check: kueue.AdmissionCheck) -> str:
+def _config_problem(check: kueue.AdmissionCheck, world: World) -> str:
+    """What is wrong with the check's ProvisioningRequestConfig; empty if nothing is."""
     if check.spec.parameters is None:
         return "it names no ProvisioningRequestConfig in spec.parameters"
-    return f"ProvisioningRequestConfig {check.spec.parameters.name!r} does not exist"
+    config = world.provisioning_configs.get(check.spec.parameters.name)
+    if config is None:
+        return f"ProvisioningRequestConfig {check.spec.parameters.name!r} does not exist"
+    return provisioning_timeouts.problem(config)
 
 
 def _changed(kind: Kind[Any], obj: Object, old: Any, new: Any) -> Iterator[Step]:

@@ -6,7 +6,7 @@ first and acted on by the next pass. Killed between any two writes, the next pas
 """
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from muster import admission as core
 from muster.controller import eligibility, leftovers, provisioning, workloads
@@ -164,7 +164,9 @@ def _move(workload: Workload, world: World, configuration: Configuration, now_ms
     status = provisioning.sync_checks(workload, status, world, now_ms)
     if step.is_admitted(status):
         status = look_at_pods(status, job is not None and job.running, now_ms)
-    return advance(workload, status, world, configuration.wait_for_pods_ready, now_ms)
+    advanced = advance(workload, status, world, configuration.wait_for_pods_ready, now_ms)
+    due = (advanced.until_ms, provisioning.timeout_ms(workload, advanced.status, world))
+    return replace(advanced, until_ms=min((at_ms for at_ms in due if at_ms is not None), default=None))
 
 
 def _contends(workload: Workload, status: WorkloadStatus) -> bool:

@@ -95,7 +95,7 @@ class Kube:
         return found
 
     async def perform(self, write: Write) -> Object | None:
-        """Carry out one write; the object as it is now, None after a delete or where it was there."""
+        """Carry out one write; the object as it is now, None after a delete."""
         seconds = self.write_seconds()
         if seconds <= 0:
             raise NotLeading(f"not leading any more, so not done: {write}")
@@ -106,8 +106,6 @@ class Kube:
             raise WriteError(write, 0, f"no answer within {seconds:.1f} s") from error
         except ApiError as error:
             if error.status.code == NOT_FOUND and isinstance(write, Delete):
-                return None
-            if error.status.code == CONFLICT and isinstance(write, Create) and write.exists_ok:
                 return None
             raise WriteError(write, error.status.code or 0, error.status.message or "") from error
         except httpx2.HTTPError as error:

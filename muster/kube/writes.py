@@ -11,7 +11,6 @@ from muster.kube.kinds import Kind
 class Create:
     kind: Kind[Any]
     body: Mapping[str, Any]
-    exists_ok: bool = False  # the name says all of the content
 
     @property
     def key(self) -> str:

@@ -95,13 +95,15 @@ class GarbageCollector:
 class Cloud:
     """Queued provisioning with `nodes_max` nodes: Accepted, then all nodes of a request at once or none.
 
-    `stock_outs` requests fail; the others wait until there is capacity. Nodes of a request go when it
-    is deleted and its pods are gone."""
+    `stock_outs` requests fail; the others wait until there is capacity. A request without its pod templates
+    is passed over in silence, as cluster-autoscaler does, and so are all while it is not `answering`. Nodes
+    of a request go when it is deleted and its pods are gone."""
 
     def __init__(self, api: Api, random: Random, nodes_max: int) -> None:
         self._api, self._random = api, random
         self.nodes_max = nodes_max
         self.stock_outs = 0
+        self.answering = True
         self.nodes: dict[str, int] = {}  # by the name of the resize request
 
     async def run(self) -> None:
@@ -128,12 +130,12 @@ class Cloud:
 
     def _answer(self, request: Body) -> None:
         told = {c["type"] for c in request.get("status", {}).get("conditions", [])}
+        if not self.answering or not self._has_templates(request):
+            return
         if not told:
             self.say(request, "Accepted", "Provisioning Request was successfully queued.")
         elif told != {"Accepted"}:
             return
-        elif not self._has_templates(request):
-            self.say(request, "Failed", "a pod template of the request does not exist")
         elif self.stock_outs > 0:
             self.stock_outs -= 1
             self.say(request, "Failed", "out of stock: nvidia-l4 in us-west1-b")

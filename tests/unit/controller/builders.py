@@ -140,6 +140,13 @@ def request(
     )
 
 
+def request_template(owner: str = f"uid-{REQUEST}", name: str = f"ppt-{REQUEST}-gpu", **meta: Any) -> Body:
+    """The PodTemplate of a ProvisioningRequest; `owner` is the UID of its controller, if it has one."""
+    references = [{"uid": owner, "controller": True}] if owner else []
+    of = {"name": name, "namespace": "team-a", "ownerReferences": references}
+    return stored({"metadata": of, "template": {}}, **meta)
+
+
 def make_world(
     objects: Mapping[Kind[Any], Sequence[Body]] | None = None, retry: Mapping[str, int] | None = None
 ) -> World:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.admission import Admission, PodSetAssignment
-from muster.controller import transitions
+from muster.controller import provisioning_timeouts, transitions
 from muster.controller.actions import Step
 from muster.controller.events import status_notes
 from muster.controller.metrics import Metrics
@@ -111,6 +111,12 @@ def evicted(workload: Workload) -> WorkloadStatus:
     return transitions.evict(workload.status, "Deactivated", "by its user", NOW_MS)
 
 
+def unanswered(workload: Workload) -> WorkloadStatus:
+    config = read(kinds.PROVISIONING_CONFIGS, {"metadata": {"name": "queued"}})
+    why = provisioning_timeouts.reason(read(kinds.PROVISIONING_REQUESTS, request()), config)
+    return transitions.evict(workload.status, "AdmissionCheck", f"Retrying after timeout: {why}", NOW_MS)
+
+
 MOVES: dict[str, tuple[Body, Any, dict[str, float]]] = {
     "quota reserved": (
         QUEUED,
@@ -148,6 +154,19 @@ MOVES: dict[str, tuple[Body, Any, dict[str, float]]] = {
         },
     ),
     "evicted": (RUNNING, evicted, {"muster_evicted_workloads_total team-a Deactivated dev-priority": 1}),
+    "its request was not answered": (
+        RESERVED,
+        unanswered,
+        {
+            "muster_evicted_workloads_total team-a AdmissionCheck dev-priority": 1,
+            "muster_provisioning_timeouts_total team-a": 1,
+        },
+    ),
+    "its request failed": (
+        RESERVED,
+        lambda w: transitions.evict(w.status, "AdmissionCheck", "Retrying after failure: no L4", NOW_MS),
+        {"muster_evicted_workloads_total team-a AdmissionCheck dev-priority": 1},
+    ),
     "nothing that anybody is told": (RUNNING, lambda w: w.status, {}),
 }
 

@@ -7,12 +7,16 @@ import pytest
 from msgspec.structs import replace
 
 from muster.controller import provisioning
+from muster.controller.queue_status import queue_statuses
 from muster.controller.templates import PlacementError
+from muster.controller.world import World
 from muster.kube import kinds
 from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState
-from tests.simulation.manifests import CHECK, REQUEST_LABEL, ray_job, template
+from muster.objects.meta import millis
+from tests.simulation.manifests import CHECK, REQUEST_LABEL, local_stack, ray_job, template
 from tests.unit.controller.builders import (
+    CREATED,
     NOW_MS,
     REQUEST,
     Body,
@@ -128,6 +132,85 @@ def answer(*requests: Body, tries: int = 0) -> AdmissionCheckState:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending", tries=tries)
     world = make_world({kinds.PROVISIONING_REQUESTS: list(requests)})
     return provisioning.sync_checks(gang, gang.status, world, NOW_MS).admission_checks[0]
+
+
+SHORT = {"muster.dev/answer-timeout-seconds": "30"}
+PATIENT = {"muster.dev/capacity-timeout-seconds": "3600"}
+NO_ANSWER = (
+    f"Retrying after timeout: ProvisioningRequest {REQUEST} was not accepted within {{}} s{{}}: check that "
+    "the cluster's autoscaler runs and serves class 'queued-provisioning.gke.io'"
+)
+REFUSED = request()
+REFUSED["status"]["conditions"] = [condition("Accepted", status=False, message="the class is unknown")]
+
+# (request, annotations of its config, seconds since it was made or accepted) -> state, message
+AGES: dict[str, tuple[Body, dict[str, str], int, tuple[str, str]]] = {
+    "no answer yet": (request(), {}, 599, ("Pending", "")),
+    "no answer": (request(), {}, 600, ("Retry", NO_ANSWER.format(600, ""))),
+    "not accepted": (REFUSED, {}, 600, ("Retry", NO_ANSWER.format(600, " (the class is unknown)"))),
+    "no answer within less": (request(), SHORT, 30, ("Retry", NO_ANSWER.format(30, ""))),
+    "accepted: capacity takes days": (request("Accepted"), {}, 600_000, ("Pending", "")),
+    "accepted, and waited for so long": (
+        request("Accepted"),
+        PATIENT,
+        3600,
+        (
+            "Retry",
+            f"Retrying after timeout: ProvisioningRequest {REQUEST} was accepted, but got no capacity "
+            "within 3600 s",
+        ),
+    ),
+    "accepted, and a little less": (request("Accepted"), PATIENT, 3599, ("Pending", "")),
+    "provisioned in the end": (
+        request("Accepted", "Provisioned"),
+        PATIENT,
+        9999,
+        ("Ready", "says the cloud"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AGES)
+def test_requests_without_an_answer_time_out(name: str) -> None:
+    body, annotations, seconds, wanted = AGES[name]
+    world = aged_world(body, annotations)
+    now_ms = millis(CREATED) + seconds * 1000
+    status = provisioning.sync_checks(GANG, GANG.status, world, now_ms)
+    (check,) = status.admission_checks
+    assert (check.state, check.message) == wanted
+
+
+def aged_world(body: Body, annotations: dict[str, str]) -> World:
+    (config,) = local_stack()[kinds.PROVISIONING_CONFIGS]
+    config["metadata"]["annotations"] = annotations
+    return make_world({kinds.PROVISIONING_REQUESTS: [body], kinds.PROVISIONING_CONFIGS: [config]})
+
+
+# -> when to look again, in seconds after the request was made
+TIMEOUTS: dict[str, tuple[Body, dict[str, str], int | None]] = {
+    "no answer": (request(), {}, 600),
+    "no answer, sooner": (request(), SHORT, 30),
+    "accepted": (request("Accepted"), {}, None),
+    "accepted, with a limit": (request("Accepted"), PATIENT, 3600),
+    "failed": (request("Failed"), PATIENT, None),
+}
+
+
+@pytest.mark.parametrize("name", TIMEOUTS)
+def test_the_controller_wakes_for_it(name: str) -> None:
+    body, annotations, seconds = TIMEOUTS[name]
+    due_ms = None if seconds is None else millis(CREATED) + seconds * 1000
+    assert provisioning.timeout_ms(GANG, GANG.status, aged_world(body, annotations)) == due_ms
+
+
+@pytest.mark.parametrize("text", ["", "0", "-5", "10m", "1e3", "٣", "9" * 10, "1" * 5000])
+def test_a_timeout_that_is_no_number_of_seconds_is_told(text: str) -> None:
+    world = aged_world(request(), {"muster.dev/capacity-timeout-seconds": text})
+    (step,) = (s for s in queue_statuses(world, NOW_MS) if s.write.kind is kinds.CHECKS)
+    told = step.write.body["status"]["conditions"][0]  # type: ignore[union-attr]  # it is a MergePatch
+    assert (told["status"], told["reason"]) == ("False", "BadParametersRef")
+    assert "annotation muster.dev/capacity-timeout-seconds of ProvisioningRequestConfig" in told["message"]
+    assert len(told["message"]) < 250
 
 
 OTHER_CLASS = request("Provisioned")

@@ -22,7 +22,7 @@ from tests.unit.controller.builders import (
     Body,
     make_world,
     request,
-    stored,
+    request_template,
     workload,
 )
 
@@ -41,12 +41,6 @@ def world_of(*objects: Body) -> World:
     return make_world({kinds.PROVISIONING_REQUESTS: requests, kinds.POD_TEMPLATES: templates})
 
 
-def pod_template(owner: str, name: str = f"ppt-{REQUEST}-gpu") -> Body:
-    references = [{"uid": owner, "controller": True}]
-    meta = {"name": name, "namespace": "team-a", "ownerReferences": references}
-    return stored({"metadata": meta, "template": {}})
-
-
 def numbered(number: int) -> str:
     return REQUEST.replace("-1", f"-{number}")
 
@@ -63,25 +57,45 @@ def given_up(number: int = 1) -> list[str]:
 
 OUT_OF_DATE = request()
 OUT_OF_DATE["spec"]["provisioningClassName"] = "another"
+OTHER_PODS = request()
+OTHER_PODS["spec"]["podSets"].append({"podTemplateRef": {"name": f"ppt-{REQUEST}-other"}, "count": 1})
 WORKLOAD_UID = "uid-rayjob-dev-0b2fb"
 
 TENDED: dict[str, tuple[list[str], list[str]]] = {
     "none is there": (told(), asked()),
     "of the second try": (told(tries=1), asked(2)),
-    "its template is there": (told(pod_template(WORKLOAD_UID)), asked()[1:]),
-    "it is there": (told(request()), []),
+    "its template is there": (told(request_template(WORKLOAD_UID)), asked()[1:]),
+    "it is there": (told(request(), request_template(f"uid-{REQUEST}")), []),
+    "it is there, its template is not": (told(request()), asked()[:1]),
+    "its template is being deleted": (told(request(), request_template(f"uid-{REQUEST}", **LEAVING)), []),
+    "its template is a former request's": (told(request(), request_template("uid-former")), given_up()[:1]),
+    "its template is nobody's": (told(request(), request_template("")), given_up()[:1]),
+    "it is of pod sets that it would not be made of now": (told(OTHER_PODS), given_up()[1:]),
+    "none is there, the template is being deleted": (told(request_template(WORKLOAD_UID, **LEAVING)), []),
+    "none is there, the template is a former request's": (
+        told(request_template("uid-former")),
+        given_up()[:1],
+    ),
     "it asks for something else": (told(OUT_OF_DATE), given_up()),
     "one of that name leaves": (told(request(**LEAVING)), []),
     "it failed, and the check was reset": (told(request("Failed"), tries=1), asked(2)),
     "a booking expired, and the check was reset": (told(request("BookingExpired"), tries=1), asked(2)),
     "it failed, and the check asks for the retry": (told(request("Failed"), check="Retry"), []),
-    "an earlier one": (told(request("Failed"), request(name=numbered(2)), tries=1), given_up()),
+    "an earlier one": (
+        told(
+            request("Failed"),
+            request(name=numbered(2)),
+            request_template(f"uid-{numbered(2)}", f"ppt-{numbered(2)}-gpu"),
+            tries=1,
+        ),
+        given_up(),
+    ),
     "the check is ready": (told(check="Ready"), []),
     "the template goes with it": (
-        told(request(), pod_template(WORKLOAD_UID)),
+        told(request(), request_template(WORKLOAD_UID)),
         [f"patch PodTemplate ppt-{REQUEST}-gpu"],
     ),
-    "the template went with it": (told(request(), pod_template(f"uid-{REQUEST}")), []),
+    "the template went with it": (told(request(), request_template(f"uid-{REQUEST}")), []),
 }
 
 
@@ -91,11 +105,22 @@ def test_requests_are_tended(name: str) -> None:
     assert found == wanted
 
 
+def test_a_recreated_template_is_the_requests_own() -> None:
+    gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
+    (ask,) = provisioning_requests.repairs(gang, world_of(request()))
+    (made,) = ask.templates
+    assert isinstance(made, Create)
+    (owner,) = made.body["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("ProvisioningRequest", f"uid-{REQUEST}")
+    assert made.body["template"]["spec"]["containers"] == WORKER["spec"]["containers"]
+
+
 def test_what_is_asked_for() -> None:
     body = ray_job("dev")
     body["metadata"]["annotations"]["provreq.kueue.x-k8s.io/maxRunDurationSeconds"] = "600"
     gang = workload(body, "QuotaReserved", check="Pending", tries=1)
     (ask,) = provisioning_requests.missing(gang, make_world())
+    assert ask.request is not None
     name = numbered(2)
     assert (ask.check, ask.request.body["metadata"]["name"]) == (CHECK, name)
     assert ask.request.body["metadata"]["labels"] == {"kueue.x-k8s.io/managed": "true"}
@@ -106,6 +131,7 @@ def test_what_is_asked_for() -> None:
         "podSets": [{"podTemplateRef": {"name": f"ppt-{name}-gpu"}, "count": 4}],
     }
     (made,) = ask.templates
+    assert isinstance(made, Create)
     assert made.kind is kinds.POD_TEMPLATES
     assert made.body["metadata"]["ownerReferences"][0]["kind"] == "Workload"
     assert made.body["template"]["metadata"] == {}
@@ -120,13 +146,15 @@ def test_a_missing_request_is_the_limit() -> None:
     worker["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "4", "memory": "1Gi"}
     gang = workload(ray_job("dev", worker=worker), "QuotaReserved", check="Pending")
     (ask,) = provisioning_requests.missing(gang, make_world())
-    (container,) = ask.templates[0].body["template"]["spec"]["containers"]
+    (made,) = ask.templates
+    assert isinstance(made, Create)
+    (container,) = made.body["template"]["spec"]["containers"]
     assert container["resources"]["requests"] == {"cpu": "2", "nvidia.com/gpu": "1", "memory": "1Gi"}
 
 
 def test_a_template_is_owned_by_its_request() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
-    (write,) = provisioning_requests.handovers(gang, world_of(request(), pod_template(WORKLOAD_UID)))
+    (write,) = provisioning_requests.handovers(gang, world_of(request(), request_template(WORKLOAD_UID)))
     assert isinstance(write, MergePatch)
     (owner,) = write.body["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"], owner["controller"]) == (

@@ -35,6 +35,7 @@ from tests.unit.controller.builders import (
     make_world,
     pod,
     request,
+    request_template,
     stored,
     workload_body,
 )
@@ -112,6 +113,8 @@ def kind_of(body: Body) -> Kind[Any]:
         return kinds.PROVISIONING_REQUESTS if CHECK in name else kinds.WORKLOADS
     if "headGroupSpec" in spec:
         return kinds.RAY_CLUSTERS
+    if "template" in body:
+        return kinds.POD_TEMPLATES
     if "rayClusterConfig" in spec:
         return kinds.RAY_SERVICES
     return kinds.RAY_JOBS if "rayClusterSpec" in spec else kinds.PODS
@@ -258,7 +261,9 @@ CASES: dict[str, Case] = {
         world(dev(), of_dev(*HOLDS, check="Pending"), check=True),
         [f"create PodTemplate ppt-{REQUEST}-gpu", f"create ProvisioningRequest {REQUEST}"],
     ),
-    "and waited for": Case(world(dev(), of_dev(*HOLDS, check="Pending"), request(), check=True)),
+    "and waited for": Case(
+        world(dev(), of_dev(*HOLDS, check="Pending"), request(), request_template(), check=True)
+    ),
     "provisioned is admitted": Case(
         world(dev(), of_dev(*HOLDS, check="Pending"), request("Provisioned"), check=True),
         [f"{DEV}: QuotaReserved Admitted check=Ready"],

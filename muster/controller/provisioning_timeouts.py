@@ -1,0 +1,75 @@
+"""How long a ProvisioningRequest may stay without an answer before it is retried.
+
+An autoscaler that serves a request's class sets Accepted in one of its next loops, seconds later. Where it
+does not, it is down or serves another class, and Kueue waits forever (its issue 3245). How long an *accepted*
+request takes depends on the capacity that there is: GKE's queued provisioning keeps its place in the zone's
+queue for days, so by default an accepted request is never given up.
+"""
+
+from muster.objects.autoscaling import ProvisioningRequest
+from muster.objects.kueue import ProvisioningRequestConfig
+from muster.objects.meta import find_condition, millis
+
+ANSWER_S = 600
+ANSWER_ANNOTATION = "muster.dev/answer-timeout-seconds"
+CAPACITY_ANNOTATION = "muster.dev/capacity-timeout-seconds"
+"""Annotations of a ProvisioningRequestConfig: seconds until a request is accepted (unset: ANSWER_S), and from
+then on until it is provisioned (unset: any time)."""
+SECONDS_DIGITS_MAX = 9
+
+TIMED_OUT = "timeout"
+NOT_ACCEPTED, NO_CAPACITY = "was not accepted within", "was accepted, but got no capacity within"
+FINAL = ("Provisioned", "Failed", "BookingExpired", "CapacityRevoked")
+
+
+def problem(config: ProvisioningRequestConfig) -> str:
+    """The first annotation that is no number of seconds, as a sentence; empty if there is none."""
+    for name in (ANSWER_ANNOTATION, CAPACITY_ANNOTATION):
+        text = config.metadata.annotations.get(name)
+        if text is not None and _seconds(text) is None:
+            return (
+                f"annotation {name} of ProvisioningRequestConfig {config.key} is {text[:40]!r}: "
+                "expected a whole number of seconds, 1 or more"
+            )
+    return ""
+
+
+def due_ms(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> int | None:
+    """When the request times out unless the autoscaler says more; None if it never does."""
+    said = {c.type: c for c in request.status.conditions if c.status == "True"}
+    if any(kind in said for kind in FINAL):
+        return None
+    accepted = said.get("Accepted")
+    if accepted is None:
+        limit_s = _limit_s(config, ANSWER_ANNOTATION) or ANSWER_S
+        return millis(request.metadata.creation_timestamp) + limit_s * 1000
+    capacity_s = _limit_s(config, CAPACITY_ANNOTATION)
+    return None if capacity_s is None else millis(accepted.last_transition_time) + capacity_s * 1000
+
+
+def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> str:
+    """Why a request is overdue, and what to look at."""
+    accepted = find_condition(request.status.conditions, "Accepted")
+    if accepted is not None and accepted.status == "True":
+        waited_s = _limit_s(config, CAPACITY_ANNOTATION)
+        return f"ProvisioningRequest {request.metadata.name} {NO_CAPACITY} {waited_s} s"
+    waited_s = _limit_s(config, ANSWER_ANNOTATION) or ANSWER_S
+    told = f" ({accepted.message})" if accepted is not None and accepted.message else ""
+    return (
+        f"ProvisioningRequest {request.metadata.name} {NOT_ACCEPTED} {waited_s} s{told}: check that the "
+        f"cluster's autoscaler runs and serves class {request.spec.provisioning_class_name!r}"
+    )
+
+
+def tells_of_one(message: str) -> bool:
+    """Whether this is what a check, or the eviction that it led to, says of a request that timed out."""
+    return NOT_ACCEPTED in message or NO_CAPACITY in message
+
+
+def _limit_s(config: ProvisioningRequestConfig, annotation: str) -> int | None:
+    return _seconds(config.metadata.annotations.get(annotation, ""))
+
+
+def _seconds(text: str) -> int | None:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= SECONDS_DIGITS_MAX
+    return int(text) or None if is_number else None
