@@ -5,25 +5,42 @@ that the flavor itself labels count, the rest is left to the Kubernetes schedule
 """
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from muster.admission.model import Flavor, PodSet, Requirement, Taint, TaintEffect, Toleration
+from muster.admission.model import ExclusionCause, Flavor, PodSet, Requirement, Taint, TaintEffect, Toleration
 
 _INTEGER = re.compile("[+-]?[0-9]{1,19}")
 
 
+class Mismatch(NamedTuple):
+    """One thing that keeps pods from a flavor's nodes; `key` is that of the taint or the label."""
+
+    cause: ExclusionCause
+    message: str  # the end of a sentence about the flavor
+    key: str = ""
+
+
 def mismatch(pod_set: PodSet, flavor: Flavor) -> str | None:
     """Why the pods can not run there, as the end of a sentence about the flavor; None if they can."""
+    return " and ".join(of.message for of in mismatches(pod_set, flavor)) or None
+
+
+def mismatches(pod_set: PodSet, flavor: Flavor) -> Iterator[Mismatch]:
+    """All that has to be changed before the pods can run there."""
+    tolerations = (*pod_set.tolerations, *flavor.tolerations)
     for taint in flavor.taints:
         if taint.effect is not TaintEffect.PREFER_NO_SCHEDULE and not any(
-            tolerates(toleration, taint) for toleration in (*pod_set.tolerations, *flavor.tolerations)
+            tolerates(toleration, taint) for toleration in tolerations
         ):
-            return f"has the taint {taint.key}={taint.value}:{taint.effect}, which is not tolerated"
+            text = f"has the taint {taint.key}={taint.value}:{taint.effect}, which is not tolerated"
+            yield Mismatch(ExclusionCause.TAINT, text, taint.key)
     for key, wanted in sorted(pod_set.node_selector.items()):
         if key in flavor.node_labels and flavor.node_labels[key] != wanted:
-            return f"has the label {key}={flavor.node_labels[key]} where {wanted} is asked for"
+            text = f"has the label {key}={flavor.node_labels[key]} where {wanted} is asked for"
+            yield Mismatch(ExclusionCause.NODE_SELECTOR, text, key)
     if not _affinity_allows(pod_set, flavor):
-        return "has labels that the node affinity excludes"
-    return None
+        yield Mismatch(ExclusionCause.NODE_AFFINITY, "has labels that the node affinity excludes")
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

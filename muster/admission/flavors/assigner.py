@@ -16,7 +16,7 @@ from muster.admission.flavors.attempts import Attempt, Obstacle, Search, Shortag
 from muster.admission.flavors.demand import Demand, Gang, gangs, rank, total
 from muster.admission.flavors.fungibility import BEST, NO_FIT, Grade, Mode
 from muster.admission.flavors.progress import ALL_TRIED, Progress
-from muster.admission.flavors.queue import FlavorGroup, QueueFlavors
+from muster.admission.flavors.queue import NOT_ALLOWED, FlavorGroup, QueueFlavors
 from muster.admission.model import FlavorResource, PodSetAssignment, Workload
 from muster.admission.quota.tree import QuotaNode
 
@@ -128,13 +128,13 @@ class FlavorAssigner:
 
     def _exclude(self, gang: Gang, flavor: str, resource: str) -> Attempt | None:
         """The flavor, if it is none for this workload."""
-        allowed, pinned = self.workload.allowed_flavors, self.pinned
+        pinned = self.pinned
         if pinned is not None and all(
             pinned.get(demand.pod_set.name, {}).get(resource) != flavor for demand in gang
         ):
             return Attempt(flavor, NO_FIT, mismatch="was not chosen at first in this cycle", excluded=True)
-        if allowed is not None and self.flavors.rules.concurrent_admission and flavor not in allowed:
-            return Attempt(flavor, NO_FIT, mismatch="is not one of those allowed for it", excluded=True)
+        if not self.flavors.allows(self.workload, flavor):
+            return Attempt(flavor, NO_FIT, mismatch=NOT_ALLOWED, excluded=True)
         return None
 
     def _try(

@@ -22,6 +22,8 @@ from muster.admission.model import (
 )
 from muster.admission.nodes import mismatch
 
+NOT_ALLOWED = "is not one of those allowed for it"  # by its annotation
+
 
 class FlavorGroup(NamedTuple):
     """A resource group: its flavors in order, each with its columns of quota by resource."""
@@ -68,6 +70,15 @@ class QueueFlavors:
         self._places = placer is not None and any(map(placer.places_on, names))
         self._tainted = any(name not in flavors or flavors[name].taints for name in names)
         self._known: dict[Hashable, tuple[Attempt | None, ...]] = {}
+
+    def flavor(self, name: str) -> Flavor | None:
+        """None for one that does not exist."""
+        return self._flavors.get(name)
+
+    def allows(self, workload: Workload, flavor: str) -> bool:
+        """Whether the workload may take the flavor, by its own annotation (gate ConcurrentAdmission)."""
+        allowed = workload.allowed_flavors
+        return allowed is None or not self.rules.concurrent_admission or flavor in allowed
 
     def group_of(self, resource: str) -> FlavorGroup | None:
         return self._groups.get(resource)

@@ -16,6 +16,8 @@ from muster.admission.model.flavors import (
 )
 from muster.admission.model.plan import (
     Decision,
+    Exclusion,
+    ExclusionCause,
     Plan,
     Preemption,
     PreemptionReason,
@@ -73,6 +75,8 @@ __all__ = [
     "ClusterQueue",
     "Cohort",
     "Decision",
+    "Exclusion",
+    "ExclusionCause",
     "FairSharing",
     "FairStrategy",
     "Flavor",

@@ -47,19 +47,42 @@ class Preemption:
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """The column of quota that a workload lacks most narrowly, in the core's units.
+    """Quota that a workload lacks of a flavor's resource, in the core's units.
 
     `needed` is what it asks for there, all its pods together; the queue has `nominal` of its own and
-    uses `used`; `available` could be had now, and `most` while nothing ran, own and borrowed.
+    uses `used`; `available` could be had now (negative where more is used than the quota allows), and
+    `most` while nothing ran, own and borrowed. With `missing` more nominal quota in the queue, for each of
+    its shortfalls, the workload would get its quota: now, or for NEVER_FITS and NO_FLAVOR once nothing
+    else runs.
     """
 
     flavor: str
     resource: str
     needed: int
+    missing: int
     nominal: int
     used: int
     available: int
     most: int
+
+
+class ExclusionCause(StrEnum):
+    TAINT = "UntoleratedTaint"
+    NODE_SELECTOR = "NodeSelector"
+    NODE_AFFINITY = "NodeAffinity"
+    NO_QUOTA = "NoQuota"  # the flavor does not provide a resource that the pods ask for
+    OTHER = "Other"  # its topology, or the flavors that the workload may take
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """One reason why the pods of a set can not use a flavor; a flavor may have several."""
+
+    flavor: str
+    pod_set: str
+    cause: ExclusionCause
+    message: str  # the end of a sentence about the flavor
+    key: str = ""  # of the taint, of the label that a node selector asks for, or the resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +93,8 @@ class Waiting:
     reason: WaitReason
     message: str
     until_ms: int | None = None  # a moment worth looking again, if one is known
-    shortfall: Shortfall | None = None  # if quota is what binds
+    shortfalls: tuple[Shortfall, ...] = ()  # if quota is what binds: all of it, what is lacked most first
+    exclusions: tuple[Exclusion, ...] = ()  # flavors that its pods can not use
     others: tuple[str, ...] = ()  # keys: victims that have to leave, or who is ahead of it
 
 

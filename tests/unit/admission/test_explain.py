@@ -87,21 +87,90 @@ SENTENCES = {  # of workload w
         ),
         "needs 32256Mi memory of flavor cpu but ClusterQueue q has 31Gi of 64Gi left",
     ),
-    "the resource that lacks most": (
+    "the resource that lacks most comes first": (
         snapshot(
             queue("q", {"l4": {"cpu": 10_000, GPU: 4}}),
             workload("big", "q", pods(gpu=4, requests={"cpu": 1000}), priority=1),
             workload("w", "q", pods(gpu=2, requests={"cpu": 10_000})),
         ),
-        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left",
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left; "
+        "also needs 10 cpu of flavor l4 but it has 9 of 10 left",
     ),
-    "a device rather than cpu": (
+    "a device comes before cpu": (
         snapshot(
             queue("q", {"l4": {"cpu": 4000, GPU: 4}}),
             workload("big", "q", pods(gpu=4, requests={"cpu": 4000}), priority=1),
             workload("w", "q", pods(gpu=4, requests={"cpu": 4000})),
         ),
-        f"needs 4 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left",
+        f"needs 4 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left; "
+        "also needs 4 cpu of flavor l4 but it has 0 of 4 left",
+    ),
+    "no flavor without quota for the resource, as on the shipped stacks": (
+        snapshot(
+            queue("q", {"cpu": {"cpu": 2000, GPU: 0}, "l4": {"cpu": 20_000, GPU: 5}}),
+            running("r", gpu=5),
+            workload("w", "q", pods(gpu=5, requests={"cpu": 1000})),
+        ),
+        f"needs 5 {GPU} of flavor l4 but ClusterQueue q has 0 of 5 left",
+    ),
+    "never, and no flavor without quota": (
+        snapshot(
+            queue("q", {"cpu": {"cpu": 2000, GPU: 0}, "l4": {"cpu": 20_000, GPU: 5}}),
+            workload("w", "q", pods(gpu=6, requests={"cpu": 1000})),
+        ),
+        f"needs 6 {GPU} of flavor l4 but ClusterQueue q can never have more than 5: "
+        "ask for less, or have its quota raised",
+    ),
+    "all that later pod sets lack": (
+        snapshot(
+            queue("q", {"cpu": {"cpu": 2000, GPU: 0}, "l4": {"cpu": 0, GPU: 4}}),
+            running("r", gpu=3),
+            workload("big", "q", pods(requests={"cpu": 1500}), priority=1),
+            workload("w", "q", pods("head", requests={"cpu": 1000}), pods(gpu=2)),
+        ),
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 1 of 4 left; "
+        "also needs 1 cpu of flavor cpu but it has 500m of 2 left",
+    ),
+    "flavors that its pods can not use": (
+        snapshot(
+            queue("q", {"l4": {GPU: 4}, "t4": {GPU: 4}, "cpu": {GPU: 0}}),
+            running("r", gpu=4),
+            workload("w", "q", pods(gpu=2, node_selector={"pool": "l4"})),
+            flavors=[Flavor("l4", {"pool": "l4"}), Flavor("t4", {"pool": "t4"}, taints=(taint("gpu"),))],
+        ),
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left (flavor t4 has the taint "
+        "gpu=:NoSchedule, which is not tolerated and has the label pool=t4 where l4 is asked for)",
+    ),
+    "more in use than the quota allows": (
+        snapshot(queue("q", 2), running("r", gpu=4), workload("w", "q", 2)),
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 2 left, where 2 more are in use than the "
+        "quota allows",
+    ),
+    "it has borrowed all that it may": (
+        snapshot(
+            [queue("q", Quota(2, borrowing_limit=1), **ML), queue("other", 8, **ML)],
+            running("r", gpu=3),
+            workload("w", "q", 2),
+        ),
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 2 left and may borrow no more of it",
+    ),
+    "as few pods as would do": (
+        snapshot(queue("q", 4), running("r", gpu=4), workload("w", "q", pods(count=6, gpu=1, count_min=2))),
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left",
+    ),
+    "quota nowhere": (
+        snapshot(queue("q", {"cpu": {"cpu": 2000, GPU: 0}}), workload("w", "q", pods(gpu=1))),
+        f"pod set workers asks for {GPU}, which ClusterQueue q has no quota for",
+    ),
+    "quota only where its pods can not go, and too little": (
+        snapshot(
+            queue("q", {"cpu": {GPU: 0}, "l4": {GPU: 4}}),
+            workload("w", "q", pods(gpu=5)),
+            flavors=[Flavor("l4", taints=(taint("gpu"),))],
+        ),
+        f"pod set workers asks for {GPU}, but matches no flavor of ClusterQueue q: cpu does not provide "
+        f"{GPU}, l4 has the taint gpu=:NoSchedule, which is not tolerated; and it needs 5 {GPU} of flavor l4 "
+        "but ClusterQueue q can never have more than 4: ask for less, or have its quota raised",
     ),
     "the flavor that lacks least": (
         snapshot(
@@ -240,10 +309,26 @@ def test_the_quota_that_binds_is_data_too() -> None:
         workload("w", "team-a", 8),
     )
     (waiting,) = decide(of, NOW_MS).waiting
-    assert waiting.shortfall == Shortfall("l4", GPU, needed=8, nominal=16, used=12, available=6, most=18)
-    assert waiting.message == (
-        f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and cohort ml can lend 2 more"
+    assert waiting.shortfalls == (
+        Shortfall("l4", GPU, needed=8, missing=2, nominal=16, used=12, available=6, most=18),
     )
+    assert waiting.message == (
+        f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and may borrow 2 more of it"
+    )
+
+
+def test_excluded_flavors_are_data_too() -> None:
+    of = snapshot(
+        queue("q", {"l4": {GPU: 4}, "t4": {GPU: 4}, "cpu": {GPU: 0}}),
+        workload("w", "q", pods(gpu=1, node_selector={"pool": "h100"})),
+        flavors=[Flavor("l4", taints=(taint("gpu", "present"),)), Flavor("t4", {"pool": "t4"})],
+    )
+    (waiting,) = decide(of, NOW_MS).waiting
+    assert [(one.flavor, one.pod_set, str(one.cause), one.key) for one in waiting.exclusions] == [
+        ("l4", "workers", "UntoleratedTaint", "gpu"),
+        ("t4", "workers", "NodeSelector", "pool"),
+        ("cpu", "workers", "NoQuota", GPU),
+    ]
 
 
 def test_who_is_waited_for_is_data_too() -> None:

@@ -4,24 +4,24 @@ The sentences speak of the state after the plan, so that an unchanged cluster gi
 text. They complete "the workload …".
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable
+from dataclasses import replace
 from enum import Enum, auto
-from fractions import Fraction
 from typing import NamedTuple
 
-from muster.admission import quantities
 from muster.admission.cycle.eligible import failed_checks, refusal
 from muster.admission.cycle.entry import Outcome
-from muster.admission.flavors.assigner import FlavorAssigner
+from muster.admission.explain.diagnosis import Blocked, blocked, diagnose
+from muster.admission.explain.sentences import leaving, no_flavor, short, too_large
 from muster.admission.flavors.assignment import Assignment
-from muster.admission.flavors.attempts import Refusal, Shortage
 from muster.admission.model import (
     NEVER_MS,
     ClusterQueue,
-    FlavorResource,
+    Exclusion,
     QueueingStrategy,
     Shortfall,
     StopPolicy,
+    Toleration,
     Waiting,
     WaitReason,
     Workload,
@@ -29,7 +29,7 @@ from muster.admission.model import (
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 
-_NAMES_MAX = 2  # workloads named in a sentence
+_ANYTHING = Toleration("", "Exists", "", None)
 
 
 class Wait(Enum):
@@ -84,9 +84,7 @@ class Explainer:
             found = self._told[alike, verdict] = self._answer(workload, verdict, alike)
         if found.workload == workload.key:
             return found
-        return Waiting(
-            workload.key, found.reason, found.message, found.until_ms, found.shortfall, found.others
-        )
+        return replace(found, workload=workload.key)
 
     def _answer(self, workload: Workload, verdict: Verdict, alike: Hashable) -> Waiting:
         """What no waiting can cure comes first."""
@@ -101,10 +99,10 @@ class Explainer:
             return hopeless
         match verdict.wait:
             case Wait.PREEMPTING:
-                why = _leaving(verdict.victims)
+                why = leaving(verdict.victims)
                 return _waiting(workload, WaitReason.PREEMPTION, why, others=verdict.victims)
             case Wait.OVERLAPPING:
-                why = f"{_leaving(verdict.victims)}, and for {verdict.other}, which is ahead of it"
+                why = f"{leaving(verdict.victims)}, and for {verdict.other}, which is ahead of it"
                 return _waiting(workload, WaitReason.QUOTA, why, others=(*verdict.victims, verdict.other))
             case Wait.KEPT:
                 why = f"waits because the quota it needs is kept for {verdict.other}, which is ahead of it"
@@ -137,126 +135,86 @@ class Explainer:
         """What speaks against it even while nothing else runs."""
         queue, node = self._place(workload)
         flavors = self._state.flavors[queue.name]
-        assignment = FlavorAssigner(flavors, node, workload, empty=True).assign()
-        refusal = assignment.refusal
-        if refusal is None:
-            no_place = _no_place(assignment)
-            why = f"can never be placed: {no_place}, even if all nodes were empty"
-            return _waiting(workload, WaitReason.NEVER_FITS, why) if no_place else None
-        if not refusal.shortages:
-            return _waiting(workload, WaitReason.NO_FLAVOR, _no_flavor(queue, refusal))
-        shortage = _nearest(refusal, node.potentially_available)
-        lack = _shortfall(node, shortage)
-        return _waiting(workload, WaitReason.NEVER_FITS, _too_large(node, lack), lack)
+        counts = self._fewest(workload)
+        blocks = blocked(flavors, node, workload)
+        if blocks:
+            return self._blocked(workload, queue, node, blocks)
+        found = diagnose(flavors, node, workload, counts, empty=True)
+        if found.shortfalls:
+            why = too_large(node, found.shortfalls, found.exclusions)
+            return _lacking(workload, WaitReason.NEVER_FITS, why, found.shortfalls, found.exclusions)
+        no_place = _no_place(found.assignment)
+        why = f"can never be placed: {no_place}, even if all nodes were empty"
+        return _waiting(workload, WaitReason.NEVER_FITS, why) if no_place else None
+
+    def _blocked(
+        self, workload: Workload, queue: ClusterQueue, node: QuotaNode, blocks: tuple[Blocked, ...]
+    ) -> Waiting:
+        """What keeps its pods from all flavors; and if it could use them all, what it would lack still."""
+        exclusions = tuple(exclusion for one in blocks for exclusion in one.exclusions)
+        flavors, freed = self._state.flavors[queue.name], _freed(workload, blocks)
+        shortfalls: tuple[Shortfall, ...] = ()
+        if not blocked(flavors, node, freed):
+            shortfalls = diagnose(flavors, node, freed, self._fewest(freed), empty=True).shortfalls
+        then = f"; and it {too_large(node, shortfalls, ())}" if shortfalls else ""
+        why = no_flavor(queue, blocks, then)
+        return _lacking(workload, WaitReason.NO_FLAVOR, why, shortfalls, exclusions)
 
     def _no_room(self, workload: Workload) -> Waiting | None:
         """What is missing now; None if nothing is."""
         queue, node = self._place(workload)
-        assignment = FlavorAssigner(self._state.flavors[queue.name], node, workload).assign()
-        refusal = assignment.refusal
-        if refusal is None:
-            no_place = _no_place(assignment)
-            why = f"could have quota, but waits for nodes: {no_place}"
-            return _waiting(workload, WaitReason.TOPOLOGY, why) if no_place else None
-        shortage = _nearest(refusal, lambda fr: max(0, node.available(fr)))
-        lack = _shortfall(node, shortage)
-        return _waiting(workload, WaitReason.QUOTA, _short(node, lack), lack)
+        found = diagnose(self._state.flavors[queue.name], node, workload, self._fewest(workload))
+        if found.shortfalls:
+            why = short(node, found.shortfalls, found.exclusions)
+            return _lacking(workload, WaitReason.QUOTA, why, found.shortfalls, found.exclusions)
+        no_place = _no_place(found.assignment)
+        why = f"could have quota, but waits for nodes: {no_place}"
+        return _waiting(workload, WaitReason.TOPOLOGY, why) if no_place else None
+
+    def _fewest(self, workload: Workload) -> tuple[int, ...]:
+        """Pods of each pod set with which it would be let in; none if that is with all."""
+        spares = any(pod_set.count_min is not None for pod_set in workload.pod_sets)
+        if not (spares and self._state.rules.partial_admission):
+            return ()
+        return tuple(
+            pod_set.count if pod_set.count_min is None else min(pod_set.count, pod_set.count_min)
+            for pod_set in workload.pod_sets
+        )
 
     def _place(self, workload: Workload) -> tuple[ClusterQueue, QuotaNode]:
         name = workload.cluster_queue
         return self._state.snapshot.cluster_queues[name], self._state.tree.queues[name]
 
 
-def _waiting(
+def _waiting(workload: Workload, reason: WaitReason, message: str, others: tuple[str, ...] = ()) -> Waiting:
+    return Waiting(workload.key, reason, message, others=others)
+
+
+def _lacking(
     workload: Workload,
     reason: WaitReason,
     message: str,
-    shortfall: Shortfall | None = None,
-    others: tuple[str, ...] = (),
+    shortfalls: tuple[Shortfall, ...],
+    exclusions: tuple[Exclusion, ...],
 ) -> Waiting:
-    return Waiting(workload.key, reason, message, shortfall=shortfall, others=others)
+    return Waiting(workload.key, reason, message, shortfalls=shortfalls, exclusions=exclusions)
 
 
-def _nearest(refusal: Refusal, room: Callable[[FlavorResource], int]) -> Shortage:
-    """Of the flavors the one that lacks least, and of it the resource that lacks most.
-
-    Among equals a device says more than cpu and memory.
-    """
-
-    def lack(shortage: Shortage) -> tuple[Fraction, bool]:
-        missing = shortage.needed - room(shortage.wanted)
-        return Fraction(missing, shortage.needed), "/" in shortage.wanted.resource
-
-    return min((max(shortages, key=lack) for shortages in refusal.shortages), key=lack)
-
-
-def _shortfall(node: QuotaNode, shortage: Shortage) -> Shortfall:
-    fr = shortage.wanted
-    return Shortfall(
-        *fr,
-        needed=shortage.needed,
-        nominal=node.quota(fr).nominal,
-        used=node.usage.get(fr, 0),
-        available=max(0, node.available(fr)),
-        most=node.potentially_available(fr),
+def _freed(workload: Workload, blocks: tuple[Blocked, ...]) -> Workload:
+    """As if the pods that no flavor is for asked nothing of their nodes, and tolerated every taint."""
+    names = {exclusion.pod_set for one in blocks for exclusion in one.exclusions}
+    return replace(
+        workload,
+        pod_sets=tuple(
+            replace(pod_set, node_selector={}, affinity=(), tolerations=(_ANYTHING,))
+            if pod_set.name in names
+            else pod_set
+            for pod_set in workload.pod_sets
+        ),
     )
-
-
-def _short(node: QuotaNode, lack: Shortfall) -> str:
-    def amount(units: int) -> str:
-        return quantities.format(lack.resource, units)
-
-    own = max(0, lack.nominal - lack.used)
-    left = f"{amount(min(own, lack.available))} of {amount(lack.nominal)} left"
-    sentence = f"needs {_needed(lack)} but ClusterQueue {node.name} has {left}"
-    if node.parent is None:
-        return sentence
-    if lack.available < own:
-        return f"{sentence}, as cohort {node.parent.name} has lent out {amount(own - lack.available)}"
-    if node.quota(FlavorResource(lack.flavor, lack.resource)).borrowing_limit == 0:
-        return f"{sentence} and may not borrow"
-    if lack.available == own:
-        return f"{sentence} and cohort {node.parent.name} has nothing to lend"
-    return f"{sentence} and cohort {node.parent.name} can lend {amount(lack.available - own)} more"
-
-
-def _too_large(node: QuotaNode, lack: Shortfall) -> str:
-    def amount(units: int) -> str:
-        return quantities.format(lack.resource, units)
-
-    borrowed = f" ({amount(lack.most - lack.nominal)} of it borrowed)" if lack.most > lack.nominal else ""
-    return (
-        f"needs {_needed(lack)} but ClusterQueue {node.name} can never have more than "
-        f"{amount(lack.most)}{borrowed}: ask for less, or have its quota raised"
-    )
-
-
-def _no_flavor(queue: ClusterQueue, refusal: Refusal) -> str:
-    pods = f"pod set {refusal.pod_set} asks for {refusal.resource}"
-    if not refusal.covered:
-        return f"{pods}, which ClusterQueue {queue.name} has no quota for"
-    reasons = ", ".join(f"{flavor} {reason}" for flavor, reason in refusal.mismatches)
-    return f"{pods}, but matches no flavor of ClusterQueue {queue.name}: {reasons}"
 
 
 def _no_place(assignment: Assignment) -> str:
     """Empty if its pods find places, or need none."""
     misplaced = (choice for choice in assignment.pod_sets if choice.misplaced)
     return next((f"for pod set {choice.name}, {choice.misplaced}" for choice in misplaced), "")
-
-
-def _leaving(victims: tuple[str, ...]) -> str:
-    named = list(victims[:_NAMES_MAX])
-    if len(victims) > _NAMES_MAX:
-        named.append(f"{len(victims) - _NAMES_MAX} more")
-    workloads = "workload" if len(victims) == 1 else "workloads"
-    return f"waits for {len(victims)} preempted {workloads} to leave first: {_enumerate(named)}"
-
-
-def _enumerate(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _needed(lack: Shortfall) -> str:
-    return f"{quantities.format(lack.resource, lack.needed)} {lack.resource} of flavor {lack.flavor}"

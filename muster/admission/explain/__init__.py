@@ -1,0 +1,10 @@
+"""Why a workload waits: as data, and as one sentence for the person who submitted it.
+
+Explainer(state, now_ms)                 explainer.py: from what the last cycle said to a Waiting
+diagnose(flavors, node, workload, …)     diagnosis.py: what it lacks, and which flavors are not for it
+short(…), too_large(…), no_flavor(…)     sentences.py: the same in words
+"""
+
+from muster.admission.explain.explainer import Explainer, Verdict, Wait
+
+__all__ = ["Explainer", "Verdict", "Wait"]

@@ -1,0 +1,189 @@
+"""What a workload lacks: quota that would let it in, and flavors that its pods can not use.
+
+A search for flavors stops at the first pod set that gets none, and says nothing of those behind it. So
+quota is added where the search fails, as little as possible, until the whole workload has its flavors:
+what had to be added is what the workload lacks.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from muster.admission.flavors.assigner import FlavorAssigner
+from muster.admission.flavors.assignment import Assignment
+from muster.admission.flavors.attempts import Obstacle, Shortage
+from muster.admission.flavors.demand import Gang, gangs, total
+from muster.admission.flavors.queue import NOT_ALLOWED, FlavorGroup, QueueFlavors
+from muster.admission.model import Exclusion, ExclusionCause, FlavorResource, Shortfall, Workload
+from muster.admission.nodes import mismatches
+from muster.admission.quota.raised import raised
+from muster.admission.quota.tree import QuotaNode
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Pods that no flavor is for: each flavor of the resource's group has an exclusion.
+
+    `covered`: the queue has flavors for the resource at all."""
+
+    pod_set: str
+    resource: str
+    exclusions: tuple[Exclusion, ...] = ()
+    covered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """`assignment` is what the workload gets once the queue's nominal quota is raised by what is missing
+    in the `shortfalls`. `exclusions` are of flavors that could have had the quota."""
+
+    assignment: Assignment
+    shortfalls: tuple[Shortfall, ...] = ()
+    exclusions: tuple[Exclusion, ...] = ()
+
+
+def blocked(flavors: QueueFlavors, node: QuotaNode, workload: Workload) -> tuple[Blocked, ...]:
+    """What no quota helps: all that has to be changed before the workload's flavors can be searched."""
+    found = []
+    for gang in gangs(workload, (), (), flavors.counts_pods):
+        for resource, amount in total(gang).items():
+            if flavors.group_of(resource) is None and amount and not flavors.rules.ignore_undeclared:
+                found.append(Blocked(gang[0].pod_set.name, resource, covered=False))
+        for group, resource in _groups(flavors, gang):
+            exclusions = tuple(_exclusions(flavors, node, workload, gang, group))
+            if {one.flavor for one in exclusions} == {flavor for flavor, _ in group.columns}:
+                found.append(Blocked(gang[0].pod_set.name, resource, exclusions))
+    return tuple(found)
+
+
+def diagnose(
+    flavors: QueueFlavors,
+    node: QuotaNode,
+    workload: Workload,
+    counts: Sequence[int] = (),
+    empty: bool = False,
+) -> Diagnosis:
+    """For a workload that is not blocked. `empty`: as if nothing were used. `counts` are pods of each pod
+    set, if not all."""
+
+    def assign(extra: dict[FlavorResource, int]) -> Assignment:
+        above = raised(node, extra) if extra else node
+        return FlavorAssigner(flavors, above, workload, empty=empty).assign(counts)
+
+    def room(fr: FlavorResource) -> int:
+        return node.potentially_available(fr) if empty else node.available(fr)
+
+    extra: dict[FlavorResource, int] = {}
+    short: dict[tuple[str, str], None] = {}  # pod set and resource
+    assignment = assign(extra)
+    while (refusal := assignment.refusal) is not None:
+        short[refusal.pod_set, refusal.resource] = None
+        options = [of for of in refusal.shortages if _has_quota(node, of)]
+        for shortage in _nearest(options, room, extra):
+            fr = shortage.wanted
+            extra[fr] = max(extra.get(fr, 0), shortage.needed - room(fr))
+        assignment = assign(extra)
+    for fr in list(extra) if len(extra) > 1 else ():
+        fewer = {other: more for other, more in extra.items() if other != fr}
+        if (without := assign(fewer)).refusal is None:
+            extra, assignment = fewer, without
+    missing = sorted(extra, key=lambda fr: _rank(fr, extra[fr], room(fr)))
+    return Diagnosis(
+        assignment,
+        tuple(_shortfall(node, fr, extra[fr], room(fr)) for fr in missing),
+        tuple(_besides(flavors, node, workload, short)),
+    )
+
+
+def _besides(
+    flavors: QueueFlavors, node: QuotaNode, workload: Workload, short: Collection[tuple[str, str]]
+) -> Iterator[Exclusion]:
+    """Flavors that these pod sets could have their quota of, if they could use them."""
+    for gang in gangs(workload, (), (), flavors.counts_pods):
+        names = {demand.pod_set.name for demand in gang}
+        for group, _ in _groups(flavors, gang):
+            if any(pod_set in names and resource in group.covered for pod_set, resource in short):
+                for exclusion in _exclusions(flavors, node, workload, gang, group):
+                    if exclusion.cause is not ExclusionCause.NO_QUOTA:
+                        yield exclusion
+
+
+def _groups(flavors: QueueFlavors, gang: Gang) -> Iterable[tuple[FlavorGroup, str]]:
+    """The resource groups that pods choose flavors of, each with what they ask for first."""
+    wanted = total(gang)
+    found: dict[int, tuple[FlavorGroup, str]] = {}
+    for resource in sorted(wanted, key=lambda name: (not wanted[name], "/" not in name, name)):
+        group = flavors.group_of(resource)
+        if group is not None:
+            found.setdefault(group.position, (group, resource))
+    return found.values()
+
+
+def _has_quota(node: QuotaNode, shortages: Sequence[Shortage]) -> bool:
+    """Of everything that is short, so that the flavor is one for these pods at all."""
+    return all(node.potentially_available(shortage.wanted) > 0 for shortage in shortages)
+
+
+def _nearest(
+    options: Sequence[Sequence[Shortage]],
+    room: Callable[[FlavorResource], int],
+    extra: dict[FlavorResource, int],
+) -> Sequence[Shortage]:
+    """Of the flavors, those that could have room as things are come first; then the one that lacks least,
+    by the resource that it lacks most of."""
+
+    def lack(shortages: Sequence[Shortage]) -> tuple[bool, Fraction]:
+        never = any(shortage.obstacle is Obstacle.CAPACITY for shortage in shortages)
+        return never, max(
+            Fraction(one.needed - room(one.wanted) - extra.get(one.wanted, 0), one.needed)
+            for one in shortages
+        )
+
+    return min(options, key=lack)
+
+
+def _rank(fr: FlavorResource, missing: int, room: int) -> tuple[Fraction, bool]:
+    """What is lacked most comes first; among equals a device says more than cpu and memory."""
+    return -Fraction(missing, missing + max(0, room)), "/" not in fr.resource
+
+
+def _shortfall(node: QuotaNode, fr: FlavorResource, missing: int, room: int) -> Shortfall:
+    return Shortfall(
+        *fr,
+        needed=missing + room,
+        missing=missing,
+        nominal=node.quota(fr).nominal,
+        used=node.usage.get(fr, 0),
+        available=node.available(fr),
+        most=node.potentially_available(fr),
+    )
+
+
+def _exclusions(
+    flavors: QueueFlavors, node: QuotaNode, workload: Workload, gang: Gang, group: FlavorGroup
+) -> Iterator[Exclusion]:
+    """Flavors without quota for what the pods ask for, and those whose nodes they can not use."""
+    asked = sorted(resource for resource, amount in total(gang).items() if amount)
+    refused = flavors.refused(gang, group) or [None] * len(group.columns)
+    pod_set = gang[0].pod_set.name
+    for (flavor, columns), attempt in zip(group.columns, refused, strict=True):
+        without = [r for r in asked if r in columns and not node.potentially_available(columns[r])]
+        for resource in without:
+            text = f"does not provide {resource}"
+            yield Exclusion(flavor, pod_set, ExclusionCause.NO_QUOTA, text, resource)
+        if without:
+            continue
+        if not flavors.allows(workload, flavor):
+            yield Exclusion(flavor, pod_set, ExclusionCause.OTHER, NOT_ALLOWED)
+        elif attempt is not None:
+            yield from _why(flavors, gang, flavor, attempt.mismatch)
+
+
+def _why(flavors: QueueFlavors, gang: Gang, flavor: str, said: str) -> Iterator[Exclusion]:
+    known = flavors.flavor(flavor)
+    found = [
+        Exclusion(flavor, demand.pod_set.name, one.cause, one.message, one.key)
+        for demand in gang
+        for one in (mismatches(demand.pod_set, known) if known else ())
+    ]
+    yield from found or [Exclusion(flavor, gang[0].pod_set.name, ExclusionCause.OTHER, said)]

@@ -1,0 +1,197 @@
+"""Making the change that a wait message implies lets the workload in."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.admission import (
+    ClusterQueue,
+    Cohort,
+    ExclusionCause,
+    Flavor,
+    FlavorQuotas,
+    FungibilityPolicy,
+    PodSet,
+    Quota,
+    Requirement,
+    ResourceGroup,
+    Shortfall,
+    Snapshot,
+    Waiting,
+    WaitReason,
+    Workload,
+    decide,
+)
+from tests.unit.admission.builders import GPU, NOW_MS, applied, taint, tolerate
+from tests.unit.admission.strategies import PROPERTY, snapshots
+
+FLAVORS = (
+    Flavor("cpu", {"pool": "cpu"}),
+    Flavor("l4", {"pool": "l4"}, taints=(taint("gpu"), taint("spot"))),
+    Flavor("h100", {"pool": "h100", "zone": "a"}, taints=(taint("gpu"),)),
+)
+NO_QUOTA = ExclusionCause.NO_QUOTA
+AMOUNT = st.sampled_from((0, 0, 1, 2, 3, 5, 8))
+LIMIT = st.one_of(st.none(), st.none(), st.integers(0, 3))
+QUOTA = st.builds(Quota, AMOUNT, LIMIT, LIMIT)
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> tuple[ResourceGroup, ...]:
+    """GPUs and cpu together, as the shipped stacks have them, and sometimes pods apart."""
+    names = draw(st.permutations([flavor.name for flavor in FLAVORS]))[: draw(st.integers(1, 3))]
+    both = tuple(FlavorQuotas(name, {"cpu": draw(QUOTA), GPU: draw(QUOTA)}) for name in names)
+    pods = ResourceGroup(("pods",), (FlavorQuotas("credits", {"pods": draw(QUOTA)}),))
+    return (ResourceGroup(("cpu", GPU), both), *((pods,) if draw(st.integers(0, 3)) == 0 else ()))
+
+
+@st.composite
+def pod_sets(draw: st.DrawFn) -> tuple[PodSet, ...]:
+    selector = st.sampled_from(({},) * 3 + ({"pool": "l4"}, {"pool": "h100", "zone": "b"}))
+    affinity = st.sampled_from(((),) * 3 + (((Requirement("pool", "NotIn", ("cpu",)),),),))
+    tolerations = st.sampled_from(((), (tolerate("gpu"),), (tolerate("gpu"), tolerate("spot"))))
+    return tuple(
+        PodSet(
+            name,
+            count := draw(st.integers(1, 3)),
+            {"cpu": draw(AMOUNT), GPU: draw(AMOUNT)},
+            draw(selector),
+            affinity=draw(affinity),
+            tolerations=draw(tolerations),
+            count_min=draw(st.one_of(st.none(), st.none(), st.integers(1, count))),
+        )
+        for name in ("head", "workers", "more")[: draw(st.integers(1, 3))]
+    )
+
+
+@st.composite
+def contended(draw: st.DrawFn) -> Snapshot:
+    """Two queues in a tree of cohorts, one of which has been used up, or more: its quota was cut."""
+    cohorts = {
+        "c0": Cohort("c0", None, draw(st.one_of(st.just(()), groups()))),
+        "c1": Cohort("c1", "c0", draw(st.one_of(st.just(()), groups()))),
+    }
+    queues = {
+        name: ClusterQueue(
+            name,
+            draw(st.sampled_from((*cohorts, None))),
+            draw(groups()),
+            when_can_borrow=draw(st.sampled_from(FungibilityPolicy)),
+        )
+        for name in ("q0", "q1")
+    }
+    workloads = tuple(
+        Workload(f"ns/w{index}", f"u{index}", draw(st.sampled_from(("q0", "q1"))), 0, index, draw(pod_sets()))
+        for index in range(draw(st.integers(1, 6)))
+    )
+    before = Snapshot({of.name: of for of in (*FLAVORS, Flavor("credits"))}, cohorts, queues, workloads)
+    now = applied(before, decide(before, NOW_MS))
+    if draw(st.booleans()):
+        cut = ClusterQueue("q0", queues["q0"].cohort, draw(groups()))
+        now = replace(now, cluster_queues={**queues, "q0": cut})
+    return now
+
+
+def alone(of: Snapshot, waits: str) -> Snapshot:
+    """With all that hold quota, and of the pending only this one."""
+    return replace(
+        of, workloads=tuple(one for one in of.workloads if one.admission is not None or one.key == waits)
+    )
+
+
+def quiet(of: Snapshot) -> Snapshot:
+    """Nothing holds quota."""
+    return replace(of, workloads=tuple(one for one in of.workloads if one.admission is None))
+
+
+def with_quota(of: Snapshot, queue: str, shortfalls: Iterable[Shortfall]) -> Snapshot:
+    """The queue has so much more of its own."""
+    missing = {(one.flavor, one.resource): one.missing for one in shortfalls}
+
+    def more(flavor: str, quotas: FlavorQuotas) -> FlavorQuotas:
+        raised = {
+            resource: replace(quota, nominal=quota.nominal + missing.get((flavor, resource), 0))
+            for resource, quota in quotas.quotas.items()
+        }
+        return FlavorQuotas(flavor, raised)
+
+    known = of.cluster_queues[queue]
+    new = tuple(
+        ResourceGroup(group.covered, tuple(more(quotas.flavor, quotas) for quotas in group.flavors))
+        for group in known.groups
+    )
+    return replace(of, cluster_queues={**of.cluster_queues, queue: replace(known, groups=new)})
+
+
+def welcome(of: Snapshot, waiting: Waiting) -> Snapshot:
+    """With the tolerations, and without the selectors and the affinity, that are told of."""
+
+    def changed(pod_set: PodSet) -> PodSet:
+        told = [one for one in waiting.exclusions if one.pod_set == pod_set.name]
+        keys = {cause: {one.key for one in told if one.cause is cause} for cause in ExclusionCause}
+        return replace(
+            pod_set,
+            tolerations=(
+                *pod_set.tolerations,
+                *(tolerate(key, operator="Exists") for key in sorted(keys[ExclusionCause.TAINT])),
+            ),
+            node_selector={
+                key: value
+                for key, value in pod_set.node_selector.items()
+                if key not in keys[ExclusionCause.NODE_SELECTOR]
+            },
+            affinity=() if keys[ExclusionCause.NODE_AFFINITY] else pod_set.affinity,
+        )
+
+    return replace(
+        of,
+        workloads=tuple(
+            replace(one, pod_sets=tuple(map(changed, one.pod_sets))) if one.key == waiting.workload else one
+            for one in of.workloads
+        ),
+    )
+
+
+def is_admitted(of: Snapshot, workload: str) -> bool:
+    return workload in {decision.workload for decision in decide(of, NOW_MS).admissions}
+
+
+def check(of: Snapshot) -> None:
+    for one in [workload for workload in of.workloads if workload.admission is None]:
+        now = alone(of, one.key)
+        for waiting in decide(now, NOW_MS).waiting:
+            match waiting.reason:
+                case WaitReason.QUOTA:
+                    assert waiting.shortfalls, waiting
+                    now = with_quota(now, one.cluster_queue, waiting.shortfalls)
+                case WaitReason.NEVER_FITS:
+                    now = with_quota(quiet(now), one.cluster_queue, waiting.shortfalls)
+                case WaitReason.NO_FLAVOR if curable(waiting):
+                    now = with_quota(quiet(welcome(now, waiting)), one.cluster_queue, waiting.shortfalls)
+                case _:
+                    continue
+            assert is_admitted(now, one.key), waiting
+            for lack in waiting.shortfalls:
+                assert lack.most > 0, f"a flavor without quota is named: {waiting.message}"
+
+
+def curable(waiting: Waiting) -> bool:
+    """Whether there is a flavor with quota for all that the pods of each set ask for."""
+    without = {(one.pod_set, one.flavor) for one in waiting.exclusions if one.cause is NO_QUOTA}
+    with_quota = {(one.pod_set, one.flavor) for one in waiting.exclusions} - without
+    told = {one.pod_set for one in waiting.exclusions}
+    return "has no quota for" not in waiting.message and told == {pod_set for pod_set, _ in with_quota}
+
+
+@PROPERTY
+@given(contended())
+def test_the_change_that_the_message_implies_lets_it_in(of: Snapshot) -> None:
+    check(of)
+
+
+@PROPERTY
+@given(snapshots())
+def test_so_it_does_where_others_may_be_preempted(of: Snapshot) -> None:
+    check(applied(of, decide(of, NOW_MS)))
