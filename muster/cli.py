@@ -36,9 +36,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def _add_controller(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Watches queued RayJobs and RayClusters, reserves quota for whole gangs by priority, waits for their "
-        "capacity, and releases or suspends them. Of several controllers the one that holds the Lease does; "
-        "the others stand by."
+        "Watches queued RayJobs, RayClusters and RayServices, reserves quota for whole gangs by priority, "
+        "waits for their capacity, and releases or suspends them. Of several controllers the one that holds "
+        "the Lease does; the others stand by."
     )
     parser.add_argument(
         "--kubeconfig",

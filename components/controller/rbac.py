@@ -41,6 +41,8 @@ CLUSTER_RULES = [
     ),
     # What decides whether a gang may be in its queue, and whether a preempted one is gone.
     _rule("", ["limitranges", "namespaces", "pods"], FOLLOW),
+    # What pods of a RuntimeClass cost beside their containers.
+    _rule("node.k8s.io", ["runtimeclasses"], FOLLOW),
     # Where pods can be placed, for flavors with a topology.
     _rule("", ["nodes"], FOLLOW),
     _rule("scheduling.k8s.io", ["priorityclasses"], FOLLOW),

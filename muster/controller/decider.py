@@ -6,13 +6,14 @@ only in part, carried out, and what they say is put to it again.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 from muster import admission as core
 from muster.controller.world import World
 from muster.objects import gangs, kueue, snapshot, topology
+from muster.objects.core import RuntimeClass
 from muster.objects.limits import LimitRange
 
 
@@ -25,6 +26,7 @@ class Gang:
     queue: str
     priority: int | None = None  # if not what it says itself
     limit_ranges: tuple[LimitRange, ...] = ()
+    runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
 
     def is_like(self, other: "Gang") -> bool:
         return (
@@ -32,6 +34,7 @@ class Gang:
             and (self.status is other.status or self.status == other.status)
             and (self.queue, self.priority) == (other.queue, other.priority)
             and self.limit_ranges == other.limit_ranges
+            and self.runtime_classes == other.runtime_classes
         )
 
 
@@ -67,7 +70,13 @@ class Decider:
         known = self._read.get(key)
         if known is None or not known[0].is_like(gang):
             made = gangs.workload(
-                gang.obj, gang.status, gang.queue, self._rules, gang.limit_ranges, gang.priority
+                gang.obj,
+                gang.status,
+                gang.queue,
+                self._rules,
+                gang.limit_ranges,
+                gang.runtime_classes,
+                gang.priority,
             )
             known = self._read[key] = gang, made
             if made.admission is not None:

@@ -9,8 +9,9 @@ from muster.controller.jobs.job import Job, priority_class
 from muster.controller.queue_status import STOPPED, inactive
 from muster.controller.world import World
 from muster.objects import gangs, kueue
+from muster.objects.limits import adjusted
 from muster.objects.meta import find_condition
-from muster.objects.pods import Template
+from muster.objects.pods import Template, read_template
 
 # Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
 MISCONFIGURED = "Misconfigured"
@@ -27,10 +28,13 @@ def refusal(workload: kueue.Workload, job: Job, world: World) -> Refusal | None:
     if not workload.spec.active:
         why = _why_deactivated(workload)
         return Refusal(
-            SUSPENDED, f"the Workload is deactivated{why}: set its spec.active to true to try again"
+            SUSPENDED,
+            f"the Workload is deactivated{why}: delete the job and create it again, or have an administrator "
+            "set spec.active of the Workload to true",
         )
     message = (
         world.memory.of(_own_fault, workload.key, workload, job)
+        or _impossible_pods(workload, world)
         or _unknown_priority(job, world)
         or _queue_problem(workload, world)
     )
@@ -71,6 +75,43 @@ def _malformed(workload: kueue.Workload) -> str | None:
         if problem is not None:
             return f"pod set {pod_set.name!r}: {problem}"
     return None
+
+
+def _impossible_pods(workload: kueue.Workload, world: World) -> str | None:
+    """What depends on the namespace and the cluster: requests from LimitRanges, RuntimeClasses."""
+    for pod_set, name in world.memory.of(_runtime_classes, workload.key, workload):
+        if name not in world.runtime_classes:
+            return (
+                f"pod set {pod_set!r}: RuntimeClass {name!r} does not exist, so no pod can be made: "
+                "remove runtimeClassName, or name one that exists"
+            )
+    ranges = world.limit_ranges_of(workload)
+    for pod_set in world.memory.of(_without_requests, workload.key, workload):
+        for container in read_template(adjusted(pod_set.template, ranges)).spec.containers:
+            if not (container.resources.requests or container.resources.limits):
+                return (
+                    f"container {container.name!r} of pod set {pod_set.name!r} asks for no resources: set "
+                    "resources.requests, or nobody can tell whether it fits"
+                )
+    return None
+
+
+def _runtime_classes(workload: kueue.Workload) -> tuple[tuple[str, str], ...]:
+    """Pod sets, with the class that each names, if it does."""
+    named = ((of.name, read_template(of.template).spec.runtime_class_name) for of in workload.spec.pod_sets)
+    return tuple((pod_set, name) for pod_set, name in named if name)
+
+
+def _without_requests(workload: kueue.Workload) -> tuple[kueue.PodSet, ...]:
+    """Pod sets with a container that says nothing of its resources."""
+    return tuple(
+        pod_set
+        for pod_set in workload.spec.pod_sets
+        if any(
+            not (container.resources.requests or container.resources.limits)
+            for container in read_template(pod_set.template).spec.containers
+        )
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -65,9 +65,10 @@ def _wanted(world: World, waiting: Iterable[Waiting]) -> tuple[set[str], set[Col
     for one in waiting:
         keys.update(one.others)
         nodes = nodes or one.reason is WaitReason.TOPOLOGY
-        if one.shortfall is not None and one.reason is WaitReason.QUOTA:
+        if one.reason is WaitReason.QUOTA:
             local = world.local_queue_of(world.workloads[one.workload])
-            lacking.add((local.spec.cluster_queue if local is not None else "", one.shortfall.resource))
+            queue = local.spec.cluster_queue if local is not None else ""
+            lacking.update((queue, shortfall.resource) for shortfall in one.shortfalls)
     return keys, {c for queue, resource in lacking for c in _columns_of(queue, resource, world)}, nodes
 
 

@@ -54,6 +54,7 @@ FOLLOWED: dict[str, kinds.Kind[Any]] = {
     "pods": kinds.PODS,
     "namespaces": kinds.NAMESPACES,
     "limit_ranges": kinds.LIMIT_RANGES,
+    "runtime_classes": kinds.RUNTIME_CLASSES,
     "pod_priorities": kinds.POD_PRIORITIES,
 }
 FOLLOWED_TO_PLACE: dict[str, kinds.Kind[Any]] = {  # once there is a Topology: there are many of them

@@ -26,7 +26,9 @@ from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import AdmissionCheckState, ProvisioningRequestConfig
+from muster.objects.limits import adjusted
 from muster.objects.meta import Object, ObjectMeta
+from muster.objects.pods import read_template
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +125,24 @@ def _lasts(workload: kueue.Workload, template: str, world: World) -> bool:
 
 
 def _template(workload: kueue.Workload, group: Group, world: World) -> dict[str, Any]:
-    """On the nodes of its flavors. What the autoscaler counts are requests: a missing one is the limit."""
+    """On the nodes of its flavors. What the autoscaler counts are requests: a missing one is the limit, or
+    comes from a LimitRange, and a RuntimeClass has an overhead, as in the pods."""
     pod_set = group.first
+    ranges = world.limit_ranges_of(workload)
+    pods = read_template(adjusted(pod_set.template, ranges, world.runtime_classes)).spec
     whole = merged_template(pod_set.template, flavored_template(workload, pod_set, world.flavors))
     spec = whole["spec"]
-    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
-        resources = container.get("resources") or {}
-        if resources.get("limits"):
-            resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    for container, counted in zip(containers, (*pods.init_containers, *pods.containers), strict=True):
+        requests = {**counted.resources.limits, **counted.resources.requests}
+        if requests:
+            container["resources"] = {
+                **(container.get("resources") or {}),
+                **({"limits": counted.resources.limits} if counted.resources.limits else {}),
+                "requests": requests,
+            }
+    if pods.overhead:
+        spec["overhead"] = pods.overhead
     return whole
 
 

@@ -196,8 +196,8 @@ def _gangs(world: World, statuses: Mapping[str, WorkloadStatus], without: Contai
         held = status.admission if step.holds_quota(status) else None
         queue = held.cluster_queue if held else _queue_name(workload, world)
         if queue is not None and (held is not None or not workload.metadata.deletion_timestamp):
-            priority = workloads.priority_now(workload, world)
-            yield Gang(workload, status, queue, priority, world.limit_ranges_of(workload))
+            ranges, priority = world.limit_ranges_of(workload), workloads.priority_now(workload, world)
+            yield Gang(workload, status, queue, priority, ranges, world.runtime_classes)
 
 
 def _queue_name(workload: Workload, world: World) -> str | None:

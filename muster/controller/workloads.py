@@ -149,8 +149,11 @@ def _same_pods(workload: kueue.Workload, job: Job) -> bool:
     return _shape(workload.spec.pod_sets) == _shape(pod_sets(job.places))
 
 
-def _shape(sets: tuple[kueue.PodSet, ...]) -> list[tuple[str, int, object, object]]:
-    return [(s.name, s.count, _requests(s), s.topology_request) for s in sets]
+def _shape(sets: tuple[kueue.PodSet, ...]) -> list[tuple[str, int, object, str, object]]:
+    return [
+        (s.name, s.count, _requests(s), read_template(s.template).spec.runtime_class_name, s.topology_request)
+        for s in sets
+    ]
 
 
 def _requests(pod_set: kueue.PodSet) -> object:

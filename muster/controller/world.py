@@ -16,7 +16,7 @@ from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import RAY_JOBS, RAY_SERVICES, WORKLOADS
 from muster.objects import gangs, kueue
 from muster.objects.autoscaling import ProvisioningRequest
-from muster.objects.core import Namespace, Pod, PriorityClass
+from muster.objects.core import Namespace, Pod, PriorityClass, RuntimeClass
 from muster.objects.limits import LimitRange
 from muster.objects.meta import Object
 from muster.objects.ray import RayCluster, RayJob, RayService
@@ -48,6 +48,7 @@ class World:
     bound_pods: Mapping[str, BoundPod] = field(default_factory=dict)  # all of the cluster, as the nodes
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     limit_ranges: Mapping[str, LimitRange] = field(default_factory=dict)
+    runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
     pod_priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)  # of the passes before
 

@@ -82,6 +82,9 @@ POD_TEMPLATES = define("", "v1", "PodTemplate", "podtemplates", Object, namespac
 NAMESPACES = define("", "v1", "Namespace", "namespaces", core.Namespace, namespaced=False)
 LIMIT_RANGES = define("", "v1", "LimitRange", "limitranges", limits.LimitRange, namespaced=True)
 BATCH_JOBS = define("batch", "v1", "Job", "jobs", Object, namespaced=True)
+RUNTIME_CLASSES = define(
+    "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", core.RuntimeClass, namespaced=False
+)
 EVENTS = define("", "v1", "Event", "events", Object, namespaced=True)
 POD_PRIORITIES = define(
     "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", core.PriorityClass, namespaced=False

@@ -1,4 +1,4 @@
-"""Core objects: pods (the few fields that their leaving needs), namespaces, priority classes."""
+"""Core objects: pods (the few fields that their leaving needs), namespaces, priority and runtime classes."""
 
 from muster.objects.meta import Object, View
 
@@ -18,6 +18,16 @@ class Pod(Object):
 
 class Namespace(Object):
     pass
+
+
+class Overhead(View):
+    pod_fixed: dict[str, str | int | float] = {}
+
+
+class RuntimeClass(Object):
+    """`node.k8s.io/v1`: what each of its pods costs beside its containers."""
+
+    overhead: Overhead = Overhead()
 
 
 class PriorityClass(Object):

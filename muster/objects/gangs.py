@@ -10,7 +10,8 @@ from msgspec import structs
 from muster import admission as core
 from muster.admission.quantities import parse
 from muster.objects import assignments, kueue, topology
-from muster.objects.limits import LimitRange, refusal, with_defaults
+from muster.objects.core import RuntimeClass
+from muster.objects.limits import LimitRange, adjusted, refusal
 from muster.objects.meta import Condition, ObjectMeta, find_condition, is_true, millis
 from muster.objects.pods import PodTemplate, pod_requests, read_template
 
@@ -35,17 +36,23 @@ def workload(
     queue: str,
     rules: core.Rules = core.Rules(),  # noqa: B008 - a frozen value
     limit_ranges: Iterable[LimitRange] = (),
+    runtime_classes: Mapping[str, RuntimeClass] = {},
     priority: int | None = None,
 ) -> core.Workload:
     """`status` is what the object is to be taken for, if that is not what it says itself; `queue` the
     ClusterQueue of its LocalQueue, while it holds no quota of another one; `limit_ranges` are those of
-    its namespace; `priority` is that of its class now, if not what it says itself. Raises: ValueError."""
+    its namespace, `runtime_classes` are by name: what they add to pods is added to what is counted, not to
+    the object; `priority` is that of its class now, if not what it says itself. Raises: ValueError."""
     meta, held = obj.metadata, status.admission if holds_quota(status) else None
     finished, boost = is_finished(status), _boost(obj) if rules.priority_boost else 0
     reserved = find_condition(status.conditions, QUOTA_RESERVED)
     reclaimable = {r.name: r.count for r in status.reclaimable_pods if rules.reclaimable_pods}
     ranges = tuple(limit_ranges)
-    pod_sets = tuple(_with_defaults(ps, ranges) for ps in obj.spec.pod_sets) if ranges else obj.spec.pod_sets
+    pod_sets = obj.spec.pod_sets
+    if ranges or runtime_classes:
+        pod_sets = tuple(
+            structs.replace(ps, template=adjusted(ps.template, ranges, runtime_classes)) for ps in pod_sets
+        )
     return core.Workload(
         key=obj.key,
         uid=meta.uid,
@@ -73,10 +80,6 @@ def workload(
         allowed_flavors=_allowed_flavors(meta.annotations.get(ALLOWED_FLAVORS_ANNOTATION)),
         refused=_refused(pod_sets, ranges),
     )
-
-
-def _with_defaults(obj: kueue.PodSet, ranges: tuple[LimitRange, ...]) -> kueue.PodSet:
-    return structs.replace(obj, template=with_defaults(obj.template, ranges))
 
 
 def _refused(pod_sets: Iterable[kueue.PodSet], ranges: tuple[LimitRange, ...]) -> str:

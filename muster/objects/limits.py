@@ -1,7 +1,8 @@
-"""What a namespace's LimitRanges, and a container's own limits, do not let its pods ask for.
+"""What the API server adds to pods, and what LimitRanges and a container's own limits do not allow.
 
 Pods that break them are never created, so a gang that does is not to be admitted. Source: Kueue's
-ValidateResources and ValidateLimitRange in pkg/workload/resources.go, and pkg/util/limitrange.
+AdjustResources, ValidateResources and ValidateLimitRange in pkg/workload/resources.go, and
+pkg/util/limitrange.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,9 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.admission.quantities import parse
+from muster.objects.core import RuntimeClass
 from muster.objects.meta import Object, View
 from muster.objects.pods import (
     Container,
+    PodSpec,
     PodTemplate,
     ResourceRequirements,
     Template,
@@ -41,9 +44,28 @@ class LimitRange(Object):
     spec: LimitRangeSpec = LimitRangeSpec()
 
 
+def adjusted(
+    template: Template, ranges: Iterable[LimitRange] = (), runtime_classes: Mapping[str, RuntimeClass] = {}
+) -> Template:
+    """What its pods will be once the API server has admitted them, as far as it is read here: with the
+    overhead of their RuntimeClass, and what `ranges`, those of the namespace, give to containers that do not
+    say it themselves. The first of them counts.
+
+    As Kueue's AdjustResources, but never less than a container's own limit: in a pod the API server makes
+    that its request before it looks at any LimitRange, so a smaller default request would hide what is used.
+    """
+    return with_overhead(with_defaults(template, ranges), runtime_classes)
+
+
+def with_overhead(template: Template, runtime_classes: Mapping[str, RuntimeClass]) -> Template:
+    read = read_template(template)
+    known = runtime_classes.get(read.spec.runtime_class_name)
+    if known is None or read.spec.overhead or not known.overhead.pod_fixed:
+        return template
+    return _encoded(read, replace(read.spec, overhead=known.overhead.pod_fixed))
+
+
 def with_defaults(template: Template, ranges: Iterable[LimitRange]) -> Template:
-    """With what `ranges`, those of the namespace, give containers that do not say it themselves, as far as
-    it is read here: the first of them counts. Kueue: handlePodLimitRange."""
     limits: Quantities = {}
     requests: Quantities = {}
     for item in _items(ranges, CONTAINER):
@@ -54,15 +76,28 @@ def with_defaults(template: Template, ranges: Iterable[LimitRange]) -> Template:
 
     def given(container: Container) -> Container:
         own = container.resources
-        both = ResourceRequirements(limits={**limits, **own.limits}, requests={**requests, **own.requests})
-        return replace(container, resources=both)
+        return replace(
+            container,
+            resources=ResourceRequirements(
+                limits={**limits, **own.limits},
+                requests={**_largest(requests, own.limits), **own.requests},
+            ),
+        )
 
     read = read_template(template)
     containers = tuple(map(given, read.spec.containers))
-    spec = replace(
-        read.spec, containers=containers, init_containers=tuple(map(given, read.spec.init_containers))
-    )
-    return Template(msgspec.json.encode(replace(read, spec=spec)))
+    init_containers = tuple(map(given, read.spec.init_containers))
+    return _encoded(read, replace(read.spec, containers=containers, init_containers=init_containers))
+
+
+def _largest(defaults: Quantities, limits: Quantities) -> Quantities:
+    """Default requests, but own limits where these are more. Raises: QuantityError."""
+    above = {r: of for r, of in limits.items() if r in defaults and parse(r, of) > parse(r, defaults[r])}
+    return {**defaults, **above}
+
+
+def _encoded(template: PodTemplate, spec: PodSpec) -> Template:
+    return Template(msgspec.json.encode(replace(template, spec=spec)))
 
 
 def refusal(template: PodTemplate, ranges: Sequence[LimitRange]) -> str:

@@ -37,6 +37,7 @@ class PodSpec(View):
     tolerations: tuple[dict[str, Any], ...] = ()
     scheduling_gates: tuple[dict[str, Any], ...] = ()
     priority_class_name: str = ""
+    runtime_class_name: str = ""
     node_name: str = ""
 
 

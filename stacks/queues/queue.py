@@ -33,7 +33,7 @@ class BorrowWithinCohort(Model):
     """Whether a queue that has to borrow may preempt for it (Kueue: preemption.borrowWithinCohort)."""
 
     policy: Literal["Never", "LowerPriority"] = "Never"
-    """`LowerPriority`: it may preempt lower priorities in the cohort (engine kueue only)."""
+    """`LowerPriority`: it may preempt lower priorities in the cohort (engines muster and kueue)."""
     max_priority_threshold: int | None = None
     """The highest priority that may be preempted so; left out: any lower one."""
 
@@ -48,7 +48,7 @@ class Preemption(Model):
     """Whether a queue takes back what others of its cohort borrowed: from nobody, from lower priorities, or
     from anyone."""
     borrow_within_cohort: BorrowWithinCohort | None = None
-    """Needs `reclaimWithinCohort`; engine kueue only."""
+    """Needs `reclaimWithinCohort`; engines muster and kueue."""
 
 
 class FlavorFungibility(Model):

@@ -94,7 +94,7 @@ def test_a_stock_out_that_lasts_ends_with_a_sentence_and_a_user_can_try_again() 
         dev = sim.submit(ray_job("dev"))
         await sim.until(lambda: sim.waits(dev).startswith("Suspended"), "dev is out of the queue", 10)
         assert "out of stock: nvidia-l4" in sim.waits(dev)
-        assert "set its spec.active to true" in sim.waits(dev)
+        assert "delete the job and create it again" in sim.waits(dev)
         await sim.until(lambda: not sim.requests() and not sim.reserved(), "all is given back")
         workload = sim.workload(dev)
         assert workload is not None

@@ -51,11 +51,13 @@ def _topology(place: Place) -> TopologyRequest | None:
     return None
 
 
-def unfit(spec: RayClusterSpec, places: tuple[Place, ...]) -> str | None:
-    """Why this gang can't be admitted whole, if it can't; one sentence with what to do."""
+def unfit(spec: RayClusterSpec, pointer: str, places: tuple[Place, ...]) -> str | None:
+    """Why this gang can't be admitted whole, if it can't; one sentence with what to do. `pointer` leads to
+    the cluster's spec in the job."""
     if spec.enable_in_tree_autoscaling:
+        field = f"{pointer}/enableInTreeAutoscaling".strip("/").replace("/", ".")
         return (
-            "spec.enableInTreeAutoscaling is on, but a gang is admitted with a fixed size: turn it off, or "
+            f"{field} is on, but a gang is admitted with a fixed size: turn it off, or "
             "take the queue label away to run it outside the queues"
         )
     names = [p.pod_set for p in places]
@@ -67,12 +69,6 @@ def unfit(spec: RayClusterSpec, places: tuple[Place, ...]) -> str | None:
             topology.annotated(read_template(place.template).metadata.annotations)
         except ValueError as error:
             return f"pod set {place.pod_set!r}: {error}"
-        for container in read_template(place.template).spec.containers:
-            if not container.resources.requests and not container.resources.limits:
-                return (
-                    f"container {container.name!r} of pod set {place.pod_set!r} asks for no resources: set "
-                    "resources.requests, or nobody can tell whether it fits"
-                )
         if not read_template(place.template).spec.containers:
             return f"pod set {place.pod_set!r} has no containers"
     return None

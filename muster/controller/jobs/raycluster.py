@@ -56,4 +56,6 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def refusal(self) -> str | None:
-        return unfit(self.obj.spec, self.places) or kuberay.cluster_fault(self.metadata, self.obj.spec)
+        return unfit(self.obj.spec, "/spec", self.places) or kuberay.cluster_fault(
+            self.metadata, self.obj.spec
+        )

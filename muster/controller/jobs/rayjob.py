@@ -10,6 +10,7 @@ from muster.kube.kinds import RAY_JOBS
 from muster.objects.pods import encode_template, read_template
 from muster.objects.ray import RayClusterSpec, RayJob
 
+_CLUSTER = "/spec/rayClusterSpec"
 SUBMITTER = "submitter"
 # What KubeRay gives its submitter where the user does not say (controllers/ray/common/job.go).
 SUBMITTER_RESOURCES = {
@@ -27,7 +28,7 @@ class RayJobGang(JobView[RayJob]):
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        places = tuple(cluster_places(self._cluster, "/spec/rayClusterSpec"))
+        places = tuple(cluster_places(self._cluster, _CLUSTER))
         if self.obj.spec.submission_mode != "K8sJobMode":
             return places
         spec, pointer = self.obj.spec, "/spec/submitterPodTemplate"
@@ -82,7 +83,8 @@ class RayJobGang(JobView[RayJob]):
             return "spec.deletionStrategy.deletionRules can't be combined with suspension: remove the rules"
         if self.obj.status.job_deployment_status == "ValidationFailed":
             return f"KubeRay refused the RayJob ({self.obj.status.message}): mend it and create it again"
-        return unfit(self._cluster, self.places) or kuberay.job_fault(self.metadata, self.obj.spec)
+        fault = kuberay.job_fault(self.metadata, self.obj.spec)
+        return unfit(self._cluster, _CLUSTER, self.places) or fault
 
     @property
     def _cluster(self) -> RayClusterSpec:

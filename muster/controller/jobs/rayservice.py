@@ -16,12 +16,14 @@ from muster.kube.kinds import RAY_SERVICES
 from muster.objects.meta import find_condition, is_true
 from muster.objects.ray import RayService
 
+_CLUSTER = "/spec/rayClusterConfig"
+
 
 class RayServiceGang(JobView[RayService]):
     """`clusters` are the RayClusters that KubeRay made for the service."""
 
     kind = RAY_SERVICES
-    suspend_pointer = "/spec/rayClusterConfig/suspend"
+    suspend_pointer = f"{_CLUSTER}/suspend"
 
     def __init__(self, obj: RayService, clusters: Sequence[RayClusterGang]) -> None:
         super().__init__(obj)
@@ -33,7 +35,7 @@ class RayServiceGang(JobView[RayService]):
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        return tuple(cluster_places(self.obj.spec.ray_cluster_config, "/spec/rayClusterConfig"))
+        return tuple(cluster_places(self.obj.spec.ray_cluster_config, _CLUSTER))
 
     @property
     def obstacle(self) -> Obstacle | None:
@@ -83,4 +85,4 @@ class RayServiceGang(JobView[RayService]):
         if ready is not None and ready.reason == "ValidationFailed" and not seen:
             return f"KubeRay refused the RayService ({ready.message}): mend it and create it again"
         fault = kuberay.service_fault(service.metadata, service.spec)
-        return unfit(service.spec.ray_cluster_config, self.places) or fault
+        return unfit(service.spec.ray_cluster_config, _CLUSTER, self.places) or fault

@@ -160,3 +160,12 @@ def make_world(
 def by_key(kind: Kind[Any], bodies: Sequence[Body]) -> dict[str, Any]:
     objects = (read(kind, b if "uid" in b["metadata"] else stored(b)) for b in bodies)
     return {o.key: o for o in objects}
+
+
+def limit_range(namespace: str = "team-a", **of_containers: Body) -> Body:
+    limits = [{"type": "Container", **of_containers}]
+    return stored({"metadata": {"name": "limits", "namespace": namespace}, "spec": {"limits": limits}})
+
+
+def runtime_class(name: str = "gvisor", **overhead: str) -> Body:
+    return {"metadata": {"name": name}, "overhead": {"podFixed": overhead}}

@@ -6,6 +6,7 @@ from muster import cli
 from muster.controller.configuration import Configuration
 from muster.controller.health import Address
 from muster.controller.process import Options
+from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
 
 POD = {"POD_NAME": "muster-controller-7c9-wjw", "POD_NAMESPACE": "elsewhere"}
 
@@ -62,3 +63,10 @@ def test_an_address_that_is_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     with pytest.raises(SystemExit):
         started_with(monkeypatch, "--http-address=8080")
     assert "expected HOST:PORT or :PORT, such as :8080, not '8080'" in capsys.readouterr().err
+
+
+def test_the_help_names_every_kind_of_job(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["controller", "--help"])
+    said = capsys.readouterr().out
+    assert [kind.name for kind in (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES) if kind.name not in said] == []

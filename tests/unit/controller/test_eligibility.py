@@ -16,7 +16,7 @@ from tests.simulation.manifests import (
     ray_job,
     template,
 )
-from tests.unit.controller.builders import NOW_MS, Body, job, make_world, workload
+from tests.unit.controller.builders import NOW_MS, Body, job, limit_range, make_world, runtime_class, workload
 
 Objects = dict[Any, list[Body]]
 CPU = quotas("cpu", cpu=8)
@@ -38,6 +38,12 @@ def with_affinity() -> Body:
     terms = [{"matchExpressions": [{"key": "zone", "operator": "Near"}]}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     worker["spec"]["affinity"] = {"nodeAffinity": required}
+    return worker
+
+
+def of_class(name: str) -> Body:
+    worker = template("worker", cpu=1)
+    worker["spec"]["runtimeClassName"] = name
     return worker
 
 
@@ -122,6 +128,27 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         "Misconfigured: pod set 'gpu': Workload of these pods: slices of pod set pods: sizes are [0]; "
         "expected 1 or more",
     ),
+    "no requests": (
+        ray_job("dev", worker=template("worker")),
+        {},
+        {},
+        "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
+        "or nobody can tell whether it fits",
+    ),
+    "no requests, and a LimitRange of another namespace": (
+        ray_job("dev", worker=template("worker")),
+        {},
+        {kinds.LIMIT_RANGES: [limit_range("team-b", defaultRequest={"cpu": "1"})]},
+        "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
+        "or nobody can tell whether it fits",
+    ),
+    "no such RuntimeClass": (
+        ray_job("dev", worker=of_class("gvisor")),
+        {},
+        {},
+        "Misconfigured: pod set 'gpu': RuntimeClass 'gvisor' does not exist, so no pod can be made: remove "
+        "runtimeClassName, or name one that exists",
+    ),
     "what the job itself says": (
         ray_job("dev", clusterSelector={"a": "b"}),
         {},
@@ -132,7 +159,8 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         ray_job("dev"),
         {"active": False},
         {},
-        "Suspended: the Workload is deactivated: set its spec.active to true to try again",
+        "Suspended: the Workload is deactivated: delete the job and create it again, or have an "
+        "administrator set spec.active of the Workload to true",
     ),
     "a stopped LocalQueue": (
         ray_job("dev"),
@@ -163,10 +191,15 @@ def test_why_it_was_deactivated(reason: str, why: str) -> None:
     away = replace(gang, status=transitions.evict(gang.status, reason, "out of stock", NOW_MS))
     found = eligibility.refusal(away, job(ray_job("dev")), make_world())
     assert found is not None
-    assert found.message == f"the Workload is deactivated{why}: set its spec.active to true to try again"
+    assert found.message.startswith(f"the Workload is deactivated{why}: delete the job and create it again")
 
 
 MAY: dict[str, tuple[Body, Objects]] = {
+    "requests from a LimitRange": (
+        ray_job("dev", worker=template("worker")),
+        {kinds.LIMIT_RANGES: [limit_range(defaultRequest={"cpu": "1"})]},
+    ),
+    "a RuntimeClass": (ray_job("dev", worker=of_class("gvisor")), {kinds.RUNTIME_CLASSES: [runtime_class()]}),
     "an ordinary job": (ray_job("dev"), {}),
     "no priority": (ray_job("dev", priority=""), {}),
     "a stopped ClusterQueue, of which the core tells": (ray_job("dev"), queue(**HELD)),

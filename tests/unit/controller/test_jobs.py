@@ -71,8 +71,9 @@ def test_the_submitter_of_the_user() -> None:
     assert b"mine" in bytes(place.template)
 
 
-NO_REQUESTS = (
-    "container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, or nobody can "
+AUTOSCALING = (
+    "enableInTreeAutoscaling is on, but a gang is admitted with a fixed size: turn it off, or take the queue "
+    "label away to run it outside the queues"
 )
 TWO_CLUSTERS = (
     "KubeRay upgrades a RayService by a second cluster beside the first, and the gang has quota for one: set "
@@ -109,18 +110,21 @@ REFUSALS: dict[str, tuple[Body, str]] = {
         },
         "KubeRay refused the RayJob (backoffLimit is negative): mend it and create it again",
     ),
-    "no requests": (
-        ray_job("dev", worker=template("worker")),
-        NO_REQUESTS + "tell whether it fits",
-    ),
     "no containers": (
         ray_job("dev", worker={"spec": {"containers": []}}),
         "pod set 'gpu' has no containers",
     ),
     "autoscaling": (
         ray_job("dev", rayClusterSpec={**ray_cluster_spec(2), "enableInTreeAutoscaling": True}),
-        "spec.enableInTreeAutoscaling is on, but a gang is admitted with a fixed size: turn it off, or take "
-        "the queue label away to run it outside the queues",
+        "spec.rayClusterSpec." + AUTOSCALING,
+    ),
+    "autoscaling of a RayCluster": (
+        {**ray_cluster("notebook"), "spec": {**ray_cluster_spec(2), "enableInTreeAutoscaling": True}},
+        "spec." + AUTOSCALING,
+    ),
+    "autoscaling of a RayService": (
+        ray_service("llm", rayClusterConfig={**ray_cluster_spec(2), "enableInTreeAutoscaling": True}),
+        "spec.rayClusterConfig." + AUTOSCALING,
     ),
     "upgrades by a second cluster, unsaid": (ray_service("llm", upgradeStrategy={}), TWO_CLUSTERS),
     "upgrades by a second cluster": (
@@ -130,10 +134,6 @@ REFUSALS: dict[str, tuple[Body, str]] = {
     "a RayService refused by KubeRay": (
         told(ray_service("llm"), "ValidationFailed", "its name is too long"),
         "KubeRay refused the RayService (its name is too long): mend it and create it again",
-    ),
-    "a RayService without requests": (
-        ray_service("llm", worker=template("worker")),
-        NO_REQUESTS + "tell whether it fits",
     ),
     "a worker group named head": (
         with_group(groupName="head"),

@@ -19,9 +19,11 @@ from muster.objects.meta import rfc3339
 from tests.simulation.manifests import (
     CHECK,
     PREEMPTION,
+    WORKER,
     cluster_queue,
     quotas,
     ray_cluster,
+    ray_cluster_spec,
     ray_job,
     ray_service,
 )
@@ -32,10 +34,12 @@ from tests.unit.controller.builders import (
     Body,
     condition,
     controlled_by,
+    limit_range,
     make_world,
     pod,
     request,
     request_template,
+    runtime_class,
     stored,
     workload_body,
 )
@@ -44,11 +48,19 @@ DEV, PROD = "rayjob-dev-0b2fb", "rayjob-prod-7b627"
 LLM = workload_name("RayService", "ray.io/v1", "llm", "uid-llm")
 JOB_KIND_OF = {"llm": kinds.RAY_SERVICES}
 Objects = dict[Kind[Any], list[Body]]
+GVISOR = ray_cluster_spec(4, worker=WORKER | {"spec": {**WORKER["spec"], "runtimeClassName": "gvisor"}})
 LEAVING: dict[str, Any] = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
 
 
-def dev(state: str = "Suspended", *, suspend: bool = True, status: Body | None = None, **meta: Any) -> Body:
-    body = ray_job("dev", suspend=suspend)
+def dev(
+    state: str = "Suspended",
+    *,
+    suspend: bool = True,
+    status: Body | None = None,
+    spec: Body | None = None,
+    **meta: Any,
+) -> Body:
+    body = ray_job("dev", suspend=suspend, **(spec or {}))
     return stored({**body, "status": {"jobDeploymentStatus": state, **(status or {})}}, **meta)
 
 
@@ -64,6 +76,10 @@ def prod() -> Body:
 
 def of_dev(*true: str, **fields: Any) -> Body:
     return workload_body(ray_job("dev"), *true, **fields)
+
+
+def of_dev_in_gvisor() -> Body:
+    return workload_body(ray_job("dev", rayClusterSpec=GVISOR))
 
 
 def of_prod() -> Body:
@@ -164,11 +180,6 @@ NO_REQUESTS = [f"delete PodTemplate ppt-{REQUEST}-gpu", f"delete ProvisioningReq
 FAR = rfc3339(NOW_MS + 60_000)
 
 
-def limit_range(namespace: str = "team-a", **of_containers: Body) -> Body:
-    limits = [{"type": "Container", **of_containers}]
-    return stored({"metadata": {"name": "limits", "namespace": namespace}, "spec": {"limits": limits}})
-
-
 def backing_off() -> Body:
     body = of_dev("Evicted", "Requeued")
     body["status"]["requeueState"] = {"count": 1, "requeueAt": FAR}
@@ -241,6 +252,13 @@ CASES: dict[str, Case] = {
             kinds.LIMIT_RANGES: [limit_range(defaultRequest={"example.com/fpga": "1"})],
         },
         waits=[f"{DEV}: waits=NoMatchingFlavor"],
+    ),
+    "what a RuntimeClass adds to its pods needs quota too": Case(
+        {
+            **world(dev(spec={"rayClusterSpec": GVISOR}), of_dev_in_gvisor()),
+            kinds.RUNTIME_CLASSES: [runtime_class(cpu="8")],
+        },
+        waits=[f"{DEV}: waits=ExceedsMaxQuota"],
     ),
     "another namespace's limits do not count": Case(
         {**world(dev(), of_dev()), kinds.LIMIT_RANGES: [limit_range("team-b", max={"cpu": "1"})]},

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from muster.admission import QuantityError
-from muster.objects.limits import LimitRange, refusal, with_defaults
-from muster.objects.pods import PodTemplate, read_template
+from muster.objects.core import RuntimeClass
+from muster.objects.limits import LimitRange, adjusted, refusal, with_defaults
+from muster.objects.pods import PodTemplate, pod_requests, read_template
 
 
 def container(name: str = "main", limits: Any = None, **requests: Any) -> dict[str, Any]:
@@ -93,6 +94,33 @@ def test_defaults() -> None:
     assert main.resources.limits == {"cpu": "2", "memory": "2Gi"}
     assert init.resources.requests == {"cpu": "1", "memory": "8Gi"}
     assert init.resources.limits == {"cpu": "2", "memory": "1Gi"}
+
+
+def test_a_default_request_hides_no_limit() -> None:
+    """A pod's request is its container's limit, before a LimitRange is looked at."""
+    own = template(container(limits={"cpu": "4", "example.com/fpga": "2"}))
+    small = limit_range("Container", defaultRequest={"cpu": "100m", "memory": "1Gi"})
+    given = adjusted(msgspec.Raw(msgspec.json.encode(own)), (small,))
+    assert pod_requests(given) == {"cpu": 4000, "memory": 2**30, "example.com/fpga": 2}
+
+
+GVISOR = msgspec.convert(
+    {"metadata": {"name": "gvisor"}, "overhead": {"podFixed": {"cpu": "250m", "memory": "128Mi"}}},
+    RuntimeClass,
+)
+OVERHEADS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
+    "of its class": ({"runtimeClassName": "gvisor"}, {"cpu": 1250, "memory": 2**27}),
+    "none without a class": ({}, {"cpu": 1000}),
+    "none of an unknown class": ({"runtimeClassName": "kata"}, {"cpu": 1000}),
+    "its own": ({"runtimeClassName": "gvisor", "overhead": {"cpu": "1"}}, {"cpu": 2000}),
+}
+
+
+@pytest.mark.parametrize(("spec", "requests"), OVERHEADS.values(), ids=OVERHEADS)
+def test_overhead(spec: dict[str, Any], requests: dict[str, int]) -> None:
+    own = {"spec": {"containers": [container(cpu="1")], **spec}}
+    given = adjusted(msgspec.Raw(msgspec.json.encode(own)), (), {"gvisor": GVISOR})
+    assert pod_requests(given) == requests
 
 
 def test_nothing_to_give() -> None:
