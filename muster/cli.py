@@ -73,8 +73,9 @@ def _add_controller(parser: argparse.ArgumentParser) -> None:
         metavar="JSON",
         type=_configuration,
         default=DEFAULT,
-        help="waitForPodsReady and fairSharing as Kueue's Configuration has them, and Muster's own rules, "
-        'such as {"waitForPodsReady": {"timeout": "10m"}, "rules": {"backfill": true}} (default: none)',
+        help="waitForPodsReady, fairSharing and featureGates as Kueue's Configuration has them, and Muster's "
+        'own rules, such as {"waitForPodsReady": {"timeout": "10m"}, "rules": {"backfill": true}} '
+        "(default: none)",
     )
     parser.add_argument(
         "--log-level",

@@ -19,6 +19,28 @@ class Build(Model):
     """How many images stay there, newest first, however old: to go back to."""
 
 
+# Those of Kueue's gates that switch a rule of Muster's (muster/controller/feature_gates.py).
+Gate = Literal[
+    "FairSharingPreemptWithinNominal",
+    "FairSharingPrioritizeNonBorrowing",
+    "FlavorFungibilityPreserveScanProgress",
+    "PartialAdmission",
+    "PrioritizePreemptorWorkloads",
+    "PriorityBoost",
+    "PrioritySortingWithinCohort",
+    "ReclaimablePods",
+    "RecomputeAssignmentUponPreemptionTargetsOverlap",
+    "SchedulerTimestampPreemptionBuffer",
+    "SkipReassignmentForPodOwnedWorkloads",
+    "TASBalancedPlacement",
+    "TASFailedNodeReplacementFailFast",
+    "TASProfileMixed",
+    "TASRecomputeAssignmentWithinSchedulingCycle",
+    "TASRespectNodeAffinityPreferred",
+    "TopologyAwareScheduling",
+]
+
+
 class Aging(Model):
     """Who waits rises in priority, in its queue and among the queues; whom it may preempt stays as it was."""
 
@@ -61,6 +83,8 @@ class Controller(Model):
     """Off unless given: gangs then may take any time to start, and keep their quota."""
     fair_sharing: FairSharing | None = None
     """Off unless given; without it no queue may have a `weight`."""
+    feature_gates: dict[Gate, bool] = Field(default_factory=dict)
+    """Kueue's feature gates, as its Configuration has them; left out: Kueue's default."""
     rules: OwnRules = OwnRules()
     """Kueue's decisions are the default; these depart from them."""
     metrics_from: tuple[DnsLabel, ...] = COLLECTOR_NAMESPACES
@@ -70,4 +94,9 @@ class Controller(Model):
     def _image_or_build(self) -> Self:
         if (self.image is None) == (self.build is None):
             refuse("either image or build", "name the image to run, or write `build: {}` to have it built")
+        sharing = [gate for gate in self.feature_gates if gate.startswith("FairSharing")]
+        if sharing and self.fair_sharing is None:
+            refuse(
+                f"fairSharing beside {sharing[0]}, which says how shares are weighed", "add `fairSharing: {}`"
+            )
         return self

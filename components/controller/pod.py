@@ -113,6 +113,8 @@ def _configuration(settings: Controller) -> list[str]:
         configuration["waitForPodsReady"] = wait_for_pods_ready(settings.wait_for_pods_ready)
     if settings.fair_sharing:
         configuration["fairSharing"] = fair_sharing(settings.fair_sharing)
+    if settings.feature_gates:
+        configuration["featureGates"] = dict(settings.feature_gates)
     if rules := _own_rules(settings.rules):
         configuration["rules"] = rules
     return [f"--configuration={json.dumps(configuration)}"] if configuration else []

@@ -10,6 +10,7 @@ import msgspec
 from muster.admission import Aging, FairSharing, FairStrategy, Rules
 from muster.admission.lifecycle.backoff import Backoff
 from muster.admission.lifecycle.readiness import WaitForPodsReady
+from muster.controller.feature_gates import gated
 from muster.objects.meta import View
 
 _PART = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>h|ms|m|s)")
@@ -63,6 +64,7 @@ class _Rules(View, forbid_unknown_fields=True):
 class _File(View, forbid_unknown_fields=True):
     wait_for_pods_ready: _WaitForPodsReady | None = None
     fair_sharing: _FairSharing | None = None
+    feature_gates: dict[str, bool] = {}
     rules: _Rules = _Rules()
 
 
@@ -74,6 +76,7 @@ def parse(text: str) -> Configuration:
         _own_rules(read.rules),
         fair_sharing=FairSharing(sharing.preemption_strategies) if sharing else None,
     )
+    rules = gated(rules, read.feature_gates)
     if wait is None:
         return Configuration(rules)
     requeuing = wait.requeuing_strategy

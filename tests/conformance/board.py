@@ -17,7 +17,6 @@ from muster.admission.state.state import WorkingState
 from muster.objects import topology
 from tests.conformance.case import Case, Data
 from tests.conformance.objects import snapshot_of, views
-from tests.conformance.suites.fair import fair_rules
 
 OBSTACLES = {
     Obstacle.TOPOLOGY: "TopologyPlacementFailed",
@@ -38,21 +37,6 @@ REASONS = {
     Outcome.CHECK_FAILED: "PendingEvaluation",
 }
 """Kueue's reasons for QuotaReserved=False by what became of a head."""
-
-
-def rules_of(case: Case) -> core.Rules:
-    fair = fair_rules(case)
-    return replace(
-        fair,
-        fair_sharing=fair.fair_sharing if case.config.get("fairSharing") else None,
-        partial_admission=case.gate("PartialAdmission", True),
-        concurrent_admission=case.gate("ConcurrentAdmission", False),
-        keep_flavor_scan=case.gate("FlavorFungibilityPreserveScanProgress", True),
-        recompute_overlapping=case.gate("RecomputeAssignmentUponPreemptionTargetsOverlap", False),
-        preemption_gates=case.gate("MultiKueueOrchestratedPreemption", False),
-        topology=case.gate("TopologyAwareScheduling", True),
-        topology_recompute=case.gate("TASRecomputeAssignmentWithinSchedulingCycle", True),
-    )
 
 
 class Board:

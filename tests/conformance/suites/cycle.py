@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from itertools import cycle as cycle_through
 from typing import Any
 
@@ -11,10 +12,11 @@ from muster.admission.cycle.entry import Entry, Outcome
 from muster.admission.cycle.order import cycle_order
 from muster.admission.flavors.fungibility import Mode
 from muster.objects import gangs, kueue
-from tests.conformance.board import Board, neutral, neutral_of, reason, rules_of
+from tests.conformance.board import Board, neutral, neutral_of, reason
 from tests.conformance.case import Case, Data, NotApplicable, Replay
 from tests.conformance.local_queues import LocalQueues
 from tests.conformance.objects import view
+from tests.conformance.rules import rules_of
 
 
 def schedule(case: Case) -> None:
@@ -89,9 +91,8 @@ def compare(what: str, found: object, expected: object) -> None:
 
 
 def entry_ordering(case: Case) -> None:
-    rules = core.Rules(
-        priority_sorting_within_cohort=case.gate("PrioritySortingWithinCohort", True),
-        prioritize_preemptors=case.gate("PrioritizePreemptorWorkloads", False),
+    rules = replace(
+        rules_of(case),
         requeue_behind_others=case.config.get("podsReadyRequeuingTimestamp") != "Creation",
     )
     order = cycle_order(rules)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 
 from muster import admission as core
@@ -14,26 +13,14 @@ from muster.admission.state.state import WorkingState
 from muster.objects import gangs, kueue
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import UNLIMITED, Usage, snapshot_of, usage, view
+from tests.conformance.rules import rules_of
 from tests.conformance.suites.preemption import targets
 
 _ELSEWHERE = core.FlavorResource("elsewhere", "cpu")
 
 
 def fair_rules(case: Case) -> core.Rules:
-    """With fair sharing as the case has it: its strategies and gates."""
-    sharing = core.FairSharing(
-        preempt_within_nominal=case.gate("FairSharingPreemptWithinNominal", True),
-        prioritize_non_borrowing=case.gate("FairSharingPrioritizeNonBorrowing", True),
-    )
-    strategies = case.config.get("fairSharingPreemptionStrategies")
-    if strategies:
-        sharing = replace(sharing, strategies=tuple(map(core.FairStrategy, strategies)))
-    return core.Rules(
-        fair_sharing=sharing,
-        priority_sorting_within_cohort=case.gate("PrioritySortingWithinCohort", True),
-        prioritize_preemptors=case.gate("PrioritizePreemptorWorkloads", False),
-        priority_boost=case.gate("PriorityBoost", False),
-    )
+    return rules_of(case, fair=True)
 
 
 def _queues(case: Case) -> dict[str, QuotaNode]:

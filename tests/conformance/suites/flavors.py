@@ -16,6 +16,7 @@ from muster.objects import gangs, kueue
 from muster.objects.topology import Topology, topology
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import by_name, snapshot_of, usage, view, views
+from tests.conformance.rules import rules_of
 
 MODES = {Mode.NO_FIT: "NoFit", Mode.FIT: "Fit"}  # all others: Preempt
 POSSIBILITIES = {"NoCandidates": Mode.NO_CANDIDATES, "Preempt": Mode.PREEMPT, "Reclaim": Mode.RECLAIM}
@@ -45,7 +46,7 @@ Reason = tuple[str | int, ...]
 
 def assigned(case: Case) -> Assignment:
     """What the case's workload gets in the case's queue."""
-    rules = _rules(case)
+    rules = rules_of(case)
     topologies = by_name(views(case.input.get("topologies"), Topology))
     given = snapshot_of(
         case.input,
@@ -65,15 +66,6 @@ def assigned(case: Case) -> Assignment:
         _oracle(case.input.get("preemptionOracle") or ()),
         replaced=_replaced((case.input.get("replacedWorkloadSlice") or {}).get("podSets") or ()),
     ).assign()
-
-
-def _rules(case: Case) -> core.Rules:
-    return core.Rules(
-        fair_sharing=core.FairSharing() if case.config.get("fairSharing") else None,
-        reclaimable_pods=case.gate("ReclaimablePods", True),
-        ignore_undeclared=case.config.get("quotaCheckStrategy") == "IgnoreUndeclared",
-        concurrent_admission=case.gate("ConcurrentAdmission", False),
-    )
 
 
 def _oracle(given: Iterable[Data]) -> Any:

@@ -15,8 +15,7 @@ from muster.admission.state.state import WorkingState
 from muster.objects import gangs, kueue
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import snapshot_of, view
-
-BUFFER_MS = 5 * 60 * 1000  # Kueue: timestampPreemptionBuffer
+from tests.conformance.rules import rules_of
 
 
 def targets(case: Case, rules: core.Rules) -> list[Target]:
@@ -50,23 +49,18 @@ def _workload(data: Data, rules: core.Rules, queue: str = "") -> core.Workload:
     return gangs.workload(obj, obj.status, queue, rules)
 
 
-def _rules(case: Case) -> core.Rules:
-    return core.Rules(
-        priority_boost=case.gate("PriorityBoost", False),
-        preemption_buffer_ms=BUFFER_MS if case.gate("SchedulerTimestampPreemptionBuffer", False) else 0,
-        priority_sorting_within_cohort=case.gate("PrioritySortingWithinCohort", True),
-    )
-
-
 def _preemption(case: Case) -> None:
-    found = {target.holding.workload.key: str(target.reason) for target in targets(case, _rules(case))}
+    found = {
+        target.holding.workload.key: str(target.reason)
+        for target in targets(case, rules_of(case, fair=False))
+    }
     expected = {target["workload"].removeprefix("/"): target["reason"] for target in case.expect["targets"]}
     assert found == expected, f"preempts {found}, expected {expected}"
     assert len(found) == case.expect["preemptedCount"]
 
 
 def _candidates_ordering(case: Case) -> None:
-    rules = _rules(case)
+    rules = rules_of(case, fair=False)
     names = [case.input["preemptorClusterQueue"], *(c["clusterQueue"] for c in case.input["candidates"])]
     tree = WorkingState(core.Snapshot({}, {}, {name: core.ClusterQueue(name) for name in names}, ())).tree
     usage: dict[str, Fraction] = {}
@@ -91,7 +85,7 @@ def _candidates_ordering(case: Case) -> None:
 
 
 def _satisfies_preemption_policy(case: Case) -> None:
-    rules = _rules(case)
+    rules = rules_of(case, fair=False)
     preemptor, candidate = (_workload(case.input[name], rules) for name in ("preemptor", "candidate"))
     policy = core.PreemptionPolicy(case.input["policy"])
     answer = satisfies(policy, preemptor, candidate, rules.preemption_buffer_ms)

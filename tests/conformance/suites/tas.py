@@ -1,27 +1,24 @@
 """Whole cycles over nodes and topologies: where pods go, and who is placed again."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from muster import admission as core
 from muster.admission.cycle.entry import Entry, Outcome
 from muster.admission.state.holdings import Holding
-from tests.conformance.board import Board, neutral, neutral_of, rules_of
+from tests.conformance.board import Board, neutral, neutral_of
 from tests.conformance.case import Case, Data, NotApplicable, Replay
+from tests.conformance.rules import rules_of
 from tests.conformance.suites.cycle import all_ready, compare, compare_summary, unordered
-from tests.conformance.suites.topology import rules as topology_rules
 
 Event = tuple[str, str, str]
 """Object, type and reason."""
 
 
 def schedule(case: Case) -> None:
-    if case.gate("SchedulerLibraryIntegration", False):
-        raise NotApplicable("nodes are not simulated with the library of the Kubernetes scheduler")
     if case.config.get("resourceTransformations"):
         raise NotApplicable("resources are not transformed for the quota")
-    board = Board(case, rules(case))
+    board = Board(case, rules_of(case))
     heads = board.cycle()
     expected = case.expect
     compare("admissions", admissions(board, case.input), expected_admissions(expected["admissions"]))
@@ -31,19 +28,6 @@ def schedule(case: Case) -> None:
     compare("events", sorted(events(heads, case)), sorted(map(_event, expected["eventsObservabilityOff"])))
     if "summary" in expected:
         compare_summary(board, heads, expected["summary"])
-
-
-def rules(case: Case) -> core.Rules:
-    placing = topology_rules(case)
-    return replace(
-        rules_of(case),
-        topology_fail_fast=case.gate("TASFailedNodeReplacementFailFast", True),
-        topology_mixed=placing.topology_mixed,
-        topology_balanced=placing.topology_balanced,
-        topology_prefers_affinity=placing.topology_prefers_affinity,
-        topology_elastic=placing.topology_elastic,
-        topology_keeps_pinned=placing.topology_keeps_pinned,
-    )
 
 
 def admissions(board: Board, data: Data) -> Data:

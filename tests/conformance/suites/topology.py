@@ -9,18 +9,9 @@ from muster.objects import gangs, kueue
 from muster.objects import topology as nodes_and_topologies
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import view, views
+from tests.conformance.rules import rules_of
 
 FLAVOR, SIBLING = "default", "sibling"  # the sibling selects the same nodes
-
-
-def rules(case: Case) -> core.Rules:
-    return core.Rules(
-        topology_mixed=case.gate("TASProfileMixed", True),
-        topology_balanced=case.gate("TASBalancedPlacement", False),
-        topology_prefers_affinity=case.gate("TASRespectNodeAffinityPreferred", False),
-        topology_elastic=case.gate("ElasticJobsViaWorkloadSlicesWithTAS", False),
-        topology_keeps_pinned=case.gate("SkipReassignmentForPodOwnedWorkloads", True),
-    )
 
 
 def find_assignments(case: Case) -> None:
@@ -44,7 +35,7 @@ def _topologies(case: Case) -> Topologies:
         obj.metadata.name: nodes_and_topologies.node(obj, used.get(obj.metadata.name, {}))
         for obj in views(case.input["nodes"], nodes_and_topologies.Node)
     }
-    return Topologies(flavors, topologies, nodes, rules(case))
+    return Topologies(flavors, topologies, nodes, rules_of(case))
 
 
 def _placed(usage: Data, flavor: str, levels: tuple[str, ...]) -> Placed:

@@ -1,13 +1,15 @@
 """Muster's controller: what it runs as, what it may do, and what keeps it running."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from muster.admission import Aging, FairSharing, Rules
 from muster.admission.lifecycle.readiness import WaitForPodsReady
 from muster.controller.configuration import parse
+from muster.controller.feature_gates import SUPPORTED, gated
 from muster.controller.loop import FOLLOWED, FOLLOWED_TO_PLACE
+from stacks.controller import Gate
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.stacks.builders import EXISTING, GOOD
 
@@ -78,6 +80,17 @@ def test_it_is_told_how_to_share_and_which_rules_are_on() -> None:
         run_time_ms_min=600_000,
         aging=Aging(10, 3_600_000, 100),
     )
+
+
+def test_it_is_told_of_every_gate_that_a_stack_may_set() -> None:
+    gates = dict.fromkeys(SUPPORTED, False)
+    declared = declare_with(fairSharing={}, featureGates=gates)
+    (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
+    (argument,) = [a for a in container["args"] if a.startswith("--configuration=")]
+    assert parse(argument.removeprefix("--configuration=")).rules == gated(
+        Rules(fair_sharing=FairSharing()), gates
+    )
+    assert get_args(Gate) == SUPPORTED
 
 
 def test_it_may_follow_what_it_follows_and_write_what_it_writes(declared: Declarations) -> None:

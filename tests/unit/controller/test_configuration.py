@@ -9,6 +9,7 @@ from muster.admission import Aging, FairSharing, FairStrategy, Rules
 from muster.admission.lifecycle.backoff import Backoff
 from muster.admission.lifecycle.readiness import WaitForPodsReady
 from muster.controller.configuration import Configuration, parse
+from muster.controller.feature_gates import SUPPORTED
 
 
 def waiting(**fields: Any) -> Configuration:
@@ -24,6 +25,18 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
     "by one strategy": (
         {"fairSharing": {"preemptionStrategies": ["LessThanInitialShare"]}},
         Configuration(Rules(fair_sharing=FairSharing((FairStrategy.LESS_THAN_INITIAL_SHARE,)))),
+    ),
+    "Kueue's gates": (
+        {"featureGates": {"PriorityBoost": True, "PartialAdmission": False}},
+        Configuration(Rules(priority_boost=True, partial_admission=False)),
+    ),
+    "gates of shares": (
+        {"fairSharing": {}, "featureGates": {"FairSharingPreemptWithinNominal": False}},
+        Configuration(Rules(fair_sharing=FairSharing(preempt_within_nominal=False))),
+    ),
+    "a gate for a time": (
+        {"featureGates": {"SchedulerTimestampPreemptionBuffer": True}},
+        Configuration(Rules(preemption_buffer_ms=300_000)),
     ),
     "Muster's own rules": (
         {
@@ -99,6 +112,14 @@ WRONG = {
         '{"waitForPodsReady": {"requeuingStrategy": {"timestamp": "Now"}}}',
         "requeuingStrategy.timestamp: 'Now' is neither Eviction nor Creation",
     ),
+    "no such gate": (
+        '{"featureGates": {"ConcurrentAdmission": true}}',
+        "featureGates: ConcurrentAdmission can not be set; expected one of: FairSharingPreempt",
+    ),
+    "a gate of what is off": (
+        '{"featureGates": {"FairSharingPreemptWithinNominal": false}}',
+        "FairSharingPreemptWithinNominal says how shares are weighed: set fairSharing too",
+    ),
     "no JSON": ("waitForPodsReady:", "JSON is malformed"),
 }
 
@@ -108,3 +129,14 @@ def test_what_can_not_be_read_is_named(name: str) -> None:
     text, sentence = WRONG[name]
     with pytest.raises(ValueError, match=sentence):
         parse(text)
+
+
+@pytest.mark.parametrize("gate", SUPPORTED)
+def test_every_gate_switches_a_rule(gate: str) -> None:
+    """Left out it has Kueue's default, and one of its two values is another rule than that."""
+    on, off, unsaid = (
+        parse(json.dumps({"fairSharing": {}, "featureGates": gates})).rules
+        for gates in ({gate: True}, {gate: False}, {})
+    )
+    assert on != off
+    assert unsaid in (on, off)

@@ -1,0 +1,54 @@
+"""The core's rules by a case's feature gates and settings.
+
+Most gates are those that a stack may set; the others are here, and docs/conformance.md says why they can
+not be set.
+"""
+
+from dataclasses import replace
+
+from muster import admission as core
+from muster.controller.feature_gates import SUPPORTED, gated
+from tests.conformance.case import Case, NotApplicable
+
+ONLY_HERE = {
+    "ConcurrentAdmission": "concurrent_admission",
+    "ElasticJobsViaWorkloadSlicesWithTAS": "topology_elastic",
+    "MultiKueueOrchestratedPreemption": "preemption_gates",
+}
+"""Rules of the core that only its tests switch."""
+
+IGNORED = frozenset(
+    {
+        "AdmissionFairSharing",  # its suite does without usage
+        "ElasticJobsViaWorkloadSlices",  # on wherever it is named
+        "SchedulerLibraryIntegration",  # its cases do not apply
+        "TASMultiLayerTopology",  # on wherever it is named
+        "UnadmittedWorkloadsObservability",
+        "VectorizedResourceRequests",
+    }
+)
+"""Gates that switch no rule."""
+
+
+def rules_of(case: Case, fair: bool | None = None) -> core.Rules:
+    """`fair`: whether shares are weighed, if not as the case's settings say."""
+    if case.gate("SchedulerLibraryIntegration", False):
+        raise NotApplicable("nodes are not simulated with the library of the Kubernetes scheduler")
+    strategies = case.config.get("fairSharingPreemptionStrategies")
+    sharing = core.FairSharing()
+    if strategies:
+        sharing = replace(sharing, strategies=tuple(map(core.FairStrategy, strategies)))
+    rules = gated(
+        core.Rules(fair_sharing=sharing, ignore_undeclared=_ignores_undeclared(case)),
+        {name: on for name, on in case.gates.items() if name in SUPPORTED},
+    )
+    weighed = bool(case.config.get("fairSharing")) if fair is None else fair
+    return replace(
+        rules,
+        fair_sharing=rules.fair_sharing if weighed else None,
+        **{rule: case.gate(name, False) for name, rule in ONLY_HERE.items()},
+    )
+
+
+def _ignores_undeclared(case: Case) -> bool:
+    return bool(case.config.get("quotaCheckStrategy") == "IgnoreUndeclared")

@@ -1,0 +1,42 @@
+"""Every feature gate of Kueue's cases can be set in a stack, or docs/conformance.md says why not."""
+
+from itertools import chain
+
+import pytest
+
+from muster.admission import Rules
+from muster.controller.feature_gates import SUPPORTED, gated
+from tests.conformance.case import Case, load
+from tests.conformance.replay import LISTED, SHARED
+from tests.conformance.rules import IGNORED, ONLY_HERE, rules_of
+
+
+def told() -> set[str]:
+    """The gates in the page's table."""
+    rows = LISTED.read_text().partition("### Feature gates")[2].partition("\n## ")[0].splitlines()
+    return {row.split("`")[1] for row in rows if row.startswith("| `")}
+
+
+def test_the_page_lists_those_that_can_not_be_set() -> None:
+    assert told() == {*ONLY_HERE, *IGNORED}
+    assert told().isdisjoint(SUPPORTED)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no cases beside the checkout")
+def test_no_case_has_another_gate() -> None:
+    gates = set(chain.from_iterable(case.gates for case in load(SHARED)))
+    assert gates <= {*SUPPORTED, *told()}
+
+
+@pytest.mark.parametrize("gate", SUPPORTED)
+def test_cases_run_by_the_rules_that_a_stack_sets(gate: str) -> None:
+    off = Case("suite", "name", {}, {}, {"fairSharing": True}, {gate: False}, now_ms=0)
+    fair = rules_of(Case("suite", "name", {}, {}, {"fairSharing": True}, {}, now_ms=0)).fair_sharing
+    assert rules_of(off) == gated(Rules(fair_sharing=fair), {gate: False})
+
+
+@pytest.mark.parametrize("gate", ONLY_HERE)
+def test_the_others_switch_rules_too(gate: str) -> None:
+    on = Case("suite", "name", {}, {}, {}, {gate: True}, now_ms=0)
+    assert getattr(rules_of(on), ONLY_HERE[gate]) is True
+    assert getattr(Rules(), ONLY_HERE[gate]) is False
