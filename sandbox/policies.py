@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from sandbox.paths import CHECKOUT
 
 PACK = CHECKOUT / "policies"
-STRICTEST = "prod"
-
-
-def policy_config(stack: str) -> Path:
-    """What the pack enforces in a stack: its own file, or that of prod where it has none."""
-    own = PACK / "config" / f"{stack}.json"
-    return own if own.exists() else own.with_stem(STRICTEST)
-
-
-def policy_flags(config: Path | None) -> list[str]:
-    """The CLI's flags that run the pack with this configuration; none without one."""
-    return ["--policy-pack", str(PACK), "--policy-pack-config", str(config)] if config else []
 
 
 def violations(events: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -18,7 +18,6 @@ from sandbox.bootstrap import exclusive
 from sandbox.paths import CHECKOUT, RunState
 from sandbox.plugins.choice import Choice, choose_offline, stand_ins
 from sandbox.plugins.pretence import VARIABLE
-from sandbox.policies import policy_config
 from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError, Stack
 from sandbox.status import console
 from sandbox.steps import Screen, StepError
@@ -59,7 +58,7 @@ def _outcome(pulumi: Path, stack: str, settings: Path, since: str | None) -> Out
         check_out(since, earlier)
         before = Program(earlier, earlier / "stacks" / settings.name)
         selected = changed_since(pulumi, root, stack, before, Program(CHECKOUT, settings))
-    return selected.preview(policies=policy_config(stack))
+    return selected.preview(policies=True)
 
 
 @dataclass(frozen=True)

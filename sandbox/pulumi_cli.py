@@ -26,7 +26,7 @@ from sandbox.paths import CHECKOUT
 from sandbox.plan import Change, read_changes, read_drift
 from sandbox.plugins.choice import Choice, choose_plugins, find_installed, users_home, wanted_versions
 from sandbox.plugins.launchers import install_engine, install_providers
-from sandbox.policies import policy_flags, violations
+from sandbox.policies import PACK, violations
 from sandbox.prior_state import with_resources
 from sandbox.processes import MARK
 from sandbox.steps import StepError
@@ -171,15 +171,16 @@ class Stack:
         *,
         expect_no_changes: bool = False,
         refresh: bool = False,
-        policies: Path | None = None,
+        policies: bool = False,
         plan: Path | None = None,
     ) -> Outcome:
-        """What `up` would do; the policy pack judges it with the configuration `policies`, if given.
+        """What `up` would do.
 
+        policies: whether the policy pack judges it, as one of the environment that the settings declare.
         refresh: reads what is there first, so that it shows what was changed by hand.
         plan: where the engine writes what it would do, in full and with secrets encrypted.
         """
-        flags = [*_flags(expect_no_changes, refresh), *policy_flags(policies)]
+        flags = [*_flags(expect_no_changes, refresh), *(["--policy-pack", str(PACK)] if policies else [])]
         flags += ["--save-plan", str(plan)] if plan else []
         return self._operate("preview", flags, say)
 

@@ -1,6 +1,6 @@
 """Everything that one stack declares; `settings` reads it from a file, and `rules` join its parts."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -21,6 +21,8 @@ from stacks.tenants.tenant import Tenant
 
 PROJECT = "gcp:project"
 NAMESPACE = "muster:"
+# Each has its file in policies/config/.
+Environment = Literal["local", "dev", "staging", "prod"]
 
 
 def _config_key(field: str) -> str:
@@ -32,6 +34,8 @@ class Settings(Model):
 
     model_config = ConfigDict(alias_generator=_config_key)
 
+    environment: Environment = "prod"
+    """What kind of environment this is: what the policies enforce in it is in `policies/config/`."""
     project: str | None = None
     """The Google Cloud project that everything is made in; required with `kind: gke`."""
     network: Network | None = None

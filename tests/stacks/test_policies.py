@@ -10,7 +10,6 @@ import yaml
 
 from policies.rule import Resource
 from sandbox.paths import CHECKOUT
-from sandbox.policies import policy_config
 from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError
 from tests.stacks.conftest import STAND_INS
 from tests.unit.policies.builders import (
@@ -47,9 +46,10 @@ def preview(tools: dict[str, Path], tmp_path: Path) -> Preview:
             {"type": r.type, "name": r.name, "properties": r.props, "protect": r.protect} for r in resources
         ]
         settings = tmp_path / "settings.yaml"
-        settings.write_text(yaml.safe_dump({"config": {"policies-fixture:resources": json.dumps(listed)}}))
+        config = {"muster:environment": environment, "policies-fixture:resources": json.dumps(listed)}
+        settings.write_text(yaml.safe_dump({"config": config}))
         cli = PulumiCli(tools["pulumi"], tmp_path / "run", project=PROGRAM, choices=STAND_INS)
-        return cli.select("test", settings).preview(policies=policy_config(environment))
+        return cli.select("test", settings).preview(policies=True)
 
     return previews
 
@@ -70,7 +70,7 @@ def test_prod_without_deletion_protection_fails(cli: PulumiCli, tmp_path: Path) 
     prod = CHECKOUT / "stacks" / "Pulumi.prod.yaml"
     unprotected = changed(prod, tmp_path, "muster:cluster", "deletionProtection", to=False)
     with pytest.raises(PulumiError) as failure:
-        cli.select("prod", unprotected).preview(policies=policy_config("prod"))
+        cli.select("prod", unprotected).preview(policies=True)
     assert str(failure.value) == (
         "pulumi preview of stack prod: muster-deletion-protection: No mistake deletes a cluster: GKE and "
         "Pulumi both refuse. And a bucket goes only when it is empty. (GKE and Cloud Storage providers: "

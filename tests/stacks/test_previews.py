@@ -11,7 +11,6 @@ from sandbox import golden
 from sandbox.paths import CHECKOUT
 from sandbox.plugins.choice import choose_offline
 from sandbox.plugins.gcp_replacements import has_rules
-from sandbox.policies import policy_config
 from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError
 from stacks.settings import load, warnings
 
@@ -37,7 +36,7 @@ def previewed(request: pytest.FixtureRequest, cli: PulumiCli) -> tuple[Path, Out
     """Each stack's settings and what comes of them, judged by its policies; run once for all tests."""
     path: Path = request.param
     before = path.read_bytes()
-    outcome = cli.select(stack_name(path), path).preview(policies=policy_config(stack_name(path)))
+    outcome = cli.select(stack_name(path), path).preview(policies=True)
     assert path.read_bytes() == before
     return path, outcome
 

@@ -54,6 +54,51 @@ def test_nobody_else_decides_what_a_shell_runs(path: Path) -> None:
             assert "head_ref" not in step.get("run", "")
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_checkout_leaves_no_token_behind(path: Path) -> None:
+    checkouts = [
+        step
+        for job in jobs(path).values()
+        for step in job.get("steps", [])
+        if step.get("uses", "").startswith("actions/checkout@")
+    ]
+    assert [step for step in checkouts if step.get("with", {}).get("persist-credentials") is not False] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_every_job_names_the_rights_that_it_needs(path: Path) -> None:
+    assert yaml.safe_load(path.read_text())["permissions"] == {}
+    assert [name for name, job in jobs(path).items() if not job.get("permissions")] == []
+
+
+def test_a_pull_requests_code_gets_no_right_but_to_read_before_a_reviewer_lets_it_run() -> None:
+    for name, job in jobs(GITOPS / "github" / "preview.yaml").items():
+        rights = {right for right, level in job["permissions"].items() if level == "write"}
+        if any("checkout" in step.get("uses", "") for step in job.get("steps", [])):
+            assert rights == set(), name
+        elif "id-token" in rights:
+            assert rights == {"id-token"}, name
+            assert job["if"] == "github.event.pull_request.head.repo.full_name == github.repository"
+            assert job["with"]["environment"].startswith("preview-"), name
+            assert "steps" not in job, name
+
+
+def test_who_runs_without_a_reviewer_uses_no_environment_of_pull_requests() -> None:
+    """Required reviewers would keep the drift check waiting; its environments let in only main instead."""
+    used = {where: job["with"]["environment"].partition("-")[0] for where, _, job in calls()}
+    assert used == {
+        "deploy.yaml: dev": "dev",
+        "deploy.yaml: staging": "staging",
+        "deploy.yaml: prod": "prod",
+        "drift.yaml: check": "drift",
+        "preview.yaml: live": "preview",
+    }
+    text = (CHECKOUT / "docs" / "gitops.md").read_text()
+    for stack in STACKS - {"local"}:
+        assert f"`preview-{stack}`" in text
+        assert f"`drift-{stack}`" in text
+
+
 def test_workflows_are_called_as_they_ask() -> None:
     for where, name, job in calls():
         called = yaml.safe_load((GITOPS / "github" / name).read_text())

@@ -1,18 +1,25 @@
-"""What each environment enforces: policies/config/."""
+"""What each environment enforces: policies/config/, chosen by the stack's `muster:environment`."""
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+import yaml
 
+from policies import environment
 from policies.catalogue import RULES
+from policies.environment import KEY, UNDECLARED, enforced
 from policies.rule import ResourceRule
 from sandbox.paths import CHECKOUT
-from sandbox.policies import PACK, policy_config
+from sandbox.policies import PACK
+from stacks.stack import Environment, Settings
 
 FILES = sorted((PACK / "config").glob("*.json"))
+STACKS = sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml"))
 LEVELS = {"advisory", "mandatory", "remediate", "disabled"}
+IDS = [rule.id for rule in RULES]
+PROTECTION = "muster-deletion-protection"
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -20,18 +27,56 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-def test_every_stack_has_a_configuration() -> None:
-    stacks = {path.stem.removeprefix("Pulumi.") for path in (CHECKOUT / "stacks").glob("Pulumi.*.yaml")}
-    assert {path.stem for path in FILES} == stacks
-    assert policy_config("dev") == PACK / "config" / "dev.json"
+def test_every_environment_has_a_configuration() -> None:
+    assert {path.stem for path in FILES} == set(get_args(Environment))
 
 
-def test_a_stack_without_one_is_judged_like_prod() -> None:
-    assert policy_config("unheard-of") == PACK / "config" / "prod.json"
+@pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
+def test_every_stack_of_the_repository_declares_its_environment(path: Path) -> None:
+    config = yaml.safe_load(path.read_text())["config"]
+    assert config[KEY] == path.stem.removeprefix("Pulumi.")
+
+
+def test_a_stack_that_declares_none_is_judged_like_prod_and_told_so() -> None:
+    assert Settings.model_fields["environment"].default == UNDECLARED == "prod"
+    for id, given in enforced({}, IDS).items():
+        assert given == {
+            "enforcementLevel": "mandatory",
+            "because": "it is judged as prod, as the stack declares no muster:environment",
+        }, id
+
+
+def test_the_stack_says_which_environment_it_is_and_not_its_name() -> None:
+    levels = {name: enforced({KEY: name}, IDS)[PROTECTION]["enforcementLevel"] for name in ("dev", "prod")}
+    assert levels == {"dev": "disabled", "prod": "mandatory"}
+
+
+@pytest.mark.parametrize("name", ["qa", "", "../config/dev", "Prod"])
+def test_an_unknown_environment_is_refused_with_those_there_are(name: str) -> None:
+    with pytest.raises(ValueError, match="expected one of dev, local, prod, staging: set it") as refused:
+        enforced({KEY: name}, IDS)
+    assert repr(name) in str(refused.value)
+
+
+def test_every_rule_has_a_level_and_keeps_what_its_environment_says() -> None:
+    """The engine takes a policy of the initial configuration without a level for one that only advises."""
+    dev = enforced({KEY: "dev"}, IDS)
+    assert list(dev) == IDS
+    assert all(given["enforcementLevel"] in LEVELS for given in dev.values())
+    assert dev["muster-cost-labels"]["labels"] == {"environment": "dev", "cost-center": "unassigned"}
+    assert "because" not in dev["cis-gke-5.6.2-vpc-native"]
+
+
+def test_a_rule_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "dev.json"
+    file.write_text('{"all": "mandatory", "muster-typo": {"enforcementLevel": "disabled"}}')
+    monkeypatch.setitem(environment._FILES, "dev", file)
+    with pytest.raises(ValueError, match=r"policies/config/dev\.json: no rule muster-typo"):
+        enforced({KEY: "dev"}, IDS)
 
 
 def test_prod_enforces_everything() -> None:
-    assert read(policy_config("prod")) == {"all": "mandatory"}
+    assert {given["enforcementLevel"] for given in enforced({KEY: "prod"}, IDS).values()} == {"mandatory"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -1,8 +1,8 @@
-"""What users read of violated policies, and how the pack is asked for."""
+"""What users read of violated policies, rule by rule."""
 
 from typing import Any
 
-from sandbox.policies import PACK, policy_config, policy_flags, violations
+from sandbox.policies import violations
 
 CLUSTER = "gcp:container/cluster:Cluster"
 
@@ -33,9 +33,3 @@ def test_violations_are_told_rule_by_rule() -> None:
 
 def test_what_stops_nothing_is_no_violation() -> None:
     assert violations([event("private-nodes", "one", "set it", level="advisory")]) == []
-
-
-def test_the_pack_runs_only_with_a_configuration() -> None:
-    assert policy_flags(None) == []
-    config = policy_config("dev")
-    assert policy_flags(config) == ["--policy-pack", str(PACK), "--policy-pack-config", str(config)]

@@ -1,0 +1,51 @@
+"""Serves the pack so that the stack's own configuration chooses what is enforced.
+
+pulumi_policy fixes its `initial_config` when the pack starts. The engine tells of the stack's configuration
+after that, by ConfigureStack, and then asks for the initial configuration (Pulumi's pkg/engine/update.go). A
+file given by `--policy-pack-config` is laid over it.
+"""
+
+# ruff: noqa: N802 -- methods carry the names of the gRPC service
+from collections.abc import Sequence
+from typing import Any
+
+import grpc  # type: ignore[import-untyped]  # ships no types
+import pulumi_policy.policy
+from pulumi.runtime import proto
+from pulumi_policy import EnforcementLevel, Policy, PolicyPack
+from pulumi_policy.policy import _PolicyAnalyzerServicer
+
+from policies.environment import enforced
+
+
+class EnvironmentAnalyzer(_PolicyAnalyzerServicer):
+    """pulumi_policy's server of a pack, with the stack's environment for an initial configuration."""
+
+    _enforced: dict[str, dict[str, Any]] = {}
+    rules: Sequence[str] = ()
+
+    def ConfigureStack(self, request: Any, context: Any) -> Any:
+        """Reads `muster:environment`; the engine fails with our words if that is none."""
+        try:
+            self._enforced = enforced(request.config, self.rules)
+        except ValueError as error:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        return super().ConfigureStack(request, context)
+
+    def GetAnalyzerInfo(self, request: Any, context: Any) -> Any:
+        """Adds the environment's configuration; without a stack (`pulumi policy publish`) there is none."""
+        info = super().GetAnalyzerInfo(request, context)
+        for id, given in self._enforced.items():
+            properties = dict(given)
+            config = info.initialConfig[id]
+            config.enforcementLevel = proto.EnforcementLevel.Value(properties.pop("enforcementLevel").upper())
+            config.properties.update(properties)
+        return info
+
+
+def serve(name: str, policies: list[Policy]) -> None:
+    """Serves until the engine ends this process. Where nothing else is said every policy is mandatory."""
+    EnvironmentAnalyzer.rules = [policy.name for policy in policies]
+    # PolicyPack has no parameter for its server.
+    pulumi_policy.policy._PolicyAnalyzerServicer = EnvironmentAnalyzer
+    PolicyPack(name, policies, EnforcementLevel.MANDATORY)

@@ -1,0 +1,45 @@
+"""Commands as the documentation and the workflows have them, typed in a clone of this checkout."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox.paths import CHECKOUT
+from sandbox.pulumi_cli import PulumiCli
+
+NOT_CLONED = (".git", ".muster", "__pycache__", ".*_cache", ".hypothesis")
+OWN = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE_FILE")
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A shell in a clone, with the engine and the plugins of `cli` on PATH and nobody logged in anywhere."""
+
+    cli: PulumiCli
+    folder: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def type(self, command: str) -> str:
+        """Runs one command as GitHub's runners do, and fails if it fails; returns what it prints."""
+        env = {name: value for name, value in self.cli._env.items() if name not in OWN}
+        env["PATH"] = f"{self.cli.binary.parent}:{env['PATH']}"
+        done = subprocess.run(
+            ["bash", "-e", "-o", "pipefail", "-c", command],
+            cwd=self.folder,
+            env={**env, **self.env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+
+def copy_checkout(folder: Path) -> Path:
+    """The files of this checkout, edits that are not committed included."""
+    return Path(shutil.copytree(CHECKOUT, folder, ignore=shutil.ignore_patterns(*NOT_CLONED)))

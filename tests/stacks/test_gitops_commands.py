@@ -1,0 +1,130 @@
+"""The workflows' own commands and those of docs/gitops.md, run from one throw-away clone after the other.
+
+A folder takes the bucket's place, a server that speaks Vault's transit API that of Cloud KMS: as with KMS, no
+passphrase is around. The program is a small one, because no stand-in can make a cluster of GKE.
+"""
+
+import base64
+import json
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox.paths import CHECKOUT
+from sandbox.pulumi_cli import PulumiCli
+from tests.stacks.conftest import STAND_INS
+from tests.stacks.terminal import Terminal, copy_checkout
+
+WORKFLOWS = CHECKOUT / "examples" / "gitops" / "github"
+EXPRESSION = re.compile(r"\$\{\{ (inputs|vars)\.(\w+) \}\}")
+PROGRAM = """
+import pulumi
+pulumi.ComponentResource("test:index:Thing", "thing")
+pulumi.export("token", pulumi.Output.secret("opensesame"))
+"""
+STACK = "dev"
+KEY = "hashivault://stacks"
+
+
+class Transit(BaseHTTPRequestHandler):
+    """Vault's transit engine: what is encrypted is only marked."""
+
+    def do_PUT(self) -> None:
+        given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "/encrypt/" in self.path:
+            answer = {"ciphertext": f"vault:v1:{given['plaintext']}"}
+        else:
+            answer = {"plaintext": given["ciphertext"].removeprefix("vault:v1:")}
+        base64.b64decode(answer.get("plaintext", ""), validate=True)
+        body = json.dumps({"data": answer}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture(scope="module")
+def key_server() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), Transit)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class Runner:
+    """Runs jobs of the workflows, each in a clone of its own."""
+
+    def __init__(self, cli: PulumiCli, folder: Path, env: dict[str, str]) -> None:
+        self.cli, self.folder, self.env = cli, folder, env
+        self.runs = 0
+        self.origin = copy_checkout(folder / "origin")
+        (self.origin / "__main__.py").write_text(PROGRAM)
+        for command in (
+            "init --quiet",
+            "add --all",
+            "-c user.name=a -c user.email=a@b.c commit --quiet -m a",
+        ):
+            subprocess.run(["git", *command.split()], cwd=self.origin, check=True)
+        (folder / "state").mkdir()
+        self.bucket = f"file://{folder / 'state'}"
+
+    def clone(self, **env: str) -> Terminal:
+        self.runs += 1
+        folder = self.folder / f"clone-{self.runs}"
+        subprocess.run(["git", "clone", "--quiet", self.origin, folder], check=True)
+        return Terminal(self.cli, folder, {**self.env, **env})
+
+    def job(self, command: str) -> str:
+        """The steps of pulumi.yaml, called with this command."""
+        job = yaml.safe_load((WORKFLOWS / "pulumi.yaml").read_text())["jobs"]["pulumi"]
+        variables = {"PULUMI_BACKEND_URL": self.bucket, "PULUMI_SECRETS_PROVIDER": KEY}
+        known = {"inputs": {"stack": STACK, "environment": STACK, "command": command}, "vars": variables}
+
+        def filled(text: str) -> str:
+            return EXPRESSION.sub(lambda found: known[found[1]][found[2]], text)
+
+        terminal = self.clone(**{name: filled(value) for name, value in job["env"].items()})
+        steps = [filled(step["run"]) for step in job["steps"] if step.get("run", "").startswith("pulumi ")]
+        return "".join(terminal.type(step) for step in steps)
+
+
+@pytest.fixture
+def runner(tools: dict[str, Path], tmp_path: Path, key_server: str) -> Runner:
+    cli = PulumiCli(tools["pulumi"], tmp_path / "run", choices=STAND_INS)
+    return Runner(cli, tmp_path, {"VAULT_SERVER_URL": key_server, "VAULT_SERVER_TOKEN": "anyone"})
+
+
+def commands(workflow: str) -> set[str]:
+    """What the workflow asks of pulumi.yaml for stack dev."""
+    jobs = yaml.safe_load((WORKFLOWS / workflow).read_text())["jobs"]
+    return {job["with"]["command"] for job in jobs.values() if "command" in job.get("with", {})}
+
+
+def test_every_workflow_runs_again_from_a_fresh_clone(runner: Runner) -> None:
+    (live,), (deploy,), (drift,) = commands("preview.yaml"), commands("deploy.yaml"), commands("drift.yaml")
+    # A pull request is previewed before anything was ever deployed, too.
+    for command in (live, live, deploy, deploy, drift, drift, live):
+        assert re.search(r"muster(@v|\|local)", runner.job(command)), "no policies"
+
+
+def test_the_manual_steps_work_in_any_clone(runner: Runner) -> None:
+    page = (CHECKOUT / "docs" / "gitops.md").read_text()
+    (block,) = re.findall(r"^## By hand\n.*?^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    typed = [line for line in block.splitlines() if not line.startswith("python3 -m venv")]
+    local = "\n".join(typed).replace("gs://acme-ml-pulumi", runner.bucket)
+    local = re.sub(r"gcpkms://\S+", KEY, local).replace("pulumi up ", "pulumi up --yes ")
+    assert local.count(KEY) == local.count(runner.bucket) == 1
+    for _ in range(2):
+        runner.clone().type(local)
