@@ -22,7 +22,7 @@ from muster.controller import transitions as step
 from muster.controller.actions import Step
 from muster.controller.events import on_job, on_workload
 from muster.controller.jobs.job import Job
-from muster.controller.suspension import has_left, is_late, leaving, must_stop
+from muster.controller.suspension import has_left, is_late, leaving, must_stop, stopped
 from muster.controller.templates import Operation, is_placed, place_operations
 from muster.controller.world import World
 from muster.kube.kinds import BATCH_JOBS, PODS
@@ -39,7 +39,7 @@ def stops(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
     """What is to be written of a gang that must stop. Each object is a subject of its own: a refused write
     holds back neither the others nor the Workload."""
     job = world.job_of(workload)
-    if not must_stop(workload, job):
+    if not must_stop(workload, job) or stopped(workload, job, world):
         return
     late = is_late(workload, world, now_ms)
     if job is not None and not leaving(job) and job.outcome is None and not job.suspended:
