@@ -34,14 +34,14 @@ def a_cluster(*specs: Mapping[str, Any], name: str = "notebook", annotations: Bo
     body = ray_cluster(name)
     for spec in specs:
         body = merged(body, {"spec": spec})
-    return merged(body, {"metadata": {"annotations": annotations or {}}})
+    return {**body, "metadata": {**body["metadata"], "annotations": annotations or {}}}
 
 
 def a_service(*specs: Mapping[str, Any], name: str = "llm", annotations: Body | None = None) -> Body:
     body = ray_service(name)
     for spec in specs:
         body = merged(body, {"spec": spec})
-    return merged(body, {"metadata": {"annotations": annotations or {}}})
+    return {**body, "metadata": {**body["metadata"], "annotations": annotations or {}}}
 
 
 REFUSED: dict[str, tuple[Body, str]] = {

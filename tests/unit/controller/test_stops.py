@@ -1,0 +1,306 @@
+"""How a gang that must stop is stopped: what is written at once, and what after a minute."""
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from muster.controller.actions import Step
+from muster.controller.stops import restores, stops
+from muster.controller.suspension import gone, stopped, tell
+from muster.controller.templates import WORKLOAD_UID_LABEL
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.kube.writes import Delete, JsonPatch, Overwrite
+from muster.objects.meta import find_condition, rfc3339
+from tests.simulation.manifests import ray_cluster, ray_job, ray_service
+from tests.unit.controller.builders import NOW_MS, Body, make_world, pod, read, stored, workload_body
+from tests.unit.controller.test_reconcile import DEV, child, dev, kind_of, service
+
+Objects = dict[Kind[Any], list[Body]]
+RUNS = ("QuotaReserved", "Admitted")
+UID = f"uid-{DEV}"
+A_YEAR_S = 31_536_000
+KEPT: dict[str, Any] = {"deletionTimestamp": rfc3339(NOW_MS), "finalizers": ["tenant.example/mine"]}
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "uid-mine", "controller": True}
+
+
+def evicted(seconds_ago: int = 1, of: Body | None = None, *more: str) -> Body:
+    body = workload_body(of or ray_job("dev"), *RUNS, "Evicted", *more)
+    for condition in body["status"]["conditions"]:
+        if condition["type"] == "Evicted":
+            condition["lastTransitionTime"] = rfc3339(NOW_MS - seconds_ago * 1000)
+    return body
+
+
+def running(**spec: Any) -> Body:
+    body = dev("Running", suspend=False)
+    body["spec"] |= spec
+    return body
+
+
+def dequeued() -> Body:
+    body = running()
+    body["metadata"]["labels"] = {}
+    return body
+
+
+def notebook(**group: Any) -> Body:
+    body = ray_cluster("notebook")
+    body["spec"]["suspend"] = False
+    body["spec"]["workerGroupSpecs"][0] |= group
+    return body
+
+
+def gang_pod(name: str, owner: str = "uid-dev-1", kind: str = "RayCluster", **meta: Any) -> Body:
+    body = pod(UID, name)
+    reference = {"kind": kind, "name": owner.removeprefix("uid-"), "uid": owner, "controller": True}
+    body["metadata"] |= {"ownerReferences": [reference], **meta}
+    return body
+
+
+def elsewhere(body: Body) -> Body:
+    moved = deepcopy(body)
+    moved["metadata"]["namespace"] = "team-b"
+    return moved
+
+
+def placed(*, suspend: bool) -> Body:
+    body = dev("Suspended" if suspend else "Running", suspend=suspend)
+    head = body["spec"]["rayClusterSpec"]["headGroupSpec"]
+    head["template"] = {**head["template"], "metadata": {"labels": {WORKLOAD_UID_LABEL: UID}}}
+    return body
+
+
+def told(step: Step) -> str:
+    match step.write:
+        case Overwrite():
+            return f"suspend {step.write.kind} {step.write.key}"
+        case Delete():
+            return f"delete {step.write.key} within {step.write.grace_s} s"
+        case JsonPatch():
+            return f"restore {step.write.key}"
+    raise AssertionError(step.write)
+
+
+JOB, CHILD = "suspend RayJob team-a/dev", "suspend RayCluster team-a/dev-1"
+NOTEBOOK = "suspend RayCluster team-a/notebook"
+SUBMITTER = "suspend Job team-a/dev"
+
+
+@dataclass
+class Case:
+    """`objects` without the Workload; what is written of it."""
+
+    workload: Body
+    objects: list[Body]
+    writes: list[str] = field(default_factory=list)
+
+
+CASES = {
+    "a job": Case(evicted(), [running(), child()], [JOB]),
+    "a job that is refused": Case(evicted(), [running(shutdownAfterJobFinishes=False), child()], [JOB]),
+    "a job in ValidationFailed": Case(
+        evicted(), [dev("ValidationFailed", suspend=False), child()], [JOB, CHILD]
+    ),
+    "a job that waits for its jobId": Case(evicted(), [dev("Waiting", suspend=False), child()], [JOB, CHILD]),
+    "a job of somebody else": Case(
+        evicted(), [running(managedBy="kueue.x-k8s.io/multikueue"), child()], [JOB, CHILD]
+    ),
+    "a job with an owner": Case(evicted(), [dev("Running", suspend=False, ownerReferences=[OWNER])], [JOB]),
+    "a job that has left its queue with its quota": Case(
+        workload_body(ray_job("dev"), *RUNS), [dequeued()], [JOB]
+    ),
+    "a job that has left its queue without": Case(workload_body(ray_job("dev")), [dequeued()]),
+    "a job that is deleted but kept": Case(
+        evicted(), [dev("Running", suspend=False, **KEPT), child()], [CHILD]
+    ),
+    "a job that is suspended": Case(evicted(), [dev("Suspending"), child()]),
+    "a job that runs as it may": Case(workload_body(ray_job("dev"), *RUNS), [running(), child()]),
+    "a job that ended": Case(evicted(), [dev("Complete", suspend=False), child()]),
+    "a job of the same UID elsewhere": Case(evicted(), [elsewhere(running())]),
+    "a RayCluster of the same owner elsewhere": Case(
+        evicted(), [dev("ValidationFailed"), elsewhere(child())], []
+    ),
+    "a RayCluster without its owner": Case(
+        evicted(),
+        [dev("ValidationFailed"), stored(ray_cluster("dev-1")) | {"spec": child()["spec"]}, gang_pod("a")],
+        [CHILD],
+    ),
+    "a RayCluster": Case(evicted(1, ray_cluster("notebook")), [stored(notebook())], [NOTEBOOK]),
+    "a RayCluster that KubeRay refuses": Case(
+        evicted(1, ray_cluster("notebook")), [stored(notebook(maxReplicas=-1))], [NOTEBOOK]
+    ),
+    "a service whose start KubeRay has not seen": Case(
+        evicted(1, ray_service("llm")),
+        [service(suspend=False, placed=True), child("llm", suspend=True, rests=True)],
+    ),
+    "the same after a minute": Case(
+        evicted(62, ray_service("llm")),
+        [service(suspend=False, placed=True), child("llm", suspend=True, rests=True)],
+        ["suspend RayService team-a/llm"],
+    ),
+    "what is below it, after a minute": Case(evicted(62), [dev("Running"), child()], [CHILD]),
+    "its pods not before": Case(evicted(58), [dev("Running"), child(), gang_pod("a")]),
+    "its pods then": Case(
+        evicted(62),
+        [dev("Running"), child(suspend=True), gang_pod("a"), gang_pod("b")],
+        ["delete team-a/a within 30 s", "delete team-a/b within 30 s"],
+    ),
+    "pods that end soon are left": Case(
+        evicted(62),
+        [dev("Running"), child(suspend=True), gang_pod("a", deletionTimestamp=rfc3339(NOW_MS + 30_000))],
+    ),
+    "pods that take a year are not": Case(
+        evicted(62),
+        [
+            dev("Running"),
+            child(suspend=True),
+            gang_pod("a", deletionTimestamp=rfc3339(NOW_MS + A_YEAR_S * 1000)),
+        ],
+        ["delete team-a/a within 30 s"],
+    ),
+    "pods that nobody of the gang made are not deleted": Case(
+        evicted(62),
+        [
+            dev("Running"),
+            child(suspend=True),
+            pod(UID, "loose"),
+            gang_pod("other", "uid-other", "Job"),
+            elsewhere(gang_pod("far")),
+        ],
+    ),
+    "the submitter of a job that KubeRay leaves alone": Case(
+        evicted(),
+        [dev("ValidationFailed"), child(suspend=True), gang_pod("s", "uid-dev", "Job")],
+        [SUBMITTER],
+    ),
+    "the submitter's pod after a minute": Case(
+        evicted(62),
+        [dev("ValidationFailed"), child(suspend=True), gang_pod("s", "uid-dev", "Job")],
+        [SUBMITTER, "delete team-a/s within 30 s"],
+    ),
+    "templates once it is suspended": Case(evicted(), [placed(suspend=True)], ["restore team-a/dev"]),
+    "no templates before": Case(evicted(), [placed(suspend=False)], [JOB]),
+}
+
+
+def objects_of(case: Case) -> Objects:
+    sorted_out: Objects = {kinds.WORKLOADS: [case.workload]}
+    for body in case.objects:
+        sorted_out.setdefault(kind_of(body), []).append(body)
+    return sorted_out
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_written(name: str) -> None:
+    case = CASES[name]
+    world, workload = make_world(objects_of(case)), read(kinds.WORKLOADS, case.workload)
+    steps = [*stops(workload, world, NOW_MS), *restores(workload, world)]
+    assert [told(step) for step in steps] == case.writes
+    subjects = [step.subject for step in steps]
+    assert len({*subjects, workload.key}) == len(subjects) + 1, "each write fails alone"
+
+
+def test_a_suspension_names_the_object_it_means() -> None:
+    case = CASES["a job"]
+    (step,) = stops(read(kinds.WORKLOADS, case.workload), make_world(objects_of(case)), NOW_MS)
+    assert step.write == Overwrite(kinds.RAY_JOBS, "team-a/dev", {"spec": {"suspend": True}}, "uid-dev")
+    assert [note.reason for note in step.notes] == ["Stopped"]
+
+
+# (is it stopped, may its quota go to others)
+GONE: dict[str, tuple[Case, tuple[bool, bool]]] = {
+    "KubeRay says so": (Case(evicted(), [dev("Suspended")]), (True, True)),
+    "KubeRay is at it": (Case(evicted(), [dev("Suspending")]), (False, False)),
+    "KubeRay has not answered for a minute": (Case(evicted(62), [dev("Running")]), (False, True)),
+    "but there are pods": (Case(evicted(62), [dev("Running"), gang_pod("a")]), (False, False)),
+    "but it was not told": (Case(evicted(62), [running()]), (False, False)),
+    "but what is below it was not told": (Case(evicted(62), [dev("Running"), child()]), (False, False)),
+    "it was, and has not answered": (Case(evicted(62), [dev("Running"), child(suspend=True)]), (False, True)),
+    "its RayCluster is kept": (
+        Case(evicted(62), [dev("Suspending"), {**child(), "metadata": {**child()["metadata"], **KEPT}}]),
+        (False, True),
+    ),
+    "the job is kept": (Case(evicted(), [dev("Running", suspend=False, **KEPT)]), (True, True)),
+    "with its RayCluster": (
+        Case(evicted(), [dev("Running", suspend=False, **KEPT), child()]),
+        (False, False),
+    ),
+    "a pod of another namespace": (
+        Case(evicted(), [dev("Suspended"), elsewhere(gang_pod("far"))]),
+        (True, True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_what_is_gone(name: str) -> None:
+    case, wanted = GONE[name]
+    world, workload = make_world(objects_of(case)), read(kinds.WORKLOADS, case.workload)
+    job = world.job_of(workload)
+    assert (stopped(workload, job, world), gone(workload, job, world, NOW_MS)) == wanted
+
+
+REASONS: dict[str, tuple[Case, str, str]] = {
+    "refused": (
+        Case(evicted(122), [dev("ValidationFailed", status={"message": "bad"}), child()]),
+        "ValidationFailed",
+        "RayJob dev was refused by KubeRay (bad)",
+    ),
+    "kept by finalizers": (
+        Case(evicted(122), [dev("Running", **KEPT), child()]),
+        "Finalizers",
+        "RayJob dev is being deleted and keeps the finalizers tenant.example/mine",
+    ),
+    "managed by others": (
+        Case(evicted(122), [running(managedBy="kueue.x-k8s.io/multikueue")]),
+        "ManagedBy",
+        "RayJob dev has spec.managedBy kueue.x-k8s.io/multikueue, which KubeRay leaves alone",
+    ),
+    "KubeRay is silent": (
+        Case(evicted(122), [dev("Running")]),
+        "OperatorNotResponding",
+        "KubeRay has not acted on the suspension of RayJob dev: look at its logs and its events",
+    ),
+    "pods run": (Case(evicted(122), [dev("Suspended"), gang_pod("a")]), "PodsRunning", "pods run: a"),
+    "many pods do not end": (
+        Case(
+            evicted(122),
+            [dev("Suspended"), *(gang_pod(f"p{n}", deletionTimestamp=rfc3339(NOW_MS)) for n in range(7))],
+        ),
+        "PodsTerminating",
+        "pods that were told to end are still there: p0, p1, p2, p3, p4 and 2 more",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_what_is_in_the_way(name: str) -> None:
+    case, reason, sentence = REASONS[name]
+    workload = read(kinds.WORKLOADS, case.workload)
+    found = find_condition(
+        tell(workload, workload.status, make_world(objects_of(case)), NOW_MS).status.conditions,
+        "SuspensionBlocked",
+    )
+    assert found is not None
+    assert (found.status, found.reason) == ("True", reason)
+    assert found.message == f"The gang must stop, and has not: {sentence}"
+
+
+@pytest.mark.parametrize(("seconds", "until"), [(10, 50_999), (100, 20_999)])
+def test_when_to_look_again(seconds: int, until: int) -> None:
+    case = Case(evicted(seconds), [dev("Running"), child(suspend=True)])
+    workload = read(kinds.WORKLOADS, case.workload)
+    said = tell(workload, workload.status, make_world(objects_of(case)), NOW_MS)
+    assert (said.status, said.until_ms) == (workload.status, NOW_MS + until)
+
+
+def test_what_was_blocked_is_told_to_be_over() -> None:
+    case = Case(evicted(300, None, "SuspensionBlocked"), [dev("Suspended")])
+    workload = read(kinds.WORKLOADS, case.workload)
+    status = tell(workload, workload.status, make_world(objects_of(case)), NOW_MS).status
+    over = find_condition(status.conditions, "SuspensionBlocked")
+    assert over is not None
+    assert (over.status, over.reason) == ("False", "Stopped")
