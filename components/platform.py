@@ -34,8 +34,8 @@ class PlatformArgs:
 class Platform(Component):
     """All of one environment; `outputs` is what its users want to know.
 
-    What ends a tenant's workloads (KubeRay and the engine) comes before the tenants' namespaces, so that on
-    `pulumi destroy` it is still there to take its finalizers off when they go.
+    What ends a tenant's workloads (KubeRay and the engine) comes before the tenants' namespaces and before
+    the queues, so that on `pulumi destroy` it is still there to take its finalizers off when they go.
     """
 
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -54,7 +54,7 @@ class Platform(Component):
             kai = KaiQueuesArgs(settings.queues, settings.admission.priorities)
             KaiQueues("kai-queues", kai, self._inside(operators))
         else:
-            self._queues(settings, kueue, tenants)
+            self._queues(settings, engine, tenants)
         self.outputs = {
             "cluster": self.cluster.name,
             "engine": settings.admission.engine,
@@ -126,9 +126,9 @@ class Platform(Component):
         )
         return Tenants("tenants", args, self._inside(engine))
 
-    def _queues(self, settings: Settings, kueue: Kueue, tenants: Tenants) -> None:
+    def _queues(self, settings: Settings, engine: Sequence[pulumi.Resource], tenants: Tenants) -> None:
         priorities = PrioritiesArgs(settings.admission.priorities)
-        Priorities("priorities", priorities, self._inside([kueue]))
+        Priorities("priorities", priorities, self._inside(engine))
         queues = QueuesArgs(
             pools=settings.pools,
             queues=settings.queues,
@@ -136,7 +136,7 @@ class Platform(Component):
             namespaces=tenants.namespaces,
             queued_provisioning=settings.admission.queued_provisioning,
         )
-        Queues("queues", queues, self._inside([kueue]))
+        Queues("queues", queues, self._inside(engine))
 
 
 def _protected(settings: Settings) -> bool:

@@ -31,12 +31,13 @@ CLUSTER_RULES = [
     _rule("autoscaling.x-k8s.io", ["provisioningrequests"], (*FOLLOW, "create", "delete")),
     _rule("autoscaling.x-k8s.io", ["provisioningrequests/finalizers"], ("update",)),
     _rule("", ["podtemplates"], (*FOLLOW, "create", "patch", "delete")),
-    # The queues: read, with the usage and conditions that users look for written to their status.
-    _rule(KUEUE, ["clusterqueues", "localqueues", "admissionchecks"], FOLLOW),
+    # The queues: read, with the usage and conditions that users look for written to their status. What
+    # gangs hold quota of is kept by a finalizer until they have ended.
+    _rule(KUEUE, ["admissionchecks", "clusterqueues", "resourceflavors"], (*FOLLOW, "patch")),
     _rule(KUEUE, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("patch",)),
     _rule(
         KUEUE,
-        ["cohorts", "provisioningrequestconfigs", "resourceflavors", "topologies", "workloadpriorityclasses"],
+        ["cohorts", "localqueues", "provisioningrequestconfigs", "topologies", "workloadpriorityclasses"],
         FOLLOW,
     ),
     # What decides whether a gang may be in its queue, and whether a preempted one is gone.

@@ -11,6 +11,7 @@ import httpx2
 
 from muster.controller.actions import Step
 from muster.controller.events import Note
+from muster.controller.notices import Notices
 from muster.controller.ownership import is_pod_of
 from muster.controller.reconcile import Pass
 from muster.controller.templates import WORKLOAD_UID_LABEL
@@ -25,9 +26,7 @@ CONCURRENT_WRITES_MAX = 16
 LATE_WRITES_MAX = 64  # of a pass
 BACKOFF_MS_MIN = 100
 BACKOFF_MS_MAX = 60_000
-PERSISTS_MS = (
-    BACKOFF_MS_MIN << 5
-)  # the back-off after six refusals in a row: what should have passed does not
+PERSISTS_MS = BACKOFF_MS_MIN << 5  # back-off after six refusals in a row: what should have passed does not
 
 
 class HeldBack(Container[str]):
@@ -75,6 +74,7 @@ class Applier:
         self._kube, self._stores, self._held_back = kube, stores, held_back
         self._tell, self._wrote = tell, wrote
         self._slots = asyncio.Semaphore(CONCURRENT_WRITES_MAX)
+        self._notices = Notices()
         self.postponed = False  # late steps of the last pass that it had no time for
         self._unsure: set[tuple[Kind[Any], str]] = set()
 
@@ -126,8 +126,9 @@ class Applier:
                     wait_ms = self._held_back.refused(step.subject, now_ms)
                     level = logging.DEBUG if refused.stale else logging.WARNING
                     log.log(level, "%s; again in %d ms", refused, wait_ms)
-                    passing = self._is_passing(step, refused)
-                    if wait_ms == (PERSISTS_MS if passing else BACKOFF_MS_MIN):
+                    # what the next pass should have corrected, and does not, is told as well
+                    passing = self._is_passing(step, refused) and wait_ms < PERSISTS_MS
+                    if not passing and self._notices.is_due(step.subject, str(refused), now_ms):
                         await self._tell_refused(step, refused)
                     if refused.unsure:
                         self._unsure.add((step.write.kind, step.write.key))

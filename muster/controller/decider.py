@@ -119,6 +119,7 @@ class Platform:
             _specs(world.cluster_queues),
             _specs(world.checks),
             world.namespace_labels,
+            world.vanished_queues,
         )
         places = self._look_around(world)
         if specs == self._specs and places == self._places:
@@ -130,6 +131,7 @@ class Platform:
             (),
             checks=world.checks,
             namespaces=world.namespace_labels,
+            vanished=world.vanished_queues,
             **places,
         )
         self._specs, self._places = specs, places

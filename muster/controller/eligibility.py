@@ -1,10 +1,12 @@
 """May this workload stand in its queue at all? If not, one sentence why, and what to do."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from muster import admission as core
 from muster.admission.lifecycle.advance import DEACTIVATED
+from muster.controller.events import Note, on_job
 from muster.controller.jobs.job import Job, priority_class
 from muster.controller.queue_status import STOPPED, inactive
 from muster.controller.world import World
@@ -44,6 +46,19 @@ def refusal(workload: kueue.Workload, job: Job, world: World) -> Refusal | None:
     if local is not None and local.spec.stop_policy != "None":
         return Refusal(SUSPENDED, f"LocalQueue {local.key} is stopped (stopPolicy {local.spec.stop_policy})")
     return None
+
+
+def without_queue(world: World) -> Iterator[Note]:
+    """For jobs whose queue label is there, but empty: nothing else would say why they stay suspended."""
+    for job in world.unqueued:
+        namespace = job.metadata.namespace
+        choice = _queues_in(namespace, world)
+        message = (
+            f"label {kueue.QUEUE_LABEL} is empty, so the job is in no queue and nothing admits it: set it to "
+            f"a LocalQueue of namespace {namespace} (choose one of {choice}), or remove it to run outside "
+            "the queues"
+        )
+        yield on_job(job, MISCONFIGURED, message, warning=True)
 
 
 def _why_deactivated(workload: kueue.Workload) -> str:
@@ -132,10 +147,8 @@ def _queue_problem(workload: kueue.Workload, world: World) -> str | None:
     namespace, name = workload.metadata.namespace, workload.spec.queue_name
     local = world.local_queue_of(workload)
     if local is None:
-        known = sorted(
-            q.metadata.name for q in world.local_queues.values() if q.metadata.namespace == namespace
-        )
-        return f"namespace {namespace} has no LocalQueue {name!r}: choose one of {', '.join(known) or 'none'}"
+        known = _queues_in(namespace, world)
+        return f"namespace {namespace} has no LocalQueue {name!r}: choose one of {known}"
     queue = world.cluster_queues.get(local.spec.cluster_queue)
     if queue is None:
         target = local.spec.cluster_queue
@@ -144,3 +157,8 @@ def _queue_problem(workload: kueue.Workload, world: World) -> str | None:
     if problem is not None and problem[0] != STOPPED:  # of a stopped queue the core tells
         return f"ClusterQueue {queue.key} can admit nothing now: {problem[1]}"
     return None
+
+
+def _queues_in(namespace: str, world: World) -> str:
+    known = (q.metadata.name for q in world.local_queues.values() if q.metadata.namespace == namespace)
+    return ", ".join(sorted(known)) or "none"

@@ -37,8 +37,8 @@ def on_workload(workload: Workload, reason: str, message: str, *, warning: bool 
     return Note(WORKLOADS, workload.metadata, reason, message, warning)
 
 
-def on_job(job: Job, reason: str, message: str) -> Note:
-    return Note(job.kind, job.metadata, reason, message)
+def on_job(job: Job, reason: str, message: str, *, warning: bool = False) -> Note:
+    return Note(job.kind, job.metadata, reason, message, warning)
 
 
 def status_notes(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterator[Note]:

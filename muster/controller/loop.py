@@ -13,6 +13,7 @@ from muster.controller.configuration import DEFAULT, Configuration
 from muster.controller.decider import Decider
 from muster.controller.events import Note, event
 from muster.controller.memory import Memory
+from muster.controller.notices import Notices
 from muster.controller.observer import Observer, Passed
 from muster.controller.queue_status import queue_statuses
 from muster.controller.reconcile import Pass, reconcile
@@ -102,6 +103,7 @@ class Controller:
             for name, kind in FOLLOWED_TO_PLACE.items()
         }
         self._events: asyncio.Queue[Note | None] = asyncio.Queue(EVENTS_QUEUED_MAX)
+        self._notices = Notices()
         self._told_ms: dict[str, int] = {}  # workload -> when its wait sentence was last written
         self._status_due_ms = 0
         self._passed_ms = clock_ms()
@@ -185,6 +187,9 @@ class Controller:
         due, later = self._due_waits(result, now_ms)
         done += await self._applier.perform(due, now_ms)
         self._note(done, due, now_ms)
+        for note in result.notices:
+            if self._notices.is_due(note.about.uid, note.message, now_ms):
+                self._queue_event(note)
         if done or self._applier.postponed:
             self._changed.set()
         if done:

@@ -82,11 +82,9 @@ def nominal_quotas(queue: kueue.ClusterQueue, world: World) -> Nominal:
 
 
 def _nominal(queue: kueue.ClusterQueue) -> Nominal:
-    if snapshot.problem(queue):
-        return {}
     return {
         (flavor.flavor, resource): quota.nominal
-        for group in snapshot.cluster_queue(queue).groups
+        for group in snapshot.counted_queue(queue).groups
         for flavor in group.flavors
         for resource, quota in flavor.quotas.items()
     }

@@ -15,7 +15,8 @@ from muster.controller.actions import Step, act
 from muster.controller.columns import columns
 from muster.controller.configuration import DEFAULT, Configuration
 from muster.controller.decider import Decider, Gang
-from muster.controller.events import on_job, status_notes, wait_note
+from muster.controller.events import Note, on_job, status_notes, wait_note
+from muster.controller.finalizers import finalizers, guard_of
 from muster.controller.lifecycle import Advanced, advance, blocked, look_at_pods, stand_again
 from muster.controller.stops import restores, stops
 from muster.controller.suspension import gone, has_left, tell
@@ -51,14 +52,15 @@ class Pass:
     handed out in this pass depends on them. `first` gives back or prepares, `then` hands out: no reservation
     is written before the quota that it needs was given back (Step.guards). `waits` tell pending workloads why
     they wait: their numbers change with every admission, so they may be written less often than they change.
-    `wake_at_ms`: when time alone will change the outcome. `preemptors`: for whom workloads are preempted, by
-    key both."""
+    `notices`: what users are to be told for as long as it lasts, and no status says. `wake_at_ms`: when time
+    alone will change the outcome. `preemptors`: for whom workloads are preempted, by key both."""
 
     stops: list[Step] = field(default_factory=list)
     first: list[Step] = field(default_factory=list)
     then: list[Step] = field(default_factory=list)
     restores: list[Step] = field(default_factory=list)
     waits: list[Step] = field(default_factory=list)
+    notices: list[Note] = field(default_factory=list)
     wake_at_ms: int | None = None
     preemptors: Mapping[str, str] = field(default_factory=dict)
 
@@ -74,7 +76,8 @@ def reconcile(
     `decider`: the one of the passes before; what it remembers makes a pass shorter, never another one."""
     decider = decider or Decider(configuration.rules)
     result = Pass()
-    # 1. Jobs and their Workloads keep in step.
+    # 1. What gangs hold quota of stays until they have ended; jobs and their Workloads keep in step.
+    result.first += finalizers(world)
     result.first += _sync_jobs(world, held_back)
     # 2. Every Workload moves as far as its job, its pods and its checks allow.
     advanced = {
@@ -105,6 +108,7 @@ def reconcile(
         if key not in held_back:
             result.first += act(workload, world, now_ms)
     result.first += leftovers.clear(world, plan.waiting, held_back, now_ms)
+    result.notices += eligibility.without_queue(world)
     result.preemptors = {p.workload: p.preemptor for p in plan.preemptions}
     due = (*(w.until_ms for w in plan.waiting), *(a.until_ms for a in advanced.values()))
     result.wake_at_ms = min((at_ms for at_ms in due if at_ms is not None), default=None)
@@ -273,13 +277,22 @@ def _write_statuses(
         freed = columns(held, world) if released and held is not None else frozenset()
         if step.holds_quota(new) and not step.holds_quota(before):
             assert new.admission is not None
-            needs = columns(new.admission, world)
-            result.then.append(Step(key, status_patch(workload, new), notes, vacated, needs=needs))
+            needs = {*columns(new.admission, world), guard_of(new.admission.cluster_queue)}
+            result.then.append(Step(key, status_patch(workload, new), notes, vacated, needs=frozenset(needs)))
         elif before == workload.status and not step.holds_quota(new):
-            told = wait_note(workload, new)
-            result.waits.append(Step(key, status_patch(workload, new), (told,) if told else ()))
+            result.waits.append(Step(key, status_patch(workload, new), _wait_notes(workload, new, world)))
         else:
             result.first.append(Step(key, status_patch(workload, new), notes, vacated, guards=freed))
+
+
+def _wait_notes(workload: Workload, new: WorkloadStatus, world: World) -> tuple[Note, ...]:
+    """What the user has to correct is told on the job too: it is the object that the user knows."""
+    told, job = wait_note(workload, new), world.job_of(workload)
+    if told is None:
+        return ()
+    if told.reason != eligibility.MISCONFIGURED or job is None:
+        return (told,)
+    return told, on_job(job, told.reason, told.message, warning=True)
 
 
 # what is not there any more has to be said

@@ -62,6 +62,15 @@ class World:
         """All jobs by UID, whatever they claim to be managed by."""
         return {job.metadata.uid: job for job in self._all_jobs()}
 
+    @cached_property
+    def unqueued(self) -> list[Job]:
+        """Jobs of users that carry an empty queue label."""
+        return [
+            job
+            for job in self._all_jobs()
+            if job.metadata.labels.get(kueue.QUEUE_LABEL) == "" and job.metadata.controller is None
+        ]
+
     def _all_jobs(self) -> Iterator[Job]:
         yield from (self.memory.of(RayJobGang, obj.key, obj) for obj in self.ray_jobs.values())
         yield from (self.memory.of(RayClusterGang, obj.key, obj) for obj in self.ray_clusters.values())
@@ -157,6 +166,17 @@ class World:
         clusters = (c for c in self.clusters_of(workload) if not c.metadata.deletion_timestamp)
         runs = bool(self.live_pods_of(workload)) or not all(c.suspended for c in clusters)
         return runs or kueue.RESOURCE_IN_USE in workload.metadata.finalizers
+
+    @cached_property
+    def vanished_queues(self) -> Mapping[str, frozenset[str]]:
+        """ClusterQueues that are gone while gangs hold quota of them, with the flavors of that."""
+        found: dict[str, frozenset[str]] = {}
+        for workload in self.workloads.values():
+            held = workload.status.admission
+            if held is not None and held.cluster_queue not in self.cluster_queues and self.counts(workload):
+                flavors = {f for assigned in held.pod_set_assignments for f in assigned.flavors.values()}
+                found[held.cluster_queue] = found.get(held.cluster_queue, frozenset()) | flavors
+        return found
 
     @cached_property
     def _requests(self) -> Mapping[Owner, list[ProvisioningRequest]]:

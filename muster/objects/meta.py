@@ -6,6 +6,8 @@ from typing import Any, dataclass_transform
 
 import msgspec
 
+CONDITION_MESSAGE_LENGTH_MAX = 32_768  # of metav1.Condition
+
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class _ViewMeta(msgspec.StructMeta):
@@ -97,7 +99,13 @@ def set_condition(
     text = "True" if status else "False"
     moved = before is None or before.status != text
     time = rfc3339(now_ms) if moved or before is None else before.last_transition_time
-    condition = Condition(type=kind, status=text, reason=reason, message=message, last_transition_time=time)
+    condition = Condition(
+        type=kind,
+        status=text,
+        reason=reason,
+        message=message[:CONDITION_MESSAGE_LENGTH_MAX],
+        last_transition_time=time,
+    )
     if before is None:
         return (*conditions, condition)
     return tuple(condition if c.type == kind else c for c in conditions)

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
-from functools import partial
 from typing import Any, TypeVar
 
 from muster import admission as core
 from muster.admission.quantities import exact, parse
-from muster.objects import kueue
+from muster.objects import kueue, unreadable
 from muster.objects.gangs import tolerations
 from muster.objects.meta import Object
 
@@ -83,20 +82,47 @@ def snapshot(
     *,
     checks: Mapping[str, kueue.AdmissionCheck] | None = None,
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
+    vanished: Mapping[str, frozenset[str]] | None = None,
     topologies: Mapping[str, core.Topology] | None = None,
     nodes: Mapping[str, core.Node] | None = None,
 ) -> core.Snapshot:
-    """`namespaces` are labels by namespace. An object that can't be read is left out, as if it were
-    not there, and the rest goes on: `problem` says what is wrong with it."""
+    """`namespaces` are labels by namespace; `vanished` are ClusterQueues that are gone while gangs hold
+    quota of them, with the flavors of that. A flavor that can't be read is left out, as if it were not
+    there; of a ClusterQueue or Cohort what can be read counts, and the rest goes on: `problem` says what
+    is wrong with it."""
+    all_cohorts = {c.metadata.name: counted_cohort(c) for c in cohorts}
+    queues = {q.metadata.name: counted_queue(q, checks) for q in cluster_queues}
+    gone = {
+        name: unreadable.vanished(name, of, all_cohorts.values(), queues.values())
+        for name, of in (vanished or {}).items()
+    }
     return core.Snapshot(
         flavors=_readable(flavor, flavors),
-        cohorts=_readable(cohort, cohorts),
-        cluster_queues=_readable(partial(cluster_queue, checks=checks), cluster_queues),
+        cohorts=all_cohorts,
+        cluster_queues=queues | gone,
         workloads=tuple(workloads),
         namespaces=namespaces or {},
         topologies=topologies or {},
         nodes=nodes or {},
     )
+
+
+def counted_queue(
+    obj: kueue.ClusterQueue, checks: Mapping[str, kueue.AdmissionCheck] | None = None
+) -> core.ClusterQueue:
+    """As far as it can be read."""
+    try:
+        return cluster_queue(obj, checks)
+    except ValueError as error:
+        return unreadable.cluster_queue(obj, str(error).removeprefix(f"ClusterQueue {obj.key}: "))
+
+
+def counted_cohort(obj: kueue.Cohort) -> core.Cohort:
+    """As far as it can be read."""
+    try:
+        return cohort(obj)
+    except ValueError:
+        return unreadable.cohort(obj)
 
 
 def problem(queue: kueue.ClusterQueue) -> str | None:

@@ -55,6 +55,7 @@ class Api:
         self.revision = 0
         self.objects: dict[Kind[Any], dict[str, Body]] = defaultdict(dict)
         self.journal: dict[Kind[Any], list[Change]] = defaultdict(list)
+        self.refusal: Callable[[Kind[Any], Body], str] = lambda kind, body: ""  # of a creation, by its schema
         self.watchers: list[Callable[[Change], None]] = []
         self._uids: dict[str, tuple[Kind[Any], str]] = {}
         self._serial = 0
@@ -79,6 +80,8 @@ class Api:
             meta["name"] = f"{meta['generateName']}{self._serial:05d}"
         if self.find(kind, key_of(new)) is not None:
             raise Refused(409, f"{kind} {key_of(new)} already exists")
+        if problem := self.refusal(kind, new):
+            raise Refused(422, f"{kind} {key_of(new)} is invalid: {problem}")
         meta |= {"uid": f"uid-{self._serial:05d}", "creationTimestamp": rfc3339(self.now_ms())}
         meta["generation"] = 1
         if kind not in (kinds.PODS, kinds.NAMESPACES):

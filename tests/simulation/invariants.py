@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -195,9 +196,16 @@ def limits(spec: Mapping[str, Any], column: Column) -> tuple[Fraction, Fraction 
             for quota in quotas["resources"]:
                 if (quotas["name"], quota["name"]) == (flavor, resource):
                     bounds = [quota.get("borrowingLimit"), quota.get("lendingLimit")]
-                    borrowing, lending = (None if b is None else quantity(b) for b in bounds)
-                    return quantity(quota["nominalQuota"]), borrowing, lending
+                    borrowing, lending = (None if b is None else readable(b) for b in bounds)
+                    return readable(quota["nominalQuota"]), borrowing, lending
     return Fraction(0), None, None
+
+
+def readable(text: str) -> Fraction:
+    """A quota that makes no sense counts as none."""
+    with suppress(ValueError):
+        return max(Fraction(0), quantity(text))
+    return Fraction(0)
 
 
 def quantity(text: str) -> Fraction:

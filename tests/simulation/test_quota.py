@@ -1,15 +1,26 @@
 """Quota belongs to whoever was granted it, whatever tenants and administrators do, and pods that linger."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
-from tests.simulation.api import Body, Change
+from muster.kube.kinds import Kind
+from tests.simulation.api import Body, Change, Refused, key_of
 from tests.simulation.invariants import Broken, condition
 from tests.simulation.kube import Faults
-from tests.simulation.manifests import cluster_queue, local_stack, quotas, ray_job, stack
+from tests.simulation.manifests import (
+    cluster_queue,
+    group,
+    local_queue,
+    local_stack,
+    quotas,
+    ray_job,
+    stack,
+    template,
+)
 from tests.simulation.simulation import Simulation
 
 SEEDS = (1, 2, 3)
@@ -172,3 +183,192 @@ def test_the_class_named_default_is_that_of_jobs_without_a_label(seed: int) -> N
         assert (sim.workload(later) or {})["spec"]["priorityClassRef"]["name"] == "default"
 
     Simulation(seed, stack(gpus(4, preemption=RECLAIMS)), faults=ROUGH).run(story)
+
+
+def no_workloads_of_team_a(kind: Kind[Any], body: Body) -> str:
+    if kind is kinds.WORKLOADS and body["metadata"]["namespace"] == "team-a":
+        return "spec.podSets: Too many: 9: must have at most 8 items"
+    return ""
+
+
+def quota_took_ms(sim: Simulation, key: str) -> int:
+    """From the job's creation to the reservation of its quota."""
+    first = next(c for c in sim.api.journal[kinds.RAY_JOBS] if key_of(c.body) == key)
+    workload = sim.workload(key)
+    assert workload is not None
+    reserved = next(
+        c
+        for c in sim.api.journal[kinds.WORKLOADS]
+        if key_of(c.body) == key_of(workload) and condition(c.body, "QuotaReserved").get("status") == "True"
+    )
+    return reserved.time_ms - first.time_ms
+
+
+def events(sim: Simulation, key: str, reason: str) -> list[Body]:
+    found = (e for e in sim.api.all(kinds.EVENTS) if e["reason"] == reason)
+    return [e for e in found if f"{e['involvedObject']['namespace']}/{e['involvedObject']['name']}" == key]
+
+
+REJECTED = 120  # more than are tried in one pass
+
+
+def test_jobs_whose_workload_is_rejected_delay_nobody() -> None:
+    async def story(sim: Simulation) -> None:
+        sim.api.refusal = no_workloads_of_team_a
+        rejected = [sim.submit(ray_job(f"bad{n}", workers=0)) for n in range(REJECTED)]
+        for number in range(3):
+            good = sim.submit(ray_job(f"good{number}", namespace="team-b", seconds=1))
+            await sim.until(lambda good=good: sim.state(good) == "Complete", "it ends")  # type: ignore[misc]
+            assert quota_took_ms(sim, good) < 1500
+        told = [events(sim, key, "FailedCreate") for key in rejected]
+        assert [len(of_one) for of_one in told] == [1] * REJECTED
+        assert "must have at most 8 items" in told[0][0]["message"]
+
+    Simulation(1, stack(gpus(4), gpus(4, "team-b"))).run(story)
+
+
+def test_an_empty_queue_label_is_told_on_the_job() -> None:
+    async def story(sim: Simulation) -> None:
+        body = ray_job("dev")
+        body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = ""
+        dev = sim.submit(body)
+        await sim.until(lambda: bool(events(sim, dev, "Misconfigured")), "it is told")
+        await sim.stays(lambda: len(events(sim, dev, "Misconfigured")) == 1, "and not all the time", 20)
+        (told,) = events(sim, dev, "Misconfigured")
+        assert "choose one of user-queue" in told["message"]
+        await sim.until(lambda: len(events(sim, dev, "Misconfigured")) == 2, "but again while it lasts", 20)
+
+    Simulation(1, stack(gpus(4))).run(story)
+
+
+def test_an_over_long_quantity_is_told_on_the_job() -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(ray_job("dev", worker=template("worker", cpu="1" * 50_000)))
+        await sim.until(lambda: bool(events(sim, dev, "Misconfigured")), "it is told")
+        assert "is no quantity of cpu" in sim.waits(dev)
+        assert len(sim.waits(dev)) < 400
+
+    Simulation(1, stack(gpus(4))).run(story)
+
+
+TWICE = [  # one resource in two groups
+    {"coveredResources": ["cpu", "memory", "nvidia.com/gpu"], "flavors": [CPU]},
+    {"coveredResources": ["nvidia.com/gpu"], "flavors": [quotas("l4", gpu=4)]},
+]
+UNREADABLE = {
+    "a negative quota": [group(CPU, quotas("l4", cpu=64, memory="256Gi", gpu=-4))],
+    "a quantity that can't be parsed": [group(CPU, quotas("l4", cpu=64, memory="256Gi", gpu="four"))],
+    "one resource in two groups": TWICE,
+}
+
+
+def shared() -> dict[Kind[Any], list[Body]]:
+    """All 8 GPUs are the cohort's; each team may have them all."""
+    cohort = {"resourceGroups": [group(quotas("l4", cpu=64, memory="256Gi", gpu=8))]}
+    objects = stack(gpus(0), gpus(0, "team-b"), gpus(0, "team-c"))
+    return {**objects, kinds.COHORTS: [{"metadata": {"name": "ml"}, "spec": cohort}]}
+
+
+def is_active(sim: Simulation) -> bool:
+    return condition(sim.api.get(kinds.CLUSTER_QUEUES, "team-a"), "Active").get("status") == "True"
+
+
+async def one_gang_of_team_a(sim: Simulation) -> str:
+    """Running, on half of the GPUs; from then on the simulation breaks where more than all are in use."""
+    watch_gpus(sim, 8)
+    dev = sim.submit(ray_job("dev", seconds=400))
+    await sim.until(lambda: sim.state(dev) == "Running", "team-a has 4 of 8 GPUs")
+    return dev
+
+
+async def others_get_the_rest(sim: Simulation, dev: str) -> None:
+    """After whatever happened to team-a's queue, and a restart of the controller."""
+    sim.kill()
+    others = [sim.submit(ray_job(f"b{n}", namespace="team-b", seconds=60)) for n in range(3)]
+    await sim.until(lambda: any(sim.state(key) == "Running" for key in others), "team-b has the rest")
+    await sim.stays(lambda: live_gpus(sim) <= 8 and sim.state(dev) == "Running", "no more than there is", 0.5)
+    await sim.until(lambda: sim.state(dev) == "Complete", "team-a's gang ends in peace", 10)
+    await sim.until(lambda: all(sim.state(key) == "Complete" for key in others), "the others have all", 10)
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_queue_that_can_not_be_read_any_more_counts_in_its_cohort(name: str, seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = await one_gang_of_team_a(sim)
+        spec = {"spec": {"resourceGroups": UNREADABLE[name]}}
+        sim.api.merge_patch(kinds.CLUSTER_QUEUES, "team-a", spec, "administrator", False)
+        await sim.until(lambda: not is_active(sim), "the queue is told")
+        late = sim.submit(ray_job("late", seconds=1))
+        await sim.until(lambda: "can admit nothing now" in sim.waits(late), "nothing enters it")
+        await others_get_the_rest(sim, dev)
+        assert "can admit nothing now" in sim.waits(late)
+        good = {"spec": gpus(0)["spec"]}
+        sim.api.merge_patch(kinds.CLUSTER_QUEUES, "team-a", good, "administrator", False)
+        await sim.until(lambda: sim.state(late) == "Complete", "once mended, it does again")
+
+    Simulation(seed, shared(), faults=ROUGH).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_deleted_queue_stays_until_its_gangs_have_ended(seed: int) -> None:
+    """Its flavors do too. Then it may come again under the same name."""
+
+    async def story(sim: Simulation) -> None:
+        dev = await one_gang_of_team_a(sim)
+        sim.api.delete(kinds.CLUSTER_QUEUES, "team-a", "administrator")
+        sim.api.delete(kinds.FLAVORS, "l4", "administrator")
+        with pytest.raises(Refused, match="already exists"):
+            sim.api.create(kinds.CLUSTER_QUEUES, gpus(8), "administrator")
+        await sim.until(lambda: not is_active(sim), "the queue is told")
+        late = sim.submit(ray_job("late", seconds=1))
+        await sim.until(lambda: "being deleted" in sim.waits(late), "nothing enters it")
+        await others_get_the_rest(sim, dev)
+        await sim.until(lambda: sim.api.find(kinds.CLUSTER_QUEUES, "team-a") is None, "then it goes")
+        assert sim.api.find(kinds.FLAVORS, "l4") is not None, "others name it"
+        sim.api.create(kinds.CLUSTER_QUEUES, gpus(0), "administrator")
+        await sim.until(lambda: sim.state(late) == "Complete", "and comes again")
+
+    Simulation(seed, shared(), faults=ROUGH).run(story)
+
+
+@pytest.mark.parametrize("comes_again", [False, True])
+def test_a_queue_whose_finalizer_was_removed_by_force(comes_again: bool) -> None:
+    """It is gone, but its gang runs: that counts where its flavors are."""
+
+    async def story(sim: Simulation) -> None:
+        dev = await one_gang_of_team_a(sim)
+        sim.api.remove(kinds.CLUSTER_QUEUES, "team-a", "administrator")
+        if comes_again:
+            await asyncio.sleep(1)
+            sim.api.create(kinds.CLUSTER_QUEUES, gpus(0), "administrator")
+        await others_get_the_rest(sim, dev)
+
+    Simulation(1, shared()).run(story)
+
+
+def test_a_cohort_that_can_not_be_read_keeps_its_place_in_the_tree() -> None:
+    """What its queues use counts at the top, and what can be read of its quotas does."""
+    division = {"metadata": {"name": "division"}, "spec": {"parentName": "ml"}}
+    objects = shared()
+    objects[kinds.COHORTS].append(division)
+    objects[kinds.CLUSTER_QUEUES][0] = gpus(0, cohort="division")
+
+    async def story(sim: Simulation) -> None:
+        dev = await one_gang_of_team_a(sim)
+        wrong = {"spec": {"resourceGroups": [group(quotas("l4", cpu="many", memory="1Gi", gpu=0))]}}
+        sim.api.merge_patch(kinds.COHORTS, "division", wrong, "administrator", False)
+        await others_get_the_rest(sim, dev)
+
+    Simulation(1, objects).run(story)
+
+
+def test_a_local_queue_that_is_deleted_or_leads_elsewhere_moves_no_gang_that_runs() -> None:
+    async def story(sim: Simulation) -> None:
+        dev = await one_gang_of_team_a(sim)
+        sim.api.delete(kinds.LOCAL_QUEUES, "team-a/user-queue", "administrator")
+        await sim.stays(lambda: sim.state(dev) == "Running" and used_gpus(sim) == "4", "it counts", 0.5)
+        sim.api.create(kinds.LOCAL_QUEUES, local_queue("team-a", "team-c"), "administrator")
+        await others_get_the_rest(sim, dev)
+
+    Simulation(1, shared()).run(story)

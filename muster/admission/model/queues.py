@@ -144,3 +144,4 @@ class ClusterQueue:
     checks: tuple[Check, ...] = ()
     budgets: tuple[Budget, ...] = ()  # ours: rules/budgets.py
     run_time_ms_min: int | None = None  # ours, of its workloads: Rules.run_time_ms_min unless set
+    problem: str = ""  # why it admits nothing, while what it holds counts; empty if all is well

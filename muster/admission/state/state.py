@@ -186,6 +186,8 @@ def _inactive_queues(snapshot: Snapshot, rules: Rules) -> dict[str, str]:
     inactive = {}
     cyclic = cyclic_cohorts(cohort_parents(snapshot))
     for name, queue in snapshot.cluster_queues.items():
+        if queue.problem:
+            inactive[name] = queue.problem
         if queue.cohort in cyclic:
             inactive[name] = f"the parents of its cohort {queue.cohort} form a cycle"
         named = {flavors.flavor for group in queue.groups for flavors in group.flavors}

@@ -158,7 +158,10 @@ def make_world(
 
 
 def by_key(kind: Kind[Any], bodies: Sequence[Body]) -> dict[str, Any]:
-    objects = (read(kind, b if "uid" in b["metadata"] else stored(b)) for b in bodies)
+    """Queues, flavors and checks as a pass before has left them."""
+    kept = kind in (kinds.CLUSTER_QUEUES, kinds.FLAVORS, kinds.CHECKS)
+    meta = {"finalizers": [kueue.RESOURCE_IN_USE]} if kept else {}
+    objects = (read(kind, b if "uid" in b["metadata"] else stored(b, **meta)) for b in bodies)
     return {o.key: o for o in objects}
 
 

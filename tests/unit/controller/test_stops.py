@@ -15,7 +15,16 @@ from muster.kube.kinds import Kind
 from muster.kube.writes import Delete, JsonPatch, Overwrite
 from muster.objects.meta import find_condition, rfc3339
 from tests.simulation.manifests import ray_cluster, ray_job, ray_service
-from tests.unit.controller.builders import NOW_MS, Body, make_world, pod, read, stored, workload_body
+from tests.unit.controller.builders import (
+    NOW_MS,
+    Body,
+    controlled_by,
+    make_world,
+    pod,
+    read,
+    stored,
+    workload_body,
+)
 from tests.unit.controller.test_reconcile import DEV, child, dev, kind_of, service
 
 Objects = dict[Kind[Any], list[Body]]
@@ -53,10 +62,9 @@ def notebook(**group: Any) -> Body:
     return body
 
 
-def gang_pod(name: str, owner: str = "uid-dev-1", kind: str = "RayCluster", **meta: Any) -> Body:
+def gang_pod(name: str, owner: str = "dev-1", kind: Kind[Any] = kinds.RAY_CLUSTERS, **meta: Any) -> Body:
     body = pod(UID, name)
-    reference = {"kind": kind, "name": owner.removeprefix("uid-"), "uid": owner, "controller": True}
-    body["metadata"] |= {"ownerReferences": [reference], **meta}
+    body["metadata"] |= {"ownerReferences": [controlled_by(kind, owner)], **meta}
     return body
 
 
@@ -166,19 +174,19 @@ CASES = {
         [
             dev("Running"),
             child(suspend=True),
-            pod(UID, "loose"),
-            gang_pod("other", "uid-other", "Job"),
+            gang_pod("loose", ownerReferences=[]),
+            gang_pod("other", "other", kinds.BATCH_JOBS),
             elsewhere(gang_pod("far")),
         ],
     ),
     "the submitter of a job that KubeRay leaves alone": Case(
         evicted(),
-        [dev("ValidationFailed"), child(suspend=True), gang_pod("s", "uid-dev", "Job")],
+        [dev("ValidationFailed"), child(suspend=True), gang_pod("s", "dev", kinds.BATCH_JOBS)],
         [SUBMITTER],
     ),
     "the submitter's pod after a minute": Case(
         evicted(62),
-        [dev("ValidationFailed"), child(suspend=True), gang_pod("s", "uid-dev", "Job")],
+        [dev("ValidationFailed"), child(suspend=True), gang_pod("s", "dev", kinds.BATCH_JOBS)],
         [SUBMITTER, "delete team-a/s within 30 s"],
     ),
     "templates once it is suspended": Case(evicted(), [placed(suspend=True)], ["restore team-a/dev"]),

@@ -1,0 +1,52 @@
+"""Kueue's finalizer `resource-in-use`: what gangs hold quota of stays until they have ended.
+
+A ClusterQueue that went away would take its gangs' usage along. Source: Kueue
+pkg/controller/core/{clusterqueue,resourceflavor,admissioncheck}_controller.go.
+"""
+
+from collections.abc import Container, Hashable, Iterator, Mapping
+from typing import Any
+
+from muster.controller.actions import Step
+from muster.controller.world import World
+from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, FLAVORS, Kind
+from muster.kube.writes import MergePatch
+from muster.objects.kueue import RESOURCE_IN_USE
+from muster.objects.meta import Object
+
+
+def guard_of(queue: str) -> Hashable:
+    """Of the finalizer of a ClusterQueue: nothing of it is reserved before that is there (Step.guards)."""
+    return CLUSTER_QUEUES.name, queue
+
+
+def finalizers(world: World) -> Iterator[Step]:
+    """Those that are missing, and those of objects that are being deleted and are in use no more.
+
+    Written whatever was refused before: reservations wait for them."""
+    queues = world.cluster_queues.values()
+    held = [w.status.admission for w in world.workloads.values() if w.status.admission and world.counts(w)]
+    used_queues = {admission.cluster_queue for admission in held}
+    named = {flavor.name for q in queues for group in q.spec.resource_groups for flavor in group.flavors}
+    assigned = {f for a in held for pod_set in a.pod_set_assignments for f in pod_set.flavors.values()}
+    checks = {rule.name for q in queues for rule in q.spec.admission_checks_strategy.admission_checks}
+    yield from _of_kind(CLUSTER_QUEUES, world.cluster_queues, used_queues)
+    yield from _of_kind(FLAVORS, world.flavors, named | assigned)
+    yield from _of_kind(CHECKS, world.checks, checks)
+
+
+def _of_kind(kind: Kind[Any], objects: Mapping[str, Object], used: Container[str]) -> Iterator[Step]:
+    for key, obj in objects.items():
+        before = obj.metadata.finalizers
+        if not obj.metadata.deletion_timestamp and RESOURCE_IN_USE not in before:
+            guards = frozenset({guard_of(key)}) if kind is CLUSTER_QUEUES else frozenset()
+            yield _step(kind, obj, (*before, RESOURCE_IN_USE), guards)
+        elif obj.metadata.deletion_timestamp and RESOURCE_IN_USE in before and key not in used:
+            yield _step(kind, obj, tuple(f for f in before if f != RESOURCE_IN_USE))
+
+
+def _step(
+    kind: Kind[Any], obj: Object, names: tuple[str, ...], guards: frozenset[Hashable] = frozenset()
+) -> Step:
+    patch = MergePatch(kind, obj.key, {"metadata": {"finalizers": names}}, obj.metadata.resource_version)
+    return Step(f"finalizers of {kind} {obj.key}", patch, guards=guards, late=not guards)

@@ -1,0 +1,83 @@
+"""ClusterQueues and Cohorts that can not be read as a whole, or are gone: what their gangs use still counts.
+
+What of a quota can not be read counts as 0, and so does every quota of a resource that is in two groups. Such
+a ClusterQueue admits nothing; Kueue's webhooks would have refused it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from muster import admission as core
+from muster.admission.quantities import parse
+from muster.objects import kueue
+
+
+def cluster_queue(obj: kueue.ClusterQueue, problem: str) -> core.ClusterQueue:
+    """`problem` says what of it can't be read."""
+    return core.ClusterQueue(
+        name=obj.metadata.name,
+        cohort=obj.spec.cohort_name or None,
+        groups=_groups(obj.spec.resource_groups),
+        problem=problem,
+    )
+
+
+def cohort(obj: kueue.Cohort) -> core.Cohort:
+    return core.Cohort(
+        name=obj.metadata.name,
+        parent=obj.spec.parent_name or None,
+        groups=_groups(obj.spec.resource_groups),
+    )
+
+
+def vanished(
+    name: str,
+    flavors: frozenset[str],
+    cohorts: Iterable[core.Cohort],
+    cluster_queues: Iterable[core.ClusterQueue],
+) -> core.ClusterQueue:
+    """A ClusterQueue that is gone while gangs hold quota of it, on these flavors.
+
+    No object says which cohort it was in: they count in the first one, by name, that has such a flavor."""
+    offers = [(c.name, c.groups) for c in cohorts]
+    offers += [(q.cohort, q.groups) for q in cluster_queues if q.cohort is not None]
+    found = {name for name, groups in offers for g in groups for f in g.flavors if f.flavor in flavors}
+    return core.ClusterQueue(name, cohort=min(found, default=None), problem="it does not exist any more")
+
+
+def _groups(groups: Iterable[kueue.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
+    """All of them as one, in which every flavor has a quota for every resource."""
+    groups = tuple(groups)
+    once = Counter(name for group in groups for name in _resources(group))
+    found: dict[str, dict[str, core.Quota]] = {}
+    for flavor in (flavor for group in groups for flavor in group.flavors):
+        quotas = found.setdefault(flavor.name, {})
+        for resource in flavor.resources:
+            clear = once[resource.name] == 1 and resource.name not in quotas
+            quotas[resource.name] = _quota(resource) if clear else core.Quota(0)
+    covered = tuple(dict.fromkeys(resource for quotas in found.values() for resource in quotas))
+    if not covered:
+        return ()
+    flavors = (
+        core.FlavorQuotas(name, {resource: quotas.get(resource, core.Quota(0)) for resource in covered})
+        for name, quotas in found.items()
+    )
+    return (core.ResourceGroup(covered, tuple(flavors)),)
+
+
+def _resources(group: kueue.ResourceGroup) -> set[str]:
+    return {resource.name for flavor in group.flavors for resource in flavor.resources}
+
+
+def _quota(obj: kueue.ResourceQuota) -> core.Quota:
+    borrowing, lending = (
+        None if text is None else _amount(obj.name, text) for text in (obj.borrowing_limit, obj.lending_limit)
+    )
+    return core.Quota(_amount(obj.name, obj.nominal_quota), borrowing, lending)
+
+
+def _amount(resource: str, text: str | int) -> int:
+    try:
+        return max(0, parse(resource, text))
+    except core.QuantityError:
+        return 0
