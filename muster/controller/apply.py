@@ -49,7 +49,8 @@ class HeldBack(Container[str]):
         """How long to wait now, in milliseconds."""
         count = self._tries.get(subject, (0, 0))[0] + 1
         wait_ms = min(BACKOFF_MS_MIN << min(count - 1, 16), BACKOFF_MS_MAX)
-        self._tries[subject] = (count, now_ms + wait_ms)
+        grain_ms = wait_ms // 4  # many that were refused come round together, not each in a pass of its own
+        self._tries[subject] = (count, -(-(now_ms + wait_ms) // grain_ms) * grain_ms)
         return wait_ms
 
     def done(self, subject: str) -> None:

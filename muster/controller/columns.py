@@ -16,10 +16,12 @@ class Column(NamedTuple):
 
 
 def columns(admission: Admission, world: World) -> frozenset[Column]:
-    """What the admission holds."""
-    tree = root_of(admission.cluster_queue, world)
+    """What the admission holds; of a ClusterQueue that is gone, in any tree, as nobody knows which."""
+    queue = admission.cluster_queue
+    queues = [queue] if queue in world.cluster_queues else list(world.cluster_queues)
     return frozenset(
         column(tree, flavor, resource, world)
+        for tree in {root_of(name, world) for name in queues}
         for assigned in admission.pod_set_assignments
         for resource, flavor in assigned.flavors.items()
     )

@@ -67,7 +67,7 @@ class World:
         """Jobs of users that carry an empty queue label."""
         return [
             job
-            for job in self._all_jobs()
+            for job in self._jobs.values()
             if job.metadata.labels.get(kueue.QUEUE_LABEL) == "" and job.metadata.controller is None
         ]
 

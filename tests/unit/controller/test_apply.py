@@ -201,6 +201,18 @@ def test_who_is_held_back_and_until_when() -> None:
     assert held.next_ms() is None
 
 
+def test_many_that_were_refused_come_round_together() -> None:
+    held = HeldBack()
+    for number in range(700):
+        for _ in range(12):
+            held.refused(f"team-a/{number}", 7 * number)
+    rounds = set()
+    while (due_ms := held.next_ms()) is not None:
+        rounds.add(due_ms)
+        held.at(due_ms)
+    assert len(rounds) <= 2
+
+
 def test_a_write_that_goes_through_starts_anew() -> None:
     held = HeldBack()
     held.refused(SUBJECT, 0)

@@ -83,4 +83,4 @@ def test_finalizers(name: str) -> None:
 
 def test_nothing_of_a_queue_is_reserved_before_it_is_kept() -> None:
     (step,) = finalizers(make_world(queues(queue(**NEW))))
-    assert (step.guards, step.late) == ({guard_of("team-a")}, False)
+    assert (step.guards, step.late) == (frozenset({guard_of("team-a")}), False)
