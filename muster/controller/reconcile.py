@@ -286,13 +286,11 @@ def _write_statuses(
 
 
 def _wait_notes(workload: Workload, new: WorkloadStatus, world: World) -> tuple[Note, ...]:
-    """What the user has to correct is told on the job too: it is the object that the user knows."""
+    """What the user has to correct is told on the job: it is the object that the user knows and corrects."""
     told, job = wait_note(workload, new), world.job_of(workload)
-    if told is None:
-        return ()
-    if told.reason != eligibility.MISCONFIGURED or job is None:
-        return (told,)
-    return told, on_job(job, told.reason, told.message, warning=True)
+    if told is not None and told.reason == eligibility.MISCONFIGURED and job is not None:
+        return (on_job(job, told.reason, told.message, warning=True),)
+    return (told,) if told is not None else ()
 
 
 # what is not there any more has to be said

@@ -10,7 +10,6 @@ from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, MergePatch, Write
 from muster.objects import kueue
-from muster.objects.gangs import holds_quota
 from muster.objects.meta import builtins
 from muster.objects.pods import pod_requests, read_template
 
@@ -50,23 +49,18 @@ def _default_class(world: World) -> str:
 
 
 def priority_now(workload: kueue.Workload, world: World) -> int:
-    """Its priority by the WorkloadPriorityClass as it is now, whatever was persisted of it: else those who
-    wait would have a changed value, and those who run not yet. While it holds quota it keeps its class, so
-    that a changed label saves it from nothing.
+    """Its priority by the WorkloadPriorityClass as it is now, whatever was persisted of that: else those who
+    wait would have a changed value, and those who run not yet. Its class is the one that its Workload names,
+    or the one named `default`: a job that holds quota changes its class by no label.
 
     Source: Kueue pkg/controller/core/workloadpriorityclass_controller.go."""
-    persisted, ref, job = (
-        workload.spec.priority or 0,
-        workload.spec.priority_class_ref,
-        world.job_of(workload),
-    )
-    if not holds_quota(workload.status) and job is not None:
-        return priority_of(job, world)[0]
+    ref, job = workload.spec.priority_class_ref, world.job_of(workload)
     if ref is not None and (ref.group, ref.kind) == (kueue.GROUP, "WorkloadPriorityClass"):
         name = ref.name
     else:
         name = "" if job is not None and priority_class(job) else _default_class(world)
-    return world.priorities[name].value if name in world.priorities else persisted
+    known = world.priorities.get(name)
+    return known.value if known is not None else workload.spec.priority or 0
 
 
 def make_workload(job: Job, world: World) -> Create:

@@ -91,7 +91,13 @@ RUNS = ("QuotaReserved", "Admitted")
 NOW: dict[str, tuple[tuple[str, ...], str, str, dict[str, int], int]] = {
     "waiting, by its class": ((), "dev-priority", "dev-priority", {"dev-priority": 1500}, 1500),
     "running, by its class": (RUNS, "dev-priority", "dev-priority", {"dev-priority": 1500}, 1500),
-    "waiting, by its label": ((), "dev-priority", "prod-priority", {"prod-priority": 9}, 9),
+    "waiting, by a new label once its Workload names it": (
+        (),
+        "dev-priority",
+        "prod-priority",
+        {"dev-priority": 1, "prod-priority": 9},
+        1,
+    ),
     "running, a new label saves it from nothing": (
         RUNS,
         "dev-priority",
