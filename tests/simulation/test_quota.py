@@ -209,20 +209,35 @@ def events(sim: Simulation, key: str, reason: str) -> list[Body]:
     return [e for e in found if f"{e['involvedObject']['namespace']}/{e['involvedObject']['name']}" == key]
 
 
-REJECTED = 120  # more than are tried in one pass
+REJECTED = 150
 
 
 def test_jobs_whose_workload_is_rejected_delay_nobody() -> None:
+    """They keep coming, so that in every pass a creation is refused."""
+
     async def story(sim: Simulation) -> None:
         sim.api.refusal = no_workloads_of_team_a
-        rejected = [sim.submit(ray_job(f"bad{n}", workers=0)) for n in range(REJECTED)]
-        for number in range(3):
-            good = sim.submit(ray_job(f"good{number}", namespace="team-b", seconds=1))
-            await sim.until(lambda good=good: sim.state(good) == "Complete", "it ends")  # type: ignore[misc]
-            assert quota_took_ms(sim, good) < 1500
-        told = [events(sim, key, "FailedCreate") for key in rejected]
-        assert [len(of_one) for of_one in told] == [1] * REJECTED
-        assert "must have at most 8 items" in told[0][0]["message"]
+        rejected: list[str] = []
+
+        async def submit_them() -> None:
+            for number in range(REJECTED):
+                rejected.append(sim.submit(ray_job(f"bad{number}", workers=0)))
+                await asyncio.sleep(0.02)
+
+        submitting = asyncio.create_task(submit_them())
+        await asyncio.sleep(0.5)
+        good = sim.submit(ray_job("good", namespace="team-b", seconds=1))
+        await sim.until(lambda: sim.state(good) == "Complete", "it ends")
+        assert quota_took_ms(sim, good) < 500
+        await submitting
+        await sim.until(lambda: len(told(sim)) == REJECTED, "all are told")
+        assert set(told(sim)) == set(rejected)
+
+    def told(sim: Simulation) -> list[str]:
+        """Jobs that have an event which says why, each once."""
+        found = [e for e in sim.api.all(kinds.EVENTS) if e["reason"] == "FailedCreate"]
+        assert all("must have at most 8 items" in e["message"] for e in found)
+        return [f"team-a/{e['involvedObject']['name']}" for e in found]
 
     Simulation(1, stack(gpus(4), gpus(4, "team-b"))).run(story)
 
