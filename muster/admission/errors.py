@@ -1,6 +1,6 @@
 """What the core refuses: input that no API server would have accepted."""
 
-SHOWN_LENGTH_MAX = 64  # of a text that can't be read: the API server takes no message of any length
+SHOWN_LENGTH_MAX = 200  # of a text that can't be read: the API server takes no message of any length
 
 
 class AdmissionError(ValueError):
