@@ -106,6 +106,24 @@ def _controller(queries: Queries) -> Iterator[Alert]:
         "Muster takes long to decide",
         f"More workloads than it has CPU for, or an API server that answers slowly: {look}",
     )
+    yield Alert(
+        "blind-controller",
+        f"{queries.watch_age_seconds()} > 90",
+        5,
+        "ERROR",
+        "Muster does not hear of changes",
+        "A watch of one of Muster's replicas gets no answer, not even the bookmarks of a quiet one. If that "
+        "replica leads, it decides on what was true a while ago. The API server is down, overloaded or cut "
+        f"off from the pod: {look}",
+    )
+    yield Alert(
+        "lost-metrics",
+        queries.lost_metrics(),
+        15,
+        "WARNING",
+        "Muster can't count what it does",
+        f"Decisions go on, but metrics and the alerts on them are incomplete; the log says why: {look}",
+    )
 
 
 @dataclass(frozen=True)

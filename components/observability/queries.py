@@ -87,6 +87,13 @@ class Queries:
     def suspension_blocked(self) -> str:
         return f"sum by (cluster_queue, reason) ({self.series('suspension_blocked_workloads')}) > 0"
 
+    def watch_age_seconds(self) -> str:
+        """Of the replica that hears least."""
+        return f"max by (watch) ({self.series('watch_age_seconds')})"
+
+    def lost_metrics(self) -> str:
+        return f"sum(rate({self.series('metrics_errors_total')}[{BUSY_WINDOW}])) > 0"
+
     def pass_seconds(self) -> str:
         rate = f"rate({self.series('pass_duration_seconds_bucket')}[{BUSY_WINDOW}])"
         return f"histogram_quantile(0.99, sum by (le) ({rate}))"

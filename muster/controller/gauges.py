@@ -3,14 +3,15 @@
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from muster.admission import Rules, quantities
+from muster.admission import QuantityError, Rules, quantities
 from muster.controller import transitions
 from muster.controller.eligibility import MISCONFIGURED
 from muster.controller.queue_status import nominal_quotas
@@ -68,6 +69,23 @@ class Standing(Collector):
             yield family
 
 
+class WatchAges(Collector):
+    """How long ago the API server was last heard, by watch. Read at every scrape: it grows by itself."""
+
+    def __init__(self, ages_s: Callable[[], Mapping[str, float]]) -> None:
+        self._ages_s = ages_s
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily(
+            "muster_watch_age_seconds",
+            "Since the last event, bookmark or list of a watch.",
+            labels=("watch",),
+        )
+        for name, age_s in self._ages_s().items():
+            family.add_metric((name,), age_s)
+        yield family
+
+
 def standing(world: World) -> Standing:
     """From the statuses that the queues have been told, and the Workloads that wait."""
     values: dict[str, dict[Labels, float]] = {name: {} for name in GAUGES}
@@ -88,13 +106,14 @@ def standing(world: World) -> Standing:
 
 
 def _usage(queue: ClusterQueue, flavors: Iterable[FlavorUsage]) -> dict[Labels, float]:
-    return {
-        (queue.spec.cohort_name, queue.key, flavor.name, r.name): _plain(
-            r.name, quantities.parse(r.name, r.total)
-        )
-        for flavor in flavors
-        for r in flavor.resources
-    }
+    found: dict[Labels, float] = {}
+    for flavor in flavors:
+        for r in flavor.resources:
+            # a status may say anything: sums of ours are beyond what one quantity may be
+            with suppress(QuantityError):
+                labels = (queue.spec.cohort_name, queue.key, flavor.name, r.name)
+                found[labels] = _plain(r.name, quantities.parse(r.name, r.total))
+    return found
 
 
 def _plain(resource: str, amount: int) -> float:

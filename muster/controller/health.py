@@ -21,8 +21,15 @@ log = logging.getLogger(__name__)
 
 CLIENT_S_MAX = 10
 
-Probe = Callable[[], str]
-"""Says what is wrong; empty: nothing is."""
+
+class Health(NamedTuple):
+    """What a probe answers; `text` says what is wrong, or more about what is well."""
+
+    ok: bool
+    text: str
+
+
+Probe = Callable[[], Health]
 
 
 class Address(NamedTuple):
@@ -78,8 +85,8 @@ def _application(probes: Mapping[str, Probe], registry: CollectorRegistry) -> "W
         if probe is None:
             status, text = "404 Not Found", f"here are /metrics, {', '.join(probes)}"
         else:
-            wrong = probe()
-            status, text = ("503 Service Unavailable", wrong) if wrong else ("200 OK", "ok")
+            health = probe()
+            status, text = "200 OK" if health.ok else "503 Service Unavailable", health.text
         start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
         return [f"{text}\n".encode()]
 

@@ -4,7 +4,8 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from random import Random
 from typing import Any
 
 from muster.controller.actions import Step
@@ -14,7 +15,7 @@ from muster.controller.decider import Decider
 from muster.controller.events import Note, event
 from muster.controller.memory import Memory
 from muster.controller.notices import Notices
-from muster.controller.observer import Observer, Passed
+from muster.controller.observer import Guarded, Observer, Passed
 from muster.controller.queue_status import queue_statuses
 from muster.controller.reconcile import Pass, reconcile
 from muster.controller.templates import WORKLOAD_UID_LABEL
@@ -75,18 +76,24 @@ def wall_clock_ms() -> int:
 class Controller:
     """All state is in the API server: a new Controller goes on where a killed one stopped.
 
-    With an `election` it follows everything but decides nothing until it leads."""
+    With an `election` it follows everything but decides nothing until it leads. `now_ms` is what objects
+    tell of and are told; everything else goes by `clock_s`, which never goes back or leaps."""
 
     def __init__(
         self,
         kube: Kube,
-        clock_ms: Callable[[], int] = wall_clock_ms,
+        now_ms: Callable[[], int] = wall_clock_ms,
         election: Election | None = None,
         observer: Observer | None = None,
         configuration: Configuration = DEFAULT,
+        *,
+        clock_s: Callable[[], float] = time.monotonic,
+        random: Random | None = None,
     ) -> None:
-        self._kube, self._clock_ms, self._configuration = kube, clock_ms, configuration
-        self._election, self._observer = election, observer or Observer()
+        self._kube, self._now_ms, self._clock_s = kube, now_ms, clock_s
+        self._random = random or Random()
+        self._configuration = configuration
+        self._election, self._observer = election, Guarded(observer or Observer())
         self._stores = Stores()
         self._memory, self._decider = Memory(), Decider(configuration.rules)
         self._held_back = HeldBack()
@@ -94,19 +101,26 @@ class Controller:
         self._changed = asyncio.Event()
         self._stopping = asyncio.Event()
         self._reflectors = {
-            name: Reflector(kube, kind, self._stores.of(kind), self._changed.set, ONLY_LABELLED.get(name))
-            for name, kind in FOLLOWED.items()
+            name: self._reflector(kind, ONLY_LABELLED.get(name)) for name, kind in FOLLOWED.items()
         }
         self._places = asyncio.Event()  # there is a Topology
-        self._place_reflectors = {
-            name: Reflector(kube, kind, self._stores.of(kind), self._changed.set)
-            for name, kind in FOLLOWED_TO_PLACE.items()
-        }
+        self._place_reflectors = {name: self._reflector(kind) for name, kind in FOLLOWED_TO_PLACE.items()}
         self._events: asyncio.Queue[Note | None] = asyncio.Queue(EVENTS_QUEUED_MAX)
         self._notices = Notices()
         self._told_ms: dict[str, int] = {}  # workload -> when its wait sentence was last written
         self._status_due_ms = 0
-        self._passed_ms = clock_ms()
+        self._passed_ms = self._clock_ms()
+
+    def _reflector(
+        self, kind: kinds.Kind[Any], labels: Mapping[str, str | None] | None = None
+    ) -> Reflector[Any]:
+        store = self._stores.of(kind)
+        return Reflector(
+            self._kube, kind, store, self._changed.set, labels, clock_s=self._clock_s, random=self._random
+        )
+
+    def _clock_ms(self) -> int:
+        return round(self._clock_s() * 1000)
 
     @property
     def synced(self) -> bool:
@@ -116,8 +130,14 @@ class Controller:
     def still_for_ms(self) -> int:
         """For how long nothing has moved: no pass as the leader, no try to lead as the other."""
         stands_by = self._election is not None and not self._election.leads
-        moved_ms = self._election.tried_ms if self._election and stands_by else self._passed_ms
-        return self._clock_ms() - moved_ms
+        tried_s = self._election.tried_s if self._election and stands_by else None
+        return self._clock_ms() - (self._passed_ms if tried_s is None else round(tried_s * 1000))
+
+    def watch_ages_s(self) -> dict[str, float]:
+        """How old the last word of the API server is, by what is watched: events, bookmarks, lists."""
+        reflectors = {**self._reflectors, **self._place_reflectors}
+        ages = {name: reflector.age_s() for name, reflector in reflectors.items()}
+        return {name: age_s for name, age_s in ages.items() if age_s is not None}
 
     def stop(self) -> None:
         """Ends `run` once the pass under way is through: the next leader finds its writes made."""
@@ -173,31 +193,32 @@ class Controller:
             await self._wait(wake_at_ms)
 
     async def _pass(self) -> int | None:
-        """One look at everything. Returns when to look again if nothing changes before."""
+        """One look at everything. Returns when to look again, by `_clock_ms`, if nothing changes before."""
         self._changed.clear()
-        now_ms = self._clock_ms()
+        now_ms, at_ms = self._now_ms(), self._clock_ms()
         if not await self._applier.catch_up():
-            return now_ms + CATCH_UP_INTERVAL_MS
+            return at_ms + CATCH_UP_INTERVAL_MS
         world = self._world()
-        held_back = self._held_back.at(now_ms)
+        held_back = self._held_back.at(at_ms)
         result = reconcile(world, now_ms, held_back, self._configuration, self._decider)
-        done = await self._applier.perform(result.stops, now_ms)
-        done += await self._applier.apply(result, now_ms)
-        done += await self._applier.perform(result.restores, now_ms)
-        due, later = self._due_waits(result, now_ms)
-        done += await self._applier.perform(due, now_ms)
-        self._note(done, due, now_ms)
+        done = await self._applier.perform(result.stops, at_ms)
+        done += await self._applier.apply(result, at_ms)
+        done += await self._applier.perform(result.restores, at_ms)
+        due, later = self._due_waits(result, at_ms)
+        done += await self._applier.perform(due, at_ms)
+        self._note(done, due, at_ms)
         for note in result.notices:
-            if self._notices.is_due(note.about.uid, note.message, now_ms):
+            if self._notices.is_due(note.about.uid, note.message, at_ms):
                 self._queue_event(note)
         if done or self._applier.postponed:
             self._changed.set()
         if done:
             log.info("pass: %s", _summary(done))
-        status_ms = await self._tell_queues(world, now_ms)
+        status_ms = await self._tell_queues(world, now_ms, at_ms)
         self._passed_ms = self._clock_ms()
-        self._observer.passed(Passed(world, result, done, now_ms, self._passed_ms - now_ms))
-        times = (result.wake_at_ms, self._held_back.next_ms(), later, status_ms)
+        self._observer.passed(Passed(world, result, done, now_ms, self._passed_ms - at_ms))
+        wake_ms = None if result.wake_at_ms is None else at_ms + result.wake_at_ms - now_ms
+        times = (wake_ms, self._held_back.next_ms(), later, status_ms)
         return min((t for t in times if t is not None), default=None)
 
     def _world(self) -> World:
@@ -213,13 +234,13 @@ class Controller:
         around: dict[str, Any] = {n: self._stores.of(k).items for n, k in FOLLOWED_TO_PLACE.items()}
         return World(**items, **around)
 
-    async def _tell_queues(self, world: World, now_ms: int) -> int | None:
+    async def _tell_queues(self, world: World, now_ms: int, at_ms: int) -> int | None:
         """Queues' statuses, not more often than at their interval. Returns when they are due if not now:
         any pass may have changed them, and none may follow for a long time."""
-        if now_ms < self._status_due_ms:
+        if at_ms < self._status_due_ms:
             return self._status_due_ms
-        self._status_due_ms = now_ms + STATUS_INTERVAL_MS
-        await self._applier.perform(queue_statuses(world, now_ms), now_ms)
+        self._status_due_ms = at_ms + STATUS_INTERVAL_MS
+        await self._applier.perform(queue_statuses(world, now_ms), at_ms)
         return None
 
     async def _wait(self, wake_at_ms: int | None) -> None:
@@ -231,23 +252,23 @@ class Controller:
             return
         await asyncio.sleep(GATHER_S)
 
-    def _due_waits(self, result: Pass, now_ms: int) -> tuple[list[Step], int | None]:
+    def _due_waits(self, result: Pass, at_ms: int) -> tuple[list[Step], int | None]:
         """Wait sentences worth writing now: new reasons at once, new numbers once in a while."""
         due: list[Step] = []
         later: int | None = None
         for step in result.waits:
-            again_ms = self._told_ms.get(step.subject, 0) + WAIT_SENTENCE_INTERVAL_MS
-            if step.notes or again_ms <= now_ms:
+            again_ms = self._told_ms.get(step.subject, -WAIT_SENTENCE_INTERVAL_MS) + WAIT_SENTENCE_INTERVAL_MS
+            if step.notes or again_ms <= at_ms:
                 due.append(step)
             else:
                 later = again_ms if later is None else min(later, again_ms)
         if len(due) > WAITS_A_PASS_MAX:
-            later = now_ms
+            later = at_ms
         return due[:WAITS_A_PASS_MAX], later
 
-    def _note(self, done: Iterable[Step], told: Iterable[Step], now_ms: int) -> None:
+    def _note(self, done: Iterable[Step], told: Iterable[Step], at_ms: int) -> None:
         for step in told:
-            self._told_ms[step.subject] = now_ms
+            self._told_ms[step.subject] = at_ms
         self._told_ms = {
             k: t for k, t in self._told_ms.items() if k in self._stores.of(kinds.WORKLOADS).items
         }
@@ -263,7 +284,7 @@ class Controller:
     async def _tell(self) -> None:
         """Events go out behind the decisions, never in their way; None is the last."""
         while (note := await self._events.get()) is not None:
-            create = event(note, self._clock_ms())
+            create = event(note, self._now_ms())
             try:
                 await self._kube.perform(create)
             except WriteError as refused:

@@ -51,6 +51,7 @@ class Metrics(Observer, Collector):
         self._writes = self._counter(
             "writes", "Writes to the API server, by what became of them.", "kind", "verb", "result"
         )
+        self._errors = self._counter("metrics_errors", "Passes and writes that could not be counted.")
         self._reserved_wait = self._waits("quota_reserved_wait_time", "From queued to quota reserved.")
         self._admission_wait = self._waits("admission_wait_time", "From queued to admitted.")
         self._checks_wait = self._waits("admission_checks_wait_time", "From quota reserved to admitted.")
@@ -62,6 +63,9 @@ class Metrics(Observer, Collector):
         )
         ProcessCollector(registry=self.registry)
         self.registry.register(self)
+
+    def failed(self) -> None:
+        self._errors.inc()
 
     def collect(self) -> Iterator[Metric]:
         """What stood in the queues at the end of the last pass."""

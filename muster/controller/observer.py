@@ -1,5 +1,6 @@
 """What the controller tells of its work to whoever wants to count it."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,8 @@ from muster.controller.reconcile import Pass
 from muster.controller.world import World
 from muster.kube.client import WriteError
 from muster.kube.writes import Write
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +32,29 @@ class Observer:
 
     def wrote(self, write: Write, error: WriteError | None) -> None:
         """A write was carried out, or was not."""
+
+    def failed(self) -> None:
+        """It raised in one of the others."""
+
+
+class Guarded(Observer):
+    """Another observer whose errors are logged and counted: they never reach what is observed."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+
+    def passed(self, passed: Passed) -> None:
+        try:
+            self._observer.passed(passed)
+        except Exception:
+            self._report("a pass")
+
+    def wrote(self, write: Write, error: WriteError | None) -> None:
+        try:
+            self._observer.wrote(write, error)
+        except Exception:
+            self._report(str(write))
+
+    def _report(self, what: str) -> None:
+        log.exception("metrics of %s are lost", what)
+        self._observer.failed()

@@ -4,20 +4,25 @@ import asyncio
 import logging
 import signal
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
 import prometheus_client
 
 from muster.controller.configuration import Configuration
-from muster.controller.health import Address, served
+from muster.controller.gauges import WatchAges
+from muster.controller.health import Address, Health, served
 from muster.controller.loop import LOOK_AGAIN_S_MAX, Controller, wall_clock_ms
 from muster.controller.metrics import Metrics
 from muster.kube.client import Kube, NotLeading
 from muster.kube.lease import Election
+from muster.kube.reflector import SILENT_S_MAX
 
 log = logging.getLogger(__name__)
 
+LATE_S_MAX = SILENT_S_MAX + 20.0  # a watch that died is noticed and replaced within this
+BLIND_S_MAX = 300.0  # long enough for an API server to come back: starting again does not help against that
 STILL_MS_MAX = round(5 * LOOK_AGAIN_S_MAX * 1000)  # even with nothing to do it looks once a LOOK_AGAIN_S_MAX
 
 
@@ -50,7 +55,8 @@ async def run(options: Options) -> int:
     controller = Controller(kube, wall_clock_ms, election, metrics, options.configuration)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, controller.stop)
-    probes = {"/healthz": lambda: _unhealthy(controller), "/readyz": lambda: _unready(controller)}
+    metrics.registry.register(WatchAges(controller.watch_ages_s))
+    probes = {"/healthz": lambda: alive(controller), "/readyz": lambda: ready(controller)}
     code = 0
     with served(options.address, probes, metrics.registry):
         try:
@@ -63,10 +69,28 @@ async def run(options: Options) -> int:
     return code
 
 
-def _unhealthy(controller: Controller) -> str:
-    still_ms = controller.still_for_ms()
-    return f"nothing has moved for {still_ms // 1000} s" if still_ms > STILL_MS_MAX else ""
+def alive(controller: Controller) -> Health:
+    """Whether it would help to start it again. It tells of every watch when the API server was last heard."""
+    still_ms, ages_s = controller.still_for_ms(), controller.watch_ages_s()
+    if still_ms > STILL_MS_MAX:
+        return Health(False, f"nothing has moved for {still_ms // 1000} s")
+    blind = _older_than(BLIND_S_MAX, ages_s)
+    if blind:
+        return Health(False, f"the API server was not heard of for more than {BLIND_S_MAX:.0f} s: {blind}")
+    ages = ", ".join(f"{name} {age_s:.0f} s" for name, age_s in sorted(ages_s.items()))
+    return Health(True, f"ok; last word of the API server, by watch: {ages or 'none yet'}")
 
 
-def _unready(controller: Controller) -> str:
-    return "" if controller.synced else "not in step with the API server yet"
+def ready(controller: Controller) -> Health:
+    """Whether it knows what the API server knows, as far as can be told."""
+    if not controller.synced:
+        return Health(False, "not in step with the API server yet")
+    late = _older_than(LATE_S_MAX, controller.watch_ages_s())
+    return Health(
+        not late,
+        f"the API server was not heard of for more than {LATE_S_MAX:.0f} s: {late}" if late else "ok",
+    )
+
+
+def _older_than(bound_s: float, ages_s: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {age_s:.0f} s" for name, age_s in sorted(ages_s.items()) if age_s > bound_s)

@@ -1,7 +1,7 @@
 """The API server, by lightkube: typed reads, and writes that are values."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
@@ -10,6 +10,7 @@ from lightkube import ApiError, AsyncClient, KubeConfig
 from lightkube.types import PatchType
 
 from muster.kube.kinds import Kind
+from muster.kube.watching import Event, watch
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Overwrite, Write
 from muster.objects.meta import Object
 
@@ -17,7 +18,6 @@ T = TypeVar("T", bound=Object)
 
 FIELD_MANAGER = "muster"
 REQUEST_TIMEOUT_S = 30.0
-WATCH_TIMEOUT_S = 300
 NOT_FOUND, CONFLICT, INVALID, SERVER_ERROR = 404, 409, 422, 500  # HTTP, as the API server uses them
 
 
@@ -58,6 +58,7 @@ class Kube:
         self._client: Any = AsyncClient(
             config.get(), field_manager=FIELD_MANAGER, timeout=httpx2.Timeout(REQUEST_TIMEOUT_S)
         )
+        self._client._client._client.event_hooks = {"response": [_with_type]}
 
     async def list(
         self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
@@ -68,19 +69,11 @@ class Kube:
         objects = [item async for item in found]
         return found.resourceVersion, objects
 
-    async def watch(
+    def watch(
         self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
-    ) -> AsyncIterator[tuple[str, T]]:
-        """(ADDED | MODIFIED | DELETED, object) from there on, until the server ends it."""
-        namespace = {"namespace": "*"} if kind.namespaced else {}
-        async for event in self._client.watch(
-            kind.resource,
-            labels=labels,
-            resource_version=resource_version,
-            server_timeout=WATCH_TIMEOUT_S,
-            **namespace,
-        ):
-            yield event
+    ) -> AsyncGenerator[Event[T], None]:
+        """What happens from there on, for at most watching.WATCH_S. Raises msgspec.DecodeError too."""
+        return watch(self._client, kind, resource_version, labels)
 
     async def read(self, kind: Kind[T], key: str) -> T | None:
         """The object as it is now; None where there is none."""
@@ -142,6 +135,11 @@ def _precondition(write: MergePatch | Overwrite) -> dict[str, str]:
     if isinstance(write, Overwrite):
         return {"uid": write.uid}
     return {"resourceVersion": write.resource_version}
+
+
+async def _with_type(response: httpx2.Response) -> None:
+    """lightkube takes for granted that an error has a type; a load balancer's may have none."""
+    response.headers.setdefault("Content-Type", "text/plain")
 
 
 def _namespace(write: Create) -> str | None:

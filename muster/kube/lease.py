@@ -54,7 +54,7 @@ class Election:
         self._clock_s, self._now_ms, self._random = clock_s, now_ms, random
         self._seen, self._seen_s = LeaseSpec(), 0.0
         self._renewed_s: float | None = None  # when the last renewal was sent; None: not leading
-        self.tried_ms = now_ms()
+        self.tried_s = clock_s()
 
     @property
     def leads(self) -> bool:
@@ -98,7 +98,7 @@ class Election:
 
     async def _try(self) -> bool:
         """Takes or renews it; whether that was done for sure."""
-        self.tried_ms = self._now_ms()
+        self.tried_s = self._clock_s()
         # what counts is when it was sent: the others count from when it arrived, and that is later
         sent_s = self._clock_s()
         try:

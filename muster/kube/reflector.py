@@ -1,28 +1,37 @@
-"""Keeping a store true to the API server: list, then watch, for ever."""
+"""Keeping a store true to the API server: list once, then watch, for ever."""
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from random import Random
 from typing import Any, Generic, TypeVar
 
 import httpx2
+import msgspec
 from lightkube import ApiError
 
 from muster.kube.client import Kube
 from muster.kube.kinds import Kind
 from muster.kube.store import Store
+from muster.kube.watching import WATCH_S, Event
 from muster.objects.meta import Object
 
 T = TypeVar("T", bound=Object)
 log = logging.getLogger(__name__)
 
+SILENT_S_MAX = WATCH_S + 10.0  # a watch that says nothing for so long, not even a bookmark, is dead
+STEADY_S = 10.0  # a watch that was open for so long did well: the next one may follow at once
 RETRY_S_MIN = 0.2
 RETRY_S_MAX = 15.0
-GONE = 410
+RETRY_AFTER_S_MAX = 60.0
+WATCHES_REFUSED_MAX = 3  # by a server that fails: its version may be one that it does not know any more
+TOO_MANY_REQUESTS, SERVER_ERROR = 429, 500
 
 
 class Reflector(Generic[T]):
-    """`changed` is called after every change that reached the store."""
+    """`changed` is called after every change that reached the store. `clock_s` never goes back."""
 
     def __init__(
         self,
@@ -31,39 +40,116 @@ class Reflector(Generic[T]):
         store: Store[T],
         changed: Callable[[], None],
         labels: Mapping[str, Any] | None = None,
+        *,
+        clock_s: Callable[[], float] = time.monotonic,
+        random: Random | None = None,
     ) -> None:
         self._kube, self._kind, self._store, self._changed = kube, kind, store, changed
-        self._labels = labels
+        self._labels, self._clock_s, self._random = labels, clock_s, random or Random()
+        self._version = ""  # up to which the store is true; empty: it has to be listed
+        self._failures = 0  # in a row
+        self._opened_s: float | None = None  # when the watch began
+        self._heard_s: float | None = None
         self.synced = asyncio.Event()
 
-    async def run(self) -> None:
-        retry_s = RETRY_S_MIN
-        while True:
-            try:
-                version, objects = await self._kube.list(self._kind, self._labels)
-                self._store.replace(objects, version)
-                self.synced.set()
-                self._changed()
-                retry_s = RETRY_S_MIN
-                await self._follow(version)
-            except (httpx2.HTTPError, ApiError) as error:
-                log.warning("watching %s: %s; again in %.1f s", self._kind, _say(error), retry_s)
-                await asyncio.sleep(retry_s)
-                retry_s = min(retry_s * 2, RETRY_S_MAX)
+    def age_s(self) -> float | None:
+        """How old the last word of the API server is: a list, an event or a bookmark. None before `run`."""
+        return None if self._heard_s is None else self._clock_s() - self._heard_s
 
-    async def _follow(self, version: str) -> None:
-        """Returns when the server says that the version is too old, for a new list."""
-        try:
-            async for event, obj in self._kube.watch(self._kind, version, self._labels):
-                if event == "DELETED":
-                    self._store.remove(obj)
-                    self._changed()
-                elif self._store.put(obj):
-                    self._changed()
-        except ApiError as error:
-            if error.status.code != GONE:
-                raise
+    async def run(self) -> None:
+        self._version, self._heard_s = "", self._clock_s()
+        while True:
+            self._opened_s = None
+            error: Exception | None = None
+            try:
+                if not self._version:
+                    await self._list()
+                await self._follow()
+            except (httpx2.HTTPError, TimeoutError, msgspec.DecodeError) as failed:  # ApiError too
+                error = failed
+            await self._pause(error)
+
+    async def _list(self) -> None:
+        version, objects = await self._kube.list(self._kind, self._labels)
+        self._store.replace(objects, version)
+        self._version, self._heard_s = version, self._clock_s()
+        self.synced.set()
+        self._changed()
+
+    async def _follow(self) -> None:
+        """Returns when the server ends the watch. Raises: TimeoutError too, when it falls silent."""
+        async with aclosing(self._kube.watch(self._kind, self._version, self._labels)) as events:
+            while True:
+                async with asyncio.timeout(SILENT_S_MAX):
+                    event = await anext(events, None)
+                if event is None:
+                    return
+                self._take(event)
+
+    def _take(self, event: Event[T]) -> None:
+        self._heard_s = self._clock_s()
+        if self._opened_s is None:
+            self._opened_s = self._heard_s
+        if event.obj is not None and event.type == "DELETED":
+            self._store.remove(event.obj)
+            self._changed()
+        elif event.obj is not None and self._store.put(event.obj):
+            self._changed()
+        self._version = event.version or self._version
+
+    async def _pause(self, error: Exception | None) -> None:
+        """None after a watch that did well: it ended, or fell silent. Else longer and longer."""
+        if self._opened_s is not None and self._clock_s() - self._opened_s >= STEADY_S:
+            self._failures = 0
+        else:
+            self._failures += 1
+        if error is not None and not self._goes_on(error):
+            self._version = ""
+        wait_s = self._wait_s(error)
+        if error is not None:
+            what = "watching" if self._version else "listing"
+            log.warning("%s: %s; %s again in %.1f s", self._kind, _say(error), what, wait_s)
+        await asyncio.sleep(wait_s)
+
+    def _goes_on(self, error: Exception) -> bool:
+        """Whether the next watch may go on where this one failed; else all has to be listed."""
+        if isinstance(error, msgspec.DecodeError):
+            return False
+        code = _code(error)
+        if code in (None, TOO_MANY_REQUESTS):  # a list is more than it has just refused
+            return True
+        return code >= SERVER_ERROR and self._failures < WATCHES_REFUSED_MAX
+
+    def _wait_s(self, error: Exception | None) -> float:
+        asked_s = _retry_after_s(error)
+        if self._failures == 0 and not asked_s:
+            return 0.0
+        back_off_s = min(RETRY_S_MIN * 2.0 ** min(self._failures, 16), RETRY_S_MAX)
+        # many wait at the same time: not all come back at once
+        return max(back_off_s * self._random.uniform(0.5, 1), asked_s * self._random.uniform(1, 1.5))
+
+
+def _code(error: Exception) -> int | None:
+    """The server's answer; None where it gave none."""
+    if isinstance(error, ApiError):  # an event of type ERROR has no response of its own
+        code: int | None = error.status.code
+        return code
+    return error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else None
+
+
+def _retry_after_s(error: Exception | None) -> float:
+    """What the server asks for, in its header or its status; 0 where it asks for nothing."""
+    if not isinstance(error, httpx2.HTTPStatusError):
+        return 0.0
+    details = error.status.details if isinstance(error, ApiError) else None
+    response: Any = error.response
+    text = "" if response is None else response.headers.get("Retry-After", "")
+    header_s = int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0
+    told_s = (details.retryAfterSeconds if details is not None else None) or 0
+    return min(float(max(header_s, told_s)), RETRY_AFTER_S_MAX)
 
 
 def _say(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"not a word for {SILENT_S_MAX:.0f} s"
     return f"{type(error).__name__} {error}".strip()

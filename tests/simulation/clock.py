@@ -23,10 +23,12 @@ class _Jump(selectors.SelectSelector):
 class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._jump = _Jump()
+        self.set_s = 0.0  # by so much the wall clock was put forward
         super().__init__(self._jump)
 
     def time(self) -> float:
         return self._jump.now_s
 
     def now_ms(self) -> int:
-        return START_MS + round(self._jump.now_s * 1000)
+        """The wall clock: somebody may set it."""
+        return START_MS + round((self._jump.now_s + self.set_s) * 1000)

@@ -1,8 +1,9 @@
 """The controller's client on the emulated API server: answers take their time, watches lag, some break."""
 
 import asyncio
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextvars import Context
 from dataclasses import dataclass
 from random import Random
@@ -14,6 +15,7 @@ from lightkube import ApiError
 
 from muster.kube.client import Kube, always
 from muster.kube.kinds import Kind
+from muster.kube.watching import WATCH_S, Event
 from muster.kube.writes import Create, Delete, MergePatch, Overwrite, Write
 from muster.objects.meta import Object
 from tests.simulation.api import Api, Body, Refused, view
@@ -21,16 +23,18 @@ from tests.simulation.api import Api, Body, Refused, view
 T = TypeVar("T", bound=Object)
 BY = "controller"
 WAY_S_MAX = 0.02  # of a request to the API server, and of its answer
+BOOKMARK_S = 2.0  # before the end of a watch
 
 
 @dataclass(frozen=True)
 class Faults:
-    """Probabilities a write, a watch event; seconds that a watch may lag behind."""
+    """Probabilities a write, a watch event, a watch; seconds that a watch may lag behind."""
 
     lost_answer: float = 0.0
     broken_watch: float = 0.0
     watch_lag_s: float = 0.02
     killed: float = 0.0  # of a write, after it was made and before its answer arrives
+    silent_watch: float = 0.0  # of a watch, when it begins: it tells nothing and does not end
 
 
 CALM = Faults()
@@ -43,14 +47,16 @@ class EmulatedKube(Kube):
         self._api, self._random, self.faults = api, random, faults
         self.write_seconds = always
         self.killed = asyncio.Event()
-        self.writes = 0
+        self.writes = self.lists = 0
         self._kill_after = kill_after
+        self._silenced = asyncio.Event()  # replaced by `silence`
         self._news: dict[Kind[Any], asyncio.Event] = defaultdict(asyncio.Event)
         api.watchers.append(lambda change: self._news[change.kind].set())
 
     async def list(
         self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
     ) -> tuple[str, list[T]]:
+        self.lists += 1
         await self._way()
         version = str(self._api.revision)
         inside = (b for b in self._api.all(kind) if namespace in ("*", b["metadata"].get("namespace")))
@@ -58,22 +64,51 @@ class EmulatedKube(Kube):
         await self._way()
         return version, found  # type: ignore[return-value]  # of the kind's view
 
+    def silence(self) -> None:
+        """The watches that are open tell nothing from now on, and do not end: their connections are lost on
+        the way. New ones are in order."""
+        self._silenced.set()
+        self._silenced = asyncio.Event()
+
     async def watch(
         self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
-    ) -> AsyncIterator[tuple[str, T]]:
+    ) -> AsyncGenerator[Event[T], None]:
+        await self._way()
+        silenced, ends_s = self._silenced, asyncio.get_running_loop().time() + WATCH_S
+        if self._random.random() < self.faults.silent_watch:
+            silenced = asyncio.Event()
+            silenced.set()
         journal = self._api.journal[kind]
-        at = next((i for i, c in enumerate(journal) if c.revision > int(resource_version)), len(journal))
+        at = bisect_right(journal, int(resource_version), key=lambda c: c.revision)
+        version = resource_version
+        yield Event("BOOKMARK", version)
         while True:
-            while at == len(journal):
-                self._news[kind].clear()
-                await self._news[kind].wait()
-                await asyncio.sleep(self._random.uniform(0, self.faults.watch_lag_s))
+            told = await self._more_than(at, kind, ends_s - BOOKMARK_S)
+            if silenced.is_set():
+                await asyncio.Event().wait()
+            if not told:
+                yield Event("BOOKMARK", version if at == 0 else str(journal[at - 1].revision))
+                await asyncio.sleep(max(0.0, ends_s - asyncio.get_running_loop().time()))
+                return
             change, at = journal[at], at + 1
             if not _selected(change.body, labels):
                 continue
             if self._random.random() < self.faults.broken_watch:
                 raise _api_error(410, "too old resource version")
-            yield change.type, change.view  # type: ignore[misc]  # of the kind's view
+            version = str(change.revision)
+            yield Event(change.type, version, change.view)  # type: ignore[arg-type]  # of the kind's view
+
+    async def _more_than(self, count: int, kind: Kind[Any], until_s: float) -> bool:
+        """Whether there are more changes of the kind until then."""
+        try:
+            async with asyncio.timeout_at(until_s):
+                while len(self._api.journal[kind]) == count:
+                    self._news[kind].clear()
+                    await self._news[kind].wait()
+                    await asyncio.sleep(self._random.uniform(0, self.faults.watch_lag_s))
+        except TimeoutError:
+            return False
+        return True
 
     async def read(self, kind: Kind[T], key: str) -> T | None:
         await self._way()

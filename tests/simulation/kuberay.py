@@ -85,7 +85,8 @@ class KubeRay(Operator):
         key = key_of(job)
         place = next((p for p in gang.places if p.pod_set == "submitter"), None)
         if place is not None and self._api.find(kinds.BATCH_JOBS, key) is None:
-            template = builtins(read_template(place.template))
+            # what Muster has written out for the start is in the job; else it is KubeRay's own
+            template = job["spec"].get("submitterPodTemplate") or builtins(read_template(place.template))
             meta = owned(kinds.RAY_JOBS, job, key)
             self._api.create(kinds.BATCH_JOBS, {"metadata": meta, "spec": {"template": template}}, BY)
             await self._think()

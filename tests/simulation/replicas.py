@@ -5,7 +5,7 @@ Whatever arrives at the API server from a replica that does not hold the Lease b
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from random import Random
@@ -17,6 +17,7 @@ from muster.controller.loop import Controller
 from muster.kube.client import REQUEST_TIMEOUT_S, NotLeading
 from muster.kube.kinds import LEASES, Kind
 from muster.kube.lease import Election
+from muster.kube.watching import Event
 from muster.kube.writes import Write
 from muster.objects.meta import Object
 from tests.simulation.api import Api, Body
@@ -101,11 +102,12 @@ class Connection(EmulatedKube):
 
     async def watch(
         self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
-    ) -> AsyncIterator[tuple[str, T]]:
-        async for event in super().watch(kind, resource_version, labels):
-            if self._process.cut:
-                await self._hang()
-            yield event
+    ) -> AsyncGenerator[Event[T], None]:
+        async with contextlib.aclosing(super().watch(kind, resource_version, labels)) as events:
+            async for event in events:
+                if self._process.cut:
+                    await self._hang()
+                yield event
 
     async def _send(self, write: Write) -> Object | None:
         if self._process.cut == "off":
@@ -194,7 +196,9 @@ class Replicas(Simulation):
         )
         kube = Connection(self.api, self.random, self.faults, process, self._break)
         kube.write_seconds = election.write_seconds
-        controller = Controller(kube, self._loop.now_ms, election)
+        controller = Controller(
+            kube, self._loop.now_ms, election, clock_s=self._loop.time, random=self.random
+        )
         process.stop = controller.stop
         try:
             await controller.run()

@@ -61,6 +61,7 @@ class Simulation:
         self.services = RayServices(self.api, self.random)
         self.kubelets = Kubelets(self.api, self.random, self.cloud)
         self.kube: EmulatedKube | None = None
+        self.controller: Controller | None = None
         self.kill_after: int | None = None  # so many writes of a process
         self._broken: Broken | None = None
         for kind, bodies in stack.items():
@@ -110,7 +111,13 @@ class Simulation:
     async def _keep_controller(self) -> None:
         while True:
             self.kube = EmulatedKube(self.api, self.random, self.faults, self.kill_after)
-            controller = Controller(self.kube, self._loop.now_ms, configuration=self._configuration)
+            controller = self.controller = Controller(
+                self.kube,
+                self._loop.now_ms,
+                configuration=self._configuration,
+                clock_s=self._loop.time,
+                random=self.random,
+            )
             alive = asyncio.ensure_future(controller.run())
             killed = asyncio.ensure_future(self.kube.killed.wait())
             try:
@@ -123,6 +130,10 @@ class Simulation:
                 with contextlib.suppress(asyncio.CancelledError):
                     await alive
             await asyncio.sleep(self.random.uniform(RESTARTS_S_MIN, RESTARTS_S_MAX))
+
+    def set_clock(self, seconds: float) -> None:
+        """The wall clock, of all machines, by so much more or less."""
+        self._loop.set_s += seconds
 
     def kill(self) -> None:
         assert self.kube is not None
@@ -139,17 +150,17 @@ class Simulation:
         self, holds: Callable[[], bool], what: str, minutes: float = 5, why_not: Callable[[], object] = str
     ) -> None:
         """Waits for it, in virtual time."""
-        end_ms = self.api.now_ms() + minutes * 60_000
+        end_s = self._loop.time() + minutes * 60
         while not holds():
             seen = self.api.revision
             while self.api.revision == seen:
-                assert self.api.now_ms() < end_ms, f"not within {minutes} minutes: {what} {why_not()}"
+                assert self._loop.time() < end_s, f"not within {minutes} minutes: {what} {why_not()}"
                 await asyncio.sleep(LOOKS_S)
 
     async def stays(self, holds: Callable[[], bool], what: str, minutes: float = 5) -> None:
         """For so long it holds at every look."""
-        end_ms = self.api.now_ms() + minutes * 60_000
-        while self.api.now_ms() < end_ms:
+        end_s = self._loop.time() + minutes * 60
+        while self._loop.time() < end_s:
             assert holds(), f"not any more: {what}"
             await asyncio.sleep(LOOKS_S)
 

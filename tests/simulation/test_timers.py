@@ -96,7 +96,7 @@ def test_what_is_never_ready_is_taken_out_of_the_queue_at_last() -> None:
 def test_a_gang_that_runs_too_long_makes_room() -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(lasting(120))
-        await sim.until(lambda: sim.has(dev, "QuotaReserved"), "it is the first")
+        await sim.until(lambda: sim.has(dev, "QuotaReserved"), "dev is first")
         after = sim.submit(ray_job("after"))
         await sim.until(lambda: sim.state(after) == "Complete", "the next one completes", 10)
         (admitted_ms, _) = turned(sim, "Admitted", "Admitted")

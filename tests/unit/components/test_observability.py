@@ -11,6 +11,7 @@ import pytest
 from components.observability.alerts import alerts
 from components.observability.dashboards import charts
 from components.observability.queries import Queries
+from muster.controller.gauges import WatchAges
 from muster.controller.metrics import Metrics
 from stacks.observability import Observability
 from tests.unit.components.harness import Declarations, declare_platform
@@ -162,7 +163,7 @@ def test_what_gke_scrapes_is_not_scraped_twice(name: str, scraped: list[str]) ->
 def test_alerts_tell_everybody_who_asked(declared: Declarations) -> None:
     policies = declared.kinds("AlertPolicy")
 
-    assert len(policies) == 8
+    assert len(policies) == 10
     for policy in policies:
         assert declared.inputs(policy)["notificationChannels"] == [
             "projects/acme-ml/notificationChannels/ml@example.com",
@@ -218,7 +219,8 @@ def exported() -> dict[str, set[str]]:
         for name, collector in metrics.registry._names_to_collectors.items()
     }
     standing = {family.name: set(family._labelnames) for family in metrics.collect()}  # type: ignore[attr-defined]
-    return {**labels, **standing}
+    ages = {family.name: set(family._labelnames) for family in WatchAges(dict).collect()}  # type: ignore[attr-defined]
+    return {**labels, **standing, **ages}
 
 
 def test_every_query_is_about_what_muster_exports(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,7 +6,7 @@ import urllib.request
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from muster.controller.health import Address, served
+from muster.controller.health import Address, Health, served
 
 ANYWHERE = Address("127.0.0.1", 0)
 
@@ -30,7 +30,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize("path", ANSWERS)
 def test_probes(path: str) -> None:
-    probes = {"/healthz": lambda: "", "/readyz": lambda: "not yet"}
+    probes = {"/healthz": lambda: Health(True, "ok"), "/readyz": lambda: Health(False, "not yet")}
     with served(ANYWHERE, probes, CollectorRegistry()) as port:
         assert get(port, path) == ANSWERS[path]
 

@@ -1,0 +1,172 @@
+"""Following one kind: where a watch goes on, when all is listed again, and how long it waits before."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import httpx2
+import msgspec
+import pytest
+from lightkube import ApiError
+from lightkube.models.meta_v1 import Status
+
+from muster.kube import kinds
+from muster.kube.client import Kube
+from muster.kube.reflector import RETRY_S_MAX, SILENT_S_MAX, STEADY_S, Reflector
+from muster.kube.store import Store
+from muster.kube.watching import WATCH_S, Event
+from tests.simulation.clock import VirtualLoop
+
+Answer = Exception | list[Event[Any]] | None
+"""Of a watch: an error at once, events before it ends, or (None) silence."""
+
+
+class Scripted(Kube):
+    """Lists are at version 100; each watch is answered by the next of `answers`, the last one for ever."""
+
+    def __init__(self, *answers: Answer, lasts_s: float = 0.0, refused_lists: int = 0) -> None:
+        self._answers, self._lasts_s = list(answers), lasts_s
+        self._refused_lists = refused_lists
+        self.calls: list[tuple[float, str]] = []  # when, and "list" or the version to watch from
+
+    async def list(self, kind: Any, labels: Mapping[str, Any] | None = None) -> tuple[str, list[Any]]:
+        self.calls.append((asyncio.get_running_loop().time(), "list"))
+        if self._refused_lists:
+            self._refused_lists -= 1
+            raise refusal(429)
+        return "100", []
+
+    async def watch(
+        self, kind: Any, resource_version: str, labels: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[Event[Any], None]:
+        self.calls.append((asyncio.get_running_loop().time(), resource_version))
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        yield Event("BOOKMARK", resource_version)
+        if answer is None:
+            await asyncio.Event().wait()
+        for event in answer or ():
+            yield event
+        await asyncio.sleep(self._lasts_s)
+
+
+def follow(kube: Scripted, seconds: float) -> list[str]:
+    """What it asks for within that time."""
+    loop = VirtualLoop()
+
+    async def story() -> None:
+        store: Store[Any] = Store()
+        follower = Reflector(kube, kinds.NAMESPACES, store, lambda: None, clock_s=loop.time, random=Random(1))
+        task = loop.create_task(follower.run())
+        await asyncio.sleep(seconds)
+        assert not task.done(), task.exception()
+        task.cancel()
+
+    loop.run_until_complete(story())
+    loop.close()
+    return [what for _, what in kube.calls]
+
+
+def refusal(code: int, retry_after: str = "") -> ApiError:
+    request = httpx2.Request("GET", "http://emulated")
+    headers = {"Retry-After": retry_after} if retry_after else {}
+    response = httpx2.Response(code, json={"code": code, "message": "no"}, headers=headers)
+    return ApiError(request=request, response=response)
+
+
+def error_event(code: int) -> ApiError:
+    return ApiError(status=Status(code=code, message="no"))
+
+
+BOOKMARK: Event[Any] = Event("BOOKMARK", "150")
+CONTINUED: dict[str, tuple[Answer, list[str]]] = {
+    "it ended": ([BOOKMARK], ["list", "100", "150"]),
+    "it ended without a bookmark": ([], ["list", "100", "100"]),
+    "too old": (error_event(410), ["list", "100", "list", "100"]),
+    "too old, said at once": (refusal(410), ["list", "100", "list", "100"]),
+    "too many requests": (refusal(429), ["list", "100", "100"]),
+    "the server fails": (refusal(503), ["list", "100", "100"]),
+    "not allowed": (refusal(403), ["list", "100", "list", "100"]),
+    "the connection breaks": (httpx2.ReadError("reset"), ["list", "100", "100"]),
+    "an answer without a status": (
+        httpx2.HTTPStatusError(
+            "no", request=httpx2.Request("GET", "http://emulated"), response=httpx2.Response(502)
+        ),
+        ["list", "100", "100"],
+    ),
+    "it can't be read": (msgspec.DecodeError("cut"), ["list", "100", "list", "100"]),
+    "it falls silent": (None, ["list", "100", "100"]),
+}
+
+
+@pytest.mark.parametrize("name", CONTINUED)
+def test_where_the_next_watch_goes_on(name: str) -> None:
+    answer, wanted = CONTINUED[name]
+    asked = follow(Scripted(answer, None), SILENT_S_MAX + 5)
+    assert asked[: len(wanted)] == wanted
+
+
+def test_a_server_that_keeps_failing_is_listed_again() -> None:
+    """It may have lost the version, as one restored from a backup has."""
+    asked = follow(Scripted(refusal(504), refusal(504), refusal(504), None), 10)
+    assert asked == ["list", "100", "100", "100", "list", "100"]
+
+
+STORMS: dict[str, Scripted] = {
+    "a list, then 429": Scripted(refusal(429)),
+    "429 for lists too": Scripted([], refused_lists=1000),
+    "a list, then 410": Scripted(refusal(410)),
+    "a list, then 500": Scripted(refusal(500)),
+    "watches that end at once": Scripted([]),
+    "watches that end soon": Scripted([], lasts_s=STEADY_S / 100),
+}
+
+
+@pytest.mark.parametrize("name", STORMS)
+def test_a_server_in_trouble_is_asked_less_and_less(name: str) -> None:
+    kube = STORMS[name]
+    asked = follow(kube, 600)
+    assert 600 / RETRY_S_MAX / 2 < len(asked) < 150
+    times_s = [at_s for at_s, _ in kube.calls]
+    assert sum(at_s < 10 for at_s in times_s) <= 14
+    assert len({round(b - a, 3) for a, b in pairwise(times_s[-9:])}) > 3, "no jitter"
+
+
+def test_retry_after_is_honoured() -> None:
+    kube = Scripted(refusal(429, "20"), None)
+    follow(kube, 60)
+    (_, _), (first_s, _), (second_s, _) = kube.calls[:3]
+    assert 20 <= second_s - first_s <= 30
+
+
+def test_a_watch_that_did_well_is_followed_at_once() -> None:
+    kube = Scripted(httpx2.ReadError("reset"), httpx2.ReadError("reset"), [], lasts_s=STEADY_S)
+    follow(kube, 100)
+    watches = [at_s for at_s, what in kube.calls if what != "list"][3:]
+    assert {round(b - a, 6) for a, b in pairwise(watches)} == {STEADY_S}
+
+
+def test_its_age_is_that_of_the_last_word() -> None:
+    loop = VirtualLoop()
+
+    async def story() -> list[float | None]:
+        follower = Reflector(
+            Scripted([], None, lasts_s=20), kinds.NAMESPACES, Store[Any](), lambda: None, clock_s=loop.time
+        )
+        ages = [follower.age_s()]
+        task = loop.create_task(follower.run())
+        for wait_s in (5, 10, 10, 10):
+            await asyncio.sleep(wait_s)
+            ages.append(follower.age_s())
+        task.cancel()
+        return ages
+
+    assert loop.run_until_complete(story()) == [None, 5, 15, 5, 15]
+    loop.close()
+
+
+def test_a_watch_in_order_is_never_taken_for_a_silent_one() -> None:
+    assert SILENT_S_MAX > WATCH_S
