@@ -1,6 +1,7 @@
 """What the core refuses: input that no API server would have accepted."""
 
-SHOWN_LENGTH_MAX = 200  # of a text that can't be read: the API server takes no message of any length
+NAME_LENGTH_MAX = 317  # of a resource: a domain of 253 characters, a slash and 63 more
+SHOWN_LENGTH_MAX = 200  # of a text that can not be read
 
 
 class AdmissionError(ValueError):
@@ -19,10 +20,24 @@ class SnapshotError(AdmissionError):
 class QuantityError(AdmissionError):
     """A text that is no Kubernetes quantity."""
 
+    def __init__(self, resource: str, text: object, expected: str = "") -> None:
+        shown = _shown(text)
+        expected = expected or "a number with an optional suffix, such as 500m, 4, 1.5Gi or 2e3"
+        super().__init__(f"{shown} is no quantity of {resource[:NAME_LENGTH_MAX]}: expected {expected}")
+
+
+class QuantityTooLargeError(QuantityError):
+    """A quantity that is more than can be counted."""
+
     def __init__(self, resource: str, text: object) -> None:
-        shown = repr(text) if len(str(text)) <= SHOWN_LENGTH_MAX else f"{str(text)[:SHOWN_LENGTH_MAX]!r}…"
         super().__init__(
-            f"{shown} is no quantity of {resource}: expected a number with an optional suffix, "
-            "such as 500m, 4, 1.5Gi or 2e3"
+            resource, text, "at most 9223372036854775807 (2^63 - 1); for cpu, thousandths of cores"
         )
-        self.text = text
+
+
+def _shown(text: object) -> str:
+    """Short enough for a condition, however long it is: users write it."""
+    if isinstance(text, int) and text.bit_length() > 256:
+        return f"a number of {text.bit_length()} bits"
+    shown = repr(text[: SHOWN_LENGTH_MAX + 1] if isinstance(text, str) else text)
+    return shown if len(shown) <= SHOWN_LENGTH_MAX + 2 else f"{shown[:SHOWN_LENGTH_MAX]}…"

@@ -8,13 +8,16 @@ import math
 import re
 from fractions import Fraction
 
-from muster.admission.errors import QuantityError
+from muster.admission.errors import QuantityError, QuantityTooLargeError
 
 _FORM = re.compile(
     r"(?P<sign>[+-]?)(?P<digits>[0-9]+\.?[0-9]*|\.[0-9]+)"
     r"(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?"
 )
-_LENGTH_MAX = 64  # of a text; Kubernetes' own numbers end at 2^63
+_LENGTH_MAX = 64  # of a text
+MAX = 2**63 - 1
+"""The largest amount, in the resource's unit: Kueue counts in int64. Kubernetes' own quantities go further in
+the decimal forms (1e400), but nothing can be counted with them."""
 
 _SMALL = {suffix: Fraction(1, 1000**power) for power, suffix in enumerate("mun", start=1)}
 _LARGE = {suffix: Fraction(1000**power) for power, suffix in enumerate("kMGTPE", start=1)}
@@ -29,19 +32,25 @@ def parse(resource: str, value: str | int | float) -> int:
     """The quantity in the resource's unit: millicores for cpu, else whole units.
 
     A fraction of a unit is rounded away from zero, as Kueue's pkg/resources does. Raises
-    QuantityError.
+    QuantityError, for more than MAX too.
     """
     amount = exact(resource, value) * (MILLI if resource == CPU else 1)
+    if abs(amount) > MAX:
+        raise QuantityTooLargeError(resource, value)
     return math.ceil(amount) if amount >= 0 else math.floor(amount)
 
 
 def exact(what: str, value: str | int | float) -> Fraction:
-    """The number that the text means; `what` is named by the QuantityError if it means none."""
-    text = str(value).strip()
-    match = _FORM.fullmatch(text)
-    if match is None or isinstance(value, bool) or len(text) > _LENGTH_MAX:
+    """The number that the text means, MAX at most; `what` is named by the QuantityError if it means none."""
+    if isinstance(value, int) and abs(value) > MAX:  # its text may be longer than Python makes one
+        raise QuantityTooLargeError(what, value)
+    text = value if isinstance(value, str) else str(value)
+    match = _FORM.fullmatch(text.strip()) if len(text) <= _LENGTH_MAX else None
+    if match is None or isinstance(value, bool):
         raise QuantityError(what, value)
     amount = Fraction(match["digits"]) * _scale(match["suffix"] or "")
+    if amount > MAX:
+        raise QuantityTooLargeError(what, value)
     return -amount if match["sign"] == "-" else amount
 
 

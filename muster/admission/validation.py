@@ -23,6 +23,7 @@ from muster.admission.model import (
     TopologyRequest,
     Workload,
 )
+from muster.admission.quantities import MAX
 
 _OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 
@@ -145,6 +146,12 @@ def _check_pod_set(where: str, pod_set: PodSet) -> None:
     if pod_set.topology is not None:
         _check_slices(where, f"slices of pod set {pod_set.name}", pod_set.topology)
     _check_amounts(where, f"requests of pod set {pod_set.name}", pod_set.requests)
+    for resource, amount in pod_set.requests.items():
+        if amount * max(pod_set.count, 1) > MAX:
+            field = f"requests of pod set {pod_set.name}"
+            raise SnapshotError(
+                where, field, f"{resource} of all its pods is more than can be counted, {MAX}"
+            )
     for term in pod_set.affinity:
         for requirement in term:
             _check_requirement(where, f"node affinity of pod set {pod_set.name}", requirement)

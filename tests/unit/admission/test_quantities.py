@@ -44,10 +44,22 @@ REFUSED = {
     "two numbers": "1 2",
     "exponent without digits": "1e",
     "huge exponent": "1e1000",
-    "too long": "1" * 65,
     "not finite": float("inf"),
     "a boolean": True,
 }
+# what is told of it instead of its text, where that is longer than anybody wants to read
+TOO_LARGE: dict[str, tuple[str, str | int | float, str]] = {
+    "beyond any float": ("memory", "1e400", "'1e400'"),
+    "the same, negative": ("memory", "-1e400", "'-1e400'"),
+    "one more than int64": ("memory", "9223372036854775808", "'9223372036854775808'"),
+    "the same as a number": ("memory", 2**63, "9223372036854775808"),
+    "8Ei": ("memory", "8Ei", "'8Ei'"),
+    "cores whose thousandths are too many": ("cpu", "10P", "'10P'"),
+    "a float": ("memory", 1e300, "1e+300"),
+    "a number longer than Python would write": ("memory", 10**5000, "a number of 16610 bits"),
+}
+TOO_LONG = {"digits": "1" * 65, "digits without end": "1" * 1_000_000, "spaces": " " * 1_000_000}
+LARGEST = {"memory": ("9223372036854775807", 2**63 - 1), "cpu": ("9223372036854775807m", 2**63 - 1)}
 FORMATTED = {
     "cores": ("cpu", 4000, "4"),
     "fractional cores": ("cpu", 1500, "1500m"),
@@ -76,12 +88,33 @@ def test_parse_names_what_it_refuses(text: str | float) -> None:
     assert "memory" in str(refused.value)
 
 
+@pytest.mark.parametrize(("resource", "text", "shown"), TOO_LARGE.values(), ids=TOO_LARGE.keys())
+def test_parse_refuses_what_can_not_be_counted(resource: str, text: str | int | float, shown: str) -> None:
+    with pytest.raises(QuantityError, match=r"at most 9223372036854775807 \(2\^63 - 1\)") as refused:
+        quantities.parse(resource, text)
+    assert str(refused.value).startswith(f"{shown} is no quantity of {resource}: ")
+
+
+@pytest.mark.parametrize("text", TOO_LONG.values(), ids=TOO_LONG.keys())
+def test_what_is_too_long_is_refused_in_a_few_words(text: str) -> None:
+    with pytest.raises(QuantityError) as refused:
+        quantities.parse("memory", text)
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("resource", LARGEST)
+def test_the_largest(resource: str) -> None:
+    text, units = LARGEST[resource]
+    assert quantities.parse(resource, text) == units
+    assert float(units) == 2.0**63
+
+
 @pytest.mark.parametrize(("resource", "units", "text"), FORMATTED.values(), ids=FORMATTED.keys())
 def test_format(resource: str, units: int, text: str) -> None:
     assert quantities.format(resource, units) == text
 
 
 @PROPERTY
-@given(st.sampled_from(("cpu", "memory", "nvidia.com/gpu")), st.integers(-(2**63), 2**63))
+@given(st.sampled_from(("cpu", "memory", "nvidia.com/gpu")), st.integers(1 - 2**63, 2**63 - 1))
 def test_format_is_read_back_exactly(resource: str, units: int) -> None:
     assert quantities.parse(resource, quantities.format(resource, units)) == units

@@ -83,6 +83,10 @@ REFUSED = {
         asking(topology=sliced(4, 3)),
         "sizes are [4, 3]; expected each to be a multiple of the next",
     ),
+    "more than can be counted": (
+        asking(gpu=2**62, count=2),
+        f"requests of pod set workers: {GPU} of all its pods is more than can be counted",
+    ),
     "negative request": (asking(gpu=-2), f"requests of pod set workers: {GPU} is -2"),
     "negative usage": (
         snapshot(queue("q", 4), replace(running("w", gpu=-1), pod_sets=(pods(),))),

@@ -246,6 +246,31 @@ def test_requests_of_others_are_not_ours_to_count() -> None:
 
 
 A_KIND: Kind[Any] = kinds.WORKLOADS
+
+
+def test_quantities_beyond_any_float_are_left_out() -> None:
+    world = world_of(QUEUED)
+    quota = {"gpu": "1e400", "cpu": 8, "memory": "32Gi"}
+    broken = cluster_queue("broken", quotas("l4", **quota))
+    usage = {"name": "l4", "resources": [{"name": "cpu", "total": "1e400"}, {"name": GPU, "total": "3"}]}
+    broken["status"] = {"flavorsReservation": [usage]}
+    world.cluster_queues = {**world.cluster_queues, "broken": read(kinds.CLUSTER_QUEUES, broken)}
+    metrics = observed(world)
+    column = {"cohort": "ml", "cluster_queue": "broken", "flavor": "l4"}
+    assert gauge(metrics, "cluster_queue_nominal_quota", **column, resource=GPU) is None
+    assert gauge(metrics, "cluster_queue_resource_reservation", **column, resource=GPU) == 3
+    assert gauge(metrics, "cluster_queue_resource_reservation", **column, resource="cpu") is None
+    told = {
+        s.write.key: s.write.body["status"]["conditions"][0]  # type: ignore[union-attr]  # a MergePatch
+        for s in queue_statuses(world, NOW_MS)
+        if s.write.kind is kinds.CLUSTER_QUEUES
+    }
+    assert told["broken"]["status"] == "False"
+    assert (
+        "nominal quota for nvidia.com/gpu of flavor l4: '1e400' is no quantity" in told["broken"]["message"]
+    )
+
+
 WRITES: dict[str, tuple[Write, int | None, Mapping[str, str]]] = {
     "done": (Create(A_KIND, {}), None, {"verb": "create", "result": "done"}),
     "somebody was first": (MergePatch(A_KIND, "k", {}, "1"), 409, {"verb": "patch", "result": "stale"}),
