@@ -1,7 +1,7 @@
 """What the core refuses: input that no API server would have accepted."""
 
 NAME_LENGTH_MAX = 317  # of a resource: a domain of 253 characters, a slash and 63 more
-SHOWN_LENGTH_MAX = 200  # of a text that can not be read
+SHOWN_LENGTH_MAX = 64
 
 
 class AdmissionError(ValueError):

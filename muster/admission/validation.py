@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Protocol
 
-from muster.admission.errors import SnapshotError
+from muster.admission.errors import NAME_LENGTH_MAX, SnapshotError
 from muster.admission.model import (
     Budget,
     ClusterQueue,
@@ -147,6 +147,10 @@ def _check_pod_set(where: str, pod_set: PodSet) -> None:
         _check_slices(where, f"slices of pod set {pod_set.name}", pod_set.topology)
     _check_amounts(where, f"requests of pod set {pod_set.name}", pod_set.requests)
     for resource, amount in pod_set.requests.items():
+        if len(resource) > NAME_LENGTH_MAX:
+            field = f"requests of pod set {pod_set.name}"
+            short = f"resource {resource[:40]}… has a name of more than {NAME_LENGTH_MAX} characters"
+            raise SnapshotError(where, field, short)
         if amount * max(pod_set.count, 1) > MAX:
             field = f"requests of pod set {pod_set.name}"
             raise SnapshotError(

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+
+import msgspec
+from msgspec.structs import replace
 
 from muster import admission as core
 from muster.admission.lifecycle.advance import DEACTIVATED
@@ -11,9 +13,10 @@ from muster.controller.jobs.job import Job, priority_class
 from muster.controller.queue_status import STOPPED, inactive
 from muster.controller.world import World
 from muster.objects import gangs, kueue
+from muster.objects.cache import ByteCache
 from muster.objects.limits import adjusted
 from muster.objects.meta import find_condition
-from muster.objects.pods import Template, read_template
+from muster.objects.pods import read_template
 
 # Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
 MISCONFIGURED = "Misconfigured"
@@ -84,9 +87,7 @@ def _own_fault(workload: kueue.Workload, job: Job) -> str | None:
 def _malformed(workload: kueue.Workload) -> str | None:
     """What Kubernetes would refuse of the pods: Ray's own schema lets through almost anything."""
     for pod_set in workload.spec.pod_sets:
-        problem = _problem(
-            bytes(pod_set.template), pod_set.count, pod_set.min_count, pod_set.topology_request
-        )
+        problem = pod_set_problem(pod_set)
         if problem is not None:
             return f"pod set {pod_set.name!r}: {problem}"
     return None
@@ -129,18 +130,21 @@ def _without_requests(workload: kueue.Workload) -> tuple[kueue.PodSet, ...]:
     )
 
 
-@lru_cache(maxsize=4096)
-def _problem(
-    template: bytes, count: int, count_min: int | None, request: kueue.TopologyRequest | None
-) -> str | None:
-    pods = kueue.PodSet(
-        name="pods", count=count, template=Template(template), min_count=count_min, topology_request=request
-    )
+def pod_set_problem(pod_set: kueue.PodSet) -> str | None:
+    """Remembered for all that are like it, of whatever name and Workload."""
+    return _PROBLEMS(msgspec.json.encode(replace(pod_set, name="pods")))
+
+
+def _problem(shape: bytes) -> str | None:
+    pods = msgspec.json.decode(shape, type=kueue.PodSet)
     try:
         core.check_workload(core.Workload("of these pods", "", "", 0, 0, (gangs.pod_set(pods),)))
     except ValueError as error:  # QuantityError and SnapshotError too
         return str(error)
     return None
+
+
+_PROBLEMS = ByteCache(_problem)
 
 
 def _queue_problem(workload: kueue.Workload, world: World) -> str | None:

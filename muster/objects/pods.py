@@ -4,13 +4,14 @@ A thousand gangs repeat a few templates, so what is read from one is remembered 
 """
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from muster.admission import QuantityError
 from muster.admission.quantities import parse
+from muster.objects.cache import ByteCache
 from muster.objects.meta import View
 
 Template = msgspec.Raw  # a PodTemplateSpec as JSON
@@ -60,13 +61,22 @@ def own_template(template: Template) -> Template:
     return template.copy()
 
 
+class _Reading:
+    """What is read from a template's JSON."""
+
+    def __init__(self, json: bytes) -> None:
+        self.template = msgspec.json.decode(json, type=PodTemplate) if json else PodTemplate()
+
+    @cached_property
+    def requests(self) -> Mapping[str, int]:
+        return spec_requests(self.template.spec)
+
+
+_READINGS = ByteCache(_Reading)
+
+
 def read_template(template: Template) -> PodTemplate:
-    return _read(bytes(template))
-
-
-@lru_cache(maxsize=4096)
-def _read(json: bytes) -> PodTemplate:
-    return msgspec.json.decode(json, type=PodTemplate) if json else PodTemplate()
+    return _READINGS(bytes(template)).template
 
 
 def pod_requests(template: Template) -> Mapping[str, int]:
@@ -76,12 +86,7 @@ def pod_requests(template: Template) -> Mapping[str, int]:
     Source: Kubernetes' component-helpers resource.PodRequests, Kueue's UseLimitsAsMissingRequestsInPod.
     Raises: QuantityError for a quantity that Kubernetes would not take either.
     """
-    return _requests(bytes(template))
-
-
-@lru_cache(maxsize=4096)
-def _requests(json: bytes) -> Mapping[str, int]:
-    return spec_requests(_read(json).spec)
+    return _READINGS(bytes(template)).requests
 
 
 def spec_requests(spec: PodSpec) -> Mapping[str, int]:

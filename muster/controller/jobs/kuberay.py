@@ -9,10 +9,10 @@ runtimeEnvYAML is YAML: KubeRay says so of a suspended RayJob too.
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 import msgspec
 
+from muster.objects.cache import ByteCache
 from muster.objects.meta import ObjectMeta, View
 from muster.objects.ray import RayClusterSpec, RayGroup, RayJobSpec, RayServiceSpec
 
@@ -49,9 +49,11 @@ class _Template(View):
     spec: _PodSpec = _PodSpec()
 
 
-@lru_cache(maxsize=4096)
-def _template(json: bytes) -> _Template:
+def _read(json: bytes) -> _Template:
     return msgspec.json.decode(json, type=_Template)
+
+
+_template = ByteCache(_read)
 
 
 def job_fault(meta: ObjectMeta, spec: RayJobSpec) -> str | None:

@@ -8,6 +8,7 @@ from muster.admission import (
     Cohort,
     Flavor,
     FlavorQuotas,
+    PodSet,
     Quota,
     Requirement,
     ResourceGroup,
@@ -32,6 +33,10 @@ def asking(**fields: Any) -> Snapshot:
 
 def sliced(*sizes: int) -> TopologyRequest:
     return TopologyRequest(required="rack", slices=tuple(SliceConstraint("host", size) for size in sizes))
+
+
+def long_name() -> PodSet:
+    return replace(pods(), requests={"x" * 318: 1})
 
 
 L4 = FlavorQuotas("l4", {GPU: Quota(4)})
@@ -82,6 +87,10 @@ REFUSED = {
     "slices that are not made of whole ones": (
         asking(topology=sliced(4, 3)),
         "sizes are [4, 3]; expected each to be a multiple of the next",
+    ),
+    "a resource whose name no API server takes": (
+        snapshot(queue("q", 4), replace(workload("w", "q", 1), pod_sets=(long_name(),))),
+        "has a name of more than 317 characters",
     ),
     "more than can be counted": (
         asking(gpu=2**62, count=2),

@@ -1,0 +1,84 @@
+"""Caches of what users write stay within their bytes, however much comes and goes."""
+
+import json
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+
+from muster.controller import eligibility
+from muster.objects import pods
+from muster.objects.cache import BYTES_MAX, ENTRY_BYTES, ByteCache, cost_of
+from muster.objects.kueue import PodSet
+from muster.objects.pods import Template, pod_requests, read_template
+
+JOBS, TEMPLATE_BYTES = 1500, 400_000
+
+
+def length_cache(bytes_max: int) -> tuple[ByteCache[int], list[bytes]]:
+    """A cache of the texts' lengths, and what it has made."""
+    made: list[bytes] = []
+
+    def make(text: bytes) -> int:
+        made.append(text)
+        return len(text)
+
+    return ByteCache(make, bytes_max), made
+
+
+def test_what_was_used_last_is_kept() -> None:
+    room_for_two = 2 * cost_of(b"a")
+    cache, made = length_cache(room_for_two)
+    for text in (b"a", b"b", b"a", b"c", b"a", b"b"):
+        assert cache(text) == 1
+    assert made == [b"a", b"b", b"c", b"b"]
+    assert cache.bytes_kept == room_for_two
+
+
+def test_what_is_larger_than_all_of_it_is_not_kept_and_drives_nothing_out() -> None:
+    cache, made = length_cache(2 * cost_of(b"a"))
+    for text in (b"a", b"x" * 2000, b"x" * 2000, b"a"):
+        cache(text)
+    assert [len(text) for text in made] == [1, 2000, 2000]
+
+
+def test_many_short_strings_cost_more_than_their_letters() -> None:
+    assert cost_of(json.dumps({str(n): "" for n in range(100)}).encode()) > 200 * 64 + ENTRY_BYTES
+
+
+def one_long_annotation(number: int) -> bytes:
+    return as_template({"note": f"{number:06d}" + "x" * TEMPLATE_BYTES})
+
+
+def many_short_labels(number: int) -> bytes:
+    return as_template({f"{number}-{n}": "" for n in range(TEMPLATE_BYTES // 14)})
+
+
+def as_template(annotations: dict[str, str]) -> bytes:
+    containers = [{"name": "c", "image": "ray", "resources": {"requests": {"cpu": "1"}}}]
+    body = {"metadata": {"annotations": annotations}, "spec": {"containers": containers}}
+    return json.dumps(body).encode()
+
+
+SHAPES: dict[str, tuple[Callable[[int], bytes], int]] = {
+    "one long annotation": (one_long_annotation, JOBS),
+    "many short labels": (many_short_labels, JOBS // 100),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_templates_that_came_and_went_leave_little(name: str) -> None:
+    """A user's 1,500 jobs of 400 kB used to leave 1.7 GB."""
+    template, count = SHAPES[name]
+    tracemalloc.start()
+    try:
+        for number in range(count):
+            raw = Template(template(number))
+            read_template(raw)
+            pod_requests(raw)
+            assert eligibility.pod_set_problem(PodSet(name="head", count=1, template=raw)) is None
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept_bytes < 2 * BYTES_MAX
+    assert max(pods._READINGS.bytes_kept, eligibility._PROBLEMS.bytes_kept) <= BYTES_MAX
