@@ -40,6 +40,7 @@ def refusal(workload: kueue.Workload, job: Job, world: World) -> Refusal | None:
     message = (
         world.memory.of(_own_fault, workload.key, workload, job)
         or _impossible_pods(workload, world)
+        or world.pods_refused(workload, job)
         or _unknown_priority(job, world)
         or _queue_problem(workload, world)
     )

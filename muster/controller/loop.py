@@ -16,6 +16,7 @@ from muster.controller.events import Note, event
 from muster.controller.memory import Memory
 from muster.controller.notices import Notices
 from muster.controller.observer import Guarded, Observer, Passed
+from muster.controller.pod_checks import PodChecks
 from muster.controller.queue_status import queue_statuses
 from muster.controller.reconcile import Pass, reconcile
 from muster.controller.templates import WORKLOAD_UID_LABEL
@@ -99,6 +100,7 @@ class Controller:
         self._held_back = HeldBack()
         self._applier = Applier(kube, self._stores, self._held_back, self._queue_event, self._observer.wrote)
         self._changed = asyncio.Event()
+        self._pod_checks = PodChecks(kube, self._changed.set)
         self._stopping = asyncio.Event()
         self._reflectors = {
             name: self._reflector(kind, ONLY_LABELLED.get(name)) for name, kind in FOLLOWED.items()
@@ -154,6 +156,7 @@ class Controller:
             background = [turn, stopping, tasks.create_task(self._follow_to_place())]
             if turn.done():
                 telling = tasks.create_task(self._tell())
+                background.append(tasks.create_task(self._pod_checks.run()))
                 if self._election is not None:
                     background.append(tasks.create_task(self._election.keep()))
                     following["workloads"].cancel()
@@ -224,8 +227,9 @@ class Controller:
     def _world(self) -> World:
         """A Topology is not there before the nodes are known that it is about."""
         items: dict[str, Any] = {name: self._stores.of(kind).items for name, kind in FOLLOWED.items()}
-        items["memory"] = self._memory
+        items |= {"memory": self._memory, "pod_checks": self._pod_checks}
         self._memory.turn()
+        self._pod_checks.turn()
         if not items["topologies"]:
             return World(**items)
         self._places.set()

@@ -86,11 +86,12 @@ def reconcile(
     }
     statuses = {key: a.status for key, a in advanced.items()}
     # 3. The core decides over what is left.
-    standing = ((key, w) for key, w in world.workloads.items() if _contends(w, statuses[key]))
+    standing = [(key, w) for key, w in world.workloads.items() if _contends(w, statuses[key])]
     refused = {key: r for key, w in standing if (r := _refusal(w, statuses[key], world)) is not None}
     vacated = {s.subject: s for s in leftovers.releases(world, held_back, now_ms)}
     result.first += vacated.values()
-    plan = decider.decide(world, _gangs(world, statuses, {*refused, *vacated}), now_ms)
+    unchecked = {key for key, w in standing if key not in refused and _is_unchecked(w, world)}
+    plan = decider.decide(world, _gangs(world, statuses, {*refused, *unchecked, *vacated}), now_ms)
     decided = _carry_out(plan, world, statuses, refused, now_ms)
     decided |= blocked(plan, statuses, configuration.wait_for_pods_ready, now_ms)
     # Who is held back has a say in what the others get, but nothing is written on it.
@@ -191,11 +192,16 @@ def _refusal(workload: Workload, status: WorkloadStatus, world: World) -> eligib
     return eligibility.refusal(workload, job, world)
 
 
-def _gangs(world: World, statuses: Mapping[str, WorkloadStatus], without: Container[str]) -> Iterator[Gang]:
+def _is_unchecked(workload: Workload, world: World) -> bool:
+    job = world.job_of(workload)
+    return job is not None and world.pods_refused(workload, job) is None
+
+
+def _gangs(world: World, statuses: Mapping[str, WorkloadStatus], left_out: Container[str]) -> Iterator[Gang]:
     """All that hold quota or may have it. One that has just finished holds it still."""
     for key, workload in world.workloads.items():
         status = statuses[key]
-        if key in without or (step.is_finished(status) and not world.counts(workload)):
+        if key in left_out or (step.is_finished(status) and not world.counts(workload)):
             continue
         held = status.admission if step.holds_quota(status) else None
         queue = held.cluster_queue if held else _queue_name(workload, world)

@@ -12,6 +12,7 @@ from muster.controller.jobs.rayjob import RayJobGang
 from muster.controller.jobs.rayservice import RayServiceGang
 from muster.controller.memory import Memory
 from muster.controller.ownership import Owner, identity, is_pod_of, owner_of
+from muster.controller.pod_checks import PodChecks, is_new, key_of
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import RAY_JOBS, RAY_SERVICES, WORKLOADS
 from muster.objects import gangs, kueue
@@ -51,6 +52,7 @@ class World:
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
     pod_priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)  # of the passes before
+    pod_checks: PodChecks | None = None  # None: nobody is asked, whatever pods there are to be
 
     @cached_property
     def jobs(self) -> Mapping[str, Job]:
@@ -134,6 +136,14 @@ class World:
         """Pods of the gang that hold resources."""
         labelled = self._live_pods.get((workload.metadata.namespace, workload.metadata.uid), ())
         return [pod for pod in labelled if is_pod_of(pod, workload)]
+
+    def pods_refused(self, workload: kueue.Workload, job: Job) -> str | None:
+        """What the API server has against the pods of the gang; empty: nothing. None: it has yet to say, and
+        the gang has to wait for that."""
+        if self.pod_checks is None:
+            return ""
+        answer = self.pod_checks.answer(self.memory.of(key_of, workload.key, job), job)
+        return "" if answer is None and not is_new(workload) else answer
 
     @cached_property
     def _clusters_by_uid(self) -> Mapping[str, RayClusterGang]:

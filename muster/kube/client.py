@@ -18,6 +18,8 @@ T = TypeVar("T", bound=Object)
 
 FIELD_MANAGER = "muster"
 REQUEST_TIMEOUT_S = 30.0
+DRY_RUN_S_MAX = 5.0
+CAUSES_MAX, CAUSES_LENGTH_MAX = 3, 600
 NOT_FOUND, CONFLICT, INVALID, SERVER_ERROR = 404, 409, 422, 500  # HTTP, as the API server uses them
 
 
@@ -105,6 +107,19 @@ class Kube:
             code = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else 0
             raise WriteError(write, code, f"{type(error).__name__} {error}") from error
 
+    async def refusal(self, create: Create) -> str:
+        """What the API server's validation has against an object, by a dry run. Empty if there is nothing, or
+        if nobody can say: any answer but 422 is about something else than the object."""
+        try:
+            async with asyncio.timeout(DRY_RUN_S_MAX):
+                body = create.kind.body(create.body)
+                await self._client.create(body, namespace=_namespace(create), dry_run=True)
+        except ApiError as error:
+            return _invalid(error) if error.status.code == INVALID else ""
+        except (httpx2.HTTPError, TimeoutError):
+            return ""
+        return ""
+
     async def _send(self, write: Write) -> Object | None:
         kind = write.kind
         if isinstance(write, Create):
@@ -135,6 +150,13 @@ def _precondition(write: MergePatch | Overwrite) -> dict[str, str]:
     if isinstance(write, Overwrite):
         return {"uid": write.uid}
     return {"resourceVersion": write.resource_version}
+
+
+def _invalid(error: ApiError) -> str:
+    details = error.status.details
+    causes = [f"{cause.field}: {cause.message}" for cause in (details.causes if details else None) or ()]
+    text = "; ".join(causes[:CAUSES_MAX]) or error.status.message or "it is invalid"
+    return text if len(text) <= CAUSES_LENGTH_MAX else f"{text[:CAUSES_LENGTH_MAX]}…"
 
 
 async def _with_type(response: httpx2.Response) -> None:

@@ -18,7 +18,7 @@ from muster.kube.kinds import Kind
 from muster.kube.watching import WATCH_S, Event
 from muster.kube.writes import Create, Delete, MergePatch, Overwrite, Write
 from muster.objects.meta import Object
-from tests.simulation.api import Api, Body, Refused, view
+from tests.simulation.api import Api, Body, Refused, pod_template_refusal, view
 
 T = TypeVar("T", bound=Object)
 BY = "controller"
@@ -115,6 +115,12 @@ class EmulatedKube(Kube):
         body = self._api.find(kind, key)
         await self._way()
         return None if body is None else view(kind, body)  # type: ignore[return-value]  # of the kind's view
+
+    async def refusal(self, create: Create) -> str:
+        await self._way()
+        refused = pod_template_refusal(create.body["template"])
+        await self._way()
+        return refused
 
     async def _send(self, write: Write) -> Object | None:
         self.writes += 1

@@ -248,7 +248,7 @@ def test_requests_of_others_are_not_ours_to_count() -> None:
 A_KIND: Kind[Any] = kinds.WORKLOADS
 
 
-def test_quantities_beyond_any_float_are_left_out() -> None:
+def test_a_quota_that_can_not_be_read_is_0_and_such_a_usage_is_left_out() -> None:
     world = world_of(QUEUED)
     quota = {"gpu": "1e400", "cpu": 8, "memory": "32Gi"}
     broken = cluster_queue("broken", quotas("l4", **quota))
@@ -257,7 +257,7 @@ def test_quantities_beyond_any_float_are_left_out() -> None:
     world.cluster_queues = {**world.cluster_queues, "broken": read(kinds.CLUSTER_QUEUES, broken)}
     metrics = observed(world)
     column = {"cohort": "ml", "cluster_queue": "broken", "flavor": "l4"}
-    assert gauge(metrics, "cluster_queue_nominal_quota", **column, resource=GPU) is None
+    assert gauge(metrics, "cluster_queue_nominal_quota", **column, resource=GPU) == 0
     assert gauge(metrics, "cluster_queue_resource_reservation", **column, resource=GPU) == 3
     assert gauge(metrics, "cluster_queue_resource_reservation", **column, resource="cpu") is None
     told = {
