@@ -2,9 +2,8 @@
 
 Ray's schema lets through templates that no pod can be made of: bad container names, selectors, label values.
 Such a gang would hold its quota forever. Kubernetes' own validation answers: a PodTemplate with the same
-content is created as a dry run, for which the controller has the right anyway, and which leaves nothing
-behind. Not covered: what a namespace's ResourceQuota or Pod Security forbids, and what KubeRay makes of the
-template.
+content is created as a dry run, for which the controller has the right anyway, and nothing is left behind.
+Not covered: what a namespace's ResourceQuota or Pod Security forbids, and what KubeRay makes of the template.
 """
 
 import asyncio
