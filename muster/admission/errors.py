@@ -30,9 +30,7 @@ class QuantityTooLargeError(QuantityError):
     """A quantity that is more than can be counted."""
 
     def __init__(self, resource: str, text: object) -> None:
-        super().__init__(
-            resource, text, "at most 9223372036854775807 (2^63 - 1); for cpu, thousandths of cores"
-        )
+        super().__init__(resource, text, "at most 9223372036854775807 (2^63 - 1)")
 
 
 def _shown(text: object) -> str:

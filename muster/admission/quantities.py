@@ -16,8 +16,8 @@ _FORM = re.compile(
 )
 _LENGTH_MAX = 64  # of a text
 MAX = 2**63 - 1
-"""The largest amount, in the resource's unit: Kueue counts in int64. Kubernetes' own quantities go further in
-the decimal forms (1e400), but nothing can be counted with them."""
+"""The largest quantity: where Kubernetes caps those with binary suffixes (resource.Quantity, maxAllowed). The
+decimal forms go further there (1e400), but nothing can be counted with them."""
 
 _SMALL = {suffix: Fraction(1, 1000**power) for power, suffix in enumerate("mun", start=1)}
 _LARGE = {suffix: Fraction(1000**power) for power, suffix in enumerate("kMGTPE", start=1)}
@@ -35,9 +35,12 @@ def parse(resource: str, value: str | int | float) -> int:
     QuantityError, for more than MAX too.
     """
     amount = exact(resource, value) * (MILLI if resource == CPU else 1)
-    if abs(amount) > MAX:
-        raise QuantityTooLargeError(resource, value)
     return math.ceil(amount) if amount >= 0 else math.floor(amount)
+
+
+def units_max(resource: str) -> int:
+    """MAX in the resource's unit."""
+    return MAX * MILLI if resource == CPU else MAX
 
 
 def exact(what: str, value: str | int | float) -> Fraction:
