@@ -82,7 +82,8 @@ def test_templates_that_no_pod_can_be_made_of(cluster: Kubectl, name: str) -> No
 
 
 def test_a_sound_template_is_taken_and_leaves_nothing(cluster: Kubectl) -> None:
-    assert said(cluster, template(affinity=near("In", values=["l4"]))) == [""]
+    gpu = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    assert said(cluster, template(container=gpu, affinity=near("In", values=["l4"]))) == [""]
     assert "muster-dry-run" not in cluster.run("get", "podtemplates", "--all-namespaces")
 
 
