@@ -59,6 +59,12 @@ def _inactive(queue: kueue.ClusterQueue, world: World) -> tuple[str, str] | None
     problem = world.memory.of(snapshot.problem, queue.key, queue)
     if problem:
         return "Unknown", problem
+    scope = queue.spec.admission_scope
+    if scope is not None and scope.admission_mode == snapshot.USAGE_BASED:
+        return "UnsupportedAdmissionMode", (
+            f"admissionScope.admissionMode {scope.admission_mode} is not supported, as no usage of LocalQueues "
+            "is kept: remove admissionScope"
+        )
     flavors = [f.name for g in queue.spec.resource_groups for f in g.flavors]
     missing = [name for name in flavors if name not in world.flavors]
     if missing:

@@ -94,6 +94,14 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         "Misconfigured: ClusterQueue team-a can admit nothing now: AdmissionCheck queued-provisioning: "
         "ProvisioningRequestConfig 'queued-provisioning' does not exist",
     ),
+    "a queue that is to go by usage": (
+        ray_job("dev"),
+        {},
+        queue(admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"}),
+        "Misconfigured: ClusterQueue team-a can admit nothing now: admissionScope.admissionMode "
+        "UsageBasedAdmissionFairSharing is not supported, as no usage of LocalQueues is kept: remove "
+        "admissionScope",
+    ),
     "unknown priority": (
         ray_job("dev", priority="urgent"),
         {},
@@ -195,6 +203,10 @@ def test_why_it_was_deactivated(reason: str, why: str) -> None:
 
 
 MAY: dict[str, tuple[Body, Objects]] = {
+    "a queue that is not to go by usage": (
+        ray_job("dev"),
+        queue(admissionScope={"admissionMode": "NoAdmissionFairSharing"}),
+    ),
     "requests from a LimitRange": (
         ray_job("dev", worker=template("worker")),
         {kinds.LIMIT_RANGES: [limit_range(defaultRequest={"cpu": "1"})]},
