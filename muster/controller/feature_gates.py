@@ -6,6 +6,7 @@ of Kueue's cases that can not be set, and why.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from muster.admission import Rules
 
@@ -43,8 +44,8 @@ def gated(rules: Rules, gates: Mapping[str, bool]) -> Rules:
             raise ValueError(f"featureGates: {name} can not be set; expected one of: {', '.join(SUPPORTED)}")
         if name in _FAIR_SHARING and rules.fair_sharing is None:
             raise ValueError(f"featureGates: {name} says how shares are weighed: set fairSharing too")
-    fair = {_FAIR_SHARING[name]: on for name, on in gates.items() if name in _FAIR_SHARING}
-    switched = {_RULES[name]: on for name, on in gates.items() if name in _RULES}
+    fair: dict[str, Any] = {_FAIR_SHARING[name]: on for name, on in gates.items() if name in _FAIR_SHARING}
+    switched: dict[str, Any] = {_RULES[name]: on for name, on in gates.items() if name in _RULES}
     return replace(
         rules,
         fair_sharing=replace(rules.fair_sharing, **fair) if rules.fair_sharing else None,
