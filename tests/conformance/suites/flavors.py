@@ -1,7 +1,8 @@
 """Flavor assignment: which flavors a workload gets, how they could be had, and why not others."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from muster import admission as core
@@ -38,8 +39,11 @@ MISMATCH = re.compile(
     r"|could not assign (\S+) flavor since the original workload is assigned: .*|flavor (\S+) not found"
     r"|skipping flavor (\S+) .*|Flavor \"(\S+)\" .*"
 )
+UNPROVIDED = re.compile(r"flavor (\S+) does not provide resource (\S+)")
 UNCOVERED = re.compile(r"resource (\S+) unavailable in ClusterQueue")
 
+Groups = Sequence[tuple[AbstractSet[str], AbstractSet[str]]]
+"""The flavors and the resources of each resource group."""
 Reason = tuple[str | int, ...]
 """What kind of reason it is, and the names and amounts in it."""
 
@@ -94,7 +98,7 @@ def _assign_flavors(case: Case) -> None:
     expected = case.expect["assignment"]
     assert len(found.pod_sets) == len(expected["podSets"]), f"{len(found.pod_sets)} pod sets are assigned"
     for choice, wanted in zip(found.pod_sets, expected["podSets"], strict=True):
-        _compare(choice, wanted)
+        _compare(choice, wanted, _groups(case))
     assert found.borrowing == expected["borrowing"], f"borrows at level {found.borrowing}"
     assert found.usage == usage(expected["usage"]), f"uses {found.usage}"
     if not any("error" in wanted for wanted in expected["podSets"]):
@@ -102,7 +106,14 @@ def _assign_flavors(case: Case) -> None:
         assert reason == expected.get("noFitReason", ""), f"does not fit because of {reason}"
 
 
-def _compare(choice: PodSetChoice, wanted: Data) -> None:
+def _groups(case: Case) -> Groups:
+    return [
+        ({flavor["name"] for flavor in group["flavors"]}, set(group["coveredResources"]))
+        for group in case.input["clusterQueue"]["spec"].get("resourceGroups") or ()
+    ]
+
+
+def _compare(choice: PodSetChoice, wanted: Data, groups: Groups) -> None:
     chosen = {
         resource: {"name": flavor, "mode": MODES.get(choice.grades[resource].mode, "Preempt")}
         | ({"triedFlavorIdx": choice.tried[resource]} if choice.tried[resource] else {})
@@ -118,15 +129,19 @@ def _compare(choice: PodSetChoice, wanted: Data) -> None:
     reasons = _reasons(choice)
     assert reasons == _read(wanted.get("reasons")), f"{choice.name}: reasons {reasons}"
     if "flavorAttempts" in wanted:
-        _compare_attempts(choice, wanted["flavorAttempts"])
+        compare_attempts(choice, wanted["flavorAttempts"], groups)
 
 
-def _compare_attempts(choice: PodSetChoice, wanted: Iterable[Data]) -> None:
-    """A case may tell of flavors after the one that fits."""
+def compare_attempts(choice: PodSetChoice, wanted: Iterable[Data], groups: Groups) -> None:
+    """A case may tell of flavors after the one that fits, and that one that fits was not tried for all."""
     expected = {of["flavor"]: {**of, "reasons": _read(of.get("reasons"))} for of in wanted}
-    attempts = _attempts(choice)
-    if any(of["mode"] == "Fit" for of in attempts.values()):
+    attempts = attempts_of(choice, groups)
+    fitting = {flavor for flavor, of in attempts.items() if of["mode"] == "Fit"}
+    if fitting:
         expected = {flavor: of for flavor, of in expected.items() if flavor in attempts}
+        for flavor in fitting & expected.keys():
+            if {reason[0] for reason in expected[flavor]["reasons"]} == {"unprovided"}:
+                expected[flavor] = attempts[flavor]
     assert attempts == expected, f"{choice.name}: attempts {attempts}"
 
 
@@ -171,18 +186,30 @@ def _reason(text: str) -> Reason:
         return "capacity", flavor, resource, *amounts
     if found := MISMATCH.fullmatch(text):
         return "mismatch", next(name for name in found.groups() if name)
+    if found := UNPROVIDED.fullmatch(text):
+        return "unprovided", found[1], found[2]
     found = UNCOVERED.fullmatch(text)
     assert found, f"no such reason is known: {text}"
     return "uncovered", found[1]
 
 
-def _attempts(choice: PodSetChoice) -> dict[str, dict[str, Any]]:
-    """By flavor, merged over resource groups where a flavor is in several."""
+def attempts_of(choice: PodSetChoice, groups: Groups) -> dict[str, dict[str, Any]]:
+    """By flavor, merged over resource groups where a flavor is in several, as Kueue records them: not those
+    that the annotation excludes, and one that was tried for an earlier resource, but not for a later
+    one of a group that it is in too, does not provide that (mergeFlavorAttemptsForResource)."""
     merged: dict[str, list[Attempt]] = {}
+    unprovided: dict[str, set[Reason]] = {}
     for search in choice.searches:
-        for attempt in search.attempts:
-            merged.setdefault(attempt.flavor, []).append(attempt)
+        tried = {attempt.flavor: attempt for attempt in search.attempts if not attempt.excluded}
+        for flavor, attempt in tried.items():
+            merged.setdefault(flavor, []).append(attempt)
+        flavors = next((names for names, covered in groups if search.resource in covered), set())
+        for flavor in (merged.keys() & flavors) - tried.keys() if tried else ():
+            unprovided.setdefault(flavor, set()).add(("unprovided", flavor, search.resource))
     attempts = {flavor: _attempt(flavor, of) for flavor, of in merged.items()}
+    for flavor, reasons in unprovided.items():
+        reasons |= attempts[flavor]["reasons"]
+        attempts[flavor] |= {"mode": "NoFit", "reasons": reasons, "noFitReason": REASONS[Obstacle.MISMATCH]}
     if choice.misplaced and choice.mode is Mode.NO_FIT:
         for flavor in choice.flavors.values():
             attempts[flavor] |= {"mode": "NoFit", "noFitReason": REASONS[Obstacle.TOPOLOGY]}
@@ -223,7 +250,8 @@ def _no_fit(case: Case) -> None:
     found = assigned(case)
     reason = REASONS[found.obstacle]
     assert reason == case.expect["noFitReason"], f"does not fit because of {reason}"
-    attempts = {name: of for choice in found.pod_sets for name, of in _attempts(choice).items()}
+    groups = _groups(case)
+    attempts = {name: of for choice in found.pod_sets for name, of in attempts_of(choice, groups).items()}
     for flavor, expected in (case.expect.get("flavorNoFitReasons") or {}).items():
         if flavor in attempts:
             reason = attempts[flavor].get("noFitReason", "")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,18 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
         "TestA       1       0               0",
         "TestB       0       1               0",
         "1 passed, 1 failed, 0 not applicable",
+    ]
+
+
+def test_what_no_cluster_could_have_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    twice = {"workloads": [{"metadata": {"name": "w"}, "spec": {"podSets": [{"name": "a"}, {"name": "a"}]}}]}
+    invalid = replay(replace(case(), input=twice), {"TestSuite": differs})
+    assert unexpected([invalid], set()) == []
+    show([invalid], details=False)
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "0 passed, 0 failed, 0 not applicable",
+        "1 not counted, as Kueue's webhooks refuse an object of theirs:",
+        "  failed: TestSuite: one: Workload w: pod set a twice",
     ]
 
 

@@ -1,0 +1,236 @@
+"""A case decided by the engine, as the controller would: `decide`, and an engine that is told of changes.
+
+A case of Kueue's is one cycle; `decide` runs cycles until nothing changes. So of each case holds:
+
+- what Kueue reserves and preempts in its cycle is in the plan;
+- once the plan is carried out, a plain round of cycles, in which every workload has a turn, finds nothing
+  more to do (`settled`);
+- an engine that is told of every change, while workloads come, finish and are preempted one by one, decides
+  and explains as a fresh one does from the same objects (`lived`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from muster import admission as core
+from muster.admission.cycle.cycle import Cycle
+from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
+from muster.admission.queueing.backoff import is_held_back
+from muster.admission.queueing.pending import PendingQueue
+from muster.admission.state.state import WorkingState
+from muster.objects import gangs, kueue
+from tests.conformance.board import Board, neutral, neutral_of
+from tests.conformance.case import Case, Data
+from tests.conformance.objects import snapshot_of, view
+from tests.conformance.rules import rules_of
+from tests.conformance.suites.cycle import compare
+
+ROUNDS_MAX = 40
+STEP_MS = 60_000  # of the clock, from one round to the next
+
+
+def decided(case: Case) -> None:
+    """Raises AssertionError with the first difference."""
+    if case.suite not in SUITES or case.config.get("statusPatchError"):
+        return
+    rules = rules_of(case)
+    of = SUITES[case.suite](case, rules)
+    plan = core.decide(of, case.now_ms, rules)
+    if _leaves_no_choice(case, of):
+        _compare_with_kueue(of, plan, case.expect)
+    more = settled(carried_out(of, plan, case.now_ms), rules, case.now_ms)
+    assert not more, f"decide leaves to be done: {more}"
+    for when, told, anew in lived(of, rules, case.now_ms):
+        assert told == anew, f"{when}: the engine says {told}\n  a fresh one {anew}"
+
+
+def _board(case: Case, rules: core.Rules) -> core.Snapshot:
+    return Board(case, rules).state.snapshot
+
+
+def _preemptor(case: Case, rules: core.Rules) -> core.Snapshot:
+    """What holds quota, and who is to preempt."""
+    incoming = view(case.input["incoming"], kueue.Workload)
+    pending = gangs.workload(incoming, incoming.status, case.input["targetClusterQueue"], rules)
+    of = snapshot_of(case.input, rules)
+    return replace(of, workloads=(*of.workloads, pending))
+
+
+SUITES: Mapping[str, Callable[[Case, core.Rules], core.Snapshot]] = {
+    "TestSchedule": _board,
+    "TestScheduleForFairSharing": _board,
+    "TestScheduleRecomputePreemptionTargets": _board,
+    "TestScheduleForPreserveFlavorScanProgress": _board,
+    "TestLastSchedulingContext": _board,
+    "TestScheduleForTAS": _board,
+    "TestScheduleForTASPreemption": _board,
+    "TestScheduleForTASCohorts": _board,
+    "TestPreemption": _preemptor,
+    "TestHierarchicalPreemptions": _preemptor,
+    "TestFairPreemptions": _preemptor,
+}
+"""Where a case's objects are, by suite."""
+
+
+def _leaves_no_choice(case: Case, of: core.Snapshot) -> bool:
+    """Whether a workload whose flavors the case gives can have these only."""
+    given = {
+        (resource, flavor["name"])
+        for pod_set in (case.input.get("assignment") or {}).get("podSets") or ()
+        for resource, flavor in pod_set["flavors"].items()
+    }
+    if not given:
+        return True
+    queue = of.cluster_queues[case.input["targetClusterQueue"]]
+    named = {(r, quotas.flavor) for g in queue.groups for r in g.covered for quotas in g.flavors}
+    return given == {column for column in named if column[0] in dict(given)}
+
+
+def _compare_with_kueue(of: core.Snapshot, plan: core.Plan, expect: Data) -> None:
+    """All that Kueue does in its cycle for workloads without quota; `decide` may do more."""
+    summary = expect.get("summary") or expect.get("summaryAfterFirstCycle") or {}
+    reserved = summary.get("newlyQuotaReserved") or {
+        key: of for key, of in (expect.get("admissions") or {}).items() if of.get("new")
+    }
+    found = {one.workload: neutral(one.admission) for one in plan.admissions}
+    pending = {one.key for one in of.workloads if one.admission is None}
+    for key in pending & reserved.keys():
+        compare(f"admission of {key}", found.get(key), neutral_of(reserved[key]))
+    victims = {(one.workload, str(one.reason)) for one in plan.preemptions}
+    preempted = {(one["workload"].removeprefix("/"), one["reason"]) for one in summary.get("preempted") or ()}
+    compare("preemptions that are missing", preempted - victims, set())
+
+
+def carried_out(before: core.Snapshot, plan: core.Plan, now_ms: int) -> core.Snapshot:
+    """The objects once the controller has written the plan: victims hold their quota still."""
+    admitted = {decision.workload: decision.admission for decision in plan.admissions}
+    preempting = {one.workload for one in plan.waiting if one.reason is core.WaitReason.PREEMPTION}
+    told = {one.workload for one in plan.waiting}
+    leaving = {*(one.workload for one in plan.preemptions), *plan.drained, *plan.displaced}
+
+    def after(one: core.Workload) -> core.Workload:
+        if one.key in admitted:
+            return replace(
+                one,
+                admission=admitted[one.key],
+                reserved_at_ms=one.reserved_at_ms if one.admission else now_ms,
+                preempting=False,
+                unhealthy_nodes=(),
+            )
+        waits = one.key in preempting if one.key in told else one.preempting
+        return replace(one, evicted=one.evicted or one.key in leaving, preempting=waits)
+
+    kept = (one for one in before.workloads if one.key not in plan.replaced)
+    return replace(before, workloads=tuple(map(after, kept)))
+
+
+def settled(of: core.Snapshot, rules: core.Rules, now_ms: int) -> list[str]:
+    """What a plain round of cycles would still do: no queue is passed over, nobody is parked beforehand,
+    and nothing is remembered of an earlier search."""
+    state = WorkingState(of, rules)
+    state.begin(now_ms)
+    queues = [
+        PendingQueue(queue, state.tree.queues[name])
+        for name, queue in sorted(of.cluster_queues.items())
+        if name not in state.inactive and queue.stop is core.StopPolicy.NONE
+    ]
+    by_name = {queue.queue.name: queue for queue in queues}
+    for workload in of.workloads:
+        own = by_name.get(workload.cluster_queue)
+        if workload.admission is None and own is not None and not is_held_back(workload, now_ms):
+            own.put(workload)
+    for pending in queues:
+        pending.open()
+    found: list[str] = []
+    for number in range(ROUNDS_MAX):
+        heads = [
+            Entry(head, queue.queue, queue.node, head.preempting)
+            for queue in queues
+            if (head := queue.head()) is not None
+        ]
+        Cycle(state, number, now_ms).run(heads)
+        found += _news(heads)
+        moved = [by_name[head.queue.name].requeue_head(REQUEUE[head.outcome]) for head in heads]
+        if found or not any(moved):
+            return found
+    return found
+
+
+def _news(heads: list[Entry]) -> Iterator[str]:
+    for head in heads:
+        if head.outcome is Outcome.ADMITTED:
+            yield f"admits {head.workload.key}"
+        elif head.outcome is Outcome.PREEMPTING:
+            for target in head.targets:
+                if not target.holding.evicted:
+                    yield f"preempts {target.holding.workload.key} for {head.workload.key}"
+
+
+def lived(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[str, Any, Any]]:
+    """What the engine that is told of changes says, and what a fresh one does, round by round."""
+    now = replace(of, workloads=())
+    engine = core.Engine(now, rules)
+    waiting: dict[str, core.Waiting] = {}
+    coming = list(of.workloads)
+    for round_ in range(ROUNDS_MAX):
+        arrived, coming = coming[: len(coming) // 2 + 1], coming[len(coming) // 2 + 1 :]
+        for one in arrived:
+            engine.put(one)
+        known = {one.key: one for one in engine.snapshot.workloads}
+        now = replace(now, workloads=tuple(known[one.key] for one in (*now.workloads, *arrived)))
+        fresh = core.Engine(now, rules)
+        plan = engine.decide(now_ms)
+        yield f"round {round_}", _changes(plan), _changes(fresh.decide(now_ms))
+        _listen(waiting, engine, plan, now_ms)
+        yield f"waits of round {round_}", waiting, {one.workload: one for one in fresh.waiting(now_ms)}
+        now, left = _one_leaves(carried_out(now, plan, now_ms), now_ms)
+        for one in left:
+            if one.admission is None:
+                engine.put(one)
+            else:
+                engine.remove(one.key)
+        now_ms += STEP_MS
+        waits = any(is_held_back(one, now_ms) for one in now.workloads)
+        if not (left or coming or waits or any(_changes(plan).values())):
+            return
+
+
+def _listen(waiting: dict[str, core.Waiting], engine: core.Engine, plan: core.Plan, now_ms: int) -> None:
+    """Keeps what the engine last told of everybody who waits, as the controller does."""
+    pending = {one.key for one in engine.snapshot.workloads if one.admission is None}
+    for key in waiting.keys() - pending:
+        del waiting[key]
+    due = [key for key, one in waiting.items() if one.until_ms is not None and one.until_ms <= now_ms]
+    for one in (*plan.waiting, *engine.waiting(now_ms, {*engine.affected(), *due})):
+        waiting[one.workload] = one
+
+
+def _one_leaves(now: core.Snapshot, now_ms: int) -> tuple[core.Snapshot, list[core.Workload]]:
+    """Workloads that are evicted are pending again after a backoff of more than a round; if there are none,
+    the first that runs ends, and is answered with its admission."""
+    again_ms = now_ms + STEP_MS + 1
+    back = {
+        one.key: replace(one, admission=None, evicted=False, requeue_at_ms=again_ms)
+        for one in now.workloads
+        if _leaves(one)
+    }
+    if back:
+        workloads = tuple(back.get(one.key, one) for one in now.workloads)
+        return replace(now, workloads=workloads), list(back.values())
+    ended = [one for one in now.workloads if one.admission is not None][:1]
+    return replace(now, workloads=tuple(one for one in now.workloads if one not in ended)), ended
+
+
+def _leaves(one: core.Workload) -> bool:
+    return one.evicted and one.admission is not None
+
+
+def _changes(plan: core.Plan) -> Mapping[str, object]:
+    return {
+        "admissions": sorted((one.workload, repr(one.admission)) for one in plan.admissions),
+        "preemptions": sorted((one.workload, one.preemptor, one.reason) for one in plan.preemptions),
+        "drained": plan.drained,
+        "replaced": sorted(plan.replaced),
+        "displaced": sorted(plan.displaced),
+    }

@@ -1,0 +1,73 @@
+"""Flavors that were tried are compared as Kueue records them (mergeFlavorAttemptsForResource)."""
+
+from typing import Any
+
+import pytest
+
+from muster.admission.flavors.assignment import PodSetChoice
+from muster.admission.flavors.attempts import Attempt, Search
+from muster.admission.flavors.fungibility import BEST, NO_FIT
+from tests.conformance.suites.flavors import attempts_of, compare_attempts
+
+GROUPS = [({"one", "two"}, {"cpu"}), ({"two", "three"}, {"memory"})]
+TAINTED = "has the taint a=b:NoSchedule, which is not tolerated"
+
+
+def fits(flavor: str) -> Attempt:
+    return Attempt(flavor, BEST)
+
+
+def fenced(flavor: str) -> Attempt:
+    return Attempt(flavor, NO_FIT, mismatch=TAINTED)
+
+
+def not_allowed(flavor: str) -> Attempt:
+    return Attempt(flavor, NO_FIT, mismatch="is not one of those allowed for it", excluded=True)
+
+
+def tried(**by_resource: list[Attempt]) -> dict[str, set[tuple[str | int, ...]]]:
+    """Reasons by flavor."""
+    return {flavor: of["reasons"] for flavor, of in attempts_of(choice(by_resource), GROUPS).items()}
+
+
+def choice(by_resource: dict[str, list[Attempt]]) -> PodSetChoice:
+    searches = [Search(resource, attempts, attempts[-1]) for resource, attempts in by_resource.items()]
+    return PodSetChoice("main", 1, {}, searches=searches)
+
+
+CASES: dict[str, tuple[dict[str, list[Attempt]], dict[str, Any]]] = {
+    "one search": ({"cpu": [fenced("one"), fits("two")]}, {"one": {("mismatch", "one")}, "two": set()}),
+    "an excluded flavor is not recorded": ({"cpu": [not_allowed("one"), fits("two")]}, {"two": set()}),
+    "a flavor of both groups that was tried for one": (
+        {"cpu": [fenced("one"), fits("two")], "memory": [fits("three")]},
+        {"one": {("mismatch", "one")}, "two": {("unprovided", "two", "memory")}, "three": set()},
+    ),
+    "and was excluded from the other": (
+        {"cpu": [fits("two")], "memory": [not_allowed("two"), fits("three")]},
+        {"two": {("unprovided", "two", "memory")}, "three": set()},
+    ),
+    "nothing was tried for the other": (
+        {"cpu": [fits("two")], "memory": [not_allowed("two")]},
+        {"two": set()},
+    ),
+}
+
+
+@pytest.mark.parametrize(("searches", "wanted"), CASES.values(), ids=CASES)
+def test_attempts(searches: dict[str, list[Attempt]], wanted: dict[str, Any]) -> None:
+    assert tried(**searches) == wanted
+
+
+def test_what_a_case_says_of_flavors_after_the_one_that_fits() -> None:
+    wanted = [
+        {"flavor": "one", "mode": "Fit", "borrow": 0},
+        {
+            "flavor": "two",
+            "mode": "NoFit",
+            "borrow": 0,
+            "reasons": ["flavor two does not provide resource cpu"],
+        },
+    ]
+    compare_attempts(choice({"cpu": [fits("one")]}), wanted, GROUPS)
+    with pytest.raises(AssertionError):
+        compare_attempts(choice({"cpu": [fenced("one")]}), wanted, GROUPS)
