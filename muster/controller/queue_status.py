@@ -62,8 +62,8 @@ def _inactive(queue: kueue.ClusterQueue, world: World) -> tuple[str, str] | None
     scope = queue.spec.admission_scope
     if scope is not None and scope.admission_mode == snapshot.USAGE_BASED:
         return "UnsupportedAdmissionMode", (
-            f"admissionScope.admissionMode {scope.admission_mode} is not supported, as no usage of LocalQueues "
-            "is kept: remove admissionScope"
+            f"admissionScope.admissionMode {scope.admission_mode} is not supported, as no usage of "
+            "LocalQueues is kept: remove admissionScope"
         )
     flavors = [f.name for g in queue.spec.resource_groups for f in g.flavors]
     missing = [name for name in flavors if name not in world.flavors]

@@ -39,7 +39,9 @@ def decided(case: Case) -> None:
     plan = core.decide(of, case.now_ms, rules)
     if _leaves_no_choice(case, of):
         _compare_with_kueue(of, plan, case.expect)
-    more = settled(carried_out(of, plan, case.now_ms), rules, case.now_ms)
+    engine = core.Engine(of, rules)
+    engine.decide(case.now_ms)
+    more = settled(_standing_as(engine, carried_out(of, plan, case.now_ms)), rules, case.now_ms)
     assert not more, f"decide leaves to be done: {more}"
     for when, told, anew in lived(of, rules, case.now_ms):
         assert told == anew, f"{when}: the engine says {told}\n  a fresh one {anew}"
@@ -105,8 +107,6 @@ def _compare_with_kueue(of: core.Snapshot, plan: core.Plan, expect: Data) -> Non
 def carried_out(before: core.Snapshot, plan: core.Plan, now_ms: int) -> core.Snapshot:
     """The objects once the controller has written the plan: victims hold their quota still."""
     admitted = {decision.workload: decision.admission for decision in plan.admissions}
-    preempting = {one.workload for one in plan.waiting if one.reason is core.WaitReason.PREEMPTION}
-    told = {one.workload for one in plan.waiting}
     leaving = {*(one.workload for one in plan.preemptions), *plan.drained, *plan.displaced}
 
     def after(one: core.Workload) -> core.Workload:
@@ -118,8 +118,7 @@ def carried_out(before: core.Snapshot, plan: core.Plan, now_ms: int) -> core.Sna
                 preempting=False,
                 unhealthy_nodes=(),
             )
-        waits = one.key in preempting if one.key in told else one.preempting
-        return replace(one, evicted=one.evicted or one.key in leaving, preempting=waits)
+        return replace(one, evicted=one.evicted or one.key in leaving)
 
     kept = (one for one in before.workloads if one.key not in plan.replaced)
     return replace(before, workloads=tuple(map(after, kept)))
@@ -177,14 +176,18 @@ def lived(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[s
         arrived, coming = coming[: len(coming) // 2 + 1], coming[len(coming) // 2 + 1 :]
         for one in arrived:
             engine.put(one)
-        known = {one.key: one for one in engine.snapshot.workloads}
-        now = replace(now, workloads=tuple(known[one.key] for one in (*now.workloads, *arrived)))
+        now = _standing_as(engine, replace(now, workloads=(*now.workloads, *arrived)))
         fresh = core.Engine(now, rules)
         plan = engine.decide(now_ms)
         yield f"round {round_}", _changes(plan), _changes(fresh.decide(now_ms))
         _listen(waiting, engine, plan, now_ms)
         yield f"waits of round {round_}", waiting, {one.workload: one for one in fresh.waiting(now_ms)}
-        now, left = _one_leaves(carried_out(now, plan, now_ms), now_ms)
+        now = _standing_as(engine, carried_out(now, plan, now_ms))
+        told = {one.workload for one in plan.waiting if one.reason is core.WaitReason.PREEMPTION}
+        marked = {one.key for one in now.workloads if one.preempting}
+        yield f"who waits for victims and goes first after round {round_}", told & marked, told
+        yield f"objects after round {round_}", _by_key(engine.snapshot), _by_key(now)
+        now, left = _one_leaves(now, now_ms)
         for one in left:
             if one.admission is None:
                 engine.put(one)
@@ -194,6 +197,20 @@ def lived(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[s
         waits = any(is_held_back(one, now_ms) for one in now.workloads)
         if not (left or coming or waits or any(_changes(plan).values())):
             return
+
+
+def _standing_as(engine: core.Engine, now: core.Snapshot) -> core.Snapshot:
+    """With what the engine alone knows of pending workloads: who is parked, and who stands first."""
+    known = _by_key(engine.snapshot)
+    return replace(
+        now,
+        workloads=tuple(
+            replace(one, parked=known[one.key].parked, preempting=known[one.key].preempting)
+            if one.admission is None and one.key in known
+            else one
+            for one in now.workloads
+        ),
+    )
 
 
 def _listen(waiting: dict[str, core.Waiting], engine: core.Engine, plan: core.Plan, now_ms: int) -> None:
@@ -234,3 +251,7 @@ def _changes(plan: core.Plan) -> Mapping[str, object]:
         "replaced": sorted(plan.replaced),
         "displaced": sorted(plan.displaced),
     }
+
+
+def _by_key(of: core.Snapshot) -> dict[str, core.Workload]:
+    return {one.key: one for one in of.workloads}
