@@ -103,11 +103,11 @@ def _impossible_pods(workload: kueue.Workload, world: World) -> str | None:
                 "remove runtimeClassName, or name one that exists"
             )
     ranges = world.limit_ranges_of(workload)
-    for pod_set in world.memory.of(_without_requests, workload.key, workload):
-        for container in read_template(adjusted(pod_set.template, ranges)).spec.containers:
+    for bare in world.memory.of(_without_requests, workload.key, workload):
+        for container in read_template(adjusted(bare.template, ranges)).spec.containers:
             if not (container.resources.requests or container.resources.limits):
                 return (
-                    f"container {container.name!r} of pod set {pod_set.name!r} asks for no resources: set "
+                    f"container {container.name!r} of pod set {bare.name!r} asks for no resources: set "
                     "resources.requests, or nobody can tell whether it fits"
                 )
     return None

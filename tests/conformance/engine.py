@@ -16,6 +16,7 @@ from typing import Any
 from muster import admission as core
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
+from muster.admission.flavors.topology import needs_second_pass
 from muster.admission.queueing.backoff import is_held_back
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
@@ -25,6 +26,7 @@ from tests.conformance.case import Case, Data
 from tests.conformance.objects import snapshot_of, view
 from tests.conformance.rules import rules_of
 from tests.conformance.suites.cycle import compare
+from tests.conformance.suites.tas import expected_admissions, with_places
 
 ROUNDS_MAX = 40
 STEP_MS = 60_000  # of the clock, from one round to the next
@@ -75,6 +77,14 @@ SUITES: Mapping[str, Callable[[Case, core.Rules], core.Snapshot]] = {
 """Where a case's objects are, by suite."""
 
 
+def _is_to_be_placed(of: core.Snapshot, key: str) -> bool:
+    """Whether it has its quota, and its nodes are there now."""
+    return any(
+        one.key == key and one.admission is not None and not one.unhealthy_nodes and needs_second_pass(one)
+        for one in of.workloads
+    )
+
+
 def _leaves_no_choice(case: Case, of: core.Snapshot) -> bool:
     """Whether a workload whose flavors the case gives can have these only."""
     given = {
@@ -97,6 +107,10 @@ def _compare_with_kueue(of: core.Snapshot, plan: core.Plan, expect: Data) -> Non
     }
     found = {one.workload: neutral(one.admission) for one in plan.admissions}
     pending = {one.key for one in of.workloads if one.admission is None}
+    placed = {one.workload: with_places(one.admission) for one in plan.admissions}
+    for key, wanted in expected_admissions(expect.get("admissions")).items():
+        if _is_to_be_placed(of, key):
+            compare(f"places of {key}", placed.get(key), wanted)
     for key in pending & reserved.keys():
         compare(f"admission of {key}", found.get(key), neutral_of(reserved[key]))
     victims = {(one.workload, str(one.reason)) for one in plan.preemptions}
@@ -171,7 +185,7 @@ def lived(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[s
     now = replace(of, workloads=())
     engine = core.Engine(now, rules)
     waiting: dict[str, core.Waiting] = {}
-    coming = list(of.workloads)
+    coming = [*of.workloads, *_challengers(of)]
     for round_ in range(ROUNDS_MAX):
         arrived, coming = coming[: len(coming) // 2 + 1], coming[len(coming) // 2 + 1 :]
         for one in arrived:
@@ -197,6 +211,15 @@ def lived(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[s
         waits = any(is_held_back(one, now_ms) for one in now.workloads)
         if not (left or coming or waits or any(_changes(plan).values())):
             return
+
+
+def _challengers(of: core.Snapshot) -> Iterator[core.Workload]:
+    """The pending workloads once more, later, and of a priority for which all others may be preempted."""
+    for one in of.workloads:
+        if one.admission is None and one.replaces is None:
+            yield replace(
+                one, key=f"{one.key}-urgent", uid=f"{one.uid}-urgent", priority=one.priority + 10**6
+            )
 
 
 def _standing_as(engine: core.Engine, now: core.Snapshot) -> core.Snapshot:

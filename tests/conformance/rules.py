@@ -5,6 +5,7 @@ not be set.
 """
 
 from dataclasses import replace
+from typing import Any
 
 from muster import admission as core
 from muster.controller.feature_gates import SUPPORTED, gated
@@ -43,11 +44,8 @@ def rules_of(case: Case, fair: bool | None = None) -> core.Rules:
         {name: on for name, on in case.gates.items() if name in SUPPORTED},
     )
     weighed = bool(case.config.get("fairSharing")) if fair is None else fair
-    return replace(
-        rules,
-        fair_sharing=rules.fair_sharing if weighed else None,
-        **{rule: case.gate(name, False) for name, rule in ONLY_HERE.items()},
-    )
+    switched: dict[str, Any] = {rule: case.gate(name, False) for name, rule in ONLY_HERE.items()}
+    return replace(rules, fair_sharing=rules.fair_sharing if weighed else None, **switched)
 
 
 def _ignores_undeclared(case: Case) -> bool:

@@ -5,7 +5,6 @@ from typing import Any
 
 from muster import admission as core
 from muster.admission.cycle.entry import Entry, Outcome
-from muster.admission.state.holdings import Holding
 from tests.conformance.board import Board, neutral, neutral_of
 from tests.conformance.case import Case, Data, NotApplicable, Replay
 from tests.conformance.rules import rules_of
@@ -41,11 +40,15 @@ def admissions(board: Board, data: Data) -> Data:
             for condition in obj.get("status", {}).get("conditions", ())
         )
     }
-    return {key: _with_places(of) for key, of in sorted(board.held().items()) if key not in settled}
+    return {
+        key: with_places(core.Admission(of.node.name, tuple(of.pod_sets)))
+        for key, of in sorted(board.held().items())
+        if key not in settled
+    }
 
 
-def _with_places(holding: Holding) -> Data:
-    told: dict[str, Any] = dict(neutral(core.Admission(holding.node.name, tuple(holding.pod_sets))))
+def with_places(holding: core.Admission) -> Data:
+    told: dict[str, Any] = dict(neutral(holding))
     told["places"] = {
         of.name: [(one.values, one.count) for one in of.topology.domains] if of.topology else None
         for of in holding.pod_sets
