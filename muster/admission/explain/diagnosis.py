@@ -81,16 +81,17 @@ def diagnose(
         options = [of for of in refusal.shortages if _has_quota(node, of)]
         for shortage in _nearest(options, room, extra):
             fr = shortage.wanted
-            extra[fr] = max(extra.get(fr, 0), shortage.needed - room(fr))
+            missing, added = shortage.needed - room(fr), extra.get(fr, 0)
+            extra[fr] = missing if missing > added else 2 * added  # every round adds some: it ends
         assignment = assign(extra)
     for fr in list(extra) if len(extra) > 1 else ():
         fewer = {other: more for other, more in extra.items() if other != fr}
         if (without := assign(fewer)).refusal is None:
             extra, assignment = fewer, without
-    missing = sorted(extra, key=lambda fr: _rank(fr, extra[fr], room(fr)))
+    lacking = sorted(extra, key=lambda fr: _rank(fr, extra[fr], room(fr)))
     return Diagnosis(
         assignment,
-        tuple(_shortfall(node, fr, extra[fr], room(fr)) for fr in missing),
+        tuple(_shortfall(node, fr, extra[fr], room(fr)) for fr in lacking),
         tuple(_besides(flavors, node, workload, short)),
     )
 
