@@ -28,8 +28,9 @@ from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 from components.operators.charts import container_resources
 from components.operators.kueue_configuration import fair_sharing, wait_for_pods_ready
 from stacks.controller import Controller, OwnRules
+from stacks.operators import namespaces
 
-NAMESPACE = "muster-system"
+NAMESPACE = namespaces.MUSTER
 NAME = "muster-controller"
 LABELS = {"app.kubernetes.io/name": NAME}
 HTTP_PORT = 8080

@@ -21,9 +21,10 @@ from pulumi_kubernetes.yaml.v2 import ConfigGroup
 from components.base import Component
 from components.operators.charts import Chart, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
+from stacks.operators import namespaces
 from stacks.operators.gpu_operator import GpuOperator as GpuOperatorSettings
 
-NAMESPACE = "gpu-operator"
+NAMESPACE = namespaces.GPU_OPERATOR
 REPOSITORY = "https://helm.ngc.nvidia.com/nvidia"
 RUNTIME_CLASS = "nvidia"
 DRIVER_INSTALLER = (

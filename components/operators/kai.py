@@ -10,11 +10,11 @@ from pulumi_kubernetes.helm.v3 import Release
 from components.base import Component
 from components.operators.charts import Chart, container_resources, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
+from stacks.operators import namespaces
 from stacks.operators.kai import Kai as KaiSettings
 from stacks.operators.shared import Resources
 
-# Its chart's clean-up names this namespace (templates/hooks/post), so no other would do.
-NAMESPACE = "kai-scheduler"
+NAMESPACE = namespaces.KAI
 OPERATOR_RESOURCES = Resources.of("100m", "256Mi", cpu_limit="500m", memory_limit="512Mi")
 CHART = "oci://ghcr.io/nvidia/kai-scheduler/kai-scheduler"
 

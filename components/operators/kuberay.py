@@ -11,10 +11,11 @@ from pulumi_kubernetes.yaml.v2 import ConfigGroup
 from components.base import Component
 from components.operators.charts import Chart, container_resources, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
+from stacks.operators import namespaces
 from stacks.operators.kuberay import KubeRay as KubeRaySettings
 from stacks.operators.shared import Image
 
-NAMESPACE = "kuberay-system"
+NAMESPACE = namespaces.KUBERAY
 REPOSITORY = "https://ray-project.github.io/kuberay-helm/"
 SOURCE = "https://raw.githubusercontent.com/ray-project/kuberay"
 PLURALS = ("rayclusters", "rayjobs", "rayservices")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from stacks.foundation.cluster import RESOURCE_CLAIMS, Existing, Gke
 from stacks.model import amount
+from stacks.operators.namespaces import OPERATORS
 from stacks.problems import Finding, Path, did_you_mean
 from stacks.rules.names import unique
 from stacks.stack import Settings
@@ -11,7 +12,7 @@ from stacks.tenants.google import ACCOUNT, NAME, certificate_name
 from stacks.tenants.tenant import Tenant
 from stacks.versions import GkeVersion
 
-OWN_NAMESPACES = ("default", "kueue-system", "muster-system")
+OWN_NAMESPACES = ("default", *OPERATORS)
 OWN_PREFIXES = ("kube-", "gke-", "gmp-")
 OLDEST_WITH_TOKENS = (1, 5, 1)
 # Of a LimitRange, from the smallest to the largest (kubernetes.io/docs/concepts/policy/limit-range).

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from stacks.operators.namespaces import OPERATORS
 from stacks.settings import SettingsError, parse
 from tests.unit.stacks.builders import EXISTING, FILE, GOOD, Case, put
 
@@ -29,6 +30,10 @@ def on(cluster: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
 
 
 HERE = "muster:tenants[0]"
+OWN = (
+    "a namespace of the team's own: not default, gpu-operator, kai-scheduler, kuberay-system, kueue-system, "
+    "muster-system, nor one of the system's (kube-*, gke-*, gmp-*)"
+)
 NOT_GOOGLES = "nothing: it is of Google Cloud, and this cluster was not made by the stack"
 
 CASES = [
@@ -45,9 +50,19 @@ CASES = [
         put("muster:tenants", 0, "namespace", "kube-system"),
         "muster:tenants[0].namespace",
         '"kube-system"',
-        "a namespace of the team's own: not default, kueue-system, muster-system, nor one of "
-        "the system's (kube-*, gke-*, gmp-*)",
+        OWN,
         "choose another name",
+    ),
+    *(
+        Case(
+            f"a tenant in the namespace {name}",
+            put("muster:tenants", 0, "namespace", name),
+            "muster:tenants[0].namespace",
+            f'"{name}"',
+            OWN,
+            "choose another name",
+        )
+        for name in (*OPERATORS, "gmp-public", "default")
     ),
     # On another cluster than Google's
     Case(
