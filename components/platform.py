@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pulumi
 
 from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
+from components.admission.priorities import PriorityNames
 from components.base import Component
 from components.controller.image import Image, ImageArgs
 from components.controller.reconciler import Reconciler, ReconcilerArgs
@@ -147,7 +148,13 @@ def _protected(settings: Settings) -> bool:
 def _policies(settings: Settings) -> AdmissionPoliciesArgs:
     engine, priorities = settings.admission.engine, tuple(settings.admission.priorities)
     kai = KaiNames(settings.local_queues, priorities) if engine == "kai" else None
-    return AdmissionPoliciesArgs(engine, settings.cluster.serves_mutating_policies, kai)
+    tenants = {
+        tenant.namespace: priorities if tenant.priorities is None else tenant.priorities
+        for tenant in settings.tenants
+    }
+    return AdmissionPoliciesArgs(
+        engine, settings.cluster.serves_mutating_policies, kai, PriorityNames(priorities, tenants)
+    )
 
 
 def _kubectl(settings: Settings) -> str:

@@ -1,7 +1,7 @@
 """Admission policies: what the API server itself does to Ray objects, without a webhook."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 from pulumi_kubernetes.admissionregistration.v1 import (
@@ -24,6 +24,8 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
 from components.admission.gangs import queued_gangs
+from components.admission.marks import marks_are_ours
+from components.admission.priorities import PriorityNames, allowed_priorities
 from components.admission.queues import SUSPENSIONS, born_suspended, queue_required, suspendable
 from components.admission.ray import QUEUE_LABEL, Engine, Policy, asked_by_users
 from components.admission.tenants import RECOMMENDATIONS_ONLY, heads_stay_inside, token_required
@@ -37,11 +39,12 @@ Mutations = Mapping[str, tuple[tuple[str, ...], str]]
 @dataclass(frozen=True)
 class AdmissionPoliciesArgs:
     """`serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai` is what KAI knows of
-    queues and priorities, where it is the engine."""
+    queues and priorities, where it is the engine; `priorities` are those of the stack and its tenants."""
 
     engine: Engine
     serves_mutating: bool
     kai: KaiNames | None = None
+    priorities: PriorityNames = field(default_factory=PriorityNames)
 
 
 class AdmissionPolicies(Component):
@@ -55,7 +58,8 @@ class AdmissionPolicies(Component):
     ) -> None:
         super().__init__("AdmissionPolicies", name, opts)
         policies = [RECOMMENDATIONS_ONLY, *heads_stay_inside(args.engine), *token_required(args.engine)]
-        policies.append(queue_required(args.engine))
+        policies += [queue_required(args.engine), *marks_are_ours(args.engine)]
+        policies += allowed_priorities(args.priorities, args.engine)
         if args.kai is not None:
             policies += known_to_kai(args.kai)
             self._mutate(translations(args.kai), ["CREATE", "UPDATE"], args.engine)
@@ -106,7 +110,7 @@ def _mutate(
     rule: NamedRuleWithOperationsArgs, applied: str, condition: str
 ) -> MutatingAdmissionPolicySpecArgs:
     return MutatingAdmissionPolicySpecArgs(
-        match_constraints=MatchResourcesArgs(object_selector=_queued(), resource_rules=[rule]),
+        match_constraints=MatchResourcesArgs(object_selector=_labelled(QUEUE_LABEL), resource_rules=[rule]),
         match_conditions=[_condition(condition)],
         mutations=[
             MutationArgs(
@@ -125,14 +129,14 @@ def _validate(policy: Policy) -> ValidatingAdmissionPolicySpecArgs:
     return ValidatingAdmissionPolicySpecArgs(
         match_constraints=MatchResourcesArgs(
             namespace_selector=namespaces,
-            object_selector=_queued() if policy.queued else None,
-            resource_rules=[_requests(policy.group, policy.resources, policy.operations)],
+            object_selector=_labelled(policy.label) if policy.label else None,
+            resource_rules=[_requests(policy.group, policy.resources, policy.operations, policy.version)],
         ),
         match_conditions=[_condition(policy.condition)] if policy.condition else None,
         variables=[VariableArgs(name=key, expression=value) for key, value in policy.variables.items()]
         or None,
         validations=[
-            ValidationArgs(expression=rule, message=message, reason="Forbidden")
+            ValidationArgs(expression=rule, message=message, reason=policy.reason)
             for rule, message in policy.rules.items()
         ],
         failure_policy="Fail",
@@ -143,17 +147,17 @@ def _condition(expression: str) -> MatchConditionArgs:
     return MatchConditionArgs(name="asked-by-users", expression=expression)
 
 
-def _queued() -> LabelSelectorArgs:
+def _labelled(key: str) -> LabelSelectorArgs:
     """On an update, of the object before or after it."""
-    return LabelSelectorArgs(
-        match_expressions=[LabelSelectorRequirementArgs(key=QUEUE_LABEL, operator="Exists")]
-    )
+    return LabelSelectorArgs(match_expressions=[LabelSelectorRequirementArgs(key=key, operator="Exists")])
 
 
-def _requests(group: str, resources: Iterable[str], operations: Iterable[str]) -> NamedRuleWithOperationsArgs:
+def _requests(
+    group: str, resources: Iterable[str], operations: Iterable[str], version: str = "v1"
+) -> NamedRuleWithOperationsArgs:
     return NamedRuleWithOperationsArgs(
         api_groups=[group],
-        api_versions=["v1"],
+        api_versions=[version],
         operations=list(operations),
         resources=list(resources),
     )

@@ -49,7 +49,7 @@ def suspendable(engine: Engine) -> Policy:
         resources=(RAY_JOB.resource,),
         operations=("CREATE", "UPDATE"),
         rules=SUSPENDABLE,
-        queued=True,
+        label=QUEUE_LABEL,
         condition=asked_by_users(engine),
     )
 
@@ -67,7 +67,7 @@ def born_suspended(engine: Engine) -> list[Policy]:
                     "true (this cluster's version can't set it for you)"
                 )
             },
-            queued=True,
+            label=QUEUE_LABEL,
             condition=asked_by_users(engine),
         )
         for kind in RAY_KINDS

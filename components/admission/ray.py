@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from stacks.operators import namespaces
+
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 # The account that components/controller/reconciler.py makes. Kueue needs no name here: its chart lets it
 # write the status of Ray objects, so it counts as one of their operators.
-ENGINE_ACCOUNTS = {"muster": "system:serviceaccount:muster-system:muster-controller"}
+ENGINE_ACCOUNTS = {"muster": f"system:serviceaccount:{namespaces.MUSTER}:muster-controller"}
 
 Engine = Literal["muster", "kueue", "kai"]
 
@@ -31,18 +33,34 @@ RAY_KINDS = (RAY_JOB, RAY_CLUSTER, RAY_SERVICE)
 @dataclass(frozen=True)
 class Policy:
     """A ValidatingAdmissionPolicy: `rules` maps each CEL expression that has to hold to the message for
-    whoever breaks it. It looks at objects that carry a queue's name (`queued`) in namespaces with these
-    labels, where `condition` holds."""
+    whoever breaks it. It looks at objects that carry the label `label` (on an update, before or after it) in
+    namespaces with these labels, where `condition` holds."""
 
     name: str
     resources: tuple[str, ...]
-    operations: tuple[Literal["CREATE", "UPDATE"], ...]
+    operations: tuple[Literal["CREATE", "UPDATE", "DELETE"], ...]
     rules: Mapping[str, str]
     group: str = "ray.io"
-    queued: bool = False
+    version: str = "v1"
+    label: str = ""
     namespaces: Mapping[str, str] = field(default_factory=dict)
     condition: str = ""
+    reason: Literal["Forbidden", "Invalid"] = "Forbidden"
     variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_trusted(engine: Engine) -> str:
+    """CEL for a request by the engine, or by whoever may write the status of RayClusters everywhere."""
+    trusted = may_write_status("ray.io", "rayclusters")
+    if engine in ENGINE_ACCOUNTS:
+        trusted = f'request.userInfo.username == "{ENGINE_ACCOUNTS[engine]}" || {trusted}'
+    return trusted
+
+
+def may_write_status(group: str, resource: str) -> str:
+    """CEL for a request by the controller of a resource: it may write the status in all namespaces."""
+    check = f'group("{group}").resource("{resource}").subresource("status").check("update")'
+    return f"authorizer.{check}.allowed()"
 
 
 def asked_by_users(engine: Engine) -> str:
@@ -54,10 +72,7 @@ def asked_by_users(engine: Engine) -> str:
     everyone's, unless a controller owns it: KubeRay copies a RayJob's labels to the RayCluster it makes,
     which must start when its job is resumed. A user can't claim an owner to get past the queue.
     """
-    operator = 'authorizer.group("ray.io").resource("rayclusters").subresource("status").check("update")'
-    trusted = f"{operator}.allowed()"
-    if engine in ENGINE_ACCOUNTS:
-        trusted = f'request.userInfo.username == "{ENGINE_ACCOUNTS[engine]}" || {trusted}'
+    trusted = is_trusted(engine)
     owned = "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
     return f'!({trusted}) || (request.operation == "CREATE" && !{owned})'
 

@@ -68,7 +68,7 @@ def known_to_kai(names: KaiNames) -> list[Policy]:
                     f"no such priority: {PRIORITY_LABEL} has to be one of {priorities}"
                 ),
             },
-            queued=True,
+            label=QUEUE_LABEL,
             condition=asked_by_users("kai"),
         ),
         Policy(

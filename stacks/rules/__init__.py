@@ -88,6 +88,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     kai.kai_does_what_queues_ask,
     kai.kai_takes_priorities,
     tenants.tenants_suit_queues,
+    tenants.tenants_suit_priorities,
     tenants.tenants_share_no_names,
     tenants.tenants_suit_the_cluster,
     tenants.tenants_are_whole,

@@ -43,6 +43,18 @@ def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
+    known = list(settings.admission.priorities)
+    for path, tenant in _tenants(settings):
+        for i, name in enumerate(tenant.priorities or ()):
+            if name not in known:
+                yield Finding(
+                    (*path, "priorities", i),
+                    "the name of a priority in muster:admission.priorities",
+                    did_you_mean(name, known),
+                )
+
+
 def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
     """What has to be one of its own in the project, or in all of Google Cloud."""
     buckets, accounts, hosts = [], [], []

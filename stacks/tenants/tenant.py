@@ -34,6 +34,9 @@ class Tenant(Model):
     """Local queues, by the name that jobs are labelled with, and the cluster queue each leads to."""
     queue_required: bool = False
     """Refuse Ray objects without a queue's label, which would run past the queues."""
+    priorities: Annotated[tuple[DnsSubdomain, ...], Field(min_length=1)] | None = None
+    """WorkloadPriorityClasses that its jobs may name, of those in `muster:admission.priorities`; without it
+    all of them. Their pods can't have a priority class of another name."""
     group: Annotated[str, AfterValidator(_group), Doc("group")] | None = None
     """The team's group: may run Ray in the namespace, and read queues, workloads, pods and logs."""
     resource_quota: dict[QuotaKey, Quantity] = Field(default_factory=dict)

@@ -73,3 +73,12 @@ def suspended(kept: Manifest) -> bool:
 def said(error: StepError) -> str:
     """What the policy that refused it says."""
     return str(error).partition("denied request: ")[2].strip()
+
+
+def refusal(server: Kubectl, who: Who, manifest: Manifest) -> str:
+    """Creates it on trial; what refuses it says, or nothing."""
+    try:
+        create(server, who, manifest)
+    except StepError as refused:
+        return said(refused) or str(refused)
+    return ""

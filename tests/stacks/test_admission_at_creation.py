@@ -41,7 +41,6 @@ CREATIONS = [
     Creation("a team's RayService is suspended", ALICE, rayservice, True),
     Creation("an administrator's RayJob too", ADMIN, rayjob, True),
     Creation("the RayCluster that KubeRay makes for a RayJob starts", ADMIN, child, False),
-    Creation("one that only claims an owner does not", ALICE, child, True),
     Creation("what is in no queue is left alone", ALICE, unqueued, False),
 ]
 

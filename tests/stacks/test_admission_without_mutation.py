@@ -9,7 +9,6 @@ import yaml
 from sandbox.kubectl import Kubectl
 from sandbox.processes import wait_until
 from sandbox.pulumi_cli import PulumiCli
-from sandbox.steps import StepError
 from tests.stacks.conftest import LOCAL
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -20,7 +19,7 @@ from tests.stacks.ray_requests import (
     raycluster,
     rayjob,
     rayservice,
-    said,
+    refusal,
     suspended,
     unqueued,
 )
@@ -40,18 +39,10 @@ def older(
     # What suspends goes, and what asks for suspension comes.
     assert local_cli.select("local", changed).up().counts == {"create": 6, "delete": 4}
     try:
-        wait_until("the policies' effect", lambda: refusal(server, rayjob()) != "", POLICY_SECONDS_MAX)
+        wait_until("the policies' effect", lambda: refusal(server, ALICE, rayjob()) != "", POLICY_SECONDS_MAX)
         yield server
     finally:
         local_cli.select("local", LOCAL).up()
-
-
-def refusal(server: Kubectl, manifest: Manifest) -> str:
-    try:
-        create(server, ALICE, manifest)
-    except StepError as refused:
-        return said(refused)
-    return ""
 
 
 KINDS = {
@@ -64,7 +55,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_message_asks_for_suspension(older: Kubectl, kind: str) -> None:
     make, path = KINDS[kind]
-    assert refusal(older, make()) == (
+    assert refusal(older, ALICE, make()) == (
         f"a queued {kind} starts when its queue admits it: create it with {path}: true (this cluster's "
         "version can't set it for you)"
     )

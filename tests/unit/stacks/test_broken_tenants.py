@@ -64,6 +64,14 @@ CASES = [
         )
         for name in (*OPERATORS, "gmp-public", "default")
     ),
+    Case(
+        "a priority that the stack does not have",
+        tenant(priorities=["dev-priority", "prod"]),
+        "muster:tenants[0].priorities[1]",
+        '"prod"',
+        "the name of a priority in muster:admission.priorities",
+        "choose one of prod-priority, dev-priority",
+    ),
     # On another cluster than Google's
     Case(
         "an identity on a cluster that is not GKE's",

@@ -1,6 +1,6 @@
-"""Policies that keep a queued gang what its queue admits: users can't start, move or grow it.
+"""What is decided about a queued gang: whether it runs, in which queue, and how large it is.
 
-They may delete it, make it smaller (fewer replicas or groups), or suspend it: the engine starts an admitted
+Users may delete it, make it smaller (fewer replicas or groups), or suspend it: the engine starts an admitted
 gang again. The rules hold for waiting gangs too, because between the reservation of its quota and its start
 a gang still looks as if it waited; and for the RayClusters that KubeRay makes for RayJobs and RayServices.
 """
@@ -9,42 +9,27 @@ from components.admission.queues import SUSPENDABLE
 from components.admission.ray import (
     QUEUE_LABEL,
     RAY_JOB,
-    RAY_KINDS,
     RAY_SERVICE,
-    Engine,
-    Policy,
     RayKind,
-    asked_by_users,
     at,
     optional,
     queue_of,
 )
+from components.admission.templates import same_in_all
 
 SIZES = {"replicas": 0, "minReplicas": 0, "maxReplicas": 2**31 - 1, "numOfHosts": 1}
 ANEW = "delete it and create it anew"
+RESOURCES = (
+    "spec.?containers.orValue([]).map(c, c.?resources)",
+    "spec.?initContainers.orValue([]).map(c, c.?resources)",
+    "spec.?initContainers.orValue([]).map(c, c.?restartPolicy)",  # Always: it runs beside the others
+    "spec.?resources",
+    "spec.?resourceClaims",
+    "spec.?nodeSelector",  # by which the engine sends it to the flavor that has the quota
+)
 
 
-def queued_gangs(engine: Engine) -> list[Policy]:
-    return [
-        Policy(
-            name=f"muster-queued-{kind.resource}-stay-as-admitted",
-            resources=(kind.resource,),
-            operations=("UPDATE",),
-            rules=_rules(kind),
-            queued=True,
-            condition=asked_by_users(engine),
-            variables=_variables(kind),
-        )
-        for kind in RAY_KINDS
-    ]
-
-
-def _variables(kind: RayKind) -> dict[str, str]:
-    groups = f"{kind.cluster}.workerGroupSpecs"
-    return {"groups": at("object", groups, "[]"), "oldGroups": at("oldObject", groups, "[]")}
-
-
-def _rules(kind: RayKind) -> dict[str, str]:
+def stays_as_admitted(kind: RayKind) -> dict[str, str]:
     suspend, old_suspend = (at(root, kind.suspend, "false") for root in ("object", "oldObject"))
     autoscaling = f"{kind.cluster}.enableInTreeAutoscaling"
     grown = " && ".join(f"{_size('n', key)} <= {_size('o', key)}" for key in SIZES)
@@ -67,8 +52,8 @@ def _rules(kind: RayKind) -> dict[str, str]:
             f"{autoscaling} off, or run it outside the queues"
         ),
     }
-    for same in _same_pods(kind):
-        rules[same] = (
+    for rule in same_in_all(kind, RESOURCES):
+        rules[rule] = (
             f"the pods of a queued {kind.name} keep their resources and nodeSelector, because quota is "
             f"reserved for those: for others, {ANEW}"
         )
@@ -84,31 +69,6 @@ def _rules(kind: RayKind) -> dict[str, str]:
 
 def _size(group: str, key: str) -> str:
     return f"{group}.?{key}.orValue({SIZES[key]})"
-
-
-def _same_pods(kind: RayKind) -> list[str]:
-    """Whether the pods of each template ask the scheduler for the same, in the same order of containers."""
-    templates = [f"{kind.cluster}.headGroupSpec.template"]
-    if kind is RAY_JOB:
-        templates.append("spec.submitterPodTemplate")
-    pairs = [(optional("object", path), optional("oldObject", path)) for path in templates]
-    of_groups = _same_requests("n.?template", "o.?template")
-    return [
-        *(_same_requests(new, old) for new, old in pairs),
-        f"variables.groups.all(n, variables.oldGroups.all(o, n.groupName != o.groupName || ({of_groups})))",
-    ]
-
-
-def _same_requests(new: str, old: str) -> str:
-    asked = (
-        "containers.orValue([]).map(c, c.?resources)",
-        "initContainers.orValue([]).map(c, c.?resources)",
-        "initContainers.orValue([]).map(c, c.?restartPolicy)",  # Always: it runs beside the others
-        "resources",
-        "resourceClaims",
-        "nodeSelector",  # by which the engine sends it to the flavor that has the quota
-    )
-    return " && ".join(f"{new}.?spec.?{part} == {old}.?spec.?{part}" for part in asked)
 
 
 def _same_cluster() -> str:

@@ -1,0 +1,153 @@
+"""What users can't change of a queued gang, so that the engine can place it, and KubeRay suspend it.
+
+KubeRay checks an object before it acts on it (ray-operator/controllers/ray/utils/validation.go at v1.6.2).
+One that breaks a check is left as it is: its pods run on whatever spec.suspend says. It also makes Services
+and other objects before it looks at the pods, and stops at the first that fails. So whatever these depend on
+stays as it was created.
+"""
+
+from components.admission.gangs.size import ANEW
+from components.admission.gangs.topology import ANNOTATIONS
+from components.admission.ray import RAY_JOB, RAY_SERVICE, RayKind, at, optional
+from components.admission.templates import (
+    WORKLOAD_UID,
+    WRITTEN_OUT,
+    head,
+    same_in_all,
+    same_in_groups,
+)
+from components.queues.kai_policies import PRIORITY_LABEL
+
+CONSUME = "autoscaling.x-k8s.io/consume-provisioning-request"
+PROVISIONING_CLASS = "autoscaling.x-k8s.io/provisioning-class-name"
+MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
+PROVREQ = "provreq.kueue.x-k8s.io/"
+KUBERAY = "ray.io/"
+
+# Where a pod runs, before which others, and how long it takes to leave.
+PLACEMENT = (
+    "affinity",
+    "tolerations",
+    "topologySpreadConstraints",
+    "schedulerName",
+    "schedulingGates",
+    "nodeName",
+    "priorityClassName",
+    "priority",
+    "preemptionPolicy",
+    "runtimeClassName",  # its overhead counts as a request
+    "overhead",
+    "hostNetwork",
+    "restartPolicy",
+    "readinessGates",
+    "activeDeadlineSeconds",
+    "terminationGracePeriodSeconds",
+)
+# By these KubeRay is told of Redis and the autoscaler; it refuses some that contradict the spec.
+ENVIRONMENT = ("RAY_REDIS_ADDRESS", "REDIS_PASSWORD", "REDIS_USERNAME", "RAY_enable_autoscaler_v2")
+CLUSTER_KEYS = (
+    "authOptions",
+    "autoscalerOptions",
+    "gcsFaultToleranceOptions",
+    "headServiceAnnotations",
+    "upgradeStrategy",
+)
+HEAD_KEYS = ("rayStartParams", "resources", "labels", "serviceType", "headService", "enableIngress")
+GROUP_KEYS = ("rayStartParams", "resources", "labels", "idleTimeoutSeconds")
+JOB_KEYS = (
+    "submissionMode",
+    "submitterConfig",
+    "backoffLimit",
+    "deletionStrategy",
+    "jobId",
+    "runtimeEnvYAML",
+    "activeDeadlineSeconds",
+    "preRunningDeadlineSeconds",
+)
+
+
+def stays_suspendable(kind: RayKind) -> dict[str, str]:
+    """Rules of updates."""
+    pods = (
+        f"the pods of a queued {kind.name} keep what decides where they run, before which others, and how "
+        f"they leave ({', '.join(PLACEMENT)}): for others, {ANEW}"
+    )
+    rules = dict.fromkeys(same_in_all(kind, tuple(f"spec.?{key}" for key in PLACEMENT)), pods)
+    marks = (
+        f"the pod templates of a queued {kind.name} keep their label {WORKLOAD_UID} and the annotations that "
+        "place them: they belong to its admission (to start from your own manifest again, "
+        f"{ANEW})"
+    )
+    kept = (WRITTEN_OUT, CONSUME, PROVISIONING_CLASS, *ANNOTATIONS)
+    paths = (
+        f'metadata.?labels[?"{WORKLOAD_UID}"]',
+        *(f'metadata.?annotations[?"{key}"]' for key in kept),
+    )
+    rules |= dict.fromkeys(same_in_all(kind, paths), marks)
+    settings = [_same(f"{kind.cluster}.{key}") for key in CLUSTER_KEYS]
+    settings += [_same(f"{head(kind)}.{key}") for key in HEAD_KEYS]
+    settings += [same_in_groups(GROUP_KEYS), _same_environment(kind)]
+    # KubeRay checks the version of a cluster that asks for tokens.
+    version, tokens = _same(f"{kind.cluster}.rayVersion"), optional("object", f"{kind.cluster}.authOptions")
+    settings.append(f"!{tokens}.hasValue() || {version}")
+    if kind is RAY_JOB:
+        settings += [_same(f"spec.{key}") for key in JOB_KEYS]
+    rules[" && ".join(f"({same})" for same in settings)] = (
+        f"a queued {kind.name} keeps the settings that KubeRay checks before it suspends it "
+        f"({', '.join(_names(kind))}): for others, {ANEW}"
+    )
+    if kind is RAY_SERVICE:
+        rules[_same_upgrade()] = (
+            "a queued RayService is never upgraded by a second cluster, for which there is no quota: leave "
+            f"spec.upgradeStrategy.type as it is, or set it to None; for another, {ANEW}"
+        )
+    return rules | _same_metadata(kind)
+
+
+def _same(path: str) -> str:
+    return f"{optional('object', path)} == {optional('oldObject', path)}"
+
+
+def _names(kind: RayKind) -> list[str]:
+    of_job = JOB_KEYS if kind is RAY_JOB else ()
+    return list(dict.fromkeys((*of_job, *CLUSTER_KEYS, *HEAD_KEYS, *GROUP_KEYS, "env of Redis")))
+
+
+def _same_environment(kind: RayKind) -> str:
+    names = ", ".join(f'"{name}"' for name in ENVIRONMENT)
+    told = f"containers.orValue([]).map(c, c.?env.orValue([]).filter(e, e.name in [{names}]))"
+    path = f"{head(kind)}.template.spec"
+    return f"{optional('object', path)}.?{told} == {optional('oldObject', path)}.?{told}"
+
+
+def _same_upgrade() -> str:
+    new, old = (optional(root, "spec.upgradeStrategy.type") for root in ("object", "oldObject"))
+    return f'{new}.orValue("") == "None" || {new} == {old}'
+
+
+def _same_metadata(kind: RayKind) -> dict[str, str]:
+    waits = at("oldObject", kind.suspend, "false")
+    labels = [
+        f'object.metadata.?labels[?"{key}"] == oldObject.metadata.?labels[?"{key}"]'
+        for key in (PRIORITY_LABEL, MAX_EXEC_TIME_LABEL)
+    ]
+    booked = _same_of_prefix("annotations", PROVREQ)
+    return {
+        f"{waits} || ({' && '.join([*labels, booked])})": (
+            f"a {kind.name} that runs keeps the labels {PRIORITY_LABEL} and {MAX_EXEC_TIME_LABEL} and the "
+            f"annotations {PROVREQ}…, by which it was admitted: change them while it waits, or {ANEW}"
+        ),
+        f"{_same_of_prefix('annotations', KUBERAY)} && {_same_of_prefix('labels', KUBERAY)}": (
+            f"a queued {kind.name} keeps its labels and annotations {KUBERAY}…, which KubeRay acts on: for "
+            f"others, {ANEW}"
+        ),
+    }
+
+
+def _same_of_prefix(what: str, prefix: str) -> str:
+    """Whether the entries with this prefix are equal, in both directions."""
+    new, old = (f"{root}.metadata.?{what}.orValue({{}})" for root in ("object", "oldObject"))
+    return " && ".join(
+        f'{one}.all(k, !k.startsWith("{prefix}") || (k in {other} && {one}[k] == {other}[k]))'
+        for one, other in ((new, old), (old, new))
+    )

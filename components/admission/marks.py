@@ -1,0 +1,101 @@
+"""The label by which pods count as a Workload's: only what the engine and KubeRay write is believed.
+
+A pod with it keeps that Workload's quota held until it is gone, wherever it runs. So no user can set the
+label: on a pod, on a Job whose pods would have it, or on a Ray object, in a queue or not.
+"""
+
+from components.admission.ray import (
+    RAY_CLUSTER,
+    RAY_KINDS,
+    Engine,
+    Policy,
+    RayKind,
+    asked_by_users,
+    is_trusted,
+    may_write_status,
+    optional,
+)
+from components.admission.templates import WORKLOAD_UID, before, group_variables, head, single_templates
+
+# By these KubeRay knows the RayClusters that it made for RayJobs and RayServices.
+ORIGIN = ("ray.io/originated-from-cr-name", "ray.io/originated-from-crd")
+UID = f'metadata.?labels[?"{WORKLOAD_UID}"]'
+MESSAGE = (
+    f"the label {WORKLOAD_UID} is written by admission alone, because what has it holds quota: remove it"
+)
+
+
+def marks_are_ours(engine: Engine) -> list[Policy]:
+    return [*(_ray(kind, engine) for kind in RAY_KINDS), _pods(engine), _jobs(engine)]
+
+
+def _ray(kind: RayKind, engine: Engine) -> Policy:
+    rules = {
+        f'variables.labels.all(l, !("{WORKLOAD_UID}" in l) || '
+        f'l["{WORKLOAD_UID}"] in variables.oldUids)': MESSAGE
+    }
+    if kind is RAY_CLUSTER:
+        origin = " && ".join(
+            f'(!has(object.metadata.labels) || !("{key}" in object.metadata.labels) || '
+            f'(request.operation == "UPDATE" && object.metadata.labels[?"{key}"] == '
+            f'oldObject.metadata.?labels[?"{key}"]))'
+            for key in ORIGIN
+        )
+        rules[origin] = (
+            f"the labels {' and '.join(ORIGIN)} are KubeRay's, for the RayClusters that it makes itself: "
+            "remove them"
+        )
+    return Policy(
+        name=f"muster-{kind.resource}-claim-no-quota",
+        resources=(kind.resource,),
+        operations=("CREATE", "UPDATE"),
+        rules=rules,
+        condition=asked_by_users(engine),
+        variables=group_variables(kind)
+        | {
+            "labels": _labels(kind, "object", "variables.groups"),
+            "oldUids": before(
+                f"({_labels(kind, 'oldObject', 'variables.oldGroups')})"
+                f'.filter(l, "{WORKLOAD_UID}" in l).map(l, l["{WORKLOAD_UID}"])'
+            ),
+        },
+    )
+
+
+def _labels(kind: RayKind, root: str, groups: str) -> str:
+    """All that KubeRay makes labels of pods of: groups have labels beside those of their template."""
+    single = [f"{path}.metadata.labels" for path in single_templates(kind)]
+    paths = ", ".join(f"?{optional(root, path)}" for path in [*single, f"{head(kind)}.labels"])
+    of_groups = " + ".join(
+        f"{groups}.map(g, g.?{path}.orValue({{}}))" for path in ("template.?metadata.?labels", "labels")
+    )
+    return f"[{paths}] + {of_groups}"
+
+
+def _pods(engine: Engine) -> Policy:
+    """Pods are made by KubeRay, and those of its submitters by Kubernetes' Job controller."""
+    makers = f"{is_trusted(engine)} || {may_write_status('batch', 'jobs')}"
+    return Policy(
+        name="muster-pods-claim-no-quota",
+        group="",
+        resources=("pods", "pods/status"),
+        operations=("CREATE", "UPDATE"),
+        rules={f'request.operation == "UPDATE" && object.{UID} == oldObject.{UID}': MESSAGE},
+        label=WORKLOAD_UID,
+        condition=f"!({makers})",
+    )
+
+
+def _jobs(engine: Engine) -> Policy:
+    template = f"spec.?template.?{UID}"
+    return Policy(
+        name="muster-jobs-claim-no-quota",
+        group="batch",
+        resources=("jobs",),
+        operations=("CREATE", "UPDATE"),
+        rules={
+            f'!object.{template}.hasValue() || (request.operation == "UPDATE" && '
+            f"object.{template} == oldObject.{template})": MESSAGE
+        },
+        condition=f"!({is_trusted(engine)})",
+    )

@@ -1,0 +1,97 @@
+"""Which priorities a tenant may give to its work: the queue's, and those of its pods.
+
+An unlabelled job takes the priority of its pods' PriorityClass, and whatever its label says, kube-scheduler
+preempts other pods for pods of a high one. So both are held to the same names.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from components.admission.ray import RAY_KINDS, Engine, Policy, RayKind, asked_by_users, queue_of
+from components.admission.templates import template_variables
+from components.queues.kai_policies import KAI_PRIORITY_LABEL, PRIORITY_LABEL
+from stacks.operators.kai import PRIORITY_PREFIX
+
+DEFAULT_CLASS = "default"  # that of unlabelled jobs, where the stack has it
+
+
+@dataclass(frozen=True)
+class PriorityNames:
+    """The stack's WorkloadPriorityClasses, and by namespace those that a tenant may use."""
+
+    classes: tuple[str, ...] = ()
+    tenants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def allowed_priorities(names: PriorityNames, engine: Engine) -> list[Policy]:
+    return [_policy(kind, names, engine) for kind in RAY_KINDS]
+
+
+def limited(names: PriorityNames) -> dict[str, tuple[str, ...]]:
+    """Tenants that may not use every class of the stack."""
+    return {namespace: mine for namespace, mine in names.tenants.items() if set(mine) != set(names.classes)}
+
+
+def allowed(names: PriorityNames, prefix: str = "") -> str:
+    """CEL for the list of names that the namespace of the request may use."""
+    every = json.dumps([prefix + name for name in names.classes])
+    some = {tenant: [prefix + name for name in mine] for tenant, mine in limited(names).items()}
+    return f"{json.dumps(some)}[?request.namespace].orValue({every})" if some else every
+
+
+def _policy(kind: RayKind, names: PriorityNames, engine: Engine) -> Policy:
+    classes = "filter(t, t.?spec.?priorityClassName.hasValue()).map(t, t.spec.priorityClassName)"
+    choice = f"one of {', '.join(names.classes) or 'none'}, as far as muster:tenants[].priorities has it"
+    rules = {
+        'variables.podClasses.all(c, c == "" || c in variables.allowedOfPods) || '
+        '(request.operation == "UPDATE" && variables.podClasses == variables.oldPodClasses)': (
+            "priorityClassName of a pod template can't give more than this namespace may use: remove it, and "
+            f"write the label {PRIORITY_LABEL} with {choice}"
+        ),
+    }
+    if limited(names):
+        rules[_label_rule(names)] = (
+            f"the label {PRIORITY_LABEL} has to name a priority that this namespace may use: {choice}"
+        )
+    if engine == "kai":
+        rules |= _kai_rules()
+    # Of the tenants: pods outside of all queues take nodes from others as well.
+    tenants = json.dumps(list(names.tenants))
+    concerned = f'{queue_of("object")} != "" || request.namespace in {tenants}'
+    return Policy(
+        name=f"muster-{kind.resource}-have-allowed-priorities",
+        resources=(kind.resource,),
+        operations=("CREATE", "UPDATE"),
+        rules=rules,
+        condition=f"({asked_by_users(engine)}) && ({concerned})",
+        variables=template_variables(kind)
+        | {
+            "allowed": allowed(names),
+            "allowedOfPods": allowed(names, PRIORITY_PREFIX if engine == "kai" else ""),
+            "podClasses": f"variables.templates.{classes}",
+            "oldPodClasses": f"variables.oldTemplates.{classes}",
+        },
+    )
+
+
+def _kai_rules() -> dict[str, str]:
+    """KAI has labels of its own for a priority: of the object, which follow from Kueue's, and of pods."""
+    label = f'metadata.?labels[?"{KAI_PRIORITY_LABEL}"].orValue("")'
+    ours = f'o.?{label} == "" || o.?{label} in variables.allowedOfPods'
+    return {
+        f"([object] + variables.templates).all(o, {ours})": (
+            f"the label {KAI_PRIORITY_LABEL} follows from {PRIORITY_LABEL}: write that one"
+        )
+    }
+
+
+def _label_rule(names: PriorityNames) -> str:
+    """Where a tenant may use all, an unknown name is left to the engine: it says which ones there are."""
+    unlabelled = DEFAULT_CLASS if DEFAULT_CLASS in names.classes else ""
+    name = f'metadata.?labels[?"{PRIORITY_LABEL}"].orValue("{unlabelled}")'
+    return (
+        f'{queue_of("object")} == "" || !(request.namespace in {json.dumps(list(limited(names)))}) || '
+        f'object.{name} == "" || object.{name} in variables.allowed || '
+        f'(request.operation == "UPDATE" && object.{name} == oldObject.{name})'
+    )

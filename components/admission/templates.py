@@ -1,0 +1,67 @@
+"""CEL for the pod templates of a Ray object: those of its head, its submitter and its worker groups."""
+
+from components.admission.ray import RAY_JOB, RayKind, at, optional
+
+WORKLOAD_UID = "muster.dev/workload-uid"  # muster/controller/templates.py
+WRITTEN_OUT = "muster.dev/written-out"  # muster/controller/jobs/gang.py
+
+
+def head(kind: RayKind) -> str:
+    return f"{kind.cluster}.headGroupSpec"
+
+
+def single_templates(kind: RayKind) -> list[str]:
+    """Paths of the templates that are not in a worker group."""
+    submitter = ["spec.submitterPodTemplate"] if kind is RAY_JOB else []
+    return [f"{head(kind)}.template", *submitter]
+
+
+def group_variables(kind: RayKind) -> dict[str, str]:
+    """Worker groups of the object before and after the request; none before a creation."""
+    groups = f"{kind.cluster}.workerGroupSpecs"
+    return {
+        "groups": at("object", groups, "[]"),
+        "oldGroups": before(at("oldObject", groups, "[]")),
+    }
+
+
+def template_variables(kind: RayKind) -> dict[str, str]:
+    """With those of `group_variables`: all pod templates before and after the request."""
+    return group_variables(kind) | {
+        "templates": _templates(kind, "object", "variables.groups"),
+        "oldTemplates": before(_templates(kind, "oldObject", "variables.oldGroups")),
+    }
+
+
+def _templates(kind: RayKind, root: str, groups: str) -> str:
+    single = ", ".join(f"?{optional(root, path)}" for path in single_templates(kind))
+    return f"[{single}] + {groups}.filter(g, has(g.template)).map(g, g.template)"
+
+
+def before(of_old_object: str) -> str:
+    """CEL for a list that is read from oldObject, which a creation has none of."""
+    return f'request.operation == "CREATE" ? [] : ({of_old_object})'
+
+
+def annotations(templates: str) -> str:
+    """CEL for the annotations of each of these templates, as a list of maps."""
+    return f"{templates}.map(t, t.?metadata.?annotations.orValue({{}}))"
+
+
+def same(new: str, old: str, paths: tuple[str, ...]) -> str:
+    """Whether what lies at these paths of `new` and `old` is equal, or in neither."""
+    return " && ".join(f"{new}.?{path} == {old}.?{path}" for path in paths)
+
+
+def same_in_all(kind: RayKind, paths: tuple[str, ...]) -> list[str]:
+    """`same` for each template, worker groups being matched by their names; one expression a template."""
+    pairs = [(optional("object", path), optional("oldObject", path)) for path in single_templates(kind)]
+    return [
+        *(same(new, old, paths) for new, old in pairs),
+        same_in_groups(tuple(f"template.?{path}" for path in paths)),
+    ]
+
+
+def same_in_groups(paths: tuple[str, ...]) -> str:
+    of_groups = same("n", "o", paths)
+    return f"variables.groups.all(n, variables.oldGroups.all(o, n.groupName != o.groupName || ({of_groups})))"

@@ -1,0 +1,467 @@
+"""What the API server takes of a queued gang's ownership, shape and pods, by stack local's policies."""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from sandbox.kubectl import Kubectl
+from sandbox.steps import StepError
+from tests.stacks.ray_requests import (
+    ADMIN,
+    ALICE,
+    CONTROLLER,
+    Manifest,
+    Who,
+    child,
+    raycluster,
+    rayjob,
+    rayservice,
+    refusal,
+    said,
+    unqueued,
+)
+from tests.stacks.test_admission_on_update import (
+    CHILD,
+    CLUSTER,
+    FREE,
+    GROUPS,
+    JOB,
+    SERVICE,
+    Case,
+    Operation,
+    change,
+    put,
+    remove,
+)
+
+MINE = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "1", "controller": True}
+ANNOTATION = "kueue.x-k8s.io/podset-"
+UID = "muster.dev/workload-uid"
+WORKER = {"spec": {"containers": [{"name": "worker", "image": "ray", "resources": {"requests": {"cpu": 1}}}]}}
+
+
+class Creation(NamedTuple):
+    """A manifest with one value put at a path, and a part of the message that refuses it, if one does."""
+
+    name: str
+    make: Callable[[], Manifest]
+    path: str
+    value: Any
+    message: str = ""
+    who: Who = ALICE
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def manifest(self) -> Manifest:
+        manifest = copy.deepcopy(self.make())
+        *path, last = self.path.split("/")
+        here: Any = manifest
+        for part in path:
+            here = here[int(part)] if isinstance(here, list) else here.setdefault(part, {})
+        if isinstance(here, list):
+            here.insert(int(last), self.value)
+        else:
+            here[last] = self.value
+        return manifest
+
+
+def group(name: str, **sizes: int) -> dict[str, Any]:
+    given = {"replicas": 1, "minReplicas": 1, "maxReplicas": 1, **sizes}
+    return {"groupName": name, "rayStartParams": {}, "template": WORKER, **given}
+
+
+def annotated(key: str, value: str) -> tuple[str, dict[str, str]]:
+    return "spec/headGroupSpec/template/metadata/annotations", {f"{ANNOTATION}{key}": value}
+
+
+POD = "spec/headGroupSpec/template"
+IN_JOB = "spec/rayClusterSpec/headGroupSpec/template"
+FIRST_GROUP = "spec/workerGroupSpecs/0"
+OWNED = "only KubeRay makes a queued RayCluster part of another object"
+FINALIZED = "has no finalizers but KubeRay's"
+MANAGED = "is run by KubeRay, or its queue could not stop it"
+SIZED = "needs 0 <= minReplicas <= maxReplicas"
+NAMED = "has to be of letters, digits and hyphens, at most 63, and none of head, submitter"
+TWICE = "can't have the same groupName"
+BACKOFF = "needs backoffLimit from 0 on"
+TTL = "set ttlSecondsAfterFinished to at most 3600"
+OURS = "are written by its admission: remove them"
+LABEL = f"the label {UID} is written by admission alone"
+TOPOLOGY = "has to be a node label that is a level of a Topology"
+SLICES = "has to be a JSON list of one to three objects"
+ORIGIN = "ray.io/originated-from-crd"
+
+CREATIONS = [
+    # Whose it is
+    Creation("an owner that controls it", raycluster, "metadata/ownerReferences", [MINE], OWNED),
+    Creation(
+        "an owner that does not", raycluster, "metadata/ownerReferences", [{**MINE, "controller": False}]
+    ),
+    Creation("an owner outside of all queues", unqueued, "metadata/ownerReferences", [MINE]),
+    Creation("KubeRay's own", child, "metadata/labels/stage", "two", who=ADMIN),
+    Creation("a finalizer", raycluster, "metadata/finalizers", ["example.com/mine"], FINALIZED),
+    Creation("a RayJob's finalizer", rayjob, "metadata/finalizers", ["foregroundDeletion"], FINALIZED),
+    Creation("a finalizer outside of all queues", unqueued, "metadata/finalizers", ["example.com/mine"]),
+    Creation("another manager", raycluster, "spec/managedBy", "kueue.x-k8s.io/multikueue", MANAGED),
+    Creation(
+        "another manager of a job's cluster",
+        rayjob,
+        "spec/rayClusterSpec/managedBy",
+        "kueue.x-k8s.io/multikueue",
+        MANAGED,
+    ),
+    Creation("KubeRay as its manager", raycluster, "spec/managedBy", "ray.io/kuberay-operator"),
+    # Worker groups
+    Creation("two groups of one name", raycluster, "spec/workerGroupSpecs/1", group("gpu"), TWICE),
+    Creation("two groups", raycluster, "spec/workerGroupSpecs/1", group("more")),
+    Creation("a group named head", raycluster, "spec/workerGroupSpecs/1", group("head"), NAMED),
+    Creation(
+        "a group named submitter", rayjob, "spec/rayClusterSpec/workerGroupSpecs/1", group("submitter"), NAMED
+    ),
+    Creation("a group whose name is no name", raycluster, "spec/workerGroupSpecs/1", group("a_b"), NAMED),
+    Creation("a group without a name", raycluster, "spec/workerGroupSpecs/1", group(""), NAMED),
+    Creation("no groups at all", raycluster, "spec/workerGroupSpecs", []),
+    Creation(
+        "as many groups as a Workload has pod sets",
+        raycluster,
+        "spec/workerGroupSpecs",
+        [group(f"g{i}") for i in range(17)],
+    ),
+    Creation(
+        "one more",
+        raycluster,
+        "spec/workerGroupSpecs",
+        [group(f"g{i}") for i in range(18)],
+        "has at most 17 worker groups",
+    ),
+    Creation(
+        "a hundred",
+        rayjob,
+        "spec/rayClusterSpec/workerGroupSpecs",
+        [group(f"g{i}") for i in range(100)],
+        "has at most 16 worker groups",
+    ),
+    Creation("a maximum below the minimum", raycluster, f"{FIRST_GROUP}/maxReplicas", 1, SIZED),
+    Creation("a minimum below nothing", raycluster, f"{FIRST_GROUP}/minReplicas", -1, SIZED),
+    Creation("fewer replicas than nothing", raycluster, f"{FIRST_GROUP}/replicas", -1, SIZED),
+    Creation("no hosts", raycluster, f"{FIRST_GROUP}/numOfHosts", 0, SIZED),
+    Creation(
+        "fewer replicas than the minimum, which KubeRay raises", raycluster, f"{FIRST_GROUP}/replicas", 1
+    ),
+    # Jobs
+    Creation("a backoff below nothing", rayjob, "spec/backoffLimit", -1, BACKOFF),
+    Creation("no time to run", rayjob, "spec/activeDeadlineSeconds", 0, BACKOFF),
+    Creation("retries", rayjob, "spec/backoffLimit", 2),
+    Creation("a deadline", rayjob, "spec/activeDeadlineSeconds", 60),
+    Creation("nodes kept for two hours", rayjob, "spec/ttlSecondsAfterFinished", 7200, TTL),
+    Creation("nodes kept for less than nothing", rayjob, "spec/ttlSecondsAfterFinished", -1, TTL),
+    Creation("nodes kept for an hour", rayjob, "spec/ttlSecondsAfterFinished", 3600),
+    # Pods
+    Creation(
+        "pods with a finalizer", raycluster, f"{POD}/metadata/finalizers", ["a.b/c"], "have no finalizers"
+    ),
+    Creation("pods that never leave", raycluster, f"{POD}/spec/terminationGracePeriodSeconds", 301, "300 s"),
+    Creation("pods that leave slowly", raycluster, f"{POD}/spec/terminationGracePeriodSeconds", 300),
+    Creation("a node of its own choice", rayjob, f"{IN_JOB}/spec/nodeName", "node-1", "remove nodeName"),
+    Creation("no containers", raycluster, f"{POD}/spec/containers", [], "needs a container"),
+    Creation(
+        "capacity of somebody else",
+        raycluster,
+        f"{POD}/metadata/annotations",
+        {"autoscaling.x-k8s.io/consume-provisioning-request": "theirs"},
+        OURS,
+    ),
+    Creation(
+        "the annotation of what we wrote",
+        rayjob,
+        "spec/submitterPodTemplate",
+        {"metadata": {"annotations": {"muster.dev/written-out": "true"}}, **WORKER},
+        OURS,
+    ),
+    # Quota
+    Creation("the label of a Workload", raycluster, f"{POD}/metadata/labels", {UID: "theirs"}, LABEL),
+    Creation("the same outside of all queues", unqueued, f"{POD}/metadata/labels", {UID: "theirs"}, LABEL),
+    Creation("the same by a group's labels", unqueued, "spec/headGroupSpec/labels", {UID: "theirs"}, LABEL),
+    Creation(
+        "the same of workers", rayjob, "spec/rayClusterSpec/workerGroupSpecs/0/labels", {UID: "x"}, LABEL
+    ),
+    Creation(
+        "the same of the submitter",
+        rayjob,
+        "spec/submitterPodTemplate",
+        {"metadata": {"labels": {UID: "theirs"}}, **WORKER},
+        LABEL,
+    ),
+    Creation(
+        "the same of a service",
+        rayservice,
+        f"spec/rayClusterConfig/{POD[5:]}/metadata/labels",
+        {UID: "x"},
+        LABEL,
+    ),
+    Creation("other labels", raycluster, f"{POD}/metadata/labels", {"team": "a"}),
+    Creation(
+        "the label of a RayService's cluster", unqueued, "metadata/labels", {ORIGIN: "RayService"}, ORIGIN
+    ),
+    # Topology
+    Creation(
+        "no boolean", raycluster, *annotated("unconstrained-topology", "yes"), "has to be true or false"
+    ),
+    Creation("a boolean", raycluster, *annotated("unconstrained-topology", "true")),
+    Creation("no level", raycluster, *annotated("required-topology", "not a label"), TOPOLOGY),
+    Creation("a level", raycluster, *annotated("preferred-topology", "cloud.google.com/gce-topology-block")),
+    Creation("no size", raycluster, *annotated("slice-size", "four"), "has to be a number of pods"),
+    Creation("a size", raycluster, *annotated("slice-size", "4")),
+    Creation("no JSON", raycluster, *annotated("slice-required-topology-constraints", "[{]"), SLICES),
+    Creation("no list", raycluster, *annotated("slice-required-topology-constraints", "{}"), SLICES),
+    Creation(
+        "a size of text",
+        raycluster,
+        *annotated("slice-required-topology-constraints", '[{"topology": "b", "size": "4"}]'),
+        SLICES,
+    ),
+    Creation(
+        "slices",
+        raycluster,
+        *annotated(
+            "slice-required-topology-constraints",
+            '[{"topology": "block", "size": 4}, {"size": 2, "topology":"rack"}]',
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CREATIONS, ids=str)
+def test_created(server: Kubectl, case: Creation) -> None:
+    found = refusal(server, case.who, case.manifest)
+    assert case.message in found
+    assert bool(found) is bool(case.message)
+
+
+def test_the_older_version_is_held_to_the_same(server: Kubectl) -> None:
+    older = raycluster() | {"apiVersion": "ray.io/v1alpha1"}
+    older["metadata"]["finalizers"] = ["example.com/mine"]
+    assert FINALIZED in refusal(server, ALICE, older)
+
+
+MORE_TIME = "a RayCluster that runs keeps the labels"
+PODS = "keep what decides where they run, before which others, and how they leave"
+SETTINGS = "keeps the settings that KubeRay checks before it suspends it"
+MARKS = f"keep their label {UID} and the annotations that place them"
+PRIORITY = "/metadata/labels/kueue.x-k8s.io~1priority-class"
+SPEC = {
+    JOB: "/spec/rayClusterSpec",
+    CLUSTER: "/spec",
+    CHILD: "/spec",
+    SERVICE: "/spec/rayClusterConfig",
+    FREE: "/spec",
+}
+
+
+def of_head(target: str, path: str, value: object) -> Operation:
+    return put(f"{SPEC[target]}/headGroupSpec/template/{path}", value)
+
+
+def of_workers(target: str, path: str, value: object) -> Operation:
+    return put(f"{GROUPS[target]}/0/{path}", value)
+
+
+TOLERATE = [{"operator": "Exists"}]
+NEAR = {f"{ANNOTATION}required-topology": "cloud.google.com/gce-topology-block"}
+UPDATES = [
+    # Whose it is
+    Case("an owner", ALICE, CLUSTER, put("/metadata/ownerReferences", [MINE]), OWNED),
+    Case("an owner of what runs", ALICE, CHILD, put("/metadata/ownerReferences", [MINE]), OWNED),
+    Case("its owner taken away", ALICE, CHILD, remove("/metadata/ownerReferences"), OWNED),
+    Case("an owner outside of all queues", ALICE, FREE, put("/metadata/ownerReferences", [MINE])),
+    Case("a finalizer", ALICE, JOB, put("/metadata/finalizers", ["example.com/mine"]), FINALIZED),
+    Case("orphans", ALICE, CLUSTER, put("/metadata/finalizers", ["orphan"]), FINALIZED),
+    Case("KubeRay's finalizer", ADMIN, JOB, put("/metadata/finalizers", ["ray.io/rayjob-finalizer"])),
+    Case("another manager", ALICE, CHILD, put("/spec/managedBy", "kueue.x-k8s.io/multikueue"), MANAGED),
+    # What admission decided
+    Case("a higher priority while it runs", ALICE, CHILD, put(PRIORITY, "prod-priority"), MORE_TIME),
+    Case("a higher priority while it waits", ALICE, CLUSTER, put(PRIORITY, "prod-priority")),
+    Case(
+        "a run time while it runs",
+        ALICE,
+        CHILD,
+        put("/metadata/labels/kueue.x-k8s.io~1max-exec-time-seconds", "5"),
+        MORE_TIME,
+    ),
+    Case(
+        "a run time that is no number",
+        ALICE,
+        CLUSTER,
+        put("/metadata/labels/kueue.x-k8s.io~1max-exec-time-seconds", "soon"),
+        "has to be a number of seconds",
+    ),
+    Case(
+        "parameters of its request while it runs",
+        ALICE,
+        CHILD,
+        put("/metadata/annotations", {"provreq.kueue.x-k8s.io/ValidUntilSeconds": "1"}),
+        MORE_TIME,
+    ),
+    Case("other annotations", ALICE, CHILD, put("/metadata/annotations", {"note": "mine"})),
+    # Where pods run
+    Case("tolerations", ALICE, JOB, of_head(JOB, "spec/tolerations", TOLERATE), PODS),
+    Case(
+        "tolerations of workers", ALICE, CHILD, of_workers(CHILD, "template/spec/tolerations", TOLERATE), PODS
+    ),
+    Case("a priority of pods", ALICE, JOB, of_head(JOB, "spec/priorityClassName", "dev-priority"), PODS),
+    Case("another scheduler", ALICE, JOB, of_head(JOB, "spec/schedulerName", "mine"), PODS),
+    Case("a slow end", ALICE, JOB, of_head(JOB, "spec/terminationGracePeriodSeconds", 30), PODS),
+    Case("a runtime class", ALICE, JOB, of_head(JOB, "spec/runtimeClassName", "gvisor"), PODS),
+    Case("a gate", ALICE, JOB, of_head(JOB, "spec/schedulingGates", [{"name": "a.b/c"}]), PODS),
+    Case("the controller tolerates", CONTROLLER, JOB, of_head(JOB, "spec/tolerations", TOLERATE)),
+    Case("near each other", ALICE, JOB, of_head(JOB, "metadata", {"annotations": NEAR}), MARKS),
+    Case(
+        "an annotation that can't be read",
+        ALICE,
+        CHILD,
+        of_workers(CHILD, "template/metadata", {"annotations": {f"{ANNOTATION}unconstrained-topology": "?"}}),
+        MARKS,
+    ),
+    Case(
+        "the label of a Workload", ALICE, CLUSTER, of_head(CLUSTER, "metadata", {"labels": {UID: "x"}}), UID
+    ),
+    Case(
+        "the same by a group's labels", ALICE, FREE, put("/spec/headGroupSpec/labels", {UID: "theirs"}), LABEL
+    ),
+    Case(
+        "the same outside of all queues",
+        ALICE,
+        FREE,
+        of_head(FREE, "metadata", {"labels": {UID: "x"}}),
+        LABEL,
+    ),
+    Case("the controller's", CONTROLLER, JOB, of_head(JOB, "metadata", {"labels": {UID: "x"}})),
+    Case("another label of pods", ALICE, JOB, of_head(JOB, "metadata", {"labels": {"team": "a"}})),
+    # What KubeRay checks before it suspends
+    Case("a backoff below nothing", ALICE, JOB, put("/spec/backoffLimit", -1), SETTINGS),
+    Case("another way to submit", ALICE, JOB, put("/spec/submissionMode", "HTTPMode"), SETTINGS),
+    Case("an environment that is no YAML", ALICE, JOB, put("/spec/runtimeEnvYAML", "["), SETTINGS),
+    Case(
+        "an upgrade of a cluster", ALICE, CHILD, put("/spec/upgradeStrategy", {"type": "Recreate"}), SETTINGS
+    ),
+    Case(
+        "fault tolerance",
+        ALICE,
+        CHILD,
+        put("/spec/gcsFaultToleranceOptions", {"redisAddress": "x"}),
+        SETTINGS,
+    ),
+    Case("tokens", ALICE, CHILD, put("/spec/authOptions", {"mode": "token"}), SETTINGS),
+    Case("labels that are none", ALICE, CHILD, of_workers(CHILD, "labels", {"not a label": ""}), SETTINGS),
+    Case("parameters", ALICE, CHILD, of_workers(CHILD, "rayStartParams", {"labels": "x"}), SETTINGS),
+    Case(
+        "Redis by the environment",
+        ALICE,
+        CHILD,
+        of_head(CHILD, "spec/containers/0/env", [{"name": "RAY_REDIS_ADDRESS", "value": "x"}]),
+        SETTINGS,
+    ),
+    Case(
+        "another environment",
+        ALICE,
+        CHILD,
+        of_head(CHILD, "spec/containers/0/env", [{"name": "LEVEL", "value": "debug"}]),
+    ),
+    Case(
+        "KubeRay's annotations",
+        ALICE,
+        SERVICE,
+        put("/metadata/annotations", {"ray.io/initializing-timeout": "never"}),
+        "keeps its labels and annotations ray.io/",
+    ),
+    Case("another program", ALICE, JOB, put("/spec/entrypoint", "python other.py")),
+    Case("nodes kept for a day", ALICE, JOB, put("/spec/ttlSecondsAfterFinished", 86400), TTL),
+    Case("nodes kept for a minute", ALICE, JOB, put("/spec/ttlSecondsAfterFinished", 60)),
+    # Shape
+    Case("a maximum below the minimum", ALICE, CLUSTER, of_workers(CLUSTER, "maxReplicas", 1), SIZED),
+    Case("no hosts", ALICE, CLUSTER, of_workers(CLUSTER, "numOfHosts", 0), SIZED),
+    Case(
+        "a finalizer of pods",
+        ALICE,
+        JOB,
+        of_head(JOB, "metadata", {"finalizers": ["a.b/c"]}),
+        "no finalizers",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", UPDATES, ids=str)
+def test_changed(server: Kubectl, case: Case) -> None:
+    found = change(server, case, [case.patch])
+    assert case.message in found
+    assert bool(found) is bool(case.message)
+
+
+def test_a_second_group_of_one_name_is_refused_on_updates_too(server: Kubectl) -> None:
+    again = put(f"{GROUPS[CLUSTER]}/-", raycluster()["spec"]["workerGroupSpecs"][0])
+    assert TWICE in change(server, Case("", ALICE, CLUSTER, again), [again])
+
+
+def test_the_largest_gang_can_be_made_smaller(server: Kubectl) -> None:
+    """Its rules are within what the API server spends on one request."""
+    largest = raycluster("largest")
+    largest["spec"]["workerGroupSpecs"] = [group(f"g{i}", replicas=2) for i in range(17)]
+    server.run("create", "-f", "-", *ALICE, given=json.dumps(largest))
+    fewer = put("/spec/workerGroupSpecs/16/replicas", 1)
+    assert change(server, Case("", ALICE, "raycluster/largest", fewer), [fewer]) == ""
+
+
+def test_a_service_is_never_upgraded_by_a_second_cluster(server: Kubectl) -> None:
+    service = rayservice("in-place")
+    service["spec"]["upgradeStrategy"] = {"type": "None"}
+    server.run("create", "-f", "-", *ALICE, given=json.dumps(service))
+    beside = put("/spec/upgradeStrategy/type", "NewCluster")
+    found = change(server, Case("", ALICE, "rayservice/in-place", beside), [beside])
+    assert "is never upgraded by a second cluster" in found
+    in_place = put("/spec/upgradeStrategy", {"type": "None"})
+    assert change(server, Case("", ALICE, SERVICE, in_place), [in_place]) == ""
+
+
+def test_a_finalizer_that_is_there_can_be_taken_away(server: Kubectl) -> None:
+    server.run("create", "-f", "-", *ALICE, given=json.dumps(rayjob("held")))
+    held = put("/metadata/finalizers", ["example.com/theirs"])
+    server.run("patch", "rayjob/held", "--namespace=team-a", "--type=json", "--patch", json.dumps([held]))
+    lifted = remove("/metadata/finalizers")
+    assert change(server, Case("", ALICE, "rayjob/held", lifted), [lifted]) == ""
+
+
+@pytest.mark.parametrize(
+    ("cascade", "message"),
+    [("orphan", "delete it without --cascade=orphan"), ("foreground", ""), ("background", "")],
+)
+def test_deleted_with_what_it_made(server: Kubectl, cascade: str, message: str) -> None:
+    arguments = ("delete", JOB, "--namespace=team-a", "--dry-run=server", f"--cascade={cascade}", *ALICE)
+    try:
+        server.run(*arguments)
+        found = ""
+    except StepError as refused:
+        found = said(refused)
+    assert message in found
+    assert bool(found) is bool(message)
+
+
+def test_a_manifest_is_applied_again(server: Kubectl) -> None:
+    """After its gang was placed: kubectl takes nothing away that the manifest never had."""
+    manifest = raycluster("applied")
+    manifest["spec"]["workerGroupSpecs"] = []
+    server.run("apply", "-f", "-", *ALICE, given=json.dumps(manifest))
+    labels = {"op": "add", "path": f"/{POD}/metadata", "value": {"labels": {UID: "x"}}}
+    pool = {"op": "add", "path": f"/{POD}/spec/nodeSelector", "value": {"pool": "cpu"}}
+    start = put("/spec/suspend", False)
+    placed = ("patch", "raycluster/applied", "--namespace=team-a", "--type=json")
+    server.run(*placed, "--patch", json.dumps([labels, pool, start]), *CONTROLLER)
+    server.run("apply", "-f", "-", *ALICE, given=json.dumps(manifest))
+    kept = json.loads(server.run("get", "raycluster/applied", "--namespace=team-a", "-o", "json"))
+    template = kept["spec"]["headGroupSpec"]["template"]
+    assert template["metadata"]["labels"] == {UID: "x"}
+    assert template["spec"]["nodeSelector"] == {"pool": "cpu"}

@@ -1,0 +1,103 @@
+"""Who may label pods and Jobs as a Workload's, by stack local's policies."""
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from sandbox.kubectl import Kubectl
+from sandbox.steps import StepError
+from tests.stacks.ray_requests import ADMIN, Manifest, Who, refusal, said
+
+UID = "muster.dev/workload-uid"
+MESSAGE = f"the label {UID} is written by admission alone, because what has it holds quota: remove it"
+# May write pods and Jobs, as users of other platforms in the cluster may.
+CAROL: Who = ("--as=carol@example.com", "--as-group=pod-makers", "--as-group=system:authenticated")
+JOBS: Who = (
+    "--as=system:serviceaccount:kube-system:job-controller",
+    "--as-group=system:serviceaccounts:kube-system",
+)
+NAMESPACE = "team-b"
+PODS = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
+
+
+def pod(*, labelled: bool = True, name: str = "new") -> Manifest:
+    labels = {"labels": {UID: "theirs"}} if labelled else {}
+    metadata = {"name": name, "namespace": NAMESPACE, **labels}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": PODS}
+
+
+def job(*, labelled: bool = True) -> Manifest:
+    template = {"metadata": pod(labelled=labelled)["metadata"], "spec": PODS}
+    template["metadata"] = {key: value for key, value in template["metadata"].items() if key == "labels"}
+    metadata = {"name": "new", "namespace": NAMESPACE}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template}}
+
+
+@pytest.fixture(scope="module")
+def shared(server: Kubectl) -> Kubectl:
+    """With a role for those who make pods, which no team has."""
+    rules = [{"apiGroups": ["", "batch"], "resources": ["pods", "pods/status", "jobs"], "verbs": ["*"]}]
+    rbac = "rbac.authorization.k8s.io"
+    metadata = {"name": "pod-makers"}
+    role = {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": rules}
+    binding = {
+        "apiVersion": f"{rbac}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "pod-makers"},
+        "subjects": [{"kind": "Group", "apiGroup": rbac, "name": "pod-makers"}],
+    }
+    server.create([role, binding, pod(name="theirs"), pod(labelled=False, name="plain")])
+    return server
+
+
+class Creation(NamedTuple):
+    name: str
+    who: Who
+    manifest: Manifest
+    message: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+CREATIONS = [
+    Creation("a user's pod", CAROL, pod(), MESSAGE),
+    Creation("a user's pod without it", CAROL, pod(labelled=False)),
+    Creation("a user's Job", CAROL, job(), MESSAGE),
+    Creation("a user's Job without it", CAROL, job(labelled=False)),
+    Creation("KubeRay's pod", ADMIN, pod()),
+    Creation("KubeRay's Job", ADMIN, job()),
+    Creation("a pod of that Job", JOBS, pod()),
+]
+
+
+@pytest.mark.parametrize("case", CREATIONS, ids=str)
+def test_created(shared: Kubectl, case: Creation) -> None:
+    assert refusal(shared, case.who, case.manifest) == case.message
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "subresource", "message"),
+    [
+        pytest.param("plain", {UID: "theirs"}, None, MESSAGE, id="set"),
+        pytest.param("theirs", {UID: "another"}, None, MESSAGE, id="changed"),
+        pytest.param("theirs", {UID: None}, None, MESSAGE, id="removed"),
+        pytest.param("plain", {UID: "theirs"}, "status", MESSAGE, id="set by the status"),
+        pytest.param("theirs", {"team": "b"}, None, "", id="another label beside it"),
+    ],
+)
+def test_changed(
+    shared: Kubectl, name: str, labels: dict[str, str | None], subresource: str | None, message: str
+) -> None:
+    patch = json.dumps({"metadata": {"labels": labels}})
+    arguments = ["patch", f"pod/{name}", f"--namespace={NAMESPACE}", "--dry-run=server", "--patch", patch]
+    if subresource:
+        arguments.append(f"--subresource={subresource}")
+    try:
+        shared.run(*arguments, *CAROL)
+        found = ""
+    except StepError as refused:
+        found = said(refused) or str(refused)
+    assert found == message
