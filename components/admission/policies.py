@@ -24,6 +24,7 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
 from components.admission.gangs import queued_gangs
+from components.admission.kueue_objects.policies import kueue_objects
 from components.admission.marks import marks_are_ours
 from components.admission.priorities import PriorityNames, allowed_priorities
 from components.admission.queues import SUSPENSIONS, born_suspended, queue_required, suspendable
@@ -69,6 +70,8 @@ class AdmissionPolicies(Component):
                 self._mutate(SUSPENSIONS, ["CREATE"], args.engine)
             else:
                 policies += born_suspended(args.engine)
+        if args.engine == "muster":
+            policies += kueue_objects()
         for policy in policies:
             self._validate(policy)
         self.register_outputs({})

@@ -25,6 +25,10 @@ GANGS = {
     *(f"muster-queued-{kind}-can-be-admitted" for kind in ("rayjobs", "rayclusters", "rayservices")),
     *(f"muster-queued-{kind}-stay-as-admitted" for kind in ("rayjobs", "rayclusters", "rayservices")),
 }
+KUEUE = {
+    f"muster-{kind}-are-valid"
+    for kind in ("clusterqueues", "cohorts", "localqueues", "resourceflavors", "workloads")
+}
 SUSPEND = {"muster-suspend-queued-ray", "muster-suspend-queued-rayservices"}
 ASK = {f"muster-queued-{kind}-are-suspended" for kind in ("rayjobs", "rayclusters", "rayservices")}
 
@@ -38,7 +42,7 @@ def names(found: Declarations, kind: str) -> set[str]:
     return {name.partition("/")[2] for name in found.kinds(kind)}
 
 
-@pytest.mark.parametrize("engine", ["muster", "kueue"])
+@pytest.mark.parametrize(("engine", "objects"), [("muster", KUEUE), ("kueue", set())])
 @pytest.mark.parametrize(
     ("serves_mutating", "mutating", "validating"),
     [
@@ -47,11 +51,12 @@ def names(found: Declarations, kind: str) -> set[str]:
     ],
 )
 def test_which(
-    engine: Engine, serves_mutating: bool, mutating: set[str], validating: set[str]
+    engine: Engine, objects: set[str], serves_mutating: bool, mutating: set[str], validating: set[str]
 ) -> None:
+    """With engine kueue, Kueue's own webhooks check its objects."""
     found = declared(engine, serves_mutating)
     assert names(found, "MutatingAdmissionPolicy") == mutating
-    assert names(found, "ValidatingAdmissionPolicy") == validating
+    assert names(found, "ValidatingAdmissionPolicy") == validating | objects
 
 
 def test_every_policy_is_bound() -> None:
@@ -112,6 +117,7 @@ SCOPES: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["CREATE", "UPDATE"],
         {"objectSelector": {"matchExpressions": [{"key": "muster.dev/workload-uid", "operator": "Exists"}]}},
     ),
+    "muster-workloads-are-valid": (["CREATE", "UPDATE"], {}),
     "muster-ray-needs-a-queue": (
         ["CREATE"],
         {"namespaceSelector": {"matchLabels": {"muster.dev/queue-required": "true"}}},

@@ -1,0 +1,36 @@
+"""ResourceFlavors (resourceflavor_webhook.go), and the weight of LocalQueues, which no webhook checks."""
+
+from components.admission.kueue_objects.values import (
+    are_labels,
+    fair_sharing,
+    is_label_key,
+    kueue_policy,
+)
+from components.admission.ray import Policy
+
+
+def resource_flavors() -> Policy:
+    labels = "object.?spec.?nodeLabels.orValue({})"
+    taints = "object.?spec.?nodeTaints.orValue([])"
+    value = '!format.labelValue().validate(t.?value.orValue("")).hasValue()'
+    rules = {
+        are_labels(labels): "spec.nodeLabels have to be labels of nodes: a key or a value is none",
+        f"{taints}.all(t, {is_label_key('t.key')} && {value})": (
+            "spec.nodeTaints have to be taints of nodes: a key or a value is none"
+        ),
+        f"{taints}.all(t, {taints}.exists_one(u, u.key == t.key && u.effect == t.effect))": (
+            "two of spec.nodeTaints have the same key and effect"
+        ),
+        tolerations_have_keys("object.?spec.?tolerations.orValue([])"): (
+            "the keys of spec.tolerations have to be those of taints"
+        ),
+    }
+    return kueue_policy("resourceflavors", rules)
+
+
+def tolerations_have_keys(tolerations: str) -> str:
+    return f'{tolerations}.all(t, t.?key.orValue("") == "" || {is_label_key("t.key")})'
+
+
+def local_queues() -> Policy:
+    return kueue_policy("localqueues", fair_sharing())

@@ -1,0 +1,62 @@
+"""CEL for the values in Kueue's objects: quantities and labels."""
+
+from components.admission.ray import Policy
+
+GROUP, VERSION = "kueue.x-k8s.io", "v1beta2"
+QUANTITY_LENGTH_MAX = 64
+# Kueue counts in 64 bits (millicores of cpu) and takes what is more for the largest number it knows.
+CPU_MAX, AMOUNT_MAX = "1P", "1E"
+# Updates of metadata and status go on, however an object came to be as it is: its finalizer has to go.
+CHANGED = 'request.operation == "CREATE" || object.?spec != oldObject.?spec'
+
+
+def kueue_policy(resource: str, rules: dict[str, str], variables: dict[str, str] | None = None) -> Policy:
+    return Policy(
+        name=f"muster-{resource}-are-valid",
+        group=GROUP,
+        version=VERSION,
+        resources=(resource,),
+        operations=("CREATE", "UPDATE"),
+        rules=rules,
+        condition=CHANGED,
+        variables=variables or {},
+        reason="Invalid",
+    )
+
+
+def is_amount(value: str, resource: str) -> str:
+    """Whether an int-or-string is a quantity that can be counted with, from 0 on."""
+    text = f"string({value})"
+    most = f'quantity({resource} == "cpu" ? "{CPU_MAX}" : "{AMOUNT_MAX}")'
+    return (
+        f"size({text}) <= {QUANTITY_LENGTH_MAX} && isQuantity({text}) && sign(quantity({text})) >= 0 && "
+        f"quantity({text}).compareTo({most}) <= 0"
+    )
+
+
+def is_weight(value: str) -> str:
+    text = f"string({value})"
+    small = f'sign(quantity({text})) == 0 || quantity({text}).isGreaterThan(quantity("1n"))'
+    return f"""{is_amount(value, '""')} && ({small})"""
+
+
+def are_labels(labels: str) -> str:
+    """Whether a map of strings could be labels."""
+    return (
+        f"{labels}.all(k, !format.qualifiedName().validate(k).hasValue() && "
+        f"!format.labelValue().validate({labels}[k]).hasValue())"
+    )
+
+
+def is_label_key(key: str) -> str:
+    return f"!format.qualifiedName().validate({key}).hasValue()"
+
+
+def fair_sharing() -> dict[str, str]:
+    weight = "object.?spec.?fairSharing.?weight"
+    return {
+        f"!{weight}.hasValue() || ({is_weight(f'{weight}.value()')})": (
+            "spec.fairSharing.weight has to be 0, or a quantity of more than 1n (10^-9) and at most "
+            f"{AMOUNT_MAX}"
+        )
+    }

@@ -1,0 +1,434 @@
+"""Kueue's objects as the API server takes them where no Kueue runs; the rules: docs/kueue-webhooks.md."""
+
+import copy
+import json
+from typing import Any, NamedTuple
+
+import pytest
+
+from sandbox.kubectl import Kubectl
+from sandbox.steps import StepError
+from tests.stacks.ray_requests import ADMIN, Manifest, refusal, said
+
+ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
+GATES = "kueue.x-k8s.io/admission-gated-by"
+
+
+def kueue(kind: str, spec: dict[str, Any], name: str = "new", **metadata: Any) -> Manifest:
+    if kind in ("LocalQueue", "Workload"):
+        metadata["namespace"] = "team-a"
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": kind,
+        "metadata": {"name": name, **metadata},
+        "spec": spec,
+    }
+
+
+def quota(resource: str, nominal: Any = 4, **limits: Any) -> dict[str, Any]:
+    return {"name": resource, "nominalQuota": nominal, **limits}
+
+
+def group(covered: list[str], *flavors: tuple[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    return {
+        "coveredResources": covered,
+        "flavors": [{"name": name, "resources": resources} for name, resources in flavors],
+    }
+
+
+def queue(*groups: dict[str, Any], **spec: Any) -> Manifest:
+    return kueue("ClusterQueue", {"namespaceSelector": {}, "resourceGroups": list(groups), **spec})
+
+
+def of_cpu(nominal: Any = 4, **limits: Any) -> dict[str, Any]:
+    return group(["cpu"], ("default", [quota("cpu", nominal, **limits)]))
+
+
+def cohort(nominal: Any = 4, parent: str = "", **limits: Any) -> Manifest:
+    spec = {"resourceGroups": [of_cpu(nominal, **limits)]}
+    return kueue("Cohort", spec | ({"parentName": parent} if parent else {}))
+
+
+def weighed(kind: str, weight: Any) -> Manifest:
+    spec: dict[str, Any] = {"fairSharing": {"weight": weight}}
+    return kueue(kind, spec | ({"clusterQueue": "team-a"} if kind == "LocalQueue" else {}))
+
+
+def checked(*flavors: str) -> Manifest:
+    checks = [{"name": "check", "onFlavors": list(flavors)}]
+    return queue(of_cpu(), admissionChecksStrategy={"admissionChecks": checks})
+
+
+def selecting(**selector: Any) -> Manifest:
+    return queue(of_cpu(), namespaceSelector=selector)
+
+
+def flavor(**spec: Any) -> Manifest:
+    return kueue("ResourceFlavor", spec)
+
+
+def pod_set(name: str = "main", count: int = 2, **rest: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": rest.pop("requests", {"cpu": "1"})}}
+    template = {"metadata": rest.pop("metadata", {}), "spec": {"containers": [container]}}
+    return {"name": name, "count": count, "template": template, **rest}
+
+
+def workload(*pod_sets: dict[str, Any], name: str = "new", **metadata: Any) -> Manifest:
+    spec = {"queueName": "user-queue", "podSets": list(pod_sets) or [pod_set()]}
+    return kueue("Workload", spec, name, **metadata)
+
+
+def topology(**request: Any) -> Manifest:
+    return workload(pod_set(topologyRequest={"required": "rack", **request}))
+
+
+def elsewhere(of: Manifest) -> Manifest:
+    """The same in the older version of the API, which holds quotas under the same names."""
+    return {**of, "apiVersion": "kueue.x-k8s.io/v1beta1"}
+
+
+QUOTAS = "have to be quantities from 0 to 1P of cpu or 1E of anything else, of at most 64 characters"
+TWICE = "a resource can't be in coveredResources twice"
+FLAVORS = "a flavor can't be in two of spec.resourceGroups"
+LIMITS = "borrowingLimit and lendingLimit need spec.{}"
+WEIGHT = "spec.fairSharing.weight has to be 0, or a quantity of more than 1n"
+TOTAL = "have at most 256 flavors and 256 resources together"
+SELECTOR = "spec.namespaceSelector is no label selector"
+CHECKS = "has to name flavors of spec.resourceGroups"
+REQUESTS = "requests and limits in spec.podSets have to be quantities"
+MIN_COUNT = "at most one of spec.podSets can have minCount"
+TEMPLATES = "labels and annotations in the templates of spec.podSets"
+SLICES = "podSetSliceRequiredTopology and podSetSliceSize of a topologyRequest go together"
+GATED = f"the annotation {GATES} has to be a list of different names"
+
+
+class Creation(NamedTuple):
+    """An object, and a part of what refuses it, if it is refused."""
+
+    name: str
+    manifest: Manifest
+    message: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+MANY = [
+    group(
+        [f"example.com/r{g}x{i}" for i in range(64)],
+        (f"f{g}", [quota(f"example.com/r{g}x{i}") for i in range(64)]),
+    )
+    for g in range(5)
+]
+WIDE = [group(["cpu"], *((f"f{g}x{i}", [quota("cpu")]) for i in range(64))) for g in range(5)]
+for number, wide in enumerate(WIDE):
+    wide["coveredResources"] = [f"example.com/r{number}"]
+    for of_flavor in wide["flavors"]:
+        of_flavor["resources"][0]["name"] = f"example.com/r{number}"
+PAIRS = group(
+    [f"example.com/r{i}" for i in range(64)],
+    *((f"f{f}", [quota(f"example.com/r{i}") for i in range(64)]) for f in range(9)),
+)
+
+CREATIONS = [
+    # Quotas of ClusterQueues
+    Creation("a quota", queue(of_cpu())),
+    Creation("a quota in the older version", elsewhere(queue(of_cpu()))),
+    Creation("a fraction", queue(of_cpu("1500m"))),
+    Creation("nothing", queue(of_cpu(0))),
+    Creation("an exponent", queue(of_cpu("2e3"))),
+    Creation("less than nothing", queue(of_cpu("-1")), QUOTAS),
+    Creation("less than nothing in the older version", elsewhere(queue(of_cpu("-1"))), QUOTAS),
+    Creation("more than can be counted", queue(of_cpu("1e400")), QUOTAS),
+    Creation("more cores than can be counted", queue(of_cpu("2P")), QUOTAS),
+    Creation("a petabyte", queue(group(["memory"], ("f", [quota("memory", "2P")])))),
+    Creation(
+        "more bytes than can be counted", queue(group(["memory"], ("f", [quota("memory", "8E")]))), QUOTAS
+    ),
+    Creation("a number of seventy digits", queue(of_cpu("0" * 69 + "1")), QUOTAS),
+    Creation("an exponent that is none", queue(of_cpu("1e1.5")), QUOTAS),
+    Creation("borrowing", queue(of_cpu(borrowingLimit=2), cohortName="ml")),
+    Creation("borrowing less than nothing", queue(of_cpu(borrowingLimit=-2), cohortName="ml"), QUOTAS),
+    Creation("lending", queue(of_cpu(lendingLimit=4), cohortName="ml")),
+    Creation("lending less than nothing", queue(of_cpu(lendingLimit=-4), cohortName="ml"), QUOTAS),
+    Creation(
+        "lending more than it has", queue(of_cpu(lendingLimit=5), cohortName="ml"), "is at most the nominal"
+    ),
+    Creation("lending to nobody", queue(of_cpu(lendingLimit=1)), LIMITS.format("cohortName")),
+    # Resource groups
+    Creation("two groups", queue(of_cpu(), group(["memory"], ("other", [quota("memory")])))),
+    Creation("a resource in two groups", queue(of_cpu(), group(["cpu"], ("other", [quota("cpu")]))), TWICE),
+    Creation(
+        "a flavor in two groups", queue(of_cpu(), group(["memory"], ("default", [quota("memory")]))), FLAVORS
+    ),
+    Creation(
+        "another order",
+        queue(group(["cpu", "memory"], ("f", [quota("memory"), quota("cpu")]))),
+        "in the same order",
+    ),
+    Creation("no name of a resource", queue(group(["a b"], ("f", [quota("a b")]))), "those of resources"),
+    Creation("as many as there may be", queue(*MANY[:4])),
+    Creation("too many resources", queue(*MANY), TOTAL),
+    Creation("too many flavors", queue(*WIDE), TOTAL),
+    Creation("too many pairs", queue(PAIRS), TOTAL),
+    # The rest of ClusterQueues
+    Creation("a check on its flavor", checked("default")),
+    Creation("a check on another flavor", checked("default", "other"), CHECKS),
+    Creation("a selector", selecting(matchExpressions=[{"key": "a/b", "operator": "In", "values": ["c"]}])),
+    Creation("no operator", selecting(matchExpressions=[{"key": "a", "operator": "Is"}]), SELECTOR),
+    Creation("In nothing", selecting(matchExpressions=[{"key": "a", "operator": "In"}]), SELECTOR),
+    Creation("no label", selecting(matchLabels={"a b": "c"}), SELECTOR),
+    Creation("no value", selecting(matchLabels={"a": "b c"}), SELECTOR),
+    Creation("a weight", queue(of_cpu(), fairSharing={"weight": "0.5"})),
+    Creation("a weight of nothing", queue(of_cpu(), fairSharing={"weight": 0})),
+    Creation("a weight too small", queue(of_cpu(), fairSharing={"weight": "1n"}), WEIGHT),
+    Creation("a weight below nothing", queue(of_cpu(), fairSharing={"weight": -1}), WEIGHT),
+    # Cohorts
+    Creation("a cohort", cohort()),
+    Creation("a cohort of nothing", kueue("Cohort", {})),
+    Creation("a cohort that lends more than it has", cohort(parent="ml", lendingLimit=5)),
+    Creation("a cohort below nothing", cohort(-1), QUOTAS),
+    Creation("a cohort that borrows of nobody", cohort(borrowingLimit=5), LIMITS.format("parentName")),
+    Creation("a cohort's weight below nothing", weighed("Cohort", "-1"), WEIGHT),
+    # LocalQueues
+    Creation("a local queue", kueue("LocalQueue", {"clusterQueue": "team-a"})),
+    Creation("a local queue's weight", weighed("LocalQueue", "2")),
+    Creation("a local queue's weight below nothing", weighed("LocalQueue", "-2"), WEIGHT),
+    Creation("a local queue's weight beyond counting", weighed("LocalQueue", "1e400"), WEIGHT),
+    # ResourceFlavors
+    Creation("a flavor", flavor(nodeLabels={"cloud.google.com/gke-nodepool": "l4"})),
+    Creation(
+        "no label of nodes", flavor(nodeLabels={"not a label": "l4"}), "spec.nodeLabels have to be labels"
+    ),
+    Creation("no value of a label", flavor(nodeLabels={"pool": "l 4"}), "spec.nodeLabels have to be labels"),
+    Creation("a taint", flavor(nodeTaints=[{"key": "a", "value": "b", "effect": "NoSchedule"}])),
+    Creation(
+        "no key of a taint", flavor(nodeTaints=[{"key": "a b", "effect": "NoSchedule"}]), "have to be taints"
+    ),
+    Creation(
+        "a taint twice",
+        flavor(nodeTaints=[{"key": "a", "value": v, "effect": "NoSchedule"} for v in "bc"]),
+        "the same key and effect",
+    ),
+    Creation("a toleration of everything", flavor(tolerations=[{"operator": "Exists"}])),
+    Creation(
+        "no key of a toleration",
+        flavor(tolerations=[{"key": "a b", "operator": "Exists"}]),
+        "have to be those of taints",
+    ),
+    # Workloads
+    Creation("a workload", workload()),
+    Creation("one minimum", workload(pod_set(minCount=1), pod_set("more"))),
+    Creation("two minimums", workload(pod_set(minCount=1), pod_set("more", minCount=1)), MIN_COUNT),
+    Creation("an elastic minimum", workload(pod_set(minCount=1), annotations=ELASTIC), MIN_COUNT),
+    Creation("requests below nothing", workload(pod_set(requests={"cpu": "-1"})), REQUESTS),
+    Creation("requests of pods", workload(pod_set(requests={"pods": "1"})), REQUESTS),
+    Creation("requests beyond counting", workload(pod_set(requests={"cpu": "1e400"})), REQUESTS),
+    Creation("no label", workload(pod_set(metadata={"labels": {"a b": "c"}})), TEMPLATES),
+    Creation("no annotation", workload(pod_set(metadata={"annotations": {"a b": "c"}})), TEMPLATES),
+    Creation(
+        "any value of an annotation", workload(pod_set(metadata={"annotations": {"A.b/C": "any thing"}}))
+    ),
+    Creation("slices", topology(podSetSliceRequiredTopology="rack", podSetSliceSize=2)),
+    Creation("slices of no size", topology(podSetSliceRequiredTopology="rack"), SLICES),
+    Creation("sizes of no slice", topology(podSetSliceSize=2), SLICES),
+    Creation("a gate", workload(annotations={GATES: "example.com/a,example.com/b"})),
+    Creation("a gate twice", workload(annotations={GATES: "example.com/a,example.com/a"}), GATED),
+    Creation("no gate", workload(annotations={GATES: "example.com/a,"}), GATED),
+]
+
+
+@pytest.mark.parametrize("case", CREATIONS, ids=str)
+def test_created(server: Kubectl, case: Creation) -> None:
+    found = refusal(server, ADMIN, case.manifest)
+    assert case.message in found
+    assert bool(found) is bool(case.message)
+
+
+SETS = [pod_set("main", 4), pod_set("more", 1)]
+USAGE = {
+    "name": "main",
+    "count": 4,
+    "flavors": {"cpu": "f"},
+    "resourceUsage": {"cpu": "2500m", "memory": "4Ki"},
+}
+MORE = {"name": "more", "count": 1, "flavors": {"cpu": "f"}, "resourceUsage": {"cpu": "1"}}
+ADMISSION = {"clusterQueue": "team-a", "podSetAssignments": [USAGE, MORE]}
+WHEN = "2026-01-01T00:00:00Z"
+
+
+def condition(kind: str, status: str = "True") -> dict[str, str]:
+    return {"type": kind, "status": status, "reason": "Test", "message": "", "lastTransitionTime": WHEN}
+
+
+RESERVED = {"conditions": [condition("QuotaReserved")], "admission": ADMISSION}
+UPDATES = [{"name": "main", "nodeSelector": {"pool": "l4"}}]
+
+
+def check(state: str, updates: list[dict[str, Any]]) -> dict[str, Any]:
+    told = {"name": "check", "state": state, "message": "", "lastTransitionTime": WHEN}
+    return {"admissionChecks": [{**told, "podSetUpdates": updates}]}
+
+
+def admission(**usage: Any) -> dict[str, Any]:
+    return {**RESERVED, "admission": {**ADMISSION, "podSetAssignments": [{**USAGE, **usage}, MORE]}}
+
+
+def reclaimable(**counts: int) -> dict[str, Any]:
+    return {"reclaimablePods": [{"name": name, "count": count} for name, count in counts.items()]}
+
+
+class Status(NamedTuple):
+    """The status of a Workload before and after a change, and a part of what refuses it, if it is refused."""
+
+    name: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+    message: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+ANEW = admission(flavors={"cpu": "g"}) | {
+    "conditions": [{**condition("QuotaReserved"), "lastTransitionTime": "2026-01-01T00:00:01Z"}]
+}
+ABSENT = "status.admission has to be there while the condition QuotaReserved is True"
+STATUSES = [
+    Status("quota reserved", {}, RESERVED),
+    Status("quota reserved without an admission", {}, {"conditions": RESERVED["conditions"]}, ABSENT),
+    Status(
+        "of a pod set that there is not", {}, admission(name="other"), "have to name pod sets of the spec"
+    ),
+    Status(
+        "no multiple of the count", {}, admission(resourceUsage={"cpu": "3", "memory": "5"}), "a multiple"
+    ),
+    Status("millicores that are none", {}, admission(resourceUsage={"cpu": "2501m"}), "a multiple"),
+    Status("another admission", RESERVED, admission(flavors={"cpu": "g"}), "is immutable until quota"),
+    Status("another admission by another reservation", RESERVED, ANEW),
+    Status("the same admission with a condition", RESERVED, {**RESERVED, **check("Pending", [])}),
+    Status("evicted", RESERVED, {"conditions": [condition("QuotaReserved", "False")], "admission": None}),
+    Status("reclaimable pods", RESERVED, {**RESERVED, **reclaimable(main=2)}),
+    Status("more reclaimable pods than there are", {}, reclaimable(main=5), "is at most that of the pod set"),
+    Status("reclaimable pods of nothing", {}, reclaimable(other=1), "reclaimablePods have to name pod sets"),
+    Status(
+        "fewer reclaimable pods",
+        {**RESERVED, **reclaimable(main=2)},
+        {**RESERVED, **reclaimable(main=1)},
+        "only rise while quota is reserved",
+    ),
+    Status("a ready check", {}, check("Ready", UPDATES)),
+    Status("updates of nothing", {}, check("Ready", [{"name": "other"}]), "podSetUpdates of status"),
+    Status(
+        "no labels", {}, check("Ready", [{"name": "main", "labels": {"a b": ""}}]), "podSetUpdates of status"
+    ),
+    Status(
+        "other updates of a ready check",
+        check("Ready", UPDATES),
+        check("Ready", []),
+        "of an admission check that is Ready are immutable",
+    ),
+    Status("updates of a check that is tried again", check("Ready", UPDATES), check("Retry", [])),
+    Status("another cluster", {}, {"clusterName": "other"}, "has to be one of the nominatedClusterNames"),
+]
+
+
+def write(server: Kubectl, name: str, status: dict[str, Any], *more: str) -> str:
+    arguments = ("patch", f"workload/{name}", "--namespace=team-a", "--subresource=status", "--type=merge")
+    try:
+        server.run(*arguments, "--patch", json.dumps({"status": status}), *more)
+    except StepError as refused:
+        return said(refused) or str(refused)
+    return ""
+
+
+@pytest.mark.parametrize("case", STATUSES, ids=str)
+def test_status(server: Kubectl, case: Status) -> None:
+    server.create([workload(*copy.deepcopy(SETS), name="written")])
+    try:
+        assert write(server, "written", case.before) == ""
+        found = write(server, "written", case.after, "--dry-run=server")
+    finally:
+        server.run("delete", "workload/written", "--namespace=team-a")
+    assert case.message in found
+    assert bool(found) is bool(case.message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param({"path": "/spec/podSets/0/count", "value": 2}, "", id="a lower count"),
+        pytest.param({"path": "/spec/podSets/0/count", "value": 5}, "are immutable", id="a higher count"),
+        pytest.param({"path": "/spec/podSets/0/name", "value": "x"}, "are immutable", id="another name"),
+        pytest.param(
+            {"path": "/spec/podSets/0/template/spec/priorityClassName", "value": "x"},
+            "are immutable",
+            id="another template",
+        ),
+        pytest.param({"path": "/spec/active", "value": False}, "", id="deactivated"),
+        pytest.param({"path": "/metadata/annotations", "value": {GATES: "a.b/c"}}, "not added", id="gated"),
+    ],
+)
+def test_workload_with_quota(server: Kubectl, change: dict[str, Any], message: str) -> None:
+    server.create([workload(*copy.deepcopy(SETS), name="holder")])
+    patch = json.dumps([{"op": "add", **change}])
+    try:
+        assert write(server, "holder", RESERVED) == ""
+        found = ""
+        try:
+            server.run(
+                "patch",
+                "workload/holder",
+                "--namespace=team-a",
+                "--type=json",
+                "--patch",
+                patch,
+                "--dry-run=server",
+            )
+        except StepError as refused:
+            found = said(refused) or str(refused)
+    finally:
+        server.run("delete", "workload/holder", "--namespace=team-a")
+    assert message in found
+    assert bool(found) is bool(message)
+
+
+FIXED = [
+    pytest.param(
+        kueue("AdmissionCheck", {"controllerName": "example.com/a"}),
+        {"controllerName": "example.com/b"},
+        id="an AdmissionCheck's controller",
+    ),
+    pytest.param(
+        kueue("LocalQueue", {"clusterQueue": "team-a"}), {"clusterQueue": "team-b"}, id="a LocalQueue's queue"
+    ),
+]
+
+
+@pytest.mark.parametrize(("manifest", "spec"), FIXED)
+def test_the_schema_keeps(server: Kubectl, manifest: Manifest, spec: dict[str, str]) -> None:
+    """What no webhook of Kueue checks, because its definitions do."""
+    target = (f"{manifest['kind'].lower()}s.kueue.x-k8s.io", "new", "--namespace=team-a")
+    server.create([manifest])
+    try:
+        with pytest.raises(StepError, match="field is immutable"):
+            server.run("patch", *target, "--type=merge", "--patch", json.dumps({"spec": spec}))
+    finally:
+        server.run("delete", *target)
+
+
+def test_a_check_of_before_stays_until_the_flavors_change(server: Kubectl) -> None:
+    """As in Kueue, whose queues may have named other flavors; and finalizers can always go."""
+    manifest = checked("default")
+    manifest["metadata"]["name"] = "checked"
+    server.create([manifest])
+    other = {
+        "spec": {"admissionChecksStrategy": {"admissionChecks": [{"name": "check", "onFlavors": ["x"]}]}}
+    }
+    patch = ("patch", "clusterqueue/checked", "--type=merge", "--dry-run=server", "--patch")
+    try:
+        server.run(*patch, json.dumps({"spec": {"stopPolicy": "Hold"}}))
+        with pytest.raises(StepError, match=CHECKS):
+            server.run(*patch, json.dumps(other))
+    finally:
+        server.run("delete", "clusterqueue/checked")
