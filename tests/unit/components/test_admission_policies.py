@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
+from components.admission.priorities import PriorityNames
 from components.admission.ray import Engine
 from components.controller.pod import NAME, NAMESPACE
 from tests.unit.components.harness import Declarations, declare
@@ -158,3 +159,28 @@ def test_messages_are_of_one_line() -> None:
         for validation in found.spec(name)["validations"]
     ]
     assert not [message for message in messages if "\n" in message]
+
+
+NAMES = ("default", "prod", "dev")
+
+
+def priority_rules(tenants: dict[str, tuple[str, ...]], engine: Engine = "muster") -> list[str]:
+    args = AdmissionPoliciesArgs(engine, True, priorities=PriorityNames(NAMES, tenants))
+    found = declare(lambda: AdmissionPolicies("policies", args))
+    spec = found.spec("ValidatingAdmissionPolicy/muster-rayjobs-have-allowed-priorities")
+    return [validation["expression"] for validation in spec["validations"]]
+
+
+def test_tenants_that_may_use_all_are_asked_for_no_label() -> None:
+    """An unknown name is the engine's to explain."""
+    assert len(priority_rules({"team-a": NAMES})) == 1
+    assert len(priority_rules({"team-a": NAMES, "team-b": ("dev",)})) == 2
+
+
+def test_unlabelled_jobs_have_the_default_class() -> None:
+    (_, of_label) = priority_rules({"team-b": ("dev",)})
+    assert 'priority-class"].orValue("default") in variables.allowed' in of_label
+
+
+def test_with_kai_its_own_label_is_held_to_the_same() -> None:
+    assert any('labels[?"priorityClassName"]' in rule for rule in priority_rules({}, "kai"))
