@@ -34,7 +34,7 @@ class EnvironmentAnalyzer(_PolicyAnalyzerServicer):
 
     def GetAnalyzerInfo(self, request: Any, context: Any) -> Any:
         """Adds the environment's configuration; without a stack (`pulumi policy publish`) there is none."""
-        info = super().GetAnalyzerInfo(request, context)
+        info = super().GetAnalyzerInfo(request, context)  # type: ignore[no-untyped-call]  # has no types
         for id, given in self._enforced.items():
             properties = dict(given)
             config = info.initialConfig[id]
@@ -47,5 +47,5 @@ def serve(name: str, policies: list[Policy]) -> None:
     """Serves until the engine ends this process. Where nothing else is said every policy is mandatory."""
     EnvironmentAnalyzer.rules = [policy.name for policy in policies]
     # PolicyPack has no parameter for its server.
-    pulumi_policy.policy._PolicyAnalyzerServicer = EnvironmentAnalyzer
+    setattr(pulumi_policy.policy, _PolicyAnalyzerServicer.__name__, EnvironmentAnalyzer)
     PolicyPack(name, policies, EnforcementLevel.MANDATORY)

@@ -1,7 +1,14 @@
-"""Runs components against Pulumi's mocks, and records what they declare: inputs and options."""
+"""Runs components against Pulumi's mocks, and records what they declare: inputs and options.
+
+Pulumi registers resources side by side, in an order that depends on the machine. Here every registration is
+delayed by a random time, and what was declared is sorted by name: no test can come to depend on the order.
+"""
 
 import asyncio
 import json
+import os
+import random
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +22,9 @@ from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mo
 from components.platform import Platform, PlatformArgs
 from stacks.settings import parse
 from tests.unit.stacks.builders import FILE
+
+SEED = os.environ.get("REGISTRATION_SEED") or str(random.randrange(2**32))
+DELAY_SECONDS_MAX = 0.003
 
 # What only the cloud knows, and components read.
 OUTPUTS: dict[str, dict[str, Any]] = {
@@ -54,9 +64,10 @@ class Declared:
 
 
 class Declarations(dict[str, Declared]):
-    """Everything declared, by `kind/name`: the kind is the last part of the type's token."""
+    """Everything declared, by `kind/name` and sorted by it: the kind is the last part of the type's token."""
 
     def kinds(self, *kinds: str) -> list[str]:
+        """Return the names of these kinds, sorted."""
         return [name for name in self if name.split("/", 1)[0] in kinds]
 
     def inputs(self, name: str) -> dict[str, Any]:
@@ -68,7 +79,8 @@ class Declarations(dict[str, Declared]):
 
 
 def declare(build: Callable[[], object]) -> Declarations:
-    """Call `build` as a Pulumi program."""
+    """Call `build` as a Pulumi program; returns when every registration has been answered."""
+    print(f"delays of registrations: REGISTRATION_SEED={SEED}")  # pytest shows it where a test fails
 
     def program() -> None:
         # Not returned: the runtime would wait for the outputs of a component, which are no outputs.
@@ -78,7 +90,7 @@ def declare(build: Callable[[], object]) -> Declarations:
     with _own_event_loop():
         set_mocks(_Mocks(), project="muster", stack="test", preview=False, monitor=monitor)
         pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]  # Pulumi has no types here
-    return monitor.declared
+    return Declarations(sorted(monitor.declared.items()))
 
 
 @contextmanager
@@ -121,6 +133,7 @@ class _Recorder(MockMonitor):
         self.declared = Declarations()
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802  # the name of the RPC
+        time.sleep(random.Random(f"{SEED} {request.name}").uniform(0, DELAY_SECONDS_MAX))
         if request.type != "pulumi:pulumi:Stack":
             name = f"{_kind(request.type)}/{request.name}"
             assert name not in self.declared, f"{name} is declared twice"

@@ -98,8 +98,8 @@ def test_what_is_declared_of_the_platform(declared: Declarations) -> None:
     """KAI's objects only: nobody would read Kueue's, and no controller of Muster's has work."""
     assert declared.kinds("Queue") == ["Queue/ml", "Queue/team-a"]
     assert declared.kinds("PriorityClass") == [
-        "PriorityClass/muster-prod-priority",
         "PriorityClass/muster-dev-priority",
+        "PriorityClass/muster-prod-priority",
     ]
     absent = ("ClusterQueue", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass", "Deployment")
     assert declared.kinds(*absent) == []

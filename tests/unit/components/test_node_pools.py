@@ -260,7 +260,7 @@ def test_the_guides_pool_comes_out_of_stack_dev() -> None:
     system = pools.inputs("NodePool/system")
     assert (system["nodeConfig"]["machineType"], system["initialNodeCount"]) == ("e2-standard-4", 1)
     assert system["autoscaling"] == nodes_of(0, 1, "BALANCED")["autoscaling"]
-    assert pools.kinds("NodePool") == ["NodePool/system", "NodePool/gpu-node-pool"]
+    assert pools.kinds("NodePool") == ["NodePool/gpu-node-pool", "NodePool/system"]
 
 
 # Name of the case -> the cluster and the pool's zones, and where its nodes are counted.
@@ -323,7 +323,7 @@ def test_each_slice_is_a_node_pool_that_scales_whole() -> None:
                 "machineType": "ct6e-standard-4t",
             },
         }
-    assert declared.kinds("NodePool") == [f"NodePool/{name}" for name in ("system", "l4", "more-0", "more-1")]
+    assert declared.kinds("NodePool") == [f"NodePool/{name}" for name in ("l4", "more-0", "more-1", "system")]
 
 
 def test_tpu7x_slices_are_placed_by_a_policy_of_their_topology() -> None:

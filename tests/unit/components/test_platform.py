@@ -23,9 +23,9 @@ def test_every_stack_of_the_repository_declares_its_queues(file: Path) -> None:
     settings = load(file)
     declared = declare(lambda: Platform("muster", PlatformArgs(settings)))
 
-    assert declared.kinds("ClusterQueue") == [
+    assert declared.kinds("ClusterQueue") == sorted(
         f"ClusterQueue/{queue.name}" for queue in settings.queues.cluster_queues
-    ]
+    )
 
 
 def test_every_resource_has_an_explicit_provider(declared: Declarations) -> None:
