@@ -2,9 +2,11 @@
 
 import pulumi
 
+from components.cancellation import end_quietly_when_cancelled
 from components.platform import Platform, PlatformArgs
 from stacks.settings import SettingsError, from_config, warnings
 
+end_quietly_when_cancelled()
 try:
     settings = from_config()
 except SettingsError as error:
