@@ -82,6 +82,15 @@ def test_every_file_in_backticks_is_there(page: Path) -> None:
     assert [file for file in files if not (ROOT / file).exists()] == []
 
 
+COUNTS = re.compile(r"\b[0-9]+ (?:resources|to create)\b")
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+def test_no_page_counts_the_resources_of_a_stack(page: Path) -> None:
+    """The counts change with every component; those that are true are in tests/stacks/golden."""
+    assert COUNTS.findall(page.read_text()) == []
+
+
 def settings_paths() -> set[str]:
     """Every place of a stack file, without the brackets of lists and the names in mappings."""
     found = set()
