@@ -84,6 +84,14 @@ def test_selecting_a_stack_leaves_its_settings_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "project" / "Pulumi.demo.yaml").exists()
 
 
+def test_the_key_of_the_real_stack_is_not_asked_for(tmp_path: Path) -> None:
+    """It is committed with the settings; Cloud KMS answers nobody without an account."""
+    settings = tmp_path / "Pulumi.demo.yaml"
+    config = "config:\n  gcp:project: acme\n"
+    settings.write_text(f"secretsprovider: gcpkms://projects/acme\nencryptedkey: CiQA=\n{config}")
+    assert cli(tmp_path, "true").select("demo", settings).config.read_text() == config
+
+
 @pytest.mark.parametrize(
     ("pid", "kept"), [(2**22 + 1, False), (os.getpid(), True)], ids=["of a run that is gone", "of a live one"]
 )
