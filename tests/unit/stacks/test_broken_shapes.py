@@ -10,7 +10,7 @@ CASES = [
         put("muster:pool", []),
         "muster:pool",
         "[]",
-        "a known key: gcp:project, muster:admission, muster:cluster, muster:controller, "
+        "a known key: gcp:project, muster:admission, muster:cluster, muster:controller, muster:environment, "
         "muster:gpuOperator, muster:kai, muster:kuberay, muster:kueue, muster:network, "
         "muster:observability, muster:pools, muster:queues, muster:tenants",
         "did you mean muster:pools?",

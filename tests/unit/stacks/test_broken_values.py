@@ -6,6 +6,14 @@ from tests.unit.stacks.builders import L4, TEAM_A, Case, put, refusal
 
 CASES = [
     Case(
+        "an environment that no policies are made for",
+        {**put("muster:cluster", "name", "ray"), "muster:environment": "production"},
+        "muster:environment",
+        '"production"',
+        "one of local, dev, staging, prod",
+        "choose one of local, dev, staging, prod",
+    ),
+    Case(
         "a cluster name in capitals",
         put("muster:cluster", "name", "Ray"),
         "muster:cluster.name",
