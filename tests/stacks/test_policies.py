@@ -39,14 +39,15 @@ def cli(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Pul
 
 @pytest.fixture
 def preview(tools: dict[str, Path], tmp_path: Path) -> Preview:
-    """Previews a stack of these resources as one of the environment."""
+    """Previews a stack of these resources as one of the environment, None for one that declares none."""
 
-    def previews(environment: str, *resources: Resource) -> Outcome:
+    def previews(environment: str | None, *resources: Resource) -> Outcome:
         listed = [
             {"type": r.type, "name": r.name, "properties": r.props, "protect": r.protect} for r in resources
         ]
         settings = tmp_path / "settings.yaml"
-        config = {"muster:environment": environment, "policies-fixture:resources": json.dumps(listed)}
+        declared = {"muster:environment": environment} if environment else {}
+        config = {**declared, "policies-fixture:resources": json.dumps(listed)}
         settings.write_text(yaml.safe_dump({"config": config}))
         cli = PulumiCli(tools["pulumi"], tmp_path / "run", project=PROGRAM, choices=STAND_INS)
         return cli.select("test", settings).preview(policies=True)
@@ -120,6 +121,20 @@ def test_what_an_environment_only_advises_is_a_warning_with_the_reason(preview: 
     assert "[advisory] [severity: high]  cis-gke-5.6.5-private-nodes" in outcome.text
     assert "(in this environment: the default network has no Cloud NAT" in outcome.text
     assert "muster-deletion-protection" not in outcome.text
+
+
+def test_a_stack_that_declares_no_environment_is_judged_as_prod_and_told_so(preview: Preview) -> None:
+    with pytest.raises(PulumiError) as failure:
+        preview(None, cluster(protect=False), pool())
+    assert "muster-deletion-protection: " in str(failure.value)
+    assert "it is judged as prod, as the stack declares no muster:environment" in str(failure.value)
+
+
+def test_an_environment_that_does_not_exist_is_refused(preview: Preview) -> None:
+    with pytest.raises(
+        PulumiError, match="muster:environment is 'qa', expected one of dev, local, prod, staging"
+    ):
+        preview("qa", cluster())
 
 
 def test_missing_cost_labels_are_filled_in_where_that_is_asked_for(preview: Preview, tmp_path: Path) -> None:
