@@ -5,7 +5,7 @@ NAME ?= local
 sandbox = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up down status drift tools test coverage conformance bench preview golden docs lint format lock
+.PHONY: help up down status drift tools test coverage mutants conformance bench preview golden docs lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -30,6 +30,10 @@ test: ## lint, types, unit, previews, simulation, end to end (LAYER=unit for one
 
 coverage: ## branch coverage of muster/admission by its unit tests: all of it, or an error
 	@$(sandbox) coverage
+
+mutants: ## do the tests notice changes of the core and the controller? (SAMPLE=400 SEED=1 MODULE=muster/admission/quota)
+	@$(sandbox) mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(MODULE),--module $(MODULE))
 
 conformance: ## the core against Kueue: its own cases (CASES=DIR), or random histories (SEEDS=200 SEED_BASE=0)
 	@$(sandbox) conformance $(if $(CASES),--cases $(CASES)) $(if $(SEEDS),--seeds $(SEEDS)) \

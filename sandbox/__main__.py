@@ -76,6 +76,10 @@ def _parser() -> argparse.ArgumentParser:
     for option, says in chores.CONFORMANCE_OPTIONS.items():
         verb.add_argument(option, help=says)
     verb.set_defaults(run=lambda options: chores.conformance(vars(options)))
+    verb = verbs.add_parser("mutants", help="do the tests notice changes of the core and the controller?")
+    for option, says in chores.MUTANTS_OPTIONS.items():
+        verb.add_argument(option, help=says)
+    verb.set_defaults(run=lambda options: chores.mutants(vars(options)))
     for name, chore, says in chores.CHORES:
         verbs.add_parser(name, help=says).set_defaults(run=lambda _options, chore=chore: chore())
     return parser

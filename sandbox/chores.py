@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sandbox.golden import golden
@@ -48,9 +48,20 @@ CONFORMANCE_OPTIONS = {
 
 def conformance(chosen: Mapping[str, Any]) -> int:
     """Holds the core against Kueue: its own cases, or random histories."""
-    given = {option: chosen[option.strip("-").replace("-", "_")] for option in CONFORMANCE_OPTIONS}
-    arguments = (text for option, value in given.items() if value for text in (option, value))
-    return _run("tests.conformance", *arguments)
+    return _run("tests.conformance", *_arguments(CONFORMANCE_OPTIONS, chosen))
+
+
+MUTANTS_OPTIONS = {
+    "--sample": "try so many random mutants of each package (all)",
+    "--seed": "of the random choice (0)",
+    "--module": "only files that begin so, for example: muster/admission/quota",
+    "--workers": "mutants that are tried at a time (one a core)",
+}
+
+
+def mutants(chosen: Mapping[str, Any]) -> int:
+    """Changes the core and the controller in one place at a time: do the tests notice?"""
+    return _run("tests.mutation", *_arguments(MUTANTS_OPTIONS, chosen))
 
 
 def coverage() -> int:
@@ -67,6 +78,12 @@ def coverage() -> int:
 def bench() -> int:
     """Prints what this machine needs for each part, beside the targets."""
     return _run("tests.bench")
+
+
+def _arguments(options: Iterable[str], chosen: Mapping[str, Any]) -> list[str]:
+    """The options that were given, with their values, for another command line."""
+    given = {option: chosen[option.strip("-").replace("-", "_")] for option in options}
+    return [text for option, value in given.items() if value for text in (option, value)]
 
 
 def _run(module: str, *arguments: str) -> int:

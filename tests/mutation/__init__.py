@@ -1,0 +1,1 @@
+"""Mutation testing of the admission core and the controller: `python -m tests.mutation --help`."""

@@ -1,0 +1,145 @@
+"""Recording of which test executes which line and how long it takes: what the choice of tests is made from.
+
+`python -m tests.mutation.recording` runs all oracle tests once under coverage and keeps the result in
+`.muster/mutants`, under a name made from the sources, so that it is recorded once for each state of them.
+"""
+
+import hashlib
+import importlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import coverage
+import pytest
+
+from tests.mutation.mutants import CHECKOUT, PACKAGES, Mutant, source_files
+
+TESTS = ("tests/unit/admission", "tests/unit/objects", "tests/unit/controller", "tests/simulation")
+WITHOUT = ("xdist", "cacheprovider", "faulthandler")
+PYTEST = ("-q", "-s", "--no-header", "--tb=line", *(f"-pno:{plugin}" for plugin in WITHOUT))
+BUDGET_S = 5.0
+"""A mutant that no test has killed after this CPU time has survived; the fastest tests run first."""
+QUICK_S = 0.5
+"""Mutants of declarations (constants, fields, default arguments) are tested by the tests below this."""
+
+IMPORT = "(import)"
+"""What stands for a test where lines run because `muster` is imported."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """CPU seconds of each test under coverage, and for each line of each file the tests that execute it.
+
+    Among those, a test file stands for what it runs when it is imported, for example to build parameters.
+    """
+
+    seconds: Mapping[str, float]
+    executed: Mapping[str, Mapping[str, list[int]]]
+    contexts: list[str]
+
+    def choose(self, mutant: Mutant) -> tuple[set[str], set[str]]:
+        """Returns the tests for a warm trial of the mutant, then those for a cold one; both may be empty."""
+        lines = self.executed.get(mutant.path, {})
+        numbers = (n for line in range(mutant.first, mutant.last + 1) for n in lines.get(str(line), ()))
+        found = {self.contexts[number] for number in numbers}
+        warm = found & self.seconds.keys()
+        cold = {
+            name
+            for name, seconds in self.seconds.items()
+            if name.split("::")[0] in found or (IMPORT in found and seconds < QUICK_S)
+        }
+        return warm, warm | cold if cold else cold
+
+
+def recording() -> Recording:
+    """Returns the recording for the sources as they are; makes it if there is none.
+
+    Raises:
+        RuntimeError: a test fails without any mutation.
+    """
+    kept = _kept()
+    if not kept.exists():
+        print(f"recording which test executes which line (once; {kept}) ...", flush=True)
+        run = subprocess.run([sys.executable, "-m", "tests.mutation.recording", str(kept)], cwd=CHECKOUT)
+        if run.returncode:
+            raise RuntimeError("the tests fail without any mutation; see above")
+    return Recording(**json.loads(kept.read_text()))
+
+
+class Deterministic:
+    """A pytest plugin: Hypothesis tries the same examples in each run and does not shrink those that fail."""
+
+    def pytest_configure(self) -> None:
+        import hypothesis  # only now: pytest has to see it first
+
+        hypothesis.settings.register_profile(
+            "mutation",
+            derandomize=True,
+            database=None,
+            deadline=None,
+            phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        hypothesis.settings.load_profile("mutation")
+
+
+def _kept() -> Path:
+    digest = hashlib.sha256(sys.version.encode())
+    folders = (CHECKOUT / name for name in ("muster", *TESTS))
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
+        digest.update(str(path).encode() + path.read_bytes())
+    return CHECKOUT / ".muster" / "mutants" / f"{digest.hexdigest()[:16]}.json"
+
+
+class _Recorder(Deterministic):
+    """A pytest plugin that tells coverage which test runs, and keeps how long each took."""
+
+    def __init__(self, measured: coverage.Coverage) -> None:
+        self.seconds: dict[str, float] = {}
+        self._measured = measured
+
+    def pytest_collectstart(self, collector: pytest.Collector) -> None:
+        if isinstance(collector, pytest.Module):
+            self._measured.switch_context(collector.nodeid)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._measured.switch_context(nodeid)
+        self.seconds[nodeid] = -time.process_time()
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.seconds[nodeid] += time.process_time()
+
+
+def _record(kept: Path) -> int:
+    measured = coverage.Coverage(data_file=None, config_file=False, source=list(PACKAGES))
+    measured.start()
+    measured.switch_context(IMPORT)
+    for path in source_files():
+        importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    recorder = _Recorder(measured)
+    code = int(pytest.main([*PYTEST, *TESTS], plugins=[recorder]))
+    measured.stop()
+    if code:
+        return code
+    data = measured.get_data()
+    contexts = sorted(data.measured_contexts())
+    number = {name: place for place, name in enumerate(contexts)}
+    executed = {
+        str(Path(file).relative_to(CHECKOUT)): {
+            line: [number[name] for name in names if name]
+            for line, names in data.contexts_by_lineno(file).items()
+        }
+        for file in data.measured_files()
+    }
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps({"seconds": recorder.seconds, "executed": executed, "contexts": contexts}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_record(Path(sys.argv[1])))

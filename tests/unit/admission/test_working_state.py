@@ -1,0 +1,34 @@
+"""What the working state counts while placements move."""
+
+from dataclasses import replace
+
+import pytest
+
+from muster.admission import Admission, Flavor, PodSetAssignment, Workload
+from muster.admission.state.holdings import Holding
+from muster.admission.state.state import WorkingState
+from tests.unit.admission.builders import GPU, RACKS, host, on, queue, snapshot, workload
+
+FLAVORS = (Flavor("l4", topology=RACKS.name),)
+
+
+def placed(on_host: str) -> Workload:
+    assigned = PodSetAssignment("workers", 1, {GPU: "l4"}, {GPU: 2}, topology=on((on_host, 1)))
+    return workload("w", "q", 2, admission=Admission("q", (assigned,)))
+
+
+def state_of(one: Workload) -> WorkingState:
+    hosts = (host("a"), host("b"))
+    return WorkingState(snapshot(queue("q", 8), one, flavors=FLAVORS, hosts=hosts))
+
+
+@pytest.mark.parametrize(("moved_to", "changed"), [("a", False), ("b", True)])
+def test_only_places_that_it_left_are_free(moved_to: str, changed: bool) -> None:
+    state = state_of(placed("a"))
+    holding: Holding = state.holdings["q"]["ns/w"]
+    before = holding.placed
+    holding.admission = placed(moved_to).admission
+    assert state.leave_places(holding) is changed
+    assert (holding.placed != before) is changed
+    assert holding.placed == state_of(replace(placed(moved_to))).holdings["q"]["ns/w"].placed
+    assert state.leave_places(holding) is False, "it has left them"
