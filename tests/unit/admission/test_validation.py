@@ -84,6 +84,10 @@ REFUSED = {
     ),
     "more pods done than there are": (asking(count=2, reclaimable=3), "reclaimable of pod set workers: is 3"),
     "slices of no pods": (asking(topology=sliced(0)), "slices of pod set workers: sizes are [0]"),
+    "slices of slices of no pods": (
+        asking(topology=sliced(2, 0)),
+        "slices of pod set workers: sizes are [2, 0]",
+    ),
     "slices that are not made of whole ones": (
         asking(topology=sliced(4, 3)),
         "sizes are [4, 3]; expected each to be a multiple of the next",
@@ -124,3 +128,21 @@ def test_what_is_refused_and_how(of: Snapshot, message: str) -> None:
 def test_what_is_sound_passes() -> None:
     several = Requirement("pool", "In", ("l4", "t4")), Requirement("gpus", "Gt", ("1",))
     assert decide(asking(gpu=1, affinity=(several, several)), NOW_MS).admissions
+
+
+SOUND_LIMITS = {
+    "slices of one pod": asking(gpu=1, topology=sliced(1)),
+    "as few pods as none": asking(count=2, gpu=1, count_min=0),
+    "as few pods as all": asking(count=2, gpu=1, count_min=2),
+    "all pods done": asking(count=2, gpu=1, reclaimable=2),
+    "a request of nothing": asking(gpu=0),
+    "a run time of a millisecond": snapshot(queue("q", 4), workload("w", "q", 1, run_time_ms=1)),
+    "queued at the epoch": snapshot(queue("q", 4), workload("w", "q", 1, queued_at_ms=0)),
+    "no quota": snapshot(queue("q", Quota(0, borrowing_limit=0, lending_limit=0))),
+    "a weight of nothing": snapshot(queue("q", 4, weight=Fraction(0))),
+}
+
+
+@pytest.mark.parametrize("of", SOUND_LIMITS.values(), ids=SOUND_LIMITS.keys())
+def test_the_smallest_that_is_sound_passes(of: Snapshot) -> None:
+    decide(of, NOW_MS)

@@ -99,6 +99,11 @@ def test_configurations(name: str) -> None:
     assert parse(json.dumps(given)) == wanted
 
 
+def test_the_smallest_rise() -> None:
+    aging = parse('{"rules": {"aging": {"step": 1, "period": "1s", "max": 1}}}').rules.aging
+    assert aging == Aging(1, 1000, 1)
+
+
 WRONG = {
     "unknown field": ('{"waitForPodsReady": {"time": "5m"}}', "unknown field `time`"),
     "a rise of nothing": (

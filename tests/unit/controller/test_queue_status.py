@@ -6,7 +6,7 @@ import pytest
 
 from muster.controller.queue_status import queue_statuses
 from muster.kube import kinds
-from tests.simulation.manifests import GPU, cluster_queue, local_queue, quotas, ray_job
+from tests.simulation.manifests import GPU, cluster_queue, local_queue, local_stack, quotas, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, make_world, stored, workload_body
 
 CPU = quotas("cpu", cpu=1, gpu=0)
@@ -132,9 +132,20 @@ def active(status: Body) -> str:
 
 
 def test_checks_say_whether_they_can_work() -> None:
-    assert active(statuses({})["AdmissionCheck queued-provisioning"]).startswith("True Active")
-    without = statuses({kinds.PROVISIONING_CONFIGS: []})["AdmissionCheck queued-provisioning"]
-    assert active(without).startswith("False BadParametersRef")
+    check = "AdmissionCheck queued-provisioning"
+    assert active(statuses({})[check]) == "True Active: The admission check is active"
+    missing = "ProvisioningRequestConfig 'queued-provisioning' does not exist"
+    assert active(statuses({kinds.PROVISIONING_CONFIGS: []})[check]) == f"False BadParametersRef: {missing}"
+    (declared,) = local_stack()[kinds.CHECKS]
+    nameless = {**declared, "spec": {"controllerName": declared["spec"]["controllerName"]}}
+    unnamed = "it names no ProvisioningRequestConfig in spec.parameters"
+    assert active(statuses({kinds.CHECKS: [nameless]})[check]) == f"False BadParametersRef: {unnamed}"
+
+
+def test_checks_of_other_controllers_are_left_alone() -> None:
+    (declared,) = local_stack()[kinds.CHECKS]
+    foreign = {**declared, "spec": {**declared["spec"], "controllerName": "example.com/checks"}}
+    assert "AdmissionCheck queued-provisioning" not in statuses({kinds.CHECKS: [foreign]})
 
 
 def test_what_is_told_already_is_not_written_again() -> None:

@@ -58,6 +58,12 @@ PRIORITIES: dict[str, tuple[str, str, list[dict[str, Any]], tuple[int, str | Non
     "a class that does not exist": ("urgent", "", [], (0, "WorkloadPriorityClass")),
     "the pods' class": ("", "fast", [], (7, "PriorityClass")),
     "the cluster's default": ("", "", [{"globalDefault": True, "value": 5}], (5, None)),
+    "the highest of several defaults": (
+        "",
+        "",
+        [{"globalDefault": True, "value": 5}, {"globalDefault": True, "value": 6}],
+        (6, None),
+    ),
     "none at all": ("", "", [], (0, None)),
 }
 

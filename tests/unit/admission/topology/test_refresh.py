@@ -1,0 +1,38 @@
+"""Rooms are counted anew where pods come and go; the rest stays as it was counted."""
+
+import pytest
+
+from tests.unit.admission.topology.scenes import RACK, asks, cluster, gang, place_one, pods
+
+NODES = ("r1/x1=3", "r1/x2=3", "r2/x3=4")
+CHANGES: dict[str, tuple[tuple[str, ...], tuple[str, ...], int, str]] = {
+    # gangs that come and gangs that go again; pods of the request, and their places
+    "nobody came": ((), (), 6, "x1:3 x2:3"),
+    "one pod came": (("x1:1",), (), 5, "x1:2 x2:3"),
+    "and went": (("x1:1",), ("x1:1",), 6, "x1:3 x2:3"),
+    "pods on both hosts": (("x1:1", "x2:2"), (), 3, "x1:2 x2:1"),
+    "pods in the other rack": (("x3:1",), (), 3, "x3:3"),
+}
+
+
+@pytest.mark.parametrize(("come", "go", "count", "expected"), CHANGES.values(), ids=CHANGES)
+def test_a_rack_has_room_for_what_its_hosts_have(
+    come: tuple[str, ...], go: tuple[str, ...], count: int, expected: str
+) -> None:
+    topologies = cluster(*NODES)
+    request = pods(count, asks(RACK))
+    assert place_one(topologies, pods(6, asks(RACK))) == "x1:3 x2:3"
+    topologies.add([gang(one) for one in come])
+    place_one(topologies, request)
+    topologies.remove([gang(one) for one in go])
+    assert place_one(topologies, request) == expected
+    fresh = cluster(*NODES)
+    fresh.add([gang(one) for one in come if one not in go])
+    assert place_one(fresh, request) == expected
+
+
+def test_one_pod_too_many() -> None:
+    topologies = cluster(*NODES)
+    assert place_one(topologies, pods(6, asks(RACK))) == "x1:3 x2:3"
+    topologies.add([gang("x1:1")])
+    assert "allows to fit only 5 out of 6" in place_one(topologies, pods(6, asks(RACK)))

@@ -1,0 +1,56 @@
+"""Why a job is told to stop, and what a Workload's status says when it holds nothing any more."""
+
+import pytest
+from msgspec.structs import replace
+
+from muster.controller.actions import act
+from muster.controller.reconcile import status_patch
+from muster.kube import kinds
+from muster.kube.writes import JsonPatch, MergePatch
+from muster.objects.meta import Condition
+from tests.simulation.manifests import ray_job
+from tests.unit.controller.builders import NOW_MS, make_world, read, stored, workload, workload_body
+
+WHY: dict[str, tuple[Condition | None, str]] = {
+    "it is evicted": (Condition("Evicted", "True", "Preempted", "Preempted by prod"), "Preempted by prod"),
+    "it was evicted once": (
+        Condition("Evicted", "False", "QuotaReserved", "Previously: Preempted by prod"),
+        "It has no quota and was not suspended",
+    ),
+    "it never had quota": (None, "It has no quota and was not suspended"),
+}
+
+
+@pytest.mark.parametrize("name", WHY)
+def test_a_job_is_told_why_it_stops(name: str) -> None:
+    condition, wanted = WHY[name]
+    body = workload_body(ray_job("dev"))
+    running = stored({**ray_job("dev", suspend=False), "status": {"jobDeploymentStatus": "Running"}})
+    world = make_world({kinds.RAY_JOBS: [running], kinds.WORKLOADS: [body]})
+    (known,) = world.workloads.values()
+    known = replace(known, status=replace(known.status, conditions=(condition,) if condition else ()))
+    (step,) = act(known, world, NOW_MS)
+    assert isinstance(step.write, JsonPatch)
+    assert step.write.operations[0] == {"op": "add", "path": "/spec/suspend", "value": True}
+    assert [(note.reason, note.message) for note in step.notes] == [("Stopped", wanted)]
+
+
+def test_what_a_workload_has_no_longer_is_removed_from_its_status() -> None:
+    """A merge patch leaves what it does not name."""
+    held = workload_body(ray_job("dev"), "QuotaReserved", "Admitted", check="Ready")
+    held["status"] |= {
+        "requeueState": {"count": 1, "requeueAt": "2027-01-15T08:00:00Z"},
+        "accumulatedPastExecutionTimeSeconds": 7,
+        "unhealthyNodes": [{"name": "n1"}],
+    }
+    before = read(kinds.WORKLOADS, held)
+    write = status_patch(before, workload(ray_job("dev")).status)
+    assert isinstance(write, MergePatch)
+    assert (write.kind, write.key, write.status) == (kinds.WORKLOADS, before.key, True)
+    assert write.resource_version == before.metadata.resource_version
+    patch = write.body["status"]
+    assert {name: patch[name] for name in ("admission", "requeueState")} == dict.fromkeys(
+        ("admission", "requeueState")
+    )
+    assert (patch["admissionChecks"], patch["unhealthyNodes"]) == ([], [])
+    assert patch["accumulatedPastExecutionTimeSeconds"] is None
