@@ -80,9 +80,9 @@ class Budgets:
             return None
         until_ms = end_ms
         if run_time_ms is not None and units > growing:  # the less of the period is left, the less it needs
-            # units * (end - t) <= left - growing * (t - now)
+            # units * (end - t) <= left - growing * (t - now), which is not so yet: t is after now
             fits_ms = ceil(Fraction(units * end_ms - left - growing * self.now_ms, units - growing))
-            until_ms = min(end_ms, max(fits_ms, self.now_ms + 1))
+            until_ms = min(end_ms, fits_ms)
         why = _sentence(owner, budget, units, run_time_ms, used, promised)
         return Remark(why, until_ms, WaitReason.BUDGET)
 

@@ -52,7 +52,7 @@ def test_a_port_that_is_taken() -> None:
         pass
 
 
-ADDRESSES = {":8080": ("", 8080), "127.0.0.1:0": ("127.0.0.1", 0)}
+ADDRESSES = {":8080": ("", 8080), ":65535": ("", 65535), "127.0.0.1:0": ("127.0.0.1", 0)}
 
 
 @pytest.mark.parametrize("text", ADDRESSES)

@@ -1,0 +1,37 @@
+"""Names and labels of all metrics: dashboards and alerts depend on them."""
+
+import pytest
+from prometheus_client.metrics import MetricWrapperBase
+
+from muster.controller.metrics import Metrics
+
+WHOSE = ("cluster_queue", "priority_class")
+LABELS: dict[str, tuple[str, ...]] = {
+    "muster_leader": (),
+    "muster_quota_reserved_workloads": WHOSE,
+    "muster_admitted_workloads": WHOSE,
+    "muster_finished_workloads": WHOSE,
+    "muster_evicted_workloads": ("cluster_queue", "reason", "priority_class"),
+    "muster_preempted_workloads": ("preempting_cluster_queue", "reason"),
+    "muster_writes": ("kind", "verb", "result"),
+    "muster_quota_reserved_wait_time_seconds": WHOSE,
+    "muster_admission_wait_time_seconds": WHOSE,
+    "muster_admission_checks_wait_time_seconds": WHOSE,
+    "muster_pass_duration_seconds": (),
+}
+
+
+def labels() -> dict[str, tuple[str, ...]]:
+    metrics = Metrics(lambda: True)
+    kept = [*vars(metrics).values(), *metrics.registry._collector_to_names]
+    found = {metric for metric in kept if isinstance(metric, MetricWrapperBase)}
+    return {metric._name: metric._labelnames for metric in found}
+
+
+def test_labels() -> None:
+    assert labels() == LABELS
+
+
+@pytest.mark.parametrize(("leads", "told"), [(True, 1.0), (False, 0.0)])
+def test_who_leads(leads: bool, told: float) -> None:
+    assert Metrics(lambda: leads).registry.get_sample_value("muster_leader") == told
