@@ -68,7 +68,7 @@ REFUSED = {
     ),
     "workload twice": (
         snapshot(queue("q", 4), workload("w", "q", 1), workload("w", "q", 1, uid="other")),
-        "workloads: 'ns/w' is there twice",
+        "snapshot: workloads: 'ns/w' is there twice",
     ),
     "negative weight": (snapshot(queue("q", 4, weight=Fraction(-1, 2))), "weight of its share: is -1/2"),
     "no pod sets": (

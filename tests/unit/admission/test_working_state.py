@@ -1,5 +1,6 @@
 """What the working state counts while placements move."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -32,3 +33,18 @@ def test_only_places_that_it_left_are_free(moved_to: str, changed: bool) -> None
     assert (holding.placed != before) is changed
     assert holding.placed == state_of(replace(placed(moved_to))).holdings["q"]["ns/w"].placed
     assert state.leave_places(holding) is False, "it has left them"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_who_was_absent_is_back_after_that(fails: bool) -> None:
+    state = state_of(placed("a"))
+    node, holding = state.tree.queues["q"], state.holdings["q"]["ns/w"]
+    used = dict(node.usage)
+    with suppress(LookupError), state.absent([holding]):
+        assert list(state.holdings["q"]) == []
+        assert not any(node.usage.values())
+        if fails:
+            raise LookupError
+    assert list(state.holdings["q"].values()) == [holding]
+    assert node.usage == used
+    assert list(state.holdings["q"].below((99.0,))) == [holding]

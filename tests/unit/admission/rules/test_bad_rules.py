@@ -49,6 +49,18 @@ def test_it_is_refused(of: Snapshot, rules: Rules, problem: str) -> None:
     assert str(caught.value).startswith(problem)
 
 
+SOUND: dict[str, tuple[Snapshot, Rules]] = {
+    "aging that raises nothing": (EMPTY, Rules(aging=Aging(0, 1, 0))),
+    "no minimum": (snapshot(queue("q", 1, run_time_ms_min=0)), Rules(run_time_ms_min=0)),
+    "a budget of nothing": (snapshot(queue("q", 1, budgets=(Budget(GPU, 0, 1),))), Rules()),
+}
+
+
+@pytest.mark.parametrize(("of", "rules"), SOUND.values(), ids=SOUND)
+def test_the_least_that_makes_sense(of: Snapshot, rules: Rules) -> None:
+    decide(of, NOW_MS, rules)
+
+
 def test_budgets_of_cohorts_too() -> None:
     with pytest.raises(SnapshotError, match="Cohort c: budget of"):
         check_quotas(replace(cohort("c"), budgets=(Budget(GPU, 1, -1),)))

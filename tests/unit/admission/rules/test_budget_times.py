@@ -68,3 +68,8 @@ def test_nothing_is_let_in_before(name: str) -> None:
     of, until_ms = CASES[name]
     assert decide(of, until_ms - 1).admissions == ()
     assert [one.workload for one in decide(of, until_ms).admissions] == ["ns/w"]
+
+
+def test_who_has_just_begun_has_used_nothing() -> None:
+    of = of_day(10, since_now(1, UNDECLARED), workload("w", "q", 1, run_time_ms=10 * HOUR))
+    assert [one.workload for one in decide(of, NOW).admissions] == ["ns/w"]
