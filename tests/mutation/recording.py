@@ -92,7 +92,7 @@ def _kept() -> Path:
     digest = hashlib.sha256(sys.version.encode())
     folders = (CHECKOUT / name for name in ("muster", *TESTS))
     for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
-        digest.update(str(path).encode() + path.read_bytes())
+        digest.update(str(path.relative_to(CHECKOUT)).encode() + path.read_bytes())
     return CHECKOUT / ".muster" / "mutants" / f"{digest.hexdigest()[:16]}.json"
 
 

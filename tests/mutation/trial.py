@@ -24,6 +24,7 @@ from tests.mutation.mutants import CHECKOUT, Mutant
 from tests.mutation.recording import PYTEST, Deterministic
 
 SURVIVED, KILLED = 0, 1
+NO_MUTANT = -1
 MEMORY_BYTES_MAX = 8 << 30
 IMPORT_S = 30.0
 
@@ -147,7 +148,7 @@ def end(killed_by: str | None, result: int) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Runs one cold trial: file, number of the mutant (-1: none), file descriptor of the result.
+    """Runs one cold trial: file, number of the mutant or NO_MUTANT, file descriptor of the result.
 
     Standard input has the tests in order and their seconds as JSON.
     """
@@ -155,7 +156,7 @@ def main(arguments: Sequence[str]) -> None:
     limit_time(IMPORT_S)
     limit_memory()
     seconds: dict[str, float] = json.load(sys.stdin)
-    if number >= 0:
+    if number != NO_MUTANT:
         sys.meta_path.insert(0, _Importer(Mutant(path, number, "", 0, 0)))
     files = sorted({name.split("::")[0] for name in seconds})
     pytest.main([*PYTEST, *files], plugins=[_ColdTrial(seconds, result)])

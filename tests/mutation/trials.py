@@ -12,6 +12,7 @@ from enum import Enum
 from itertools import accumulate
 from pathlib import PurePath
 from types import FunctionType
+from typing import NoReturn
 
 import pytest
 
@@ -59,8 +60,8 @@ def run_trials(
     """
     trials = _Trials(mutants, recorded, workers, done)
     code = pytest.main([*PYTEST, *TESTS], plugins=[trials])
-    if code or not trials.finished:
-        raise RuntimeError(f"the tests could not be run (pytest's exit code {int(code)}); see above")
+    if trials.problem or code:
+        raise RuntimeError(trials.problem or f"pytest ended with {int(code)}; see above")
 
 
 class _Trials(Deterministic):
@@ -73,7 +74,7 @@ class _Trials(Deterministic):
         workers: int,
         done: Callable[[Result], None],
     ) -> None:
-        self.finished = False
+        self.problem = ""
         self._waiting = deque(mutants)
         self._recorded = recorded
         self._workers = workers
@@ -87,17 +88,20 @@ class _Trials(Deterministic):
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
+            self.problem = "the tests can't be collected; see above"
             return True
         self._items = {item.nodeid: item for item in session.items}
         trial.clear_caches()
         self._functions = trial.functions_by_file()
         gc.freeze()  # children share these pages for longer
+        self.problem = self._without_mutation()
+        if self.problem:
+            return True
         while self._waiting or self._children:
             while self._waiting and len(self._children) < self._workers:
                 self._start(self._waiting.popleft())
             if self._children:
                 self._wait()
-        self.finished = True
         return True
 
     def _start(self, mutant: Mutant) -> None:
@@ -105,52 +109,54 @@ class _Trials(Deterministic):
         if not warm and not cold:
             self._done(Result(mutant, Verdict.UNTESTED))
             return
-        result, write = os.pipe()
-        if pid := os.fork():
-            os.close(write)
-            self._children[pid] = _Child(mutant, result)
-            return
-        try:
-            os.close(result)
-            self._try(mutant, self._in_order(mutant, warm), self._in_order(mutant, cold), write)
-        finally:
-            os._exit(trial.KILLED)
+        ordered = self._in_order(mutant.path, warm), self._in_order(mutant.path, cold)
+        pid, read = _fork(lambda result: self._try(mutant, *ordered, result))
+        self._children[pid] = _Child(mutant, read)
 
-    def _in_order(self, mutant: Mutant, tests: set[str]) -> dict[str, float]:
+    def _without_mutation(self) -> str:
+        """Runs the fastest tests in a warm and in a cold trial; returns what fails.
+
+        If something failed there, every mutant would seem to be killed.
+        """
+        tests = self._in_order("", set(self._recorded.seconds))
+        items = [self._items[name] for name in tests]
+        for run in (
+            lambda result: trial.end(trial.run_tests(items, tests), result),
+            lambda result: _run_cold("", trial.NO_MUTANT, tests, result),
+        ):
+            pid, read = _fork(run)
+            _, status = os.waitpid(pid, 0)
+            with os.fdopen(read) as written:
+                failed = written.read()
+            if status:
+                return f"a trial without any mutation fails: {failed or f'status {status}'}"
+        return ""
+
+    def _in_order(self, path: str, tests: set[str]) -> dict[str, float]:
         """Returns the seconds of tests: first those that killed mutants of this file, then those of its
         own room, then the fastest. Those after BUDGET_S are left out.
         """
         seconds = self._recorded.seconds
-        room = f"tests/unit{PurePath(mutant.path).parent.as_posix().removeprefix('muster')}/"
+        room = f"tests/unit{PurePath(path).parent.as_posix().removeprefix('muster')}/"
 
         def place(name: str) -> tuple[int, bool, float, str]:
-            return -self._kills[mutant.path, name], not name.startswith(room), seconds[name], name
+            return -self._kills[path, name], not name.startswith(room), seconds[name], name
 
         ordered = sorted(tests, key=place)
         sums = accumulate(seconds[name] for name in ordered)
         return {name: seconds[name] for name, sum_s in zip(ordered, sums, strict=True) if sum_s < BUDGET_S}
 
     def _try(self, mutant: Mutant, warm: dict[str, float], cold: dict[str, float], result: int) -> None:
-        """Runs in the child: the warm trial, then the cold one where there is more to see."""
-        silence = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silence, 1)
-        os.dup2(silence, 2)
-        trial.limit_memory()
+        """Runs the warm trial, then the cold one where there is more to see."""
+        functions = self._functions.get(mutant.file, ())
         try:
-            trial.exchange(self._functions.get(mutant.file, ()), mutant.compile_original(), mutant.compile())
-            killed_by = trial.run_tests([self._items[name] for name in warm], warm)
-            if killed_by or not cold:
-                trial.end(killed_by, result)
+            trial.exchange(functions, mutant.compile_original(), mutant.compile())
         except trial.NotExchangeable:
-            pass
-        with tempfile.TemporaryFile("w+") as tests:
-            json.dump(cold or warm, tests)
-            tests.flush()
-            os.lseek(tests.fileno(), 0, os.SEEK_SET)
-            os.dup2(tests.fileno(), 0)
-        os.set_inheritable(result, True)
-        arguments = [mutant.path, str(mutant.number), str(result)]
-        os.execv(sys.executable, [sys.executable, "-m", "tests.mutation.trial", *arguments])
+            _run_cold(mutant.path, mutant.number, cold or warm, result)
+        killed_by = trial.run_tests([self._items[name] for name in warm], warm)
+        if killed_by or not cold:
+            trial.end(killed_by, result)
+        _run_cold(mutant.path, mutant.number, cold, result)
 
     def _wait(self) -> None:
         pid, status = os.waitpid(-1, 0)
@@ -165,3 +171,35 @@ class _Trials(Deterministic):
         if os.WIFSIGNALED(status):
             verdict = Verdict.TIMEOUT
         self._done(Result(child.mutant, verdict, killed_by))
+
+
+def _fork(run: Callable[[int], None]) -> tuple[int, int]:
+    """Calls `run` with the file descriptor for its result in a silent child.
+
+    Returns the child's process ID and the file descriptor to read the result from.
+    """
+    read, write = os.pipe()
+    if pid := os.fork():
+        os.close(write)
+        return pid, read
+    try:
+        os.close(read)
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 1)
+        os.dup2(silence, 2)
+        trial.limit_memory()
+        run(write)
+    finally:
+        os._exit(trial.KILLED)
+
+
+def _run_cold(path: str, number: int, tests: Mapping[str, float], result: int) -> NoReturn:
+    """Becomes the new interpreter of a cold trial."""
+    with tempfile.TemporaryFile("w+") as given:
+        json.dump(tests, given)
+        given.flush()
+        os.lseek(given.fileno(), 0, os.SEEK_SET)
+        os.dup2(given.fileno(), 0)
+    os.set_inheritable(result, True)
+    arguments = [path, str(number), str(result)]
+    os.execv(sys.executable, [sys.executable, "-m", "tests.mutation.trial", *arguments])
