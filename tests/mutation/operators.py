@@ -106,8 +106,8 @@ def statement(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def returned(node: ast.AST) -> Iterator[ast.AST]:
-    """`return x` becomes `return None`."""
-    if isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
+    """`return x` becomes `return None`, but for the constants None, True and False."""
+    if isinstance(node, ast.Return) and node.value is not None and not _is_flag(node.value):
         yield ast.Return(ast.Constant(None))
 
 
@@ -147,8 +147,9 @@ def _is_negated_nowhere_else(test: ast.expr) -> bool:
     return True
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_flag(node: ast.expr) -> bool:
+    """Report whether it is None or a truth value: the operator for constants changes the latter."""
+    return isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool))
 
 
 def _is_sequence(node: ast.expr) -> bool:

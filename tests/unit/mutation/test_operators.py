@@ -46,6 +46,7 @@ def mutated(source: str) -> list[str]:
         ),
         pytest.param("for a in b:\n    continue", ["for a in b:\n    pass"], id="jump"),
         pytest.param("raise A(b)", ["pass"], id="raise"),
+        pytest.param("def f():\n    return True", ["def f():\n    return False"], id="returned once"),
         # left alone
         pytest.param("a = 'text of a message'", [], id="message"),
         pytest.param("a = f'{b + 1} pods'", [], id="f-string"),
