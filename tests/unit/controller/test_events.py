@@ -1,5 +1,6 @@
 """Which events users are told, with their reasons, texts and types."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -115,7 +116,7 @@ def test_a_new_reason_to_wait_is_told(name: str) -> None:
     assert (note and (note.reason, note.message, note.warning)) == wanted
 
 
-def body(note: Note) -> dict[str, Any]:
+def body(note: Note) -> Mapping[str, Any]:
     return event(note, NOW_MS).body
 
 

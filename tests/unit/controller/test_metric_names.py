@@ -3,7 +3,7 @@
 import pytest
 from prometheus_client.metrics import MetricWrapperBase
 
-from muster.controller.metrics import Metrics
+from muster.controller.metrics import WAIT_BUCKETS_S, Metrics
 
 WHOSE = ("cluster_queue", "priority_class")
 LABELS: dict[str, tuple[str, ...]] = {
@@ -35,3 +35,9 @@ def test_labels() -> None:
 @pytest.mark.parametrize(("leads", "told"), [(True, 1.0), (False, 0.0)])
 def test_who_leads(leads: bool, told: float) -> None:
     assert Metrics(lambda: leads).registry.get_sample_value("muster_leader") == told
+
+
+def test_waits_are_told_apart_up_to_a_day_as_in_kueue() -> None:
+    assert WAIT_BUCKETS_S[:3] == (1, 2.5, 5)
+    assert WAIT_BUCKETS_S[-1] == 2.5 * 2**15
+    assert len(WAIT_BUCKETS_S) == 17

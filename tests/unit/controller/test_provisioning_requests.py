@@ -124,7 +124,15 @@ def test_what_is_asked_for() -> None:
     name = numbered(2)
     assert (ask.check, ask.request.body["metadata"]["name"]) == (CHECK, name)
     assert ask.request.body["metadata"]["labels"] == {"kueue.x-k8s.io/managed": "true"}
-    assert ask.request.body["metadata"]["ownerReferences"][0]["uid"] == gang.metadata.uid
+    (reference,) = ask.request.body["metadata"]["ownerReferences"]
+    assert reference == {
+        "apiVersion": kinds.WORKLOADS.api_version,
+        "kind": "Workload",
+        "name": gang.metadata.name,
+        "uid": gang.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
     assert ask.request.body["spec"] == {
         "provisioningClassName": "queued-provisioning.gke.io",
         "parameters": {"maxRunDurationSeconds": "600"},
