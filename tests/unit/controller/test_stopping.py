@@ -3,10 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from muster.controller.actions import act
 from muster.controller.reconcile import status_patch
+from muster.controller.stops import stops
 from muster.kube import kinds
-from muster.kube.writes import JsonPatch, MergePatch
+from muster.kube.writes import MergePatch, Overwrite
 from muster.objects.meta import Condition
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import NOW_MS, make_world, read, stored, workload, workload_body
@@ -29,9 +29,9 @@ def test_a_job_is_told_why_it_stops(name: str) -> None:
     world = make_world({kinds.RAY_JOBS: [running], kinds.WORKLOADS: [body]})
     (known,) = world.workloads.values()
     known = replace(known, status=replace(known.status, conditions=(condition,) if condition else ()))
-    (step,) = act(known, world, NOW_MS)
-    assert isinstance(step.write, JsonPatch)
-    assert step.write.operations[0] == {"op": "add", "path": "/spec/suspend", "value": True}
+    (step,) = stops(known, world, NOW_MS)
+    assert isinstance(step.write, Overwrite)
+    assert step.write.body == {"spec": {"suspend": True}}
     assert [(note.reason, note.message) for note in step.notes] == [("Stopped", wanted)]
 
 

@@ -31,7 +31,9 @@ class Scripted(Kube):
         self._refused_lists = refused_lists
         self.calls: list[tuple[float, str]] = []  # when, and "list" or the version to watch from
 
-    async def list(self, kind: Any, labels: Mapping[str, Any] | None = None) -> tuple[str, list[Any]]:
+    async def list(
+        self, kind: Any, labels: Mapping[str, Any] | None = None, namespace: str = "*"
+    ) -> tuple[str, list[Any]]:
         self.calls.append((asyncio.get_running_loop().time(), "list"))
         if self._refused_lists:
             self._refused_lists -= 1
