@@ -24,6 +24,7 @@ CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 TARGET = re.compile(r"\bmake ([a-z]+)")
 SETTING = re.compile(r"muster:[\w.\[\]<>]+")
+TEST = re.compile(r"`(tests/[\w./-]+\.py)::(\w+)`")
 POLICY = re.compile(r"(?:cis-gke|muster)-[\w.-]+")
 
 
@@ -80,6 +81,24 @@ def test_every_file_in_backticks_is_there(page: Path) -> None:
     folders = "components|docs|examples|muster|policies|sandbox|stacks|tests"
     files = [text for text in code(page) if re.fullmatch(rf"(?:{folders})/[\w./-]*", text)]
     assert [file for file in files if not (ROOT / file).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_test_that_is_named_exists(page: Path) -> None:
+    assert [name for name in TEST.findall(prose(page)) if not is_test(*name)] == []
+
+
+def is_test(file: str, function: str) -> bool:
+    path = ROOT / file
+    return path.is_file() and f"\ndef {function}(" in path.read_text()
+
+
+def test_every_attack_names_its_test() -> None:
+    _, section = (ROOT / "docs" / "security.md").read_text().split("\n## Attacks, and what stops them\n")
+    rows = [line for line in section.split("\n## ")[0].splitlines() if line.startswith("| ")]
+    attacks = [line for line in rows if line != "| attack | what stops it | test |"]
+    assert attacks
+    assert [attack for attack in attacks if not TEST.search(attack.split(" | ")[2])] == []
 
 
 COUNTS = re.compile(r"\b[0-9]+ (?:resources|to create)\b")
