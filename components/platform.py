@@ -35,8 +35,9 @@ class PlatformArgs:
 class Platform(Component):
     """All of one environment; `outputs` is what its users want to know.
 
-    What ends a tenant's workloads (KubeRay and the engine) comes before the tenants' namespaces and before
-    the queues, so that on `pulumi destroy` it is still there to take its finalizers off when they go.
+    What ends a tenant's workloads (KubeRay and the engine) comes before the ClusterQueues, and these before
+    the tenants' namespaces. So `pulumi destroy` deletes namespaces first, then ClusterQueues, which are in
+    use until the namespaces' gangs are gone, then what removes the finalizers of both.
     """
 
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -50,12 +51,14 @@ class Platform(Component):
         if settings.admission.engine == "muster" and settings.controller:
             engine.append(self._reconciler(settings, settings.controller, apis))
         self._observability(settings, engine)
-        tenants = self._tenants(settings, engine)
         if settings.admission.engine == "kai":
+            tenants = self._tenants(settings, engine)
             kai = KaiQueuesArgs(settings.queues, settings.admission.priorities)
             KaiQueues("kai-queues", kai, self._inside(operators))
         else:
-            self._queues(settings, engine, tenants)
+            queues = self._queues(settings, engine)
+            tenants = self._tenants(settings, [*engine, *queues.cluster_queues.values()])
+            queues.add_local_queues(settings.tenants, tenants.namespaces)
         self.outputs = {
             "cluster": self.cluster.name,
             "engine": settings.admission.engine,
@@ -118,26 +121,20 @@ class Platform(Component):
             )
             Observability("observability", args, self._inside(engine))
 
-    def _tenants(self, settings: Settings, engine: Sequence[pulumi.Resource]) -> Tenants:
+    def _tenants(self, settings: Settings, after: Sequence[pulumi.Resource]) -> Tenants:
         args = TenantsArgs(
             tenants=settings.tenants,
             protect=_protected(settings),
             google=self.cluster.google if isinstance(self.cluster, Foundation) else None,
             operator_hosted=settings.kuberay.install == "addon",
         )
-        return Tenants("tenants", args, self._inside(engine))
+        return Tenants("tenants", args, self._inside(after))
 
-    def _queues(self, settings: Settings, engine: Sequence[pulumi.Resource], tenants: Tenants) -> None:
+    def _queues(self, settings: Settings, engine: Sequence[pulumi.Resource]) -> Queues:
         priorities = PrioritiesArgs(settings.admission.priorities)
         Priorities("priorities", priorities, self._inside(engine))
-        queues = QueuesArgs(
-            pools=settings.pools,
-            queues=settings.queues,
-            tenants=settings.tenants,
-            namespaces=tenants.namespaces,
-            queued_provisioning=settings.admission.queued_provisioning,
-        )
-        Queues("queues", queues, self._inside(engine))
+        queues = QueuesArgs(settings.pools, settings.queues, settings.admission.queued_provisioning)
+        return Queues("queues", queues, self._inside(engine))
 
 
 def _protected(settings: Settings) -> bool:

@@ -1,6 +1,6 @@
 """Queues as Kueue's objects: flavors, cohorts, cluster queues, local queues, and the checks on them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +19,17 @@ from stacks.tenants.tenant import Tenant
 
 @dataclass(frozen=True)
 class QueuesArgs:
-    """`namespaces` are the tenants', by name; local queues wait for them."""
-
     pools: tuple[Pool, ...]
     queues: QueuesSettings
-    tenants: tuple[Tenant, ...]
-    namespaces: Mapping[str, pulumi.Resource]
     queued_provisioning: QueuedProvisioning
 
 
 class Queues(Component):
-    """Declared so that an object comes after those it names, and is deleted before them."""
+    """Declared so that an object comes after those it names, and is deleted before them.
+
+    Namespaces of tenants belong between ClusterQueues and LocalQueues: a ClusterQueue is kept by a finalizer
+    while gangs run in it, and on `pulumi destroy` these end with their namespace.
+    """
 
     def __init__(self, name: str, args: QueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Queues", name, opts)
@@ -44,12 +44,13 @@ class Queues(Component):
             queue.name: self._object("ClusterQueue", queue.name, cluster_queue(queue, queued), named)
             for queue in args.queues.cluster_queues
         }
-        self.local_queues = [
-            self._local_queue(tenant.namespace, local, target, args.namespaces[tenant.namespace])
-            for tenant in args.tenants
-            for local, target in tenant.queues.items()
-        ]
         self.register_outputs({"cluster_queues": list(self.cluster_queues)})
+
+    def add_local_queues(self, tenants: Sequence[Tenant], namespaces: Mapping[str, pulumi.Resource]) -> None:
+        """Declares the LocalQueues of these tenants, whose namespaces are given by name."""
+        for tenant in tenants:
+            for local, target in tenant.queues.items():
+                self._local_queue(tenant.namespace, local, target, namespaces[tenant.namespace])
 
     def _object(
         self, kind: str, name: str, spec: dict[str, Any], after: list[CustomResource]
@@ -65,13 +66,11 @@ class Queues(Component):
         config = self._object("ProvisioningRequestConfig", CHECK, spec, [])
         return self._object("AdmissionCheck", CHECK, check(), [config])
 
-    def _local_queue(
-        self, namespace: str, name: str, target: str, namespace_object: pulumi.Resource
-    ) -> CustomResource:
+    def _local_queue(self, namespace: str, name: str, target: str, namespace_object: pulumi.Resource) -> None:
         options = self.child(
             depends_on=[namespace_object, self.cluster_queues[target]],
             # Kueue's API refuses to change it, and the name has to be free for the new object.
             replace_on_changes=["spec.clusterQueue"],
             delete_before_replace=True,
         )
-        return kueue_object("LocalQueue", name, {"clusterQueue": target}, options, namespace)
+        kueue_object("LocalQueue", name, {"clusterQueue": target}, options, namespace)

@@ -51,15 +51,21 @@ def test_every_resource_has_a_component_above_it(declared: Declarations) -> None
     assert top == {"Platform/muster": "Stack/muster-test"}
 
 
-# On `pulumi destroy` the order is the other way round: namespaces go while what ends their workloads runs.
+CONTROLLER = {"Deployment/muster-controller", "ClusterRoleBinding/muster-controller"}
+# On `pulumi destroy` the order is reversed: the namespaces with their workloads, then the ClusterQueues that
+# these used, then the controller, which removes its finalizers.
 ORDER = {
     "Release/kuberay-operator": {"NodePool/system"},
     "ConfigGroup/kueue-definitions": {"NodePool/system"},
     "MutatingAdmissionPolicy/muster-suspend-queued-ray": {"Release/kuberay-operator"},
-    "ClusterQueue/team-a": {"ConfigGroup/kueue-definitions"},
+    "ResourceFlavor/l4": {"ConfigGroup/kueue-definitions", *CONTROLLER},
+    "AdmissionCheck/queued-provisioning": {"ConfigGroup/kueue-definitions", *CONTROLLER},
+    "ClusterQueue/team-a": {"ConfigGroup/kueue-definitions", *CONTROLLER},
     "WorkloadPriorityClass/prod-priority": {"ConfigGroup/kueue-definitions"},
     "Deployment/muster-controller": {"ConfigGroup/kueue-definitions", "Release/kuberay-operator"},
+    "LocalQueue/team-a/user-queue": {"Namespace/team-a", "ClusterQueue/team-a"},
     "Namespace/team-a": {
+        "ClusterQueue/team-a",
         "Release/kuberay-operator",
         "Deployment/muster-controller",
         "MutatingAdmissionPolicyBinding/muster-suspend-queued-ray",
