@@ -1,4 +1,4 @@
-"""Which objects belong to which job: by controller reference, kind and namespace.
+"""Which objects belong to which job: by controller reference, kind and namespace, and by KubeRay's label.
 
 A label or a UID alone proves nothing, as users write both. An owner lives in the namespace of what it owns.
 """
@@ -10,6 +10,7 @@ from muster.kube.kinds import BATCH_JOBS, RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, 
 from muster.objects.core import Pod
 from muster.objects.kueue import Workload
 from muster.objects.meta import Object, ObjectMeta, OwnerReference
+from muster.objects.ray import ORIGIN_LABEL, RayCluster
 
 JOB_KINDS = (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES)
 
@@ -37,6 +38,18 @@ def owner_of(obj: Object, *kinds: Kind[Any]) -> Owner | None:
 def job_of(workload: Workload) -> Owner | None:
     """The job that the Workload is for, whether it is still there or not."""
     return owner_of(workload, *JOB_KINDS)
+
+
+def made_for(cluster: RayCluster) -> Owner | None:
+    """The RayJob or RayService that KubeRay made the RayCluster for.
+
+    A controller reference is not enough: users may give one to a RayCluster outside of all queues, and start
+    that again however often it is suspended. KubeRay's label, which an admission policy keeps them from
+    setting, has to say so too (constructRayClusterForRayJob, constructRayClusterForRayService)."""
+    owner = owner_of(cluster, RAY_JOBS, RAY_SERVICES)
+    if owner is None or cluster.metadata.labels.get(ORIGIN_LABEL) != owner.kind:
+        return None
+    return owner
 
 
 def is_pod_of(pod: Pod, workload: Workload) -> bool:

@@ -11,10 +11,10 @@ from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.controller.jobs.rayservice import RayServiceGang
 from muster.controller.memory import Memory
-from muster.controller.ownership import Owner, identity, is_pod_of, owner_of
+from muster.controller.ownership import Owner, identity, is_pod_of, made_for, owner_of
 from muster.controller.pod_checks import PodChecks, is_new, key_of
 from muster.controller.templates import WORKLOAD_UID_LABEL
-from muster.kube.kinds import RAY_JOBS, RAY_SERVICES, WORKLOADS
+from muster.kube.kinds import RAY_SERVICES, WORKLOADS
 from muster.objects import gangs, kueue
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Namespace, Pod, PriorityClass, RuntimeClass
@@ -84,7 +84,7 @@ class World:
         """By the RayJob or RayService that they were made for."""
         made: dict[Owner, list[RayClusterGang]] = defaultdict(list)
         for cluster in self.ray_clusters.values():
-            owner = owner_of(cluster, RAY_JOBS, RAY_SERVICES)
+            owner = made_for(cluster)
             if owner is not None:
                 made[owner].append(self.memory.of(RayClusterGang, cluster.key, cluster))
         return made

@@ -11,6 +11,7 @@ from muster.objects.meta import Condition, Object, View
 from muster.objects.pods import Template, own_template
 
 CLUSTER_LABEL = "ray.io/cluster"
+ORIGIN_LABEL = "ray.io/originated-from-crd"  # of a RayCluster: the kind it was made for
 KUBERAY_OPERATOR = "ray.io/kuberay-operator"
 NO_TEMPLATE = Template(b"{}")
 

@@ -15,7 +15,7 @@ from muster.controller.jobs.rayjob import RayJobGang
 from muster.kube import kinds
 from muster.objects.meta import builtins, rfc3339
 from muster.objects.pods import read_template
-from muster.objects.ray import CLUSTER_LABEL, KUBERAY_OPERATOR
+from muster.objects.ray import CLUSTER_LABEL, KUBERAY_OPERATOR, ORIGIN_LABEL
 from tests.simulation.api import Api, Body, Refused, key_of, view
 from tests.simulation.manifests import OUTCOME, RUN_SECONDS
 from tests.simulation.operators import BY, Operator, owned, pods_owned_by
@@ -72,7 +72,8 @@ class KubeRay(Operator):
         key = _child_key(job)
         cluster = self._api.find(kinds.RAY_CLUSTERS, key)
         if cluster is None:
-            meta = {**owned(kinds.RAY_JOBS, job, key), "labels": job["metadata"]["labels"]}
+            labels = {**job["metadata"]["labels"], ORIGIN_LABEL: kinds.RAY_JOBS.name}
+            meta = {**owned(kinds.RAY_JOBS, job, key), "labels": labels}
             spec = {**job["spec"]["rayClusterSpec"], "suspend": False}
             self._api.create(kinds.RAY_CLUSTERS, {"metadata": meta, "spec": spec}, BY)
         elif cluster.get("status", {}).get("state") == "ready":

@@ -9,7 +9,7 @@ import contextlib
 
 from muster.kube import kinds
 from muster.objects.meta import rfc3339
-from muster.objects.ray import CLUSTER_LABEL
+from muster.objects.ray import CLUSTER_LABEL, ORIGIN_LABEL
 from tests.simulation.api import Body, Refused, key_of
 from tests.simulation.kuberay import GROUP_LABEL, groups_fault, is_others
 from tests.simulation.operators import BY, Operator, owned
@@ -72,7 +72,8 @@ class RayServices(Operator):
             self._patch(kinds.RAY_SERVICES, service, {"status": status}, status=True)
             return
         key = f"{service['metadata']['namespace']}/{name}"
-        meta = {**owned(kinds.RAY_SERVICES, service, key), "labels": service["metadata"]["labels"]}
+        labels = {**service["metadata"]["labels"], ORIGIN_LABEL: kinds.RAY_SERVICES.name}
+        meta = {**owned(kinds.RAY_SERVICES, service, key), "labels": labels}
         self._api.create(
             kinds.RAY_CLUSTERS, {"metadata": meta, "spec": service["spec"]["rayClusterConfig"]}, BY
         )

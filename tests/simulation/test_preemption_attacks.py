@@ -16,7 +16,15 @@ from muster.objects.core import Namespace
 from muster.objects.topology import UNCONSTRAINED
 from tests.simulation.api import Body, Refused, key_of
 from tests.simulation.invariants import condition
-from tests.simulation.manifests import WORKER, local_stack, ray_cluster, ray_job, ray_service
+from tests.simulation.manifests import (
+    WORKER,
+    local_stack,
+    ray_cluster,
+    ray_cluster_spec,
+    ray_job,
+    ray_service,
+)
+from tests.simulation.operators import owned
 from tests.simulation.simulation import Simulation
 
 CONFIG_MAPS = kinds.define("", "v1", "ConfigMap", "configmaps", Namespace, namespaced=True)
@@ -112,6 +120,17 @@ def orphaned(sim: Simulation, kind: Kind[Any], key: str) -> None:
     sim.api.delete(kind, key, "user")
 
 
+def pretended(sim: Simulation, kind: Kind[Any], key: str) -> None:
+    """A RayCluster outside of all queues that names the gang's job as its controller, and is started again
+    whenever it is suspended."""
+    name = "team-a/pretender"
+    if sim.api.find(CLUSTER, name) is None:
+        meta = owned(kind, sim.api.get(kind, key), name)
+        spec = {**ray_cluster_spec(workers=0), "suspend": False}
+        sim.api.create(CLUSTER, {"metadata": meta, "spec": spec}, "user")
+    sim.patch(CLUSTER, name, {"spec": {"suspend": False}})
+
+
 def twice(workers: list[Body]) -> list[Body]:
     return [*workers, *workers]
 
@@ -171,6 +190,8 @@ ATTACKS = {
         BY_FORCE_MINUTES,
     ),
     "deleted without its RayCluster": Attack(JOB, orphaned, BY_FORCE_MINUTES),
+    "a RayCluster that pretends to be its own, RayJob": Attack(JOB, pretended, loop=True),
+    "a RayCluster that pretends to be its own, RayService": Attack(SERVICE, pretended, loop=True),
     "pods that take a year to end": Attack(JOB, lambda *_: None, BY_FORCE_MINUTES, worker=A_YEAR),
     "refused, with pods that take a year to end": Attack(
         JOB, NEGATIVE_BACKOFF, BY_FORCE_MINUTES, worker=A_YEAR

@@ -7,6 +7,7 @@ import pytest
 from muster.kube import kinds
 from muster.kube.kinds import Kind, define
 from muster.objects.meta import Object
+from muster.objects.ray import ORIGIN_LABEL
 from tests.simulation.manifests import ray_cluster, ray_job
 from tests.unit.controller.builders import (
     Body,
@@ -34,7 +35,7 @@ def cluster(*owners: Body, **meta: Any) -> Body:
     body = ray_cluster("dev-raycluster")
     body["spec"]["suspend"] = True
     body["status"] = {"conditions": [{"type": "RayClusterSuspended", "status": "True"}]}
-    return stored(body, ownerReferences=list(owners), **meta)
+    return stored(body, ownerReferences=list(owners), labels={ORIGIN_LABEL: "RayJob"}, **meta)
 
 
 def made_by(kind: Kind[Any], name: str, uid: str = "", **meta: Any) -> Body:
@@ -98,20 +99,23 @@ def test_pods_of_a_ray_cluster_that_is_the_job_itself() -> None:
     assert world.live_pods_of(notebook)
 
 
-# a RayCluster that runs -> whether the gang of RayJob dev is there still
-CLUSTERS: dict[str, tuple[Body, bool]] = {
-    "its own": (controlled_by(kinds.RAY_JOBS, "dev"), True),
-    "of a ConfigMap with its UID": (controlled_by(CONFIG_MAPS, "dev"), False),
-    "of a RayService with its UID": (controlled_by(kinds.RAY_SERVICES, "dev"), False),
-    "of another API's RayJob with its UID": (controlled_by(FOREIGN_JOBS, "dev"), False),
+# owner and origin of a RayCluster that runs -> whether the gang of RayJob dev is there still
+CLUSTERS: dict[str, tuple[Body, str, bool]] = {
+    "its own": (controlled_by(kinds.RAY_JOBS, "dev"), "RayJob", True),
+    "one that KubeRay did not make": (controlled_by(kinds.RAY_JOBS, "dev"), "", False),
+    "one that KubeRay made for another kind": (controlled_by(kinds.RAY_JOBS, "dev"), "RayService", False),
+    "of a ConfigMap with its UID": (controlled_by(CONFIG_MAPS, "dev"), "RayJob", False),
+    "of a RayService with its UID": (controlled_by(kinds.RAY_SERVICES, "dev"), "RayService", False),
+    "of another API's RayJob with its UID": (controlled_by(FOREIGN_JOBS, "dev"), "RayJob", False),
 }
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
 @pytest.mark.parametrize("meta", [{}, ELSEWHERE])
 def test_whose_ray_clusters_occupy_a_gang(name: str, meta: dict[str, Any]) -> None:
-    owner, wanted = CLUSTERS[name]
-    running = stored(ray_cluster("dev-raycluster"), ownerReferences=[owner], **meta)
+    owner, origin, wanted = CLUSTERS[name]
+    labels = {ORIGIN_LABEL: origin} if origin else {}
+    running = stored(ray_cluster("dev-raycluster"), ownerReferences=[owner], labels=labels, **meta)
     running["spec"]["suspend"] = False
     world = make_world({kinds.RAY_CLUSTERS: [running], kinds.WORKLOADS: [DEV]})
     assert bool(world.clusters_of(workload(ray_job("dev")))) is (wanted and not meta)

@@ -16,6 +16,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import JsonPatch, MergePatch, Overwrite
 from muster.objects.meta import rfc3339
+from muster.objects.ray import ORIGIN_LABEL
 from tests.simulation.manifests import (
     CHECK,
     PREEMPTION,
@@ -91,7 +92,8 @@ def child(of: str = "dev", *, suspend: bool = False, rests: bool = False) -> Bod
     body = ray_cluster(f"{of}-1")
     body["spec"]["suspend"] = suspend
     body["status"] = {"conditions": [{"type": "RayClusterSuspended", "status": str(rests)}]}
-    return stored(body, ownerReferences=[controlled_by(JOB_KIND_OF.get(of, kinds.RAY_JOBS), of)])
+    kind = JOB_KIND_OF.get(of, kinds.RAY_JOBS)
+    return stored(body, ownerReferences=[controlled_by(kind, of)], labels={ORIGIN_LABEL: kind.name})
 
 
 def service(*, suspend: bool = True, placed: bool = False) -> Body:
