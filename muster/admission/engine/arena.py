@@ -80,16 +80,17 @@ class Arena:
         """Something happened to the pending workloads of this queue."""
         self._turns.openings.changed(queue)
 
-    def settle(self, changes: Changes, now_ms: int) -> None:
-        """Decides until nothing changes; what changed goes to `changes`.
+    def settle(self, changes: Changes, now_ms: int) -> bool:
+        """Decides until nothing changes; what changed goes to `changes`. False if the next decision has to
+        look again: those who are parked by now keep no quota from the others, who are tried alone then.
 
         Kueue tries the parked ones a moment after all others, together (UpdateInadmissible…): whoever
         is not parked may be let in before them, whatever their priority.
         """
         self._changes, self._now_ms, self._tried = changes, now_ms, False
-        queues = self.queues.values()
-        some_parked = any(queue.parked for queue in queues)
-        if some_parked and not self._state.rules.immediate_unparking and any(queue.fresh for queue in queues):
+        before = changes.count
+        some_parked = any(queue.parked for queue in self.queues.values())
+        if some_parked and self._are_tried_apart():
             self._settle(everybody=False)
         self._tried = some_parked
         if some_parked:  # from now on all are one
@@ -97,6 +98,11 @@ class Arena:
         self._settle(everybody=True)
         if not some_parked:
             self._park()
+        return changes.count == before or not (self._turns.keep and self._are_tried_apart())
+
+    def _are_tried_apart(self) -> bool:
+        """Whether some are not parked, and are tried before those who are."""
+        return not self._state.rules.immediate_unparking and any(q.fresh for q in self.queues.values())
 
     def _park(self) -> None:
         for queue in self.queues.values():

@@ -101,13 +101,15 @@ class Engine:
         self._wake(now_ms)
         drained = self._drain()
         changes = Changes()
+        unsettled: list[Arena] = []
         for arena in sorted(self._touched, key=lambda arena: arena.names):
-            arena.settle(changes, now_ms)
+            if not arena.settle(changes, now_ms):
+                unsettled.append(arena)
             until_ms = arena.until_ms()
             if until_ms is not None:
                 heappush(self._alarms, (until_ms, arena.names))
         self._settled = tuple(self._touched)
-        self._touched.clear()
+        self._touched = dict.fromkeys(unsettled)
         self._carry_out(changes)
         news = (self._news | changes.marked.keys()) & self._workloads.keys()
         self._news = set()
@@ -123,6 +125,12 @@ class Engine:
             replaced=tuple(holding.workload.key for holding in changes.replaced.values()),
             displaced=tuple(holding.workload.key for holding in changes.displaced),
         )
+
+    @property
+    def settled(self) -> bool:
+        """Whether another decision at the same time would change nothing. It may, where workloads that are
+        not parked are tried alone then, and for those that the last decision took back too often."""
+        return not self._touched
 
     def affected(self) -> Iterator[str]:
         """Keys of those, beside the ones that the last plan tells of, who may wait for something else
@@ -203,10 +211,10 @@ class Engine:
 
     def _carry_out(self, changes: Changes) -> None:
         """The objects as they are once all of this is written."""
-        for workload in changes.barred:
+        for workload in changes.barred:  # the next decision tries them, even if nothing happens before
             arena = self._arenas[workload.cluster_queue]
             arena.queues[workload.cluster_queue].put(workload, tried=True)
-            arena.touch(workload.cluster_queue)
+            self._touch(arena, workload.cluster_queue)
         self._workloads.update(changes.marked)
         for holding in changes.replaced.values():
             self._admitted.pop(holding.workload.key, None)

@@ -30,6 +30,11 @@ class Turns:
         self._place = cycle_order(state.rules)
         self.openings = Openings(state, queues)
 
+    @property
+    def keep(self) -> bool:
+        """Whether a head that is not let in may keep quota from others for a cycle."""
+        return bool(self._keeping)
+
     def worth_opening(self, everybody: bool) -> list[PendingQueue]:
         """The queues with somebody who could be let in. Where there is one, those that may keep
         something from others by trying in vain are open too. All others are passed over."""

@@ -1,26 +1,34 @@
 """Deltas one by one: what the engine makes of them."""
 
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
 from muster.admission import (
     Engine,
+    FairSharing,
     Flavor,
     PreemptionPolicy,
+    Quota,
     Rules,
+    Snapshot,
     SnapshotError,
     StopPolicy,
     Topology,
     WaitReason,
+    decide,
 )
 from muster.admission.engine import changes
 from muster.admission.engine.contention import contenders
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
+    GPU,
     NOW_MS,
     admitted,
+    applied,
     cohort,
     pods,
     preempted,
@@ -160,6 +168,71 @@ def test_who_was_taken_back_too_often_waits_for_the_next_decision() -> None:
     assert (admitted(plan), reasons(plan)) == (["first", "second"], {"loan": WaitReason.QUOTA})
     engine.remove("ns/first")
     assert admitted(engine.decide(NOW_MS)) == ["loan"]
+
+
+def crowd_in_which_fair_sharing_goes_round() -> Snapshot:
+    """Of small and heavy either fits on l4. Small has the smaller share and comes first, and heavy preempts
+    it by the very same shares. There is t4 for small as well, once loan has left it."""
+    terms: dict[str, Any] = {"cohort": "ml", "reclaim_within_cohort": PreemptionPolicy.ANY}
+    return snapshot(
+        [
+            queue("borrower", {"l4": {GPU: 0}, "t4": {GPU: 0}}, **terms),
+            queue(
+                "light",
+                {"l4": {GPU: 3}, "t4": {GPU: 0}},
+                weight=Fraction(1, 3),
+                within_queue=PreemptionPolicy.LOWER_PRIORITY,
+                **terms,
+            ),
+            queue("idle", {"l4": {GPU: 1}, "t4": {GPU: 0}}, **terms),
+            queue("owner", {"l4": {GPU: 4}, "t4": {GPU: 3}}, **terms),
+        ],
+        running("loan", "borrower", 1, "t4"),
+        running("low", "light", 1, "l4"),
+        running("own", "owner", 3, "l4"),
+        workload("heavy", "light", 3, priority=1),
+        workload("small", "owner", 3),
+        cohorts=[cohort("ml")],
+    )
+
+
+def test_who_was_taken_back_too_often_is_tried_again_though_nothing_happens() -> None:
+    of, rules = crowd_in_which_fair_sharing_goes_round(), Rules(fair_sharing=FairSharing())
+    engine = Engine(of, rules)
+    plan = engine.decide(NOW_MS)
+    assert (admitted(plan), preempted(plan), engine.settled) == (["heavy"], [], False)
+    fresh = decide(applied(of, plan), NOW_MS, rules)
+    again = engine.decide(NOW_MS)
+    assert preempted(again) == preempted(fresh) == [("loan", "small")]
+    assert (preempted(engine.decide(NOW_MS)), engine.settled) == ([], True)
+
+
+def test_who_is_not_parked_is_tried_again_without_those_who_are() -> None:
+    """`small` would fit on l4, but `big`, which can't reclaim its quota, keeps that in its first cycle. When
+    `small` is tried alone `big` is parked, and keeps nothing."""
+    terms: dict[str, Any] = {"cohort": "ml", "reclaim_within_cohort": PreemptionPolicy.ANY}
+    reclaims_little = terms | {"reclaim_within_cohort": PreemptionPolicy.LOWER_PRIORITY}
+    of = snapshot(
+        [
+            queue("entitled", {"l4": {GPU: 2}, "t4": {GPU: 2}}, **reclaims_little),
+            queue("poor", {"l4": {GPU: Quota(0, borrowing_limit=0)}, "t4": {GPU: 0}}, **terms),
+            queue("own", {"l4": {GPU: 0}, "t4": {GPU: 1}}, **terms),
+            queue("lender", {"l4": {GPU: 2}, "t4": {GPU: 1}}, **terms),
+        ],
+        running("victim", "lender", 2, "t4"),
+        running("other", "lender", 2, "t4"),
+        running("loan", "own", 1, "l4"),
+        workload("poor", "poor", 1),
+        workload("big", "entitled", 4),
+        workload("small", "own", 1),
+        cohorts=[cohort("ml")],
+    )
+    rules = Rules(fair_sharing=FairSharing())
+    engine = Engine(of, rules)
+    plan = engine.decide(NOW_MS)
+    assert (admitted(plan), len(plan.preemptions), engine.settled) == ([], 1, False)
+    fresh = decide(applied(of, plan), NOW_MS, rules)
+    assert admitted(engine.decide(NOW_MS)) == admitted(fresh) == ["small"]
 
 
 def test_a_slice_takes_the_place_of_another() -> None:

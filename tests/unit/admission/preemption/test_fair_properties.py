@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from muster.admission import (
     Cohort,
+    Engine,
     FairSharing,
     FairStrategy,
+    Plan,
     PreemptionPolicy,
     PreemptionReason,
     Quota,
@@ -221,11 +223,22 @@ def test_by_its_rule_no_victim_takes_it_back(crowd: Crowd) -> None:
 @given(crowds(("l4", "t4")))
 def test_decisions_come_to_rest(crowd: Crowd) -> None:
     """As long as the victims still run. Once they are back, it may begin anew, as with Kueue: a gang
-    takes quota by its share from one that took it by priority from one that took it by its share."""
+    takes quota by its share from one that took it by priority from one that took it by its share.
+
+    Each decision is that of a fresh engine, and one is enough where the engine says so."""
     rules = Rules(fair_sharing=crowd.sharing)
     workloads = (one if one.key in crowd.held else replace(one, admission=None) for one in crowd.of.workloads)
     now = replace(crowd.of, workloads=tuple(workloads))
-    plan = decide(now, NOW_MS, rules)
-    assert decide(now, NOW_MS, rules) == plan
-    again = decide(applied(now, plan), NOW_MS, rules)
-    assert (again.admissions, again.preemptions) == ((), ())
+    engine = Engine(now, rules)
+    for _ in now.workloads:
+        plan = engine.decide(NOW_MS)
+        assert decided(plan) == decided(decide(now, NOW_MS, rules))
+        now = applied(now, plan)
+        if engine.settled:
+            break
+    assert decided(engine.decide(NOW_MS)) == ((), ())
+    assert decided(decide(now, NOW_MS, rules)) == ((), ())
+
+
+def decided(plan: Plan) -> tuple[Any, ...]:
+    return plan.admissions, plan.preemptions
