@@ -65,6 +65,10 @@ class World:
         return {job.metadata.uid: job for job in self._all_jobs()}
 
     @cached_property
+    def _jobs_by_identity(self) -> Mapping[Owner, Job]:
+        return {identity(job.kind, job.metadata): job for job in self._jobs.values()}
+
+    @cached_property
     def unqueued(self) -> list[Job]:
         """Jobs of users that carry an empty queue label."""
         return [
@@ -97,9 +101,11 @@ class World:
 
     def job_of(self, workload: kueue.Workload) -> Job | None:
         """The job that owns the Workload, in the queue or not: it has to be stopped in either case."""
-        owner = ownership.job_of(workload)
-        job = self._jobs.get(owner.uid) if owner is not None else None
-        return job if job is not None and identity(job.kind, job.metadata) == owner else None
+        owner = self._owner_of(workload)
+        return self._jobs_by_identity.get(owner) if owner is not None else None
+
+    def _owner_of(self, workload: kueue.Workload) -> Owner | None:
+        return self.memory.of(ownership.job_of, workload.key, workload)
 
     def local_queue_of(self, workload: kueue.Workload) -> kueue.LocalQueue | None:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
@@ -152,7 +158,7 @@ class World:
     def clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
         """RayClusters that make the gang's pods, but not the job itself: those that KubeRay made for the
         job, and those that its live pods belong to, as a tenant may edit owner references of RayClusters."""
-        job = ownership.job_of(workload)
+        job = self._owner_of(workload)
         if job is None:
             return []
         found = {c.metadata.uid: c for c in self._clusters.get(job, ())}
