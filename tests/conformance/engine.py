@@ -197,9 +197,10 @@ def lived(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[s
         _listen(waiting, engine, plan, now_ms)
         yield f"waits of round {round_}", waiting, {one.workload: one for one in fresh.waiting(now_ms)}
         now = _standing_as(engine, carried_out(now, plan, now_ms))
-        told = {one.workload for one in plan.waiting if one.reason is core.WaitReason.PREEMPTION}
+        # a fresh engine knows it from the Workload's condition alone
+        told = {key for key, one in waiting.items() if one.reason is core.WaitReason.PREEMPTION}
         marked = {one.key for one in now.workloads if one.preempting}
-        yield f"who waits for victims and goes first after round {round_}", told & marked, told
+        yield f"who waits for victims and goes first after round {round_}", marked, told
         yield f"objects after round {round_}", _by_key(engine.snapshot), _by_key(now)
         now, left = _one_leaves(now, now_ms)
         for one in left:

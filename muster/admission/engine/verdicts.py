@@ -6,7 +6,7 @@ from muster.admission.cycle.entry import Outcome
 from muster.admission.cycle.reserve import claimed_by
 from muster.admission.engine.arena import Arena
 from muster.admission.explain import Explainer, Verdict, Wait
-from muster.admission.model import Aging, Waiting, Workload
+from muster.admission.model import Aging, Waiting, WaitReason, Workload
 from muster.admission.rules.aging import next_rise_ms
 from muster.admission.rules.remark import OPEN, earliest, remarked
 
@@ -32,6 +32,9 @@ def why_it_waits(arena: Arena, explainer: Explainer, workload: Workload, aging: 
     else:
         verdict = Verdict(Wait.NO_ROOM)
     waiting = explainer.queued(workload, verdict, group)
+    if workload.preempting and waiting.reason is WaitReason.QUOTA:
+        # it comes first for the sake of victims, if only those of another one: objects say so by the reason
+        waiting = replace(waiting, reason=WaitReason.PREEMPTION)
     waiting = remarked(waiting, arena.remark(workload, group) if behind is None else None)
     if aging is None or waiting.reason not in OPEN:
         return waiting

@@ -137,6 +137,28 @@ def test_a_preemptor_is_marked_until_it_gives_up() -> None:
     assert not any(one.preempting for one in engine.snapshot.workloads)
 
 
+def test_who_waits_for_victims_of_another_one_comes_first_after_a_restart_too() -> None:
+    """In its queue, before higher priorities: a fresh engine knows that from the reason alone."""
+    terms: dict[str, Any] = {"cohort": "ml", "reclaim_within_cohort": PreemptionPolicy.ANY}
+    of = snapshot(
+        [queue("a", 1, **terms), queue("b", 1, **terms), queue("borrower", 0, cohort="ml")],
+        running("victim", "borrower", 2),
+        workload("first", "a", 1, priority=1),
+        workload("second", "b", 1),
+    )
+    rules = Rules(recompute_overlapping=True)
+    engine = Engine(of, rules)
+    plan = engine.decide(NOW_MS)
+    assert preempted(plan) == [("victim", "first")]
+    assert reasons(plan) == {"first": WaitReason.PREEMPTION, "second": WaitReason.PREEMPTION}
+    fresh = Engine(applied(of, plan), rules)
+    for one in (engine, fresh):
+        one.put(workload("urgent", "b", 1, priority=9))
+        one.decide(NOW_MS)
+        one.remove("ns/victim")
+        assert admitted(one.decide(NOW_MS)) == ["first", "second"]
+
+
 def test_trees_contend_over_nodes_they_share() -> None:
     flavors = [Flavor("tpu", topology="racks"), Flavor("slow", topology="missing"), Flavor("cpu")]
     of = snapshot(
