@@ -1,0 +1,138 @@
+"""The controller's less usual writes, as its own account and under all policies of stack local."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.kube import kinds
+from muster.kube.client import Kube
+from muster.kube.kinds import Kind
+from muster.kube.writes import Delete, MergePatch, Overwrite, Write
+from muster.objects.kueue import RESOURCE_IN_USE
+from sandbox.controller_process import write_token_kubeconfig
+from sandbox.kubectl import Kubectl
+from sandbox.processes import wait_until
+from tests.stacks.ray_requests import ADMIN, Manifest, child, refusal
+
+POLICY_SECONDS_MAX = 15.0
+NAME = "for-the-controller"
+
+
+def kueue_object(kind: str, spec: dict[str, Any]) -> Manifest:
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": NAME}, "spec": spec}
+
+
+def cluster_queue(cpu: str) -> Manifest:
+    flavor = {"name": "cpu", "resources": [{"name": "cpu", "nominalQuota": cpu}]}
+    return kueue_object(
+        "ClusterQueue", {"resourceGroups": [{"coveredResources": ["cpu"], "flavors": [flavor]}]}
+    )
+
+
+IN_USE: dict[str, tuple[Kind[Any], Manifest]] = {
+    "ClusterQueue": (kinds.CLUSTER_QUEUES, cluster_queue("1")),
+    "ResourceFlavor": (kinds.FLAVORS, kueue_object("ResourceFlavor", {"nodeLabels": {"pool": "cpu"}})),
+    "AdmissionCheck": (kinds.CHECKS, kueue_object("AdmissionCheck", {"controllerName": "example.com/check"})),
+}
+INVALID: dict[str, tuple[Kind[Any], Manifest]] = {
+    "ClusterQueue": (kinds.CLUSTER_QUEUES, cluster_queue("-1")),
+    "ResourceFlavor": (kinds.FLAVORS, kueue_object("ResourceFlavor", {"nodeLabels": {"a b": "c"}})),
+}
+
+
+@pytest.fixture(scope="module")
+def account(server: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A kubeconfig with a token of the controller's ServiceAccount."""
+    path = tmp_path_factory.mktemp("account") / "kubeconfig"
+    write_token_kubeconfig(server, path)
+    return path
+
+
+def perform(account: Path, write: Write) -> None:
+    async def story() -> None:
+        kube = Kube(str(account))
+        try:
+            await kube.perform(write)
+        finally:
+            await kube.close()
+
+    asyncio.run(story())
+
+
+def made(server: Kubectl, manifest: Manifest) -> Manifest:
+    given = json.dumps(manifest)
+    created: Manifest = json.loads(server.run("create", "-f", "-", "-o", "json", given=given))
+    return created
+
+
+def set_finalizers(server: Kubectl, account: Path, kind: Kind[Any], target: str, names: list[str]) -> None:
+    version = server.run("get", target, "-o", "jsonpath={.metadata.resourceVersion}")
+    perform(account, MergePatch(kind, f"/{NAME}", {"metadata": {"finalizers": names}}, version))
+
+
+def goes_when_it_is_released(server: Kubectl, account: Path, kind: Kind[Any], target: str) -> None:
+    """It is kept by the finalizer, and gone without it."""
+    set_finalizers(server, account, kind, target, [RESOURCE_IN_USE])
+    server.run("delete", target, "--wait=false")
+    assert server.run("get", target, "-o", "jsonpath={.metadata.finalizers}") == f'["{RESOURCE_IN_USE}"]'
+    set_finalizers(server, account, kind, target, [])
+    assert server.run("get", target, "--ignore-not-found") == ""
+
+
+@pytest.mark.parametrize("name", IN_USE)
+def test_what_is_in_use_is_kept_and_released(server: Kubectl, account: Path, name: str) -> None:
+    kind, manifest = IN_USE[name]
+    server.create([manifest])
+    goes_when_it_is_released(server, account, kind, f"{name}/{NAME}")
+
+
+@pytest.fixture(params=INVALID)
+def invalid(server: Kubectl, request: pytest.FixtureRequest) -> tuple[Kind[Any], str]:
+    """An object that the policies refuse, of before they were there; now they are."""
+    kind, manifest = INVALID[request.param]
+    target = f"validatingadmissionpolicybinding/muster-{request.param.lower()}s-are-valid"
+    binding = json.loads(server.run("get", target, "-o", "json"))
+    binding["metadata"] = {"name": binding["metadata"]["name"]}
+    server.run("delete", target)
+    try:
+        wait_until("no policy", lambda: not refusal(server, ADMIN, manifest), POLICY_SECONDS_MAX)
+        server.create([manifest])
+    finally:
+        server.create([binding])
+    other = manifest | {"metadata": {"name": "another"}}
+    wait_until("the policy again", lambda: bool(refusal(server, ADMIN, other)), POLICY_SECONDS_MAX)
+    return kind, f"{request.param}/{NAME}"
+
+
+def test_what_is_invalid_is_kept_and_released_too(
+    server: Kubectl, account: Path, invalid: tuple[Kind[Any], str]
+) -> None:
+    goes_when_it_is_released(server, account, *invalid)
+
+
+POD = {"containers": [{"name": "main", "image": "ray"}], "restartPolicy": "Never"}
+META = {"name": NAME, "namespace": "team-a"}
+KEY = f"team-a/{NAME}"
+SUSPENDED = {"spec": {"suspend": True}}
+
+
+def test_a_gang_that_kuberay_does_not_stop_is_stopped(server: Kubectl, account: Path) -> None:
+    """Its RayCluster and the Job that submits it are suspended, its pods deleted."""
+    uid = server.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
+    cluster = made(server, child(NAME, uid))
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": META, "spec": {"template": {"spec": POD}}}
+    submitter = made(server, job)
+    server.create([{"apiVersion": "v1", "kind": "Pod", "metadata": META, "spec": POD}])
+    try:
+        perform(account, Overwrite(kinds.RAY_CLUSTERS, KEY, SUSPENDED, cluster["metadata"]["uid"]))
+        perform(account, Overwrite(kinds.BATCH_JOBS, KEY, SUSPENDED, submitter["metadata"]["uid"]))
+        perform(account, Delete(kinds.PODS, KEY, grace_s=30))
+        for kind in ("raycluster", "job"):
+            target = (f"{kind}/{NAME}", "--namespace=team-a")
+            assert server.run("get", *target, "-o", "jsonpath={.spec.suspend}") == "true"
+        assert server.run("get", f"pod/{NAME}", "--namespace=team-a", "--ignore-not-found") == ""
+    finally:
+        server.run("delete", f"raycluster/{NAME}", f"job/{NAME}", "--namespace=team-a")
