@@ -1,10 +1,13 @@
 """What stays wrong is told again now and then, as the API server forgets events after an hour."""
 
 NOTICE_INTERVAL_MS = 30 * 60_000
+NOTICES_MAX = 10_000
 
 
 class Notices:
-    """Remembers what was told of whom, for as long as it need not be told again."""
+    """Remembers what was told of whom, for as long as it need not be told again.
+
+    It remembers the last NOTICES_MAX: whoever is told more often costs events, but no memory."""
 
     def __init__(self) -> None:
         self._told_ms: dict[tuple[str, str], int] = {}  # (subject, message) -> when; the oldest first
@@ -12,11 +15,16 @@ class Notices:
     def is_due(self, subject: str, message: str, now_ms: int) -> bool:
         """Whether it is to be told now. It counts as told then."""
         while self._told_ms and self._oldest_ms() + NOTICE_INTERVAL_MS <= now_ms:
-            del self._told_ms[next(iter(self._told_ms))]
+            self._forget_oldest()
         if (subject, message) in self._told_ms:
             return False
+        if len(self._told_ms) >= NOTICES_MAX:
+            self._forget_oldest()
         self._told_ms[subject, message] = now_ms
         return True
 
     def _oldest_ms(self) -> int:
         return next(iter(self._told_ms.values()))
+
+    def _forget_oldest(self) -> None:
+        del self._told_ms[next(iter(self._told_ms))]

@@ -1,5 +1,7 @@
 """What stays wrong is told, and told again."""
 
+import pytest
+
 from muster.controller.notices import NOTICE_INTERVAL_MS, Notices
 
 
@@ -15,3 +17,10 @@ def test_other_subjects_and_other_messages_are_told_on_their_own() -> None:
     assert notices.is_due("uid", "another", 1)
     assert notices.is_due("other", "one", 2)
     assert not notices.is_due("uid", "another", 3)
+
+
+def test_only_so_much_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.controller.notices.NOTICES_MAX", 2)
+    notices = Notices()
+    told = [notices.is_due(uid, "empty label", 0) for uid in ("a", "b", "c", "c", "b", "a")]
+    assert told == [True, True, True, False, False, True]
