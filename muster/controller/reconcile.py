@@ -18,6 +18,7 @@ from muster.controller.decider import Decider, Gang
 from muster.controller.events import Note, on_job, status_notes, wait_note
 from muster.controller.finalizers import finalizers, guard_of
 from muster.controller.lifecycle import Advanced, advance, blocked, look_at_pods, stand_again
+from muster.controller.skew import corrected
 from muster.controller.stops import restores, stops
 from muster.controller.suspension import gone, has_left, tell
 from muster.controller.world import World
@@ -154,7 +155,7 @@ def _advance(workload: Workload, world: World, configuration: Configuration, now
 
 def _move(workload: Workload, world: World, configuration: Configuration, now_ms: int) -> Advanced:
     """As far as its job, its pods and its checks allow."""
-    status, job = workload.status, world.job_of(workload)
+    status, job = corrected(workload.status, now_ms), world.job_of(workload)
     if step.is_finished(status):
         return Advanced(status)
     if job is not None and job.outcome is not None:

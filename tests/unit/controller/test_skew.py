@@ -1,0 +1,43 @@
+"""What a clock that ran ahead has written is set right when the clock is."""
+
+import pytest
+
+from muster.controller import transitions as step
+from muster.controller.check_states import RETRY
+from muster.controller.skew import SKEW_MS_MAX, corrected
+from muster.objects.kueue import AdmissionCheckState, RequeueState, WorkloadStatus
+from muster.objects.meta import find_condition, millis, rfc3339
+
+NOW_MS = 1_800_000_000_000
+HOUR_MS = 3_600_000
+
+
+def evicted(at_ms: int) -> WorkloadStatus:
+    """Evicted then, with a back-off of one minute, by a check that had asked for it then."""
+    state = AdmissionCheckState("check", RETRY, "", last_transition_time=rfc3339(at_ms))
+    status = step.evict(WorkloadStatus(), "AdmissionCheck", "no stock", at_ms)
+    status = step.requeue_at(status, at_ms + 60_000 - 999, counts=False)
+    return WorkloadStatus(
+        conditions=status.conditions, admission_checks=(state,), requeue_state=status.requeue_state
+    )
+
+
+def test_times_in_the_future_are_now_and_back_offs_take_as_long_as_they_were_to() -> None:
+    status = corrected(evicted(NOW_MS + HOUR_MS), NOW_MS)
+    assert status == evicted(NOW_MS)
+
+
+@pytest.mark.parametrize("ahead_ms", [-HOUR_MS, 0, SKEW_MS_MAX])
+def test_what_clocks_in_order_write_stays(ahead_ms: int) -> None:
+    status = evicted(NOW_MS + ahead_ms)
+    assert corrected(status, NOW_MS) is status
+
+
+def test_a_back_off_that_a_right_clock_wrote_stays() -> None:
+    """Only another condition was written by the wrong one."""
+    status = step.wait(evicted(NOW_MS), "Pending", "", NOW_MS + HOUR_MS)
+    found = corrected(status, NOW_MS)
+    assert found.requeue_state == RequeueState(requeue_at=rfc3339(NOW_MS + 60_000))
+    told = find_condition(found.conditions, step.QUOTA_RESERVED)
+    assert told is not None
+    assert millis(told.last_transition_time) == NOW_MS
