@@ -5,7 +5,7 @@ NAME ?= local
 sandbox = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up down status drift tools test coverage mutants conformance bench preview golden docs lint format lock
+.PHONY: help up down status drift tools test coverage mutants conformance bench fuzz storm preview golden docs lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -38,6 +38,13 @@ mutants: ## do the tests notice changes of the core and the controller? (SAMPLE=
 conformance: ## the core against Kueue: its own cases (CASES=DIR), or random histories (SEEDS=200 SEED_BASE=0)
 	@$(sandbox) conformance $(if $(CASES),--cases $(CASES)) $(if $(SEEDS),--seeds $(SEEDS)) \
 		$(if $(SEED_BASE),--seed-base $(SEED_BASE)) $(if $(SUITE),--suite $(SUITE))
+
+fuzz: ## random histories in the simulation (HISTORIES=2000 SEED=0 FAILURES=1), or one again (REPLAY=file)
+	@$(sandbox) fuzz $(if $(HISTORIES),--histories $(HISTORIES)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(FAILURES),--failures $(FAILURES)) $(if $(REPLAY),--replay $(REPLAY))
+
+storm: ## kills, pauses, black holes, restarts and deletions on a real API server (MINUTES=5 SEED=0)
+	@$(sandbox) storm $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
 
 bench: ## measure up, previews, admission and the controller
 	@$(sandbox) bench

@@ -80,6 +80,14 @@ def _parser() -> argparse.ArgumentParser:
     for option, says in chores.MUTANTS_OPTIONS.items():
         verb.add_argument(option, help=says)
     verb.set_defaults(run=lambda options: chores.mutants(vars(options)))
+    verb = verbs.add_parser("fuzz", help="random histories in the simulation; what breaks is shortened")
+    for option, says in chores.FUZZ_OPTIONS.items():
+        verb.add_argument(option, help=says)
+    verb.set_defaults(run=lambda options: chores.fuzz(vars(options)))
+    verb = verbs.add_parser("storm", help="everything that fails in production, on a real API server")
+    for option, says in chores.STORM_OPTIONS.items():
+        verb.add_argument(option, help=says)
+    verb.set_defaults(run=lambda options: chores.storm(vars(options)))
     for name, chore, says in chores.CHORES:
         verbs.add_parser(name, help=says).set_defaults(run=lambda _options, chore=chore: chore())
     return parser

@@ -64,6 +64,30 @@ def mutants(chosen: Mapping[str, Any]) -> int:
     return _run("tests.mutation", *_arguments(MUTANTS_OPTIONS, chosen))
 
 
+FUZZ_OPTIONS = {
+    "--histories": "how many random histories (2000)",
+    "--seed": "the first seed (0)",
+    "--failures": "stop after so many different ones (1)",
+    "--replay": "play the history in this file instead",
+}
+
+
+def fuzz(chosen: Mapping[str, Any]) -> int:
+    """Plays random histories in the simulation, and shortens those that break something."""
+    return _run("tests.simulation.histories", *_arguments(FUZZ_OPTIONS, chosen))
+
+
+STORM_OPTIONS = {
+    "--minutes": "how long (5)",
+    "--seed": "decides which trouble comes when (0)",
+}
+
+
+def storm(chosen: Mapping[str, Any]) -> int:
+    """A storm on a real API server, in a sandbox of its own; every revision is judged."""
+    return _run("tests.storm", *_arguments(STORM_OPTIONS, chosen))
+
+
 def coverage() -> int:
     """Branch coverage of the core by its own tests; anything less than all of it is an error."""
     tests = ("-m", "pytest", "-q", "--numprocesses=2", "--dist=worksteal", "tests/unit/admission")

@@ -3,13 +3,13 @@
 Left out: schemas, defaulting, admission, field managers, and every verb that Muster does not use.
 """
 
+import asyncio
 import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
@@ -59,8 +59,30 @@ class Api:
         self.journal: dict[Kind[Any], list[Change]] = defaultdict(list)
         self.refusal: Callable[[Kind[Any], Body], str] = lambda kind, body: ""  # of a creation, by its schema
         self.watchers: list[Callable[[Change], None]] = []
+        self.outside: set[str] = set()  # UIDs of owners of kinds that are not emulated
         self._uids: dict[str, tuple[Kind[Any], str]] = {}
         self._serial = 0
+        self._waiting: list[asyncio.Future[None]] = []
+        self._views: dict[str, tuple[Body, Object]] = {}  # by UID, of the body that it is a view of
+
+    async def change(self, within_s: float) -> None:
+        """Returns after the next write, or after that time."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(waiter)
+        timer = loop.call_later(within_s, partial(_wake, waiter))
+        try:
+            await waiter
+        finally:
+            timer.cancel()
+
+    def view(self, kind: Kind[Any], body: Body) -> Object:
+        """The typed view, decoded once for each version that is asked for."""
+        uid = body["metadata"]["uid"]
+        known = self._views.get(uid)
+        if known is None or known[0] is not body:
+            known = self._views[uid] = body, view(kind, body)
+        return known[1]
 
     def all(self, kind: Kind[Any]) -> list[Body]:
         return list(self.objects[kind].values())
@@ -75,7 +97,7 @@ class Api:
         return found
 
     def create(self, kind: Kind[Any], body: Mapping[str, Any], by: str) -> Body:
-        new = deepcopy(dict(body))
+        new = copied(body)
         self._serial += 1
         meta = new["metadata"]
         if "generateName" in meta:
@@ -101,14 +123,14 @@ class Api:
         patched = merged(old, patch)
         own = {"status"} if status else patched.keys() - {"status"}
         new = {**old, **{field: patched[field] for field in own if field in patched}}
-        return self._update(kind, old, deepcopy(new), by)
+        return self._update(kind, old, new, by)
 
     def json_patch(self, kind: Kind[Any], key: str, operations: list[Mapping[str, Any]], by: str) -> Body:
         old = self.get(kind, key)
-        new = deepcopy(old)
+        new = copied(old)
         for operation in operations:
             apply_operation(new, operation)
-        return self._update(kind, old, {**new, "status": deepcopy(old.get("status", {}))}, by)
+        return self._update(kind, old, {**new, "status": old.get("status", {})}, by)
 
     def delete(
         self, kind: Kind[Any], key: str, by: str, *, foreground: bool = False, grace_s: int | None = None
@@ -116,8 +138,8 @@ class Api:
         """Pods leave by the hand of their kubelet (`remove`), as if they had a finalizer, when their grace
         period is over at the latest; a second deletion may shorten it."""
         old = self.get(kind, key)
-        new = deepcopy(old)
-        meta = new["metadata"]
+        meta = {**old["metadata"]}
+        new = {**old, "metadata": meta}
         if foreground:
             meta["finalizers"] = [*meta.get("finalizers", []), FOREGROUND]
         if meta.get("finalizers") or kind is kinds.PODS:
@@ -136,7 +158,7 @@ class Api:
 
     def remove(self, kind: Kind[Any], key: str, by: str) -> None:
         old = self.get(kind, key)
-        self._commit(kind, "DELETED", deepcopy(old), old, by)
+        self._commit(kind, "DELETED", {**old, "metadata": {**old["metadata"]}}, old, by)
 
     def orphans(self) -> Iterator[tuple[Kind[Any], str]]:
         """What the garbage collector has to delete: owned by objects that are gone or wait for it."""
@@ -146,13 +168,18 @@ class Api:
                 if (
                     owners
                     and "deletionTimestamp" not in body["metadata"]
-                    and all(self._lets_go(o) for o in owners)
+                    and all(self._lets_go(o, body) for o in owners)
                 ):
                     yield kind, key
 
-    def _lets_go(self, owner: Mapping[str, Any]) -> bool:
-        place = self._uids.get(owner["uid"])
-        return place is None or FOREGROUND in self.get(*place)["metadata"].get("finalizers", [])
+    def _lets_go(self, reference: Mapping[str, Any], dependent: Body) -> bool:
+        """Owners are of the dependent's own namespace, or of none: one elsewhere does not count."""
+        place = self._uids.get(reference["uid"])
+        if place is None:
+            return reference["uid"] not in self.outside
+        meta = self.get(*place)["metadata"]
+        elsewhere = meta.get("namespace") not in (None, dependent["metadata"].get("namespace"))
+        return elsewhere or FOREGROUND in meta.get("finalizers", [])
 
     def abandoned(self) -> Iterator[tuple[Kind[Any], str]]:
         """What waits in foreground deletion and has no dependents any more."""
@@ -169,7 +196,8 @@ class Api:
                     yield kind, key
 
     def _update(self, kind: Kind[Any], old: Body, new: Body, by: str) -> Body:
-        new["metadata"] |= {k: old["metadata"][k] for k in ("resourceVersion", "uid", "generation")}
+        kept = {k: old["metadata"][k] for k in ("resourceVersion", "uid", "generation")}
+        new["metadata"] = {**new["metadata"], **kept}
         if {**new, "status": new.get("status", {})} == {**old, "status": old.get("status", {})}:
             return old
         if new.get("spec") != old.get("spec"):
@@ -185,6 +213,7 @@ class Api:
         if change == "DELETED":
             del self.objects[kind][key]
             del self._uids[meta["uid"]]
+            self._views.pop(meta["uid"], None)
         else:
             self.objects[kind][key] = body
             self._uids[meta["uid"]] = kind, key
@@ -192,6 +221,9 @@ class Api:
         self.journal[kind].append(event)
         for watcher in self.watchers:
             watcher(event)
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            _wake(waiter)
         return body
 
 
@@ -210,15 +242,25 @@ def key_of(body: Mapping[str, Any]) -> str:
     return f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else str(meta["name"])
 
 
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+def copied(body: Any) -> Any:
+    """A deep copy of JSON; tuples become lists, as on their way to the API server."""
+    return msgspec.json.decode(msgspec.json.encode(body))
+
+
 def view(kind: Kind[Any], body: Mapping[str, Any]) -> Object:
     found: Object = msgspec.json.decode(msgspec.json.encode(body), type=kind.view)
     return found
 
 
 def merged(target: Any, patch: Any) -> Any:
-    """RFC 7386."""
+    """RFC 7386. What stays the same is shared with the target: bodies never change."""
     if not isinstance(patch, Mapping):
-        return deepcopy(patch)
+        return patch
     result = dict(target) if isinstance(target, Mapping) else {}
     for key, value in patch.items():
         if value is None:
@@ -236,7 +278,7 @@ def apply_operation(document: Any, operation: Mapping[str, Any]) -> None:
             document = document[int(part)] if isinstance(document, list) else document[part]
         at: Any = int(last) if isinstance(document, list) else last
         if operation["op"] == "add":
-            document[at] = deepcopy(operation["value"])
+            document[at] = copied(operation["value"])
         elif operation["op"] == "remove":
             del document[at]
         elif operation["op"] != "test" or document[at] != operation["value"]:

@@ -11,8 +11,9 @@ from tests.simulation.api import FOREGROUND, Api, Body, Refused, key_of
 from tests.simulation.kuberay import GROUP_LABEL
 from tests.simulation.manifests import REQUEST_LABEL
 from tests.simulation.operators import owned, pods_owned_by
+from tests.simulation.sweeps import Sweeps
 
-SWEEP_S_MAX = 0.5
+SWEEP_S_MAX, ANSWERS_S_MAX = 0.5, 2.0
 LEAVES_S_MAX = 5.0  # a pod's time to end, and the garbage collector's to come round
 
 
@@ -24,11 +25,14 @@ class Kubelets:
         self.halted = False
 
     async def run(self) -> None:
+        sweeps, leaving = Sweeps(self._api, self._random, SWEEP_S_MAX), False
         while True:
-            await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
+            await sweeps.next(busy=leaving)
+            leaving = False
             for pod in self._api.all(kinds.PODS) if not self.halted else ():
                 key = key_of(pod)
                 if "deletionTimestamp" in pod["metadata"]:
+                    leaving = True
                     if self._clings(pod):
                         continue
                     if self._random.random() < 2 * SWEEP_S_MAX / LEAVES_S_MAX:
@@ -50,8 +54,9 @@ class JobController:
         self._serial = 0
 
     async def run(self) -> None:
+        sweeps = Sweeps(self._api, self._random, SWEEP_S_MAX)
         while True:
-            await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
+            await sweeps.next()
             for job in self._api.all(kinds.BATCH_JOBS):
                 pods = pods_owned_by(self._api, job)
                 active = [p for p in pods if "deletionTimestamp" not in p["metadata"]]
@@ -77,8 +82,9 @@ class GarbageCollector:
         self._api, self._random = api, random
 
     async def run(self) -> None:
+        sweeps = Sweeps(self._api, self._random, LEAVES_S_MAX / 2)
         while True:
-            await asyncio.sleep(self._random.uniform(0, LEAVES_S_MAX / 2))
+            await sweeps.next()
             found = list(self._api.orphans())
             self._random.shuffle(found)
             for kind, key in found:
@@ -107,8 +113,9 @@ class Cloud:
         self.nodes: dict[str, int] = {}  # by the name of the resize request
 
     async def run(self) -> None:
+        sweeps = Sweeps(self._api, self._random, ANSWERS_S_MAX)
         while True:
-            await asyncio.sleep(self._random.uniform(0, 2.0))
+            await sweeps.next()
             self._scale_down()
             for request in self._api.all(kinds.PROVISIONING_REQUESTS):
                 with contextlib.suppress(Refused):

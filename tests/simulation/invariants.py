@@ -1,10 +1,12 @@
 """What has to hold after every single write, recomputed from the objects as plainly as possible."""
 
 import re
+import traceback
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from muster.controller.templates import WORKLOAD_UID_LABEL
@@ -13,40 +15,78 @@ from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.kuberay import GROUP_LABEL
 
 Column = tuple[str, str]  # (flavor, resource)
+SETTLED_MS = 5000  # a change of the queues has reached the controller, and what it wrote before it us
 SUFFIXES = {"m": Fraction(1, 1000), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)}
 
 
 class Broken(AssertionError):
-    """An invariant does not hold."""
+    """An invariant does not hold; `rule` names it."""
+
+    rule = ""
 
 
 class Invariants:
     """Attach `check` to an Api. Jobs that a user starts behind the controller's back are let off until
-    they are suspended again."""
+    they are suspended again, and distrusted ones for good: their pods and starts are their tenant's doing,
+    their quota is not.
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
+    Quota is checked where a write takes some (`always`: at every write of a Workload), and not for
+    SETTLED_MS after somebody changed the queues, as the controller may not know yet."""
+
+    def __init__(self, api: Api, *, always: bool = False) -> None:
+        self._api, self._always = api, always
         self._started_by_hand: set[str] = set()  # UIDs
+        self._distrusted: set[str] = set()  # UIDs of jobs
+        self._queues_changed_ms = -SETTLED_MS
         self.checked = 0
+
+    def distrust(self, job: Body) -> None:
+        self._distrusted.add(job["metadata"]["uid"])
+
+    def trusts(self, job: Body) -> bool:
+        return job["metadata"]["uid"] not in self._distrusted
 
     def check(self, change: Change) -> None:
         self.checked += 1
+        try:
+            self._check(change)
+        except Broken as broken:
+            called = [frame.name for frame in traceback.extract_tb(broken.__traceback__)]
+            broken.rule = called[called.index("_check") + 1].strip("_")
+            raise
+
+    def _check(self, change: Change) -> None:
+        if change.kind in (kinds.CLUSTER_QUEUES, kinds.COHORTS) and change.by == "administrator":
+            self._queues_changed_ms = change.time_ms
         if change.kind is kinds.WORKLOADS:
-            self._quota_is_kept()
+            if self._always or takes_quota(change):
+                self._quota_is_kept(change)
+            if change.type == "ADDED":
+                self._workload_is_the_only_one(change)
             self._priority_is_kept(change)
         if change.kind in (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES):
             self._starts_are_whole(change)
         if change.kind in (kinds.PODS, kinds.WORKLOADS, kinds.RAY_JOBS):
             self._pods_have_quota()
 
-    def _quota_is_kept(self) -> None:
+    def _workload_is_the_only_one(self, change: Change) -> None:
+        uid = owner_uid(change.body)
+        same = [key_of(w) for w in self._api.all(kinds.WORKLOADS) if owner_uid(w) == uid]
+        expect(len(same) == 1, f"one job has the Workloads {same}")
+
+    def _quota_is_kept(self, change: Change) -> None:
+        if change.time_ms < self._queues_changed_ms + SETTLED_MS:
+            return
         usage: dict[str, dict[Column, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         live = self._live_groups()
         for workload in self._api.all(kinds.WORKLOADS):
             if holds_quota(workload) or workload["metadata"]["uid"] in live:
                 for column, amount in usage_of(workload).items():
                     usage[workload["status"]["admission"]["clusterQueue"]][column] += amount
-        for column in {c for used in usage.values() for c in used}:
+        columns = {c for used in usage.values() for c in used}
+        if not self._always:
+            columns &= set(usage_of(change.body))
+        for column in columns:
             self._column_is_kept(column, {q: used[column] for q, used in usage.items()})
 
     def _column_is_kept(self, column: Column, usage: Mapping[str, Fraction]) -> None:
@@ -94,7 +134,7 @@ class Invariants:
 
     def _priority_of(self, workload: Body) -> int:
         """By its class as it is now: the Workload is told a moment later."""
-        name = workload["spec"].get("priorityClassRef", {}).get("name", "")
+        name = (workload["spec"].get("priorityClassRef") or {}).get("name", "")
         known = self._api.find(kinds.PRIORITIES, name) if name else None
         return int(known["value"] if known is not None else workload["spec"]["priority"])
 
@@ -112,6 +152,8 @@ class Invariants:
             self._started_by_hand.discard(uid)
         elif not ran:
             workload = self._workload_of(uid)
+            if uid in self._distrusted:
+                return
             if change.by != "controller" and condition(workload, "Admitted").get("status") != "True":
                 self._started_by_hand.add(uid)
                 return
@@ -131,6 +173,8 @@ class Invariants:
         workloads = {w["metadata"]["uid"]: w for w in self._api.all(kinds.WORKLOADS)}
         for uid, groups in self._live_groups().items():
             workload = workloads.get(uid)
+            if self._distrusted and self._is_distrusted(uid):
+                continue
             if workload is None:
                 raise Broken(f"the Workload with UID {uid} is gone, but its pods {dict(groups)} live")
             name = key_of(workload)
@@ -139,6 +183,11 @@ class Invariants:
             given = {a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]}
             too_many = {g: n for g, n in groups.items() if n > given.get(g, 0)}
             expect(not too_many, f"{name} has quota for {given}, but {too_many} live")
+
+    def _is_distrusted(self, workload_uid: str) -> bool:
+        """Also where the Workload is gone."""
+        made = (c.body for c in self._api.journal[kinds.WORKLOADS] if c.type == "ADDED")
+        return any(w["metadata"]["uid"] == workload_uid and owner_uid(w) in self._distrusted for w in made)
 
     def _live_groups(self) -> Mapping[str, Mapping[str, int]]:
         """How many of KubeRay's pods live in each group, by the Workload's UID."""
@@ -176,6 +225,16 @@ def holds_quota(workload: Body) -> bool:
     return reserved and condition(workload, "Finished").get("status") != "True"
 
 
+def takes_quota(change: Change) -> bool:
+    """Whether a Workload holds quota that it did not hold before the write."""
+    if change.type == "DELETED" or not holds_quota(change.body):
+        return False
+    before = change.before
+    if before is None or not holds_quota(before):
+        return True
+    return bool(before["status"]["admission"] != change.body["status"]["admission"])
+
+
 def owner_uid(body: Body) -> str:
     return str(body["metadata"]["ownerReferences"][0]["uid"])
 
@@ -208,6 +267,7 @@ def readable(text: str) -> Fraction:
     return Fraction(0)
 
 
+@lru_cache
 def quantity(text: str) -> Fraction:
     suffix = next((s for s in SUFFIXES if text.endswith(s)), "")
     return Fraction(text.removesuffix(suffix)) * SUFFIXES.get(suffix, Fraction(1))

@@ -19,9 +19,11 @@ from muster.kube.watching import WATCH_S, Event
 from muster.kube.writes import Create, Delete, MergePatch, Overwrite, Write
 from muster.objects.meta import Object
 from tests.simulation.api import Api, Body, Refused, pod_template_refusal, view
+from tests.simulation.network import AFTER_COMMIT, Network
 
 T = TypeVar("T", bound=Object)
 BY = "controller"
+UNPROCESSABLE = 422  # of writes alone
 WAY_S_MAX = 0.02  # of a request to the API server, and of its answer
 BOOKMARK_S = 2.0  # before the end of a watch
 
@@ -43,8 +45,16 @@ CALM = Faults()
 class EmulatedKube(Kube):
     """One process' connection: with the process its requests on their way may still arrive."""
 
-    def __init__(self, api: Api, random: Random, faults: Faults, kill_after: int | None = None) -> None:
+    def __init__(
+        self,
+        api: Api,
+        random: Random,
+        faults: Faults,
+        kill_after: int | None = None,
+        network: Network | None = None,
+    ) -> None:
         self._api, self._random, self.faults = api, random, faults
+        self._network = network or Network(api.now_ms)
         self.write_seconds = always
         self.killed = asyncio.Event()
         self.writes = self.lists = 0
@@ -57,7 +67,7 @@ class EmulatedKube(Kube):
         self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
     ) -> tuple[str, list[T]]:
         self.lists += 1
-        await self._way()
+        await self._read_way()
         version = str(self._api.revision)
         inside = (b for b in self._api.all(kind) if namespace in ("*", b["metadata"].get("namespace")))
         found = [view(kind, b) for b in inside if _selected(b, labels)]
@@ -74,6 +84,7 @@ class EmulatedKube(Kube):
         self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[Event[T], None]:
         await self._way()
+        opened_ms = self._api.now_ms()
         silenced, ends_s = self._silenced, asyncio.get_running_loop().time() + WATCH_S
         if self._random.random() < self.faults.silent_watch:
             silenced = asyncio.Event()
@@ -84,7 +95,7 @@ class EmulatedKube(Kube):
         yield Event("BOOKMARK", version)
         while True:
             told = await self._more_than(at, kind, ends_s - BOOKMARK_S)
-            if silenced.is_set():
+            if silenced.is_set() or self._network.is_silent(kind, opened_ms):
                 await asyncio.Event().wait()
             if not told:
                 yield Event("BOOKMARK", version if at == 0 else str(journal[at - 1].revision))
@@ -105,13 +116,13 @@ class EmulatedKube(Kube):
                 while len(self._api.journal[kind]) == count:
                     self._news[kind].clear()
                     await self._news[kind].wait()
-                    await asyncio.sleep(self._random.uniform(0, self.faults.watch_lag_s))
+                    await asyncio.sleep(self._random.uniform(0, self._network.lag(self.faults.watch_lag_s)))
         except TimeoutError:
             return False
         return True
 
     async def read(self, kind: Kind[T], key: str) -> T | None:
-        await self._way()
+        await self._read_way()
         body = self._api.find(kind, key)
         await self._way()
         return None if body is None else view(kind, body)  # type: ignore[return-value]  # of the kind's view
@@ -144,7 +155,12 @@ class EmulatedKube(Kube):
 
     def _arrive(self, write: Write, answer: asyncio.Future[Body | None]) -> None:
         try:
+            refusal = self._network.refusal(self._random, write)
+            if refusal is not None and refusal.code != AFTER_COMMIT:
+                raise refusal
             body = self._write(write)
+            if refusal is not None:
+                raise refusal
         except Refused as refused:
             if not answer.cancelled():
                 answer.set_exception(refused)
@@ -169,6 +185,13 @@ class EmulatedKube(Kube):
             case _:
                 test = {"op": "test", "path": "/metadata/resourceVersion", "value": write.resource_version}
                 return self._api.json_patch(write.kind, write.key, _sent([test, *write.operations]), BY)
+
+    async def _read_way(self) -> None:
+        """A request that changes nothing; it can't be told apart from others that it is not allowed."""
+        await self._way()
+        refused = self._network.refusal(self._random)
+        if refused is not None and refused.code != UNPROCESSABLE:
+            raise _api_error(refused.code, str(refused))
 
     async def _way(self) -> None:
         await asyncio.sleep(self._random.uniform(0, WAY_S_MAX))

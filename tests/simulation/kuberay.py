@@ -16,7 +16,7 @@ from muster.kube import kinds
 from muster.objects.meta import builtins, rfc3339
 from muster.objects.pods import read_template
 from muster.objects.ray import CLUSTER_LABEL, KUBERAY_OPERATOR, ORIGIN_LABEL
-from tests.simulation.api import Api, Body, Refused, key_of, view
+from tests.simulation.api import Api, Body, Refused, key_of
 from tests.simulation.manifests import OUTCOME, RUN_SECONDS
 from tests.simulation.operators import BY, Operator, owned, pods_owned_by
 
@@ -56,9 +56,15 @@ class KubeRay(Operator):
             self._let_go(kinds.RAY_JOBS, job, FINALIZER)
         elif fault:
             self._tell_job(job, "ValidationFailed", message=fault)
-        elif state in self._jobs:
+        elif state in self._jobs and not self._rests(job, state):
             await self._think()
             await self._jobs[state](job)
+
+    def _rests(self, job: Body, state: str) -> bool:
+        """Whether there is nothing to do for it, as far as can be seen without thinking."""
+        if state in ("Complete", "Failed"):
+            return self._api.find(kinds.RAY_CLUSTERS, _child_key(job)) is None
+        return state == "Suspended" and bool(job["spec"]["suspend"])
 
     async def _new(self, job: Body) -> None:
         job = self._keep(kinds.RAY_JOBS, job, FINALIZER)
@@ -82,7 +88,7 @@ class KubeRay(Operator):
 
     async def _submit(self, job: Body) -> None:
         """By a Kubernetes Job of the same name; its pod is that one's."""
-        gang = RayJobGang(view(kinds.RAY_JOBS, job))  # type: ignore[arg-type]  # the kind's view
+        gang = RayJobGang(self._api.view(kinds.RAY_JOBS, job))  # type: ignore[arg-type]  # the kind's view
         key = key_of(job)
         place = next((p for p in gang.places if p.pod_set == "submitter"), None)
         if place is not None and self._api.find(kinds.BATCH_JOBS, key) is None:
@@ -128,6 +134,8 @@ class KubeRay(Operator):
             return
         suspend = bool(cluster["spec"].get("suspend"))
         stage = _suspend_stage(cluster)
+        if self._is_steady(cluster, suspend, stage):
+            return
         await self._think()
         if stage == "Suspending":
             for pod in self._pods_of(cluster):
@@ -136,10 +144,16 @@ class KubeRay(Operator):
             await self._make_pods(cluster)
         self._tell_cluster(cluster, suspend, stage)
 
+    def _is_steady(self, cluster: Body, suspend: bool, stage: str) -> bool:
+        pods, state = self._pods_of(cluster), cluster.get("status", {}).get("state")
+        if suspend:
+            return stage == "Suspended" and state == "suspended" and not pods
+        running = all(p["status"]["phase"] == "Running" for p in pods)
+        return not stage and state == "ready" and running and len(pods) == self._pods_wanted(cluster)
+
     async def _make_pods(self, cluster: Body) -> None:
         """One after the other, as it was read; it does not notice what happens to it meanwhile."""
-        gang = RayClusterGang(view(kinds.RAY_CLUSTERS, cluster))  # type: ignore[arg-type]  # the kind's view
-        for place in gang.places:
+        for place in self._gang(cluster).places:
             template = builtins(read_template(place.template))
             for index in range(place.count):
                 key = f"{key_of(cluster)}-{place.pod_set}-{index}"
@@ -161,7 +175,7 @@ class KubeRay(Operator):
         if suspend and not pods:
             state = "suspended"
         elif pods and all(p["status"]["phase"] == "Running" for p in pods):
-            state = "ready" if len(pods) == _pods_wanted(cluster) else state
+            state = "ready" if len(pods) == self._pods_wanted(cluster) else state
         if stage == "Suspending":
             stage = "Suspended" if not pods else stage
         elif stage == "Suspended":
@@ -177,6 +191,12 @@ class KubeRay(Operator):
     def _pods_of(self, cluster: Body) -> list[Body]:
         return pods_owned_by(self._api, cluster)
 
+    def _gang(self, cluster: Body) -> RayClusterGang:
+        return RayClusterGang(self._api.view(kinds.RAY_CLUSTERS, cluster))  # type: ignore[arg-type]  # its view
+
+    def _pods_wanted(self, cluster: Body) -> int:
+        return sum(p.count for p in self._gang(cluster).places)
+
     def _tell_job(self, job: Body, state: str, **fields: Any) -> None:
         status = {"jobDeploymentStatus": state, **fields}
         self._patch(kinds.RAY_JOBS, job, {"status": status}, status=True)
@@ -189,11 +209,6 @@ def state_of(job: Body) -> str:
 def _suspend_stage(cluster: Body) -> str:
     conditions = cluster.get("status", {}).get("conditions", [])
     return next((c["type"].removeprefix("RayCluster") for c in conditions if c["status"] == "True"), "")
-
-
-def _pods_wanted(cluster: Body) -> int:
-    gang = RayClusterGang(view(kinds.RAY_CLUSTERS, cluster))  # type: ignore[arg-type]  # the kind's view
-    return sum(p.count for p in gang.places)
 
 
 def _child_key(job: Body) -> str:

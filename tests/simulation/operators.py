@@ -7,6 +7,7 @@ from typing import Any
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, key_of
+from tests.simulation.sweeps import Sweeps
 
 BY = "kuberay"
 THINKS_S_MAX, SWEEP_S_MAX = 0.03, 0.5
@@ -18,6 +19,7 @@ class Operator:
     def __init__(self, api: Api, random: Random) -> None:
         self._api, self._random = api, random
         self._serial = 0
+        self._sweeps = Sweeps(api, random, SWEEP_S_MAX)
         self.thinks_s_max = THINKS_S_MAX
         self.halted = False
 
@@ -25,7 +27,7 @@ class Operator:
         await asyncio.sleep(self._random.uniform(0, self.thinks_s_max))
 
     async def _rest(self) -> None:
-        await asyncio.sleep(self._random.uniform(0, SWEEP_S_MAX))
+        await self._sweeps.next()
         while self.halted:
             await asyncio.sleep(SWEEP_S_MAX)
 

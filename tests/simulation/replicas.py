@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
+from itertools import pairwise
 from random import Random
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -16,7 +17,7 @@ import httpx2
 from muster.controller.loop import Controller
 from muster.kube.client import REQUEST_TIMEOUT_S, NotLeading
 from muster.kube.kinds import LEASES, Kind
-from muster.kube.lease import Election
+from muster.kube.lease import LEASE_S, Election
 from muster.kube.watching import Event
 from muster.kube.writes import Write
 from muster.objects.meta import Object
@@ -24,6 +25,7 @@ from tests.simulation.api import Api, Body
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.invariants import Broken
 from tests.simulation.kube import EmulatedKube, Faults
+from tests.simulation.network import Network
 from tests.simulation.simulation import RESTARTS_S_MAX, RESTARTS_S_MIN, Simulation
 
 T = TypeVar("T", bound=Object)
@@ -45,6 +47,9 @@ class Process:
         self.stop: Callable[[], None] = lambda: None
         self.connections: list[Connection] = []
         self.parked: list[tuple[asyncio.Handle, Context, Callable[[], object]]] = []
+
+    def mend(self) -> None:
+        self.cut = ""
 
     def thaw(self) -> None:
         self.frozen = False
@@ -93,9 +98,15 @@ class Connection(EmulatedKube):
     """One replica's way to the API server."""
 
     def __init__(
-        self, api: Api, random: Random, faults: Faults, process: Process, broken: Callable[[Broken], None]
+        self,
+        api: Api,
+        random: Random,
+        faults: Faults,
+        process: Process,
+        broken: Callable[[Broken], None],
+        network: Network,
     ) -> None:
-        super().__init__(api, random, faults)
+        super().__init__(api, random, faults, network=network)
         process.connections.append(self)
         self.killed = process.killed
         self._process, self._is_broken = process, broken
@@ -185,25 +196,41 @@ class Replicas(Simulation):
 
     async def _replica(self, process: Process) -> None:
         """As muster.controller.process puts it together."""
-        own = Connection(self.api, self.random, self.faults, process, self._break)
+        connect = partial(
+            Connection, self.api, self.random_of(process.name), self.faults, process, self._break
+        )
+        own = connect(self.network)
         election = Election(
             own,
             LEASE,
             process.name,
             clock_s=self._loop.time,
-            now_ms=self._loop.now_ms,
+            now_ms=self.wall_clock_ms,
             random=self.random,
         )
-        kube = Connection(self.api, self.random, self.faults, process, self._break)
+        kube = connect(self.network)
         kube.write_seconds = election.write_seconds
-        controller = Controller(
-            kube, self._loop.now_ms, election, clock_s=self._loop.time, random=self.random
+        controller = self.controllers[process.name] = Controller(
+            kube,
+            self.wall_clock_ms,
+            election,
+            self.observer,
+            clock_s=self._loop.time,
+            random=self.random_of(f"retries of {process.name}"),
         )
         process.stop = controller.stop
         try:
             await controller.run()
         except* NotLeading:
             pass
+
+
+def check_terms(api: Api) -> None:
+    """Who takes the Lease from another has waited for a whole term since that one's last renewal."""
+    for before, change in pairwise(api.journal[LEASES]):
+        was, now = (c.body["spec"].get("holderIdentity") for c in (before, change))
+        if was and now and was != now and change.time_ms - before.time_ms < LEASE_S * 1000:
+            raise Broken(f"{now} took the Lease from {was} after {change.time_ms - before.time_ms} ms")
 
 
 def holder_of(api: Api) -> str:

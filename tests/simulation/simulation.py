@@ -7,11 +7,13 @@ The controller may be killed after any of its writes; a fresh one starts a littl
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import Context
 from random import Random
 from typing import Any
 
 from muster.controller.configuration import DEFAULT, Configuration
 from muster.controller.loop import Controller
+from muster.controller.observer import Observer
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, Change, key_of
@@ -27,10 +29,11 @@ from tests.simulation.invariants import (
 )
 from tests.simulation.kube import CALM, EmulatedKube, Faults
 from tests.simulation.kuberay import KubeRay, state_of
+from tests.simulation.network import Network
 from tests.simulation.ray_services import RayServices
 
 RESTARTS_S_MIN, RESTARTS_S_MAX = 0.1, 5.0  # longer than a request takes, so that none outlives its process
-LOOKS_S = 0.05
+LOOKS_S, LOOKS_S_MAX = 0.05, 5.0
 TRACE_LENGTH = 40
 
 Scenario = Callable[["Simulation"], Awaitable[None]]
@@ -51,15 +54,21 @@ class Simulation:
         configuration: Configuration = DEFAULT,
     ) -> None:
         self.seed, self.random, self.faults = seed, Random(seed), faults
+        self.stack = stack
         self._configuration = configuration
         self._loop = self.loop_type()
         self.api = Api(self._loop.now_ms)
         self.invariants = Invariants(self.api)
         self.api.watchers.append(self._check)
-        self.cloud = Cloud(self.api, self.random, nodes)
-        self.kuberay = KubeRay(self.api, self.random)
-        self.services = RayServices(self.api, self.random)
-        self.kubelets = Kubelets(self.api, self.random, self.cloud)
+        self.network = Network(self.api.now_ms)
+        self.clock_error_ms = 0  # of the controllers' wall clocks
+        self.touched: dict[tuple[Kind[Any], str], float] = {}  # what a tenant writes all the time, until when
+        self.observer = Observer()
+        self.controllers: dict[str, Controller] = {}  # those that run, by the name of their process
+        self.cloud = Cloud(self.api, self.random_of("cloud"), nodes)
+        self.kuberay = KubeRay(self.api, self.random_of("kuberay"))
+        self.services = RayServices(self.api, self.random_of("services"))
+        self.kubelets = Kubelets(self.api, self.random_of("kubelets"), self.cloud)
         self.kube: EmulatedKube | None = None
         self.controller: Controller | None = None
         self.kill_after: int | None = None  # so many writes of a process
@@ -87,8 +96,8 @@ class Simulation:
             self.kuberay,
             self.services,
             self.kubelets,
-            JobController(self.api, self.random),
-            GarbageCollector(self.api, self.random),
+            JobController(self.api, self.random_of("job controller")),
+            GarbageCollector(self.api, self.random_of("garbage collector")),
             self.cloud,
         )
         async with asyncio.TaskGroup() as tasks:
@@ -110,13 +119,15 @@ class Simulation:
 
     async def _keep_controller(self) -> None:
         while True:
-            self.kube = EmulatedKube(self.api, self.random, self.faults, self.kill_after)
-            controller = self.controller = Controller(
+            random = self.random_of("controller")
+            self.kube = EmulatedKube(self.api, random, self.faults, self.kill_after, self.network)
+            controller = self.controller = self.controllers["one"] = Controller(
                 self.kube,
-                self._loop.now_ms,
+                self.wall_clock_ms,
+                observer=self.observer,
                 configuration=self._configuration,
                 clock_s=self._loop.time,
-                random=self.random,
+                random=self.random_of("retries"),
             )
             alive = asyncio.ensure_future(controller.run())
             killed = asyncio.ensure_future(self.kube.killed.wait())
@@ -131,9 +142,21 @@ class Simulation:
                     await alive
             await asyncio.sleep(self.random.uniform(RESTARTS_S_MIN, RESTARTS_S_MAX))
 
+    def random_of(self, actor: str) -> Random:
+        """A source of its own for each, so that what one does leaves the others' luck alone."""
+        return Random(f"{self.seed}/{actor}/{self.api.revision}")
+
+    def wall_clock_ms(self) -> int:
+        """The time that a controller reads; the API server's is always right."""
+        return self._loop.now_ms() + self.clock_error_ms
+
     def set_clock(self, seconds: float) -> None:
         """The wall clock, of all machines, by so much more or less."""
         self._loop.set_s += seconds
+
+    def later(self, seconds: float, call: Callable[[], None]) -> None:
+        """In nobody's process."""
+        self._loop.call_later(seconds, call, context=Context())
 
     def kill(self) -> None:
         assert self.kube is not None
@@ -143,6 +166,8 @@ class Simulation:
         """No more faults from now on."""
         self.faults = CALM
         self.cloud.stock_outs = 0
+        self.network.heal()
+        self.clock_error_ms = 0
         if self.kube is not None:
             self.kube.faults = self.faults
 
@@ -155,13 +180,15 @@ class Simulation:
             seen = self.api.revision
             while self.api.revision == seen:
                 assert self._loop.time() < end_s, f"not within {minutes} minutes: {what} {why_not()}"
-                await asyncio.sleep(LOOKS_S)
+                await self.api.change(LOOKS_S_MAX)
+            await asyncio.sleep(LOOKS_S)
 
     async def stays(self, holds: Callable[[], bool], what: str, minutes: float = 5) -> None:
         """For so long it holds at every look."""
         end_s = self._loop.time() + minutes * 60
         while self._loop.time() < end_s:
             assert holds(), f"not any more: {what}"
+            await self.api.change(LOOKS_S_MAX)
             await asyncio.sleep(LOOKS_S)
 
     # what users do

@@ -4,6 +4,7 @@ from collections.abc import Container
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as changed
 
 from muster.controller import loop
 from muster.controller.configuration import Configuration
@@ -11,7 +12,11 @@ from muster.controller.decider import Decider
 from muster.controller.memory import Memory
 from muster.controller.reconcile import Pass, reconcile
 from muster.controller.world import World
-from tests.simulation.test_faults import FAULTS, STACKS, simulate
+from tests.simulation.histories.generate import generate
+from tests.simulation.histories.play import play
+from tests.simulation.histories.stacks import FAULTS, STACKS
+
+LONG = 22  # the seed of a history with many actions
 
 
 class Twice:
@@ -42,5 +47,5 @@ def test_it_writes_what_a_pass_from_scratch_does(
 ) -> None:
     twice = Twice()
     monkeypatch.setattr(loop, "reconcile", twice)
-    simulate(STACKS[stack], FAULTS[faults], seed=11, actions=25)
+    assert play(changed(generate(LONG), stack=stack, faults=faults)) is None
     assert twice.passes > 100

@@ -3,7 +3,6 @@ takes over in time, and no gang is lost."""
 
 import asyncio
 from collections.abc import Callable
-from itertools import pairwise
 from typing import NamedTuple
 
 import pytest
@@ -14,8 +13,6 @@ from tests.simulation.api import Change
 from tests.simulation.kube import WAY_S_MAX, Faults
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.replicas import Process, Replicas
-from tests.simulation.test_faults import FAULTS, RUNS, shared_stack, unsettled
-from tests.simulation.users import Users
 
 A_FEW_REQUESTS_S = 6 * WAY_S_MAX
 TAKE_OVER_S_MAX = LEASE_S + RETRY_S + A_FEW_REQUESTS_S
@@ -127,41 +124,3 @@ def test_the_next_leader_knows_what_the_last_one_gave_away(seed: int) -> None:
         await sim.until(lambda: sim.state(prod) == "Complete", "prod completes", 15)
 
     Replicas(seed, local_stack(), faults=Faults(watch_lag_s=15.0)).play(story)
-
-
-@pytest.mark.parametrize("seed", range(RUNS))
-def test_it_all_ends_well(seed: int) -> None:
-    """Users, faults and trouble for either replica, all by chance."""
-
-    async def make_trouble(sim: Replicas) -> None:
-        while True:
-            await asyncio.sleep(sim.random.uniform(0, LEASE_S))
-            name = sim.random.choice((*sim.processes, sim.leader, sim.leader))
-            if process := sim.processes.get(name):
-                TROUBLES[sim.random.choice(sorted(TROUBLES))].strike(process)
-                await asyncio.sleep(sim.random.uniform(0, 3 * LEASE_S))
-                process.cut = ""
-                process.thaw()
-
-    async def story(sim: Replicas) -> None:
-        users = Users(sim, ("team-a", "team-b"))
-        troubles = asyncio.ensure_future(make_trouble(sim))
-        await users.act(30)
-        users.stop()
-        troubles.cancel()
-        sim.calm_down()
-        await sim.until(lambda: not unsettled(sim), "everything ends", 30, lambda: unsettled(sim))
-
-    sim = Replicas(seed, shared_stack(), nodes=6, faults=FAULTS["rough"])
-    sim.play(story)
-    assert sim.invariants.checked > 100
-    assert_no_term_is_cut_short(sim)
-
-
-def assert_no_term_is_cut_short(sim: Replicas) -> None:
-    """Who takes the Lease from another has waited for a whole term since that one's last renewal."""
-    changes = sim.api.journal[LEASES]
-    for before, change in pairwise(changes):
-        was, now = (c.body["spec"].get("holderIdentity") for c in (before, change))
-        if was and now and was != now:
-            assert change.time_ms - before.time_ms >= LEASE_S * 1000

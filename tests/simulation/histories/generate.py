@@ -1,0 +1,80 @@
+"""A history from a seed: which kinds of trouble there are in it, how long it is, what happens when.
+
+Each history draws from a few families only: rare actions meet more often than where all are drawn at once.
+"""
+
+from collections.abc import Collection, Mapping
+from random import Random
+
+from muster.kube import kinds
+from tests.simulation.histories import administrators, faults, hostile, tenants
+from tests.simulation.histories.actions import Act, Draw
+from tests.simulation.histories.history import Action, History
+from tests.simulation.histories.stacks import FAULTS, STACKS
+
+PAUSE_S_MAX = 15.0
+TOGETHER_S = 0.1
+LENGTHS = ((6, (2, 6)), (3, (7, 14)), (1, (15, 40)))  # weight, number of actions
+
+# family -> the share of histories that have it, its actions
+FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
+    "tenants": (1.0, tenants.ACTIONS),
+    "hostile": (0.4, hostile.HOSTILE),
+    "strangers": (0.15, hostile.STRANGERS),
+    "lingering": (0.15, hostile.LINGERING),
+    "quotas": (0.25, administrators.QUOTAS),
+    "unreadable": (0.15, administrators.UNREADABLE),
+    "standing": (0.15, administrators.STANDING_DELETED),
+    "restored": (0.2, administrators.RESTORED),
+    "cohorts": (0.1, administrators.COHORTS),
+    "classes": (0.15, administrators.CLASSES),
+    "network": (0.3, faults.NETWORK),
+    "clocks": (0.15, faults.CLOCKS),
+    "processes": (0.3, faults.PROCESSES),
+    "deletions": (0.3, faults.DELETIONS),
+}
+ACTIONS: Mapping[str, Act] = {name: act for _, acts in FAMILIES.values() for name, act in acts.items()}
+
+# action -> why no history has it yet
+OFF: dict[str, str] = {}
+
+
+def generate(seed: int, without: Collection[str] = tuple(OFF)) -> History:
+    """`without`: actions that it has none of."""
+    random = Random(f"history/{seed}")
+    stack = random.choice(sorted(STACKS))
+    namespaces = tuple(n["metadata"]["name"] for n in STACKS[stack]()[kinds.NAMESPACES])
+    draw = Draw(random, namespaces)
+    acts = _chosen(random, without)
+    bounds = random.choices([b for _, b in LENGTHS], [w for w, _ in LENGTHS])[0]
+    return History(
+        seed=seed,
+        stack=stack,
+        faults=random.choice(sorted(FAULTS)),
+        replicas=random.choice((1, 1, 1, 2)),
+        actions=tuple(_action(random, draw, acts) for _ in range(random.randint(*bounds))),
+    )
+
+
+def _chosen(random: Random, without: Collection[str]) -> Mapping[str, tuple[float, Act]]:
+    """The actions of this history with their weights: trouble is half of it, whatever its families."""
+    families = [acts for share, acts in FAMILIES.values() if random.random() < share]
+    chosen: dict[str, tuple[float, Act]] = {}
+    for acts in families:
+        left = {name: act for name, act in acts.items() if name not in without}
+        total = sum(act.weight for act in left.values())
+        weight = 1.0 if acts is tenants.ACTIONS else 1.0 / max(1, len(families) - 1)
+        chosen |= {name: (weight * act.weight / total, act) for name, act in left.items()}
+    return chosen
+
+
+def _action(random: Random, draw: Draw, acts: Mapping[str, tuple[float, Act]]) -> Action:
+    # half of the time right away: what comes together goes wrong together
+    after_s = random.choice((TOGETHER_S, round(random.uniform(0, PAUSE_S_MAX), 2)))
+    names, weights = list(acts), [weight for weight, _ in acts.values()]
+    while True:
+        name = random.choices(names, weights)[0]
+        try:
+            return Action(after_s, name, acts[name][1].draw(draw))
+        except LookupError:
+            continue

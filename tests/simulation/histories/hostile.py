@@ -1,0 +1,169 @@
+"""What a tenant does to keep its GPUs, as if no admission policy were in force.
+
+Left out: what only the policies can stop, such as more replicas or another template on a running RayCluster.
+"""
+
+from typing import Any
+
+from muster.controller.templates import WORKLOAD_UID_LABEL
+from muster.kube import kinds
+from muster.objects import kueue
+from tests.simulation.api import Body, key_of
+from tests.simulation.histories.actions import JOB_KINDS, KINDS, Act, Draw, find, owned_by, workload_of
+from tests.simulation.manifests import template
+from tests.simulation.simulation import Simulation
+
+BY = "tenant"
+TOUCHES_MS = 1000  # and on from the end of the history until the next gang has its quota
+CLUSTER_FIELD = {kinds.RAY_JOBS.name: "rayClusterSpec", kinds.RAY_SERVICES.name: "rayClusterConfig"}
+
+
+def a_job(draw: Draw) -> dict[str, Any]:
+    return draw.job(*JOB_KINDS)
+
+
+def a_ray_job(draw: Draw) -> dict[str, Any]:
+    return draw.job(kinds.RAY_JOBS)
+
+
+def a_ray_service(draw: Draw) -> dict[str, Any]:
+    return draw.job(kinds.RAY_SERVICES)
+
+
+def edit(sim: Simulation, kind: str, key: str, patch: Body) -> None:
+    sim.api.merge_patch(KINDS[kind], key, patch, BY, False)
+
+
+def edit_groups(sim: Simulation, kind: str, key: str, groups: list[Body]) -> None:
+    spec = {"workerGroupSpecs": groups}
+    field = CLUSTER_FIELD.get(kind)
+    edit(sim, kind, key, {"spec": {field: spec} if field else spec})
+
+
+def groups_of(sim: Simulation, kind: str, key: str) -> list[Body]:
+    spec = find(sim, kind, key)["spec"]
+    found: list[Body] = spec.get(CLUSTER_FIELD.get(kind, ""), spec)["workerGroupSpecs"]
+    return found
+
+
+def annotate_topology(sim: Simulation, kind: str, key: str) -> None:
+    """An annotation of the worker template that can't be read."""
+    annotations = {"kueue.x-k8s.io/podset-unconstrained-topology": "maybe"}
+    groups = groups_of(sim, kind, key)
+    meta = groups[0]["template"].get("metadata", {})
+    patched = {**meta, "annotations": {**meta.get("annotations", {}), **annotations}}
+    edit_groups(
+        sim,
+        kind,
+        key,
+        [{**groups[0], "template": {**groups[0]["template"], "metadata": patched}}, *groups[1:]],
+    )
+
+
+def duplicate_group(sim: Simulation, kind: str, key: str) -> None:
+    groups = groups_of(sim, kind, key)
+    edit_groups(sim, kind, key, [*groups, groups[0]])
+
+
+def min_above_max(sim: Simulation, kind: str, key: str) -> None:
+    groups = groups_of(sim, kind, key)
+    edit_groups(sim, kind, key, [{**groups[0], "minReplicas": 5, "maxReplicas": 1}, *groups[1:]])
+
+
+def negative_backoff(sim: Simulation, kind: str, key: str) -> None:
+    edit(sim, kind, key, {"spec": {"backoffLimit": -1}})
+
+
+def manage_elsewhere(sim: Simulation, kind: str, key: str) -> None:
+    edit(sim, kind, key, {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}})
+
+
+def leave_queue(sim: Simulation, kind: str, key: str) -> None:
+    edit(sim, kind, key, {"metadata": {"labels": {kueue.QUEUE_LABEL: None}}})
+
+
+def empty_queue_label(sim: Simulation, kind: str, key: str) -> None:
+    edit(sim, kind, key, {"metadata": {"labels": {kueue.QUEUE_LABEL: ""}}})
+
+
+def own(sim: Simulation, kind: str, key: str) -> None:
+    """Has it controlled by the tenant's own ConfigMap."""
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "mine", "controller": True}
+    sim.api.outside.add("mine")
+    edit(sim, kind, key, {"metadata": {"ownerReferences": [config_map]}})
+
+
+def delete_with_finalizer(sim: Simulation, kind: str, key: str) -> None:
+    finalizers = find(sim, kind, key)["metadata"].get("finalizers", [])
+    edit(sim, kind, key, {"metadata": {"finalizers": [*finalizers, "tenant.example/mine"]}})
+    sim.api.delete(KINDS[kind], key, BY)
+
+
+def touch(sim: Simulation, kind: str, key: str) -> None:
+    """Writes it again and again, so that its resourceVersion is never the one just read."""
+    sim.touched[KINDS[kind], key] = sim.api.now_ms() + TOUCHES_MS
+
+
+def new_upgrade_strategy(sim: Simulation, kind: str, key: str) -> None:
+    edit(sim, kind, key, {"spec": {"upgradeStrategy": {"type": "NewCluster"}}})
+
+
+def labelled_pod(sim: Simulation, kind: str, key: str, name: str) -> None:
+    """A pod in another namespace with the label that says whose quota a pod uses."""
+    uid = workload_of(sim, kind, key)["metadata"]["uid"]
+    meta = {"namespace": "stranger", "name": name, "labels": {WORKLOAD_UID_LABEL: uid}}
+    body = {"metadata": meta, **template("squatter", cpu=1), "status": {"phase": "Pending"}}
+    sim.api.create(kinds.PODS, body, BY)
+
+
+def draw_labelled_pod(draw: Draw) -> dict[str, Any]:
+    return {**a_job(draw), "name": f"squatter{draw.random.randrange(10**6)}"}
+
+
+def foreign_cluster(sim: Simulation, kind: str, key: str, name: str) -> None:
+    """A RayCluster in another namespace that names the job as its owner."""
+    job = find(sim, kind, key)
+    owner = {
+        "apiVersion": KINDS[kind].api_version,
+        "kind": kind,
+        "name": job["metadata"]["name"],
+        "uid": job["metadata"]["uid"],
+        "controller": True,
+    }
+    meta = {"namespace": "stranger", "name": name, "ownerReferences": [owner]}
+    worker = template("worker", cpu=1)
+    spec = {"headGroupSpec": {"template": worker}, "workerGroupSpecs": [], "suspend": False}
+    sim.api.create(kinds.RAY_CLUSTERS, {"metadata": meta, "spec": spec}, BY)
+
+
+def linger(sim: Simulation, kind: str, key: str) -> None:
+    """Its pods stay when it has finished."""
+    edit(sim, kind, key, {"spec": {"ttlSecondsAfterFinished": 300}})
+
+
+def resume_cluster(sim: Simulation, kind: str, key: str) -> None:
+    """Sets `suspend: false` on the RayClusters below it."""
+    uid = find(sim, kind, key)["metadata"]["uid"]
+    for cluster in owned_by(sim, kinds.RAY_CLUSTERS, uid):
+        edit(sim, kinds.RAY_CLUSTERS.name, key_of(cluster), {"spec": {"suspend": False}})
+
+
+HOSTILE = {
+    "annotate-topology": Act(1, a_job, annotate_topology, hostile=True),
+    "duplicate-group": Act(1, a_job, duplicate_group, hostile=True),
+    "min-above-max": Act(1, a_job, min_above_max, hostile=True),
+    "negative-backoff": Act(1, a_ray_job, negative_backoff, hostile=True),
+    "manage-elsewhere": Act(1, a_job, manage_elsewhere, hostile=True),
+    "leave-queue": Act(1, a_job, leave_queue, hostile=True),
+    "empty-queue-label": Act(1, a_job, empty_queue_label, hostile=True),
+    "own": Act(1, a_job, own, hostile=True),
+    "delete-with-finalizer": Act(1, a_job, delete_with_finalizer, hostile=True),
+    "touch": Act(1, a_job, touch, hostile=True),
+    "new-upgrade-strategy": Act(1, a_ray_service, new_upgrade_strategy, hostile=True),
+    "resume-cluster": Act(1, a_job, resume_cluster, hostile=True),
+}
+STRANGERS = {
+    "labelled-pod": Act(1, draw_labelled_pod, labelled_pod),
+    "foreign-cluster": Act(1, draw_labelled_pod, foreign_cluster),
+}
+LINGERING = {"linger": Act(1, a_ray_job, linger, hostile=True)}

@@ -1,0 +1,222 @@
+"""Plays a history to its end and says what broke, if anything did.
+
+1. The actions. 2. All faults stop and the administrators restore the stack: a gang of the highest priority
+gets its quota in each queue that preempts, whatever tenants did. 3. Distrusted jobs are taken away: all
+others end. 4. All jobs are deleted: nothing is left, remembered or busy.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from muster.kube import kinds
+from tests.simulation.api import Body, Refused, key_of
+from tests.simulation.histories import rest
+from tests.simulation.histories.actions import JOB_KINDS, perform
+from tests.simulation.histories.administrators import restore
+from tests.simulation.histories.generate import ACTIONS
+from tests.simulation.histories.history import History
+from tests.simulation.histories.stacks import FAULTS, NODES, PROBES, STACKS
+from tests.simulation.histories.tenants import TOO_MANY
+from tests.simulation.invariants import Broken, condition, holds_quota
+from tests.simulation.kuberay import FINALIZER, state_of
+from tests.simulation.manifests import ray_job
+from tests.simulation.ray_services import FINALIZER as SERVICE_FINALIZER
+from tests.simulation.replicas import Replicas, check_terms
+from tests.simulation.simulation import Simulation
+
+TOUCH_S = 0.01
+RESTORE_S = 2.0
+PROBE_MINUTES, ENDS_MINUTES, GONE_MINUTES = 5.0, 40.0, 10.0
+HOPELESS = {"Misconfigured", "ExceedsMaxQuota", "NoMatchingFlavor"}
+HIGHEST = {"metadata": {"name": "highest"}, "value": 1_000_000}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """`rule` is the same for histories that break the same way."""
+
+    rule: str
+    message: str
+
+
+def play(history: History, sim: Simulation | None = None) -> Failure | None:
+    """`sim`: where, if the caller wants to look at it afterwards."""
+    sim, exceptions = sim or make(history), rest.Exceptions()
+    logger = logging.getLogger("muster")
+    logger.addHandler(exceptions)
+    logger.propagate = False
+    try:
+        sim.run(lambda sim: tell(sim, history))
+    except Exception as error:
+        notes = "\n".join(getattr(error, "__notes__", ()))
+        rule = getattr(error, "rule", "") or type(error).__name__
+        return Failure(rule, f"{error}\n{notes}")
+    finally:
+        logger.removeHandler(exceptions)
+        logger.propagate = True
+    return Failure("logged", exceptions.messages[0]) if exceptions.messages else None
+
+
+def make(history: History) -> Simulation:
+    kind = Simulation if history.replicas == 1 else Replicas
+    stack = STACKS[history.stack]()
+    stack[kinds.PRIORITIES] = [*stack[kinds.PRIORITIES], HIGHEST]
+    sim = kind(history.seed, stack, nodes=NODES, faults=FAULTS[history.faults])
+    sim.observer = rest.Passes()
+    return sim
+
+
+async def tell(sim: Simulation, history: History) -> None:
+    async with _beside(_touch(sim)):
+        for action in history.actions:
+            await asyncio.sleep(action.after_s)
+            perform(sim, ACTIONS[action.do], dict(action.arguments))
+        sim.calm_down()
+        sim.cloud.nodes_max = 1000
+        async with _beside(_restore(sim)):
+            sim.touched = dict.fromkeys(sim.touched, float("inf"))
+            for namespace, workers in PROBES[history.stack].items():
+                await _probe(sim, namespace, workers)
+            sim.touched.clear()
+            _stop_users(sim)
+            await _until(sim, "ends", lambda: unsettled(sim), ENDS_MINUTES)
+            await _take_all_away(sim)
+    gone = rest.gone(sim)
+    for namespace in PROBES[history.stack]:  # what was kept for the last decision makes way for these
+        sim.submit(ray_job("last", namespace=namespace, workers=1, seconds=1))
+    await _until(sim, "ends", lambda: unsettled(sim), ENDS_MINUTES)
+    await _take_all_away(sim)
+    await asyncio.sleep(rest.REST_S / 2)
+    await _rest(sim, gone)
+
+
+@contextlib.asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Has it done meanwhile, however that ends."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _take_all_away(sim: Simulation) -> None:
+    for kind in JOB_KINDS:
+        for job in sim.api.all(kind):
+            take_away(sim, kind, job)
+    await _until(sim, "gone", lambda: rest.left(sim), GONE_MINUTES)
+
+
+async def _until(sim: Simulation, rule: str, wrong: Any, minutes: float) -> None:
+    try:
+        await sim.until(lambda: not wrong(), rule, minutes, wrong)
+    except AssertionError as late:
+        late.rule = rule  # type: ignore[attr-defined]  # as of Broken
+        raise
+
+
+async def _touch(sim: Simulation) -> None:
+    """The loops of tenants that write their jobs all the time."""
+    while True:
+        await asyncio.sleep(TOUCH_S)
+        now_ms = sim.api.now_ms()
+        for (kind, key), until_ms in sim.touched.items():
+            if now_ms < until_ms:
+                with contextlib.suppress(Refused):
+                    patch = {"metadata": {"annotations": {"touched": str(now_ms)}}}
+                    sim.api.merge_patch(kind, key, patch, "tenant", False)
+
+
+async def _restore(sim: Simulation) -> None:
+    """Again and again: an object that is being deleted can't be restored before it is gone."""
+    while True:
+        with contextlib.suppress(Refused):
+            restore(sim)
+        await asyncio.sleep(RESTORE_S)
+
+
+async def _probe(sim: Simulation, namespace: str, workers: int) -> None:
+    """Submits a gang that has to be admitted soon, and waits for it."""
+    body = ray_job("probe", namespace=namespace, workers=workers, priority="highest", seconds=2)
+    key = sim.submit(body)
+    admitted = lambda: [] if sim.has(key, "Admitted") or sim.has(key, "Finished") else [sim.waits(key)]  # noqa: E731
+    await _until(sim, "preempts", admitted, PROBE_MINUTES)
+
+
+def _stop_users(sim: Simulation) -> None:
+    """They delete what would never end, gangs too large for a queue, which block what stands behind them, and
+    what others wrote to in bad faith."""
+    for kind in JOB_KINDS:
+        for job in sim.api.all(kind):
+            if "ownerReferences" in job["metadata"] and sim.invariants.trusts(job):
+                continue
+            groups = job["spec"].get("rayClusterSpec", {}).get("workerGroupSpecs", [{}])
+            endless = kind is not kinds.RAY_JOBS or groups[0].get("replicas") == TOO_MANY
+            if endless or not sim.invariants.trusts(job):
+                take_away(sim, kind, job)
+    for pod in sim.api.all(kinds.PODS):
+        if pod["metadata"]["namespace"] == "stranger":
+            sim.api.delete(kinds.PODS, key_of(pod), "administrator")
+
+
+def take_away(sim: Simulation, kind: kinds.Kind[Any], job: Body) -> None:
+    """Deletes a job, with the finalizers and owners of others removed from it."""
+    found = sim.api.find(kind, key_of(job))
+    if found is None:
+        return
+    meta = found["metadata"]
+    kept = [f for f in meta.get("finalizers", ()) if f in (FINALIZER, SERVICE_FINALIZER)]
+    patch: Body = {"metadata": {"finalizers": kept}, "spec": {"managedBy": None}}
+    with contextlib.suppress(Refused):
+        if "deletionTimestamp" not in meta:
+            sim.api.delete(kind, key_of(job), "administrator")
+        sim.api.merge_patch(kind, key_of(job), patch, "administrator", False)
+
+
+async def _rest(sim: Simulation, gone: set[str]) -> None:
+    passes: Any = sim.observer
+    before, since = passes.count, sim.api.revision
+    if isinstance(sim, Replicas):
+        check_terms(sim.api)
+    await asyncio.sleep(rest.REST_S)
+    written = [
+        c
+        for kind, journal in sim.api.journal.items()
+        if kind is not kinds.LEASES
+        for c in journal
+        if c.revision > since
+    ]
+    try:
+        rest.check_at_rest(sim, passes.count - before, len(written), gone)
+    except Broken as broken:
+        broken.rule = "rest"
+        raise
+
+
+def unsettled(sim: Simulation) -> list[str]:
+    """What is not yet as it should be once the users have stopped."""
+    left = [f"{key_of(r)} is left" for r in sim.api.all(kinds.PROVISIONING_REQUESTS)]
+    left += [f"{key_of(w)} holds quota" for w in sim.api.all(kinds.WORKLOADS) if holds_quota(w)]
+    left += [f"{key_of(p)} lives" for p in sim.api.all(kinds.PODS) if p["status"]["phase"] == "Running"]
+    left += [f"{key_of(j)} is {state_of(j)}" for j in sim.api.all(kinds.RAY_JOBS) if not settled(sim, j)]
+    for queue in (*sim.api.all(kinds.CLUSTER_QUEUES), *sim.api.all(kinds.LOCAL_QUEUES)):
+        status = queue.get("status", {})
+        totals = {r["total"] for f in status.get("flavorsReservation", []) for r in f["resources"]}
+        if totals - {"0"} or status.get("reservingWorkloads") != 0:
+            left.append(f"{key_of(queue)} tells of usage")
+    return left
+
+
+def settled(sim: Simulation, job: Body) -> bool:
+    workload = sim.workload(key_of(job))
+    if state_of(job) in ("Complete", "Failed"):
+        return workload is None or condition(workload, "Finished").get("status") == "True"
+    if workload is None:
+        return False
+    reserved = condition(workload, "QuotaReserved")
+    told = reserved.get("reason") in HOPELESS or not workload["spec"]["active"]
+    return reserved.get("status") == "False" and bool(reserved["message"]) and told

@@ -1,0 +1,45 @@
+"""Where histories are played: platforms and the usual faults of their network, by name."""
+
+from typing import Any
+
+from muster.kube.kinds import Kind
+from tests.simulation.api import Body
+from tests.simulation.kube import CALM, Faults
+from tests.simulation.manifests import NO_BORROWING, PREEMPTION, cluster_queue, local_stack, quotas, stack
+
+NODES = 6
+
+
+def shared_stack() -> dict[Kind[Any], list[Body]]:
+    """No checks; team-a lends little, team-b borrows much and keeps to its order, all within a division."""
+    cpu = quotas("cpu", cpu=20, memory="64Gi", gpu=0)
+    lends = quotas("l4", cpu=16, memory="64Gi", gpu={"nominalQuota": "4", "lendingLimit": "2"})
+    borrows = quotas("l4", cpu=16, memory="64Gi", gpu={"nominalQuota": "3", "borrowingLimit": "3"})
+    division = {"metadata": {"name": "division"}, "spec": {"parentName": "ml"}}
+    reclaims = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "LowerPriority"}
+    return stack(
+        cluster_queue("team-a", cpu, lends, cohort="division", preemption=PREEMPTION),
+        cluster_queue(
+            "team-b", cpu, borrows, cohort="division", preemption=reclaims, queueingStrategy="StrictFIFO"
+        ),
+        cohorts=(division,),
+    )
+
+
+def alone_stack() -> dict[Kind[Any], list[Body]]:
+    """One queue with a check; newer gangs of the same priority give way."""
+    cpu = quotas("cpu", cpu=8, memory="32Gi", gpu=0)
+    gpu = quotas("l4", cpu=16, memory="64Gi", gpu=NO_BORROWING)
+    newer = {"withinClusterQueue": "LowerOrNewerEqualPriority"}
+    return stack(
+        cluster_queue("team-a", cpu, gpu, check=True, preemption=newer), retry={"limit": 2, "base_s": 5}
+    )
+
+
+STACKS = {"local": local_stack, "shared": shared_stack, "alone": alone_stack}
+FAULTS = {
+    "calm": CALM,
+    "rough": Faults(killed=0.03, lost_answer=0.02, broken_watch=0.02, watch_lag_s=1.0),
+}
+# the queues in which a gang of the highest priority gets quota for so many workers by preemption alone
+PROBES = {"local": {"team-a": 4}, "shared": {"team-a": 4, "team-b": 3}, "alone": {"team-a": 4}}

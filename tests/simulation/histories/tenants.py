@@ -1,0 +1,151 @@
+"""What tenants do in good faith: submit, change their minds, delete, try what can't work."""
+
+from typing import Any
+
+from muster.kube import kinds
+from muster.objects import kueue
+from tests.simulation.histories.actions import (
+    JOB_KINDS,
+    KINDS,
+    Act,
+    Draw,
+    find,
+    owned_by,
+    workload_of,
+)
+from tests.simulation.kuberay import state_of
+from tests.simulation.manifests import ray_cluster, ray_job, ray_service, template
+from tests.simulation.simulation import Simulation
+
+TOO_MANY = 40
+UNREASONABLE: tuple[dict[str, Any], ...] = (
+    {"queue": "nowhere"},
+    {"worker": template("worker")},
+    {"workers": TOO_MANY},
+    {"priority": "urgent"},
+    {"shutdownAfterJobFinishes": False},
+)
+MAKERS = {
+    kinds.RAY_JOBS.name: ray_job,
+    kinds.RAY_CLUSTERS.name: ray_cluster,
+    kinds.RAY_SERVICES.name: ray_service,
+}
+
+
+def draw_job(draw: Draw) -> dict[str, Any]:
+    pick = draw.random.choice
+    fields = {
+        "workers": pick((1, 2, 4, 4)),
+        "priority": pick(("dev-priority", "dev-priority", "prod-priority", "")),
+        "outcome": pick(("SUCCEEDED", "SUCCEEDED", "FAILED")),
+        "submissionMode": pick(("K8sJobMode", "HTTPMode")),
+        "seconds": pick((2, 20, 90)),
+    }
+    return {"kind": kinds.RAY_JOBS.name, "key": draw.new_key(kinds.RAY_JOBS), **fields}
+
+
+def draw_unreasonable(draw: Draw) -> dict[str, Any]:
+    return {**draw_job(draw), **draw.random.choice(UNREASONABLE)}
+
+
+def draw_cluster(draw: Draw) -> dict[str, Any]:
+    key = draw.new_key(kinds.RAY_CLUSTERS)
+    return {"kind": kinds.RAY_CLUSTERS.name, "key": key, "workers": draw.random.choice((0, 1, 3))}
+
+
+def draw_service(draw: Draw) -> dict[str, Any]:
+    fields = {
+        "workers": draw.random.choice((0, 1, 3)),
+        "priority": draw.random.choice(("dev-priority", "prod-priority")),
+    }
+    return {"kind": kinds.RAY_SERVICES.name, "key": draw.new_key(kinds.RAY_SERVICES), **fields}
+
+
+def submit(sim: Simulation, kind: str, key: str, **fields: Any) -> None:
+    namespace, _, name = key.partition("/")
+    sim.submit(MAKERS[kind](name, namespace=namespace, **fields))
+
+
+def draw_delete(draw: Draw) -> dict[str, Any]:
+    return {**draw.job(), "foreground": draw.random.random() < 0.2}
+
+
+def delete(sim: Simulation, kind: str, key: str, foreground: bool) -> None:
+    sim.api.delete(KINDS[kind], key, "user", foreground=foreground)
+
+
+def draw_workload(draw: Draw) -> dict[str, Any]:
+    return draw.job(*JOB_KINDS)
+
+
+def draw_label(draw: Draw) -> dict[str, Any]:
+    label, values = draw.random.choice(
+        (
+            (kueue.PRIORITY_LABEL, ("prod-priority", "dev-priority")),
+            (kueue.QUEUE_LABEL, ("user-queue", "user-queue", "elsewhere")),
+        )
+    )
+    return {**draw.job(kinds.RAY_JOBS), "label": label, "value": draw.random.choice(values)}
+
+
+def change_label(sim: Simulation, kind: str, key: str, label: str, value: str) -> None:
+    sim.patch(KINDS[kind], key, {"metadata": {"labels": {label: value}}})
+
+
+def draw_ray_job(draw: Draw) -> dict[str, Any]:
+    return draw.job(kinds.RAY_JOBS)
+
+
+def toggle_suspend(sim: Simulation, kind: str, key: str) -> None:
+    """Starts a job that has no quota, or stops one that has."""
+    if state_of(find(sim, kind, key)) not in ("Complete", "Failed", "ValidationFailed"):
+        sim.patch(KINDS[kind], key, {"spec": {"suspend": sim.has(key, "Admitted")}})
+
+
+def toggle_active(sim: Simulation, kind: str, key: str) -> None:
+    workload = workload_of(sim, kind, key)
+    where = f"{workload['metadata']['namespace']}/{workload['metadata']['name']}"
+    sim.patch(kinds.WORKLOADS, where, {"spec": {"active": not workload["spec"]["active"]}})
+
+
+def annotate_workload(sim: Simulation, kind: str, key: str) -> None:
+    """Makes whatever the controller is about to write on it stale."""
+    workload = workload_of(sim, kind, key)
+    where = f"{workload['metadata']['namespace']}/{workload['metadata']['name']}"
+    sim.patch(kinds.WORKLOADS, where, {"metadata": {"annotations": {"looked-at": str(sim.api.now_ms())}}})
+
+
+def draw_stock(draw: Draw) -> dict[str, Any]:
+    return {"requests": draw.random.choice((0, 1, 2, 6))}
+
+
+def run_out_of_stock(sim: Simulation, requests: int) -> None:
+    sim.cloud.stock_outs = requests
+
+
+def draw_revocation(draw: Draw) -> dict[str, Any]:
+    return {**draw.job(), "condition": draw.random.choice(("CapacityRevoked", "BookingExpired"))}
+
+
+def revoke(sim: Simulation, kind: str, key: str, condition: str) -> None:
+    """The cloud takes back what it gave."""
+    uid = workload_of(sim, kind, key)["metadata"]["uid"]
+    for request in owned_by(sim, kinds.PROVISIONING_REQUESTS, uid):
+        told = {c["type"] for c in request.get("status", {}).get("conditions", [])}
+        if told == {"Accepted", "Provisioned"}:
+            sim.cloud.say(request, condition, f"{condition} by the cloud")
+
+
+ACTIONS = {
+    "submit-job": Act(8, draw_job, submit),
+    "submit-cluster": Act(2, draw_cluster, submit),
+    "submit-service": Act(2, draw_service, submit),
+    "submit-unreasonable": Act(2, draw_unreasonable, submit),
+    "delete-job": Act(3, draw_delete, delete),
+    "change-label": Act(3, draw_label, change_label),
+    "toggle-suspend": Act(2, draw_ray_job, toggle_suspend),
+    "toggle-active": Act(1, draw_workload, toggle_active),
+    "annotate-workload": Act(2, draw_workload, annotate_workload),
+    "out-of-stock": Act(2, draw_stock, run_out_of_stock),
+    "revoke-capacity": Act(1, draw_revocation, revoke),
+}

@@ -1,0 +1,141 @@
+"""Random histories: whatever users, tenants, administrators and the network do, it ends well.
+
+`MUSTER_HISTORIES=<n>` plays so many of them; `make fuzz` plays any, and shortens one that breaks something.
+"""
+
+import gc
+import os
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from muster.kube import kinds
+from tests.simulation.api import Api, key_of
+from tests.simulation.histories import history as histories
+from tests.simulation.histories.generate import ACTIONS, FAMILIES, OFF, generate
+from tests.simulation.histories.history import Action, History
+from tests.simulation.histories.minimise import ddmin, minimise
+from tests.simulation.histories.play import Failure, make, play
+from tests.simulation.histories.runner import FOLDER, GARBAGE_MAX
+from tests.simulation.invariants import Broken, Invariants
+from tests.simulation.manifests import GPU, local_stack
+from tests.simulation.simulation import Simulation
+
+HISTORIES = int(os.environ.get("MUSTER_HISTORIES", "2000"))
+BATCH = 50
+KEPT = sorted(Path(__file__).with_name("kept").glob("*.json"))
+
+
+@pytest.fixture
+def _few_collections():  # type: ignore[no-untyped-def]
+    """A history makes and drops many objects: most collections would find all of them alive."""
+    before = gc.get_threshold()
+    gc.set_threshold(GARBAGE_MAX)
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("_few_collections")
+@pytest.mark.parametrize("first", range(0, HISTORIES, BATCH))
+def test_histories_end_well(first: int) -> None:
+    for seed in range(first, min(first + BATCH, HISTORIES)):
+        history = generate(seed)
+        failure = play(history)
+        if failure is not None:
+            path = FOLDER / f"{seed}.json"
+            histories.write(history, path)
+            shorten = f"shorten it: make fuzz HISTORIES=1 SEED={seed}, replay it: make fuzz REPLAY={path}"
+            pytest.fail(f"seed {seed}: {failure.rule}: {failure.message}\n{shorten}")
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_what_broke_once_ends_well(path: Path) -> None:
+    history = histories.read(path)
+    for action in history.actions:
+        if action.do in OFF:
+            pytest.skip(f"{action.do} is off: {OFF[action.do]}")
+    failure = play(history)
+    assert failure is None, f"{failure.rule}: {failure.message}"
+
+
+def test_a_history_is_a_replay(tmp_path: Path) -> None:
+    """Also from a file."""
+    history = generate(7)
+    histories.write(history, tmp_path / "history.json")
+    written = histories.read(tmp_path / "history.json")
+    assert written == history
+    first, second = make(history), make(written)
+    assert play(history, first) is play(written, second) is None
+    assert happened(first) == happened(second)
+
+
+def happened(sim: Simulation) -> list[tuple[int, int, str]]:
+    changes = (c for journal in sim.api.journal.values() for c in journal)
+    return sorted((c.revision, c.time_ms, key_of(c.body)) for c in changes)
+
+
+def test_what_is_checked_where_a_write_takes_quota_holds_after_every_write() -> None:
+    """Where nobody changes the queues."""
+    history = generate(3, set(ACTIONS) - set(FAMILIES["tenants"][1]))
+    sim = make(history)
+    sim.invariants = Invariants(sim.api, always=True)
+    assert play(history, sim) is None
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_more_than_the_quota_is_found(always: bool) -> None:
+    api = Api(lambda: 0)
+    for kind, bodies in local_stack().items():
+        for body in bodies:
+            api.create(kind, body, "platform")
+    api.watchers.append(Invariants(api, always=always).check)
+    reserve(api, "first", gpus=4)
+    with pytest.raises(Broken, match="uses 5") as broken:
+        reserve(api, "second", gpus=1)
+    assert broken.value.rule == "quota_is_kept"
+
+
+def reserve(api: Api, name: str, gpus: int) -> None:
+    """As the controller does it, but without asking whether they are free."""
+    owner = {"uid": f"job-{name}", "controller": True}
+    meta = {"namespace": "team-a", "name": name, "ownerReferences": [owner]}
+    api.create(kinds.WORKLOADS, {"metadata": meta, "spec": {"queueName": "user-queue"}}, "controller")
+    usage = {"flavors": {GPU: "l4"}, "resourceUsage": {GPU: str(gpus)}, "name": "gpu", "count": gpus}
+    status = {
+        "conditions": [{"type": "QuotaReserved", "status": "True"}],
+        "admission": {"clusterQueue": "team-a", "podSetAssignments": [usage]},
+    }
+    api.merge_patch(kinds.WORKLOADS, f"team-a/{name}", {"status": status}, "controller", True)
+
+
+def test_every_action_is_drawn() -> None:
+    drawn = {action.do for seed in range(400) for action in generate(seed).actions}
+    assert drawn == set(ACTIONS) - set(OFF)
+
+
+def test_actions_that_are_off_are_known() -> None:
+    assert set(OFF) <= set(ACTIONS)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_shortened_to_what_it_takes(seed: int) -> None:
+    """Of thirty items, those that fail together are left, in their order."""
+    random = Random(seed)
+    culprits = sorted(random.sample(range(30), random.randint(1, 5)))
+    assert ddmin(range(30), lambda items: set(culprits) <= set(items)) == culprits or culprits == [0]
+
+
+def test_a_shortened_history_breaks_the_same_rule() -> None:
+    actions = tuple(Action(1.25, name) for name in ("a", "b", "c", "d"))
+    history = History(1, "local", "rough", actions, replicas=2)
+
+    def breaks(candidate: History) -> Failure | None:
+        names = [a.do for a in candidate.actions]
+        if "d" in names and candidate.replicas == 2:
+            return Failure("quota", "too much")
+        return Failure("other", "something else")
+
+    short = minimise(history, "quota", breaks)
+    assert [(a.do, a.after_s) for a in short.actions] == [("d", 1.0)]
+    assert (short.faults, short.replicas) == ("calm", 2)
