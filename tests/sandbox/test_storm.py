@@ -1,0 +1,16 @@
+"""A short storm: whatever is killed, paused, cut off or deleted, quota holds and all jobs end."""
+
+import sys
+
+from tests.sandbox.conftest import Cluster
+from tests.storm.storm import storm
+
+SECONDS = 35.0
+
+
+def test_a_short_storm(cluster: Cluster) -> None:
+    try:
+        wrong = storm(cluster.state, cluster.kubectl, SECONDS, seed=1, out=sys.stdout)
+    finally:
+        cluster.restart_controller()
+    assert wrong == []

@@ -1,0 +1,31 @@
+"""`make storm`: a sandbox of its own, a storm in it, and every revision of its objects judged."""
+
+import argparse
+import sys
+
+from sandbox.kubectl import Kubectl
+from sandbox.paths import RunState
+from sandbox.steps import Screen
+from sandbox.toolchain import ensure_tools
+from sandbox.up import down, up
+from tests.storm.storm import storm
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make storm", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=5.0, help="how long (5)")
+    parser.add_argument("--seed", type=int, default=0, help="decides which trouble comes when (0)")
+    options = parser.parse_args(arguments)
+    state = RunState("storm")
+    try:
+        up(state, "muster", with_scenario=False)
+        kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)
+        wrong = storm(state, kubectl, options.minutes * 60, options.seed, sys.stdout)
+    finally:
+        down(state)
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

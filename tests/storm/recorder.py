@@ -1,0 +1,131 @@
+"""Every revision of the objects that admission is about, recorded from the API server's watches.
+
+A watch goes on from the last revision that it saw. An API server that was restarted has forgotten what it
+watched before: the revisions in between are read back from etcd, which keeps them for five minutes, by one
+list at each of them.
+"""
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import msgspec
+from lightkube import ApiError, Client
+
+from muster.kube import kinds as ours
+from muster.kube.kinds import Kind
+from sandbox import kinds
+from sandbox.kinds import Object
+
+RECORDED: Mapping[Kind[Any], Any] = {
+    ours.RAY_JOBS: kinds.RayJob,
+    ours.RAY_CLUSTERS: kinds.RayCluster,
+    ours.WORKLOADS: kinds.Workload,
+    ours.PODS: kinds.Pod,
+    ours.PROVISIONING_REQUESTS: kinds.ProvisioningRequest,
+    ours.POD_TEMPLATES: kinds.PodTemplate,
+}
+WAIT_S = 0.3
+WATCH_S_MAX = 60
+GONE = 410
+
+
+class Lost(Exception):
+    """A revision is not there any more to be read."""
+
+
+@dataclass(frozen=True)
+class Event:
+    revision: int
+    kind: Kind[Any]
+    type: str  # ADDED | MODIFIED | DELETED
+    body: Object
+
+
+class Recorder:
+    """`events` of all kinds, from the moment of `start` on, those that were there then as ADDED."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._events: list[Event] = []
+        self._lost: list[str] = []
+
+    def start(self) -> "Recorder":
+        for kind, resource in RECORDED.items():
+            found = self._client.list(resource, namespace="*")
+            for obj in found:
+                self._note(kind, "ADDED", dict(obj))
+            arguments = (kind, resource, int(found.resourceVersion or 0))
+            threading.Thread(target=self._record, args=arguments, daemon=True).start()
+        return self
+
+    def stop(self) -> list[Event]:
+        """All events in the order of their revisions. Raises Lost where some could not be read."""
+        self._stopped.set()
+        with self._lock:
+            if self._lost:
+                raise Lost("; ".join(self._lost))
+            return sorted(self._events, key=lambda event: event.revision)
+
+    def _record(self, kind: Kind[Any], resource: Any, version: int) -> None:
+        """A record that ends before its time is no record: `stop` says so."""
+        try:
+            self._follow(kind, resource, version)
+        except Exception as error:
+            self._lost.append(f"{kind}: {type(error).__name__} {error}")
+
+    def _follow(self, kind: Kind[Any], resource: Any, version: int) -> None:
+        gone = False  # what comes after `version` can't be watched any more
+        while not self._stopped.is_set():
+            try:
+                if gone:
+                    version, gone = self._read_back(kind, resource, version), False
+                events = self._client.watch(
+                    resource, namespace="*", resource_version=str(version), server_timeout=WATCH_S_MAX
+                )
+                for operation, obj in events:
+                    version = int(obj["metadata"]["resourceVersion"])
+                    self._note(kind, operation, dict(obj))
+            except ApiError as error:
+                if gone and error.status.code == GONE:  # nor read: etcd has compacted it
+                    self._lost.append(f"{kind} since revision {version}")
+                    return
+                gone = gone or error.status.code == GONE
+                time.sleep(WAIT_S)
+            except (httpx2.HTTPError, msgspec.MsgspecError, OSError):
+                time.sleep(WAIT_S)
+
+    def _read_back(self, kind: Kind[Any], resource: Any, version: int) -> int:
+        """Notes what changed since that revision, one revision after the other; returns the last one."""
+        latest = self._client.list(resource, namespace="*")
+        list(latest)  # its revision is known once it is read
+        last = int(latest.resourceVersion or 0)
+        before = self._at(resource, version)
+        for revision in range(version + 1, last + 1):
+            now = self._at(resource, revision)
+            for key in before.keys() - now.keys():
+                meta = {**before[key]["metadata"], "resourceVersion": str(revision)}
+                self._note(kind, "DELETED", {**before[key], "metadata": meta})
+            for key, obj in now.items():
+                if int(obj["metadata"]["resourceVersion"]) == revision:
+                    self._note(kind, "MODIFIED" if key in before else "ADDED", obj)
+            before = now
+        return last
+
+    def _at(self, resource: Any, revision: int) -> dict[str, Object]:
+        """The objects as they were, by UID."""
+        exact = {"resourceVersion": str(revision), "resourceVersionMatch": "Exact"}
+        # lightkube's own list knows no revisions
+        client: Any = self._client._client
+        found = client.list(client.prepare_request("list", res=resource, namespace="*", params=exact))
+        return {str(obj["metadata"]["uid"]): dict(obj) for obj in found}
+
+    def _note(self, kind: Kind[Any], operation: str, body: Object) -> None:
+        with self._lock:
+            revision = int(body["metadata"]["resourceVersion"])
+            self._events.append(Event(revision, kind, operation, body))

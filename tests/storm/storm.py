@@ -1,0 +1,132 @@
+"""The storm itself: jobs are submitted while troubles come one after the other; then all must end."""
+
+import contextlib
+import copy
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any, TextIO
+
+import httpx2
+import yaml
+from lightkube import Client
+from lightkube.core.exceptions import ApiError
+
+from muster.kube import kinds as ours
+from sandbox import kinds
+from sandbox.controller_process import NAME as CONTROLLER
+from sandbox.kinds import Object
+from sandbox.kubectl import Kubectl
+from sandbox.paths import CHECKOUT, RunState
+from sandbox.processes import Processes, wait_until
+from sandbox.steps import StepError
+from tests.storm import replicas, verdict
+from tests.storm.recorder import Recorder
+from tests.storm.services import Services
+from tests.storm.troubles import NAMESPACES, Troubles
+
+TROUBLE_S = (0.5, 6.0)
+JOBS_AT_ONCE_MAX = 12  # that have not ended: more would only wait
+SETTLES_S_MAX = 180.0
+STANDING = (ours.CLUSTER_QUEUES, ours.LOCAL_QUEUES, ours.COHORTS, ours.PRIORITIES)
+
+
+def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: TextIO) -> list[str]:
+    """What went wrong, one sentence each. Leaves the sandbox without a controller."""
+    random, processes = Random(seed), Processes(state)
+    services = Services(processes)
+    processes.stop(CONTROLLER)
+    pair = [replicas.make(state, kubectl, name) for name in ("replica-one", "replica-two")]
+    with closing(kinds.connect(state.kubeconfig)) as client:
+        recorder = Recorder(client).start()
+        troubles = Troubles(services, client, pair, random)
+        try:
+            submitted = _blow(troubles, pair, client, seconds, random, out)
+            left = _settle(services, pair, client)
+        finally:
+            for replica in pair:
+                replica.proxy.black_hole(False)
+                replica.pause(False)
+                replica.kill()
+                replica.proxy.close()
+        standing = [(kind, dict(obj)) for kind in STANDING for obj in _list(client, kind)]
+        events = recorder.stop()
+    wrong = [*verdict.broken(events, standing), *verdict.duplicates(events), *left]
+    print(f"{submitted} jobs, {len(events)} revisions: {len(wrong)} wrong", file=out, flush=True)
+    return wrong
+
+
+def _blow(
+    troubles: Troubles,
+    pair: list[replicas.Replica],
+    client: Client,
+    seconds: float,
+    random: Random,
+    out: TextIO,
+) -> int:
+    """Returns how many jobs were submitted."""
+    end, jobs = time.monotonic() + seconds, _jobs(random)
+    submitted = 0
+    while (left_s := end - time.monotonic()) > 0:
+        for replica in pair:
+            replica.keep()
+        name, trouble = troubles.any()
+        lasts_s = min(left_s, random.uniform(*TROUBLE_S))
+        print(f"  {name} for {lasts_s:.1f} s", file=out, flush=True)
+        with trouble:
+            until = time.monotonic() + lasts_s
+            while time.monotonic() < until:
+                submitted += _submit(client, jobs)
+                time.sleep(random.uniform(0.2, 1.0))
+    return submitted
+
+
+def _submit(client: Client, jobs: Iterator[Object]) -> int:
+    """One job, unless enough are there or the API server is not."""
+    with contextlib.suppress(ApiError, httpx2.HTTPError):
+        if len(verdict.unended(client.list(kinds.RayJob, namespace="*"))) < JOBS_AT_ONCE_MAX:
+            client.create(kinds.RayJob(next(jobs)))
+            return 1
+    return 0
+
+
+def _jobs(random: Random) -> Iterator[Object]:
+    """The dev example in all sizes that fit a queue, of either priority, running for a few seconds."""
+    example = yaml.safe_load(Path(CHECKOUT / "examples" / "dev-finetune.rayjob.yaml").read_text())
+    number = 0
+    while True:
+        number += 1
+        job: dict[str, Any] = copy.deepcopy(example)
+        meta = job["metadata"]
+        del meta["generateName"]
+        meta["name"], meta["namespace"] = f"storm-{number}", random.choice(NAMESPACES)
+        meta["labels"]["kueue.x-k8s.io/priority-class"] = random.choice(("dev-priority", "prod-priority"))
+        meta["annotations"]["sandbox.muster.dev/run-seconds"] = str(random.choice((1, 2, 5)))
+        workers = random.choice((1, 2, 4))
+        for group in job["spec"]["rayClusterSpec"]["workerGroupSpecs"]:
+            group["replicas"] = group["minReplicas"] = group["maxReplicas"] = workers
+        yield job
+
+
+def _settle(services: Services, pair: list[replicas.Replica], client: Client) -> list[str]:
+    """Jobs that do not come to an end although nothing is wrong any more."""
+    left = ["the API server did not answer"]
+
+    def settled() -> bool:
+        nonlocal left
+        services.keep()
+        for replica in pair:
+            replica.keep()
+        with contextlib.suppress(ApiError, httpx2.HTTPError):
+            left = verdict.unended(client.list(kinds.RayJob, namespace="*"))
+        return not left
+
+    with contextlib.suppress(StepError):
+        wait_until("the end of all jobs", settled, SETTLES_S_MAX, pause_seconds=1.0)
+    return left
+
+
+def _list(client: Client, kind: ours.Kind[Any]) -> Iterator[Object]:
+    yield from client.list(kind.body, namespace="*") if kind.namespaced else client.list(kind.body)

@@ -1,0 +1,79 @@
+"""What a storm does: each trouble begins, lasts a while and is over."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from random import Random
+
+from lightkube import Client
+from lightkube.core.exceptions import ApiError
+
+from sandbox import kinds
+from tests.storm.replicas import Replica
+from tests.storm.services import Services
+
+DELETED = (kinds.PodTemplate, kinds.ProvisioningRequest, kinds.RayCluster, kinds.Pod, kinds.Workload)
+NAMESPACES = ("team-a", "team-b")
+Trouble = Callable[[], AbstractContextManager[None]]
+
+
+class Troubles:
+    """`any` chooses one by chance."""
+
+    def __init__(self, services: Services, client: Client, replicas: list[Replica], random: Random) -> None:
+        self._services, self._client, self._replicas, self._random = services, client, replicas, random
+        self._all: dict[str, Trouble] = {
+            "kill a controller": self._kill,
+            "pause a controller": self._pause,
+            "cut a controller off": self._cut_off,
+            "restart the API server": lambda: self._take_down("kube-apiserver"),
+            "restart etcd": lambda: self._take_down("etcd"),
+            "delete objects": self._delete,
+        }
+
+    def any(self) -> tuple[str, AbstractContextManager[None]]:
+        name = self._random.choice(sorted(self._all))
+        return name, self._all[name]()
+
+    @contextlib.contextmanager
+    def _kill(self) -> Iterator[None]:
+        self._random.choice(self._replicas).kill()
+        yield
+
+    @contextlib.contextmanager
+    def _pause(self) -> Iterator[None]:
+        replica = self._random.choice(self._replicas)
+        replica.pause(True)
+        try:
+            yield
+        finally:
+            replica.pause(False)
+
+    @contextlib.contextmanager
+    def _cut_off(self) -> Iterator[None]:
+        proxy = self._random.choice(self._replicas).proxy
+        proxy.black_hole(True)
+        try:
+            yield
+        finally:
+            proxy.black_hole(False)
+
+    @contextlib.contextmanager
+    def _take_down(self, component: str) -> Iterator[None]:
+        """SIGKILL; it is started again when the trouble is over."""
+        self._services.kill(component)
+        try:
+            yield
+        finally:
+            self._services.keep()
+
+    @contextlib.contextmanager
+    def _delete(self) -> Iterator[None]:
+        """A few objects of one kind that admission makes or needs."""
+        kind, namespace = self._random.choice(DELETED), self._random.choice(NAMESPACES)
+        with contextlib.suppress(ApiError):
+            found = [o["metadata"]["name"] for o in self._client.list(kind, namespace=namespace)]
+            for name in self._random.sample(found, min(3, len(found))):
+                with contextlib.suppress(ApiError):
+                    self._client.delete(kind, name, namespace=namespace)
+        yield

@@ -1,0 +1,93 @@
+"""What judges a storm finds what is wrong, and its proxy drops what it is told to."""
+
+import socket
+import threading
+from typing import Any
+
+import pytest
+
+from muster.kube import kinds
+from tests.simulation.api import Body
+from tests.simulation.manifests import GPU, local_stack
+from tests.storm.proxy import Proxy
+from tests.storm.recorder import Event
+from tests.storm.verdict import broken, duplicates, unended
+
+STANDING = [(kind, body) for kind, bodies in local_stack().items() for body in bodies]
+
+
+def reserved(name: str, gpus: int, revision: int) -> Event:
+    """A Workload of team-a that got quota at this revision."""
+    owner = {"uid": f"job-{name}", "controller": True}
+    meta = {"namespace": "team-a", "name": name, "uid": name, "ownerReferences": [owner]}
+    usage = {"flavors": {GPU: "l4"}, "resourceUsage": {GPU: str(gpus)}, "name": "gpu", "count": gpus}
+    status = {
+        "conditions": [{"type": "QuotaReserved", "status": "True"}],
+        "admission": {"clusterQueue": "team-a", "podSetAssignments": [usage]},
+    }
+    body: Body = {"metadata": meta, "spec": {"queueName": "user-queue"}, "status": status}
+    return Event(revision, kinds.WORKLOADS, "ADDED", body)
+
+
+def cluster(name: str, revision: int, change: str = "ADDED", **meta: Any) -> Event:
+    owners = [{"uid": "job", "controller": True}]
+    metadata = {"namespace": "team-a", "name": name, "uid": name, "ownerReferences": owners, **meta}
+    return Event(revision, kinds.RAY_CLUSTERS, change, {"metadata": metadata, "spec": {"suspend": True}})
+
+
+def test_every_revision_with_more_than_the_quota_is_found() -> None:
+    events = [reserved("first", 3, 1), reserved("second", 1, 2), reserved("third", 1, 3)]
+    (found,) = broken(events, STANDING)
+    assert found.startswith("revision 3: team-a uses 5 of 4")
+
+
+@pytest.mark.parametrize(
+    ("events", "revisions"),
+    [
+        pytest.param([cluster("a", 1), cluster("b", 2)], ["revision 2"], id="two at once"),
+        pytest.param(
+            [cluster("a", 1), cluster("a", 2, "DELETED"), cluster("b", 3)], [], id="one after another"
+        ),
+        pytest.param(
+            [cluster("a", 1), cluster("a", 2, "MODIFIED", deletionTimestamp="now"), cluster("b", 3)],
+            [],
+            id="the first is being deleted",
+        ),
+    ],
+)
+def test_two_ray_clusters_of_a_job_are_found(events: list[Event], revisions: list[str]) -> None:
+    assert [text.partition(":")[0] for text in duplicates(events)] == revisions
+
+
+def test_a_job_that_does_not_end_is_found() -> None:
+    jobs = [
+        {"metadata": {"name": name}, "status": {"jobDeploymentStatus": state}}
+        for name, state in (("done", "Complete"), ("failed", "Failed"), ("stuck", "Running"))
+    ]
+    assert unended([*jobs, {"metadata": {"name": "new"}}]) == ["stuck is Running", "new is not started"]
+
+
+def test_a_black_hole_holds_back_until_it_is_over() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=echo_once, args=(server,), daemon=True).start()
+        proxy = Proxy(server.getsockname()[1]).start()
+        with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+            client.settimeout(5)
+            client.sendall(b"one")
+            assert client.recv(3) == b"one"
+            proxy.black_hole(True)
+            client.sendall(b"two")
+            client.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                client.recv(3)
+            proxy.black_hole(False)
+            client.settimeout(5)
+            assert client.recv(3) == b"two"
+        proxy.close()
+
+
+def echo_once(server: socket.socket) -> None:
+    connection, _ = server.accept()
+    with connection:
+        while chunk := connection.recv(64):
+            connection.sendall(chunk)
