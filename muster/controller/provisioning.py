@@ -18,7 +18,7 @@ from muster.controller.world import World
 from muster.objects import kueue
 from muster.objects.autoscaling import CLASS_ANNOTATION, CONSUME_ANNOTATION, ProvisioningRequest
 from muster.objects.kueue import AdmissionCheckState, PodSet, ProvisioningRequestConfig, WorkloadStatus
-from muster.objects.meta import find_condition, is_true
+from muster.objects.meta import find_condition, is_true, millis
 from muster.objects.pods import read_template
 
 NAME_PREFIX_LENGTH_MAX = 247
@@ -139,7 +139,7 @@ def timeout_ms(workload: kueue.Workload, status: WorkloadStatus, world: World) -
     for state, config in managed_checks(status, world):
         request = latest_request(workload, state, config, world) if config is not None else None
         if config is not None and request is not None and state.state == PENDING:
-            due.append(timeouts.due_ms(request, config))
+            due.append(timeouts.due_ms(request, config, millis(state.last_transition_time)))
     return min((at_ms for at_ms in due if at_ms is not None), default=None)
 
 
@@ -184,7 +184,7 @@ def _follow(
             return {}
         updates = _pod_set_updates(workload, config, request)
         return {"state": READY, "message": said["Provisioned"].message, "pod_set_updates": updates}
-    due_ms = timeouts.due_ms(request, config)
+    due_ms = timeouts.due_ms(request, config, millis(state.last_transition_time))
     if due_ms is not None and due_ms <= now_ms and state.state != READY:
         return _try_again(
             workload, state, config, request, timeouts.TIMED_OUT, timeouts.reason(request, config)

@@ -34,17 +34,24 @@ def problem(config: ProvisioningRequestConfig) -> str:
     return ""
 
 
-def due_ms(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> int | None:
-    """When the request times out unless the autoscaler says more; None if it never does."""
+def due_ms(
+    request: ProvisioningRequest, config: ProvisioningRequestConfig, pending_ms: int = 0
+) -> int | None:
+    """When the request times out unless the autoscaler says more; None if it never does.
+
+    Not sooner than its limit after `pending_ms`, when the check became pending by the controller's own clock:
+    to one that runs ahead of the API server's, each request would be overdue from the beginning."""
     said = {c.type: c for c in request.status.conditions if c.status == "True"}
     if any(kind in said for kind in FINAL):
         return None
     accepted = said.get("Accepted")
     if accepted is None:
         limit_s = _limit_s(config, ANSWER_ANNOTATION) or ANSWER_S
-        return millis(request.metadata.creation_timestamp) + limit_s * 1000
+        return max(pending_ms, millis(request.metadata.creation_timestamp)) + limit_s * 1000
     capacity_s = _limit_s(config, CAPACITY_ANNOTATION)
-    return None if capacity_s is None else millis(accepted.last_transition_time) + capacity_s * 1000
+    if capacity_s is None:
+        return None
+    return max(pending_ms, millis(accepted.last_transition_time)) + capacity_s * 1000
 
 
 def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> str:

@@ -13,7 +13,7 @@ from muster.controller.world import World
 from muster.kube import kinds
 from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState
-from muster.objects.meta import millis
+from muster.objects.meta import millis, rfc3339
 from tests.simulation.manifests import CHECK, REQUEST_LABEL, local_stack, ray_job, template
 from tests.unit.controller.builders import (
     CREATED,
@@ -178,6 +178,23 @@ def test_requests_without_an_answer_time_out(name: str) -> None:
     status = provisioning.sync_checks(GANG, GANG.status, world, now_ms)
     (check,) = status.admission_checks
     assert (check.state, check.message) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "annotations", "limit_s"), [(request(), {}, 600), (request("Accepted"), PATIENT, 3600)]
+)
+def test_no_request_is_overdue_to_a_clock_that_runs_ahead(
+    body: Body, annotations: dict[str, str], limit_s: int
+) -> None:
+    """By a day. The check became pending by that clock."""
+    ahead_ms = millis(CREATED) + 86_400_000
+    (before,) = GANG.status.admission_checks
+    pending = replace(before, last_transition_time=rfc3339(ahead_ms))
+    status = replace(GANG.status, admission_checks=(pending,))
+    world = aged_world(body, annotations)
+    for waited_s, wanted in ((limit_s - 1, "Pending"), (limit_s, "Retry")):
+        (check,) = provisioning.sync_checks(GANG, status, world, ahead_ms + waited_s * 1000).admission_checks
+        assert check.state == wanted
 
 
 def aged_world(body: Body, annotations: dict[str, str]) -> World:
