@@ -1,17 +1,19 @@
 """Recording of which test executes which line and how long it takes: what the choice of tests is made from.
 
-`python -m tests.mutation.recording` runs all oracle tests once under coverage and keeps the result in
-`.muster/mutants`, under a name made from the sources, so that it is recorded once for each state of them.
+All tests run once under coverage, each folder of TESTS in a process of its own
+(`python -m tests.mutation.recording`). The result is kept in `.muster/mutants`, under a name made from the
+sources, so that it is recorded once for each state of them.
 """
 
 import hashlib
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,18 +22,23 @@ import pytest
 
 from tests.mutation.mutants import CHECKOUT, PACKAGES, Mutant, source_files
 
-TESTS = ("tests/unit/admission", "tests/unit/objects", "tests/unit/controller", "tests/simulation")
+CASES = "tests/conformance/test_cases.py"
+SCENARIOS = "tests/simulation/test_scenarios.py"
+TESTS = ("tests/unit/admission", "tests/unit/objects", "tests/unit/controller", SCENARIOS, CASES)
+KINDS = ("*.py", "*.json")
 WITHOUT = ("xdist", "cacheprovider", "faulthandler")
 PYTEST = ("-q", "-s", "--no-header", "--tb=line", *(f"-pno:{plugin}" for plugin in WITHOUT))
-BUDGET_S = 5.0
+BUDGET_S = 10.0
 """A mutant that no test has killed after this CPU time has survived; the fastest tests run first."""
+EXAMPLES = 15
+"""Of a property that otherwise tries 100, Hypothesis' default: few would fit the budget with all of them."""
+SLOW_S = 4.0
+"""A test that takes more CPU time under coverage is given up, and tries no mutant."""
 QUICK_S = 0.5
 """Mutants of declarations (constants, fields, default arguments) are tested by the tests below this."""
 
 IMPORT = "(import)"
 """What stands for a test where lines run because `muster` is imported."""
-
-os.environ.setdefault("MUSTER_HISTORIES", "0")  # a batch of random ones takes longer than BUDGET_S
 
 
 @dataclass(frozen=True)
@@ -66,22 +73,41 @@ def recording() -> Recording:
         RuntimeError: a test fails without any mutation.
     """
     kept = _kept()
-    if not kept.exists():
-        print(f"recording which test executes which line (once; {kept}) ...", flush=True)
-        run = subprocess.run([sys.executable, "-m", "tests.mutation.recording", str(kept)], cwd=CHECKOUT)
-        if run.returncode:
+    parts = {tests: kept.with_suffix(f".{number}.json") for number, tests in enumerate(TESTS)}
+    if missing := {tests: part for tests, part in parts.items() if not part.exists()}:
+        print(f"recording which test executes which line (once; {kept.parent}) ...", flush=True)
+        command = sys.executable, "-m", "tests.mutation.recording"
+        runs = [subprocess.Popen([*command, tests, part], cwd=CHECKOUT) for tests, part in missing.items()]
+        if [run for run in runs if run.wait()]:
             raise RuntimeError("the tests fail without any mutation; see above")
-    return Recording(**json.loads(kept.read_text()))
+    return joined(Recording(**json.loads(part.read_text())) for part in parts.values())
+
+
+def joined(parts: Iterable[Recording]) -> Recording:
+    """Returns one recording of all the tests that were recorded in parts."""
+    seconds: dict[str, float] = {}
+    executed: dict[str, dict[str, list[int]]] = {}
+    contexts: list[str] = []
+    for part in parts:
+        seconds |= part.seconds
+        for path, lines in part.executed.items():
+            of_file = executed.setdefault(path, {})
+            for line, numbers in lines.items():
+                of_file.setdefault(line, []).extend(len(contexts) + number for number in numbers)
+        contexts += part.contexts
+    return Recording(seconds, executed, contexts)
 
 
 class Deterministic:
-    """A pytest plugin: Hypothesis tries the same examples in each run and does not shrink those that fail."""
+    """A pytest plugin: Hypothesis tries the same examples in each run, fewer than usual, and does not shrink
+    those that fail."""
 
     def pytest_configure(self) -> None:
         import hypothesis  # only now: pytest has to see it first
 
         hypothesis.settings.register_profile(
             "mutation",
+            max_examples=EXAMPLES,
             derandomize=True,
             database=None,
             deadline=None,
@@ -92,10 +118,13 @@ class Deterministic:
 
 
 def _kept() -> Path:
+    from tests.conformance.replay import SHARED  # not before coverage sees the import of muster
+
     digest = hashlib.sha256(sys.version.encode())
-    folders = (CHECKOUT / name for name in ("muster", *TESTS))
-    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
-        digest.update(str(path.relative_to(CHECKOUT)).encode() + path.read_bytes())
+    folders = [CHECKOUT / name for name in ("muster", "tests/conformance", *TESTS)]
+    files = (path for folder in (*folders, SHARED) for kind in KINDS for path in folder.rglob(kind))
+    for path in sorted(files):
+        digest.update(os.path.relpath(path, CHECKOUT).encode() + path.read_bytes())
     return CHECKOUT / ".muster" / "mutants" / f"{digest.hexdigest()[:16]}.json"
 
 
@@ -114,18 +143,36 @@ class _Recorder(Deterministic):
         self._measured.switch_context(nodeid)
         self.seconds[nodeid] = -time.process_time()
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        def give_up(*_: object) -> None:
+            del self.seconds[item.nodeid]
+            pytest.skip(f"takes more than {SLOW_S} s")
+
+        signal.signal(signal.SIGPROF, give_up)
+        signal.setitimer(signal.ITIMER_PROF, SLOW_S)
+        try:
+            return (yield)
+        except BaseException:
+            if item.nodeid in self.seconds:
+                raise
+            pytest.skip(f"takes more than {SLOW_S} s")  # whatever the test made of being given up
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self.seconds[nodeid] += time.process_time()
+        if nodeid in self.seconds:
+            self.seconds[nodeid] += time.process_time()
 
 
-def _record(kept: Path) -> int:
+def _record(tests: str, kept: Path) -> int:
     measured = coverage.Coverage(data_file=None, config_file=False, source=list(PACKAGES))
     measured.start()
     measured.switch_context(IMPORT)
     for path in source_files():
         importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
     recorder = _Recorder(measured)
-    code = int(pytest.main([*PYTEST, *TESTS], plugins=[recorder]))
+    code = int(pytest.main([*PYTEST, tests], plugins=[recorder]))
     measured.stop()
     if code:
         return code
@@ -145,4 +192,4 @@ def _record(kept: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_record(Path(sys.argv[1])))
+    sys.exit(_record(sys.argv[1], Path(sys.argv[2])))

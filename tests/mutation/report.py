@@ -1,4 +1,4 @@
-"""The report of a run: a table by package and room, and every survivor with its place and its change."""
+"""The report of a run: every survivor with its place and its change as it is found, then a table."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ PROGRESS_EVERY = 50
 
 
 class Progress:
-    """Prints how far the run is."""
+    """Prints each survivor, and how far the run is."""
 
     def __init__(self, total: int, out: TextIO) -> None:
         self._total = total
@@ -22,19 +22,18 @@ class Progress:
     def count(self, result: Result) -> Result:
         """Counts one more result and returns it."""
         self._done += 1
-        self._survived += result.survived
+        if result.survived:
+            self._survived += 1
+            mutant = result.mutant
+            place = f"{mutant.path}:{mutant.line} {mutant.operator}, {result.verdict.value}"
+            print(f"{place}\n{mutant.diff}\n", file=self._out, flush=True)
         if self._done % PROGRESS_EVERY == 0 or self._done == self._total:
             print(f"{self._done} of {self._total}, {self._survived} survived", file=self._out, flush=True)
         return result
 
 
 def show(results: Sequence[Result], seconds: float, out: TextIO) -> None:
-    """Prints the survivors, then the table."""
-    survivors = sorted((r for r in results if r.survived), key=lambda r: (r.mutant.path, r.mutant.line))
-    for result in survivors:
-        mutant = result.mutant
-        print(f"\n{mutant.path}:{mutant.line} {mutant.operator}, {result.verdict.value}", file=out)
-        print(mutant.diff, file=out)
+    """Prints the table by room and package."""
     print(
         f"\n{'':40}{'mutants':>8}{'killed':>8}{'timeout':>8}{'survived':>9}{'untested':>9}{'score':>8}",
         file=out,

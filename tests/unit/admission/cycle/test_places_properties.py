@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from muster.admission import HOSTNAME, Flavor, PreemptionPolicy, Snapshot, TopologyRequest, Workload, decide
 from muster.admission.engine.engine import Engine
 from tests.unit.admission.builders import GPU, NOW_MS, host, pods, queue, snapshot, withdrawn, workload
+from tests.unit.admission.strategies import examples
 
 HOSTS = tuple(host(f"h{number}", gpu=4 + 4 * (number % 2), rack=f"r{number % 3}") for number in range(6))
 QUEUES = [
@@ -59,7 +60,7 @@ def gpus_by_host(of: Snapshot) -> Counter[str]:
     return used
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.lists(gangs, max_size=4), min_size=1, max_size=4))
 def test_hosts_are_never_overfull(arrivals: list[list[Gang]]) -> None:
     engine = Engine(snapshot(QUEUES, flavors=FLAVORS, hosts=HOSTS))

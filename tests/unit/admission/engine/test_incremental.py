@@ -14,7 +14,7 @@ from muster.admission.engine.turns import Turns
 from muster.admission.preemption.reach import Reach
 from tests.unit.admission.builders import NOW_MS, applied, without
 from tests.unit.admission.ledger import Ledger
-from tests.unit.admission.strategies import PROPERTY, crowds, snapshots
+from tests.unit.admission.strategies import PROPERTY, crowds, examples, snapshots
 
 RULES = (Rules(), Rules(prioritize_preemptors=True), Rules(fair_sharing=FairSharing()))
 CLUSTERS = snapshots() | crowds()
@@ -114,7 +114,7 @@ def _by_key(of: Snapshot) -> dict[str, Workload]:
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=60, stateful_step_count=20, deadline=None, database=None)
+TestLife.settings = settings(max_examples=examples(60), stateful_step_count=20, deadline=None, database=None)
 
 
 @PROPERTY

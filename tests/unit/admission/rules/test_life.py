@@ -9,7 +9,7 @@ from hypothesis.stateful import initialize
 from muster.admission import Aging, Budget, Engine, Rules, Snapshot, Spent
 from tests.unit.admission.builders import GPU, NOW_MS
 from tests.unit.admission.engine.test_incremental import Life
-from tests.unit.admission.strategies import snapshots
+from tests.unit.admission.strategies import examples, snapshots
 
 RULES = (
     Rules(immediate_unparking=True),
@@ -41,4 +41,6 @@ class LifeWithRules(Life):
 
 
 TestLifeWithRules = LifeWithRules.TestCase
-TestLifeWithRules.settings = settings(max_examples=20, stateful_step_count=12, deadline=None, database=None)
+TestLifeWithRules.settings = settings(
+    max_examples=examples(20), stateful_step_count=12, deadline=None, database=None
+)

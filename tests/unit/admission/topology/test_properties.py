@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from muster.admission.model import Node, PreferredTerm, Requirement, TopologyAssignment, TopologyRequest
 from muster.admission.topology import Placed, PlacementRequest, Topologies
+from tests.unit.admission.strategies import examples
 from tests.unit.admission.topology.scenes import (
     BLOCK,
     FLAVOR,
@@ -90,7 +91,7 @@ def gpus_used(requests: list[PlacementRequest], found: dict[str, TopologyAssignm
     return used
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(nodes, gangs(), rules)
 def test_all_pods_fit_where_they_are_placed_as_they_asked(
     nodes: list[Node], requests: list[PlacementRequest], rules: dict[str, Any]
@@ -124,7 +125,7 @@ def place_of(node: Node) -> tuple[str, ...]:
     return tuple(node.labels[level] for level in LEVELS)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(nodes, st.lists(st.tuples(gangs(), st.booleans()), min_size=1, max_size=8), rules)
 def test_what_is_remembered_is_what_would_be_counted_anew(
     nodes: list[Node], steps: list[tuple[list[PlacementRequest], bool]], rules: dict[str, Any]

@@ -1,0 +1,100 @@
+"""After a change the engine asks only queues that it can concern, and tries only heads that can be had."""
+
+from collections.abc import Callable
+from unittest.mock import patch
+
+import pytest
+
+from muster.admission import Cohort, Engine, PreemptionPolicy, Quota, Snapshot, Workload
+from muster.admission.cycle import cycle
+from muster.admission.cycle.entry import Entry
+from muster.admission.engine.prospects import Outlook, Prospect
+from muster.admission.state.state import WorkingState
+from tests.unit.admission.builders import (
+    NOW_MS,
+    admitted,
+    queue,
+    running,
+    snapshot,
+    workload,
+)
+
+NEVER, ANY = PreemptionPolicy.NEVER, PreemptionPolicy.ANY
+LIMITS = {"alone": 0, "also": 0, "two": 2, "all": None}  # what each queue may borrow
+
+
+def crowd(reclaim: PreemptionPolicy) -> Snapshot:
+    """A cohort all of whose quota is used, by one workload a queue; two more wait in each."""
+    return snapshot(
+        [
+            queue(name, Quota(2, borrowing_limit=limit), cohort="ml", reclaim_within_cohort=reclaim)
+            for name, limit in LIMITS.items()
+        ],
+        *(running(f"{name}-runs", name, 2) for name in LIMITS),
+        *(workload(f"{name}-{n}", name, 2, queued_at_ms=n) for name in LIMITS for n in (1, 2)),
+        cohorts=[Cohort("ml")],
+    )
+
+
+def effort(engine: Engine) -> tuple[list[str], set[str], list[str]]:
+    """Who is let in by the next decision, the queues that are asked for it, and the heads that are tried."""
+    asked: set[str] = set()
+    tried: list[str] = []
+    outlook, nominate = Prospect.outlook, cycle.nominate
+
+    def ask(prospect: Prospect) -> Outlook:
+        asked.add(prospect._footing.queue.name)
+        return outlook(prospect)
+
+    def look_for_room(state: WorkingState, head: Entry, number: int) -> bool:
+        tried.append(head.workload.key.removeprefix("ns/"))
+        return nominate(state, head, number)
+
+    with patch.object(Prospect, "outlook", ask), patch.object(cycle, "nominate", look_for_room):
+        return admitted(engine.decide(NOW_MS)), asked, tried
+
+
+def put(of: Workload) -> Callable[[Engine], None]:
+    return lambda engine: engine.put(of)
+
+
+def end(name: str) -> Callable[[Engine], None]:
+    return lambda engine: engine.remove(f"ns/{name}")
+
+
+NOBODY: tuple[list[str], set[str], list[str]] = ([], set(), [])
+EFFORTS: dict[
+    str, tuple[PreemptionPolicy, Callable[[Engine], None], tuple[list[str], set[str], list[str]]]
+] = {
+    "nothing happens": (NEVER, lambda _: None, NOBODY),
+    "somebody comes": (NEVER, put(workload("more", "alone", 1)), ([], {"alone"}, [])),
+    "somebody who waits goes": (NEVER, end("also-1"), ([], {"also"}, [])),
+    "a queue's own quota is free": (
+        ANY,
+        end("alone-runs"),
+        (["alone-1"], {"alone", "two", "all"}, ["alone-1"]),
+    ),
+    "quota that one may borrow is free": (ANY, end("all-runs"), (["all-1"], {"two", "all"}, ["all-1"])),
+    "heads that find no victims keep quota": (
+        NEVER,
+        end("all-runs"),
+        (["all-1"], {"two", "all"}, ["alone-1", "also-1", "two-1", "all-1"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EFFORTS)
+def test_who_is_looked_at_after_a_change(name: str) -> None:
+    reclaim, change, expected = EFFORTS[name]
+    engine = Engine(crowd(reclaim))
+    assert effort(engine) == ([], set(LIMITS), [])
+    change(engine)
+    let_in, asked, tried = effort(engine)
+    assert (let_in, asked, sorted(tried)) == (*expected[:2], sorted(expected[2]))
+    assert effort(engine) == NOBODY
+
+
+def test_of_many_alike_the_first_is_tried_and_the_others_get_what_it_got() -> None:
+    alike = (workload(f"w{n}", "q", 1, queued_at_ms=n) for n in range(6))
+    engine = Engine(snapshot(queue("q", 4), *alike))
+    assert effort(engine) == (["w0", "w1", "w2", "w3"], {"q"}, ["w0"])

@@ -1,0 +1,198 @@
+"""The controller's loop on an emulated API server: what it writes when, and what it follows."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+
+from muster.controller.loop import (
+    FOLLOWED,
+    FOLLOWED_TO_PLACE,
+    LOOK_AGAIN_S_MAX,
+    STATUS_INTERVAL_MS,
+    WAIT_SENTENCE_INTERVAL_MS,
+    WAITS_A_PASS_MAX,
+    Controller,
+)
+from muster.controller.observer import Observer, Passed
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.kube.writes import MergePatch
+from tests.simulation.api import Api, Body, Change
+from tests.simulation.clock import VirtualLoop
+from tests.simulation.kube import CALM, EmulatedKube
+from tests.simulation.manifests import group, local_stack, quotas, ray_job
+
+TOPOLOGY: Body = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}]}}
+
+
+class Stage(Observer):
+    """A controller alone with the API server: nothing else acts on the objects."""
+
+    def __init__(self, *jobs: Body) -> None:
+        self.loop = VirtualLoop()
+        self.api = Api(self.loop.now_ms)
+        self.passes: list[Passed] = []
+        for kind, bodies in local_stack().items():
+            for body in bodies:
+                self.api.create(kind, body, "platform")
+        for job in jobs:
+            self.api.create(kinds.RAY_JOBS, job, "user")
+        self.kube = EmulatedKube(self.api, Random(1), CALM)
+        self.controller = Controller(
+            self.kube, self.loop.now_ms, observer=self, clock_s=self.loop.time, random=Random(1)
+        )
+
+    def passed(self, passed: Passed) -> None:
+        self.passes.append(passed)
+
+    def play(self, story: Callable[[], Awaitable[None]]) -> None:
+        """Runs the controller during the story, and until it has stopped."""
+
+        async def whole() -> None:
+            async with asyncio.timeout(3600), asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.controller.run())
+                await story()
+                self.controller.stop()
+
+        try:
+            self.loop.run_until_complete(whole())
+        finally:
+            self.loop.close()
+
+    def written(self, kind: Kind[Any]) -> list[Change]:
+        return [change for change in self.api.journal[kind] if change.by == "controller"]
+
+    def told(self) -> Counter[str]:
+        """How often each Workload got another sentence on why it waits."""
+        return Counter(
+            change.body["metadata"]["name"]
+            for change in self.written(kinds.WORKLOADS)
+            if change.type == "MODIFIED"
+        )
+
+
+def too_large(many: int) -> list[Body]:
+    return [ray_job(f"dev-{n:03}", workers=500) for n in range(many)]
+
+
+def test_wait_sentences_of_many_come_a_few_a_pass() -> None:
+    many = WAITS_A_PASS_MAX + 10
+    stage = Stage(*too_large(many))
+
+    async def story() -> None:
+        await asyncio.sleep(30)
+        assert stage.told() == {
+            change.body["metadata"]["name"]: 1 for change in stage.written(kinds.WORKLOADS)
+        }
+        assert len(stage.told()) == many
+
+    stage.play(story)
+    a_pass = [
+        sum(isinstance(step.write, MergePatch) and step.write.kind is kinds.WORKLOADS for step in passed.done)
+        for passed in stage.passes
+    ]
+    assert max(a_pass) == WAITS_A_PASS_MAX
+    assert sum(a_pass) == many
+
+
+def test_nothing_is_written_and_passes_are_rare_where_nothing_happens() -> None:
+    stage = Stage(*too_large(1))
+
+    async def story() -> None:
+        await asyncio.sleep(10)
+        revision, passes = stage.api.revision, len(stage.passes)
+        await asyncio.sleep(3 * LOOK_AGAIN_S_MAX)
+        assert stage.api.revision == revision
+        assert len(stage.passes) - passes in (3, 4)
+        assert stage.controller.still_for_ms() <= LOOK_AGAIN_S_MAX * 1000
+
+    stage.play(story)
+
+
+def test_statuses_of_queues_are_written_at_their_interval_and_the_last_one_soon() -> None:
+    stage = Stage()
+
+    async def story() -> None:
+        for number in range(10):
+            stage.api.create(kinds.RAY_JOBS, ray_job(f"dev-{number}", workers=500), "user")
+            await asyncio.sleep(0.25)
+        await asyncio.sleep(1)
+        (queue,) = (q for q in stage.api.all(kinds.CLUSTER_QUEUES) if q["metadata"]["name"] == "team-a")
+        assert queue["status"]["pendingWorkloads"] == 10
+
+    stage.play(story)
+    times = sorted({change.time_ms for change in stage.written(kinds.CLUSTER_QUEUES)})
+    apart = [then - now for now, then in pairwise(times) if then - now > 100]  # one look writes several
+    assert len(apart) >= 3
+    assert min(apart) >= STATUS_INTERVAL_MS - 100
+
+
+def test_a_number_that_changes_is_told_after_a_while() -> None:
+    """Where the reason is the same, a sentence with other numbers waits for its interval."""
+    stage = Stage(ray_job("dev", workers=500))
+
+    def quota(gpus: int) -> None:
+        groups = [group(quotas("l4", cpu=16, memory="64Gi", gpu=gpus))]
+        patch = {"spec": {"resourceGroups": groups}}
+        stage.api.merge_patch(kinds.CLUSTER_QUEUES, "team-a", patch, "platform", False)
+
+    async def story() -> None:
+        await asyncio.sleep(1)
+        for gpus in (5, 6, 7):
+            quota(gpus)
+            await asyncio.sleep(1)
+        assert sum(stage.told().values()) == 1
+        await asyncio.sleep(WAIT_SENTENCE_INTERVAL_MS / 1000)
+        assert sum(stage.told().values()) == 2
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize("topologies", [[], [TOPOLOGY]], ids=["without a Topology", "with one"])
+def test_nodes_are_followed_once_there_is_a_topology(topologies: list[Body]) -> None:
+    stage = Stage()
+
+    async def story() -> None:
+        await asyncio.sleep(5)
+        assert stage.controller.watch_ages_s().keys() == FOLLOWED.keys()
+        for body in topologies:
+            stage.api.create(kinds.TOPOLOGIES, body, "platform")
+        await asyncio.sleep(5)
+        expected = FOLLOWED.keys() | (FOLLOWED_TO_PLACE.keys() if topologies else set())
+        assert stage.controller.watch_ages_s().keys() == expected
+        assert len(stage.passes[-1].world.topologies) == len(topologies)
+
+    stage.play(story)
+
+
+def test_it_is_in_step_once_all_is_listed() -> None:
+    stage = Stage()
+    assert not stage.controller.synced
+
+    async def story() -> None:
+        await asyncio.sleep(5)
+        assert stage.controller.synced
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "expected"),
+    [(4, "pass: patch Workload status team-a/rayjob-dev-000-"), (5, "pass: 5 x MergePatch Workload")],
+    ids=["few writes one by one", "many by their kind"],
+)
+def test_the_log_sums_a_pass_up(jobs: int, expected: str, caplog: pytest.LogCaptureFixture) -> None:
+    stage = Stage(*too_large(jobs))
+    caplog.set_level(logging.INFO, logger="muster.controller.loop")
+
+    async def story() -> None:
+        await asyncio.sleep(2)
+
+    stage.play(story)
+    assert any(record.getMessage().startswith(expected) for record in caplog.records), caplog.messages
