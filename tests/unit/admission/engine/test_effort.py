@@ -8,6 +8,7 @@ import pytest
 from muster.admission import Cohort, Engine, PreemptionPolicy, Quota, Snapshot, Workload
 from muster.admission.cycle import cycle
 from muster.admission.cycle.entry import Entry
+from muster.admission.cycle.nominate import nominate
 from muster.admission.engine.prospects import Outlook, Prospect
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
@@ -40,7 +41,7 @@ def effort(engine: Engine) -> tuple[list[str], set[str], list[str]]:
     """Who is let in by the next decision, the queues that are asked for it, and the heads that are tried."""
     asked: set[str] = set()
     tried: list[str] = []
-    outlook, nominate = Prospect.outlook, cycle.nominate
+    outlook = Prospect.outlook
 
     def ask(prospect: Prospect) -> Outlook:
         asked.add(prospect._footing.queue.name)
