@@ -1,0 +1,55 @@
+"""`pulumi destroy` while gangs run: their ClusterQueues are in use until the tenants' namespaces are gone."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from sandbox import kinds
+from sandbox.kubectl import Kubectl
+from sandbox.paths import RunState
+from sandbox.processes import wait_until
+from sandbox.pulumi_cli import PulumiCli
+from sandbox.scenarios.play import wait_for_policy
+from sandbox.steps import Screen
+from sandbox.toolchain import ensure_tools
+from sandbox.up import STACK, down, up
+from tests.sandbox.conftest import NAMESPACE, SECONDS_MAX, rayjob
+
+# The Kubernetes provider waits ten minutes for an object to go.
+DESTROY_SECONDS_MAX = 120.0
+
+
+@pytest.fixture
+def state() -> Iterator[RunState]:
+    state = RunState(f"e2e-destroy-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}")
+    try:
+        up(state, "muster", with_scenario=False)
+        yield state
+    finally:
+        down(state)
+
+
+def test_nothing_waits_for_gangs_that_run(state: RunState) -> None:
+    tools = {name: tool.path for name, tool in ensure_tools(["pulumi", "kubectl"], Screen()).items()}
+    job = rayjob("lasting", gpus=2)
+    job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "3600"
+    name = job["metadata"]["name"]
+    with closing(kinds.connect(state.kubeconfig)) as client:
+        wait_for_policy(client, rayjob("policy"))
+        client.create(kinds.RayJob(job))
+
+        def runs() -> bool:
+            found = client.get(kinds.RayJob, name, namespace=NAMESPACE)
+            return bool(found.get("status", {}).get("jobStatus") == "RUNNING")
+
+        wait_until(f"{name} running", runs, SECONDS_MAX)
+
+    cli = PulumiCli(tools["pulumi"], state.root, env={"KUBECONFIG": str(state.kubeconfig)})
+    outcome = cli.select(STACK, state.root / f"Pulumi.{STACK}.yaml").destroy()
+    assert set(outcome.counts) == {"delete"}
+    assert outcome.seconds < DESTROY_SECONDS_MAX
+    kubectl = Kubectl(tools["kubectl"], state.kubeconfig)
+    left = kubectl.run("get", "clusterqueues,localqueues,resourceflavors,admissionchecks", "-A", "-o", "name")
+    assert left == ""
