@@ -37,6 +37,11 @@ from tests.stacks.test_admission_on_update import (
     remove,
 )
 
+COLLECTOR: Who = (
+    "--as=system:serviceaccount:kube-system:generic-garbage-collector",
+    "--as-group=system:serviceaccounts:kube-system",
+    "--as-group=system:authenticated",
+)
 MINE = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "1", "controller": True}
 ANNOTATION = "kueue.x-k8s.io/podset-"
 UID = "muster.dev/workload-uid"
@@ -446,6 +451,26 @@ def test_deleted_with_what_it_made(server: Kubectl, cascade: str, message: str) 
         found = ""
     except StepError as refused:
         found = said(refused)
+    assert message in found
+    assert bool(found) is bool(message)
+
+
+@pytest.mark.parametrize(
+    ("who", "target", "message"),
+    [
+        pytest.param(ALICE, CHILD, "delete the RayJob or RayService that it belongs to", id="a part"),
+        pytest.param(ALICE, CLUSTER, "", id="a RayCluster of its own"),
+        pytest.param(ALICE, FREE, "", id="one outside of all queues"),
+        pytest.param(COLLECTOR, CHILD, "", id="a part, by the garbage collector"),
+        pytest.param(ADMIN, CHILD, "", id="a part, by an administrator"),
+    ],
+)
+def test_ray_clusters_deleted(server: Kubectl, who: Who, target: str, message: str) -> None:
+    try:
+        server.run("delete", target, "--namespace=team-a", "--dry-run=server", *who)
+        found = ""
+    except StepError as refused:
+        found = said(refused) or str(refused)
     assert message in found
     assert bool(found) is bool(message)
 

@@ -21,6 +21,9 @@ ORPHANED = (
     'request.options.?propagationPolicy.orValue("") != "Orphan" && '
     "!request.options.?orphanDependents.orValue(false)"
 )
+PART = "oldObject.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
+# Kubernetes' garbage collector and namespace controller, and administrators.
+MAY_DELETE_ANY = 'authorizer.group("ray.io").resource("rayclusters").check("delete").allowed()'
 
 
 def ownership_variables() -> dict[str, str]:
@@ -61,7 +64,8 @@ def _managed(path: str, engine: Engine) -> str:
 
 
 def whole_deletion(engine: Engine) -> Policy:
-    """Deleted with the policy Orphan, a RayJob leaves a running RayCluster that belongs to nobody."""
+    """Deleted with the policy Orphan, a RayJob leaves a running RayCluster that belongs to nobody. Deleted
+    below its RayService, a RayCluster is made anew at once: two have pods then, and quota is for one."""
     return Policy(
         name="muster-queued-ray-is-deleted-whole",
         resources=tuple(kind.resource for kind in RAY_KINDS),
@@ -70,7 +74,11 @@ def whole_deletion(engine: Engine) -> Policy:
             ORPHANED: (
                 "what a queued Ray object has made goes with it, or it would run on without quota: delete it "
                 "without --cascade=orphan"
-            )
+            ),
+            f"!{PART} || {MAY_DELETE_ANY}": (
+                "KubeRay makes a RayCluster of a queued job anew at once, before the pods of this one are "
+                "gone and without quota for both: delete the RayJob or RayService that it belongs to"
+            ),
         },
         label=QUEUE_LABEL,
         condition=asked_by_users(engine),
