@@ -34,6 +34,8 @@ EXAMPLES = 15
 """Of a property that otherwise tries 100, Hypothesis' default: few would fit the budget with all of them."""
 SLOW_S = 4.0
 """A test that takes more CPU time under coverage is given up, and tries no mutant."""
+LEFT_BEHIND = "-Wignore::pytest.PytestUnraisableExceptionWarning"
+"""Coroutines of a test that was given up are none of the next test's business."""
 QUICK_S = 0.5
 """Mutants of declarations (constants, fields, default arguments) are tested by the tests below this."""
 
@@ -172,7 +174,7 @@ def _record(tests: str, kept: Path) -> int:
     for path in source_files():
         importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
     recorder = _Recorder(measured)
-    code = int(pytest.main([*PYTEST, tests], plugins=[recorder]))
+    code = int(pytest.main([*PYTEST, LEFT_BEHIND, tests], plugins=[recorder]))
     measured.stop()
     if code:
         return code

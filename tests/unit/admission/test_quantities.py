@@ -25,6 +25,7 @@ PARSED = {
     "E with digits is an exponent": ("memory", "1E3", 1000),
     "e is an exponent": ("memory", "129e6", 129 * 10**6),
     "negative exponent rounds up": ("memory", "1e-1", 1),
+    "negative exponent": ("cpu", "25e-2", 250),
     "positive exponent sign": ("memory", "2e+2", 200),
     "millis of bytes round up": ("memory", "1500m", 2),
     "devices": ("nvidia.com/gpu", "8", 8),

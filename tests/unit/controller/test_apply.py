@@ -15,7 +15,7 @@ from muster.kube import kinds
 from muster.kube.client import Kube, WriteError
 from muster.kube.kinds import Kind
 from muster.kube.store import Stores
-from muster.kube.writes import Create, Delete, Write
+from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects.meta import Object, ObjectMeta
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import Body, pod, read, stored, workload_body
@@ -45,6 +45,9 @@ class Recorder(Kube):
         self.sent.append(write.key)
         if write.key in self.refused:
             raise WriteError(write, self.refused[write.key], "refused")
+        if isinstance(write, MergePatch):
+            found: Object = read(write.kind, stored({"metadata": {"name": write.key}}))
+            return found
         return None
 
     async def read(self, kind: Kind[Any], key: str) -> Any:
@@ -254,13 +257,14 @@ def test_what_a_creation_says_instead(name: str) -> None:
     code, known, wanted = CREATIONS[name]
     told: list[Note] = []
     stores = Stores()
+    answers = stores.of(kinds.NAMESPACES)
     body = {"metadata": {"name": "a", "namespace": "team-a"}}
     if known:
         stores.of(kinds.POD_TEMPLATES).put(read(kinds.POD_TEMPLATES, stored(body)))
 
     def refused(why: str) -> Step:
         note = Note(kinds.WORKLOADS, ObjectMeta(name="w"), "FailedCreate", f"Error: {why}", warning=True)
-        return Step("w", Delete(kinds.NAMESPACES, "instead"), (note,))
+        return Step("w", MergePatch(kinds.NAMESPACES, "instead", {}, None), (note,))
 
     create = Step("w", Create(kinds.POD_TEMPLATES, body), refused=refused)
     kube, held_back = Recorder({"team-a/a": code}), HeldBack()
@@ -269,4 +273,5 @@ def test_what_a_creation_says_instead(name: str) -> None:
         assert asyncio.run(applier.perform([create], now_ms)) == []
     assert [n.message for n in told] == wanted
     assert kube.sent.count("instead") == len(wanted)
+    assert list(answers.items) == ["instead"] * len(wanted), "its answer is kept"
     assert "w" in held_back.at(1000)

@@ -172,6 +172,10 @@ def test_what_kuberay_refuses(name: str) -> None:
 TAKEN: dict[str, Body] = {
     "RayJob": ray_job("j" * 47, backoffLimit=0, activeDeadlineSeconds=1, ttlSecondsAfterFinished=0),
     "sidecar": ray_job("dev", **SIDECAR),
+    "interactive": ray_job("dev", submissionMode="InteractiveMode"),
+    "interactive without retries": ray_job("dev", submissionMode="InteractiveMode", backoffLimit=0),
+    "a deadline to run": ray_job("dev", preRunningDeadlineSeconds=1),
+    "the old RayCluster is deleted at once": a_service({"rayClusterDeletionDelaySeconds": 0}),
     "deletion strategy": ray_job(
         "dev",
         deletionStrategy={"onSuccess": {"policy": "DeleteSelf"}, "onFailure": {"policy": "DeleteCluster"}},

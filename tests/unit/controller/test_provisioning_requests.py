@@ -188,6 +188,7 @@ def test_what_the_api_server_says_against_a_request_is_told_on_the_check() -> No
     instead = step.refused("no such class")
     message = f'Error creating ProvisioningRequest "{REQUEST}": no such class'
     assert isinstance(instead.write, MergePatch)
+    assert instead.write.status
     (check,) = instead.write.body["status"]["admissionChecks"]
     assert (check["state"], check["message"]) == ("Pending", message)
     assert [(n.reason, n.message, n.warning) for n in instead.notes] == [("FailedCreate", message, True)]

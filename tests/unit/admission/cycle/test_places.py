@@ -8,6 +8,7 @@ import pytest
 from muster.admission import (
     Check,
     CheckState,
+    Engine,
     Flavor,
     Node,
     Plan,
@@ -202,6 +203,15 @@ def test_it_goes_on_waiting_where_the_nodes_are_taken() -> None:
     before = cluster(PROVISIONED, awaiting_nodes(CheckState.READY), on_hosts("old", ("x1", 1)))
     plan = decide(before, NOW_MS)
     assert (plan.admissions, plan.displaced) == ((), ())
+
+
+def test_who_is_gone_before_its_nodes_are_made_is_not_placed() -> None:
+    engine = Engine(cluster(PROVISIONED, awaiting_nodes(CheckState.READY), on_hosts("old", ("x1", 1))))
+    assert not engine.decide(NOW_MS).admissions
+    engine.remove("ns/a")
+    engine.remove("ns/old")
+    assert not engine.decide(NOW_MS).admissions
+    assert engine.snapshot.workloads == ()
 
 
 def failed(name: str, *where: tuple[str, int], **fields: Any) -> Workload:

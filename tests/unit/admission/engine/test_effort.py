@@ -95,6 +95,20 @@ def test_who_is_looked_at_after_a_change(name: str) -> None:
     assert effort(engine) == NOBODY
 
 
+def test_who_has_room_to_the_last_unit_is_known_to_fit() -> None:
+    """So that it need not be compared with those that preempt."""
+    found = []
+    outlook = Prospect.outlook
+
+    def ask(prospect: Prospect) -> Outlook:
+        found.append(outlook(prospect))
+        return found[-1]
+
+    with patch.object(Prospect, "outlook", ask):
+        Engine(snapshot(queue("q", 2), workload("w", "q", 2))).decide(NOW_MS)
+    assert found[0] is Outlook.FITS
+
+
 def test_of_many_alike_the_first_is_tried_and_the_others_get_what_it_got() -> None:
     alike = (workload(f"w{n}", "q", 1, queued_at_ms=n) for n in range(6))
     engine = Engine(snapshot(queue("q", 4), *alike))

@@ -5,6 +5,7 @@ import pytest
 from muster.admission.model import TopologyAssignment
 from tests.unit.admission.topology.scenes import ANYWHERE, asks, cluster, gang, place, place_one, placed, pods
 
+GROUPED = asks(unconstrained=True, group="g")
 NODES = ("x1=2", "x2=3", "x3=1")
 
 CASES = {
@@ -34,6 +35,16 @@ def test_pods_that_are_taken_over_take_their_room() -> None:
     }
 
 
+def test_a_leader_that_stays_takes_its_room() -> None:
+    """Workers that come on top find no room on its node."""
+    found = place(
+        cluster("x1=1", "x2=3", topology_elastic=True),
+        pods(1, GROUPED, name="leader", previous=placed("x1:1")),
+        pods(2, GROUPED, name="workers", previous=placed("x2:1")),
+    )
+    assert found == {"leader": "x1:1", "workers": "x2:2"}
+
+
 def test_no_room_for_more() -> None:
     topologies = cluster("x1=2", topology_elastic=True)
     topologies.add([gang("x1:1")])
@@ -46,7 +57,6 @@ def test_without_the_rule_all_pods_are_placed_anew() -> None:
     assert place_one(cluster(*NODES), pods(2, ANYWHERE, previous=placed("x2:2"))) == "x1:2"
 
 
-GROUPED = asks(unconstrained=True, group="g")
 WITH_LEADER = {
     "more workers, the leader stays": (3, "x1:1", "x2:1", "x2:1", "x1:1 x2:2"),
     "more workers, a new leader": (2, "x1:1", None, "x2:1", "x1:1 x2:1"),
