@@ -3,6 +3,7 @@
 Left out: what only the policies can stop, such as more replicas or another template on a running RayCluster.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from muster.controller.templates import WORKLOAD_UID_LABEL
@@ -141,11 +142,20 @@ def linger(sim: Simulation, kind: str, key: str) -> None:
     edit(sim, kind, key, {"spec": {"ttlSecondsAfterFinished": 300}})
 
 
-def resume_cluster(sim: Simulation, kind: str, key: str) -> None:
-    """Sets `suspend: false` on the RayClusters below it."""
-    uid = find(sim, kind, key)["metadata"]["uid"]
-    for cluster in owned_by(sim, kinds.RAY_CLUSTERS, uid):
-        edit(sim, kinds.RAY_CLUSTERS.name, key_of(cluster), {"spec": {"suspend": False}})
+def below(act: Callable[[Simulation, str, str], None]) -> Callable[[Simulation, str, str], None]:
+    """The same of the RayClusters that KubeRay made for the job, while it runs or when it has finished."""
+
+    def do(sim: Simulation, kind: str, key: str) -> None:
+        uid = find(sim, kind, key)["metadata"]["uid"]
+        for cluster in owned_by(sim, kinds.RAY_CLUSTERS, uid):
+            sim.invariants.distrust(cluster)
+            act(sim, kinds.RAY_CLUSTERS.name, key_of(cluster))
+
+    return do
+
+
+def resume(sim: Simulation, kind: str, key: str) -> None:
+    edit(sim, kind, key, {"spec": {"suspend": False}})
 
 
 HOSTILE = {
@@ -160,10 +170,15 @@ HOSTILE = {
     "delete-with-finalizer": Act(1, a_job, delete_with_finalizer, hostile=True),
     "touch": Act(1, a_job, touch, hostile=True),
     "new-upgrade-strategy": Act(1, a_ray_service, new_upgrade_strategy, hostile=True),
-    "resume-cluster": Act(1, a_job, resume_cluster, hostile=True),
+    "resume-cluster": Act(1, a_job, below(resume), hostile=True),
 }
 STRANGERS = {
     "labelled-pod": Act(1, draw_labelled_pod, labelled_pod),
     "foreign-cluster": Act(1, draw_labelled_pod, foreign_cluster),
 }
-LINGERING = {"linger": Act(1, a_ray_job, linger, hostile=True)}
+LINGERING = {
+    "linger": Act(3, a_ray_job, linger, hostile=True),
+    "manage-cluster-elsewhere": Act(1, a_ray_job, below(manage_elsewhere), hostile=True),
+    "delete-cluster-with-finalizer": Act(1, a_ray_job, below(delete_with_finalizer), hostile=True),
+    "touch-cluster": Act(1, a_ray_job, below(touch), hostile=True),
+}

@@ -28,7 +28,7 @@ from tests.simulation.ray_services import FINALIZER as SERVICE_FINALIZER
 from tests.simulation.replicas import Replicas, check_terms
 from tests.simulation.simulation import Simulation
 
-TOUCH_S = 0.01
+TOUCH_S, NO_TOUCH_S = 0.01, 0.2  # between two writes of a loop; until a new loop begins
 RESTORE_S = 2.0
 PROBE_MINUTES, ENDS_MINUTES, GONE_MINUTES = 5.0, 40.0, 10.0
 HOPELESS = {"Misconfigured", "ExceedsMaxQuota", "NoMatchingFlavor"}
@@ -122,13 +122,13 @@ async def _until(sim: Simulation, rule: str, wrong: Any, minutes: float) -> None
 async def _touch(sim: Simulation) -> None:
     """The loops of tenants that write their jobs all the time."""
     while True:
-        await asyncio.sleep(TOUCH_S)
         now_ms = sim.api.now_ms()
-        for (kind, key), until_ms in sim.touched.items():
-            if now_ms < until_ms:
-                with contextlib.suppress(Refused):
-                    patch = {"metadata": {"annotations": {"touched": str(now_ms)}}}
-                    sim.api.merge_patch(kind, key, patch, "tenant", False)
+        still = [key for key, until_ms in sim.touched.items() if now_ms < until_ms]
+        for kind, key in still:
+            with contextlib.suppress(Refused):
+                patch = {"metadata": {"annotations": {"touched": str(now_ms)}}}
+                sim.api.merge_patch(kind, key, patch, "tenant", False)
+        await asyncio.sleep(TOUCH_S if still else NO_TOUCH_S)
 
 
 async def _restore(sim: Simulation) -> None:
