@@ -13,7 +13,7 @@ import pytest
 from muster.kube import kinds
 from tests.simulation.api import Api, key_of
 from tests.simulation.histories import history as histories
-from tests.simulation.histories.generate import ACTIONS, FAMILIES, OFF, generate
+from tests.simulation.histories.generate import ACTIONS, FAMILIES, generate
 from tests.simulation.histories.history import Action, History
 from tests.simulation.histories.minimise import ddmin, minimise
 from tests.simulation.histories.play import Failure, make, play
@@ -51,11 +51,7 @@ def test_histories_end_well(first: int) -> None:
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_what_broke_once_ends_well(path: Path) -> None:
-    history = histories.read(path)
-    for action in history.actions:
-        if action.do in OFF:
-            pytest.skip(f"{action.do} is off: {OFF[action.do]}")
-    failure = play(history)
+    failure = play(histories.read(path))
     assert failure is None, f"{failure.rule}: {failure.message}"
 
 
@@ -111,11 +107,7 @@ def reserve(api: Api, name: str, gpus: int) -> None:
 
 def test_every_action_is_drawn() -> None:
     drawn = {action.do for seed in range(400) for action in generate(seed).actions}
-    assert drawn == set(ACTIONS) - set(OFF)
-
-
-def test_actions_that_are_off_are_known() -> None:
-    assert set(OFF) <= set(ACTIONS)
+    assert drawn == set(ACTIONS)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.simulation.histories.generate import ACTIONS, OFF
+from tests.simulation.histories.generate import ACTIONS
 from tests.simulation.histories.runner import fuzz, replay
 
 
@@ -15,7 +15,7 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.replay:
         return replay(options.replay)
-    without = tuple(OFF) if not options.only else tuple(set(ACTIONS) - set(options.only))
+    without = tuple(set(ACTIONS) - set(options.only or ACTIONS))
     return fuzz(range(options.seed, options.seed + options.histories), without, options.failures)
 
 

@@ -35,11 +35,8 @@ FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
 }
 ACTIONS: Mapping[str, Act] = {name: act for _, acts in FAMILIES.values() for name, act in acts.items()}
 
-# action -> why no history has it yet
-OFF: dict[str, str] = {}
 
-
-def generate(seed: int, without: Collection[str] = tuple(OFF)) -> History:
+def generate(seed: int, without: Collection[str] = ()) -> History:
     """`without`: actions that it has none of."""
     random = Random(f"history/{seed}")
     stack = random.choice(sorted(STACKS))
