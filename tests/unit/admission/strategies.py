@@ -26,8 +26,7 @@ from tests.unit.admission.builders import GPU, NOW_MS, taint, tolerate
 def examples(number: int) -> int:
     """Returns how many examples a property tries: `number`, or fewer as far as the profile of Hypothesis has
     fewer than its default of 100."""
-    assert settings.default is not None, "there is always a profile"
-    return max(1, number * settings.default.max_examples // 100)
+    return max(1, number * settings().max_examples // 100)
 
 
 # A failure prints the decorator that replays it: @reproduce_failure(...).

@@ -264,7 +264,7 @@ def test_what_a_creation_says_instead(name: str) -> None:
 
     def refused(why: str) -> Step:
         note = Note(kinds.WORKLOADS, ObjectMeta(name="w"), "FailedCreate", f"Error: {why}", warning=True)
-        return Step("w", MergePatch(kinds.NAMESPACES, "instead", {}, None), (note,))
+        return Step("w", MergePatch(kinds.NAMESPACES, "instead", {}, "7"), (note,))
 
     create = Step("w", Create(kinds.POD_TEMPLATES, body), refused=refused)
     kube, held_back = Recorder({"team-a/a": code}), HeldBack()

@@ -1,6 +1,7 @@
 """What passes look up in the world: gangs of queues that are gone, and answers about pods."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -8,8 +9,18 @@ from muster.controller.pod_checks import PodChecks
 from muster.controller.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.client import Kube
+from muster.kube.kinds import Kind
 from tests.simulation.manifests import metadata, ray_job
-from tests.unit.controller.builders import NOW_MS, condition, job, make_world, read, stored, workload_body
+from tests.unit.controller.builders import (
+    NOW_MS,
+    Body,
+    condition,
+    job,
+    make_world,
+    read,
+    stored,
+    workload_body,
+)
 
 
 def test_flavors_of_all_gangs_of_a_queue_that_is_gone() -> None:
@@ -17,7 +28,7 @@ def test_flavors_of_all_gangs_of_a_queue_that_is_gone() -> None:
     for gang, flavor in zip(gangs, ("cpu", "l4"), strict=True):
         for assigned in gang["status"]["admission"]["podSetAssignments"]:
             assigned["flavors"] = dict.fromkeys(assigned["flavors"], flavor)
-    objects = {
+    objects: dict[Kind[Any], list[Body]] = {
         kinds.CLUSTER_QUEUES: [],
         kinds.RAY_JOBS: [stored(ray_job(name)) for name in ("one", "two")],
         kinds.WORKLOADS: gangs,

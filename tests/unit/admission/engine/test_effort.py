@@ -6,9 +6,8 @@ from unittest.mock import patch
 import pytest
 
 from muster.admission import Cohort, Engine, PreemptionPolicy, Quota, Snapshot, Workload
-from muster.admission.cycle import cycle
+from muster.admission.cycle import cycle, nominate
 from muster.admission.cycle.entry import Entry
-from muster.admission.cycle.nominate import nominate
 from muster.admission.engine.prospects import Outlook, Prospect
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
@@ -41,7 +40,7 @@ def effort(engine: Engine) -> tuple[list[str], set[str], list[str]]:
     """Who is let in by the next decision, the queues that are asked for it, and the heads that are tried."""
     asked: set[str] = set()
     tried: list[str] = []
-    outlook = Prospect.outlook
+    outlook, look = Prospect.outlook, nominate.nominate
 
     def ask(prospect: Prospect) -> Outlook:
         asked.add(prospect._footing.queue.name)
@@ -49,7 +48,7 @@ def effort(engine: Engine) -> tuple[list[str], set[str], list[str]]:
 
     def look_for_room(state: WorkingState, head: Entry, number: int) -> bool:
         tried.append(head.workload.key.removeprefix("ns/"))
-        return nominate(state, head, number)
+        return look(state, head, number)
 
     with patch.object(Prospect, "outlook", ask), patch.object(cycle, "nominate", look_for_room):
         return admitted(engine.decide(NOW_MS)), asked, tried

@@ -85,6 +85,13 @@ def test_those_alike_are_parked_together_until_it_opens_again() -> None:
     assert of.head() is alike
 
 
+def test_who_comes_takes_part_when_it_opens_again() -> None:
+    of = pending(workload("a", "q", 1))
+    of.put(workload("b", "q", 2, queued_at_ms=1))
+    of.open()
+    assert admitted(of) == ["a", "b"]
+
+
 def test_who_waits_behind_whom() -> None:
     one, alike, other = workload("a", "q", 1), workload("b", "q", 1), workload("c", "q", 2)
     for strategy, behind in ((STRICT, one), (BEST_EFFORT, None)):
