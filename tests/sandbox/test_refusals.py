@@ -37,7 +37,6 @@ def unknown_priority() -> Manifest:
             too_large, "ExceedsMaxQuota", "8 nvidia.com/gpu", id="larger than its queue can ever have"
         ),
         pytest.param(unknown_queue, "Misconfigured", "has no LocalQueue 'nowhere'", id="unknown queue"),
-        pytest.param(no_requests, "Misconfigured", "asks for no resources", id="no requests"),
         pytest.param(unknown_priority, "Misconfigured", "'urgent' does not exist", id="unknown priority"),
     ],
 )
@@ -50,6 +49,11 @@ def test_waits_with_the_reason(
     assert sentence in waits["message"]
     assert cluster.job(job)["spec"]["suspend"]
     assert cluster.pods(job) == []
+
+
+def test_what_asks_for_nothing_gets_the_limit_ranges_default(cluster: Cluster) -> None:
+    """Stack local's team-a has a LimitRange with defaultRequest."""
+    cluster.until_succeeded(cluster.submit(no_requests()))
 
 
 def without_shutdown(job: Manifest) -> None:
