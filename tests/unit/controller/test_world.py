@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from muster import admission as core
 from muster.controller.pod_checks import PodChecks
-from muster.controller.reconcile import reconcile
+from muster.controller.reconcile import reconcile, required_checks
 from muster.kube import kinds
 from muster.kube.client import Kube
 from muster.kube.kinds import Kind
-from tests.simulation.manifests import metadata, ray_job
+from tests.simulation.manifests import cluster_queue, local_queue, metadata, quotas, ray_job
 from tests.unit.controller.builders import (
     NOW_MS,
     Body,
@@ -51,6 +52,30 @@ def test_whether_a_gang_waits_for_an_answer_about_its_pods(name: str) -> None:
     body["status"]["conditions"] = [told] if told else []
     world = replace(make_world(), pod_checks=PodChecks(Kube, lambda: None))  # type: ignore[arg-type]  # asks nobody
     assert world.pods_refused(read(kinds.WORKLOADS, body), job(ray_job("dev"))) == expected
+
+
+# flavors of an admission -> the checks that it has to pass, of "always" and "only l4"
+REQUIRED = {"cpu": ("always",), "l4": ("always", "only l4")}
+
+
+@pytest.mark.parametrize("flavor", REQUIRED)
+def test_the_checks_that_concern_an_admission(flavor: str) -> None:
+    rules = [{"name": "always"}, {"name": "only l4", "onFlavors": ["l4"]}]
+    body = stored(
+        cluster_queue("team-a", quotas("cpu", cpu=1), admissionChecksStrategy={"admissionChecks": rules})
+    )
+    assigned = core.PodSetAssignment("workers", 1, {"cpu": flavor}, {"cpu": 1})
+    found = required_checks(read(kinds.CLUSTER_QUEUES, body), core.Admission("team-a", (assigned,)))
+    assert found == REQUIRED[flavor]
+
+
+def test_queues_to_choose_from_are_those_of_the_namespace() -> None:
+    body = ray_job("dev", queue="")
+    body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = ""
+    queues = [local_queue("team-a", "team-a", "ours"), local_queue("team-b", "team-b", "theirs")]
+    world = make_world({kinds.RAY_JOBS: [stored(body)], kinds.LOCAL_QUEUES: queues})
+    (note,) = reconcile(world, NOW_MS).notices
+    assert "(choose one of ours)" in note.message
 
 
 @pytest.mark.parametrize(("queue", "told"), [("", ["Misconfigured"]), ("user-queue", [])])

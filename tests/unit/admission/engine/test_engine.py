@@ -73,6 +73,14 @@ def test_who_may_wait_for_something_else_since_the_last_decision() -> None:
     assert list(engine.affected()) == []
 
 
+def test_those_who_wait_may_wait_for_something_else_once_another_holds_quota() -> None:
+    engine = Engine(snapshot(queue("q", 2), workload("w", "q", 3)))
+    engine.decide(NOW_MS)
+    engine.put(running("r"))
+    engine.decide(NOW_MS)
+    assert list(engine.affected()) == ["ns/w"]
+
+
 def test_whoever_is_not_parked_after_all_is_tried_first() -> None:
     engine = Engine(snapshot(queue("q", 1), running("r"), workload("first", "q", 1), workload("w", "q", 1)))
     engine.decide(NOW_MS)

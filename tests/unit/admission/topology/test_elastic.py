@@ -35,6 +35,12 @@ def test_pods_that_are_taken_over_take_their_room() -> None:
     }
 
 
+def test_pods_that_are_left_of_more_take_their_room() -> None:
+    topologies = cluster("x1=1", "x2=3", topology_elastic=True)
+    fewer = pods(1, ANYWHERE, previous=placed("x2:3"))
+    assert place(topologies, fewer, pods(3, ANYWHERE, name="other")) == {"main": "x2:1", "other": "x1:1 x2:2"}
+
+
 def test_a_leader_that_stays_takes_its_room() -> None:
     """Workers that come on top find no room on its node."""
     found = place(
