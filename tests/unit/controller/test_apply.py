@@ -197,10 +197,14 @@ def test_refusals_in_a_row_hold_back_for_longer_and_longer() -> None:
 def test_who_is_held_back_and_until_when() -> None:
     held = HeldBack()
     held.refused(SUBJECT, 1000)
+    for _ in range(2):
+        held.refused("for longer", 1000)
     assert SUBJECT in held.at(1099)
     assert "another" not in held
     assert held.next_ms() == 1100
     assert SUBJECT not in held.at(1100)
+    assert held.next_ms() == 1200
+    held.at(1200)
     assert held.next_ms() is None
 
 
