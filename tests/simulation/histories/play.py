@@ -79,10 +79,14 @@ async def tell(sim: Simulation, history: History) -> None:
         sim.cloud.nodes_max = 1000
         async with _beside(_restore(sim)):
             sim.touched = dict.fromkeys(sim.touched, float("inf"))
-            for namespace, workers in PROBES[history.stack].items():
-                await _probe(sim, namespace, workers)
+            probes = PROBES[history.stack]
+            leaving = [queue for queue in probes if _is_leaving(sim, queue)]
+            for namespace in (n for n in probes if n not in leaving):
+                await _probe(sim, namespace, probes[namespace])
             sim.touched.clear()
             _stop_users(sim)
+            for namespace in leaving:
+                await _probe(sim, namespace, probes[namespace])
             await _until(sim, "ends", lambda: unsettled(sim), ENDS_MINUTES)
             await _take_all_away(sim)
     gone = rest.gone(sim)
@@ -145,6 +149,12 @@ async def _probe(sim: Simulation, namespace: str, workers: int) -> None:
     key = sim.submit(body)
     admitted = lambda: [] if sim.has(key, "Admitted") or sim.has(key, "Finished") else [sim.waits(key)]  # noqa: E731
     await _until(sim, "preempts", admitted, PROBE_MINUTES)
+
+
+def _is_leaving(sim: Simulation, queue: str) -> bool:
+    """Whether the ClusterQueue is being deleted: nothing enters it before all of its gangs have ended."""
+    found = sim.api.find(kinds.CLUSTER_QUEUES, queue)
+    return found is not None and "deletionTimestamp" in found["metadata"]
 
 
 def _stop_users(sim: Simulation) -> None:
