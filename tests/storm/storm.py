@@ -43,7 +43,7 @@ def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: Tex
         recorder = Recorder(client).start()
         troubles = Troubles(services, client, pair, random)
         try:
-            submitted = _blow(troubles, pair, client, seconds, random, out)
+            submitted = _blow(troubles, services, pair, client, seconds, random, out)
             left = _settle(services, pair, client)
         finally:
             for replica in pair:
@@ -60,6 +60,7 @@ def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: Tex
 
 def _blow(
     troubles: Troubles,
+    services: Services,
     pair: list[replicas.Replica],
     client: Client,
     seconds: float,
@@ -70,6 +71,7 @@ def _blow(
     end, jobs = time.monotonic() + seconds, _jobs(random)
     submitted = 0
     while (left_s := end - time.monotonic()) > 0:
+        services.keep()
         for replica in pair:
             replica.keep()
         name, trouble = troubles.any()

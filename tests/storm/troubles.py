@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from random import Random
 
+import httpx2
 from lightkube import Client
 from lightkube.core.exceptions import ApiError
 
@@ -71,7 +72,7 @@ class Troubles:
     def _delete(self) -> Iterator[None]:
         """A few objects of one kind that admission makes or needs."""
         kind, namespace = self._random.choice(DELETED), self._random.choice(NAMESPACES)
-        with contextlib.suppress(ApiError):
+        with contextlib.suppress(ApiError, httpx2.HTTPError):  # the API server may be starting still
             found = [o["metadata"]["name"] for o in self._client.list(kind, namespace=namespace)]
             for name in self._random.sample(found, min(3, len(found))):
                 with contextlib.suppress(ApiError):
