@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lightkube import Client, KubeConfig
+from lightkube import ApiError, Client, KubeConfig
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
 
 Object = dict[str, Any]
@@ -61,3 +61,13 @@ def is_true(obj: Object, name: str) -> bool:
 def key(obj: Object) -> tuple[str, str]:
     """Namespace (empty for cluster-wide objects) and name."""
     return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+
+
+def delete(client: Client, kind: Kind, obj: Object) -> None:
+    """Deletes `obj`; does nothing where it is gone, as the RayCluster of a deleted RayJob may be."""
+    namespace, name = key(obj)
+    try:
+        client.delete(kind, name, namespace=namespace)
+    except ApiError as error:
+        if error.status.code != 404:
+            raise

@@ -84,12 +84,7 @@ def remove_leftovers(client: Client) -> None:
         return [(k, o) for k in JOB_KINDS.values() for o in client.list(k, namespace="*", labels=labels)]
 
     for kind, job in left():
-        namespace, name = kinds.key(job)
-        try:
-            client.delete(kind, name, namespace=namespace)
-        except ApiError as error:  # the RayCluster of a job that went with it
-            if error.status.code != 404:
-                raise
+        kinds.delete(client, kind, job)
     wait_until("deletion of what an earlier run submitted", lambda: not left(), CLEAN_SECONDS_MAX)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from lightkube import ApiError, Client
+from lightkube import Client
 
 from sandbox import kinds
 from sandbox.controller_process import start_controller
@@ -76,11 +76,7 @@ class Cluster:
     def zone(self, **data: str) -> None:
         """What the simulated zone can give (sandbox/zone.py); nothing: as the pools say."""
         body = {"metadata": {"name": "sandbox-zone", "namespace": "kube-system"}, "data": dict(data)}
-        try:
-            self.client.delete(kinds.ConfigMap, "sandbox-zone", namespace="kube-system")
-        except ApiError as error:
-            if error.status.code != 404:
-                raise
+        kinds.delete(self.client, kinds.ConfigMap, body)
         self.client.create(kinds.ConfigMap(body))
 
     def until(self, what: str, done: Callable[[], bool], seconds_max: float = SECONDS_MAX) -> None:
@@ -129,8 +125,7 @@ def empty(request: pytest.FixtureRequest) -> Iterator[None]:
     cluster.zone()
     for kind in JOB_KINDS.values():
         for obj in cluster.client.list(kind, namespace="*"):
-            namespace, name = kinds.key(obj)
-            cluster.client.delete(kind, name, namespace=namespace)
+            kinds.delete(cluster.client, kind, obj)
 
     def clean() -> bool:
         return not any(cluster.client.list(kinds.Workload, namespace="*")) and not cluster.gpu_nodes()
