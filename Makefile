@@ -2,7 +2,7 @@
 PYTHON ?= python3
 ENGINE ?= muster
 NAME ?= local
-sandbox = $(PYTHON) sandbox/bootstrap.py
+run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
 .PHONY: help up down status drift tools test coverage mutants conformance bench fuzz storm preview golden docs lint format lock
@@ -11,59 +11,59 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 up: ## a whole environment on this machine, and the scenario (ENGINE=muster|kueue|kai, NAME=local)
-	@$(sandbox) up --engine $(ENGINE) --name $(NAME)
+	@$(run) sandbox up --engine $(ENGINE) --name $(NAME)
 
 down: ## stop it, leave nothing running (NAME=local)
-	@$(sandbox) down --name $(NAME)
+	@$(run) sandbox down --name $(NAME)
 
 status: ## its queues, workloads, nodes and processes (NAME=local)
-	@$(sandbox) status --name $(NAME)
+	@$(run) sandbox status --name $(NAME)
 
 drift: ## what was changed by hand in it; MEND=1 undoes it (NAME=local)
-	@$(sandbox) drift --name $(NAME) $(if $(MEND),--mend)
+	@$(run) sandbox drift --name $(NAME) $(if $(MEND),--mend)
 
 tools: ## find or build every tool that a sandbox runs
-	@$(sandbox) tools --all
+	@$(run) sandbox tools --all
 
 test: ## lint, types, unit, previews, simulation, end to end (LAYER=unit for one)
-	@$(sandbox) test $(LAYER)
+	@$(run) development test $(LAYER)
 
 coverage: ## branch coverage of muster/admission by its unit tests: all of it, or an error
-	@$(sandbox) coverage
+	@$(run) development coverage
 
 mutants: ## do the tests notice changes of the core and the controller? (SAMPLE=400 SEED=1 MODULE=muster/admission/quota)
-	@$(sandbox) mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) \
+	@$(run) tests.mutation $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(MODULE),--module $(MODULE))
 
 conformance: ## the core against Kueue: its own cases (CASES=DIR), or random histories (SEEDS=200 SEED_BASE=0)
-	@$(sandbox) conformance $(if $(CASES),--cases $(CASES)) $(if $(SEEDS),--seeds $(SEEDS)) \
+	@$(run) tests.conformance $(if $(CASES),--cases $(CASES)) $(if $(SEEDS),--seeds $(SEEDS)) \
 		$(if $(SEED_BASE),--seed-base $(SEED_BASE)) $(if $(SUITE),--suite $(SUITE))
 
 fuzz: ## random histories in the simulation (HISTORIES=2000 SEED=0 FAILURES=1), or one again (REPLAY=file)
-	@$(sandbox) fuzz $(if $(HISTORIES),--histories $(HISTORIES)) $(if $(SEED),--seed $(SEED)) \
+	@$(run) tests.simulation.histories $(if $(HISTORIES),--histories $(HISTORIES)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(FAILURES),--failures $(FAILURES)) $(if $(REPLAY),--replay $(REPLAY))
 
 storm: ## kills, pauses, black holes, restarts and deletions on a real API server (MINUTES=5 SEED=0)
-	@$(sandbox) storm $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
+	@$(run) tests.storm $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
 
 bench: ## measure up, previews, admission and the controller
-	@$(sandbox) bench
+	@$(run) tests.bench
 
 preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=comment.md)
-	@$(sandbox) preview $(or $(STACK),$(error say which: make preview STACK=dev)) \
+	@$(run) preview $(or $(STACK),$(error say which: make preview STACK=dev)) \
 		$(if $(SINCE),--since $(SINCE)) $(if $(MARKDOWN),--markdown $(MARKDOWN))
 
 golden: ## accept the plans of all stacks as they are now (tests/stacks/golden)
-	@$(sandbox) golden
+	@$(run) development golden
 
 docs: ## write docs/settings.md from the models of the settings
-	@$(sandbox) docs
+	@$(run) development docs
 
 lint: ## ruff, mypy, import contracts
-	@$(sandbox) test lint
+	@$(run) development test lint
 
 format: ## ruff format and fixes
-	@$(sandbox) format
+	@$(run) development format
 
 lock: ## resolve requirements*.in anew into their lock files, with hashes
-	@$(sandbox) lock
+	@$(run) development lock

@@ -4,7 +4,7 @@ import pulumi
 
 from components.cancellation import end_quietly_when_cancelled
 from components.platform import Platform, PlatformArgs
-from stacks.settings import SettingsError, from_config, warnings
+from settings.load import SettingsError, from_config, warnings
 
 end_quietly_when_cancelled()
 try:

@@ -22,9 +22,9 @@ from components.queues.kai_queues import KaiQueues, KaiQueuesArgs
 from components.queues.priorities import Priorities, PrioritiesArgs
 from components.queues.queues import Queues, QueuesArgs
 from components.tenants.tenants import Tenants, TenantsArgs
-from stacks.controller import Controller
-from stacks.foundation.cluster import Existing, Gke
-from stacks.settings import Settings
+from settings.load import Settings
+from settings.model.controller import Controller
+from settings.model.foundation.cluster import Existing, Gke
 
 
 @dataclass(frozen=True)

@@ -1,43 +1,27 @@
-"""`python -m sandbox VERB`: what the make targets run. Each verb has its own --help."""
+"""`python -m sandbox VERB`: a whole environment on this machine. Each verb has its own --help."""
 
 import argparse
 import os
-import signal
 import sys
-from pathlib import Path
-from types import FrameType
 
-from sandbox import chores, testing
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import Processes
 from sandbox.drift import drift
-from sandbox.kubectl import Kubectl
-from sandbox.paths import RunState, cache_directory
-from sandbox.previews import preview
-from sandbox.processes import Processes
-from sandbox.status import console, process_table, show, table
-from sandbox.steps import Screen, StepError
-from sandbox.toolchain import ensure_tools
-from sandbox.tools import TOOLS, tools_for
+from sandbox.status import process_table, show
+from sandbox.toolchain.command import carry_out
+from sandbox.toolchain.console import console, table
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import RunState, cache_directory
+from sandbox.toolchain.steps import Screen, StepError
+from sandbox.toolchain.tools import TOOLS, tools_for
 from sandbox.up import ENGINES, down, up
 
 
 def main(arguments: list[str]) -> int:
     """Runs one verb; returns the exit code."""
-    signal.signal(signal.SIGTERM, _interrupt)
     options = _parser().parse_args(arguments)
-    try:
-        code: int = options.run(options)
-    except StepError as error:
-        print(f"{options.verb} failed\n{error.explain()}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        left = "; what was started runs until: make down" if options.verb == "up" else ""
-        print(f"\n{options.verb}: interrupted{left}", file=sys.stderr)
-        return 130
-    return code
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    left = "; what was started runs until: make down" if options.verb == "up" else ""
+    return carry_out(options.verb, lambda: options.run(options), still_running=left)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,32 +48,6 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("tools", parents=[engine], help="find or build the tools, and list them")
     verb.add_argument("--all", action="store_true", help="those of every engine")
     verb.set_defaults(run=_tools)
-    verb = verbs.add_parser("test", help="every layer of the tests")
-    verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"only: {', '.join(testing.KEYS)}")
-    verb.set_defaults(run=_test)
-    verb = verbs.add_parser("preview", help="what a stack would become, offline")
-    verb.add_argument("stack", help="a stack of stacks/, for example: dev")
-    verb.add_argument("--since", metavar="REF", help="compare with this git ref, as if that were up")
-    verb.add_argument("--markdown", type=Path, metavar="FILE", help="write it as a comment there too")
-    verb.set_defaults(run=lambda options: preview(options.stack, options.since, options.markdown))
-    verb = verbs.add_parser("conformance", help="does the core decide as Kueue does?")
-    for option, says in chores.CONFORMANCE_OPTIONS.items():
-        verb.add_argument(option, help=says)
-    verb.set_defaults(run=lambda options: chores.conformance(vars(options)))
-    verb = verbs.add_parser("mutants", help="do the tests notice changes of the core and the controller?")
-    for option, says in chores.MUTANTS_OPTIONS.items():
-        verb.add_argument(option, help=says)
-    verb.set_defaults(run=lambda options: chores.mutants(vars(options)))
-    verb = verbs.add_parser("fuzz", help="random histories in the simulation; what breaks is shortened")
-    for option, says in chores.FUZZ_OPTIONS.items():
-        verb.add_argument(option, help=says)
-    verb.set_defaults(run=lambda options: chores.fuzz(vars(options)))
-    verb = verbs.add_parser("storm", help="everything that fails in production, on a real API server")
-    for option, says in chores.STORM_OPTIONS.items():
-        verb.add_argument(option, help=says)
-    verb.set_defaults(run=lambda options: chores.storm(vars(options)))
-    for name, chore, says in chores.CHORES:
-        verbs.add_parser(name, help=says).set_defaults(run=lambda _options, chore=chore: chore())
     return parser
 
 
@@ -139,13 +97,6 @@ def _tools(options: argparse.Namespace) -> int:
     title = f"Tools (cache: {cache_directory() / 'tools'})"
     console().print(table(title, ("tool", "version", "from", "took"), rows))
     return 0
-
-
-def _test(options: argparse.Namespace) -> int:
-    if unknown := set(options.layers) - set(testing.KEYS):
-        raise StepError(f"no test layer {sorted(unknown)}", try_this=f"one of {', '.join(testing.KEYS)}")
-    chosen = [layer for layer in testing.LAYERS if not options.layers or layer.key in options.layers]
-    return testing.run_layers(chosen, sys.stdout)
 
 
 if __name__ == "__main__":

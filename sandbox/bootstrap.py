@@ -1,4 +1,4 @@
-"""Makes the locked Python environment, then runs `python -m sandbox VERB` in it.
+"""Makes the locked Python environment, then runs `python -m MODULE ARGUMENTS` in it.
 
 Every make target starts here, so this file uses the standard library only and parses on old Pythons:
 the version check below must be able to say what is wrong. The environment lies in the cache, outside
@@ -142,7 +142,9 @@ def ensure_environment() -> Path:
 
 
 def main(arguments: list[str]) -> None:
-    """Never returns on success: the process becomes the sandbox's own Python."""
+    """Replaces this process by `python -m` and the arguments; returns never."""
+    if not arguments:
+        sys.exit("usage: python3 sandbox/bootstrap.py MODULE [ARGUMENT ...]; for example: sandbox up --help")
     began = time.monotonic()
     try:
         python = ensure_environment()
@@ -156,7 +158,7 @@ def main(arguments: list[str]) -> None:
     os.environ["PYTHONPYCACHEPREFIX"] = str(python.parents[1] / "bytecode")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ[SECONDS_VARIABLE] = f"{time.monotonic() - began:.3f}"
-    os.execv(python, [str(python), "-m", "sandbox", *arguments])
+    os.execv(python, [str(python), "-m", *arguments])
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ from __future__ import annotations
 import yaml
 from rich.text import Text
 
-from sandbox import plan_text
-from sandbox.paths import RunState
-from sandbox.pulumi_cli import PulumiCli, Stack
-from sandbox.status import console
-from sandbox.steps import Screen, StepError
-from sandbox.toolchain import ensure_tools
+from preview import plan_text
+from preview.pulumi_cli import PulumiCli, Stack
+from sandbox.toolchain.console import console
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import Screen, StepError
 from sandbox.up import SOURCE, stack_for
 from sandbox.up import STACK as LOCAL
 

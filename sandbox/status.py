@@ -1,26 +1,20 @@
 """`status`: what the queues hold, where each workload stands and why, the nodes, the processes."""
 
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from sandbox.kubectl import Kubectl
-from sandbox.processes import Processes, Supervised
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import Processes, Supervised
+from sandbox.toolchain.console import table
 
 Object = Mapping[str, Any]
-WIDTH_WITHOUT_TERMINAL = 160
 
 _STATES = ("Finished", "Evicted", "Admitted", "QuotaReserved")
 """Conditions of a Workload, the one that says most about it first (Kueue's v1beta2 API)."""
-
-
-def console() -> Console:
-    """As wide as the terminal; wide enough for whole lines where there is none."""
-    return Console() if sys.stdout.isatty() else Console(width=WIDTH_WITHOUT_TERMINAL)
 
 
 def show(kubectl: Kubectl, console: Console) -> None:
@@ -38,16 +32,6 @@ def process_table(processes: Processes) -> Table:
     """The sandbox's processes, those that have ended among them."""
     rows = [process_row(row) for row in processes.table().values()]
     return table(f"Processes (logs: {processes.state.logs})", ("name", "pid", "up", "memory"), rows)
-
-
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A plain table that lines up; one without rows says so."""
-    made = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for column in columns:
-        made.add_column(column, overflow="fold")
-    for row in rows or [("(none)", *[""] * (len(columns) - 1))]:
-        made.add_row(*row)
-    return made
 
 
 def queue_row(queue: Object) -> tuple[str, ...]:

@@ -11,25 +11,25 @@ from typing import Any
 
 import yaml
 
-from sandbox import kai_process, kueue_process
+from preview.pulumi_cli import PulumiCli
 from sandbox.bootstrap import SECONDS_VARIABLE, exclusive
-from sandbox.cluster import create_crds, create_nodes, start_control_plane
-from sandbox.controller_process import start_controller
-from sandbox.crds import ensure_crds
-from sandbox.kubectl import Kubectl
-from sandbox.nodes import standing_nodes
-from sandbox.operators import start_operators
-from sandbox.paths import CHECKOUT, RunState
-from sandbox.processes import Processes
-from sandbox.pulumi_cli import PulumiCli
+from sandbox.cluster import kai_process, kueue_process
+from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane
+from sandbox.cluster.controller_process import start_controller
+from sandbox.cluster.crds import ensure_crds
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.nodes import standing_nodes
+from sandbox.cluster.operators import start_operators
+from sandbox.cluster.processes import Processes
 from sandbox.scenarios import play
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import Scenario
 from sandbox.scenarios.serving import serving
-from sandbox.steps import Screen, Step, StepError, Timing, run_steps, save_timings
-from sandbox.toolchain import ensure_tools
-from sandbox.tools import tools_for
-from stacks.settings import SettingsError, load
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.steps import Screen, Step, StepError, Timing, run_steps, save_timings
+from sandbox.toolchain.tools import tools_for
+from settings.load import SettingsError, load
 
 STACK = "local"
 SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"

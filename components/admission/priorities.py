@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from components.admission.ray import RAY_KINDS, Engine, Policy, RayKind, asked_by_users, queue_of
 from components.admission.templates import template_variables
 from components.queues.kai_policies import KAI_PRIORITY_LABEL, PRIORITY_LABEL
-from stacks.operators.kai import PRIORITY_PREFIX
+from settings.model.operators.kai import PRIORITY_PREFIX
 
 DEFAULT_CLASS = "default"  # that of unlabelled jobs, where the stack has it
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from stacks.operators import namespaces
+from settings.model.operators import namespaces
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 # The account that components/controller/reconciler.py makes. Kueue needs no name here: its chart lets it

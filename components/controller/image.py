@@ -10,7 +10,7 @@ from pulumi_gcp import artifactregistry
 
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
-from stacks.controller import Build
+from settings.model.controller import Build
 
 CHECKOUT = Path(__file__).parents[2]
 SOURCES = ("Dockerfile", ".dockerignore", "requirements-controller.lock", "muster")

@@ -27,8 +27,8 @@ from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 
 from components.operators.charts import container_resources
 from components.operators.kueue_configuration import fair_sharing, wait_for_pods_ready
-from stacks.controller import Controller, OwnRules
-from stacks.operators import namespaces
+from settings.model.controller import Controller, OwnRules
+from settings.model.operators import namespaces
 
 NAMESPACE = namespaces.MUSTER
 NAME = "muster-controller"

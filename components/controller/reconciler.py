@@ -35,7 +35,7 @@ from pulumi_kubernetes.rbac.v1 import (
 from components.base import Component
 from components.controller.pod import HTTP_PORT, LABELS, NAME, NAMESPACE, PRIORITY_CLASS, SURGE, deployment
 from components.controller.rbac import CLUSTER_RULES, lease_rules
-from stacks.controller import Controller
+from settings.model.controller import Controller
 
 API_SERVER_PORTS = (443, 6443)  # GKE's, and that of clusters which kubeadm made
 RBAC = "rbac.authorization.k8s.io"

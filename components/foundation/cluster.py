@@ -27,8 +27,8 @@ from pulumi_gcp.container import (
 from components.base import Component
 from components.foundation import cluster_features, control_plane, upkeep
 from components.foundation.network import PODS_RANGE, SERVICES_RANGE, Network
-from stacks.foundation.cluster import Existing, Gke
-from stacks.operators.kuberay import Addon
+from settings.model.foundation.cluster import Existing, Gke
+from settings.model.operators.kuberay import Addon
 
 # What GKE and its autoscaler change: the pool that it begins with, which is taken away, and node versions.
 NOT_OURS = ["initialNodeCount", "nodeConfig", "nodePools", "nodeVersion"]

@@ -19,8 +19,8 @@ from pulumi_gcp.container import (
     ClusterNodePoolDefaultsNodeConfigDefaultsArgs,
 )
 
-from stacks.foundation.cluster import Gke
-from stacks.operators.kuberay import Addon
+from settings.model.foundation.cluster import Gke
+from settings.model.operators.kuberay import Addon
 
 SYSTEM = "SYSTEM_COMPONENTS"
 

@@ -13,7 +13,7 @@ from pulumi_gcp.container import (
     ClusterRbacBindingConfigArgs,
 )
 
-from stacks.foundation.cluster import Gke
+from settings.model.foundation.cluster import Gke
 
 # By Google's identities only: no certificates (CIS GKE 5.8.1); and RBAC for neither those whom nobody has
 # authenticated nor all of those with a Google account (CIS 4.1.8 to 4.1.10).

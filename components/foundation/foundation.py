@@ -17,9 +17,9 @@ from components.foundation.gpu_networks import (
 from components.foundation.network import Network, NetworkArgs
 from components.foundation.node_identity import NodeIdentity, NodeIdentityArgs
 from components.foundation.node_pools import NodePools, NodePoolsArgs
-from stacks.foundation.cluster import Gke
-from stacks.foundation.network import gpu_networks
-from stacks.settings import Settings
+from settings.load import Settings
+from settings.model.foundation.cluster import Gke
+from settings.model.foundation.network import gpu_networks
 
 
 @dataclass(frozen=True)

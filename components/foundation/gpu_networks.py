@@ -11,7 +11,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
 from components.foundation.network import flow_logs
-from stacks.foundation.network import Network as NetworkSettings
+from settings.model.foundation.network import Network as NetworkSettings
 
 # The largest packets that GPUDirect sends (GKE, "Maximize GPU network bandwidth").
 GPU_MTU = 8244

@@ -11,7 +11,7 @@ from pulumi_gcp.compute import (
 )
 
 from components.base import Component
-from stacks.foundation.network import Network as NetworkSettings
+from settings.model.foundation.network import Network as NetworkSettings
 
 PODS_RANGE, SERVICES_RANGE = "pods", "services"
 

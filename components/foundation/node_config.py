@@ -18,8 +18,8 @@ from pulumi_gcp.container import (
 )
 
 from components.foundation.upkeep import PLATFORM_SCOPE
-from stacks.pools.gpus import Gpu, Sharing
-from stacks.pools.pool import Pool
+from settings.model.pools.gpus import Gpu, Sharing
+from settings.model.pools.pool import Pool
 
 RESERVATION_NAME = "compute.googleapis.com/reservation-name"
 DRIVER_VERSIONS = {"default": "DEFAULT", "latest": "LATEST", "disabled": "INSTALLATION_DISABLED"}

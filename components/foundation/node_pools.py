@@ -21,11 +21,11 @@ from pulumi_gcp.container import (
 from components.base import Component
 from components.foundation.gpu_networks import NodeInterface
 from components.foundation.node_config import node_config
-from stacks.foundation.cluster import Gke
-from stacks.foundation.network import GPUDIRECT_NETWORKS
-from stacks.pools.placement import zones_of
-from stacks.pools.pool import Pool
-from stacks.pools.upgrades import Upgrade
+from settings.model.foundation.cluster import Gke
+from settings.model.foundation.network import GPUDIRECT_NETWORKS
+from settings.model.pools.placement import zones_of
+from settings.model.pools.pool import Pool
+from settings.model.pools.upgrades import Upgrade
 
 # Slices of these are placed by a policy that knows their wiring (xpk, requires_workload_policy).
 PLACED_BY_POLICY = ("tpu7x-",)

@@ -15,8 +15,8 @@ from pulumi_gcp.container import (
     ClusterMaintenancePolicyRecurringWindowArgs,
 )
 
-from stacks.foundation.maintenance import INSTANT, WEEK, Exclusion, Maintenance, Window
-from stacks.foundation.node_auto_provisioning import NodeAutoProvisioning
+from settings.model.foundation.maintenance import INSTANT, WEEK, Exclusion, Maintenance, Window
+from settings.model.foundation.node_auto_provisioning import NodeAutoProvisioning
 
 # Any Monday, long ago: GKE wants the first of a window's recurrences, and repeats it from then on.
 MONDAY = datetime(2024, 1, 1)

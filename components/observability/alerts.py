@@ -9,7 +9,7 @@ from pulumi_gcp import monitoring
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
 from components.observability.queries import Queries
-from stacks.observability import Observability
+from settings.model.observability import Observability
 
 EVALUATION = "60s"
 AUTO_CLOSE = "3600s"

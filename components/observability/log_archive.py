@@ -8,7 +8,7 @@ from pulumi_gcp import logging, storage
 
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
-from stacks.observability import Logs
+from settings.model.observability import Logs
 
 DAY_SECONDS = 24 * 3600
 # Whose events say what became of a job; the others are Kubernetes' own, and many.

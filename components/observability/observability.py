@@ -16,9 +16,9 @@ from components.observability.scraping import Scraping, ScrapingArgs
 from components.operators.kai import NAMESPACE as KAI
 from components.operators.kuberay import NAMESPACE as KUBERAY
 from components.operators.kueue import NAMESPACE as KUEUE
-from stacks.foundation.cluster import Gke
-from stacks.observability import Observability as ObservabilitySettings
-from stacks.operators.kuberay import KubeRay
+from settings.model.foundation.cluster import Gke
+from settings.model.observability import Observability as ObservabilitySettings
+from settings.model.operators.kuberay import KubeRay
 
 ENGINE_NAMESPACES = {"muster": MUSTER, "kueue": KUEUE, "kai": KAI}
 

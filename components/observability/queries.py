@@ -5,7 +5,7 @@ Muster names its metrics as Kueue does, so one query serves both engines where b
 
 from dataclasses import dataclass
 
-from stacks.observability import Alerts
+from settings.model.observability import Alerts
 
 COLUMN = "(cluster_queue, flavor, resource)"
 WAITING_STATES = "Pending|Accepted"

@@ -21,7 +21,7 @@ from components.controller.pod import LABELS as MUSTER_LABELS
 from components.controller.pod import NAMESPACE as MUSTER
 from components.operators.kuberay import NAMESPACE as KUBERAY
 from components.operators.kueue import NAMESPACE as KUEUE
-from stacks.observability import COLLECTOR_NAMESPACES
+from settings.model.observability import COLLECTOR_NAMESPACES
 
 API_VERSION = "monitoring.googleapis.com/v1"
 RBAC = "rbac.authorization.k8s.io"

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
-from stacks.operators.shared import Resources
+from settings.model.operators.shared import Resources
 
 # Long enough for the system pool to bring its first node.
 TIMEOUT_SECONDS = 600

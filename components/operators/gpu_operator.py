@@ -21,8 +21,8 @@ from pulumi_kubernetes.yaml.v2 import ConfigGroup
 from components.base import Component
 from components.operators.charts import Chart, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
-from stacks.operators import namespaces
-from stacks.operators.gpu_operator import GpuOperator as GpuOperatorSettings
+from settings.model.operators import namespaces
+from settings.model.operators.gpu_operator import GpuOperator as GpuOperatorSettings
 
 NAMESPACE = namespaces.GPU_OPERATOR
 REPOSITORY = "https://helm.ngc.nvidia.com/nvidia"

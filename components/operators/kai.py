@@ -10,9 +10,9 @@ from pulumi_kubernetes.helm.v3 import Release
 from components.base import Component
 from components.operators.charts import Chart, container_resources, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
-from stacks.operators import namespaces
-from stacks.operators.kai import Kai as KaiSettings
-from stacks.operators.shared import Resources
+from settings.model.operators import namespaces
+from settings.model.operators.kai import Kai as KaiSettings
+from settings.model.operators.shared import Resources
 
 NAMESPACE = namespaces.KAI
 OPERATOR_RESOURCES = Resources.of("100m", "256Mi", cpu_limit="500m", memory_limit="512Mi")

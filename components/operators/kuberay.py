@@ -11,9 +11,9 @@ from pulumi_kubernetes.yaml.v2 import ConfigGroup
 from components.base import Component
 from components.operators.charts import Chart, container_resources, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
-from stacks.operators import namespaces
-from stacks.operators.kuberay import KubeRay as KubeRaySettings
-from stacks.operators.shared import Image
+from settings.model.operators import namespaces
+from settings.model.operators.kuberay import KubeRay as KubeRaySettings
+from settings.model.operators.shared import Image
 
 NAMESPACE = namespaces.KUBERAY
 REPOSITORY = "https://ray-project.github.io/kuberay-helm/"

@@ -13,9 +13,9 @@ from components.operators.charts import Chart, container_resources, release
 from components.operators.kueue_configuration import configuration
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
 from components.queues.kueue_api import GROUP
-from stacks.operators import namespaces
-from stacks.operators.kueue import Kueue as KueueSettings
-from stacks.operators.shared import Image
+from settings.model.operators import namespaces
+from settings.model.operators.kueue import Kueue as KueueSettings
+from settings.model.operators.shared import Image
 
 NAMESPACE = namespaces.KUEUE
 CHART = "oci://registry.k8s.io/kueue/charts/kueue"

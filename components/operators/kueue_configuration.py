@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stacks.operators.kueue import FairSharing, Kueue, WaitForPodsReady
+from settings.model.operators.kueue import FairSharing, Kueue, WaitForPodsReady
 
 # As in the chart's own file, which ours takes the place of, and the same for Ray. Kueue's default is 1.
 CONCURRENCY = {

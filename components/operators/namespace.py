@@ -15,7 +15,7 @@ from pulumi_kubernetes.networking.v1 import (
 )
 
 from components.base import Component
-from stacks.observability import COLLECTOR_NAMESPACES
+from settings.model.observability import COLLECTOR_NAMESPACES
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from components.admission.ray import QUEUE_LABEL, RAY_JOB, RAY_KINDS, Policy, asked_by_users
-from stacks.operators.kai import PRIORITY_PREFIX
+from settings.model.operators.kai import PRIORITY_PREFIX
 
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 KAI_QUEUE_LABEL = "kai.scheduler/queue"

@@ -10,8 +10,8 @@ from pulumi_kubernetes.scheduling.v1 import PriorityClass
 
 from components.base import Component
 from components.queues.kai_specs import kai_queues
-from stacks.operators.kai import PRIORITY_PREFIX
-from stacks.queues.queue import Queues
+from settings.model.operators.kai import PRIORITY_PREFIX
+from settings.model.queues.queue import Queues
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """KAI's Queues (scheduling.run.ai/v2) out of the settings: cohorts become parents, cluster queues leaves.
 
 KAI counts CPUs, memory and GPUs, not flavors: the quotas of all flavors of a queue are added up. What that
-and other differences lose, stacks/rules/kai.py tells.
+and other differences lose, settings/rules/kai.py tells.
 Source: KAI-scheduler v0.12.0, docs/queues and deployments/kai-scheduler/crds.
 """
 
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from stacks.model import amount
-from stacks.operators.kai import COUNTED, LONE_QUEUES
-from stacks.queues.queue import Cohort, Queues
-from stacks.queues.resource_groups import Quotas
+from settings.model.base import amount
+from settings.model.operators.kai import COUNTED, LONE_QUEUES
+from settings.model.queues.queue import Cohort, Queues
+from settings.model.queues.resource_groups import Quotas
 
 UNLIMITED = -1
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from components.queues.kueue_api import GROUP
-from stacks.queues.admission import QueuedProvisioning
-from stacks.queues.queue import PROVISIONING_CONTROLLER
+from settings.model.queues.admission import QueuedProvisioning
+from settings.model.queues.queue import PROVISIONING_CONTROLLER
 
 CHECK = "queued-provisioning"
 PROVISIONING_CLASS = "queued-provisioning.gke.io"

@@ -11,10 +11,10 @@ from components.base import Component
 from components.queues.kueue_api import kueue_object
 from components.queues.provisioning_check import CHECK, check, provisioning_request_config
 from components.queues.specs import cluster_queue, cohort, resource_flavor
-from stacks.pools.pool import Pool
-from stacks.queues.admission import QueuedProvisioning
-from stacks.queues.queue import Queues as QueuesSettings
-from stacks.tenants.tenant import Tenant
+from settings.model.pools.pool import Pool
+from settings.model.queues.admission import QueuedProvisioning
+from settings.model.queues.queue import Queues as QueuesSettings
+from settings.model.tenants.tenant import Tenant
 
 
 @dataclass(frozen=True)

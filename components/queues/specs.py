@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from components.queues.provisioning_check import CHECK
-from stacks.pools.pool import Pool
-from stacks.queues.queue import ClusterQueue, Cohort
-from stacks.queues.resource_groups import Quota, ResourceGroup
+from settings.model.pools.pool import Pool
+from settings.model.queues.queue import ClusterQueue, Cohort
+from settings.model.queues.resource_groups import Quota, ResourceGroup
 
 
 def resource_flavor(pool: Pool) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
-from stacks.tenants.google import Checkpoints as CheckpointsSettings
+from settings.model.tenants.google import Checkpoints as CheckpointsSettings
 
 CLAIM = "checkpoints"
 DRIVER = "gcsfuse.csi.storage.gke.io"

@@ -12,7 +12,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
 from components.tenants.network_isolation import SERVE
-from stacks.tenants.google import Serving, certificate_name
+from settings.model.tenants.google import Serving, certificate_name
 
 GATEWAY_API, GKE_API = "gateway.networking.k8s.io/v1", "networking.gke.io/v1"
 # The global external Application Load Balancer: the class that takes certificate maps, and has IAP.

@@ -21,9 +21,9 @@ from pulumi_kubernetes.resource.v1 import (
 )
 
 from components.base import Component
-from stacks.tenants.limits import Limits
-from stacks.tenants.pods import DeviceClaim
-from stacks.tenants.tenant import Tenant
+from settings.model.tenants.limits import Limits
+from settings.model.tenants.pods import DeviceClaim
+from settings.model.tenants.tenant import Tenant
 
 QUOTA, LIMITS = "team-quota", "container-limits"
 

@@ -23,8 +23,8 @@ from pulumi_kubernetes.networking.v1 import (
 
 from components.admission.tenants import TENANT
 from components.base import Component
-from stacks.observability import COLLECTOR_NAMESPACES
-from stacks.tenants.tenant import Tenant
+from settings.model.observability import COLLECTOR_NAMESPACES
+from settings.model.tenants.tenant import Tenant
 
 DASHBOARD, SERVE, METRICS = 8265, 8000, 8080
 # Where GKE's load balancers and their health checks come from (GKE, "Gateway: firewall rules").

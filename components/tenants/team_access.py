@@ -16,7 +16,7 @@ from pulumi_kubernetes.rbac.v1 import (
 )
 
 from components.base import Component
-from stacks.tenants.tenant import Tenant
+from settings.model.tenants.tenant import Tenant
 
 RAY_USER, QUEUE_VIEWER = "ray-user", "muster-queue-viewer"
 RBAC = "rbac.authorization.k8s.io"

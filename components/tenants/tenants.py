@@ -16,7 +16,7 @@ from components.tenants.namespace_bounds import NamespaceBounds, NamespaceBounds
 from components.tenants.network_isolation import NetworkIsolation, NetworkIsolationArgs
 from components.tenants.team_access import TeamAccess, TeamAccessArgs
 from components.tenants.workload_identity import WorkloadIdentity, WorkloadIdentityArgs
-from stacks.tenants.tenant import Tenant
+from settings.model.tenants.tenant import Tenant
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
-from stacks.tenants.tenant import Tenant
+from settings.model.tenants.tenant import Tenant
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sandbox.kinds import Object, condition
+from sandbox.cluster.kinds import Object, condition
 from sandbox.scenarios.observations import JobRef, World, seconds
 
 GPU = "nvidia.com/gpu"

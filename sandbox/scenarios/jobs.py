@@ -6,8 +6,8 @@ status, and what the cluster itself shows (pods, nodes).
 
 from __future__ import annotations
 
-from sandbox import kinds
-from sandbox.kinds import condition, is_true
+from sandbox.cluster import kinds
+from sandbox.cluster.kinds import condition, is_true
 from sandbox.scenarios.gangs import admitted_whole, gpu_workers, running_gang
 from sandbox.scenarios.milestones import Cast, Chapter, Scenario, is_suspended
 from sandbox.scenarios.observations import JobRef, World, job_status, seconds, why_waiting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sandbox.kinds import Kind, Object
+from sandbox.cluster.kinds import Kind, Object
 from sandbox.scenarios.gangs import cluster_spec
 from sandbox.scenarios.observations import JobRef, Seen, World
 

@@ -6,8 +6,8 @@ import datetime
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sandbox.capacity import PROVISIONING_LABEL
-from sandbox.kinds import Object, condition, is_true, key
+from sandbox.cluster.kinds import Object, condition, is_true, key
+from sandbox.stand_ins.capacity import PROVISIONING_LABEL
 
 JOB_NAME_LABEL = "batch.kubernetes.io/job-name"
 RAY_CLUSTER_LABEL = "ray.io/cluster"

@@ -21,14 +21,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from sandbox import kinds
-from sandbox.kinds import Object
-from sandbox.processes import wait_until
-from sandbox.reflector import Reflector
+from sandbox.cluster import kinds
+from sandbox.cluster.kinds import Object
+from sandbox.cluster.processes import wait_until
 from sandbox.scenarios.milestones import Cast, Milestone, Progress, Scenario, is_suspended
 from sandbox.scenarios.observations import JobRef, Seen, World, job_status
 from sandbox.scenarios.timeline import Timeline, bars, phase
-from sandbox.steps import StepError
+from sandbox.stand_ins.reflector import Reflector
+from sandbox.toolchain.steps import StepError
 
 JOB_KINDS: Mapping[str, kinds.Kind] = {
     k.__name__: k for k in (kinds.RayJob, kinds.RayCluster, kinds.RayService)

@@ -7,8 +7,8 @@ the training away, an engine that reads Kueue's API says in Workloads, and KAI i
 
 from __future__ import annotations
 
-from sandbox import kinds
-from sandbox.kinds import Object, condition, is_true
+from sandbox.cluster import kinds
+from sandbox.cluster.kinds import Object, condition, is_true
 from sandbox.scenarios.gangs import admitted_whole, gang_size, gpu_workers, on_nodes, running_gang
 from sandbox.scenarios.milestones import Cast, Chapter, Look, Scenario, is_suspended
 from sandbox.scenarios.observations import World, labels

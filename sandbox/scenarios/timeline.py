@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from sandbox.kinds import is_true
+from sandbox.cluster.kinds import is_true
 from sandbox.scenarios.gangs import running_gang
 from sandbox.scenarios.observations import JobRef, World, job_status
 

@@ -4,8 +4,9 @@ import os
 import platform
 import sys
 
-from sandbox.steps import Screen
-from sandbox.toolchain import ensure_tools
+from sandbox.toolchain.command import carry_out
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.steps import Screen
 from tests.bench import decisions, engine_load, setup_times
 from tests.bench.report import Figure, show
 
@@ -46,4 +47,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(carry_out("bench", main))

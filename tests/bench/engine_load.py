@@ -14,10 +14,10 @@ import psutil
 from lightkube import Client
 from lightkube.codecs import from_dict
 
-from sandbox import kinds
-from sandbox.paths import RunState
-from sandbox.processes import Processes
-from sandbox.reflector import Reflector
+from sandbox.cluster import kinds
+from sandbox.cluster.processes import Processes
+from sandbox.stand_ins.reflector import Reflector
+from sandbox.toolchain.paths import RunState
 from sandbox.up import down, up
 
 NAMESPACE = "bench"

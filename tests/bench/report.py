@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sandbox.status import console, table
+from sandbox.toolchain.console import console, table
 
 
 @dataclass(frozen=True)

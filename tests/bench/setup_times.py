@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from preview.plugins.choice import choose_offline
+from preview.pulumi_cli import PulumiCli
 from sandbox.bootstrap import stamp
-from sandbox.paths import CHECKOUT, RunState, cache_directory
-from sandbox.plugins.choice import choose_offline
-from sandbox.pulumi_cli import PulumiCli
+from sandbox.toolchain.paths import CHECKOUT, RunState, cache_directory
 from sandbox.up import down, up
 from tests.bench.report import Figure
 

@@ -13,14 +13,14 @@ import pytest
 import yaml
 from lightkube import Client
 
-from sandbox import kinds
-from sandbox.controller_process import start_controller
-from sandbox.kubectl import Kubectl
-from sandbox.paths import CHECKOUT, RunState
-from sandbox.processes import Processes, wait_until
+from sandbox.cluster import kinds
+from sandbox.cluster.controller_process import start_controller
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import Processes, wait_until
 from sandbox.scenarios.play import JOB_KINDS, wait_for_policy
-from sandbox.steps import Screen
-from sandbox.toolchain import ensure_tools
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.steps import Screen
 from sandbox.up import down, up
 
 SECONDS_MAX = 60.0
@@ -74,7 +74,7 @@ class Cluster:
         return list(self.client.list(kinds.Node, labels={"cloud.google.com/gke-nodepool": "l4"}))
 
     def zone(self, **data: str) -> None:
-        """What the simulated zone can give (sandbox/zone.py); nothing: as the pools say."""
+        """What the simulated zone can give (sandbox/stand_ins/zone.py); nothing: as the pools say."""
         body = {"metadata": {"name": "sandbox-zone", "namespace": "kube-system"}, "data": dict(data)}
         kinds.delete(self.client, kinds.ConfigMap, body)
         self.client.create(kinds.ConfigMap(body))

@@ -2,8 +2,8 @@
 
 import yaml
 
-from sandbox import kinds
-from sandbox.paths import CHECKOUT
+from sandbox.cluster import kinds
+from sandbox.toolchain.paths import CHECKOUT
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
 
 

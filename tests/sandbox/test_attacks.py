@@ -12,7 +12,7 @@ from lightkube.types import PatchType
 from muster.kube.client import Kube, WriteError
 from muster.kube.kinds import RAY_JOBS
 from muster.kube.writes import Overwrite
-from sandbox import kinds
+from sandbox.cluster import kinds
 from tests.sandbox.conftest import NAMESPACE, Cluster, rayjob
 
 FINALIZER = "tenant.example/mine"

@@ -6,14 +6,14 @@ from contextlib import closing
 
 import pytest
 
-from sandbox import kinds
-from sandbox.kubectl import Kubectl
-from sandbox.paths import RunState
-from sandbox.processes import wait_until
-from sandbox.pulumi_cli import PulumiCli
+from preview.pulumi_cli import PulumiCli
+from sandbox.cluster import kinds
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import wait_until
 from sandbox.scenarios.play import wait_for_policy
-from sandbox.steps import Screen
-from sandbox.toolchain import ensure_tools
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import Screen
 from sandbox.up import STACK, down, up
 from tests.sandbox.conftest import NAMESPACE, rayjob
 

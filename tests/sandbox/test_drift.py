@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from lightkube.types import PatchType
 
-from sandbox import kinds
+from sandbox.cluster import kinds
 from sandbox.drift import drift
 from tests.sandbox.conftest import Cluster, rayjob
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from lightkube.types import PatchType
 
-from sandbox import kinds
+from sandbox.cluster import kinds
 from tests.sandbox.conftest import Cluster, rayjob
 
 CONTROLLER = "muster-controller"

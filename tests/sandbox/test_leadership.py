@@ -2,8 +2,8 @@
 
 import sys
 
-from sandbox.controller_process import NAME
-from sandbox.paths import RunState
+from sandbox.cluster.controller_process import NAME
+from sandbox.toolchain.paths import RunState
 from tests.sandbox.conftest import Cluster, rayjob
 
 SECOND = "second-controller"

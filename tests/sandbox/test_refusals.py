@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from lightkube import ApiError
 
-from sandbox import kinds
+from sandbox.cluster import kinds
 from tests.sandbox.conftest import Cluster, Manifest, rayjob
 
 

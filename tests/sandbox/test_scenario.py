@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from sandbox.paths import CHECKOUT, RunState
-from sandbox.processes import Processes
+from sandbox.cluster.processes import Processes
 from sandbox.scenarios import play
 from sandbox.scenarios.milestones import Scenario
+from sandbox.toolchain.paths import CHECKOUT, RunState
 from sandbox.up import SCENARIOS, down, up
 from tests.sandbox.conftest import Cluster
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.cluster import start_control_plane
-from sandbox.crds import ensure_crds
-from sandbox.kubectl import Kubectl
-from sandbox.paths import CHECKOUT, RunState
-from sandbox.plugins.choice import Choice
-from sandbox.processes import Processes, wait_until
-from sandbox.pulumi_cli import PulumiCli, Stack
-from sandbox.steps import Screen
-from sandbox.toolchain import ensure_tools
-from sandbox.tools import CLUSTER_TOOLS
+from preview.plugins.choice import Choice
+from preview.pulumi_cli import PulumiCli, Stack
+from sandbox.cluster.control_plane import start_control_plane
+from sandbox.cluster.crds import ensure_crds
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import Processes, wait_until
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.steps import Screen
+from sandbox.toolchain.tools import CLUSTER_TOOLS
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,

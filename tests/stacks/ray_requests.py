@@ -5,9 +5,9 @@ from typing import Any
 
 import yaml
 
-from sandbox.kubectl import Kubectl
-from sandbox.paths import CHECKOUT
-from sandbox.steps import StepError
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.toolchain.paths import CHECKOUT
+from sandbox.toolchain.steps import StepError
 
 Manifest = dict[str, Any]
 Who = tuple[str, ...]

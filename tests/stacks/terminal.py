@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.paths import CHECKOUT
-from sandbox.pulumi_cli import PulumiCli
+from preview.pulumi_cli import PulumiCli
+from sandbox.toolchain.paths import CHECKOUT
 
 NOT_CLONED = (".git", ".muster", "__pycache__", ".*_cache", ".hypothesis")
 OWN = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE_FILE")

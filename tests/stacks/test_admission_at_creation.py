@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from sandbox.kubectl import Kubectl
-from sandbox.steps import StepError
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.toolchain.steps import StepError
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import pytest
 
-from sandbox.kubectl import Kubectl
-from sandbox.steps import StepError
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.toolchain.steps import StepError
 from tests.stacks.ray_requests import ADMIN, Manifest, Who, refusal, said
 
 UID = "muster.dev/workload-uid"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from sandbox.kubectl import Kubectl
+from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,

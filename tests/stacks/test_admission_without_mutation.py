@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox.kubectl import Kubectl
-from sandbox.processes import wait_until
-from sandbox.pulumi_cli import PulumiCli
+from preview.pulumi_cli import PulumiCli
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import wait_until
 from tests.stacks.conftest import LOCAL
 from tests.stacks.ray_requests import (
     ADMIN,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox import plan_text
-from sandbox.paths import CHECKOUT
-from sandbox.previews import Program, changed_since
-from sandbox.pulumi_cli import PulumiError, Stack
+from preview import plan_text
+from preview.preview import Program, changed_since
+from preview.pulumi_cli import PulumiError, Stack
+from sandbox.toolchain.paths import CHECKOUT
 
 Edit = Callable[[dict[str, Any]], None]
 Changed = Callable[..., Stack]

@@ -14,14 +14,14 @@ import yaml
 
 from components.operators import kai, kueue
 from components.operators.kueue_configuration import configuration
-from sandbox.golang import find_go, module_directory
-from sandbox.kubectl import Kubectl
-from sandbox.processes import wait_until
-from sandbox.steps import Screen
-from sandbox.toolchain import ensure_tools
-from sandbox.tools import KAI_MODULE
-from stacks.operators.kai import Kai
-from stacks.operators.kueue import Kueue
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import wait_until
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.golang import find_go, module_directory
+from sandbox.toolchain.steps import Screen
+from sandbox.toolchain.tools import KAI_MODULE
+from settings.model.operators.kai import Kai
+from settings.model.operators.kueue import Kueue
 from tests.stacks.charts import ChartFolder, Object, the
 
 SYSTEM = {"cloud.google.com/gke-nodepool": "system"}

@@ -12,9 +12,9 @@ from muster.kube.client import Kube
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete, MergePatch, Overwrite, Write
 from muster.objects.kueue import RESOURCE_IN_USE
-from sandbox.controller_process import write_token_kubeconfig
-from sandbox.kubectl import Kubectl
-from sandbox.processes import wait_until
+from sandbox.cluster.controller_process import write_token_kubeconfig
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import wait_until
 from tests.stacks.ray_requests import ADMIN, Manifest, child, refusal
 
 POLICY_SECONDS_MAX = 15.0

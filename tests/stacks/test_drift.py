@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox import plan_text
-from sandbox.kubectl import Kubectl
-from sandbox.paths import CHECKOUT
-from sandbox.pulumi_cli import PulumiCli, Stack
+from preview import plan_text
+from preview.pulumi_cli import PulumiCli, Stack
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
 
-PROGRAM = CHECKOUT / "tests" / "unit" / "plugins" / "program"
+PROGRAM = CHECKOUT / "tests" / "unit" / "preview" / "plugins" / "program"
 
 Select = Callable[..., Stack]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.kubectl import Kubectl
-from sandbox.paths import CHECKOUT
-from sandbox.pulumi_cli import Stack
+from preview.pulumi_cli import Stack
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.toolchain.paths import CHECKOUT
 
 EXAMPLES = sorted((CHECKOUT / "examples").glob("**/*.ray*.yaml"))
 

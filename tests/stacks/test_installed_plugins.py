@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from preview.plugins.choice import wanted_versions
+from preview.preview import preview
+from preview.pulumi_cli import PulumiCli
 from sandbox.bootstrap import cache_directory
-from sandbox.paths import CHECKOUT
-from sandbox.plugins.choice import wanted_versions
-from sandbox.previews import preview
-from sandbox.pulumi_cli import PulumiCli
+from sandbox.toolchain.paths import CHECKOUT
 
 VERSION = wanted_versions()["kubernetes"]
 
@@ -22,7 +22,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = home / ".pulumi" / "plugins" / f"resource-kubernetes-v{VERSION}"
     folder.mkdir(parents=True)
     notes = tmp_path / "started"
-    run = shlex.join([sys.executable, "-P", "-m", "sandbox.plugins.kubernetes_provider"])
+    run = shlex.join([sys.executable, "-P", "-m", "preview.plugins.kubernetes_provider"])
     plugin = folder / "pulumi-resource-kubernetes"
     plugin.write_text(
         f'#!/bin/sh\necho "$0" >> {shlex.quote(str(notes))}\n'

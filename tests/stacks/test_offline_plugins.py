@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox.kubectl import Kubectl
-from sandbox.paths import CHECKOUT
-from sandbox.pulumi_cli import PulumiCli, PulumiError, Stack
+from preview.pulumi_cli import PulumiCli, PulumiError, Stack
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
 
-PROGRAM = CHECKOUT / "tests" / "unit" / "plugins" / "program"
+PROGRAM = CHECKOUT / "tests" / "unit" / "preview" / "plugins" / "program"
 
 Selects = Callable[..., Stack]
 

@@ -12,8 +12,8 @@ import yaml
 
 from muster.controller.pod_checks import dry_run
 from muster.kube.client import Kube
-from sandbox.kubectl import Kubectl
-from sandbox.paths import CHECKOUT
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.toolchain.paths import CHECKOUT
 from tests.simulation.manifests import WORKER
 
 Body = dict[str, Any]

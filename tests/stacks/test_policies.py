@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from policies.rule import Resource
-from sandbox.paths import CHECKOUT
-from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError
+from preview.pulumi_cli import Outcome, PulumiCli, PulumiError
+from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
 from tests.unit.policies.builders import (
     check,

@@ -7,12 +7,12 @@ import pytest
 import yaml
 
 from policies.catalogue import RULES
-from sandbox import golden
-from sandbox.paths import CHECKOUT
-from sandbox.plugins.choice import choose_offline
-from sandbox.plugins.gcp_replacements import has_rules
-from sandbox.pulumi_cli import Outcome, PulumiCli, PulumiError
-from stacks.settings import load, warnings
+from preview import golden
+from preview.plugins.choice import choose_offline
+from preview.plugins.gcp_replacements import has_rules
+from preview.pulumi_cli import Outcome, PulumiCli, PulumiError
+from sandbox.toolchain.paths import CHECKOUT
+from settings.load import load, warnings
 
 STACKS = sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml"))
 

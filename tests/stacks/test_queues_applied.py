@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox.kubectl import Kubectl
-from sandbox.paths import CHECKOUT
-from sandbox.pulumi_cli import PulumiCli
+from preview.pulumi_cli import PulumiCli
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.toolchain.paths import CHECKOUT
 
 COHORTS = [
     {"name": "company", "quotas": {"cpu": {"cpu": 4, "memory": "16Gi"}}},

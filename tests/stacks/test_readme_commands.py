@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.paths import CHECKOUT
-from sandbox.pulumi_cli import PulumiCli
+from preview.pulumi_cli import PulumiCli
+from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
 from tests.stacks.terminal import Terminal, copy_checkout
 

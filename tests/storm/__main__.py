@@ -3,10 +3,11 @@
 import argparse
 import sys
 
-from sandbox.kubectl import Kubectl
-from sandbox.paths import RunState
-from sandbox.steps import Screen
-from sandbox.toolchain import ensure_tools
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.toolchain.command import carry_out
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import Screen
 from sandbox.up import down, up
 from tests.storm.storm import storm
 
@@ -16,11 +17,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--minutes", type=float, default=5.0, help="how long (5)")
     parser.add_argument("--seed", type=int, default=0, help="decides which trouble comes when (0)")
     options = parser.parse_args(arguments)
+    return carry_out("storm", lambda: _storm(options.minutes * 60, options.seed))
+
+
+def _storm(seconds: float, seed: int) -> int:
     state = RunState("storm")
     try:
         up(state, "muster", with_scenario=False)
         kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)
-        wrong = storm(state, kubectl, options.minutes * 60, options.seed, sys.stdout)
+        wrong = storm(state, kubectl, seconds, seed, sys.stdout)
     finally:
         down(state)
     print("\n".join(wrong))

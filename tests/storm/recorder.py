@@ -17,8 +17,8 @@ from lightkube import ApiError, Client
 
 from muster.kube import kinds as ours
 from muster.kube.kinds import Kind
-from sandbox import kinds
-from sandbox.kinds import Object
+from sandbox.cluster import kinds
+from sandbox.cluster.kinds import Object
 
 RECORDED: Mapping[Kind[Any], Any] = {
     ours.RAY_JOBS: kinds.RayJob,

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from sandbox.controller_process import DEPLOYMENT, NAMESPACE, command_of, write_token_kubeconfig
-from sandbox.kubectl import Kubectl
-from sandbox.paths import RunState
-from sandbox.processes import Processes, free_port
+from sandbox.cluster.controller_process import DEPLOYMENT, NAMESPACE, command_of, write_token_kubeconfig
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import Processes, free_port
+from sandbox.toolchain.paths import RunState
 from tests.storm.proxy import Proxy
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psutil
 
-from sandbox.processes import Processes
+from sandbox.cluster.processes import Processes
 
 
 @dataclass(frozen=True)

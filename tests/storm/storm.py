@@ -15,13 +15,13 @@ from lightkube import Client
 from lightkube.core.exceptions import ApiError
 
 from muster.kube import kinds as ours
-from sandbox import kinds
-from sandbox.controller_process import NAME as CONTROLLER
-from sandbox.kinds import Object
-from sandbox.kubectl import Kubectl
-from sandbox.paths import CHECKOUT, RunState
-from sandbox.processes import Processes, wait_until
-from sandbox.steps import StepError
+from sandbox.cluster import kinds
+from sandbox.cluster.controller_process import NAME as CONTROLLER
+from sandbox.cluster.kinds import Object
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import Processes, wait_until
+from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.steps import StepError
 from tests.storm import replicas, verdict
 from tests.storm.recorder import Recorder
 from tests.storm.services import Services

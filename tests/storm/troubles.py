@@ -9,7 +9,7 @@ import httpx2
 from lightkube import Client
 from lightkube.core.exceptions import ApiError
 
-from sandbox import kinds
+from sandbox.cluster import kinds
 from tests.storm.replicas import Replica
 from tests.storm.services import Services
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from sandbox.kinds import Object
+from sandbox.cluster.kinds import Object
 from tests.simulation.api import Api, Change, key_of
 from tests.simulation.invariants import Broken, Invariants
 from tests.simulation.kuberay import GROUP_LABEL

@@ -13,14 +13,14 @@ from lightkube import Client
 
 from muster import admission as core
 from muster.objects import kueue
-from sandbox import kinds, kueue_process
-from sandbox.cluster import create_crds, start_control_plane
-from sandbox.crds import ensure_crds
-from sandbox.paths import RunState
-from sandbox.processes import Processes, wait_until
-from sandbox.steps import Screen
-from sandbox.toolchain import ensure_tools
-from sandbox.tools import CLUSTER_TOOLS
+from sandbox.cluster import kinds, kueue_process
+from sandbox.cluster.control_plane import create_crds, start_control_plane
+from sandbox.cluster.crds import ensure_crds
+from sandbox.cluster.processes import Processes, wait_until
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import Screen
+from sandbox.toolchain.tools import CLUSTER_TOOLS
 from tests.conformance.differential.core_side import Objects
 from tests.conformance.differential.patience import PatientClient
 from tests.conformance.differential.scenario import FAIR, Scenario, prefixed

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from sandbox.paths import CHECKOUT, RunState
-from sandbox.steps import Screen, StepError
+from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.steps import Screen, StepError
 from tests.conformance.differential import kueue_side
 from tests.conformance.differential.found import save
 from tests.conformance.differential.generate import scenario

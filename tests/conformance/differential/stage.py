@@ -19,8 +19,8 @@ from muster.controller.jobs.job import Outcome as JobOutcome
 from muster.objects import kueue
 from muster.objects.gangs import holds_quota
 from muster.objects.meta import builtins, find_condition
-from sandbox import kinds
-from sandbox.reflector import Reflector
+from sandbox.cluster import kinds
+from sandbox.stand_ins.reflector import Reflector
 from tests.conformance.differential.core_side import Objects, leaves
 from tests.conformance.differential.outcome import Outcome, held_by
 from tests.conformance.differential.patience import PatientClient

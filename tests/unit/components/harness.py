@@ -20,8 +20,8 @@ from pulumi.runtime import rpc
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks, set_mocks
 
 from components.platform import Platform, PlatformArgs
-from stacks.settings import parse
-from tests.unit.stacks.builders import FILE
+from settings.load import parse
+from tests.unit.settings.builders import FILE
 
 SEED = os.environ.get("REGISTRATION_SEED") or str(random.randrange(2**32))
 DELAY_SECONDS_MAX = 0.003

@@ -5,7 +5,7 @@ import sys
 import threading
 
 from components.cancellation import SAID_ALREADY, end_quietly_when_cancelled
-from sandbox.paths import CHECKOUT
+from sandbox.toolchain.paths import CHECKOUT
 
 # Runs the program as pulumi-language-python-exec does, and cancels it at the first resource.
 HOST = """

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from components.platform import Platform, PlatformArgs
-from stacks.settings import load
+from settings.load import load
 from tests.unit.components.harness import declare, declare_platform
-from tests.unit.stacks.builders import EXISTING, GOOD, put
+from tests.unit.settings.builders import EXISTING, GOOD, put
 
 DEV = Path(__file__).parents[3] / "stacks" / "Pulumi.dev.yaml"
 NODES = "ray-nodes@acme-ml.iam.gserviceaccount.com"

@@ -12,7 +12,7 @@ import pytest
 from components.controller.image import SOURCES, content_tag
 from components.controller.pod import USER_ID
 from tests.unit.components.harness import Declarations, declare_platform
-from tests.unit.stacks.builders import put
+from tests.unit.settings.builders import put
 
 CHECKOUT = Path(__file__).parents[3]
 LOCK = CHECKOUT / "requirements-controller.lock"

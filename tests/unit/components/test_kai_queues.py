@@ -6,9 +6,9 @@ import pytest
 
 from components.queues.kai_policies import KaiNames, known_to_kai, translations
 from components.queues.kai_specs import kai_queues
-from stacks.queues.queue import Queues
+from settings.model.queues.queue import Queues
 from tests.unit.components.harness import Declarations, declare_platform
-from tests.unit.stacks.builders import EXISTING, with_engine
+from tests.unit.settings.builders import EXISTING, with_engine
 
 Shares = dict[str, tuple[float, float]]
 

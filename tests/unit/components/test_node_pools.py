@@ -9,11 +9,11 @@ import pytest
 
 from components.foundation.gpu_networks import NodeInterface
 from components.foundation.node_pools import NodePools, NodePoolsArgs
-from sandbox.plugins import gke_document
-from stacks.foundation.cluster import Gke
-from stacks.settings import load, parse
+from preview.plugins import gke_document
+from settings.load import load, parse
+from settings.model.foundation.cluster import Gke
 from tests.unit.components.harness import Declarations, declare
-from tests.unit.stacks.builders import FILE, put, with_pool
+from tests.unit.settings.builders import FILE, put, with_pool
 
 REGIONAL = {"location": "us-west1"}
 STACKS = Path(__file__).parents[3] / "stacks"

@@ -13,9 +13,9 @@ from components.observability.dashboards import charts
 from components.observability.queries import Queries
 from muster.controller.gauges import WatchAges
 from muster.controller.metrics import Metrics
-from stacks.observability import Observability
+from settings.model.observability import Observability
 from tests.unit.components.harness import Declarations, declare_platform
-from tests.unit.stacks.builders import GOOD, with_engine
+from tests.unit.settings.builders import GOOD, with_engine
 
 NOTIFY = {"emails": ["ml@example.com"], "channels": ["projects/acme-ml/notificationChannels/7"]}
 ENGINES = ("muster", "kueue", "kai")

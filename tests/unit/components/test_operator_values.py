@@ -4,8 +4,8 @@ KubeRay's and the GPU Operator's charts lie in no Go module. The names are those
 """
 
 from components.operators import gpu_operator, kuberay
-from stacks.operators.gpu_operator import GpuOperator
-from stacks.operators.kuberay import KubeRay
+from settings.model.operators.gpu_operator import GpuOperator
+from settings.model.operators.kuberay import KubeRay
 
 SYSTEM = {"cloud.google.com/gke-nodepool": "system"}
 DIGEST = f"sha256:{'a' * 64}"

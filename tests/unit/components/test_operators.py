@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.components.harness import declare_platform
-from tests.unit.stacks.builders import L4, put, with_engine
+from tests.unit.settings.builders import L4, put, with_engine
 
 SOURCE = "https://raw.githubusercontent.com"
 KUEUE_CRDS = f"{SOURCE}/kubernetes-sigs/kueue/v0.19.2/config/components/crd/bases"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from components.platform import Platform, PlatformArgs
-from stacks.settings import load, parse
+from settings.load import load, parse
 from tests.unit.components.harness import Declarations, declare, declare_platform
-from tests.unit.stacks.builders import EXISTING, FILE, GOOD
+from tests.unit.settings.builders import EXISTING, FILE, GOOD
 
 STACKS = Path(__file__).parents[3] / "stacks"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.components.harness import declare_platform
-from tests.unit.stacks.builders import EXISTING, GOOD, L4, TEAM_A, put
+from tests.unit.settings.builders import EXISTING, GOOD, L4, TEAM_A, put
 
 # All on a cluster that already runs: nothing of the cloud is in the way.
 LOCAL = {**GOOD, "muster:cluster": EXISTING}

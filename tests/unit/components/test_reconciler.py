@@ -9,9 +9,9 @@ from muster.admission.lifecycle.readiness import WaitForPodsReady
 from muster.controller.configuration import parse
 from muster.controller.feature_gates import SUPPORTED, gated
 from muster.controller.loop import FOLLOWED, FOLLOWED_TO_PLACE
-from stacks.controller import Gate
+from settings.model.controller import Gate
 from tests.unit.components.harness import Declarations, declare_platform
-from tests.unit.stacks.builders import EXISTING, GOOD
+from tests.unit.settings.builders import EXISTING, GOOD
 
 CONTROLLER, NAMESPACE = "muster-controller", "muster-system"
 IMAGE = GOOD["muster:controller"]["image"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.components.harness import Declarations, declare_platform
-from tests.unit.stacks.builders import GOOD, put
+from tests.unit.settings.builders import GOOD, put
 
 TEAM_A: dict[str, Any] = GOOD["muster:tenants"][0]
 BUCKET = "acme-ml-team-a-checkpoints"

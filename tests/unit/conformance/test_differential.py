@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.steps import Screen, StepError
+from sandbox.toolchain.steps import Screen, StepError
 from tests.conformance.differential import core_side, run
 from tests.conformance.differential.found import Found, read, save
 from tests.conformance.differential.outcome import Outcome

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from lightkube import ApiError
 
-from sandbox import kinds
+from sandbox.cluster import kinds
 from tests.conformance.differential import patience
 from tests.conformance.differential.patience import TRIES_MAX, PatientClient
 

@@ -12,10 +12,10 @@ from components.admission.gangs import queued_gangs
 from components.admission.queues import SUSPENSIONS, queue_required, suspendable
 from components.admission.tenants import RECOMMENDATIONS_ONLY, heads_stay_inside, token_required
 from policies.catalogue import RULES
-from stacks.reference import anchor, models_inside
-from stacks.settings import parse
-from stacks.stack import Settings
-from tests.unit.stacks.builders import GOOD
+from settings.load import parse
+from settings.model.stack import Settings
+from settings.reference import anchor, models_inside
+from tests.unit.settings.builders import GOOD
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted((ROOT / "docs").glob("*.md"))

@@ -11,9 +11,9 @@ from policies import environment
 from policies.catalogue import RULES
 from policies.environment import KEY, UNDECLARED, enforced
 from policies.rule import ResourceRule
-from sandbox.paths import CHECKOUT
-from sandbox.policies import PACK
-from stacks.stack import Environment, Settings
+from preview.policies import PACK
+from sandbox.toolchain.paths import CHECKOUT
+from settings.model.stack import Environment, Settings
 
 FILES = sorted((PACK / "config").glob("*.json"))
 STACKS = sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml"))

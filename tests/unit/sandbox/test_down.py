@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.paths import RunState
-from sandbox.steps import StepError
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import StepError
 from sandbox.up import down, existing_names
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from preview.plan import Change
+from preview.pulumi_cli import Stack
 from sandbox import drift as drift_module
 from sandbox.drift import drift
-from sandbox.paths import RunState
-from sandbox.plan import Change
-from sandbox.pulumi_cli import Stack
+from sandbox.toolchain.paths import RunState
 from sandbox.up import SOURCE, stack_for
 
 QUOTA = Change(

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox import kai_process
-from sandbox.nodes import standing_nodes
-from sandbox.paths import CHECKOUT
+from sandbox.cluster import kai_process
+from sandbox.cluster.nodes import standing_nodes
+from sandbox.toolchain.paths import CHECKOUT
 from sandbox.up import ENGINES, SCENARIOS, STACK, settings_for
-from stacks.settings import parse
+from settings.load import parse
 
 
 def settings(engine: str) -> tuple[dict[str, Any], list[str]]:

@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sandbox.paths import RunState
-from sandbox.processes import Processes, free_port, listens, wait_until
-from sandbox.steps import StepError
+from sandbox.cluster.processes import Processes, free_port, listens, wait_until
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import StepError
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 IGNORE_SIGTERM = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on', flush=True)"

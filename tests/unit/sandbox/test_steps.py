@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.steps import Screen, Step, StepError, Timing, run_steps, save_timings, tail
+from sandbox.toolchain.steps import Screen, Step, StepError, Timing, run_steps, save_timings, tail
 
 
 class Clock:

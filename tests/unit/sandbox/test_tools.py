@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.bootstrap import BootstrapError, environment_key, pinned_requirement
-from sandbox.golang import parse_version
-from sandbox.toolchain import advice_on_build, build_key, on_path_in_right_version, prints_version
-from sandbox.tools import TOOLS, Tool, crds_for, tools_for
+from sandbox.toolchain.ensure import advice_on_build, build_key, on_path_in_right_version, prints_version
+from sandbox.toolchain.golang import parse_version
+from sandbox.toolchain.tools import TOOLS, Tool, crds_for, tools_for
 
 ETCD, KUBECTL, PULUMI = TOOLS["etcd"], TOOLS["kubectl"], TOOLS["pulumi"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from sandbox.cluster import kwokctl_configuration
-from sandbox.controller_process import command_of
-from sandbox.nodes import node, standing_nodes
+from development.layers import Counts, read_counts
+from sandbox.cluster.control_plane import kwokctl_configuration
+from sandbox.cluster.controller_process import command_of
+from sandbox.cluster.nodes import node, standing_nodes
 from sandbox.status import queue_row, workload_state
-from sandbox.steps import StepError
-from sandbox.testing import Counts, read_counts
-from stacks.pools.pool import Nodes, Pool
+from sandbox.toolchain.steps import StepError
+from settings.model.pools.pool import Nodes, Pool
 
 SYSTEM = Pool.model_validate(
     {"name": "system", "machineType": "e2-standard-4", "nodes": {"min": 2, "max": 2}}

@@ -1,0 +1,1 @@
+"""Commands for people who change this code: test layers, formatting, lock files, generated docs."""

@@ -1,0 +1,43 @@
+"""`python -m development VERB`: commands for people who change this code."""
+
+import argparse
+import sys
+
+from development import chores, layers
+from preview.golden import golden
+from sandbox.toolchain.command import carry_out
+from sandbox.toolchain.steps import StepError
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one verb; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    return carry_out(options.verb, lambda: options.run(options))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m development", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    verb = verbs.add_parser("test", help="every layer of the tests")
+    verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"only: {', '.join(layers.KEYS)}")
+    verb.set_defaults(run=_test)
+    for name, chore, says in (
+        ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
+        ("docs", chores.docs, "write docs/settings.md from the models of the settings"),
+        ("golden", golden, "accept the plans of all stacks as they are now"),
+        ("lock", chores.lock, "resolve the Python dependencies again"),
+        ("format", chores.format_code, "format the code"),
+    ):
+        verbs.add_parser(name, help=says).set_defaults(run=lambda _options, chore=chore: chore())
+    return parser
+
+
+def _test(options: argparse.Namespace) -> int:
+    if unknown := set(options.layers) - set(layers.KEYS):
+        raise StepError(f"no test layer {sorted(unknown)}", try_this=f"one of {', '.join(layers.KEYS)}")
+    chosen = [layer for layer in layers.LAYERS if not options.layers or layer.key in options.layers]
+    return layers.run_layers(chosen, sys.stdout)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

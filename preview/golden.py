@@ -1,0 +1,43 @@
+"""`golden`: the summary of each stack's plan, kept in the tests: a change to it is reviewed like code."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from preview import plan_text
+from preview.plan import Change
+from preview.plugins.choice import choose_offline
+from preview.pulumi_cli import PulumiCli
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.steps import Screen
+
+FOLDER = CHECKOUT / "tests" / "stacks" / "golden"
+ACCEPT = "make golden"
+
+
+def golden() -> int:
+    """Writes the summaries anew and says which have changed."""
+    pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
+    FOLDER.mkdir(exist_ok=True)
+    for settings in sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml")):
+        stack = settings.stem.removeprefix("Pulumi.")
+        cli = PulumiCli(pulumi, RunState("preview").root, choices=choose_offline())
+        outcome = cli.select(stack, settings).preview()
+        differs = difference(stack, outcome.changes)
+        file(stack).write_text(plan_text.summary(outcome.changes))
+        print(f"{stack}: {'changed' if differs else 'as it was'} ({outcome.seconds:.1f} s)", flush=True)
+    return 0
+
+
+def file(stack: str) -> Path:
+    return FOLDER / f"{stack}.txt"
+
+
+def difference(stack: str, changes: tuple[Change, ...]) -> str:
+    """A unified diff from the kept summary to that of these changes; empty where they agree."""
+    kept = file(stack).read_text() if file(stack).exists() else ""
+    names = (f"tests/stacks/golden/{stack}.txt", f"plan of {stack} now")
+    old, new = kept.splitlines(), plan_text.summary(changes).splitlines()
+    return "\n".join(difflib.unified_diff(old, new, *names, lineterm=""))

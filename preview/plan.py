@@ -1,0 +1,123 @@
+"""What the engine did or would do, read from its event log: one change a resource."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from preview.engine_events import Event
+from preview.plugins.differences import differences, property_path
+
+STACK = "pulumi:pulumi:Stack"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One property that changes: its path in Pulumi's notation, and its values, None where there is none."""
+
+    path: str
+    before: Any
+    after: Any
+    replaces: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happens to one resource. `op` is the engine's word: create, update, replace, delete, same, read.
+
+    before, after: its inputs; secrets are masked, and empty where the resource is not there.
+    replacing: the properties that make the provider recreate it.
+    custom: whether a provider makes it; a component is only a name for what it holds.
+    """
+
+    op: str
+    type: str
+    urn: str
+    parent: str = ""
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+    replacing: frozenset[str] = frozenset()
+    protect: bool = False
+    custom: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.urn.rpartition("::")[2]
+
+    @property
+    def differences(self) -> list[Difference]:
+        """What changes in the inputs; a property that only its secret part changes is named all the same."""
+        found = [
+            Difference(text, _at(self.before, path), _at(self.after, path), self._replaces(text))
+            for path, _ in differences(self.before, self.after)
+            for text in [property_path(path)]
+        ]
+        seen = {difference.path for difference in found}
+        hidden = [path for path in sorted(self.replacing) if not any(_related(path, s) for s in seen)]
+        return found + [Difference(path, None, None, replaces=True) for path in hidden]
+
+    def _replaces(self, path: str) -> bool:
+        return any(_related(path, forcing) for forcing in self.replacing)
+
+
+def read_changes(events: Iterable[Event]) -> tuple[Change, ...]:
+    """One for each resource, in the engine's order; the three steps of a replacement are one change."""
+    steps: dict[str, Mapping[str, Any]] = {}
+    for event in events:
+        if step := event.get("resourcePreEvent", {}).get("metadata"):
+            if step["op"] == "refresh":  # what is there is only read; what it means comes in a later step
+                continue
+            known = steps.get(step["urn"])
+            # `replace` is the step that has both sides; around it stand a creation and a deletion.
+            if known is None or step["op"] == "replace":
+                steps[step["urn"]] = step
+    return tuple(_change(step) for step in steps.values())
+
+
+def read_drift(events: Iterable[Event]) -> tuple[Change, ...]:
+    """What undoes the drift that a refresh found: `before` is what is there, `after` what was deployed.
+
+    What was found of a resource is in the event that follows its reading: update, or delete if it is gone.
+    """
+    steps = [event.get("resOutputsEvent", {}).get("metadata", {}) for event in events]
+    undone = {"update": "update", "delete": "create"}
+    return tuple(
+        _change({**step, "op": undone[step["op"]], "old": step.get("new"), "new": step.get("old")})
+        for step in steps
+        if step.get("op") in undone
+    )
+
+
+def _change(step: Mapping[str, Any]) -> Change:
+    old, new = step.get("old") or {}, step.get("new") or {}
+    detailed = step.get("detailedDiff") or {}
+    replacing = {path for path, diff in detailed.items() if diff["diffKind"].endswith("-replace")}
+    return Change(
+        op="replace" if "replace" in step["op"] else step["op"],
+        type=step["type"],
+        urn=step["urn"],
+        parent=(new or old).get("parent", ""),
+        before=old.get("inputs") or {},
+        after=new.get("inputs") or {},
+        replacing=frozenset(replacing | set(step.get("keys") or ())),
+        protect=bool((new or old).get("protect")),
+        custom=bool((new or old).get("custom", True)),
+    )
+
+
+def _at(value: Any, path: Iterable[str | int]) -> Any:
+    for step in path:
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def _related(one: str, other: str) -> bool:
+    """Whether one of two property paths is the other, or lies below it."""
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    return longer == shorter or (longer.startswith(shorter) and longer[len(shorter)] in ".[")

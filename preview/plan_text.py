@@ -1,0 +1,123 @@
+"""A plan as people read it: in a terminal, in a pull request, and as the summary that the tests keep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from preview.plan import STACK, Change, Difference
+from preview.plan_properties import described, plain, short_kind
+
+SIGNS: Mapping[str, str] = {"create": "+", "update": "~", "replace": "±", "delete": "-", "same": " "}
+_WORDS: Mapping[str, str] = {
+    "replace": "to replace",
+    "delete": "to delete",
+    "update": "to update",
+    "create": "to create",
+    "same": "unchanged",
+}
+_INDENT = "  "
+PROVIDERS = "pulumi:providers:"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the tree: the sign of what happens, the resource below its parents, and what of it."""
+
+    sign: str
+    resource: str
+    says: str
+
+
+def counts(changes: Iterable[Change]) -> str:
+    """For example `1 to replace, 2 to update, 140 unchanged`; what matters most comes first."""
+    found = Counter(change.op for change in changes if change.type != STACK)
+    known = [f"{found[op]} {words}" for op, words in _WORDS.items() if found[op]]
+    others = [f"{number} to {op}" for op, number in sorted(found.items()) if op not in _WORDS]
+    return ", ".join(known + others) or "nothing declared"
+
+
+def tree(changes: Sequence[Change]) -> list[Row]:
+    """What changes, below the components that hold it, in an order that does not depend on timing."""
+    children: dict[str, list[Change]] = {}
+    urns = {change.urn for change in changes if change.type != STACK}
+    for change in changes:
+        if change.urn in urns:
+            children.setdefault(change.parent if change.parent in urns else "", []).append(change)
+
+    def rows(parent: str, depth: int) -> Iterator[Row]:
+        for change in sorted(children.get(parent, ()), key=lambda c: (short_kind(c.type), c.name)):
+            below = list(rows(change.urn, depth + 1))
+            if below or change.op != "same":
+                yield Row(SIGNS.get(change.op, change.op), _INDENT * depth + title(change), _says(change))
+                yield from below
+
+    return list(rows("", 0))
+
+
+def title(change: Change) -> str:
+    return f"{short_kind(change.type)} {change.name}"
+
+
+def _says(change: Change) -> str:
+    if change.op in ("update", "replace"):
+        return "; ".join(map(_difference, change.differences))
+    words = described(change.type, change.after or change.before) if change.op != "same" else ""
+    return " ".join(filter(None, [words, "protected" if change.protect else ""]))
+
+
+def _difference(difference: Difference) -> str:
+    sides = "changed"
+    if (difference.before, difference.after) != (None, None):
+        before, after = (
+            "(none)" if value is None else plain(value) for value in (difference.before, difference.after)
+        )
+        sides = f"{before} → {after}"
+    return f"{difference.path}: {sides}" + (" (replaces)" if difference.replaces else "")
+
+
+def summary(changes: Sequence[Change]) -> str:
+    """The plan as lines that compare well: nothing is aligned, so that one change changes one line."""
+    lines = [f"{row.sign} {row.resource}  {row.says}".rstrip() for row in tree(changes)]
+    return "\n".join([counts(changes), *lines]) + "\n"
+
+
+def table(changes: Sequence[Change]) -> list[tuple[str, str]]:
+    """Sign and line of each row, the lines with their columns under each other."""
+    rows = tree(changes)
+    width = max((len(row.resource) for row in rows), default=0)
+    return [(row.sign, f"{row.sign} {row.resource:{width}}  {row.says}".rstrip()) for row in rows]
+
+
+def dangers(changes: Sequence[Change]) -> list[str]:
+    """What is really recreated or deleted, with the properties that make it so."""
+    found = [
+        change
+        for change in changes
+        if change.op in ("replace", "delete") and change.custom and not change.type.startswith(PROVIDERS)
+    ]
+    return [_danger(change) for change in sorted(found, key=lambda c: (c.op != "replace", title(c)))]
+
+
+def _danger(change: Change) -> str:
+    forcing = [_difference(difference) for difference in change.differences if difference.replaces]
+    why = "; ".join(forcing) or ("with what it depends on" if change.op == "replace" else "")
+    mark = "protected: the engine refuses" if change.protect else ""
+    return f"{SIGNS[change.op]} {title(change)}  {'; '.join(filter(None, [why, mark]))}".rstrip()
+
+
+def markdown(heading: str, changes: Sequence[Change], warnings: Sequence[str]) -> str:
+    """A comment for a pull request: the counts and what is dangerous in sight, the plan folded."""
+    parts = [f"### {heading}", counts(changes)]
+    if warnings:
+        parts.append("\n".join(f"- :warning: {' '.join(warning.split())}" for warning in warnings))
+    if lines := dangers(changes):
+        parts.append("**Recreated or deleted**\n" + _fenced(lines))
+    if lines := [line for _, line in table(changes)]:
+        parts.append(f"<details><summary>The plan</summary>\n\n{_fenced(lines)}\n\n</details>")
+    return "\n\n".join(parts) + "\n"
+
+
+def _fenced(lines: Sequence[str]) -> str:
+    return "\n".join(["```text", *lines, "```"])

@@ -1,0 +1,64 @@
+"""`pulumi-resource-docker-build` for previews without Docker: shows which images a stack builds, builds none.
+
+Properties are held against the SDK's. Left out, as only the official plugin can do it: building and pushing,
+reading the Dockerfile and its context, and what comes of that (`ref` and `digest` stay unknown).
+"""
+
+# ruff: noqa: N802 -- methods carry the names of the gRPC service
+from __future__ import annotations
+
+from typing import Any
+
+from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+
+from preview.plugins.differences import diff_response, differences
+from preview.plugins.problems import check_failures
+from preview.plugins.sdk_properties import Sdk
+from preview.plugins.serving import RefusedError, StandInProvider, serve
+from preview.plugins.values import from_struct
+
+
+def _needs_the_official_plugin(what: str) -> RefusedError:
+    return RefusedError(
+        f"{what}: the offline stand-in of the docker-build provider only previews. Building needs Docker and "
+        "the official plugin: install Pulumi's own CLI, run `pulumi plugin install resource docker-build` "
+        "and then `pulumi up`; or name an image that is built already."
+    )
+
+
+class DockerBuildProvider(StandInProvider):
+    """Echoes inputs in a preview and refuses everything that would need Docker."""
+
+    sdk = "pulumi-docker-build"
+
+    def __init__(self) -> None:
+        self._sdk = Sdk("pulumi_docker_build")
+
+    def Check(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
+        found = self._sdk.problems(request.type, from_struct(request.news))
+        return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(found))
+
+    def Diff(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
+        return diff_response(dict(differences(from_struct(request.old_inputs), from_struct(request.news))))
+
+    def Create(self, request: provider_pb2.CreateRequest, context: Any) -> provider_pb2.CreateResponse:
+        if not request.preview:
+            raise _needs_the_official_plugin(f"cannot build {request.name!r}")
+        return provider_pb2.CreateResponse(properties=request.properties)
+
+    def Update(self, request: provider_pb2.UpdateRequest, context: Any) -> provider_pb2.UpdateResponse:
+        if not request.preview:
+            raise _needs_the_official_plugin(f"cannot build {request.name!r}")
+        return provider_pb2.UpdateResponse(properties=request.news)
+
+    def Read(self, request: provider_pb2.ReadRequest, context: Any) -> provider_pb2.ReadResponse:
+        raise _needs_the_official_plugin(f"cannot read {request.name!r}")
+
+    def Delete(self, request: provider_pb2.DeleteRequest, context: Any) -> Any:
+        raise _needs_the_official_plugin(f"cannot delete {request.name!r}")
+
+
+if __name__ == "__main__":
+    serve(
+        lambda server: provider_pb2_grpc.add_ResourceProviderServicer_to_server(DockerBuildProvider(), server)
+    )

@@ -1,0 +1,91 @@
+"""`pulumi-resource-gcp` for previews without Google: shows what a stack declares, and makes nothing.
+
+Every resource is held against the SDK's own properties, clusters and node pools against GKE's API description
+besides; a change tells whether it would recreate the resource. Left out, as only the official plugin can do
+it: creating, changing, reading and deleting anything in a project, Google's own defaults and validation,
+outputs that Google computes (they stay unknown), and functions that look something up.
+"""
+
+# ruff: noqa: N802 -- methods carry the names of the gRPC service
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+
+from preview.plugins import gke_document
+from preview.plugins.differences import diff_response, differences
+from preview.plugins.gcp_outputs import pretended, previewed
+from preview.plugins.gcp_replacements import delete_first, replacing
+from preview.plugins.pretence import VARIABLE
+from preview.plugins.problems import Problem, check_failures
+from preview.plugins.sdk_properties import Sdk
+from preview.plugins.serving import RefusedError, StandInProvider, serve
+from preview.plugins.values import from_struct, to_struct
+
+
+def _needs_the_official_plugin(what: str) -> RefusedError:
+    return RefusedError(
+        f"{what}: the offline stand-in of the gcp provider only previews. A real project needs the official "
+        "plugin: install Pulumi's own CLI, run `pulumi plugin install resource gcp` and then `pulumi up`."
+    )
+
+
+class GcpProvider(StandInProvider):
+    """Echoes inputs in a preview and refuses everything that would need a project."""
+
+    sdk = "pulumi-gcp"
+
+    def __init__(self) -> None:
+        self._sdk = Sdk("pulumi_gcp")
+
+    def Check(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
+        found = self._problems(request.type, from_struct(request.news))
+        return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(found))
+
+    def _problems(self, token: str, inputs: Mapping[str, Any]) -> list[Problem]:
+        """By place: where both find something wrong, the SDK's names are those that the user writes."""
+        found = {problem.path: problem for problem in self._sdk.problems(token, inputs)}
+        if message := gke_document.MESSAGES.get(token):
+            for problem in gke_document.problems(message, inputs):
+                found.setdefault(problem.path, problem)
+        return list(found.values())
+
+    def Diff(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
+        old, new = from_struct(request.old_inputs), from_struct(request.news)
+        changes = dict(differences(old, new))
+        recreated = replacing(request.type, old, new, changes)
+        return diff_response(changes, recreated, delete_first=delete_first(old, new))
+
+    def Create(self, request: provider_pb2.CreateRequest, context: Any) -> provider_pb2.CreateResponse:
+        if not request.preview:
+            raise _needs_the_official_plugin(f"cannot create {request.type} {request.name!r}")
+        outputs = _outputs(request.type, request.name, from_struct(request.properties))
+        return provider_pb2.CreateResponse(id=outputs.get("id", ""), properties=to_struct(outputs))
+
+    def Update(self, request: provider_pb2.UpdateRequest, context: Any) -> provider_pb2.UpdateResponse:
+        if not request.preview:
+            raise _needs_the_official_plugin(f"cannot change {request.type} {request.name!r}")
+        old, new = from_struct(request.old_inputs), from_struct(request.news)
+        computed = {key: value for key, value in from_struct(request.olds).items() if key not in old}
+        outputs = _outputs(request.type, request.name, {**computed, **new})
+        return provider_pb2.UpdateResponse(properties=to_struct(outputs))
+
+    def Read(self, request: provider_pb2.ReadRequest, context: Any) -> provider_pb2.ReadResponse:
+        raise _needs_the_official_plugin(f"cannot read {request.type} {request.name!r}")
+
+    def Delete(self, request: provider_pb2.DeleteRequest, context: Any) -> Any:
+        raise _needs_the_official_plugin(f"cannot delete {request.type} {request.name!r}")
+
+    def Invoke(self, request: provider_pb2.InvokeRequest, context: Any) -> provider_pb2.InvokeResponse:
+        raise _needs_the_official_plugin(f"cannot call {request.tok}")
+
+
+def _outputs(token: str, name: str, properties: dict[str, Any]) -> dict[str, Any]:
+    return pretended(token, name, properties) if os.environ.get(VARIABLE) else previewed(token, properties)
+
+
+if __name__ == "__main__":
+    serve(lambda server: provider_pb2_grpc.add_ResourceProviderServicer_to_server(GcpProvider(), server))

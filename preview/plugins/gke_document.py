@@ -1,0 +1,111 @@
+"""GKE's own API description, and the inputs of clusters and node pools held against it.
+
+The document is the one that google-api-python-client ships (container v1beta1): it knows names, types and the
+words of enums, and nothing of what is required or goes together, which is for the settings' rules.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+# The client ships no types.
+from googleapiclient.discovery_cache import get_static_doc  # type: ignore[import-untyped]
+
+from preview.plugins.differences import Path
+from preview.plugins.gke_names import FIELDS, GO_DURATIONS, PULUMI_ONLY, VALUES
+from preview.plugins.problems import Problem, concealing, expected, fits, shown, unknown_property
+from preview.plugins.values import UNKNOWN, Secret
+
+MESSAGES: Mapping[str, str] = {
+    "gcp:container/cluster:Cluster": "Cluster",
+    "gcp:container/nodePool:NodePool": "NodePool",
+}
+"""The message of the API that a resource becomes, by Pulumi's type."""
+
+Field = Mapping[str, Any]  # as the discovery document describes one
+_FORMATS: Mapping[str | None, tuple[re.Pattern[str], str]] = {
+    "int64": (re.compile(r"-?\d+"), "a whole number"),
+    "google-duration": (re.compile(r"\d+(\.\d+)?s"), "seconds, such as 3600s"),
+    "google-datetime": (
+        re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"),
+        "a time, such as 2027-01-31T09:00:00Z",
+    ),
+}
+_KINDS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list"}
+
+
+@cache
+def schemas() -> Mapping[str, Field]:
+    """Every message of the API by name."""
+    document: dict[str, Any] = json.loads(get_static_doc("container", "v1beta1"))
+    found: Mapping[str, Field] = document["schemas"]
+    return found
+
+
+def field(message: str, name: str) -> Field | None:
+    """The field of the API behind a property, None where there is none."""
+    here: Field = {"$ref": message}
+    for step in FIELDS.get(message, {}).get(name, name).split("."):
+        if step == "*":
+            here = here["additionalProperties"]
+        elif step in schemas()[here["$ref"]]["properties"]:
+            here = schemas()[here["$ref"]]["properties"][step]
+        else:
+            return None
+    return here
+
+
+def problems(message: str, value: Mapping[str, Any], at: Path = ()) -> Iterator[Problem]:
+    """Where properties have no field, the wrong type or a word that GKE does not know."""
+    for name, item in value.items():
+        if name in PULUMI_ONLY.get(message, {}) or name.startswith("__"):
+            continue
+        behind = field(message, name)
+        if behind is None:
+            known = {*schemas()[message]["properties"], *FIELDS.get(message, {})}
+            yield unknown_property((*at, name), known)
+        elif words := VALUES.get((message, name)):
+            yield from _word(item, list(words), (*at, name))
+        elif (message, name) not in GO_DURATIONS:
+            yield from _in_value(item, behind, (*at, name))
+
+
+def _in_value(value: Any, behind: Field, at: Path) -> Iterator[Problem]:
+    if value is None or value == UNKNOWN:
+        return
+    match value:
+        case Secret():
+            yield from concealing(_in_value(value.value, behind, at))
+        case list():
+            # Where Terraform has a list of at most one, the field is the message itself.
+            for index, item in enumerate(value):
+                yield from _in_value(item, behind.get("items", behind), (*at, index))
+        case dict() if "$ref" in behind:
+            yield from problems(behind["$ref"], value, at)
+        case dict() if "additionalProperties" in behind:
+            for key, item in value.items():
+                yield from _in_value(item, behind["additionalProperties"], (*at, key))
+        case _ if "enum" in behind:
+            yield from _word(value, behind["enum"], at)
+        case _:
+            yield from _plain(value, behind, at)
+
+
+def _word(value: Any, words: list[str], at: Path) -> Iterator[Problem]:
+    if value not in words and value != UNKNOWN:
+        # The API's own word for "nothing said" is accepted, but nobody should be told to write it.
+        sayable = [word for word in words if not word.endswith("UNSPECIFIED")]
+        yield Problem(at, f"expected one of {', '.join(sayable)}", shown(value))
+
+
+def _plain(value: Any, behind: Field, at: Path) -> Iterator[Problem]:
+    kind, form = _KINDS.get(behind.get("type", ""), "message"), behind.get("format")
+    if form == "int64" and fits(value, "int"):
+        return  # text in the API only because JSON's numbers are too small for it
+    pattern, wanted = _FORMATS.get(form) or (None, expected(kind))
+    if not fits(value, kind) or (pattern and not pattern.fullmatch(value)):
+        yield Problem(at, f"expected {wanted}", shown(value))

@@ -1,0 +1,131 @@
+"""What the Kubernetes stand-in knows about objects, without any cluster: names, replacement, drift."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from preview.plugins.differences import Path, differences
+from preview.plugins.serving import RefusedError
+from preview.plugins.values import Secret, opened
+
+AUTONAMED = "pulumi.com/autonamed"
+# The state's own keys, as the official plugin names them.
+INPUTS, FIELD_MANAGER, INITIAL_API_VERSION = "__inputs", "__fieldManager", "__initialApiVersion"
+# Written by the API server; no input of anybody, and not known before the object exists.
+_SERVER_METADATA = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
+
+_IDENTITY: tuple[Path, ...] = (("kind",), ("metadata", "name"), ("metadata", "namespace"))
+# Fields that the API refuses to change; those of ConfigMaps and Secrets are replaced so that pods see it.
+# A part of the official plugin's table: the kinds that our components and their users declare.
+_IMMUTABLE: Mapping[str, tuple[Path, ...]] = {
+    "ConfigMap": (("data",), ("binaryData",), ("immutable",)),
+    "Secret": (("data",), ("stringData",), ("type",)),
+    "DaemonSet": (("spec", "selector"),),
+    "Deployment": (("spec", "selector"),),
+    "StatefulSet": (("spec", "selector"), ("spec", "serviceName"), ("spec", "volumeClaimTemplates")),
+    "Job": (("spec", "selector"), ("spec", "template")),
+    "ClusterRoleBinding": (("roleRef",),),
+    "RoleBinding": (("roleRef",),),
+    "StorageClass": (("provisioner",), ("parameters",), ("reclaimPolicy",)),
+}
+_BUILT_IN_GROUPS = frozenset({"", "apps", "batch"})
+
+
+def named(
+    inputs: Mapping[str, Any], old: Mapping[str, Any], resource_name: str, seed: bytes
+) -> dict[str, Any]:
+    """The inputs with a name: their own, the automatic one that they had before, or `<resource>-<8 hex>`."""
+    metadata = dict(opened(inputs.get("metadata") or {}))
+    if metadata.get("name"):
+        return dict(inputs)
+    if metadata.get("generateName"):
+        raise RefusedError(
+            f"{inputs.get('kind')} {resource_name!r}: metadata.generateName is unknown to the stand-in; "
+            "set metadata.name, or leave both out for an automatic name."
+        )
+    before = opened(old.get("metadata") or {})
+    automatic = is_autonamed(old) and before["name"]
+    metadata["name"] = automatic or f"{resource_name}-{seed.hex()[:8]}"
+    metadata["annotations"] = {**metadata.get("annotations", {}), AUTONAMED: "true"}
+    return {**inputs, "metadata": metadata}
+
+
+def is_autonamed(inputs: Mapping[str, Any]) -> bool:
+    metadata = opened(inputs.get("metadata") or {})
+    return (metadata.get("annotations") or {}).get(AUTONAMED) == "true"
+
+
+def replacing(old: Mapping[str, Any], changed: Iterable[Path]) -> frozenset[Path]:
+    """The changed paths that need a new object. A custom resource is only replaced for another identity."""
+    group = str(old.get("apiVersion", "")).rpartition("/")[0]
+    built_in = group in _BUILT_IN_GROUPS or group.endswith(".k8s.io")
+    fixed = _IDENTITY + (_IMMUTABLE.get(str(old.get("kind")), ()) if built_in else ())
+    return frozenset(path for path in changed if any(path[: len(f)] == f for f in fixed))
+
+
+def same_address(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether the old object has to be gone before the new one can be made."""
+    return all(opened(_at(old, path)) == opened(_at(new, path)) for path in _IDENTITY)
+
+
+def _at(inputs: Any, path: Path) -> Any:
+    for key in path:
+        inputs = opened(inputs or {}).get(key)
+    return inputs
+
+
+def state(live: Mapping[str, Any], inputs: Mapping[str, Any], manager: str) -> dict[str, Any]:
+    """What Pulumi keeps of an object: the live one, and what it came from. A Secret's data stay secret."""
+    kept = without_server_metadata(live, drop=("managedFields",))
+    if live.get("kind") == "Secret" and "data" in kept:
+        kept["data"] = Secret(kept["data"])
+    return {
+        **kept,
+        INPUTS: dict(inputs),
+        FIELD_MANAGER: manager,
+        INITIAL_API_VERSION: live["apiVersion"],
+    }
+
+
+def without_server_metadata(
+    live: Mapping[str, Any], drop: tuple[str, ...] = _SERVER_METADATA
+) -> dict[str, Any]:
+    metadata = {key: value for key, value in live["metadata"].items() if key not in drop}
+    return {**live, "metadata": metadata}
+
+
+def imported(live: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs that would make the object that was found: all that a user can set."""
+    return {key: value for key, value in without_server_metadata(live).items() if key != "status"}
+
+
+def drifted(inputs: Any, applied: Any, live: Any) -> Any:
+    """The inputs, with those fields replaced by live ones that somebody else has changed since.
+
+    applied: what the API server would store if the inputs were applied now. Where that equals the live value,
+    nothing has drifted, however differently the server writes the same thing (1000m and 1).
+    """
+    if isinstance(inputs, Secret):
+        return Secret(drifted(inputs.value, applied, live))
+    if not any(True for _ in differences(applied, live)):
+        return inputs
+    if isinstance(inputs, Mapping) and isinstance(applied, Mapping) and isinstance(live, Mapping):
+        return {key: drifted(inputs[key], applied.get(key), live[key]) for key in inputs if key in live}
+    if isinstance(inputs, list) and isinstance(live, list) and len(inputs) == len(live):
+        return [drifted(*items) for items in zip(inputs, applied, live, strict=True)]
+    return live
+
+
+def address(token: str, resource_id: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Kind, name and namespace of a resource in the state, or of one that is imported by `[namespace/]name`.
+
+    token: Pulumi's type, such as `kubernetes:rbac.authorization.k8s.io/v1:Role` or `kubernetes:core/v1:Pod`.
+    """
+    _, group_version, kind = token.split(":")
+    namespace, _, name = resource_id.rpartition("/")
+    return {
+        "apiVersion": properties.get("apiVersion") or group_version.removeprefix("core/"),
+        "kind": properties.get("kind") or kind,
+        "metadata": {"name": name, **({"namespace": namespace} if namespace else {})},
+    }

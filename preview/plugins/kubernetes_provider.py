@@ -1,0 +1,168 @@
+"""`pulumi-resource-kubernetes` for a sandbox: real objects on a real API server, without the official plugin.
+
+It follows what the official plugin does (id, state, diff, server-side apply, dry-run previews, foreground
+deletion), and leaves out:
+- awaiting: only a CustomResourceDefinition is awaited until it is established, and a custom resource until
+  its kind is served. A Deployment, Job or Service is done when the API server has accepted it;
+- Helm releases and the components that read YAML or charts (`yaml.v2.ConfigGroup`, `yaml.v2.ConfigFile`, …):
+  shown in a preview, a component without its children, and refused in `up`;
+- Patch and List resources, metadata.generateName, provider functions, normalising inputs in Check.
+"""
+
+# ruff: noqa: N802 -- methods carry the names of the gRPC service
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import grpc  # type: ignore[import-untyped]  # ships no types
+from google.protobuf.empty_pb2 import Empty  # type: ignore[import-untyped]  # ships no types
+from google.protobuf.struct_pb2 import Struct  # type: ignore[import-untyped]  # ships no types
+from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, resource_pb2, resource_pb2_grpc
+
+from preview.plugins import kubernetes_objects as objects
+from preview.plugins import kubernetes_writes as writes
+from preview.plugins.differences import diff_response, differences
+from preview.plugins.kubernetes_api import ApiError, ApiServer, UnknownKindError, UnreachableError
+from preview.plugins.kubernetes_cluster import NoClusterError, connect
+from preview.plugins.serving import RefusedError, StandInProvider, serve
+from preview.plugins.values import concealed, from_struct, is_known, opened, to_struct
+
+HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
+DELETE_SECONDS_MAX = 300.0
+
+
+def _official_only(what: str) -> RefusedError:
+    return RefusedError(
+        f"{what}: the offline stand-in of the kubernetes provider shows this in a preview only. "
+        "Install Pulumi's own CLI and `pulumi plugin install resource kubernetes` to run it."
+    )
+
+
+class KubernetesProvider(StandInProvider):
+    """One configured provider: the engine starts a process for each."""
+
+    sdk = "pulumi-kubernetes"
+
+    def __init__(self) -> None:
+        self._api: ApiServer | None = None
+        self._no_cluster = "the provider is not configured"
+
+    def Configure(
+        self, request: provider_pb2.ConfigureRequest, context: Any
+    ) -> provider_pb2.ConfigureResponse:
+        try:
+            self._api = connect(opened(from_struct(request.args)), os.environ)
+        except NoClusterError as reason:
+            self._no_cluster = str(reason)
+        return super().Configure(request, context)
+
+    def Check(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
+        if request.type == HELM_RELEASE:
+            return provider_pb2.CheckResponse(inputs=request.news)
+        inputs = from_struct(request.news)
+        if not request.type.endswith(f":{inputs.get('kind')}"):
+            raise RefusedError(
+                f"{request.type} {request.name!r}: the offline stand-in knows single objects only, "
+                "no Patch and no List. Declare the objects themselves or use the official plugin."
+            )
+        named = objects.named(inputs, from_struct(request.olds), request.name, request.randomSeed)
+        return provider_pb2.CheckResponse(inputs=to_struct(named))
+
+    def Diff(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
+        old, new = from_struct(request.old_inputs), from_struct(request.news)
+        changes = dict(differences(old, new))
+        replacing = objects.replacing(old, changes)
+        return diff_response(changes, replacing, delete_first=objects.same_address(old, new))
+
+    def Create(self, request: provider_pb2.CreateRequest, context: Any) -> provider_pb2.CreateResponse:
+        if request.preview:
+            return provider_pb2.CreateResponse(properties=self._previewed(request.properties, creating=True))
+        if request.type == HELM_RELEASE:
+            raise _official_only(f"cannot install {request.type} {request.name!r}")
+        inputs = from_struct(request.properties)
+        live = writes.create(self._cluster(), opened(inputs))
+        metadata = live["metadata"]
+        resource_id = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
+        return provider_pb2.CreateResponse(id=resource_id, properties=_state(live, inputs))
+
+    def Update(self, request: provider_pb2.UpdateRequest, context: Any) -> provider_pb2.UpdateResponse:
+        if request.preview:
+            return provider_pb2.UpdateResponse(properties=self._previewed(request.news, creating=False))
+        inputs = from_struct(request.news)
+        live = writes.update(self._cluster(), opened(inputs))
+        return provider_pb2.UpdateResponse(properties=_state(live, inputs))
+
+    def Read(self, request: provider_pb2.ReadRequest, context: Any) -> provider_pb2.ReadResponse:
+        """Refresh and import; the empty answer says that the object is gone."""
+        inputs, api = from_struct(request.inputs), self._cluster()
+        address = objects.address(request.type, request.id, opened(from_struct(request.properties)))
+        with writes.explained("read", address):
+            try:
+                live = api.get(address)
+            except UnknownKindError:
+                live = None
+            if live is None:
+                return provider_pb2.ReadResponse()
+            found = writes.refreshed(api, inputs, live) if inputs else objects.imported(live)
+        return provider_pb2.ReadResponse(
+            id=request.id, properties=_state(live, found), inputs=to_struct(found)
+        )
+
+    def Delete(self, request: provider_pb2.DeleteRequest, context: Any) -> Empty:
+        address = objects.address(request.type, request.id, opened(from_struct(request.properties)))
+        writes.delete(self._cluster(), address, request.timeout or DELETE_SECONDS_MAX)
+        return Empty()
+
+    def Construct(
+        self, request: provider_pb2.ConstructRequest, context: Any
+    ) -> provider_pb2.ConstructResponse:
+        """Registers a component without its children, which only the official plugin can read."""
+        if not request.dryRun:
+            raise _official_only(f"cannot make {request.type} {request.name!r}")
+        with grpc.insecure_channel(request.monitorEndpoint) as channel:
+            registered = resource_pb2_grpc.ResourceMonitorStub(channel).RegisterResource(
+                resource_pb2.RegisterResourceRequest(
+                    type=request.type, name=request.name, parent=request.parent, acceptSecrets=True
+                )
+            )
+        return provider_pb2.ConstructResponse(urn=registered.urn, state=Struct())
+
+    def _cluster(self) -> ApiServer:
+        if self._api is None:
+            raise RefusedError(
+                f"no cluster to work on: {self._no_cluster}. Set KUBECONFIG or give one to the provider."
+            )
+        return self._api
+
+    def _previewed(self, properties: Struct, *, creating: bool) -> Struct:
+        """What the API server would store, or the inputs where it cannot be asked (yet).
+
+        An object that exists while one is to be created is about to be replaced: a dry run of the new one on
+        top of it would say nothing.
+        """
+        inputs = from_struct(properties)
+        if self._api is None or "kind" not in inputs or not is_known(inputs):
+            return properties
+        wanted = opened(inputs)
+        try:
+            if creating and self._api.get(wanted) is not None:
+                return properties
+            live = writes.apply(self._api, wanted, dry_run=True)
+        except (UnreachableError, UnknownKindError):
+            return properties
+        except ApiError as error:
+            if error.status == 404:  # its namespace is not there yet
+                return properties
+            raise writes.refusal("preview", wanted, error) from error
+        return _state(objects.without_server_metadata(live) if creating else live, inputs)
+
+
+def _state(live: dict[str, Any], inputs: dict[str, Any]) -> Struct:
+    return to_struct(concealed(objects.state(live, inputs, writes.MANAGER), inputs))
+
+
+if __name__ == "__main__":
+    serve(
+        lambda server: provider_pb2_grpc.add_ResourceProviderServicer_to_server(KubernetesProvider(), server)
+    )

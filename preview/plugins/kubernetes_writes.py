@@ -1,0 +1,166 @@
+"""Creating, changing and deleting one object, with the waits and the errors that a user of Pulumi sees."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from preview.plugins import kubernetes_objects as objects
+from preview.plugins.kubernetes_api import ApiError, ApiServer, Object, UnknownKindError, UnreachableError
+from preview.plugins.serving import RefusedError
+from preview.plugins.values import opened
+
+MANAGER = "pulumi-kubernetes"
+# The official plugin's annotation for taking fields over from other managers.
+PATCH_FORCE = "pulumi.com/patchForce"
+POLL_SECONDS = 0.25
+# The official plugin gives a kind that is not served yet about a minute.
+KIND_SECONDS_MAX = 60.0
+
+
+def title(wanted: Mapping[str, Any]) -> str:
+    """How errors name an object: `ClusterQueue.kueue.x-k8s.io team-a`, `Service ray/head`."""
+    group = wanted["apiVersion"].rpartition("/")[0]
+    metadata = wanted["metadata"]
+    name = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
+    return f"{wanted['kind']}{'.' + group if group else ''} {name}"
+
+
+def refusal(doing: str, wanted: Mapping[str, Any], error: Exception) -> RefusedError:
+    """The error that a user reads: what could not be done, the API server's own words, what would help."""
+    hint = ""
+    if isinstance(error, UnknownKindError):
+        hint = "; install its CRD first"
+    elif isinstance(error, UnreachableError):
+        hint = "; is the cluster running?"
+    elif isinstance(error, ApiError) and error.status == 409:
+        hint = f'; the annotation {PATCH_FORCE}: "true" takes fields over from other managers'
+    return RefusedError(f"cannot {doing} {title(wanted)}: {error}{hint}")
+
+
+@contextmanager
+def explained(doing: str, wanted: Mapping[str, Any]) -> Iterator[None]:
+    """Ends every error of the API server in a `refusal`."""
+    try:
+        yield
+    except (ApiError, UnknownKindError, UnreachableError) as error:
+        raise refusal(doing, wanted, error) from error
+
+
+def create(api: ApiServer, wanted: Object) -> Object:
+    """Makes the object and returns it. One that somebody else made is refused.
+
+    One that this plugin made before is taken over: its creation was cut off before Pulumi's state knew of it.
+    """
+    with explained("create", wanted):
+        _wait_until_served(api, wanted)
+        existing = api.get(wanted)
+        if existing and "deletionTimestamp" in existing["metadata"]:
+            wait_until_gone(api, existing, KIND_SECONDS_MAX)
+        elif existing and MANAGER not in _managers(existing):
+            raise RefusedError(
+                f"cannot create {title(wanted)}: it exists already and was not made by Pulumi; "
+                "delete it, or `pulumi import` it into the stack"
+            )
+        return _wait_until_established(api, apply(api, wanted))
+
+
+def update(api: ApiServer, wanted: Object) -> Object:
+    """Changes the object to what is wanted; fields that were wanted before and no longer are removed."""
+    with explained("update", wanted):
+        return _wait_until_established(api, apply(api, wanted))
+
+
+def apply(api: ApiServer, wanted: Object, *, dry_run: bool = False) -> Object:
+    """Server-side apply under Pulumi's field manager; takes over foreign fields only where the provider or
+    the object's annotation says so."""
+    annotated = (wanted["metadata"].get("annotations") or {}).get(PATCH_FORCE) == "true"
+    return api.apply(wanted, MANAGER, dry_run=dry_run, force=annotated or api.take_over)
+
+
+def delete(api: ApiServer, wanted: Object, seconds_max: float) -> None:
+    """Deletes the object with everything it owns and waits until it is gone; being gone already is fine."""
+    with explained("delete", wanted):
+        try:
+            api.delete(wanted)
+            wait_until_gone(api, wanted, seconds_max)
+        except UnknownKindError:
+            return
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+
+def wait_until_gone(api: ApiServer, wanted: Object, seconds_max: float) -> None:
+    """Waits for finalizers and the garbage collector."""
+    _wait(
+        lambda: api.get(wanted) is None,
+        seconds_max,
+        lambda: f"{title(wanted)} is being deleted but still there{_held_by(api.get(wanted))}",
+    )
+
+
+def refreshed(api: ApiServer, inputs: Mapping[str, Any], live: Object) -> dict[str, Any]:
+    """The inputs as they would have to be to make the live object: different where it was edited by hand."""
+    applied = api.apply(opened(inputs), MANAGER, dry_run=True, force=True)
+    drifted: dict[str, Any] = objects.drifted(dict(inputs), applied, live)
+    return drifted
+
+
+def _wait_until_served(api: ApiServer, wanted: Object) -> None:
+    def served() -> bool:
+        try:
+            api.resource(wanted["apiVersion"], wanted["kind"])
+        except UnknownKindError:
+            return False
+        return True
+
+    _wait(
+        served,
+        KIND_SECONDS_MAX,
+        lambda: f"cannot create {title(wanted)}: {api.url} serves no such kind; install its CRD first",
+    )
+
+
+def _wait_until_established(api: ApiServer, live: Object) -> Object:
+    """A new CRD is served a moment after it was stored; any other object is done at once."""
+    if live["kind"] != "CustomResourceDefinition":
+        return live
+    latest = live
+
+    def established() -> bool:
+        nonlocal latest
+        latest = api.get(live) or live
+        return is_established(latest)
+
+    _wait(
+        established,
+        KIND_SECONDS_MAX,
+        lambda: f"{title(live)} is not established: {latest.get('status', {}).get('conditions')}",
+    )
+    return latest
+
+
+def is_established(definition: Object) -> bool:
+    """Whether a CRD is served. A new one has `conditions: null` until its controller has seen it."""
+    conditions = definition.get("status", {}).get("conditions") or []
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
+
+
+def _wait(done: Callable[[], bool], seconds_max: float, why_not: Callable[[], str]) -> None:
+    deadline = time.monotonic() + seconds_max
+    while not done():
+        if time.monotonic() > deadline:
+            raise RefusedError(f"{why_not()} (waited {seconds_max:.0f} s)")
+        time.sleep(POLL_SECONDS)
+
+
+def _managers(live: Object) -> set[str]:
+    return {entry["manager"] for entry in live["metadata"].get("managedFields", [])}
+
+
+def _held_by(live: Object | None) -> str:
+    finalizers = (live or {}).get("metadata", {}).get("finalizers")
+    return f", held by finalizers {', '.join(finalizers)}" if finalizers else ""

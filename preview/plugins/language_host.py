@@ -1,0 +1,92 @@
+"""`pulumi-language-python` without its Go module: runs the project's `__main__.py` in this very interpreter.
+
+Policy packs are programs too, which the engine asks to be run beside the project's.
+Left out: virtual environments and dependencies (the interpreter that serves is the one that has them), the
+list of plugins that the program needs (they are beside the engine), debuggers, code generation.
+"""
+
+# ruff: noqa: N802 -- methods carry the names of the gRPC service
+from __future__ import annotations
+
+import gc
+import os
+import runpy
+import selectors
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from pulumi.automation._server import LanguageServer
+from pulumi.runtime.proto import language_pb2, language_pb2_grpc
+
+from preview.plugins.serving import serve
+
+CHUNK_BYTES_MAX = 64 * 1024
+
+
+class ProgramServer(LanguageServer):
+    """The SDK's own language server for inline programs, given the program that the engine names."""
+
+    def __init__(self, engine_address: str) -> None:
+        super().__init__(program=lambda: None)
+        self._engine_address = engine_address
+
+    def Run(self, request: language_pb2.RunRequest, context: Any) -> language_pb2.RunResponse:
+        """Runs the program in its own folder and waits for all of its resources."""
+        directory = request.info.program_directory or request.pwd
+        entry_point = os.path.join(directory, request.info.entry_point)
+        os.chdir(directory)
+        sys.path.insert(0, directory)
+        self.program = lambda: _run(entry_point)
+        request.args[:] = [self._engine_address]
+        response: language_pb2.RunResponse = super().Run(request, context)  # type: ignore[no-untyped-call]
+        if (
+            response.error
+        ):  # it has been logged already: as the official host does, end without saying it again
+            return language_pb2.RunResponse(bail=True)
+        return response
+
+    def RunPlugin(
+        self, request: language_pb2.RunPluginRequest, context: Any
+    ) -> Iterator[language_pb2.RunPluginResponse]:
+        """Runs a plugin written in Python, such as a policy pack, until it ends or the engine hangs up."""
+        command = [sys.executable, "-u", request.info.program_directory, *request.args]
+        environment = dict(pair.split("=", 1) for pair in request.env)
+        with subprocess.Popen(
+            command, cwd=request.pwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as plugin:
+            if not context.add_callback(plugin.terminate):  # the engine has hung up already
+                plugin.terminate()
+            yield from _output(plugin)
+            yield language_pb2.RunPluginResponse(exitcode=plugin.wait())
+
+
+def _output(plugin: subprocess.Popen[bytes]) -> Iterator[language_pb2.RunPluginResponse]:
+    """What the plugin prints, as it comes, until it has closed both streams."""
+    with selectors.DefaultSelector() as streams:
+        for name in ("stdout", "stderr"):
+            streams.register(getattr(plugin, name), selectors.EVENT_READ, name)
+        while streams.get_map():
+            for stream, _ in streams.select():
+                chunk = os.read(stream.fd, CHUNK_BYTES_MAX)
+                if not chunk:
+                    streams.unregister(stream.fileobj)
+                elif stream.data == "stdout":
+                    yield language_pb2.RunPluginResponse(stdout=chunk)
+                else:
+                    yield language_pb2.RunPluginResponse(stderr=chunk)
+
+
+def _run(entry_point: str) -> None:
+    # The SDKs' million objects live as long as this process: looking for garbage among them takes seconds.
+    gc.disable()
+    runpy.run_path(entry_point, run_name="__main__")
+
+
+if __name__ == "__main__":
+    serve(
+        lambda server: language_pb2_grpc.add_LanguageRuntimeServicer_to_server(
+            ProgramServer(engine_address=sys.argv[-1]), server
+        )
+    )

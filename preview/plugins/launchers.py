@@ -1,0 +1,100 @@
+"""Puts the chosen plugins where the engine looks for them: beside its own binary, and in its plugin cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Set
+from pathlib import Path
+from shlex import quote
+
+from preview.plugins.choice import LANGUAGE_HOST, Choice
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+def install_engine(folder: Path, binary: Path, python: str, language_host: Choice) -> Path:
+    """Returns the pulumi binary to run, with a language host beside it.
+
+    The engine takes a language host for its own only when it lies in the same folder, symlinks resolved. So
+    the official binary is used where it is, and ours is linked (on another disk: copied) beside the launcher.
+    """
+    if language_host.official is not None:
+        return language_host.official.with_name("pulumi")
+    folder.mkdir(parents=True, exist_ok=True)
+    engine = folder / "pulumi"
+    if not engine.exists() or not _same(engine, binary):
+        engine.unlink(missing_ok=True)
+        try:
+            os.link(binary, engine)
+        except OSError:
+            shutil.copy2(binary, engine)
+    _write_launcher(folder / LANGUAGE_HOST, python, "preview.plugins.language_host")
+    return engine
+
+
+def install_providers(
+    home: Path, python: str, versions: Mapping[str, str], choices: Mapping[str, Choice]
+) -> None:
+    """Fills the plugin cache of a PULUMI_HOME with official plugins or launchers of stand-ins.
+
+    The engine skips a plugin whose folder is a symbolic link (tryPlugin in Pulumi's
+    sdk/go/common/workspace/plugins.go). So the folder is a real one, with links to the plugin's files.
+    """
+    for name, choice in choices.items():
+        if name not in versions:
+            continue
+        folder = home / "plugins" / f"resource-{name}-v{versions[name]}"
+        if folder.is_symlink():
+            folder.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
+        if choice.official is not None:
+            _link_files(choice.official, folder)
+        else:
+            executable = f"pulumi-resource-{name}"
+            _remove_all_but(folder, {executable})
+            module = f"preview.plugins.{name.replace('-', '_')}_provider"
+            _write_launcher(folder / executable, python, module)
+
+
+def _link_files(source: Path, folder: Path) -> None:
+    """Makes `folder` hold one link to each entry of `source`, and nothing else."""
+    entries = {entry.name: entry.resolve() for entry in source.iterdir()}
+    _remove_all_but(folder, {name for name, entry in entries.items() if _leads_to(folder / name, entry)})
+    for name, entry in entries.items():
+        link = folder / name
+        if not link.is_symlink():
+            link.symlink_to(entry)
+
+
+def _leads_to(link: Path, target: Path) -> bool:
+    return link.is_symlink() and link.readlink() == target
+
+
+def _remove_all_but(folder: Path, kept: Set[str]) -> None:
+    """Removes every file, link and folder that is not named, such as those of the plugin used before."""
+    for entry in folder.iterdir():
+        if entry.name in kept:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+
+
+def _same(one: Path, other: Path) -> bool:
+    a, b = one.stat(), other.stat()
+    return a.st_size == b.st_size and a.st_mtime_ns == b.st_mtime_ns
+
+
+def _write_launcher(path: Path, python: str, module: str) -> None:
+    """A script that becomes the module's process; `exec` keeps the pid that the engine knows.
+
+    The engine starts it in the program's folder. -P leaves that out of the import path: it may be an earlier
+    checkout, with earlier stand-ins.
+    """
+    script = f'#!/bin/sh\nPYTHONPATH={quote(str(CHECKOUT))} exec {quote(python)} -P -m {module} "$@"\n'
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(script)
+    unfinished.chmod(0o755)
+    unfinished.replace(path)

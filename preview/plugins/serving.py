@@ -1,0 +1,114 @@
+"""What every stand-in plugin has in common: start a gRPC server, print its port, turn refusals into errors.
+
+The protocol: the engine starts `pulumi-resource-<name>` or `pulumi-language-<name>` with its own address as
+the last argument and reads the port of the plugin's gRPC server from the first line of stdout.
+Left out: Handshake (the engine tolerates that), Cancel in mid-call, tracing, debuggers.
+"""
+
+# ruff: noqa: N802 -- methods carry the names of the gRPC service
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from importlib.metadata import version
+from typing import Any
+
+import grpc  # type: ignore[import-untyped]  # ships no types
+from google.protobuf.empty_pb2 import Empty  # type: ignore[import-untyped]  # ships no types
+from pulumi.runtime.proto import ResourceProviderServicer, plugin_pb2, provider_pb2
+
+from preview.plugins.values import from_struct
+
+# Helm releases and CRDs travel in one message; pulumi's own limit is 400 MiB (pulumi.runtime._grpc_settings).
+MESSAGE_BYTES_MAX = 400 * 1024 * 1024
+# The engine calls resources in parallel, at most this many are worked on here at once.
+CALLS_MAX = 32
+
+
+class RefusedError(Exception):
+    """A request that cannot be met. The text is what the user reads: what, where and what to do."""
+
+
+class _RefusedAsStatus(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc ships no types
+    """Ends a call that raised a `RefusedError` with its text and no traceback."""
+
+    def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
+        handler = continuation(details)
+        if handler is None or handler.unary_unary is None:
+            return handler
+
+        def call(request: Any, context: Any) -> Any:
+            try:
+                return handler.unary_unary(request, context)
+            except RefusedError as refusal:
+                context.abort(grpc.StatusCode.UNKNOWN, str(refusal))
+
+        return grpc.unary_unary_rpc_method_handler(
+            call,
+            request_deserializer=handler.request_deserializer,
+            response_serializer=handler.response_serializer,
+        )
+
+
+def serve(register: Callable[[Any], None]) -> None:
+    """Serves on a free loopback port until the engine ends this process, or is gone itself.
+
+    register: adds the servicer to the gRPC server.
+    """
+    server = grpc.server(
+        ThreadPoolExecutor(max_workers=CALLS_MAX),
+        interceptors=[_RefusedAsStatus()],
+        options=[("grpc.max_receive_message_length", MESSAGE_BYTES_MAX)],
+    )
+    register(server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    _end_with_the_engine()
+    print(port, flush=True)
+    with suppress(KeyboardInterrupt):  # the engine ends a language host with SIGINT
+        server.wait_for_termination()
+
+
+def _end_with_the_engine(poll_seconds: float = 1.0) -> None:
+    """An engine that was killed cannot end its plugins; without this they would live on."""
+    engine = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == engine:
+            time.sleep(poll_seconds)
+        os._exit(0)
+
+    threading.Thread(target=watch, name="engine-watch", daemon=True).start()
+
+
+class StandInProvider(ResourceProviderServicer):
+    """The calls that need no knowledge of the provider: configuration is echoed and never replaced.
+
+    sdk: the Python package whose version the engine expects the plugin to have.
+    """
+
+    sdk: str
+
+    def GetPluginInfo(self, request: Empty, context: Any) -> plugin_pb2.PluginInfo:
+        return plugin_pb2.PluginInfo(version=version(self.sdk))
+
+    def CheckConfig(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def DiffConfig(self, request: provider_pb2.DiffRequest, context: Any) -> provider_pb2.DiffResponse:
+        changed = from_struct(request.old_inputs) != from_struct(request.news)
+        some = provider_pb2.DiffResponse.DIFF_SOME
+        none = provider_pb2.DiffResponse.DIFF_NONE
+        return provider_pb2.DiffResponse(changes=some if changed else none)
+
+    def Configure(
+        self, request: provider_pb2.ConfigureRequest, context: Any
+    ) -> provider_pb2.ConfigureResponse:
+        return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
+
+    def Cancel(self, request: Empty, context: Any) -> Empty:
+        return Empty()

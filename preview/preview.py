@@ -1,0 +1,130 @@
+"""`preview`: what a stack would become, offline; beside nothing, or beside what it is at another git ref."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from preview import plan_text
+from preview.plugins.choice import Choice, choose_offline, stand_ins
+from preview.plugins.pretence import VARIABLE
+from preview.pulumi_cli import Outcome, PulumiCli, PulumiError, Stack
+from sandbox.bootstrap import exclusive
+from sandbox.toolchain.console import console
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.steps import Screen, StepError
+
+_STYLES = {"±": "bold red", "-": "red", "~": "yellow", "+": "green"}
+
+
+def preview(stack: str, since: str | None = None, markdown: Path | None = None) -> int:
+    """Shows the plan of one stack, judged by the policies of its environment; `markdown` gets a comment."""
+    settings = settings_file(stack)
+    pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
+    heading = f"Preview of {stack}" + (f" since {since}" if since else "")
+    try:
+        with (
+            exclusive(RunState("preview").root / "lock", "a preview in this checkout"),
+            Screen().activity(lambda seconds: f"{heading}: {seconds:.0f} s"),
+        ):
+            outcome = _outcome(pulumi, stack, settings, since)
+    except PulumiError as error:
+        if markdown:
+            markdown.write_text(f"### {heading} failed\n\n```text\n{error}\n```\n")
+        raise
+    show(heading, outcome, console())
+    if markdown:
+        markdown.write_text(plan_text.markdown(heading, outcome.changes, outcome.warnings))
+    return 0
+
+
+def _outcome(pulumi: Path, stack: str, settings: Path, since: str | None) -> Outcome:
+    if since is None:
+        cli = PulumiCli(pulumi, RunState("preview").root, choices=choose_offline())
+        selected = cli.select(stack, settings)
+    else:
+        root = RunState("preview-since").root
+        shutil.rmtree(root, ignore_errors=True)
+        earlier = root / "program"
+        check_out(since, earlier)
+        before = Program(earlier, earlier / "stacks" / settings.name)
+        selected = changed_since(pulumi, root, stack, before, Program(CHECKOUT, settings))
+    return selected.preview(policies=True)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A folder with Pulumi.yaml, and the settings of one stack of it."""
+
+    folder: Path
+    settings: Path
+
+
+def changed_since(pulumi: Path, root: Path, stack: str, before: Program, now: Program) -> Stack:
+    """The stack of `now`, in the state that `before` would have left behind; new where that has no settings.
+
+    Both run with the stand-in providers, whatever is installed: no official one knows a pretended cloud.
+    root: holds the state, and must hold none of another comparison.
+    """
+
+    def select(program: Program) -> Stack:
+        cli = PulumiCli(pulumi, root, env={VARIABLE: "1"}, project=program.folder, choices=_stand_ins())
+        return cli.select(stack, program.settings)
+
+    if before.settings.exists():
+        plan = root / "plan.json"
+        earlier = select(before)
+        earlier.preview(plan=plan)
+        earlier.assume(plan)
+    return select(now)
+
+
+def _stand_ins() -> Mapping[str, Choice]:
+    """The language host that is there, and the stand-in of every provider."""
+    chosen = choose_offline()
+    return chosen | stand_ins(chosen.keys() - {"python"}, "only a stand-in can pretend a cloud")
+
+
+def check_out(ref: str, folder: Path, repository: Path = CHECKOUT) -> None:
+    """The files of a git ref. Raises StepError where this is no clone, or has no such ref."""
+    command = ["git", "-C", str(repository), "archive", "--format=tar", ref]
+    try:
+        archive = subprocess.run(command, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = getattr(error, "stderr", b"").decode(errors="replace").strip() or str(error)
+        raise StepError(
+            f"no files of git ref {ref!r}: {said}", try_this="git fetch, then a ref that git log knows"
+        ) from None
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+
+
+def settings_file(stack: str) -> Path:
+    """Raises StepError, with the stacks that there are, for one that is not there."""
+    stacks = {path.stem.removeprefix("Pulumi."): path for path in (CHECKOUT / "stacks").glob("Pulumi.*.yaml")}
+    if stack not in stacks:
+        raise StepError(f"no stack {stack!r} in stacks/", try_this=f"one of {', '.join(sorted(stacks))}")
+    return stacks[stack]
+
+
+def show(heading: str, outcome: Outcome, screen: Console) -> None:
+    """Warnings and what is recreated or deleted first, then the tree, then the counts."""
+    for warning in outcome.warnings:
+        screen.print(Text(f"warning: {warning}", style="yellow"), soft_wrap=True)
+    if dangers := plan_text.dangers(outcome.changes):
+        screen.print(Text("Recreated or deleted:", style="bold red"))
+        for line in dangers:
+            screen.print(Text(line, style=_STYLES[line[0]]), soft_wrap=True)
+        screen.print()
+    for sign, line in plan_text.table(outcome.changes):
+        screen.print(Text(line, style=_STYLES.get(sign, "")), soft_wrap=True)
+    screen.print(f"{heading}: {plan_text.counts(outcome.changes)} ({outcome.seconds:.1f} s)", highlight=False)

@@ -1,0 +1,253 @@
+"""Runs the Pulumi CLI on this checkout, with a backend, a home and plugins of its own in the run state.
+
+Nothing of the user's own Pulumi is touched or asked: no login, no `~/.pulumi` beyond plugins that are used
+from there, no KUBECONFIG but the one that is given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+
+from preview import engine_events
+from preview.plan import Change, read_changes, read_drift
+from preview.plugins.choice import Choice, choose_plugins, find_installed, users_home, wanted_versions
+from preview.plugins.launchers import install_engine, install_providers
+from preview.policies import PACK, violations
+from preview.prior_state import with_resources
+from sandbox.toolchain.paths import CHECKOUT, MARK
+from sandbox.toolchain.steps import StepError
+
+Say = Callable[[str], None]
+LINES_IN_ERROR = 8
+# What `pulumi stack init` writes into a stack file.
+SECRETS_PROVIDER = re.compile(r"^(?:secretsprovider|encryptedkey|encryptionsalt):.*\n?", re.MULTILINE)
+
+
+class PulumiError(StepError):
+    """A Pulumi command that failed: the engine's own error messages, and the log with all of it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an operation did. `counts` are resources by op, without those that stayed the same."""
+
+    counts: Mapping[str, int]
+    changes: tuple[Change, ...]
+    warnings: tuple[str, ...]
+    text: str
+    seconds: float
+
+
+class PulumiCli:
+    """The CLI for one run state.
+
+    binary: a pulumi that was built without plugins; the official one is used instead where it is installed.
+    state_dir: the run state; everything is kept in `pulumi/` and logs in `logs/` below it.
+    python: the interpreter that runs the program and the stand-ins.
+    env: added to the environment, for example KUBECONFIG. Without that no cluster is reached.
+    project: the folder with Pulumi.yaml.
+    choices: which plugins are used; by default decided by what is installed.
+    """
+
+    def __init__(
+        self,
+        binary: Path,
+        state_dir: Path,
+        python: str = sys.executable,
+        env: Mapping[str, str] | None = None,
+        *,
+        project: Path = CHECKOUT,
+        choices: Mapping[str, Choice] | None = None,
+    ) -> None:
+        self.folder = state_dir.resolve() / "pulumi"
+        self.logs = state_dir.resolve() / "logs"
+        self.project = project
+        self._home = self.folder / "home"
+        for folder in (self._home, self.folder / "state", self.logs):
+            folder.mkdir(parents=True, exist_ok=True)
+        wanted = wanted_versions()
+        self.choices = dict(choices or choose_plugins(wanted, find_installed(users_home())))
+        self.binary = install_engine(self.folder / "bin", binary, python, self.choices["python"])
+        install_providers(self._home, python, wanted, self.choices)
+        self._env = {**self._environment(python), **(env or {})}
+
+    def _environment(self, python: str) -> dict[str, str]:
+        """The user's environment without their Pulumi and their cluster."""
+        passphrase = self.folder / "passphrase"
+        if not passphrase.exists():
+            unfinished = passphrase.with_suffix(".unfinished")
+            unfinished.touch(mode=0o600)
+            unfinished.write_text(secrets.token_urlsafe(24))
+            unfinished.replace(passphrase)
+        inherited = {k: v for k, v in os.environ.items() if k != "KUBECONFIG" and not k.startswith("PULUMI_")}
+        return {
+            **inherited,
+            MARK: str(self.folder.parent),
+            "KUBECONFIG": str(self.folder / "no-cluster.kubeconfig"),
+            "NO_COLOR": "1",
+            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
+            "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase),
+            "PULUMI_DEBUG_COMMANDS": "true",  # has the flag --event-log
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            "PULUMI_HOME": str(self._home),
+            "PULUMI_IGNORE_AMBIENT_PLUGINS": "true",
+            "PULUMI_PYTHON_CMD": python,
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+        }
+
+    def select(self, name: str, config_file: Path) -> Stack:
+        """The stack `name` with the settings of `config_file`, made when there is none yet.
+
+        The engine writes its encryption salt into the settings, so it gets a copy: the file stays as it is.
+        What it says of the real stack's key is left out, as nobody can ask Cloud KMS offline.
+        """
+        config = self.folder / f"Pulumi.{name}.yaml"
+        config.write_text(SECRETS_PROVIDER.sub("", config_file.read_text()))
+        stack = Stack(self, name, config)
+        # `stack select` has no --config-file; in a folder of its own it writes no settings into the checkout.
+        home = self.folder / "project"
+        home.mkdir(exist_ok=True)
+        project = yaml.safe_load((self.project / "Pulumi.yaml").read_text())
+        (home / "Pulumi.yaml").write_text(yaml.safe_dump({k: project[k] for k in ("name", "runtime")}))
+        self.run(["stack", "select", "--create", name], log=self.logs / f"pulumi-select-{name}.log", cwd=home)
+        stack.break_stale_lock()
+        return stack
+
+    def run(self, arguments: list[str], log: Path, say: Say | None = None, cwd: Path | None = None) -> str:
+        """Runs one command; its output goes to `log` and line by line to `say`, and is returned.
+
+        Raises PulumiError with the last lines of the output.
+        """
+        command = [str(self.binary), *arguments, "--non-interactive", "--color", "never"]
+        lines: list[str] = []
+        with (
+            log.open("w") as out,
+            subprocess.Popen(
+                command,
+                cwd=cwd or self.project,
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            ) as process,
+        ):
+            assert process.stdout is not None
+            for line in process.stdout:
+                out.write(line)
+                out.flush()
+                lines.append(line)
+                if say is not None:
+                    say(line.rstrip("\n"))
+        if process.returncode != 0:
+            last = [line.rstrip() for line in lines if line.strip()][-LINES_IN_ERROR:]
+            raise PulumiError("\n".join(last) or f"pulumi ended with code {process.returncode}", log=log)
+        return "".join(lines)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One stack and the settings file that its commands use."""
+
+    cli: PulumiCli
+    name: str
+    config: Path
+
+    def preview(
+        self,
+        say: Say | None = None,
+        *,
+        expect_no_changes: bool = False,
+        refresh: bool = False,
+        policies: bool = False,
+        plan: Path | None = None,
+    ) -> Outcome:
+        """What `up` would do.
+
+        policies: whether the policy pack judges it, as one of the environment that the settings declare.
+        refresh: reads what is there first, so that it shows what was changed by hand.
+        plan: where the engine writes what it would do, in full and with secrets encrypted.
+        """
+        flags = [*_flags(expect_no_changes, refresh), *(["--policy-pack", str(PACK)] if policies else [])]
+        flags += ["--save-plan", str(plan)] if plan else []
+        return self._operate("preview", flags, say)
+
+    def up(
+        self, say: Say | None = None, *, expect_no_changes: bool = False, refresh: bool = False
+    ) -> Outcome:
+        """Makes the stack as the program declares it; with `refresh` out of what is there, not the state."""
+        return self._operate("up", ["--yes", "--skip-preview", *_flags(expect_no_changes, refresh)], say)
+
+    def drift(self, say: Say | None = None) -> tuple[Change, ...]:
+        """What would bring things back to the last deployed state; the program does not run."""
+        self._operate("refresh", ["--preview-only"], say)
+        return read_drift(engine_events.read_events(self._events("refresh")))
+
+    def refresh(self, say: Say | None = None) -> Outcome:
+        """Takes what is really there into the state: objects changed or deleted by hand."""
+        return self._operate("refresh", ["--yes", "--skip-preview", "--clear-pending-creates"], say)
+
+    def destroy(self, say: Say | None = None) -> Outcome:
+        """Deletes everything that the stack made; the empty stack stays."""
+        return self._operate("destroy", ["--yes", "--skip-preview"], say)
+
+    def outputs(self) -> dict[str, Any]:
+        """What the program exported, secrets masked."""
+        log = self.cli.logs / f"pulumi-output-{self.name}.log"
+        answer: dict[str, Any] = json.loads(
+            self.cli.run(["stack", "output", "--json", "--stack", self.name], log)
+        )
+        return answer
+
+    def assume(self, plan: Path) -> None:
+        """Takes a preview's plan for carried out. The stack must hold nothing yet, and nothing is made."""
+        log, file = self.cli.logs / f"pulumi-assume-{self.name}.log", plan.with_suffix(".state.json")
+        self.cli.run(["stack", "export", "--stack", self.name, "--file", str(file)], log)
+        planned = json.loads(plan.read_text())["resourcePlans"]
+        file.write_text(json.dumps(with_resources(json.loads(file.read_text()), planned)))
+        self.cli.run(["stack", "import", "--stack", self.name, "--file", str(file)], log)
+
+    def break_stale_lock(self) -> None:
+        """Removes the lock of a run that was killed: a lock names its process, and that one is gone."""
+        for lock in (self.cli.folder / "state").glob(f".pulumi/locks/**/{self.name}/*.json"):
+            if not psutil.pid_exists(json.loads(lock.read_text())["pid"]):
+                lock.unlink()
+                lock.with_name(lock.name + ".attrs").unlink(missing_ok=True)
+
+    def _events(self, verb: str) -> Path:
+        return self.cli.logs / f"pulumi-{verb}-{self.name}.events.json"
+
+    def _operate(self, verb: str, flags: list[str], say: Say | None) -> Outcome:
+        log, events = self.cli.logs / f"pulumi-{verb}-{self.name}.log", self._events(verb)
+        events.unlink(missing_ok=True)
+        arguments = [verb, "--stack", self.name, "--config-file", str(self.config)]
+        arguments += ["--event-log", str(events), "--suppress-permalink=true", *flags]
+        began = time.monotonic()
+        try:
+            text = self.cli.run(arguments, log, say)
+        except PulumiError as error:
+            found = engine_events.read_events(events)
+            why = "\n".join([*engine_events.errors(found), *violations(found)]) or str(error)
+            raise PulumiError(f"pulumi {verb} of stack {self.name}: {why}", log=log) from None
+        seconds, found = time.monotonic() - began, engine_events.read_events(events)
+        warnings = engine_events.warnings(found)
+        return Outcome(engine_events.counts(found), read_changes(found), warnings, text, seconds)
+
+
+def _flags(expect_no_changes: bool, refresh: bool) -> list[str]:
+    flags = {"--expect-no-changes": expect_no_changes, "--refresh": refresh}
+    return [flag for flag, wanted in flags.items() if wanted]

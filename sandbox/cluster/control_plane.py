@@ -1,0 +1,139 @@
+"""A Kubernetes control plane on loopback, with simulated kubelets: kwokctl's binary runtime.
+
+Left out: kubelets, container runtimes and the network between pods (kwok stands in for the nodes).
+"""
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import Processes, free_port, wait_until
+from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.steps import StepError, tail
+from sandbox.toolchain.tools import KUBERNETES
+
+STAGES = CHECKOUT / "sandbox" / "cluster" / "stages"
+READY_SECONDS_MAX = 60
+CONDITION_SECONDS_MAX = 60
+COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok-controller")
+_BINARIES = {
+    "etcdBinary": "etcd",
+    "kubeApiserverBinary": "kube-apiserver",
+    "kubeControllerManagerBinary": "kube-controller-manager",
+    "kubeSchedulerBinary": "kube-scheduler",
+    "kubectlBinary": "kubectl",
+    "kwokControllerBinary": "kwok",
+}
+_PORTS = (
+    "etcdPort",
+    "etcdPeerPort",
+    "kubeApiserverPort",
+    "kubeControllerManagerPort",
+    "kubeSchedulerPort",
+    "kwokControllerPort",
+)
+
+
+def kwokctl_configuration(tools: Mapping[str, Path], ports: Mapping[str, int]) -> dict[str, Any]:
+    """kwokctl's configuration: our binaries and ports, loopback only, RBAC enforced, no request limits.
+
+    `ports` maps kwokctl's option names (`etcdPort`, ...) to port numbers.
+    """
+    return {
+        "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
+        "kind": "KwokctlConfiguration",
+        "options": {
+            "runtime": "binary",
+            "kubeVersion": KUBERNETES,
+            "bindAddress": "127.0.0.1",
+            "securePort": True,
+            "kubeAuthorization": True,
+            "kubeAdmission": True,
+            "disableQPSLimits": True,
+            **{option: str(tools[tool]) for option, tool in _BINARIES.items()},
+            **ports,
+        },
+        # GKE switches it on: pods that ask for GPUs tolerate the taint of GPU nodes.
+        "componentsPatches": [
+            {
+                "name": "kube-apiserver",
+                "extraArgs": [{"key": "enable-admission-plugins", "value": "ExtendedResourceToleration"}],
+            }
+        ],
+    }
+
+
+def start_control_plane(state: RunState, processes: Processes, tools: Mapping[str, Path]) -> Kubectl:
+    """Starts the control plane and returns kubectl for its administrator.
+
+    Raises StepError with the end of kwokctl's log when it is not ready in time.
+    """
+    state.make()
+    configuration = state.root / "kwokctl.yaml"
+    ports = {option: free_port() for option in _PORTS}
+    documents = [kwokctl_configuration(tools, ports)]
+    for stages in sorted(STAGES.glob("*.yaml")):
+        documents += yaml.safe_load_all(stages.read_text())
+    configuration.write_text(yaml.safe_dump_all(documents, sort_keys=False))
+
+    argv = [str(tools["kwokctl"]), "create", "cluster", "--name", state.name]
+    argv += ["--config", str(configuration), "--kubeconfig", str(state.kubeconfig)]
+    argv += ["--wait", f"{READY_SECONDS_MAX}s"]
+    log = state.log("kwokctl")
+    with log.open("w") as output:
+        code = subprocess.call(
+            argv,
+            # GOGC: taking in the CRDs, the API server would spend 40% of its time on collecting garbage
+            env=processes.environment({"KWOK_WORKDIR": str(state.root / "kwok"), "GOGC": "200"}),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    if code != 0:
+        raise StepError(
+            f"the control plane is not ready:\n{tail(log)}",
+            log=state.logs,
+            try_this="read etcd.log and kube-apiserver.log there; is the disk full, the machine very busy?",
+        )
+    _adopt_components(state, processes)
+    return Kubectl(tools["kubectl"], state.kubeconfig)
+
+
+def _adopt_components(state: RunState, processes: Processes) -> None:
+    """Puts kwokctl's processes beside our own, so that one table shows and stops them all."""
+    folder = state.root / "kwok" / "clusters" / state.name
+    for component in COMPONENTS:
+        log = state.log(component)
+        log.unlink(missing_ok=True)
+        log.symlink_to(folder / "logs" / f"{component}.log")
+        pid = int((folder / "pids" / f"{component}.pid").read_text())
+        processes.adopt(component, pid, log, graceful=False)
+
+
+def create_crds(kubectl: Kubectl, folder: Path) -> int:
+    """Creates the CRDs and waits until the API server serves them; returns how many."""
+    kubectl.create_folder(folder)
+    count = len(list(folder.glob("*.yaml")))
+    _wait_for_all(kubectl, "crds", "Established", count)
+    return count
+
+
+def create_nodes(kubectl: Kubectl, nodes: list[dict[str, Any]]) -> None:
+    """Creates the nodes and waits until kwok has made all of them Ready."""
+    kubectl.create(nodes)
+    _wait_for_all(kubectl, "nodes", "Ready", len(nodes))
+
+
+def _wait_for_all(kubectl: Kubectl, kind: str, condition: str, count: int) -> None:
+    # not jsonpath, nor `kubectl wait`: both fail on an object so new that it has no conditions at all
+    status = f'{{{{if eq .type "{condition}"}}}}{{{{.status}}}} {{{{end}}}}'
+    template = f"{{{{range .items}}}}{{{{range .status.conditions}}}}{status}{{{{end}}}}{{{{end}}}}"
+
+    def all_true() -> bool:
+        return kubectl.run("get", kind, "-o", f"go-template={template}").split().count("True") >= count
+
+    # no more often: the CRDs together are megabytes
+    wait_until(f"{condition} of all {count} {kind}", all_true, CONDITION_SECONDS_MAX, pause_seconds=0.4)

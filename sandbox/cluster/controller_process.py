@@ -1,0 +1,90 @@
+"""Muster's controller as a local process, exactly as the stack's Deployment says, under its own identity.
+
+The process gets a token of the ServiceAccount, so that the RBAC which the stack deploys is what it works by.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import Processes, free_port
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import StepError
+
+NAME = "controller"
+NAMESPACE = "muster-system"
+DEPLOYMENT = SERVICE_ACCOUNT = "muster-controller"
+TOKEN_HOURS = 24
+SETTLE_SECONDS = 1.0
+
+
+def start_controller(state: RunState, kubectl: Kubectl) -> None:
+    """Starts (or, after a crash, starts again) the controller. Raises StepError if it ends at once."""
+    processes = Processes(state)
+    deployment = json.loads(kubectl.run("get", "deployment", DEPLOYMENT, "-n", NAMESPACE, "-o", "json"))
+    argv, environment = command_of(deployment)
+    kubeconfig = state.root / "controller.kubeconfig"
+    write_token_kubeconfig(kubectl, kubeconfig)
+    # the last one counts; the Deployment's port is that of a pod, which nobody else listens on
+    argv.append(f"--http-address=127.0.0.1:{free_port()}")
+    processes.start(NAME, argv, {**environment, "KUBECONFIG": str(kubeconfig)})
+    time.sleep(SETTLE_SECONDS)  # wrong flags or rights show at once
+    processes.check(NAME)
+
+
+def command_of(deployment: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """The command line and environment of a Deployment's only container, with our Python in place of its own.
+
+    Raises StepError where the Deployment asks for what a process on this machine cannot be given.
+    """
+    metadata, pod = deployment["metadata"], deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    command = [*container.get("command", ()), *container.get("args", ())]
+    if not command or command[0] not in ("python", "python3"):
+        raise StepError(
+            f"Deployment {metadata['name']}: expected a command that starts with python: {command}"
+        )
+    known_fields = {"metadata.namespace": metadata["namespace"], "metadata.name": f"{metadata['name']}-local"}
+    environment: dict[str, str] = {}
+    for variable in container.get("env", ()):
+        field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
+        value = variable.get("value", known_fields.get(field))
+        if value is None:
+            raise StepError(
+                f"Deployment {metadata['name']}: the sandbox cannot provide env {variable['name']}"
+            )
+        environment[variable["name"]] = value
+    return [sys.executable, *command[1:]], environment
+
+
+def write_token_kubeconfig(kubectl: Kubectl, path: Path) -> None:
+    """Writes a kubeconfig that acts as the controller's ServiceAccount, readable by this user only."""
+    arguments = ("create", "token", SERVICE_ACCOUNT, "-n", NAMESPACE, f"--duration={TOKEN_HOURS}h")
+    token = kubectl.run(*arguments).strip()
+    administrator = yaml.safe_load(kubectl.kubeconfig.read_text())
+    kubeconfig = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": administrator["clusters"],
+        "users": [{"name": SERVICE_ACCOUNT, "user": {"token": token}}],
+        "contexts": [
+            {
+                "name": SERVICE_ACCOUNT,
+                "context": {
+                    "cluster": administrator["clusters"][0]["name"],
+                    "user": SERVICE_ACCOUNT,
+                    "namespace": NAMESPACE,
+                },
+            }
+        ],
+        "current-context": SERVICE_ACCOUNT,
+    }
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(yaml.safe_dump(kubeconfig))

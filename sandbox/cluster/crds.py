@@ -1,0 +1,40 @@
+"""The CustomResourceDefinitions a sandbox serves, copied out of the pinned Go modules into the cache."""
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandbox.bootstrap import exclusive
+from sandbox.toolchain.golang import MODULES, find_go, module_directory
+from sandbox.toolchain.paths import cache_directory
+from sandbox.toolchain.steps import StepError
+from sandbox.toolchain.tools import CrdSource, crds_for
+
+
+def ensure_crds(engine: str = "muster") -> Path:
+    """A folder with every CRD as YAML that `engine` needs. Raises StepError if a module cannot be had."""
+    sources = crds_for(engine)
+    digest = hashlib.sha256(repr(sources).encode())
+    for wrapper in sorted({source.wrapper for source in sources}):
+        digest.update((MODULES / wrapper / "go.sum").read_bytes())
+    folder = cache_directory() / f"crds-{digest.hexdigest()[:12]}"
+    with exclusive(cache_directory() / "crds.lock", "the CRDs"):
+        if not folder.exists():
+            _collect(sources, folder)
+    return folder
+
+
+def _collect(sources: Sequence[CrdSource], folder: Path) -> None:
+    go = find_go()
+    unfinished = folder.with_name(folder.name + ".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    for source in sources:
+        origin = module_directory(go, source.wrapper, source.module) / source.folder
+        definitions = [path for path in origin.glob(source.files) if path.name != "kustomization.yaml"]
+        if not definitions:
+            raise StepError(f"module {source.module} holds no CRDs in {source.folder}")
+        for path in definitions:
+            shutil.copyfile(path, unfinished / path.name)
+    unfinished.rename(folder)

@@ -1,0 +1,70 @@
+"""What runs beside the control plane: the stock KubeRay operator and two stand-ins."""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from sandbox.cluster.processes import Processes, answers, free_port, listens, wait_until
+from sandbox.toolchain.paths import RunState
+
+READY_SECONDS_MAX = 30.0
+
+
+def start_dashboard(processes: Processes) -> int:
+    """Starts the stand-in for Ray's dashboard; returns its port."""
+    port = free_port()
+    argv = [sys.executable, "-m", "sandbox.stand_ins.ray_dashboard"]
+    argv += ["--kubeconfig", str(processes.state.kubeconfig), "--port", str(port)]
+    processes.start("ray-dashboard", argv)
+    alive = partial(processes.check, "ray-dashboard")
+    wait_until("Ray's dashboard listening", lambda: listens(port), READY_SECONDS_MAX, alive)
+    return port
+
+
+def start_provisioner(processes: Processes, stack_file: Path) -> None:
+    """Starts the stand-in for GKE's queued provisioning, with the queued pools of this stack."""
+    argv = [sys.executable, "-m", "sandbox.stand_ins.provisioner"]
+    argv += ["--kubeconfig", str(processes.state.kubeconfig), "--stack-file", str(stack_file)]
+    processes.start("provisioner", argv)
+
+
+def start_ray_operator(
+    processes: Processes, executable: Path, dashboard_port: int, batch_scheduler: str
+) -> None:
+    """Starts the KubeRay operator; what it asks Ray's dashboards arrives at the stand-in.
+
+    The operator calls http://<head service>.<namespace>.svc.cluster.local:8265; as the HTTP proxy of its
+    environment the stand-in gets all of that, while the API server on loopback is reached directly.
+    `batch_scheduler` is who places Ray's pods; empty for Kubernetes' own scheduler.
+    """
+    health_port = free_port()
+    argv = [
+        str(executable),
+        "--enable-leader-election=false",
+        "--metrics-addr=127.0.0.1:0",
+        f"--health-probe-bind-address=127.0.0.1:{health_port}",
+        "--reconcile-concurrency=4",
+        "--qps=1000",
+        "--burst=2000",
+        *([f"--batch-scheduler={batch_scheduler}"] if batch_scheduler else []),
+    ]
+    environment = {
+        "KUBECONFIG": str(processes.state.kubeconfig),
+        "HTTP_PROXY": f"http://127.0.0.1:{dashboard_port}",
+        "ENABLE_WEBHOOKS": "false",
+    }
+    processes.start("ray-operator", argv, environment)
+    wait_until(
+        "the KubeRay operator becoming ready",
+        lambda: answers(f"http://127.0.0.1:{health_port}/readyz"),
+        READY_SECONDS_MAX,
+        partial(processes.check, "ray-operator"),
+    )
+
+
+def start_operators(state: RunState, ray_operator: Path, stack_file: Path, batch_scheduler: str = "") -> None:
+    """Starts all three; raises StepError with the end of the log of one that does not stay up."""
+    processes = Processes(state)
+    start_provisioner(processes, stack_file)
+    start_ray_operator(processes, ray_operator, start_dashboard(processes), batch_scheduler)
+    processes.check("provisioner")

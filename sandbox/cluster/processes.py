@@ -1,0 +1,229 @@
+"""Background processes of one sandbox, each known by pid and start time, so that no other is ever hit.
+
+A pid alone is reused by the kernel; together with the time the process was created it is unique.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from sandbox.toolchain.paths import CHECKOUT, MARK, RunState
+from sandbox.toolchain.steps import StepError, tail
+
+
+@dataclass(frozen=True)
+class Supervised:
+    """What the run state remembers of one process.
+
+    One that is not `graceful` is killed when the sandbox stops: the control plane's data goes with it, and
+    an API server takes ten seconds to say goodbye.
+    """
+
+    name: str
+    pid: int
+    created: float
+    log: str
+    graceful: bool = True
+
+    def process(self) -> psutil.Process | None:
+        """The live process, or None if it is gone, a zombie, or the pid is now another's."""
+        return _live(self.pid, self.created)
+
+
+def _live(pid: int, created: float) -> psutil.Process | None:
+    try:
+        process = psutil.Process(pid)
+        same = abs(process.create_time() - created) < 0.05
+        return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+    except psutil.NoSuchProcess:
+        return None
+
+
+class Processes:
+    """Starts, watches and stops the processes of one sandbox."""
+
+    def __init__(self, state: RunState) -> None:
+        self.state = state
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The environment for a process of this sandbox: ours, the mark, and what is given."""
+        own = {
+            MARK: str(self.state.root),
+            "PYTHONPATH": str(CHECKOUT),
+            "PYTHONUNBUFFERED": "1",
+            "NO_PROXY": "127.0.0.1,localhost",  # a user's proxy is not for what lies on loopback
+            "no_proxy": "127.0.0.1,localhost",
+        }
+        return {**os.environ, **own, **(extra or {})}
+
+    def start(
+        self,
+        name: str,
+        argv: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        log: Path | None = None,
+        cwd: Path | None = None,
+    ) -> Supervised:
+        """Starts a process in a session of its own, its output appended to the log.
+
+        Raises StepError if one of that name runs already or the executable cannot be started.
+        """
+        self.state.make()
+        if (old := self.table().get(name)) is not None and old.process() is not None:
+            raise StepError(f"{name} already runs as process {old.pid}", try_this="make down")
+        log = log or self.state.log(name)
+        with log.open("a") as output:
+            try:
+                child = subprocess.Popen(
+                    list(argv),
+                    cwd=cwd or CHECKOUT,
+                    env=self.environment(env),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise StepError(f"{name} cannot be started: {error}", log=log) from error
+        child.returncode = 0  # it outlives this object: psutil watches it from here on, by pid and start time
+        return self.adopt(name, child.pid, log)
+
+    def adopt(self, name: str, pid: int, log: Path, graceful: bool = True) -> Supervised:
+        """Remembers a process that someone else (kwokctl) started for this sandbox."""
+        try:
+            created = psutil.Process(pid).create_time()
+        except psutil.NoSuchProcess as error:
+            raise StepError(f"{name} ended at once:\n{tail(log)}", log=log) from error
+        supervised = Supervised(name, pid, created, str(log), graceful)
+        self.state.make()
+        path = self.state.processes / f"{name}.json"
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(asdict(supervised)) + "\n")
+        unfinished.replace(path)
+        return supervised
+
+    def table(self) -> dict[str, Supervised]:
+        """Every process remembered, by name, whether it still runs or not."""
+        files = sorted(self.state.processes.glob("*.json")) if self.state.processes.is_dir() else []
+        rows = (Supervised(**json.loads(path.read_text())) for path in files)
+        return {row.name: row for row in rows}
+
+    def check(self, name: str) -> None:
+        """Raises StepError with the end of its log if the process does not run (any more)."""
+        supervised = self.table().get(name)
+        if supervised is None:
+            raise StepError(f"{name} was never started", try_this="make up")
+        if supervised.process() is None:
+            log = Path(supervised.log)
+            raise StepError(f"{name} has ended:\n{tail(log)}", log=log)
+
+    def stop(self, name: str, grace_seconds: float = 10.0) -> None:
+        """Stops one process and its session: asks, waits, then kills. One that is gone is no error."""
+        if (supervised := self.table().get(name)) is not None:
+            if (process := supervised.process()) is not None:
+                stop_all([process, *_session(process)], grace_seconds)
+            (self.state.processes / f"{name}.json").unlink(missing_ok=True)
+
+    def kill(self, name: str) -> None:
+        """SIGKILL to one process at once, as the fault tests do; its record goes too."""
+        self.stop(name, grace_seconds=0.0)
+
+    def stop_everything(self, grace_seconds: float = 5.0) -> list[str]:
+        """Stops whatever belongs to this sandbox; returns what could not be stopped (normally nothing)."""
+        polite = [row.process() for row in self.table().values() if row.graceful]
+        stop_all([process for process in polite if process is not None], grace_seconds)
+        stop_all(self.marked(), grace_seconds=0)
+        for path in self.state.processes.glob("*.json"):
+            path.unlink()
+        return [f"{process.pid} {process.name()}" for process in self.marked()]
+
+    def marked(self) -> list[psutil.Process]:
+        """Processes that carry this sandbox's mark: also those a killed run had no time to remember."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                marked = process.environ().get(MARK) == str(self.state.root)
+                if marked and process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
+                    found.append(process)
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+        return found
+
+
+def _session(leader: psutil.Process) -> list[psutil.Process]:
+    """The processes below this one, as they are now."""
+    try:
+        return leader.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def stop_all(processes: Iterable[psutil.Process], grace_seconds: float) -> None:
+    """SIGTERM to each, SIGKILL to those that still run after the grace (0: SIGKILL at once)."""
+    # psutil compares pid and creation time before it sends a signal
+    todo = list({process.pid: process for process in processes}.values())
+    if grace_seconds > 0:
+        _signal(todo, psutil.Process.terminate)
+        _, todo = psutil.wait_procs(todo, timeout=grace_seconds)
+    _signal(todo, psutil.Process.kill)
+    psutil.wait_procs(todo, timeout=5)
+
+
+def _signal(processes: Iterable[psutil.Process], send: Callable[[psutil.Process], None]) -> None:
+    for process in processes:
+        try:
+            send(process)
+        except psutil.NoSuchProcess:
+            continue
+
+
+def free_port() -> int:
+    """A TCP port on loopback that nobody listens on right now, from the kernel's ephemeral range."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until(
+    what: str,
+    ready: Callable[[], bool],
+    timeout_seconds: float,
+    check: Callable[[], None] = lambda: None,
+    pause_seconds: float = 0.1,
+) -> None:
+    """Waits until `ready`; `check` may raise when waiting longer is of no use.
+
+    Raises StepError saying what was waited for when the time is up.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while not ready():
+        check()
+        if time.monotonic() > deadline:
+            raise StepError(f"{what} did not happen within {timeout_seconds:.0f} s")
+        time.sleep(pause_seconds)
+
+
+def answers(url: str) -> bool:
+    """Whether a loopback address answers with HTTP 200; never through a proxy that the environment names."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=1) as answer:
+            return bool(answer.status == 200)
+    except OSError:  # URLError included
+        return False
+
+
+def listens(port: int) -> bool:
+    """Whether something accepts connections on this port of loopback."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,156 @@
+"""Stand-in for Ray's dashboard, as a forward proxy that the stock KubeRay operator uses.
+
+Run as `python -m sandbox.stand_ins.ray_dashboard --kubeconfig FILE --port N`, with
+`HTTP_PROXY=http://127.0.0.1:N` in the operator's environment: its calls to
+`http://<head service>:8265/api/...` then all arrive here, and so do those to Serve's proxy at
+`http://<head pod>:8000/-/healthz`. What jobs do is in `ray_jobs.py`, what Serve does in `ray_serve.py`.
+
+Left out: real logs, runtime environments, authentication.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from sandbox.cluster import kinds
+from sandbox.stand_ins.ray_jobs import Jobs
+from sandbox.stand_ins.ray_serve import Serve
+
+JOBS_PATH = "/api/jobs/"
+SERVE_PATH = "/api/serve/applications/"
+HEALTH_PATH = "/-/healthz"
+NO_HEAD = {"error": "no head runs there"}
+BODY_BYTES_MAX = 1_000_000
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Ray's endpoints for jobs and Serve, asked for by absolute URL (as of a proxy) or by path."""
+
+    jobs: Jobs
+    serve: Serve
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """`/api/jobs/<id>` and its `/logs`, `/api/serve/applications/`, `/-/healthz`."""
+        url = urlsplit(self.path)
+        if url.path == SERVE_PATH:
+            details = self.serve.details(url.hostname or "")
+            self._answer(503 if details is None else 200, details or NO_HEAD)
+        elif url.path == HEALTH_PATH:
+            healthy = self.serve.proxy_answers(url.hostname or "")
+            self._answer(200 if healthy else 503, {"healthy": healthy})
+        else:
+            self._tell_job()
+
+    def do_POST(self) -> None:
+        """`/api/jobs/` submits, `/api/jobs/<id>/stop` stops."""
+        submission, action = self._job()
+        body = self._body()
+        if body is None:
+            return
+        if submission:
+            self._answer(200, {"stopped": action == "stop" and self.jobs.stop(submission)})
+        else:
+            self._submit(body)
+
+    def do_PUT(self) -> None:
+        """`/api/serve/applications/` deploys."""
+        url, body = urlsplit(self.path), self._body()
+        if body is None:
+            return
+        if url.path != SERVE_PATH:
+            self._answer(404, {"error": f"{self.path} does not exist"})
+            return
+        try:
+            deployed = self.serve.deploy(url.hostname or "", json.loads(body))
+        except ValueError as error:
+            self._answer(400, {"error": str(error)})
+            return
+        self._answer(200 if deployed else 503, {} if deployed else NO_HEAD)
+
+    def do_DELETE(self) -> None:
+        """`/api/jobs/<id>`: the job goes with its RayJob, so there is nothing to do."""
+        self._answer(200, {"deleted": True})
+
+    def _tell_job(self) -> None:
+        submission, action = self._job()
+        info = self.jobs.info(submission) if submission else None
+        if info is None:
+            self._answer(404, {"error": f"Job {submission or self.path} does not exist"})
+        elif action == "logs":
+            self._answer(200, {"logs": f"The sandbox's job is {info.status}.\n"})
+        else:
+            self._answer(200, info.body(submission))
+
+    def _submit(self, body: bytes) -> None:
+        try:
+            submission = str(json.loads(body)["submission_id"])
+        except (ValueError, KeyError, TypeError):
+            self._answer(400, {"error": "expected a JSON object with submission_id"})
+            return
+        if self.jobs.submit(submission):
+            self._answer(200, {"job_id": submission, "submission_id": submission})
+        else:
+            # The words by which KubeRay knows that its job was submitted before.
+            self._answer(500, {"error": f"{submission} exists. Please use a different submission_id."})
+
+    def _job(self) -> tuple[str, str]:
+        """Submission id and action of the path; empty where it has none."""
+        path = urlsplit(self.path).path
+        if not path.startswith(JOBS_PATH):
+            return "", ""
+        submission, _, action = path.removeprefix(JOBS_PATH).partition("/")
+        return submission, action
+
+    def _body(self) -> bytes | None:
+        """None where it is too long, which is answered already."""
+        length = int(self.headers.get("Content-Length") or 0)
+        if length > BODY_BYTES_MAX:
+            self.close_connection = True
+            self._answer(413, {"error": f"body of {length} bytes, at most {BODY_BYTES_MAX} are read"})
+            return None
+        return self.rfile.read(length)
+
+    def _answer(self, code: int, body: dict[str, Any]) -> None:
+        content = json.dumps(body).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the operator asks every few seconds for every job."""
+
+
+def serve(jobs: Jobs, applications: Serve, port: int) -> ThreadingHTTPServer:
+    """A server on loopback; the caller runs it."""
+    handler = type("DashboardHandler", (Handler,), {"jobs": jobs, "serve": applications})
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+    server.daemon_threads = True
+    return server
+
+
+def main() -> None:
+    """Runs the stand-in until it is killed."""
+    parser = argparse.ArgumentParser(prog="python -m sandbox.stand_ins.ray_dashboard")
+    parser.add_argument("--kubeconfig", type=Path, required=True, help="the cluster whose Ray to play")
+    parser.add_argument("--port", type=int, required=True, help="port on 127.0.0.1 to listen on")
+    arguments = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    client = kinds.connect(arguments.kubeconfig)
+    jobs, applications = Jobs(client), Serve(client)
+    jobs.start()
+    applications.start()
+    serve(jobs, applications, arguments.port).serve_forever()
+
+
+if __name__ == "__main__":
+    main()

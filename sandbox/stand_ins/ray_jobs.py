@@ -1,0 +1,199 @@
+"""The Ray jobs that the dashboard's stand-in plays, told from their RayJobs and submitter pods.
+
+A job runs for the seconds that the RayJob's annotation `sandbox.muster.dev/run-seconds` states (default 10)
+and ends as `sandbox.muster.dev/outcome` says (SUCCEEDED, or FAILED). In K8sJobMode it starts when its
+submitter pod runs, and ends that pod as `ray job submit` would end; both are read from the API server, so
+that a restart forgets nothing. In HTTPMode it starts when it is POSTed, which a restart forgets.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from lightkube import Client
+from lightkube.core.exceptions import ApiError
+from lightkube.types import PatchType
+
+from sandbox.cluster import kinds
+from sandbox.cluster.kinds import Object
+from sandbox.stand_ins.reflector import Reflector
+
+RUN_SECONDS = "sandbox.muster.dev/run-seconds"
+OUTCOME = "sandbox.muster.dev/outcome"
+RUN_SECONDS_DEFAULT = 10.0
+SUBMITTED_MAX = 10_000
+LOOK_SECONDS = 0.25
+SUBMITTER_LABEL = "batch.kubernetes.io/job-name"
+
+log = logging.getLogger("ray-jobs")
+
+
+@dataclass(frozen=True)
+class JobInfo:
+    """One Ray job at one moment; times in seconds since the epoch."""
+
+    status: str
+    started: float
+    ended: float | None
+
+    def body(self, submission_id: str) -> dict[str, Any]:
+        """What the dashboard's REST API answers (ray.dashboard JobDetails, the fields that KubeRay reads)."""
+        return {
+            "submission_id": submission_id,
+            "status": self.status,
+            "message": f"The sandbox's job is {self.status}.",
+            "start_time": int(self.started * 1000),
+            **({"end_time": int(self.ended * 1000)} if self.ended is not None else {}),
+        }
+
+
+def run_seconds(rayjob: Object) -> float:
+    """How long the job is to run; the default where the annotation is absent or no number."""
+    text = (rayjob["metadata"].get("annotations") or {}).get(RUN_SECONDS, "")
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        if text:
+            log.warning("%s: %s: expected seconds, got %r", "/".join(kinds.key(rayjob)), RUN_SECONDS, text)
+        return RUN_SECONDS_DEFAULT
+
+
+def job_info(rayjob: Object, started: float, now: float) -> JobInfo:
+    """The state at `now` of the job that began at `started`."""
+    ends = started + run_seconds(rayjob)
+    if now < ends:
+        return JobInfo("RUNNING", started, None)
+    outcome = (rayjob["metadata"].get("annotations") or {}).get(OUTCOME, "SUCCEEDED")
+    return JobInfo("FAILED" if outcome == "FAILED" else "SUCCEEDED", started, ends)
+
+
+def submission_id(pod: Object) -> str:
+    """The submission that a submitter pod makes, which KubeRay passes in its environment."""
+    env = pod["spec"]["containers"][0].get("env") or []
+    return next((str(e.get("value", "")) for e in env if e["name"] == "RAY_JOB_SUBMISSION_ID"), "")
+
+
+def container_start(pod: Object) -> float | None:
+    """When the submitter's container began to run, also where it has ended since; None before."""
+    for status in (pod.get("status") or {}).get("containerStatuses") or []:
+        state = status.get("state") or {}
+        since = (state.get("running") or state.get("terminated") or {}).get("startedAt")
+        if since:
+            return datetime.datetime.fromisoformat(since).timestamp()
+    return None
+
+
+def ended_status(pod: Object, info: JobInfo) -> Object:
+    """The pod's status once `ray job submit` has exited with the job's outcome."""
+    failed = info.status == "FAILED"
+    finished = _rfc3339(time.time())
+    container = pod["spec"]["containers"][0]
+    terminated = {
+        "exitCode": int(failed),
+        "reason": "Error" if failed else "Completed",
+        "startedAt": _rfc3339(container_start(pod) or info.started),
+        "finishedAt": finished,
+    }
+    ended = {
+        "name": container["name"],
+        "image": container["image"],
+        "imageID": "",
+        "ready": False,
+        "started": False,
+        "restartCount": 0,
+        "state": {"terminated": terminated},
+    }
+    not_ready = {"type": "Ready", "status": "False", "reason": "PodCompleted", "lastTransitionTime": finished}
+    kept = [c for c in pod["status"].get("conditions") or [] if c["type"] != "Ready"]
+    return {
+        "phase": "Failed" if failed else "Succeeded",
+        "conditions": [*kept, not_ready],
+        "containerStatuses": [ended],
+    }
+
+
+def _rfc3339(at: float) -> str:
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Jobs:
+    """The Ray jobs that exist, as seen from their RayJobs and submitter pods."""
+
+    def __init__(self, client: Client, clock: Callable[[], float] = time.time) -> None:
+        self._client, self._clock = client, clock
+        self._rayjobs = Reflector(client, kinds.RayJob, lambda *_: None)
+        self._submitters = Reflector(client, kinds.Pod, lambda *_: None, labels={SUBMITTER_LABEL: None})
+        self._lock = threading.Lock()
+        self._posted: OrderedDict[str, float] = OrderedDict()
+        self._stopped: OrderedDict[str, JobInfo] = OrderedDict()
+
+    def start(self) -> None:
+        """Begins to watch, and to end the submitter pods of jobs that are done."""
+        for reflector in (self._rayjobs, self._submitters):
+            reflector.start()
+        threading.Thread(target=self._end_submitters, name="submitters", daemon=True).start()
+
+    def info(self, submission: str) -> JobInfo | None:
+        """The job, or None before it was submitted."""
+        with self._lock:
+            if submission in self._stopped:
+                return self._stopped[submission]
+            posted = self._posted.get(submission)
+        rayjob = next((j for j in self._rayjobs.objects() if _job_id(j) == submission), None)
+        if rayjob is None:
+            return None
+        # The earliest of them: a submitter that is tried again finds its job running already.
+        starts = [container_start(p) for p in self._submitters.objects() if submission_id(p) == submission]
+        known = [s for s in (*starts, posted) if s is not None]
+        return job_info(rayjob, min(known), self._clock()) if known else None
+
+    def submit(self, submission: str) -> bool:
+        """Begins a job that was POSTed; False where that submission is known already."""
+        if self.info(submission) is not None:
+            return False
+        with self._lock:
+            self._posted[submission] = self._clock()
+            while len(self._posted) > SUBMITTED_MAX:
+                self._posted.popitem(last=False)
+        return True
+
+    def stop(self, submission: str) -> bool:
+        """Ends a running job; False where there is none."""
+        info = self.info(submission)
+        if info is None or info.status != "RUNNING":
+            return False
+        with self._lock:
+            self._stopped[submission] = JobInfo("STOPPED", info.started, self._clock())
+            while len(self._stopped) > SUBMITTED_MAX:
+                self._stopped.popitem(last=False)
+        return True
+
+    def _end_submitters(self) -> None:
+        while True:
+            time.sleep(LOOK_SECONDS)
+            for pod in self._submitters.objects():
+                running = (pod.get("status") or {}).get("phase") == "Running"
+                info = self.info(submission_id(pod)) if running else None
+                if info is not None and info.status != "RUNNING":
+                    self._end(pod, info)
+
+    def _end(self, pod: Object, info: JobInfo) -> None:
+        namespace, name = kinds.key(pod)
+        patch = {"status": ended_status(pod, info)}
+        try:
+            self._client.patch(kinds.Pod.Status, name, patch, namespace=namespace, patch_type=PatchType.MERGE)
+            log.info("%s/%s: submitter ended, job %s", namespace, name, info.status)
+        except (ApiError, httpx2.HTTPError) as error:
+            log.info("%s/%s: submitter not ended yet: %s", namespace, name, error)
+
+
+def _job_id(rayjob: Object) -> str:
+    return str((rayjob.get("status") or {}).get("jobId", ""))

@@ -1,0 +1,127 @@
+"""Ray Serve as the dashboard's stand-in plays it: applications that run once all of their cluster does.
+
+Applications are known to the head that they were deployed to and are forgotten with it, as in a cluster
+without fault tolerance of its control store; the operator then deploys them again. Serve's proxy on the
+head answers from the first deployment on.
+
+Left out: replicas, requests, failing applications, a change of code without a new configuration.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lightkube import Client
+
+from sandbox.cluster import kinds
+from sandbox.cluster.kinds import Object
+from sandbox.stand_ins.reflector import Reflector
+
+CLUSTER_LABEL = "ray.io/cluster"
+HEAD_LABELS = {"ray.io/node-type": "head"}
+HEAD_SERVICE_SUFFIX = "-head-svc"
+
+Application = Mapping[str, Any]
+
+
+def read_config(config: object) -> list[Application]:
+    """The applications of a serveConfigV2 (ray.serve ServeDeploySchema).
+
+    Raises ValueError saying what Ray Serve would miss.
+    """
+    applications = config.get("applications") if isinstance(config, dict) else None
+    if not isinstance(applications, list):
+        raise ValueError("expected a JSON object with a list of applications")
+    for application in applications:
+        if not isinstance(application, dict) or not application.get("import_path"):
+            raise ValueError(f"an application needs an import_path: {application}")
+    return applications
+
+
+def serve_details(applications: Sequence[Application], running: bool) -> dict[str, Any]:
+    """What the dashboard answers (ray.serve ServeInstanceDetails, the fields that KubeRay reads).
+
+    Deployments are those that the configuration names; Ray finds the others in the application's code.
+    """
+    status, deployment_status = ("RUNNING", "HEALTHY") if running else ("DEPLOYING", "UPDATING")
+    return {
+        "applications": {
+            application.get("name", "default"): {
+                "name": application.get("name", "default"),
+                "route_prefix": application.get("route_prefix", "/"),
+                "status": status,
+                "message": "",
+                "deployments": {
+                    d["name"]: {"name": d["name"], "status": deployment_status, "message": ""}
+                    for d in application.get("deployments", ())
+                },
+            }
+            for application in applications
+        }
+    }
+
+
+class Serve:
+    """The applications of every cluster, by the head that runs them."""
+
+    def __init__(self, client: Client) -> None:
+        self._heads = Reflector(client, kinds.Pod, self._forget, labels=HEAD_LABELS)
+        self._clusters = Reflector(client, kinds.RayCluster, lambda *_: None)
+        self._lock = threading.Lock()
+        self._applications: dict[str, list[Application]] = {}  # by the UID of the head pod
+
+    def start(self) -> None:
+        """Begins to watch."""
+        for reflector in (self._heads, self._clusters):
+            reflector.start()
+
+    def deploy(self, host: str, config: object) -> bool:
+        """Deploys to the cluster behind a head service's host name; False where no head is there.
+
+        Raises ValueError for a configuration that Ray Serve would not take.
+        """
+        applications, head = read_config(config), self._head(host)
+        if head is None:
+            return False
+        with self._lock:
+            self._applications[head["metadata"]["uid"]] = applications
+        return True
+
+    def details(self, host: str) -> dict[str, Any] | None:
+        """The applications and how they are; None where no head is there."""
+        head = self._head(host)
+        if head is None:
+            return None
+        namespace, name = _cluster_of(host)
+        cluster = self._clusters.get(namespace, name) or {}
+        ready = (cluster.get("status") or {}).get("state") == "ready"
+        with self._lock:
+            return serve_details(self._applications.get(head["metadata"]["uid"], ()), ready)
+
+    def proxy_answers(self, ip: str) -> bool:
+        """Whether Serve's proxy runs on the head pod with this address."""
+        heads = (h for h in self._heads.objects() if (h.get("status") or {}).get("podIP") == ip)
+        with self._lock:
+            return any(self._applications.get(h["metadata"]["uid"]) for h in heads)
+
+    def _head(self, host: str) -> Object | None:
+        namespace, cluster = _cluster_of(host)
+        for pod in self._heads.objects():
+            running = (pod.get("status") or {}).get("phase") == "Running"
+            here = pod["metadata"]["namespace"] == namespace
+            if running and here and pod["metadata"]["labels"].get(CLUSTER_LABEL) == cluster:
+                return pod
+        return None
+
+    def _forget(self, _kind: str, pod: Object, gone: bool) -> None:
+        if gone:
+            with self._lock:
+                self._applications.pop(pod["metadata"]["uid"], None)
+
+
+def _cluster_of(host: str) -> tuple[str, str]:
+    """Namespace and name of the RayCluster, of `<cluster>-head-svc.<namespace>.svc.cluster.local`."""
+    service, _, rest = host.partition(".")
+    return rest.partition(".")[0], service.removesuffix(HEAD_SERVICE_SUFFIX)

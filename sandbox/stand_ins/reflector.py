@@ -1,0 +1,108 @@
+"""Keeps the objects of one kind in memory, by list and watch, as the stand-ins and the scenario need them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import msgspec
+from lightkube import Client
+from lightkube.generic_resource import GenericNamespacedResource
+
+from sandbox.cluster.kinds import Kind, Object, key
+
+RELIST_WAIT_SECONDS = 0.5
+WATCH_SECONDS_MAX = 300
+
+log = logging.getLogger(__name__)
+
+Changed = Callable[[str, Object, bool], None]
+"""Called with the kind's name, the object, and whether the object is gone."""
+
+
+class Reflector:
+    """One kind's objects, as last seen. `changed` is called on the reflector's own thread."""
+
+    def __init__(
+        self, client: Client, kind: Kind, changed: Changed, *, labels: dict[str, Any] | None = None
+    ) -> None:
+        """Watches `kind` in all namespaces; `labels` narrows it (a value of None: the label must exist)."""
+        self._client, self._kind, self._changed, self._labels = client, kind, changed, labels
+        self._name = kind.__name__
+        self._scope = "*" if issubclass(kind, GenericNamespacedResource) else None
+        self._objects: dict[tuple[str, str], Object] = {}
+        self._lock = threading.Lock()
+        self._listed = threading.Event()
+        self._stopped = threading.Event()
+
+    def start(self) -> Reflector:
+        """Starts the watching thread, which ends with the process or soon after `stop`."""
+        threading.Thread(target=self._run, name=f"watch-{self._name}", daemon=True).start()
+        return self
+
+    def stop(self) -> None:
+        """No list or watch is begun any more; the one under way ends by itself, within WATCH_SECONDS_MAX.
+
+        The client must not be closed before: the thread would go on reading from a socket of the same
+        number, which may by then be somebody else's.
+        """
+        self._stopped.set()
+
+    def wait_listed(self, timeout_seconds: float) -> bool:
+        """Waits until the first list is in; False where that took too long."""
+        return self._listed.wait(timeout_seconds)
+
+    def objects(self) -> list[Object]:
+        """All objects as last seen, by namespace and name."""
+        with self._lock:
+            return [self._objects[k] for k in sorted(self._objects)]
+
+    def get(self, namespace: str, name: str) -> Object | None:
+        """One object as last seen."""
+        with self._lock:
+            return self._objects.get((namespace, name))
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                version = self._list()
+                self._watch(version)
+            except (httpx2.HTTPError, msgspec.MsgspecError, OSError) as error:
+                if self._stopped.is_set():
+                    return
+                log.info("watch of %s broke, listing again: %s", self._name, error)
+                time.sleep(RELIST_WAIT_SECONDS)
+
+    def _list(self) -> str:
+        found = self._client.list(self._kind, namespace=self._scope, labels=self._labels)
+        objects = {key(o): dict(o) for o in found}
+        with self._lock:
+            gone = [o for k, o in self._objects.items() if k not in objects]
+            self._objects = objects
+        self._listed.set()
+        for obj in gone:
+            self._changed(self._name, obj, True)
+        for obj in objects.values():
+            self._changed(self._name, obj, False)
+        return str(found.resourceVersion)
+
+    def _watch(self, version: str) -> None:
+        events = self._client.watch(
+            self._kind,
+            namespace=self._scope,
+            labels=self._labels,
+            resource_version=version,
+            server_timeout=WATCH_SECONDS_MAX,
+        )
+        for operation, obj in events:
+            gone = operation == "DELETED"
+            with self._lock:
+                if gone:
+                    self._objects.pop(key(obj), None)
+                else:
+                    self._objects[key(obj)] = dict(obj)
+            self._changed(self._name, dict(obj), gone)

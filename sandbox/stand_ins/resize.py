@@ -1,0 +1,65 @@
+"""One ProvisioningRequest as the cloud sees it: names of its resize request and nodes, conditions. Pure."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Sequence
+
+from sandbox.cluster.kinds import Object, is_true
+from sandbox.cluster.nodes import node
+from sandbox.stand_ins.capacity import PROVISIONING_LABEL, Need, Shape
+
+PROVISIONING_CLASS = "queued-provisioning.gke.io"
+QUEUED_LABEL = "cloud.google.com/gke-queued"
+POOL_LABEL = "cloud.google.com/gke-nodepool"
+ENDED = ("Failed", "BookingExpired", "CapacityRevoked")
+
+Condition = tuple[str, str, str, str]
+"""Type, status, reason, message."""
+
+ACCEPTED: Condition = ("Accepted", "True", "Accepted", "Queued provisioning has taken the request.")
+
+
+def resize_request_name(request: Object) -> str:
+    """The request's name in the cloud, made from its UID: a restarted process finds its own nodes again."""
+    digest = hashlib.sha256(request["metadata"]["uid"].encode()).hexdigest()[:16]
+    return f"gke-muster-{digest}"
+
+
+def node_names(request: Object, wanted: Need) -> list[str]:
+    """Names of all the nodes that the request gets."""
+    digest = resize_request_name(request).rsplit("-", 1)[1][:8]
+    return [f"gke-{wanted.shape.pool}-{digest}-{i}" for i in range(wanted.nodes)]
+
+
+def open_request(request: Object) -> bool:
+    """Whether the request is of our class and still holds, or waits for, its nodes."""
+    return (
+        request["spec"]["provisioningClassName"] == PROVISIONING_CLASS
+        and not request["metadata"].get("deletionTimestamp")
+        and not any(is_true(request, name) for name in ENDED)
+    )
+
+
+def queued_node(shape: Shape, name: str, resize_name: str) -> Object:
+    """One node of a queued pool, for one request."""
+    labels = {**shape.labels, QUEUED_LABEL: "true", PROVISIONING_LABEL: resize_name}
+    return node(name, labels, shape.taints, shape.capacity)
+
+
+def merged_conditions(have: Sequence[Object], wanted: Sequence[Condition], generation: int) -> list[Object]:
+    """Conditions with the wanted ones set; transition times move only where the status does."""
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    by_type = {c["type"]: c for c in have}
+    for name, status, reason, message in wanted:
+        old = by_type.get(name, {})
+        by_type[name] = {
+            "type": name,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "observedGeneration": generation,
+            "lastTransitionTime": old["lastTransitionTime"] if old.get("status") == status else now,
+        }
+    return list(by_type.values())

@@ -1,0 +1,49 @@
+"""What the simulated zone can give and how fast, as tests set it in ConfigMap kube-system/sandbox-zone.
+
+Keys, for a pool `l4`: `l4.nodes`, how many nodes there may be in all (default: the pool's maximum);
+`l4.seconds`, how long making nodes takes (default 1); `l4.stockout: fail`, to end a request that does not fit
+with Failed/OutOfCapacity (default: it waits).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sandbox.stand_ins.capacity import Shape
+
+CONFIG_MAP = ("kube-system", "sandbox-zone")
+MAKING_SECONDS = 1.0
+
+log = logging.getLogger("provisioner")
+
+
+@dataclass(frozen=True)
+class Zone:
+    """The ConfigMap's data; a value that is no number is reported and replaced by the default."""
+
+    data: Mapping[str, str] = field(default_factory=dict)
+
+    def nodes_max(self, shape: Shape) -> int:
+        """Nodes that the zone can give the pool in all."""
+        return int(self._number(f"{shape.pool}.nodes", shape.nodes_max))
+
+    def making_seconds(self, shape: Shape) -> float:
+        """How long the zone takes to make nodes, however many at once."""
+        return self._number(f"{shape.pool}.seconds", MAKING_SECONDS)
+
+    def fails_when_out(self, shape: Shape) -> bool:
+        """Whether a request that does not fit fails instead of waiting."""
+        return self.data.get(f"{shape.pool}.stockout") == "fail"
+
+    def _number(self, name: str, default: float) -> float:
+        text = self.data.get(name)
+        if text is None:
+            return default
+        try:
+            return float(text)
+        except ValueError:
+            where = "/".join(CONFIG_MAP)
+            log.error("ConfigMap %s: %s: expected a number, got %r; taking %s", where, name, text, default)
+            return default

@@ -1,0 +1,1 @@
+"""Finds or builds the programs that a sandbox and a preview run, and shows progress."""

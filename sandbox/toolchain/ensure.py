@@ -1,0 +1,205 @@
+"""Finds or builds the tools: on PATH in exactly the right version, else in the cache, else built into it."""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from sandbox.bootstrap import exclusive
+from sandbox.toolchain.golang import MODULES, Go, find_go
+from sandbox.toolchain.paths import cache_directory
+from sandbox.toolchain.steps import Screen, StepError, tail
+from sandbox.toolchain.tools import TOOLS, Tool
+
+BUILD_FLAGS = ("-trimpath",)
+Source = Literal["PATH", "cache", "built"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """An executable that is ready: where it came from and the seconds that took in this run."""
+
+    tool: Tool
+    path: Path
+    source: Source
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Written beside each tool that was built: what it took and with what."""
+
+    tool: str
+    version: str
+    seconds: float
+    cores: int
+    bytes: int
+    built: str
+    go: str
+
+
+def ensure_tools(names: Sequence[str], screen: Screen) -> dict[str, Found]:
+    """Every named tool, ready to run. Raises StepError naming the tool whose build fails."""
+    found: dict[str, Found] = {}
+    missing: list[Tool] = []
+    for name in names:
+        tool = TOOLS[name]
+        if (on_path := on_path_in_right_version(tool)) is not None:
+            found[name] = Found(tool, on_path, "PATH", 0.0)
+        elif (cached := _directory(tool) / tool.name).exists():
+            found[name] = Found(tool, cached, "cache", 0.0)
+        else:
+            missing.append(tool)
+    if missing:
+        found |= _build_all(missing, screen)
+    return {name: found[name] for name in names}
+
+
+def prints_version(tool: Tool, output: str) -> bool:
+    """Whether what a tool prints about itself names exactly the version wanted, with or without its v."""
+    wanted = re.escape(tool.version.removeprefix("v"))
+    return re.search(rf"(?<![\w.])v?{wanted}(?![\w.+-])", output) is not None
+
+
+def on_path_in_right_version(tool: Tool) -> Path | None:
+    """The tool on PATH if it says that it has exactly the version wanted."""
+    on_path = shutil.which(tool.name)
+    if on_path is None or tool.version_args is None:
+        return None
+    try:
+        answer = subprocess.run(
+            [on_path, *tool.version_args],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None  # broken, or made for another machine
+    return Path(on_path) if answer.returncode == 0 and prints_version(tool, answer.stdout) else None
+
+
+def build_key(tool: Tool, go_mod: bytes, go_sum: bytes, system: str) -> str:
+    """The cache folder of one build: any change of its pins, its flags or the machine gives another."""
+    digest = hashlib.sha256()
+    for part in (go_mod, go_sum, " ".join(BUILD_FLAGS).encode(), tool.all_ldflags.encode(), system.encode()):
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return f"{tool.name}-{tool.version}-{digest.hexdigest()[:12]}"
+
+
+def _directory(tool: Tool) -> Path:
+    module = MODULES / tool.module
+    system = f"{platform.system()}-{platform.machine()}"
+    key = build_key(tool, (module / "go.mod").read_bytes(), (module / "go.sum").read_bytes(), system)
+    return cache_directory() / "tools" / key
+
+
+def _build_all(missing: Sequence[Tool], screen: Screen) -> dict[str, Found]:
+    go = find_go()
+    found: dict[str, Found] = {}
+    with exclusive(cache_directory() / "tools" / "lock", "the tools"):
+        for leftover in (cache_directory() / "tools").glob("*.unfinished"):
+            shutil.rmtree(leftover)  # of a run that was killed; nobody else builds while we hold the lock
+        for number, tool in enumerate(missing, start=1):
+            path = _directory(tool) / tool.name
+            if path.exists():  # another run built it while this one waited for the lock
+                found[tool.name] = Found(tool, path, "cache", 0.0)
+                continue
+            place = f"  {tool.name} {tool.version} ({number} of {len(missing)})"
+            receipt = _build(tool, go, screen, place)
+            screen.line(f"{place}: built in {receipt.seconds:.0f} s, {receipt.bytes / 1e6:.0f} MB")
+            found[tool.name] = Found(tool, path, "built", receipt.seconds)
+    return found
+
+
+def _build(tool: Tool, go: Go, screen: Screen, place: str) -> Receipt:
+    directory = _directory(tool)
+    unfinished = directory.with_name(directory.name + ".unfinished")
+    unfinished.mkdir()
+    log = cache_directory() / "logs" / f"build-{tool.name}.log"
+    log.parent.mkdir(exist_ok=True)
+    argv = [str(go.executable), "build", *BUILD_FLAGS, "-ldflags", tool.all_ldflags]
+    argv += ["-o", str(unfinished / tool.name), tool.package]
+    expected = f"about {tool.build_seconds} s on 2 cores when nothing is cached"
+    screen.line(f"{place}: building with Go {go.version}, {expected}")
+    began = time.monotonic()
+    try:
+        with screen.activity(lambda elapsed: f"{place}: building for {elapsed:.0f} s, {expected}"):
+            code = _run_build(argv, go, MODULES / tool.module, log)
+        if code != 0:
+            raise _build_failure(tool, log)
+        receipt = _receipt(tool, go, unfinished, time.monotonic() - began)
+        unfinished.rename(directory)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return receipt
+
+
+def _run_build(argv: list[str], go: Go, module: Path, log: Path) -> int:
+    with log.open("w") as output:
+        build = subprocess.Popen(
+            argv,
+            cwd=module,
+            env=dict(go.environment),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            return build.wait()
+        except BaseException:  # Ctrl-C included: the compilers of the build must not go on behind our back
+            os.killpg(build.pid, signal.SIGTERM)
+            build.wait()
+            raise
+
+
+def _receipt(tool: Tool, go: Go, directory: Path, seconds: float) -> Receipt:
+    receipt = Receipt(
+        tool=tool.name,
+        version=tool.version,
+        seconds=round(seconds, 1),
+        cores=os.cpu_count() or 1,
+        bytes=(directory / tool.name).stat().st_size,
+        built=datetime.now(UTC).isoformat(timespec="seconds"),
+        go=go.version,
+    )
+    (directory / "receipt.json").write_text(json.dumps(asdict(receipt), indent=2) + "\n")
+    return receipt
+
+
+def _build_failure(tool: Tool, log: Path) -> StepError:
+    output = tail(log)
+    return StepError(
+        f"{tool.name} {tool.version} does not build:\n{output}", log=log, try_this=advice_on_build(output)
+    )
+
+
+def advice_on_build(output: str) -> str:
+    """What to try, from what the end of a failed build's log says."""
+    known = (
+        (
+            r"no space left",
+            "free some disk: the builds need about 15 GB in Go's build cache (go env GOCACHE)",
+        ),
+        (r"requires go >=|invalid go version", "install a newer Go, or take the old one off PATH"),
+        (r"checksum mismatch|SECURITY ERROR", "go clean -modcache, then again; if it stays, tell us"),
+        (
+            r"dial tcp|no such host|proxyconnect|i/o timeout|TLS handshake|40[34] ",
+            "make the Go module proxy reachable (go env GOPROXY), then run this again",
+        ),
+        (r"signal: killed|cannot allocate memory", "free some memory: a build needs about 4 GB"),
+    )
+    for pattern, advice in known:
+        if re.search(pattern, output):
+            return advice
+    return "read the log; what was built before is kept, so running this again goes on from here"

@@ -1,0 +1,61 @@
+"""Where things lie: the checkout, the cache that outlives it, and the run state of one sandbox."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.bootstrap import CHECKOUT, cache_directory
+
+__all__ = ["CHECKOUT", "MARK", "RunState", "cache_directory"]
+
+MARK = "MUSTER_SANDBOX"
+"""Environment variable of every process of a sandbox: the path of its run state."""
+
+
+@dataclass(frozen=True)
+class RunState:
+    """The files of one sandbox of one checkout, under `.muster/<name>/`, ignored by git."""
+
+    name: str = "local"
+    checkout: Path = CHECKOUT
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z]([-a-z0-9]{0,30}[a-z0-9])?", self.name):
+            raise ValueError(
+                f"--name {self.name!r}: expected at most 32 lower-case letters, digits and dashes, "
+                "starting with a letter; for example: local"
+            )
+
+    @property
+    def root(self) -> Path:
+        """The folder that holds everything below."""
+        return self.checkout / ".muster" / self.name
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig."""
+        return self.root / "kubeconfig"
+
+    @property
+    def logs(self) -> Path:
+        """One `<process>.log` a process."""
+        return self.root / "logs"
+
+    @property
+    def processes(self) -> Path:
+        """One `<process>.json` a supervised process."""
+        return self.root / "processes"
+
+    @property
+    def timings(self) -> Path:
+        """Seconds of each step of the last `up`."""
+        return self.root / "timings.json"
+
+    def log(self, process: str) -> Path:
+        """The log of one process."""
+        return self.logs / f"{process}.log"
+
+    def make(self) -> None:
+        """Creates the folders."""
+        for folder in (self.root, self.logs, self.processes):
+            folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,141 @@
+"""The tools a sandbox runs: which, in what version, and how each is built from its pinned module."""
+
+from dataclasses import dataclass
+
+KUBERNETES = "v1.36.3"
+_KUBERNETES_LDFLAGS = (
+    f"-X k8s.io/component-base/version.gitVersion={KUBERNETES} "
+    "-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
+)
+_PULUMI_LDFLAGS = "-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.259.0"
+KAI_MODULE = "github.com/NVIDIA/KAI-scheduler"
+_HELM_LDFLAGS = "-X helm.sh/helm/v3/internal/version.version=v3.22.0"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One executable.
+
+    `module` is the folder of `modules/` whose go.mod and go.sum pin it, `version_args` make it print its
+    version (None: it cannot, so one on PATH is never trusted), `build_seconds` is what a cold build took on
+    two cores, for the progress line only.
+    """
+
+    name: str
+    version: str
+    module: str
+    package: str
+    build_seconds: int
+    ldflags: str = ""
+    version_args: tuple[str, ...] | None = ("--version",)
+
+    @property
+    def all_ldflags(self) -> str:
+        """Without symbol tables, and with the version where the module proxy's source lacks it."""
+        return f"-s -w {self.ldflags}"
+
+
+def _kubernetes(name: str, build_seconds: int, *version_args: str) -> Tool:
+    package = f"k8s.io/kubernetes/cmd/{name}"
+    arguments = version_args or ("--version",)
+    return Tool(name, KUBERNETES, "kubernetes", package, build_seconds, _KUBERNETES_LDFLAGS, arguments)
+
+
+def _kai(command: str, build_seconds: int) -> Tool:
+    # KAI's executables are named after what they do alone; ours say whose they are.
+    package = f"{KAI_MODULE}/cmd/{command}"
+    return Tool(f"kai-{command}", "v0.12.0", "kai", package, build_seconds, version_args=None)
+
+
+_ALL = (
+    Tool(
+        "pulumi",
+        "v3.259.0",
+        "pulumi",
+        "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
+        190,
+        _PULUMI_LDFLAGS,
+        ("version",),
+    ),
+    Tool("etcd", "v3.6.15", "etcd", "go.etcd.io/etcd/server/v3", 35),
+    _kubernetes("kube-apiserver", 240),
+    _kubernetes("kube-controller-manager", 65),
+    _kubernetes("kube-scheduler", 5),
+    _kubernetes("kubectl", 25, "version", "--client"),
+    Tool("kwok", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwok", 75),
+    Tool("kwokctl", "v0.8.0", "kwok", "sigs.k8s.io/kwok/cmd/kwokctl", 15),
+    Tool(
+        "ray-operator",
+        "v1.6.2",
+        "kuberay",
+        "github.com/ray-project/kuberay/ray-operator",
+        75,
+        version_args=None,
+    ),
+    Tool("kueue", "v0.19.2", "kueue", "sigs.k8s.io/kueue/cmd/kueue", 180, version_args=None),
+    _kai("scheduler", 150),
+    _kai("binder", 10),
+    _kai("podgrouper", 5),
+    _kai("podgroupcontroller", 5),
+    _kai("queuecontroller", 5),
+    # Renders the operators' charts in the tests; --template leaves out the commit it was built from.
+    Tool(
+        "helm",
+        "v3.22.0",
+        "helm",
+        "helm.sh/helm/v3/cmd/helm",
+        110,
+        _HELM_LDFLAGS,
+        ("version", "--template", "{{.Version}}"),
+    ),
+)
+
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in _ALL}
+
+CLUSTER_TOOLS = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubectl",
+    "kwok",
+    "kwokctl",
+    "ray-operator",
+)
+
+
+KAI_TOOLS = tuple(name for name in TOOLS if name.startswith("kai-"))
+
+
+def tools_for(engine: str) -> tuple[str, ...]:
+    """The tools that `up` with this admission engine needs."""
+    own = {"kueue": ("kueue",), "kai": KAI_TOOLS}
+    return ("pulumi", *CLUSTER_TOOLS, *own.get(engine, ()))
+
+
+@dataclass(frozen=True)
+class CrdSource:
+    """CustomResourceDefinitions in a Go module: those of `files` in its `folder`, pinned by `wrapper`."""
+
+    wrapper: str
+    module: str
+    folder: str
+    files: str = "*.yaml"
+
+
+_CRD_SOURCES = (
+    CrdSource("kuberay", "github.com/ray-project/kuberay/ray-operator", "config/crd/bases"),
+    CrdSource("kueue", "sigs.k8s.io/kueue", "config/components/crd/bases"),
+    CrdSource("kueue", "k8s.io/autoscaler/cluster-autoscaler/apis", "config/crd"),
+)
+_KAI_CRDS = "deployments/kai-scheduler/crds"
+# Without those of KAI's operator, which installs what the sandbox starts by itself: they are 90% of all.
+_KAI_CRD_SOURCES = (
+    CrdSource("kai", KAI_MODULE, _KAI_CRDS, "scheduling.run.ai_*.yaml"),
+    CrdSource("kai", KAI_MODULE, _KAI_CRDS, "kai.scheduler_topologies.yaml"),
+)
+
+
+def crds_for(engine: str) -> tuple[CrdSource, ...]:
+    """The custom resources that a cluster with this admission engine serves."""
+    return _CRD_SOURCES + (_KAI_CRD_SOURCES if engine == "kai" else ())

@@ -1,0 +1,110 @@
+"""The settings of a stack: read whole, checked whole, or refused whole.
+
+`load` reads a stack file, `from_config` the configuration of the running Pulumi program; both give the
+same `Settings` and raise the same `SettingsError`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from settings.model.stack import NAMESPACE, PROJECT, Settings
+from settings.problems import Finding, Nothing, Path, Problem, SettingsError, findings, located, warning
+from settings.rules import broken_rules, doubts
+
+__all__ = ["Settings", "SettingsError", "from_config", "load", "parse", "warnings"]
+
+
+def load(path: FilePath) -> Settings:
+    """Read `stacks/Pulumi.<stack>.yaml`. Raises SettingsError, for a file that can't be read too."""
+    file = str(path)
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise _unreadable(file, "a stack file", "check the name; the stacks are those in stacks/") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise _unreadable(file, "valid YAML", f"mend it: {' '.join(str(error).split())}") from None
+    config = content.get("config") if isinstance(content, dict) else None
+    if not isinstance(config, dict):
+        raise _unreadable(file, "a mapping with the key `config`", "put the settings under `config:`")
+    return parse(config, file)
+
+
+def from_config() -> Settings:
+    """Read the configuration of the running Pulumi program. Raises SettingsError."""
+    # Here and not above: the sandbox reads stack files without Pulumi's SDK.
+    import pulumi
+    from pulumi.runtime.config import CONFIG, get_config_env
+
+    texts: dict[str, str] = {**get_config_env(), **CONFIG.get()}
+    config = {key: _decoded(text) if key.startswith(NAMESPACE) else text for key, text in texts.items()}
+    return parse(config, f"stacks/Pulumi.{pulumi.get_stack()}.yaml")
+
+
+def parse(config: Mapping[str, object], file: str) -> Settings:
+    """Check the `config` of a stack file; keys of other packages (`gcp:region`, …) are theirs to check."""
+    own = {key: value for key, value in config.items() if key == PROJECT or str(key).startswith(NAMESPACE)}
+    text = json.dumps(own, default=str)
+    found: list[Finding]
+    try:
+        settings = Settings.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        unknown = [tuple(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
+        found = findings(error, {path: _keys_beside(path) for path in unknown})
+    else:
+        found = list(broken_rules(settings))
+    if found:
+        raw = json.loads(text)
+        raise SettingsError(located(finding, raw, file) for finding in found)
+    return settings
+
+
+def warnings(settings: Settings) -> list[str]:
+    """What to tell the user of good settings all the same: where their rules' sources disagree."""
+    given = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return [warning(doubt, given) for doubt in doubts(settings)]
+
+
+def _unreadable(file: str, expected: str, remedy: str) -> SettingsError:
+    return SettingsError([Problem(file, "", Nothing.NOTHING, expected, remedy)])
+
+
+def _decoded(text: str) -> object:
+    """Pulumi hands a program its objects as JSON, and plain values as they are."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _keys_beside(path: Path) -> list[str]:
+    """The keys of the model in which the last part of `path` is unknown."""
+    models: list[type[BaseModel]] = [Settings]
+    for part in path[:-1]:
+        inner = [
+            model
+            for outer in models
+            for field in outer.model_fields.values()
+            if field.alias == part
+            for model in _models_in(field.annotation)
+        ]
+        tagged = [model for model in models if _is_tagged(model, part)]
+        models = inner or tagged or models
+    return [field.alias or name for model in models for name, field in model.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
+
+
+def _is_tagged(model: type[BaseModel], part: str | int) -> bool:
+    """Whether `part` is the tag by which pydantic chose `model` out of a union."""
+    kind = model.model_fields.get("kind")
+    return kind is not None and part in get_args(kind.annotation)

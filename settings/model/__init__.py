@@ -1,0 +1,1 @@
+"""What a stack file may hold, one class a section."""

@@ -1,0 +1,181 @@
+"""The settings reference (docs/settings.md), written from the models: every key, its values, its default."""
+
+import inspect
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, MinLen
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from typing_extensions import Doc
+
+from settings.model.stack import Settings
+from settings.reference_example import EXAMPLE
+
+HEAD = """# Settings
+
+Every key of a stack file (`stacks/Pulumi.<stack>.yaml`, under `config:`). `make docs` writes this page from
+the models in `settings/model/`: a key's text stands there, under the key.
+
+A wrong value is refused before anything is declared, with its path, what was expected and what to do;
+`make preview STACK=dev` shows it. Keys of other packages (`gcp:region`, …) may stand beside these.
+[An example](#an-example) is at the end.
+"""
+TABLE = "| key | value | default | what it says |\n|---|---|---|---|"
+PLAIN = {str: "text", int: "whole number", bool: "`true` or `false`", float: "number", object: "any value"}
+
+ModelType = type[BaseModel]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A model under the first place that it has in the file; `also` are its other places."""
+
+    title: str
+    depth: int
+    also: list[str] = field(default_factory=list)
+
+    @property
+    def anchor(self) -> str:
+        return anchor(self.title)
+
+
+def reference() -> str:
+    """The whole page, as Markdown."""
+    sections: dict[ModelType, Section] = {Settings: Section("The whole file", 1)}
+    _find(Settings, "", 2, sections)
+    anchors = {model: section.anchor for model, section in sections.items()}
+    pages = (_section(model, section, anchors) for model, section in sections.items())
+    return "\n".join([HEAD, *pages, "## An example\n", f"```yaml\n{EXAMPLE}```", ""])
+
+
+def anchor(heading: str) -> str:
+    """What GitHub makes of a heading for links: letters, digits and dashes."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _find(model: ModelType, prefix: str, depth: int, sections: dict[ModelType, Section]) -> None:
+    """Adds a section for each model inside `model`, in the order in which its keys name them."""
+    for name, key in model.model_fields.items():
+        place = f"{prefix}{key.alias or name}"
+        for path, inner in models_inside(key.annotation, place):
+            title = f"`{path}`" + _kind(inner)
+            if inner in sections:
+                sections[inner].also.append(title)
+            else:
+                sections[inner] = Section(title, depth)
+                _find(inner, f"{path}.", 3, sections)
+
+
+def _kind(model: ModelType) -> str:
+    """What tells a model of a union from the others: the only value of its key `kind`."""
+    values = get_args(model.model_fields["kind"].annotation) if "kind" in model.model_fields else ()
+    return f", kind {values[0]}" if len(values) == 1 else ""
+
+
+def _section(model: ModelType, section: Section, anchors: Mapping[ModelType, str]) -> str:
+    prose = " ".join(inspect.cleandoc(model.__doc__ or "").split())
+    lines = [f"{'#' * max(section.depth, 2)} {section.title}\n", f"{prose}\n"]
+    if section.also:
+        lines.append(f"The same at {', '.join(section.also)}.\n")
+    lines.append(TABLE)
+    for name, key in model.model_fields.items():
+        told = " ".join((key.description or "").split())
+        value = described(key.annotation, anchors, key.metadata)
+        cells = (f"`{key.alias or name}`", value, _default(key), told)
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _default(key: FieldInfo) -> str:
+    if key.is_required():
+        return "required"
+    value = key.get_default(call_default_factory=True, validated_data={})
+    if value is None or value in ((), {}):
+        return "none"
+    if isinstance(value, BaseModel):
+        if value == _bare(type(value)):
+            return "its defaults"
+        value = value.model_dump(by_alias=True)
+    return f"`{json.dumps(value)}`"
+
+
+def _bare(model: ModelType) -> BaseModel | None:
+    """The model with nothing said; None where something has to be."""
+    try:
+        return model()
+    except ValidationError:
+        return None
+
+
+def described(annotation: Any, anchors: Mapping[ModelType, str], metadata: Iterable[Any] = ()) -> str:
+    """In words, what may stand where a key is so annotated; `anchors` are those of the models' sections."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return described(arguments[0], anchors, [*_flat(arguments[1:]), *metadata])
+    if origin is Literal:
+        return _either([f"`{choice}`" for choice in arguments])
+    if origin in (Union, UnionType):
+        words = (described(argument, anchors) for argument in arguments if argument is not NoneType)
+        return _either(list(dict.fromkeys(words)))
+    if origin is tuple:
+        return f"list of: {described(arguments[0], anchors)}{_bounds(metadata)}"
+    if origin is dict:
+        key, value = (described(argument, anchors) for argument in arguments)
+        return f"mapping of {key} to: {value}{_bounds(metadata)}"
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        return f"[these keys](#{anchors[annotation]})"
+    word = next((said.documentation for said in metadata if isinstance(said, Doc)), PLAIN.get(annotation))
+    assert word, f"{annotation} has no word yet: add one to PLAIN"
+    return word + _bounds(metadata)
+
+
+def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
+    """Bounds by themselves: those of a type inside another (`… | None`) lie in its `Field(…)`."""
+    for said in metadata:
+        yield from said.metadata if isinstance(said, FieldInfo) else (said,)
+
+
+def _either(words: list[str]) -> str:
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _bounds(metadata: Iterable[Any]) -> str:
+    least, most, said = None, None, []
+    for bound in metadata:
+        match bound:
+            case Ge(ge=value):
+                least = value
+            case Le(le=value):
+                most = value
+            case Gt(gt=value):
+                said.append(f"more than {value}")
+            case MinLen(min_length=fewest):
+                said.append(f"{fewest} at least")
+    if least is not None and most is not None:
+        said.append(f"{least} to {most}")
+    elif least is not None:
+        said.append(f"{least} or more")
+    elif most is not None:
+        said.append(f"{most} or less")
+    return f" ({', '.join(said)})" if said else ""
+
+
+def models_inside(annotation: Any, place: str) -> Iterator[tuple[str, ModelType]]:
+    """The models inside a field's type, each with its place: `pools[]`, `quotas.<name>`, …"""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        yield from models_inside(arguments[0], place)
+    elif origin in (Union, UnionType):
+        for argument in arguments:
+            yield from models_inside(argument, place)
+    elif origin is tuple:
+        yield from models_inside(arguments[0], f"{place}[]")
+    elif origin is dict:
+        yield from models_inside(arguments[1], f"{place}.<name>")
+    elif inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        yield place, annotation

@@ -1,0 +1,136 @@
+"""Rules of accelerators: what machines carry, how GPUs are split, and which networks they talk over."""
+
+from collections.abc import Iterator
+
+from settings.model.foundation.cluster import Gke
+from settings.model.pools.gpus import ATTACHABLE, PARTITIONS, Gpu
+from settings.model.pools.machines import Machine
+from settings.model.pools.pool import Pool
+from settings.model.stack import Settings
+from settings.model.versions import GkeVersion
+from settings.problems import Finding, Path, did_you_mean
+
+GPUDIRECT_MACHINES = {"tcpx": "a3-highgpu-8g", "tcpxo": "a3-megagpu-8g"}
+DRANET_MACHINES = ("a3-", "a4-", "a4x-", "ct6e-", "tpu7x-")
+DRANET_VERSION = GkeVersion.parse("1.34.1-gke.1829001")
+
+
+def pools_suit_their_machines(settings: Settings) -> Iterator[Finding]:
+    """Accelerator-optimized machines come with a fixed number of GPUs (Compute Engine)."""
+    for i, pool in enumerate(settings.pools):
+        machine, path = pool.machine, ("muster:pools", i, "gpu")
+        own = f"{{type: {machine.gpu_type}, count: {machine.gpu_count}}}"
+        if pool.gpu and machine.attaches_gpus:
+            yield from _can_be_attached(pool.gpu, pool.machine_type, machine, path)
+        elif pool.gpu and not machine.gpu_type:
+            yield Finding(
+                path,
+                f"no GPU: {pool.machine_type} carries none",
+                "remove `gpu`, or choose a g2, a2 or a3 machine",
+            )
+        elif machine.gpu_type and not pool.gpu:
+            yield Finding(path, f"{own}, which {pool.machine_type} carries", f"add `gpu: {own}`")
+        elif pool.gpu and pool.gpu.type != machine.gpu_type:
+            yield Finding(
+                (*path, "type"),
+                f"{machine.gpu_type}, which {pool.machine_type} carries",
+                f"write {machine.gpu_type}, or choose another machine type",
+            )
+        elif pool.gpu and pool.gpu.count != machine.gpu_count:
+            yield Finding(
+                (*path, "count"),
+                f"{machine.gpu_count}, as many as {pool.machine_type} carries",
+                f"write {machine.gpu_count}, or choose another machine type",
+            )
+
+
+def _can_be_attached(gpu: Gpu, machine_type: str, machine: Machine, path: Path) -> Iterator[Finding]:
+    if gpu.type not in ATTACHABLE:
+        yield Finding(
+            (*path, "type"),
+            f"a GPU that n1 machines take: {', '.join(ATTACHABLE)} (Compute Engine, GPU machine types)",
+            did_you_mean(gpu.type, ATTACHABLE),
+        )
+        return
+    counts = [count for count, vcpus in ATTACHABLE[gpu.type].items() if machine.vcpus <= vcpus]
+    if gpu.count not in counts:
+        fitting = " or ".join(map(str, counts)) or "none"
+        yield Finding(
+            (*path, "count"),
+            f"{fitting}, as {machine_type} takes of {gpu.type} (Compute Engine, GPU machine types)",
+            "choose another count or machine type",
+        )
+
+
+def partitions_suit_gpus(settings: Settings) -> Iterator[Finding]:
+    for i, pool in enumerate(settings.pools):
+        if not pool.gpu or not pool.gpu.partition:
+            continue
+        path, sizes = ("muster:pools", i, "gpu", "partition"), PARTITIONS.get(pool.gpu.type, {})
+        if not sizes:
+            yield Finding(
+                path,
+                f"no partition: {pool.gpu.type} can't be split that way (GKE, multi-instance GPUs)",
+                "remove `partition`; `sharing` lets several containers use one GPU",
+            )
+        elif pool.gpu.partition not in sizes:
+            yield Finding(
+                path,
+                f"a partition of {pool.gpu.type}: {', '.join(sizes)} (GKE, multi-instance GPUs)",
+                did_you_mean(pool.gpu.partition, sizes),
+            )
+
+
+def gpudirect_suits_machines(settings: Settings) -> Iterator[Finding]:
+    """GKE, "Maximize GPU network bandwidth in Standard mode clusters"."""
+    for i, pool in enumerate(settings.pools):
+        path: Path = ("muster:pools", i)
+        if pool.gpudirect and pool.machine_type != GPUDIRECT_MACHINES[pool.gpudirect]:
+            yield Finding(
+                (*path, "gpudirect"),
+                f"no {pool.gpudirect}: it is for {GPUDIRECT_MACHINES[pool.gpudirect]} (GKE, GPUDirect)",
+                "remove `gpudirect`, or choose that machine type",
+            )
+        if pool.gpudirect and pool.dranet:
+            yield Finding(
+                (*path, "dranet"),
+                "one of dranet and gpudirect: DRANET sets up the networks by itself (cluster-toolkit)",
+                "remove the other",
+            )
+        if pool.fast_socket and not pool.gpu:
+            yield Finding(
+                (*path, "fastSocket"),
+                "false: it speeds up traffic between GPUs, and there are none (GKE, NCCL Fast Socket)",
+                "remove it",
+            )
+
+
+def dranet_is_served(settings: Settings) -> Iterator[Finding]:
+    """cluster-toolkit, gke-node-pool: which machines, which version, and Dataplane V2."""
+    cluster = settings.cluster
+    for i, pool in enumerate(settings.pools):
+        if not pool.dranet:
+            continue
+        if not pool.machine_type.startswith(DRANET_MACHINES):
+            yield Finding(
+                ("muster:pools", i, "dranet"),
+                "no DRANET: it is for a3, a4, a4x, ct6e and tpu7x machines (cluster-toolkit, gke-node-pool)",
+                "remove `dranet`, or choose such a machine type",
+            )
+        if isinstance(cluster, Gke):
+            yield from _cluster_serves_dranet(pool, cluster)
+
+
+def _cluster_serves_dranet(pool: Pool, cluster: Gke) -> Iterator[Finding]:
+    if GkeVersion.parse(cluster.version) < DRANET_VERSION:
+        yield Finding(
+            ("muster:cluster", "version"),
+            f"{DRANET_VERSION} or later, for DRANET in pool {pool.name} (cluster-toolkit, gke-node-pool)",
+            "raise it, or remove `dranet`",
+        )
+    if not cluster.dataplane_v2:
+        yield Finding(
+            ("muster:cluster", "dataplaneV2"),
+            f"true, for DRANET in pool {pool.name} (cluster-toolkit, gke-node-pool)",
+            "remove `dataplaneV2`, or `dranet`",
+        )

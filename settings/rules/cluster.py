@@ -1,0 +1,139 @@
+"""Rules of the cluster."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from settings.model.foundation.cluster import DRA_BETA, KMS_KEY, Gke
+from settings.model.foundation.node_auto_provisioning import Limit
+from settings.model.stack import Settings
+from settings.model.versions import GkeVersion
+from settings.problems import Finding, Path
+
+ANYWHERE = "0.0.0.0/0"
+
+
+def gke_needs_a_project(settings: Settings) -> Iterator[Finding]:
+    if isinstance(settings.cluster, Gke) and not settings.project:
+        yield Finding(
+            ("gcp:project",), "the Google Cloud project that the cluster belongs to", "add `gcp:project`"
+        )
+
+
+def zones_belong_to_the_cluster(settings: Settings) -> Iterator[Finding]:
+    """GKE API: Cluster.locations, from which Pulumi's `node_locations` leaves out a zonal cluster's zone."""
+    if not isinstance(settings.cluster, Gke):
+        return
+    cluster, path = settings.cluster, ("muster:cluster", "zones")
+    for i, zone in enumerate(cluster.zones):
+        if zone == cluster.location:
+            yield Finding(
+                (*path, i), f"zones beside {zone}, where the nodes of this cluster run anyway", "remove it"
+            )
+        elif zone in cluster.zones[:i]:
+            yield Finding((*path, i), "each zone once", "remove it")
+        elif zone.rpartition("-")[0] != cluster.region:
+            yield Finding((*path, i), f"a zone of {cluster.region}", "choose one of them")
+
+
+def control_plane_can_be_reached(settings: Settings) -> Iterator[Finding]:
+    """By someone, and not by everyone (CIS GKE 5.6.3 and 5.6.4)."""
+    if not isinstance(settings.cluster, Gke):
+        return
+    cluster, path = settings.cluster, ("muster:cluster", "authorizedNetworks")
+    for name, network in cluster.authorized_networks.items():
+        if network == ANYWHERE:
+            yield Finding(
+                (*path, name),
+                "a network: this one is the whole internet (CIS GKE 5.6.3)",
+                "write who may come, or remove it: the DNS endpoint is reached from anywhere, by IAM",
+            )
+    if cluster.authorized_networks:
+        return
+    if cluster.public_endpoint:
+        yield Finding(
+            path,
+            "at least one entry: only these networks reach a public endpoint (CIS GKE 5.6.3)",
+            "add one, such as {office: 203.0.113.0/24}, or remove `publicEndpoint`",
+        )
+    elif not cluster.dns_endpoint:
+        yield Finding(
+            path,
+            "at least one entry: without a DNS endpoint only these networks reach the control plane "
+            "(GKE, network isolation)",
+            "add one, such as {vpn: 10.200.0.0/16}, or write dnsEndpoint: true",
+        )
+
+
+def secrets_key_is_near(settings: Settings) -> Iterator[Finding]:
+    """GKE, "Encrypt secrets at the application layer": the key is in the cluster's region."""
+    if not isinstance(settings.cluster, Gke) or settings.cluster.secrets_encryption is None:
+        return
+    key, region = KMS_KEY.fullmatch(settings.cluster.secrets_encryption), settings.cluster.region
+    if key and key["location"] != region:
+        yield Finding(
+            ("muster:cluster", "secretsEncryption"),
+            f"a key in {region}, where the cluster is (GKE, application-layer secrets encryption)",
+            "choose or make a key there: keys can't be moved",
+        )
+
+
+def google_groups_are_found(settings: Settings) -> Iterator[Finding]:
+    """GKE, "Configure Google Groups for RBAC": otherwise no RoleBinding to a group applies."""
+    if not isinstance(settings.cluster, Gke) or settings.cluster.security_group:
+        return
+    if groups := [tenant.group for tenant in settings.tenants if tenant.group]:
+        yield Finding(
+            ("muster:cluster", "securityGroup"),
+            f"gke-security-groups@DOMAIN, the group with {', '.join(groups)} in it: without it GKE finds no "
+            "Google group, and the tenants' groups are bound to nothing (GKE, Google Groups for RBAC)",
+            "add it, or remove `group` from the tenants",
+        )
+
+
+def claims_are_served(settings: Settings) -> Iterator[Finding]:
+    if not isinstance(settings.cluster, Gke) or not settings.cluster.dynamic_resource_allocation:
+        return
+    if GkeVersion.parse(settings.cluster.version) < DRA_BETA:
+        yield Finding(
+            ("muster:cluster", "version"),
+            "1.32 or later, the first version with the beta of dynamic resource allocation (Kubernetes)",
+            "raise it, or remove `dynamicResourceAllocation`",
+        )
+
+
+def auto_provisioning_limits_are_in_order(settings: Settings) -> Iterator[Finding]:
+    for resource, limit in _limits(settings).items():
+        if limit.min > limit.max:
+            yield Finding(
+                (*_limit_path(resource), "min"),
+                f"at most max, which is {limit.max}",
+                "lower the one or raise the other",
+            )
+
+
+def auto_provisioning_leaves_room_for_the_pools(settings: Settings) -> Iterator[Finding]:
+    """Its limits hold for the whole cluster, so that they would keep the stack's own pools small too."""
+    own: Counter[str] = Counter()
+    for pool in settings.pools:
+        own["cpu"] += pool.nodes_max * pool.machine.vcpus
+        own["memory"] += pool.nodes_max * pool.machine.memory_gib
+        if pool.gpu:
+            own[pool.gpu.type] += pool.nodes_max * pool.gpu.count
+    for resource, limit in _limits(settings).items():
+        if limit.max < own[resource]:
+            yield Finding(
+                (*_limit_path(resource), "max"),
+                f"{own[resource]} or more, what this stack's pools may have: the limit holds for them too "
+                "(GKE, node auto-provisioning)",
+                "raise it, or lower the pools' nodes.max",
+            )
+
+
+def _limits(settings: Settings) -> dict[str, Limit]:
+    provisioning = settings.cluster.node_auto_provisioning if isinstance(settings.cluster, Gke) else None
+    return provisioning.limits if provisioning else {}
+
+
+def _limit_path(resource: str) -> Path:
+    place = (resource,) if resource in ("cpu", "memory") else ("accelerators", resource)
+    return ("muster:cluster", "nodeAutoProvisioning", *place)

@@ -1,0 +1,68 @@
+"""Rules of maintenance windows and exclusions (GKE, "Maintenance windows and exclusions")."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from settings.model.foundation.cluster import Gke
+from settings.model.foundation.maintenance import INSTANT, LEAST_HOURS, ROLLING_DAYS, Exclusion
+from settings.model.stack import Settings
+from settings.problems import Finding, Path
+from settings.rules.names import unique
+
+MOST_EXCLUSIONS = 20
+MOST_FREEZES = 3
+LONGEST_FREEZE = timedelta(days=90)
+SOURCE = "(GKE, maintenance windows and exclusions)"
+
+
+def maintenance_has_enough_time(settings: Settings) -> Iterator[Finding]:
+    maintenance = settings.cluster.maintenance if isinstance(settings.cluster, Gke) else None
+    if maintenance and maintenance.window.least_hours < LEAST_HOURS:
+        yield Finding(
+            ("muster:cluster", "maintenance", "window"),
+            f"{LEAST_HOURS} hours or more in any {ROLLING_DAYS} days; this gives "
+            f"{maintenance.window.least_hours} {SOURCE}",
+            "add days, or raise `hours`",
+        )
+
+
+def exclusions_are_within_limits(settings: Settings) -> Iterator[Finding]:
+    maintenance = settings.cluster.maintenance if isinstance(settings.cluster, Gke) else None
+    if maintenance is None:
+        return
+    exclusions, path = maintenance.exclusions, ("muster:cluster", "maintenance", "exclusions")
+    yield from unique(
+        (((*path, i, "name"), exclusion.name) for i, exclusion in enumerate(exclusions)), "name"
+    )
+    if len(exclusions) > MOST_EXCLUSIONS:
+        yield Finding(path, f"{MOST_EXCLUSIONS} exclusions at most {SOURCE}", "remove those that are over")
+    freezes = [i for i, exclusion in enumerate(exclusions) if exclusion.scope == "no-upgrades"]
+    if len(freezes) > MOST_FREEZES:
+        yield Finding(
+            (*path, freezes[MOST_FREEZES], "scope"),
+            f"{MOST_FREEZES} exclusions with no-upgrades at most {SOURCE}",
+            "write no-minor-upgrades or no-minor-or-node-upgrades, or remove those that are over",
+        )
+    for i, exclusion in enumerate(exclusions):
+        yield from _length(exclusion, (*path, i))
+
+
+def _length(exclusion: Exclusion, path: Path) -> Iterator[Finding]:
+    freeze = exclusion.scope == "no-upgrades"
+    if exclusion.end is None:
+        if freeze:
+            yield Finding(
+                (*path, "end"),
+                f"a time: an exclusion with no-upgrades can't last until the end of support {SOURCE}",
+                "add `end`, or choose another scope",
+            )
+        return
+    length = datetime.strptime(exclusion.end, INSTANT) - datetime.strptime(exclusion.start, INSTANT)
+    if length <= timedelta():
+        yield Finding((*path, "end"), f"a time after {exclusion.start}", "choose a later one")
+    elif freeze and length > LONGEST_FREEZE:
+        yield Finding(
+            (*path, "end"),
+            f"{LONGEST_FREEZE.days} days of no-upgrades at most; these are {length.days} {SOURCE}",
+            "choose an earlier one, or another scope",
+        )

@@ -1,0 +1,35 @@
+"""Rules of what is observed, and by what."""
+
+from collections.abc import Iterator
+
+from settings.model.foundation.cluster import Existing
+from settings.model.stack import Settings
+from settings.problems import Finding
+
+
+def observability_is_google_clouds(settings: Settings) -> Iterator[Finding]:
+    if settings.observability is not None and isinstance(settings.cluster, Existing):
+        yield Finding(
+            ("muster:observability",),
+            "a GKE cluster: logs, metrics and alerts go to Google Cloud",
+            "remove it; the controller serves /metrics for a Prometheus of your own",
+        )
+
+
+def metrics_are_collected(settings: Settings) -> Iterator[Finding]:
+    """The alerts and dashboards read what Google's managed Prometheus has scraped."""
+    cluster = settings.cluster
+    if settings.observability is None or isinstance(cluster, Existing):
+        return
+    if not cluster.managed_prometheus:
+        yield Finding(
+            ("muster:cluster", "managedPrometheus"),
+            "true: muster:observability reads what managed Prometheus scrapes",
+            "remove the line, or remove muster:observability",
+        )
+    if "workloads" not in cluster.logs:
+        yield Finding(
+            ("muster:cluster", "logs"),
+            "workloads among them: muster:observability keeps the logs of Ray's pods",
+            "add workloads, or remove muster:observability",
+        )

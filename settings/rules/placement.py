@@ -1,0 +1,66 @@
+"""Rules of where a pool's nodes are: their zones, and how close they are to each other."""
+
+from collections.abc import Iterator
+
+from settings.model.foundation.cluster import Gke
+from settings.model.pools.placement import zones_of
+from settings.model.pools.pool import Pool
+from settings.model.stack import Settings
+from settings.problems import Finding, Path
+
+FLEX_COMPACT = ("a3-ultragpu-", "a4-", "h4d-")
+
+
+def zones_are_the_clusters(settings: Settings) -> Iterator[Finding]:
+    if not isinstance(settings.cluster, Gke):
+        return
+    region = settings.cluster.region
+    for i, pool in enumerate(settings.pools):
+        for j, zone in enumerate(pool.zones):
+            if not zone.startswith(f"{region}-"):
+                yield Finding(
+                    ("muster:pools", i, "zones", j),
+                    f"a zone of {region}, where the cluster is (GKE API: NodePool.locations)",
+                    f"choose one, such as {region}-a",
+                )
+
+
+def compact_pools_can_be(settings: Settings) -> Iterator[Finding]:
+    """cluster-toolkit, gke-node-pool, has these as preconditions."""
+    for i, pool in enumerate(settings.pools):
+        if pool.placement != "compact":
+            continue
+        path: Path = ("muster:pools", i)
+        if refused := _why_not_compact(pool):
+            yield Finding(
+                (*path, "placement"), f"{refused} (cluster-toolkit, gke-node-pool)", "remove `placement`"
+            )
+        # Slices are compact by themselves, and have this rule anyway.
+        if isinstance(settings.cluster, Gke) and not pool.slices:
+            yield from _in_one_zone(pool, settings.cluster, path)
+        if pool.upgrade and pool.upgrade.strategy == "blue-green":
+            yield Finding(
+                (*path, "upgrade", "strategy"),
+                "surge: compact pools take no blue-green upgrades (cluster-toolkit, gke-node-pool)",
+                "write surge, or remove `placement`",
+            )
+
+
+def _why_not_compact(pool: Pool) -> str | None:
+    if pool.tpu:
+        single = "no placement: single-host TPUs have no others to be close to"
+        return None if pool.multi_host else single
+    if pool.queued:
+        return "no placement: queued provisioning takes compact placement for TPUs only"
+    if pool.flex_start and not pool.machine_type.startswith(FLEX_COMPACT):
+        return "no placement: flex-start takes compact placement for a3-ultragpu, a4 and h4d machines only"
+    return None
+
+
+def _in_one_zone(pool: Pool, cluster: Gke, path: Path) -> Iterator[Finding]:
+    if len(zones_of(pool, cluster)) != 1:
+        yield Finding(
+            (*path, "zones"),
+            "one zone: nodes are close to each other in one only (cluster-toolkit, gke-node-pool)",
+            "add `zones: [<zone>]`, or remove `placement`",
+        )

@@ -1,0 +1,139 @@
+"""Rules of how nodes are got: on demand, spot, reserved, by flex-start or by queued provisioning."""
+
+from collections.abc import Iterator
+
+from settings.model.foundation.cluster import Gke
+from settings.model.pools.pool import Pool
+from settings.model.queues.admission import WEEK_SECONDS
+from settings.model.stack import Settings
+from settings.model.versions import GkeVersion
+from settings.problems import Doubt, Finding, Path
+
+# Dynamic Workload Scheduler: nodes for a limited time, when there are some (GKE, "About flex-start").
+OLDEST = GkeVersion.parse("1.32.2-gke.1652000")
+OLDEST_FOR_TPUS = GkeVersion.parse("1.33.0-gke.1712000")
+
+NO_RESERVATION = {
+    "queued": "the API answers 400 to queued pools that may use one (terraform-provider-google#18341)",
+    "flex-start": "flex-start nodes come from none (cluster-toolkit, gke-node-pool; xpk)",
+    "spot": "spot nodes come from none (cluster-toolkit, gke-node-pool)",
+    "on-demand": "only `provisioning: reserved` asks for one by name",
+}
+EMPTY_AT_FIRST = {
+    "queued": "0: only ProvisioningRequests bring nodes to a queued pool (GKE, queued provisioning)",
+    "flex-start": "0: flex-start pools have no static nodes (cluster-toolkit, gke-node-pool; xpk)",
+}
+# Compute Engine, "Accelerator-optimized machine family", A3 High.
+NOT_ON_DEMAND = ("a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g")
+
+
+def reservations_suit_provisioning(settings: Settings) -> Iterator[Finding]:
+    for i, pool in enumerate(settings.pools):
+        path: Path = ("muster:pools", i, "reservation")
+        if pool.reservation and pool.provisioning != "reserved":
+            yield Finding(
+                path,
+                f"no reservation: {NO_RESERVATION[pool.provisioning]}",
+                "remove `reservation`, or write provisioning: reserved",
+            )
+        elif pool.provisioning == "reserved" and not pool.reservation:
+            yield Finding(
+                path,
+                "the reservation that the nodes come from (GKE, SPECIFIC_RESERVATION)",
+                "add `reservation: <name>`, or write provisioning: on-demand, which uses open ones",
+            )
+
+
+def scheduled_pools_start_empty(settings: Settings) -> Iterator[Finding]:
+    """Autoscaled from 0 (GKE, "GPUs for batch workloads with queued provisioning"; cluster-toolkit; xpk)."""
+    for i, pool in enumerate(settings.pools):
+        if pool.provisioning not in EMPTY_AT_FIRST or not pool.nodes:
+            continue
+        for key, value in (("min", pool.nodes.min), ("initial", pool.nodes.initial or 0)):
+            if value:
+                yield Finding(
+                    ("muster:pools", i, "nodes", key),
+                    EMPTY_AT_FIRST[pool.provisioning],
+                    f"write 0, or leave `{key}` out",
+                )
+
+
+def scheduled_pools_have_what_is_scarce(settings: Settings) -> Iterator[Finding]:
+    for i, pool in enumerate(settings.pools):
+        path: Path = ("muster:pools", i, "provisioning")
+        if pool.machine.gpu_count or pool.machine.tpu_chips or pool.gpu:
+            continue
+        if pool.queued:
+            yield Finding(
+                path,
+                "on-demand or spot: GKE rejects queued requests for pods with CPUs only",
+                "choose on-demand, or a machine type with GPUs",
+            )
+        elif pool.flex_start and not pool.machine_type.startswith("h4d-"):
+            yield Finding(
+                path,
+                "on-demand or spot: flex-start serves GPUs, TPUs and h4d machines (GKE, flex-start)",
+                "choose on-demand, or such a machine type",
+            )
+
+
+def machines_are_sold_that_way(settings: Settings) -> Iterator[Finding]:
+    for i, pool in enumerate(settings.pools):
+        if pool.machine_type in NOT_ON_DEMAND and pool.provisioning in ("on-demand", "reserved"):
+            yield Finding(
+                ("muster:pools", i, "provisioning"),
+                f"spot, flex-start or queued: {pool.machine_type} comes in no other way (Compute Engine)",
+                "choose one of them, or a3-highgpu-8g",
+            )
+
+
+def scheduled_nodes_live_a_week(settings: Settings) -> Iterator[Finding]:
+    for i, pool in enumerate(settings.pools):
+        if _is_scheduled(pool) and (pool.max_run_seconds or 0) > WEEK_SECONDS:
+            yield Finding(
+                ("muster:pools", i, "maxRunSeconds"),
+                f"{WEEK_SECONDS} or less: {pool.provisioning} nodes live 7 days at most (GKE, flex-start)",
+                "lower it",
+            )
+
+
+def scheduled_pools_are_upgraded_by_gke(settings: Settings) -> Iterator[Finding]:
+    for i, pool in enumerate(settings.pools):
+        if _is_scheduled(pool) and pool.upgrade:
+            yield Finding(
+                ("muster:pools", i, "upgrade"),
+                f"nothing: GKE upgrades {pool.provisioning} pools in its own way, as their nodes end "
+                "(GKE, node pool upgrade strategies: short-lived)",
+                "remove `upgrade`",
+            )
+
+
+def cluster_is_new_enough(settings: Settings) -> Iterator[Finding]:
+    if not isinstance(settings.cluster, Gke):
+        return
+    version = GkeVersion.parse(settings.cluster.version)
+    for pool in settings.pools:
+        tpus = pool.flex_start and pool.tpu is not None
+        oldest = OLDEST_FOR_TPUS if tpus else OLDEST
+        if _is_scheduled(pool) and version < oldest:
+            yield Finding(
+                ("muster:cluster", "version"),
+                f"{oldest} or later, for {pool.provisioning}{' TPUs' if tpus else ''} in pool {pool.name} "
+                "(GKE, flex-start)",
+                "raise it, or choose other provisioning for the pool",
+            )
+
+
+def tpus_may_not_be_queued(settings: Settings) -> Iterator[Doubt]:
+    for i, pool in enumerate(settings.pools):
+        if pool.queued and pool.tpu:
+            yield Doubt(
+                ("muster:pools", i, "provisioning"),
+                "GKE has answered 400, flex-start node pools don't support TPUs with queued provisioning; "
+                "cluster-toolkit has added them since for v6e and TPU7x; if GKE refuses it, write flex-start",
+                "xpk#900 against cluster-toolkit#5218",
+            )
+
+
+def _is_scheduled(pool: Pool) -> bool:
+    return pool.queued or pool.flex_start

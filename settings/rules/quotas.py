@@ -1,0 +1,86 @@
+"""Rules of quotas: those of cluster queues and those of the cohorts above them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from settings.model.base import amount
+from settings.model.pools.gpus import GPU_RESOURCE
+from settings.model.pools.pool import Pool
+from settings.model.queues.resource_groups import Quotas
+from settings.model.stack import Settings
+from settings.problems import Finding, Path, did_you_mean
+
+
+class Holder(NamedTuple):
+    """Who is given quotas, where, and (under its key in the file) whom it borrows from and lends to."""
+
+    path: Path
+    kind: str
+    quotas: Quotas
+    parent_key: str
+    parent: str | None
+
+
+def _holders(settings: Settings) -> Iterator[Holder]:
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        path: Path = ("muster:queues", "clusterQueues", i, "quotas")
+        yield Holder(path, "queue", queue.quotas, "cohort", queue.cohort)
+    for i, cohort in enumerate(settings.queues.cohorts):
+        path = ("muster:queues", "cohorts", i, "quotas")
+        yield Holder(path, "cohort", cohort.quotas, "parent", cohort.parent)
+
+
+def quotas_suit_flavors(settings: Settings) -> Iterator[Finding]:
+    """Every pool yields a flavor, so a quota can't be given for nodes that nobody makes."""
+    pools = {pool.flavor_name: pool for pool in settings.pools}
+    for holder in _holders(settings):
+        for flavor, quotas in holder.quotas.items():
+            if flavor not in pools:
+                yield Finding(
+                    (*holder.path, flavor), "the flavor of a pool in this file", did_you_mean(flavor, pools)
+                )
+                continue
+            for resource, quota in quotas.items():
+                path = (*holder.path, flavor, resource)
+                yield from _resource_suits(pools[flavor], resource, quota.nominal, path)
+
+
+def _resource_suits(pool: Pool, resource: str, nominal: str, path: Path) -> Iterator[Finding]:
+    known = [*pool.capacity, "ephemeral-storage"]
+    if resource not in known and amount(nominal) > 0:
+        no_gpu = f"remove it, or give pool {pool.name} a `gpu`"
+        yield Finding(
+            path,
+            f"a resource that nodes of pool {pool.name} have: {', '.join(known)}",
+            no_gpu if resource == GPU_RESOURCE else did_you_mean(resource, known),
+        )
+
+
+def limits_suit_quotas(settings: Settings) -> Iterator[Finding]:
+    """Kueue refuses them otherwise (pkg/webhooks: clusterqueue_webhook.go, cohort_webhook.go)."""
+    for holder in _holders(settings):
+        for flavor, quotas in holder.quotas.items():
+            for resource, quota in quotas.items():
+                path = (*holder.path, flavor, resource)
+                limits = {"borrowingLimit": quota.borrowing_limit, "lendingLimit": quota.lending_limit}
+                for key, limit in limits.items():
+                    if limit is not None and not holder.parent:
+                        yield Finding(
+                            (*path, key),
+                            f"no limit: a {holder.kind} without a {holder.parent_key} neither borrows nor "
+                            "lends (Kueue)",
+                            f"remove `{key}`, or give the {holder.kind} a `{holder.parent_key}`",
+                        )
+
+
+def lending_stays_within_quotas(settings: Settings) -> Iterator[Finding]:
+    """Of cluster queues only: a cohort lends what its queues bring in, beside its own (Kueue)."""
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        for flavor, quotas in queue.quotas.items():
+            for resource, quota in quotas.items():
+                if quota.lending_limit and amount(quota.lending_limit) > amount(quota.nominal):
+                    yield Finding(
+                        ("muster:queues", "clusterQueues", i, "quotas", flavor, resource, "lendingLimit"),
+                        f"at most the nominal quota, which is {quota.nominal} (Kueue)",
+                        "lower the one or raise the other",
+                    )

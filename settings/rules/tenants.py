@@ -1,0 +1,215 @@
+"""Rules of tenants: their namespaces and queues, and what they need of the cluster."""
+
+from collections.abc import Iterator
+
+from settings.model.base import amount
+from settings.model.foundation.cluster import RESOURCE_CLAIMS, Existing, Gke
+from settings.model.operators.namespaces import OPERATORS
+from settings.model.stack import Settings
+from settings.model.tenants.google import ACCOUNT, NAME, certificate_name
+from settings.model.tenants.tenant import Tenant
+from settings.model.versions import GkeVersion
+from settings.problems import Finding, Path, did_you_mean
+from settings.rules.names import unique
+
+OWN_NAMESPACES = ("default", *OPERATORS)
+OWN_PREFIXES = ("kube-", "gke-", "gmp-")
+OLDEST_WITH_TOKENS = (1, 5, 1)
+# Of a LimitRange, from the smallest to the largest (kubernetes.io/docs/concepts/policy/limit-range).
+ASCENDING = ("min", "defaultRequest", "default", "max")
+
+
+def _tenants(settings: Settings) -> Iterator[tuple[Path, Tenant]]:
+    for i, tenant in enumerate(settings.tenants):
+        yield ("muster:tenants", i), tenant
+
+
+def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
+    known = [queue.name for queue in settings.queues.cluster_queues]
+    for path, tenant in _tenants(settings):
+        if tenant.namespace in OWN_NAMESPACES or tenant.namespace.startswith(OWN_PREFIXES):
+            yield Finding(
+                (*path, "namespace"),
+                f"a namespace of the team's own: not {', '.join(OWN_NAMESPACES)}, nor one of the system's "
+                f"({', '.join(f'{prefix}*' for prefix in OWN_PREFIXES)})",
+                "choose another name",
+            )
+        for local, target in tenant.queues.items():
+            if target not in known:
+                yield Finding(
+                    (*path, "queues", local),
+                    "the name of a cluster queue in this file",
+                    did_you_mean(target, known),
+                )
+
+
+def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
+    known = list(settings.admission.priorities)
+    for path, tenant in _tenants(settings):
+        for i, name in enumerate(tenant.priorities or ()):
+            if name not in known:
+                yield Finding(
+                    (*path, "priorities", i),
+                    "the name of a priority in muster:admission.priorities",
+                    did_you_mean(name, known),
+                )
+
+
+def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
+    """What has to be one of its own in the project, or in all of Google Cloud."""
+    buckets, accounts, hosts = [], [], []
+    for path, tenant in _tenants(settings):
+        if tenant.checkpoints:
+            buckets.append(((*path, "checkpoints", "bucket"), tenant.checkpoints.bucket))
+        if tenant.identity:
+            accounts.append(((*path, "identity", "account"), tenant.google_account))
+        if tenant.serving:
+            hosts += [((*path, "serving", "hosts", host), host) for host in tenant.serving.hosts]
+    yield from unique(buckets, "bucket")
+    yield from unique(accounts, "Google service account")
+    yield from unique(hosts, "host")
+
+
+def tenants_suit_the_cluster(settings: Settings) -> Iterator[Finding]:
+    """What is Google Cloud's is declared with a cluster that is."""
+    for path, tenant in _tenants(settings):
+        if isinstance(settings.cluster, Existing):
+            given = {
+                "identity": tenant.identity,
+                "checkpoints": tenant.checkpoints,
+                "serving": tenant.serving,
+            }
+            for key in (key for key, value in given.items() if value):
+                yield Finding(
+                    (*path, key),
+                    "nothing: it is of Google Cloud, and this cluster was not made by the stack",
+                    f"remove `{key}`, or write muster:cluster.kind: gke",
+                )
+        else:
+            yield from _suits_gke(tenant, settings.cluster, path)
+
+
+def _suits_gke(tenant: Tenant, cluster: Gke, path: Path) -> Iterator[Finding]:
+    if tenant.checkpoints and "gcs-fuse" not in cluster.csi_drivers:
+        yield Finding(
+            (*path, "checkpoints"),
+            "nothing: the cluster has no gcs-fuse among its csiDrivers, which mounts buckets",
+            "add gcs-fuse to muster:cluster.csiDrivers, or remove `checkpoints`",
+        )
+    if tenant.serving and not cluster.gateway_api:
+        yield Finding(
+            (*path, "serving"),
+            "nothing: the cluster's gatewayApi is off, and nobody would make the Gateway's load balancer",
+            "write muster:cluster.gatewayApi: true, or remove `serving`",
+        )
+    if tenant.network.isolated and not cluster.dataplane_v2:
+        yield Finding(
+            (*path, "network", "isolated"),
+            "false: without dataplaneV2 the cluster heeds no NetworkPolicy (GKE, network policy)",
+            "write muster:cluster.dataplaneV2: true, or isolated: false",
+        )
+    if tenant.device_claims and GkeVersion.parse(cluster.version) < RESOURCE_CLAIMS:
+        yield Finding(
+            (*path, "deviceClaims"),
+            "nothing: ResourceClaimTemplate is served as v1 from 1.34 on",
+            'raise muster:cluster.version to "1.34" or later, or remove `deviceClaims`',
+        )
+
+
+def tenants_are_whole(settings: Settings) -> Iterator[Finding]:
+    """What of a tenant needs another part of it."""
+    for path, tenant in _tenants(settings):
+        if tenant.checkpoints and not tenant.identity:
+            yield Finding(
+                (*path, "identity"),
+                "the identity by which pods reach the bucket of `checkpoints`",
+                "add `identity: {}`",
+            )
+        if tenant.checkpoints and tenant.network.isolated and tenant.network.egress == "none":
+            yield Finding(
+                (*path, "network", "egress"),
+                "https or google-apis: the bucket of `checkpoints` is reached by Google's APIs",
+                "write google-apis",
+            )
+        if tenant.identity and not ACCOUNT.fullmatch(tenant.google_account):
+            yield Finding(
+                (*path, "identity", "account"),
+                f"a name of 6 to 30 characters, which {tenant.google_account} is not (IAM: accountId)",
+                "add `account` with one",
+            )
+
+
+def gateways_can_be_named(settings: Settings) -> Iterator[Finding]:
+    """Addresses and certificates bear the names of namespace and host, within Google Cloud's rules."""
+    for path, tenant in _tenants(settings):
+        if not tenant.serving:
+            continue
+        if not NAME.fullmatch(address := f"{tenant.namespace}-serving"):
+            yield Finding(
+                (*path, "namespace"),
+                f"with `serving` one that makes a name of 1 to 63 from a letter on, which {address} is not "
+                "(Compute Engine)",
+                "choose another namespace, or remove `serving`",
+            )
+        for host in () if tenant.serving.certificate_map else tenant.serving.hosts:
+            if not NAME.fullmatch(certificate_name(tenant.namespace, host)):
+                yield Finding(
+                    (*path, "serving", "hosts", host),
+                    "a host that makes a certificate's name of 1 to 63 together with the namespace "
+                    "(Certificate Manager)",
+                    "choose a shorter host, or make its certificate yourself and give `certificateMap`",
+                )
+
+
+def tokens_are_made(settings: Settings) -> Iterator[Finding]:
+    """KubeRay makes Ray's tokens from 1.5.1 on (docs.ray.io, KubeRay authentication)."""
+    kuberay = settings.kuberay
+    numbers = kuberay.chart_version.partition("-")[0].split(".")
+    if kuberay.install != "helm" or tuple(map(int, numbers)) >= OLDEST_WITH_TOKENS:
+        return
+    for path, tenant in _tenants(settings):
+        if tenant.ray_auth == "token":
+            yield Finding(
+                (*path, "rayAuth"),
+                f"nothing: KubeRay {kuberay.chart_version} knows no authOptions",
+                "raise muster:kuberay.version to 1.5.1 or later, or remove `rayAuth`",
+            )
+
+
+def limits_are_in_order(settings: Settings) -> Iterator[Finding]:
+    """The API server refuses a LimitRange otherwise (k8s.io/kubernetes pkg/apis/core/validation)."""
+    for path, tenant in _tenants(settings):
+        if tenant.limits is None:
+            continue
+        limits = tenant.limits.model_dump(by_alias=True)
+        for place, lower in enumerate(ASCENDING):
+            for higher in ASCENDING[place + 1 :]:
+                for resource in limits[lower].keys() & limits[higher].keys():
+                    if amount(limits[lower][resource]) > amount(limits[higher][resource]):
+                        yield Finding(
+                            (*path, "limits", lower, resource),
+                            f"at most `{higher}`, which is {limits[higher][resource]}",
+                            "lower the one or raise the other",
+                        )
+
+
+def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
+    """A gang that its queue admits and the ResourceQuota does not would start in part."""
+    queues = {queue.name: queue for queue in settings.queues.cluster_queues}
+    for path, tenant in _tenants(settings):
+        targets = [queues[name] for name in dict.fromkeys(tenant.queues.values()) if name in queues]
+        for key, hard in tenant.resource_quota.items():
+            resource = key.removeprefix("requests.")
+            nominal = [
+                quotas[resource].nominal
+                for queue in targets
+                for quotas in queue.quotas.values()
+                if resource in quotas
+            ]
+            if amount(hard) < sum(map(amount, nominal)):
+                yield Finding(
+                    (*path, "resourceQuota", key),
+                    f"at least the nominal quota of its queues, {' + '.join(nominal)}: a gang that they "
+                    "admit would start in part",
+                    "raise it, or lower the queues' quotas",
+                )

@@ -1,0 +1,207 @@
+"""Official plugin or stand-in, and where the engine finds them."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from preview.plugins.choice import (
+    LANGUAGE_HOST,
+    Choice,
+    Installed,
+    choose_offline,
+    choose_plugins,
+    find_installed,
+    wanted_versions,
+)
+from preview.plugins.launchers import install_engine, install_providers
+
+WANTED = {"pulumi": "3.259.0", "kubernetes": "4.34.2", "gcp": "10.2.0", "docker-build": "0.0.22"}
+CLI = Path("/opt/pulumi/pulumi")
+HOST = CLI.with_name(LANGUAGE_HOST)
+ALL = {f"{name}-v{WANTED[name]}": Path("/p") for name in ("kubernetes", "gcp", "docker-build")}
+KUBERNETES = Path("/home/me/.pulumi/plugins/resource-kubernetes-v4.34.2")
+
+
+@pytest.mark.parametrize(
+    ("installed", "official", "why"),
+    [
+        pytest.param(Installed(), set(), {"python": "no pulumi on PATH"}, id="nothing"),
+        pytest.param(Installed(CLI, "3.259.0", HOST), {"python"}, {}, id="the CLI"),
+        pytest.param(
+            Installed(CLI, "3.258.0", HOST),
+            set(),
+            {"python": "pulumi on PATH is 3.258.0, wanted is 3.259.0"},
+            id="another CLI",
+        ),
+        pytest.param(
+            Installed(CLI, "3.259.0", None),
+            set(),
+            {"python": f"no {LANGUAGE_HOST} beside {CLI}"},
+            id="a CLI that was built alone",
+        ),
+        pytest.param(
+            Installed(plugins={"kubernetes-v4.34.2": KUBERNETES, "gcp-v9.0.0": Path("/p")}),
+            {"kubernetes"},
+            {"gcp": "wanted is 10.2.0, installed is gcp-v9.0.0"},
+            id="plugins without the CLI",
+        ),
+        pytest.param(
+            Installed(CLI, "3.259.0", HOST, ALL),
+            {"python", "kubernetes", "gcp", "docker-build"},
+            {},
+            id="everything",
+        ),
+        pytest.param(
+            Installed(plugins={"kubernetes-cert-manager-v4.34.2": Path("/p")}),
+            set(),
+            {"kubernetes": "wanted is 4.34.2, installed is none"},
+            id="a plugin of a similar name",
+        ),
+    ],
+)
+def test_choose_plugins(installed: Installed, official: set[str], why: dict[str, str]) -> None:
+    choices = choose_plugins(WANTED, installed)
+    assert set(choices) == {"python", "kubernetes", "gcp", "docker-build"}
+    assert {name for name, choice in choices.items() if choice.official} == official
+    assert {name: choices[name].why for name in why} == why
+
+
+STAND_IN = Choice("python", None, "")
+
+
+def test_the_engine_lies_beside_its_language_host(tmp_path: Path) -> None:
+    binary = tmp_path / "cache" / "pulumi"
+    binary.parent.mkdir()
+    binary.write_text("engine")
+    engine = install_engine(tmp_path / "bin", binary, sys.executable, STAND_IN)
+    install_engine(tmp_path / "bin", binary, sys.executable, STAND_IN)  # again changes nothing
+    assert engine.resolve().parent == tmp_path / "bin"  # the engine resolves links before it looks around
+    assert engine.with_name(LANGUAGE_HOST).stat().st_mode & 0o111
+    binary.unlink()
+    binary.write_text("newer engine")
+    assert install_engine(tmp_path / "bin", binary, sys.executable, STAND_IN).read_text() == "newer engine"
+
+
+def test_an_official_engine_is_used_where_it_is(tmp_path: Path) -> None:
+    official = Choice("python", HOST, "")
+    assert install_engine(tmp_path / "bin", tmp_path / "ours", sys.executable, official) == CLI
+    assert not (tmp_path / "bin").exists()
+
+
+def installed_plugin(home: Path, plugin: str = "gcp-v10.2.0", executable: str = "") -> Path:
+    """A plugin as Pulumi installs it; `executable` is its content."""
+    folder = home / "plugins" / f"resource-{plugin}"
+    folder.mkdir(parents=True)
+    file = folder / f"pulumi-resource-{plugin.rpartition('-v')[0]}"
+    file.write_text(f"#!/bin/sh\n{executable}\n")
+    file.chmod(0o755)
+    (folder / "LICENSE").write_text("free")
+    return folder
+
+
+def test_an_official_plugin_is_a_real_folder_of_links(tmp_path: Path) -> None:
+    """The engine skips a plugin folder that is itself a symbolic link."""
+    official = installed_plugin(tmp_path / "user")
+    folder = tmp_path / "home" / "plugins" / official.name
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to(official)  # as an earlier version of the sandbox left it
+    for _ in range(2):
+        install_providers(tmp_path / "home", sys.executable, WANTED, {"gcp": Choice("gcp", official, "")})
+        assert folder.is_dir()
+        assert not folder.is_symlink()
+        linked = {entry.name: entry.resolve() for entry in folder.iterdir()}
+        assert linked == {entry.name: entry for entry in official.iterdir()}
+
+
+def test_a_plugin_that_was_installed_anew_is_linked_anew(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    for user, executable in (("one", "echo one"), ("two", "echo two")):
+        official = installed_plugin(tmp_path / user, executable=executable)
+        (official / f"only-{user}").touch()
+        install_providers(home, sys.executable, WANTED, {"gcp": Choice("gcp", official, "")})
+    folder = home / "plugins" / "resource-gcp-v10.2.0"
+    assert "echo two" in (folder / "pulumi-resource-gcp").read_text()
+    assert {entry.name for entry in folder.iterdir()} == {"pulumi-resource-gcp", "LICENSE", "only-two"}
+
+
+def test_a_provider_changes_from_stand_in_to_official_and_back(tmp_path: Path) -> None:
+    official = installed_plugin(tmp_path / "user")
+    before = {entry: entry.read_text() for entry in official.iterdir()}
+    folder = tmp_path / "home" / "plugins" / "resource-gcp-v10.2.0"
+    for choice in (None, official, None):
+        install_providers(tmp_path / "home", sys.executable, WANTED, {"gcp": Choice("gcp", choice, "")})
+        executable = folder / "pulumi-resource-gcp"
+        assert executable.is_symlink() is (choice is not None)
+        assert executable.stat().st_mode & 0o111
+    assert {entry.name for entry in folder.iterdir()} == {"pulumi-resource-gcp"}
+    assert {entry: entry.read_text() for entry in official.iterdir()} == before
+
+
+def _interrupted(folder: Path) -> None:
+    folder.with_name(f"{folder.name}.partial").touch()
+
+
+def _without_executable(folder: Path) -> None:
+    (folder / "pulumi-resource-gcp").unlink()
+
+
+def _not_executable(folder: Path) -> None:
+    (folder / "pulumi-resource-gcp").chmod(0o644)
+
+
+def _beside_a_lock(folder: Path) -> None:
+    folder.with_name(f"{folder.name}.lock").touch()
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (_beside_a_lock, {"gcp-v10.2.0"}),
+        (_interrupted, set()),
+        (_without_executable, set()),
+        (_not_executable, set()),
+    ],
+    ids=["complete, with the lock that stays", "interrupted", "no executable", "not executable"],
+)
+def test_only_complete_installations_are_found(
+    tmp_path: Path, change: Callable[[Path], None], found: set[str]
+) -> None:
+    change(installed_plugin(tmp_path))
+    assert set(find_installed(tmp_path).plugins) == found
+
+
+def test_offline_previews_use_no_plugin_that_asks_for_an_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = wanted_versions()
+    for name in ("kubernetes", "gcp", "docker-build"):
+        installed_plugin(tmp_path, f"{name}-v{wanted[name]}")
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path))
+    choices = choose_offline()
+    assert {name for name, choice in choices.items() if choice.official} - {"python"} == {"kubernetes"}
+
+
+def test_a_launcher_runs_the_module_from_any_folder(tmp_path: Path) -> None:
+    python = tmp_path / "my python"
+    python.write_text('#!/bin/sh\necho "$PYTHONPATH" "$@"\n')
+    python.chmod(0o755)
+    install_providers(tmp_path, str(python), WANTED, {"gcp": Choice("gcp", None, "")})
+    launcher = tmp_path / "plugins" / "resource-gcp-v10.2.0" / "pulumi-resource-gcp"
+    said = subprocess.run([launcher, "127.0.0.1:1"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    checkout = Path(__file__).parents[4]
+    assert said.stdout == f"{checkout} -P -m preview.plugins.gcp_provider 127.0.0.1:1\n"
+
+
+def test_a_plugin_with_a_dash_is_a_module_without_one(tmp_path: Path) -> None:
+    install_providers(tmp_path, "python", WANTED, {"docker-build": Choice("docker-build", None, "")})
+    launcher = tmp_path / "plugins" / "resource-docker-build-v0.0.22" / "pulumi-resource-docker-build"
+    assert "-m preview.plugins.docker_build_provider" in launcher.read_text()
+
+
+def test_every_wanted_provider_has_a_stand_in() -> None:
+    for name in set(wanted_versions()) - {"pulumi"}:
+        assert find_spec(f"preview.plugins.{name.replace('-', '_')}_provider") is not None

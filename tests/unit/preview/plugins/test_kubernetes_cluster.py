@@ -1,0 +1,79 @@
+"""Which cluster a provider gets, and that nothing of a kubeconfig shows in errors."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from preview.plugins.kubernetes_cluster import NoClusterError, connect
+from preview.plugins.serving import RefusedError
+
+
+def kubeconfig(**contexts: str) -> str:
+    """One cluster, user and context for each `name=server`; the first is the current one."""
+    names = list(contexts)
+    return yaml.safe_dump(
+        {
+            "current-context": names[0],
+            "clusters": [{"name": n, "cluster": {"server": contexts[n]}} for n in names],
+            "users": [{"name": n, "user": {"token": "opensesame"}} for n in names],
+            "contexts": [
+                {"name": n, "context": {"cluster": n, "user": n, "namespace": f"of-{n}"}} for n in names
+            ],
+        }
+    )
+
+
+TWO = kubeconfig(a="http://127.0.0.1:1", b="http://127.0.0.1:2")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "wanted"),
+    [
+        pytest.param({"kubeconfig": TWO}, ("http://127.0.0.1:1", "of-a"), id="content"),
+        pytest.param({"kubeconfig": TWO, "context": "b"}, ("http://127.0.0.1:2", "of-b"), id="context"),
+        pytest.param({"kubeconfig": TWO, "namespace": "n"}, ("http://127.0.0.1:1", "n"), id="namespace"),
+        pytest.param({}, ("http://127.0.0.1:9", "of-c"), id="ambient"),
+        pytest.param({"enableServerSideApply": "true"}, ("http://127.0.0.1:9", "of-c"), id="harmless input"),
+    ],
+)
+def test_connect(tmp_path: Path, inputs: dict[str, Any], wanted: tuple[str, str]) -> None:
+    ambient = tmp_path / "kubeconfig"
+    ambient.write_text(kubeconfig(c="http://127.0.0.1:9"))
+    api = connect(inputs, {"KUBECONFIG": str(ambient)})
+    assert (api.url, api.default_namespace) == wanted
+
+
+@pytest.mark.parametrize(("given", "wanted"), [({}, False), ({"enablePatchForce": "true"}, True)])
+def test_what_others_set_is_taken_over_where_the_provider_says_so(
+    given: dict[str, str], wanted: bool
+) -> None:
+    assert connect({"kubeconfig": TWO, **given}, {}).take_over is wanted
+
+
+def test_a_pretended_cluster_is_none() -> None:
+    with pytest.raises(NoClusterError, match=r"https://ray\.invalid is only pretended"):
+        connect({"kubeconfig": kubeconfig(a="https://ray.invalid")}, {})
+
+
+@pytest.mark.parametrize("environment", [{}, {"KUBECONFIG": "/nowhere/kubeconfig"}])
+def test_without_a_kubeconfig_there_is_no_cluster(environment: dict[str, str]) -> None:
+    with pytest.raises(NoClusterError, match=r"KUBECONFIG is not set|/nowhere/kubeconfig does not exist"):
+        connect({}, environment)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "wanted"),
+    [
+        pytest.param({"kubeconfig": TWO, "context": "c"}, "Context 'c' not found", id="unknown context"),
+        pytest.param({"kubeconfig": "a: b\n"}, "clusters", id="no kubeconfig at all"),
+        pytest.param({"kubeconfig": "token: opensesame\n  x: ]"}, "given as text", id="not YAML"),
+        pytest.param({"renderYamlToDirectory": "d"}, "does not know renderYamlToDirectory", id="foreign"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_without_showing_it(inputs: dict[str, Any], wanted: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        connect(inputs, {})
+    assert wanted in str(refused.value)
+    assert "opensesame" not in str(refused.value)

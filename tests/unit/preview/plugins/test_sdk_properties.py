@@ -1,0 +1,121 @@
+"""Inputs held against the properties of the installed SDKs."""
+
+from typing import Any
+
+import pytest
+
+from preview.plugins.sdk_properties import ANY, Sdk, Shape
+from preview.plugins.values import UNKNOWN, Secret
+
+GCP = Sdk("pulumi_gcp")
+POOL = "gcp:container/nodePool:NodePool"
+SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
+
+
+def test_names_are_pulumis_and_types_the_sdks() -> None:
+    known = GCP.properties(POOL)
+    assert known is not None
+    assert known["initialNodeCount"] == Shape("int")
+    assert known["nodeLocations"] == Shape("list", Shape("str"))
+    assert known["nodeConfig"] == Shape("message", name="NodePoolNodeConfigArgs")
+    assert "node_config" not in known
+
+
+@pytest.mark.parametrize(
+    ("token", "property_name"),
+    [
+        (SUBNETWORK, "secondaryIpRanges"),
+        ("gcp:storage/bucketIAMMember:BucketIAMMember", "member"),
+        ("gcp:projects/iAMMember:IAMMember", "role"),
+        ("gcp:artifactregistry/repositoryIamMember:RepositoryIamMember", "repository"),
+        ("gcp:compute/uRLMap:URLMap", "defaultService"),
+        ("gcp:compute/managedSslCertificate:ManagedSslCertificate", "managed"),
+    ],
+)
+def test_a_type_is_found_by_its_token(token: str, property_name: str) -> None:
+    assert property_name in (GCP.properties(token) or {})
+
+
+def test_a_provider_with_one_module_is_read_as_well() -> None:
+    image = Sdk("pulumi_docker_build").properties("docker-build:index:Image")
+    assert image is not None
+    assert image["tags"] == Shape("list", Shape("str"))
+    assert image["network"] == ANY  # one of several types
+
+
+def test_a_type_that_the_sdk_has_not_is_not_judged() -> None:
+    assert list(GCP.problems("gcp:container/imaginary:Imaginary", {"whatever": 1})) == []
+
+
+@pytest.mark.parametrize(
+    ("inputs", "messages"),
+    [
+        pytest.param({"name": "l4", "nodeConfig": {"spot": True}}, [], id="right"),
+        pytest.param(
+            {"nodeConfig": {"guestAccelerators": [{"tpye": "nvidia-l4", "count": 1}]}},
+            ["nodeConfig.guestAccelerators[0].tpye: unknown property; did you mean type?"],
+            id="misspelt",
+        ),
+        pytest.param(
+            {"node_config": {}},
+            ["node_config: unknown property; did you mean nodeConfig?"],
+            id="Python's name in a dictionary",
+        ),
+        pytest.param(
+            {"queuedProvisioning": {"on": True}},
+            ["queuedProvisioning.on: unknown property; choose one of enabled"],
+            id="unlike any",
+        ),
+        pytest.param(
+            {"initialNodeCount": "3"}, ['initialNodeCount: expected a whole number, given "3"'], id="text"
+        ),
+        pytest.param(
+            {"initialNodeCount": True}, ["initialNodeCount: expected a whole number, given true"], id="yes"
+        ),
+        pytest.param(
+            {"nodeConfig": {"spot": 1}}, ["nodeConfig.spot: expected true or false, given 1"], id="one"
+        ),
+        pytest.param({"nodeConfig": []}, ["nodeConfig: expected a mapping, given a list"], id="list"),
+        pytest.param(
+            {"nodeLocations": "us-west1-b"},
+            ['nodeLocations: expected a list, given "us-west1-b"'],
+            id="no list",
+        ),
+        pytest.param(
+            {"nodeConfig": {"labels": {"cloud/a": 1}}},
+            ['nodeConfig.labels["cloud/a"]: expected text, given 1'],
+            id="in a map",
+        ),
+        pytest.param(
+            {"cluster": UNKNOWN, "nodeConfig": {"tags": [UNKNOWN]}, "autoscaling": UNKNOWN},
+            [],
+            id="not known",
+        ),
+        pytest.param({"location": None, "__defaults": []}, [], id="not set, the engine's own"),
+        pytest.param(
+            {"location": Secret(3), "nodeConfig": Secret({"spto": "opensesame"})},
+            [
+                "location: expected text, given a secret",
+                "nodeConfig.spto: unknown property; did you mean spot?",
+            ],
+            id="secrets are not shown",
+        ),
+    ],
+)
+def test_problems(inputs: dict[str, Any], messages: list[str]) -> None:
+    assert [str(problem) for problem in GCP.problems(POOL, inputs)] == messages
+
+
+def test_a_resource_of_another_module() -> None:
+    inputs = {
+        "ipCidrRange": "10.0.0.0/20",
+        "secondaryIpRanges": [{"rangeName": "pods", "ipCidr": "10.4.0.0/14"}],
+    }
+    assert [str(problem) for problem in GCP.problems(SUBNETWORK, inputs)] == [
+        "secondaryIpRanges[0].ipCidr: unknown property; did you mean ipCidrRange?"
+    ]
+
+
+def test_an_sdk_that_is_not_installed() -> None:
+    with pytest.raises(ModuleNotFoundError, match="pulumi_nothing"):
+        Sdk("pulumi_nothing")

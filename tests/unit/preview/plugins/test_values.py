@@ -1,0 +1,70 @@
+"""Property values: what goes over the wire comes back, secrets stay secret, unknown stays unknown."""
+
+from typing import Any
+
+import pytest
+from google.protobuf.struct_pb2 import Struct  # type: ignore[import-untyped]  # ships no types
+from hypothesis import given
+from hypothesis import strategies as st
+from pulumi.runtime import rpc
+
+from preview.plugins.values import UNKNOWN, Secret, concealed, from_struct, is_known, opened, to_struct
+
+_LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text()
+_VALUES = st.recursive(
+    _LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+        | inner.map(Secret)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=5), _VALUES, max_size=4))
+def test_what_is_sent_comes_back(properties: dict[str, Any]) -> None:
+    assert from_struct(to_struct(properties)) == properties
+
+
+def test_whole_numbers_come_back_as_integers_that_an_api_server_accepts() -> None:
+    properties = from_struct(to_struct({"replicas": 3.0, "ratio": 0.5}))
+    assert {key: type(value) for key, value in properties.items()} == {"replicas": int, "ratio": float}
+
+
+def test_a_secret_has_the_wire_form_that_the_engine_knows() -> None:
+    wire = Struct()
+    wire.update({"token": {rpc._special_sig_key: rpc._special_secret_sig, "value": "x"}})
+    assert to_struct({"token": Secret("x")}) == wire
+
+
+@pytest.mark.parametrize(
+    ("value", "known"),
+    [
+        ({"a": ["x", 1]}, True),
+        ({"a": [{"b": UNKNOWN}]}, False),
+        ({"a": Secret({"b": UNKNOWN})}, False),
+        (Secret("x"), True),
+    ],
+)
+def test_anything_unknown_inside_makes_a_value_unknown(value: Any, known: bool) -> None:
+    assert is_known(value) is known
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "like", "wanted"),
+    [
+        ("the same path", {"a": {"b": "x"}}, {"a": {"b": Secret("y")}}, {"a": {"b": Secret("x")}}),
+        ("everything below", {"a": {"b": "x"}}, {"a": Secret({})}, {"a": Secret({"b": "x"})}),
+        ("an item of a list", ["x", "y"], [Secret("x")], [Secret("x"), "y"]),
+        ("nothing secret", {"a": "x"}, {"a": "y", "b": Secret("z")}, {"a": "x"}),
+        ("another shape", {"a": "x"}, {"a": {"b": Secret("y")}}, {"a": "x"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_concealed(name: str, value: Any, like: Any, wanted: Any) -> None:
+    assert concealed(value, like) == wanted
+
+
+def test_opened_has_no_secret_left() -> None:
+    assert opened({"a": Secret({"b": [Secret("x")]})}) == {"a": {"b": ["x"]}}

@@ -1,0 +1,53 @@
+"""What the engine said, from its event log."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from preview.engine_events import counts, errors, read_events, warnings
+
+
+def said(severity: str, message: str) -> dict[str, Any]:
+    return {"diagnosticEvent": {"severity": severity, "message": message}}
+
+
+def judged(level: str, message: str) -> dict[str, Any]:
+    urn = "urn:pulumi:dev::muster::gcp:storage/bucket:Bucket::logs"
+    violation = {
+        "enforcementLevel": level,
+        "policyName": "CKV_GCP_29",
+        "message": message,
+        "resourceUrn": urn,
+    }
+    return {"policyEvent": violation}
+
+
+def test_half_a_line_at_the_end_is_left_out(tmp_path: Path) -> None:
+    log = tmp_path / "events"
+    log.write_text(json.dumps(said("info", "hello")) + '\n{"diagn')
+    assert read_events(log) == [said("info", "hello")]
+    assert read_events(tmp_path / "none") == []
+
+
+def test_errors_are_told_once_and_without_the_engines_own_words() -> None:
+    events = [said("error", "no such zone\n"), said("error", "no such zone"), said("error", "preview failed")]
+    assert errors([*events, said("warning", "mind the gap")]) == ["no such zone"]
+
+
+def test_warnings_are_told_once_with_how_often() -> None:
+    events = [
+        said("warning", "not known during preview\n"),
+        said("error", "no such zone"),
+        said("warning", "not known during preview\n"),
+        judged("advisory", "uniform access\nset it"),
+        judged("mandatory", "public"),
+    ]
+    assert warnings(events) == (
+        "not known during preview (2 times)",
+        "CKV_GCP_29: logs: uniform access\nset it",
+    )
+
+
+def test_counts_leave_out_what_stays() -> None:
+    assert counts([{"summaryEvent": {"resourceChanges": {"create": 2, "same": 5}}}]) == {"create": 2}
+    assert counts([]) == {}

@@ -1,0 +1,100 @@
+"""What the engine would do, read from its event log."""
+
+from typing import Any
+
+import pytest
+
+from preview.plan import Change, Difference, read_changes, read_drift
+
+STACK = "urn:pulumi:dev::muster::"
+POOL = f"{STACK}gcp:container/nodePool:NodePool::l4"
+
+
+def event(op: str, old: Any = None, new: Any = None, **metadata: Any) -> dict[str, Any]:
+    sides = {"old": old and {"inputs": old}, "new": new and {"inputs": new, "parent": f"{STACK}a::b"}}
+    step = {"op": op, "urn": POOL, "type": "gcp:container/nodePool:NodePool", **sides, **metadata}
+    return {"resourcePreEvent": {"metadata": step}}
+
+
+def forcing(*paths: str) -> dict[str, Any]:
+    return {path: {"diffKind": "update-replace", "inputDiff": True} for path in paths}
+
+
+def test_a_creation() -> None:
+    (change,) = read_changes([event("create", new={"name": "l4"})])
+    assert (change.op, change.name, change.parent) == ("create", "l4", f"{STACK}a::b")
+    assert (change.before, change.after, change.protect) == ({}, {"name": "l4"}, False)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)], ids=["delete first", "last", "mixed"])
+def test_the_steps_of_a_replacement_are_one_change(order: tuple[int, ...]) -> None:
+    old, new = {"spot": True, "name": "l4"}, {"spot": False, "name": "l4"}
+    steps = [
+        event("delete-replaced", old=old),
+        event("replace", old=old, new=new, detailedDiff=forcing("spot")),
+        event("create-replacement", old=old, new=new, detailedDiff=forcing("spot")),
+    ]
+    (change,) = read_changes([steps[place] for place in order])
+    assert change.op == "replace"
+    assert change.differences == [Difference("spot", before=True, after=False, replaces=True)]
+
+
+def test_differences_say_which_of_them_replace() -> None:
+    change = Change(
+        "replace",
+        "t",
+        POOL,
+        before={"nodeConfig": {"spot": True, "labels": {"a.b": "1"}}, "tags": ["a"]},
+        after={"nodeConfig": {"labels": {"a.b": "2"}}, "tags": ["a", "b"], "count": 1},
+        replacing=frozenset({"nodeConfig.spot"}),
+    )
+    assert sorted(change.differences, key=lambda d: d.path) == [
+        Difference("count", None, 1, replaces=False),
+        Difference('nodeConfig.labels["a.b"]', "1", "2", replaces=False),
+        Difference("nodeConfig.spot", True, None, replaces=True),
+        Difference("tags[1]", None, "b", replaces=False),
+    ]
+
+
+def test_a_replacing_secret_is_named_without_its_value() -> None:
+    masked = {"password": "[secret]"}
+    change = Change("replace", "t", POOL, before=masked, after=masked, replacing=frozenset({"password"}))
+    assert change.differences == [Difference("password", None, None, replaces=True)]
+
+
+def test_a_plugin_may_name_the_block_where_one_part_changed() -> None:
+    change = Change(
+        "replace",
+        "t",
+        POOL,
+        before={"spec": {"selector": {"a": 1}}},
+        after={"spec": {"selector": {"a": 2}}},
+        replacing=frozenset({"spec.selector"}),
+    )
+    assert change.differences == [Difference("spec.selector.a", 1, 2, replaces=True)]
+
+
+def test_other_events_are_no_changes() -> None:
+    assert read_changes([{"preludeEvent": {}}, {"summaryEvent": {"resourceChanges": {"create": 1}}}]) == ()
+
+
+def refreshed(op: str, name: str, old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any]:
+    """The event in which the engine tells what a refresh found of a resource."""
+    sides = {side: {"inputs": inputs} for side, inputs in (("old", old), ("new", new)) if inputs is not None}
+    metadata = {"op": op, "type": "a:b:C", "urn": f"urn:pulumi:s::p::a:b:C::{name}", **sides}
+    return {"resOutputsEvent": {"metadata": metadata}}
+
+
+def test_drift_is_told_as_what_undoes_it() -> None:
+    drifted = read_drift(
+        [
+            {"resourcePreEvent": {"metadata": {"op": "refresh"}}},
+            refreshed("update", "quota", {"cpu": 8}, {"cpu": 99}),
+            refreshed("delete", "gone", {"size": 3}, None),
+            refreshed("same", "kept", {"cpu": 1}, {"cpu": 1}),
+        ]
+    )
+    assert [(change.op, change.name) for change in drifted] == [("update", "quota"), ("create", "gone")]
+    (difference,) = drifted[0].differences
+    assert (difference.path, difference.before, difference.after) == ("cpu", 99, 8)
+    assert (drifted[1].before, drifted[1].after) == ({}, {"size": 3})

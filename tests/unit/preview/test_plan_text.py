@@ -1,0 +1,178 @@
+"""A plan as it is read in a terminal, in a pull request and in the kept summaries."""
+
+from typing import Any
+
+import pytest
+
+from preview import plan_text
+from preview.plan import Change
+from preview.plan_properties import described, short_kind
+from preview.plugins.values import UNKNOWN
+
+PLATFORM, POOL = "muster:platform:NodePools", "gcp:container/nodePool:NodePool"
+
+
+def urn(token: str, name: str) -> str:
+    return f"urn:pulumi:dev::muster::{token}::{name}"
+
+
+def change(op: str, token: str, name: str, parent: str = "", **fields: Any) -> Change:
+    return Change(op, token, urn(token, name), parent, **fields)
+
+
+STACK = change("create", "pulumi:pulumi:Stack", "muster-dev")
+POOLS = change("same", PLATFORM, "node-pools", parent=STACK.urn)
+CREATED = change(
+    "create",
+    POOL,
+    "l4",
+    parent=POOLS.urn,
+    after={"nodeConfig": {"machineType": "g2-standard-4"}},
+    protect=True,
+)
+UPDATED = change(
+    "update",
+    POOL,
+    "system-nodes",
+    parent=POOLS.urn,
+    before={"autoscaling": {"maxNodeCount": 1}},
+    after={"autoscaling": {"maxNodeCount": 3}},
+)
+REPLACED = change(
+    "replace",
+    POOL,
+    "h100",
+    parent=POOLS.urn,
+    before={"nodeConfig": {"spot": True}},
+    after={"nodeConfig": {}},
+    replacing=frozenset({"nodeConfig.spot"}),
+)
+DELETED = change("delete", "kubernetes:core/v1:Namespace", "team-b", parent=STACK.urn, protect=True)
+UNCHANGED = change("same", "kubernetes:core/v1:Namespace", "team-a", parent=STACK.urn)
+CHANGES = (STACK, UNCHANGED, DELETED, UPDATED, CREATED, POOLS, REPLACED)
+
+
+def test_what_matters_most_is_counted_first() -> None:
+    assert plan_text.counts(CHANGES) == "1 to replace, 1 to delete, 1 to update, 1 to create, 2 unchanged"
+    assert plan_text.counts([STACK]) == "nothing declared"
+    assert plan_text.counts([change("import", POOL, "a")]) == "1 to import"
+
+
+def test_the_table_lines_up_and_leaves_out_what_stays() -> None:
+    assert [line for _, line in plan_text.table(CHANGES)] == [
+        "- Namespace team-b                   protected",
+        "  NodePools node-pools",
+        "±   container.NodePool h100          nodeConfig.spot: true → (none) (replaces)",
+        "+   container.NodePool l4            machineType=g2-standard-4 protected",
+        "~   container.NodePool system-nodes  autoscaling.maxNodeCount: 1 → 3",
+    ]
+
+
+def test_the_summary_does_not_depend_on_the_order_and_aligns_nothing() -> None:
+    assert plan_text.summary(CHANGES) == plan_text.summary(CHANGES[::-1])
+    assert "+   container.NodePool l4  machineType=g2-standard-4 protected\n" in plan_text.summary(CHANGES)
+
+
+def test_dangers_say_why() -> None:
+    assert plan_text.dangers(CHANGES) == [
+        "± container.NodePool h100  nodeConfig.spot: true → (none) (replaces)",
+        "- Namespace team-b  protected: the engine refuses",
+    ]
+    harmless = [
+        change("delete", "muster:platform:Tenants", "tenants", custom=False),
+        change("replace", "pulumi:providers:gcp", "google"),
+    ]
+    assert plan_text.dangers(harmless) == []
+    dependent = change("replace", POOL, "l4", before={"cluster": "a"}, after={"cluster": "a"})
+    assert plan_text.dangers([dependent]) == ["± container.NodePool l4  with what it depends on"]
+
+
+def test_a_comment_shows_counts_and_dangers_and_folds_the_plan() -> None:
+    comment = plan_text.markdown("Preview of dev", CHANGES, ["mind\n  the gap"])
+    shown, folded = comment.split("<details>")
+    assert shown.startswith("### Preview of dev\n\n1 to replace,")
+    assert "- :warning: mind the gap" in shown
+    assert "± container.NodePool h100" in shown
+    assert "system-nodes" not in shown
+    assert "system-nodes" in folded
+    assert (
+        plan_text.markdown("Preview of dev", [STACK, UNCHANGED], []) == "### Preview of dev\n\n1 unchanged\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("token", "kind"),
+    [
+        (POOL, "container.NodePool"),
+        ("gcp:projects/iAMMember:IAMMember", "projects.IAMMember"),
+        ("kubernetes:core/v1:Namespace", "Namespace"),
+        ("kubernetes:rbac.authorization.k8s.io/v1:Role", "Role"),
+        ("pulumi:providers:gcp", "provider gcp"),
+        ("docker-build:index:Image", "docker-build.Image"),
+        (PLATFORM, "NodePools"),
+    ],
+)
+def test_short_kind(token: str, kind: str) -> None:
+    assert short_kind(token) == kind
+
+
+def quota(name: str, nominal: int, **limits: int) -> dict[str, Any]:
+    return {"name": name, "nominalQuota": nominal, **limits}
+
+
+@pytest.mark.parametrize(
+    ("token", "inputs", "words"),
+    [
+        pytest.param(
+            POOL,
+            {
+                "nodeConfig": {"machineType": "g2", "guestAccelerators": [{"type": "nvidia-l4", "count": 1}]},
+                "queuedProvisioning": {"enabled": True},
+                "nodeLocations": ["a", "b"],
+            },
+            "machineType=g2 guestAccelerators=[{count: 1, type: nvidia-l4}] queuedProvisioning.enabled=true "
+            "nodeLocations=[a, b]",
+            id="pool",
+        ),
+        pytest.param(
+            "kubernetes:apps/v1:Deployment",
+            {"spec": {"replicas": 2, "template": {"spec": {"containers": [{"image": f"a@{UNKNOWN}"}]}}}},
+            "replicas=2 image=(known later)",
+            id="a value out of a list",
+        ),
+        pytest.param(
+            "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue",
+            {
+                "spec": {
+                    "cohortName": "ml",
+                    "resourceGroups": [
+                        {
+                            "flavors": [
+                                {
+                                    "name": "l4",
+                                    "resources": [quota("cpu", 20), quota("gpu", 5, lendingLimit=1)],
+                                },
+                                {"name": "cpu", "resources": [quota("cpu", 2, borrowingLimit=0)]},
+                            ]
+                        }
+                    ],
+                }
+            },
+            "cohort=ml l4(cpu 20, gpu 5 -1) cpu(cpu 2 +0)",
+            id="quotas",
+        ),
+        pytest.param(
+            "docker-build:index:Image",
+            {"push": True, "tags": ["us-docker.pkg.dev/a/b:8faaba03", "us-docker.pkg.dev/a/b:latest"]},
+            "push=true us-docker.pkg.dev/a/b",
+            id="image",
+        ),
+        pytest.param(
+            "gcp:projects/iAMMember:IAMMember", {"role": "a", "member": "b"}, "role=a member=b", id="grant"
+        ),
+        pytest.param("kubernetes:v1:Secret", {"stringData": {"token": "[secret]"}}, "", id="nothing to tell"),
+        pytest.param("kubernetes:core/v1:Namespace", {"metadata": {"labels": {}}}, "", id="nothing set"),
+    ],
+)
+def test_described(token: str, inputs: dict[str, Any], words: str) -> None:
+    assert described(token, inputs) == words

@@ -1,0 +1,35 @@
+"""What users read of violated policies, rule by rule."""
+
+from typing import Any
+
+from preview.policies import violations
+
+CLUSTER = "gcp:container/cluster:Cluster"
+
+
+def event(policy: str, name: str, message: str, level: str = "mandatory") -> dict[str, Any]:
+    urn = f"urn:pulumi:prod::muster::muster:platform:Platform$muster:platform:GkeCluster${CLUSTER}::{name}"
+    found = {
+        "resourceUrn": urn,
+        "policyName": policy,
+        "message": f"{policy} is why.\n{message}\n",
+        "enforcementLevel": level,
+    }
+    return {"sequence": 1, "policyEvent": found}
+
+
+def test_violations_are_told_rule_by_rule() -> None:
+    events = [
+        {"sequence": 0, "summaryEvent": {}},
+        event("private-nodes", "one", "set it"),
+        event("no-alpha", "one", "leave it out"),
+        event("private-nodes", "two", "set it too"),
+    ]
+    assert violations(events) == [
+        f"private-nodes: private-nodes is why.\n  {CLUSTER} one: set it\n  {CLUSTER} two: set it too",
+        f"no-alpha: no-alpha is why.\n  {CLUSTER} one: leave it out",
+    ]
+
+
+def test_what_stops_nothing_is_no_violation() -> None:
+    assert violations([event("private-nodes", "one", "set it", level="advisory")]) == []

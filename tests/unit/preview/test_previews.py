@@ -1,0 +1,60 @@
+"""What a preview is compared with, and how it is shown."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from preview.plan import Change
+from preview.preview import check_out, settings_file, show
+from preview.pulumi_cli import Outcome
+from sandbox.toolchain.steps import StepError
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A clone with one commit, and a change that is not committed."""
+    folder = tmp_path / "repository"
+    (folder / "stacks").mkdir(parents=True)
+    settings = folder / "stacks" / "Pulumi.dev.yaml"
+    settings.write_text("committed")
+    who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "one"]):
+        subprocess.run(["git", "-C", str(folder), *command], check=True)
+    settings.write_text("changed since")
+    return folder
+
+
+def test_the_files_of_a_ref_are_those_that_were_committed(repository: Path, tmp_path: Path) -> None:
+    check_out("HEAD", tmp_path / "earlier", repository)
+    assert (tmp_path / "earlier" / "stacks" / "Pulumi.dev.yaml").read_text() == "committed"
+
+
+@pytest.mark.parametrize("ref", ["no-such-branch", "HEAD~5"])
+def test_an_unknown_ref_is_told_with_gits_words(repository: Path, tmp_path: Path, ref: str) -> None:
+    with pytest.raises(StepError, match=f"no files of git ref '{ref}': fatal: ") as refused:
+        check_out(ref, tmp_path / "earlier", repository)
+    assert refused.value.try_this == "git fetch, then a ref that git log knows"
+
+
+def test_a_stack_that_is_not_there() -> None:
+    with pytest.raises(StepError, match="no stack 'live' in stacks/") as refused:
+        settings_file("live")
+    assert refused.value.try_this == "one of dev, local, prod, staging"
+
+
+def test_warnings_and_dangers_come_before_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    gone = Change("delete", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-a")
+    made = Change("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")
+    outcome = Outcome({}, (made, gone), ("mind the gap",), "", 1.25)
+    show("Preview of dev since main", outcome, Console(width=200))
+    assert capsys.readouterr().out.splitlines() == [
+        "warning: mind the gap",
+        "Recreated or deleted:",
+        "- Namespace team-a",
+        "",
+        "- Namespace team-a",
+        "+ Namespace team-b",
+        "Preview of dev since main: 1 to delete, 1 to create (1.2 s)",
+    ]

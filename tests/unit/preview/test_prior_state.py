@@ -1,0 +1,63 @@
+"""A state made from a plan, as if that had been carried out."""
+
+from typing import Any
+
+from preview.prior_state import with_resources
+
+STACK = "urn:pulumi:dev::muster::"
+COMPONENT, CLUSTER = f"{STACK}muster:platform:Cluster::c", f"{STACK}gcp:container/cluster:Cluster::ray"
+PROVIDER = f"{STACK}pulumi:providers:gcp::google"
+EMPTY: dict[str, Any] = {"version": 3, "deployment": {"manifest": {"version": "v3"}}}
+
+
+def planned(token: str, name: str, *, custom: bool = True, state: Any = None, **goal: Any) -> dict[str, Any]:
+    inputs = {"inputDiff": {"adds": {"name": name}} if custom else {}}
+    return {"goal": {"type": token, "name": name, "custom": custom, **inputs, **goal}, "state": state}
+
+
+PLAN = {
+    CLUSTER: planned(
+        "gcp:container/cluster:Cluster",
+        "ray",
+        state={"name": "ray", "id": "pretended/ray"},
+        parent=COMPONENT,
+        protect=True,
+        provider=f"{PROVIDER}::unknown",
+        ignoreChanges=["nodeConfig"],
+    ),
+    PROVIDER: planned("pulumi:providers:gcp", "google", parent=COMPONENT),
+    COMPONENT: planned("muster:platform:Cluster", "c", custom=False),
+}
+
+
+def resources(plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    made = with_resources(EMPTY, plan)
+    assert made["deployment"]["manifest"] == EMPTY["deployment"]["manifest"]
+    return {resource["urn"]: resource for resource in made["deployment"]["resources"]}
+
+
+def test_each_comes_after_what_it_needs() -> None:
+    assert list(resources(PLAN)) == [COMPONENT, PROVIDER, CLUSTER]
+
+
+def test_a_resource_keeps_its_inputs_outputs_and_options() -> None:
+    cluster = resources(PLAN)[CLUSTER]
+    assert cluster["inputs"] == {"name": "ray"}
+    assert cluster["outputs"] == {"name": "ray", "id": "pretended/ray"}
+    assert (cluster["id"], cluster["protect"], cluster["parent"]) == ("pretended/ray", True, COMPONENT)
+    assert "ignoreChanges" not in cluster  # an option of the program, not of the state
+
+
+def test_a_provider_is_referred_to_by_its_new_id() -> None:
+    made = resources(PLAN)
+    assert made[CLUSTER]["provider"] == f"{PROVIDER}::{made[PROVIDER]['id']}"
+
+
+def test_what_could_not_be_asked_has_its_inputs_for_outputs_and_some_id() -> None:
+    namespace = f"{STACK}kubernetes:core/v1:Namespace::team-a"
+    made = resources({namespace: planned("kubernetes:core/v1:Namespace", "team-a")})[namespace]
+    assert (made["outputs"], made["id"]) == ({"name": "team-a"}, "pretended/team-a")
+
+
+def test_a_component_has_no_id() -> None:
+    assert "id" not in resources(PLAN)[COMPONENT]

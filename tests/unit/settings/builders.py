@@ -1,0 +1,123 @@
+"""A good stack to break, and the means to break it."""
+
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import pytest
+
+from settings.load import SettingsError, parse
+
+GOOD: dict[str, Any] = {
+    "gcp:project": "acme-ml",
+    "muster:cluster": {"kind": "gke", "name": "ray", "location": "us-west1-b"},
+    "muster:controller": {"image": "registry.example/muster/controller:0.1.0"},
+    "muster:pools": [
+        {"name": "system", "flavor": "cpu", "machineType": "e2-standard-4", "nodes": {"min": 1, "max": 3}},
+        {
+            "name": "l4",
+            "machineType": "g2-standard-4",
+            "gpu": {"type": "nvidia-l4", "count": 1},
+            "provisioning": "queued",
+            "nodes": {"max": 10},
+        },
+    ],
+    "muster:admission": {"engine": "muster", "priorities": {"prod-priority": 1000, "dev-priority": 100}},
+    "muster:queues": {
+        "cohorts": [{"name": "ml"}],
+        "clusterQueues": [
+            {
+                "name": "team-a",
+                "cohort": "ml",
+                "quotas": {
+                    "cpu": {"cpu": 8, "memory": "32Gi"},
+                    "l4": {
+                        "cpu": 16,
+                        "memory": "64Gi",
+                        "nvidia.com/gpu": {"nominal": 4, "borrowingLimit": 0},
+                    },
+                },
+                "preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"},
+            }
+        ],
+    },
+    "muster:tenants": [{"namespace": "team-a", "queues": {"user-queue": "team-a"}}],
+}
+
+Path = tuple[str | int, ...]
+TEAM_A: Path = ("muster:queues", "clusterQueues", 0)
+L4: Path = ("muster:pools", 1)
+
+
+def put(*path_and_value: Any) -> dict[str, Any]:
+    """The good stack with one value put at a path; `None` takes away what stands there."""
+    *path, last, value = path_and_value
+    config = deepcopy(GOOD)
+    here: Any = config
+    for part in path:
+        here = here[part]
+    if value is None:
+        del here[last]
+    elif isinstance(here, list) and last == len(here):
+        here.append(value)
+    else:
+        here[last] = value
+    return config
+
+
+def with_pool(pool: dict[str, Any], **cluster: Any) -> dict[str, Any]:
+    """The good stack with one pool more, named `more`, and with these keys of its cluster."""
+    config = put("muster:pools", 2, {"name": "more", **pool})
+    return config | {
+        "muster:cluster": {**GOOD["muster:cluster"], **cluster},
+        "muster:network": {"name": "ray"},
+    }
+
+
+def with_engine(name: str) -> dict[str, Any]:
+    """The good stack with another engine; KAI asks for no queued nodes, so with it they are on demand."""
+    config = put("muster:admission", "engine", name)
+    if name == "kai":
+        config["muster:pools"][1]["provisioning"] = "on-demand"
+    return config
+
+
+SYSTEM: dict[str, Any] = GOOD["muster:pools"][0]
+CPU_BATCH = {
+    "name": "batch",
+    "machineType": "e2-standard-4",
+    "provisioning": "queued",
+    "nodes": {"max": 2},
+}
+CIRCLE = [{"name": "ml", "parent": "org"}, {"name": "org", "parent": "ml"}]
+EXISTING = {"kind": "existing", "name": "sandbox"}
+ONLY_L4 = {"clusterQueues": [{"name": "team-a", "quotas": {"l4": {"cpu": 1}}}]}
+
+FILE = "stacks/Pulumi.test.yaml"
+
+
+class Case(NamedTuple):
+    """A broken stack and the parts of the only problem it has."""
+
+    name: str
+    config: dict[str, Any]
+    path: str
+    given: str
+    expected: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def message(self) -> str:
+        return (
+            f"{FILE}: 1 problem in the settings; nothing was declared.\n\n"
+            f"{self.path}\n  given:    {self.given}\n  expected: {self.expected}\n  do:       {self.remedy}"
+        )
+
+
+def refusal(config: dict[str, Any]) -> str:
+    """The whole message with which the settings refuse a stack."""
+    with pytest.raises(SettingsError) as refused:
+        parse(config, FILE)
+    return str(refused.value)

@@ -1,0 +1,282 @@
+"""Stacks whose operators don't go together, each with the whole message; and what goes together."""
+
+import json
+from typing import Any
+
+import pytest
+
+from settings.load import parse
+from tests.unit.settings.builders import EXISTING, FILE, GOOD, L4, TEAM_A, Case, put, refusal, with_engine
+
+DISABLED = {"type": "nvidia-l4", "count": 1, "driver": "disabled"}
+SMALL = {"cpu": "100m", "memory": "128Mi"}
+LARGE = {"cpu": 1, "memory": "1Gi"}
+ON_SPOT = put("muster:pools", 0, "provisioning", "spot")
+
+
+def engine(name: str, **operators: Any) -> dict[str, Any]:
+    """The good stack with another engine, and settings of operators by their section's name."""
+    sections = {f"muster:{section}": settings for section, settings in operators.items()}
+    return with_engine(name) | sections
+
+
+def driver_disabled(**operators: Any) -> dict[str, Any]:
+    sections = {f"muster:{section}": settings for section, settings in operators.items()}
+    return put(*L4, "gpu", DISABLED) | sections
+
+
+CASES = [
+    Case(
+        "engine muster without its controller",
+        put("muster:controller", None),
+        "muster:controller",
+        "nothing",
+        "the controller that engine muster needs",
+        "add `muster:controller: {build: {}}` (or {image: …}), or choose engine: kueue",
+    ),
+    Case(
+        "the add-on on a cluster that already runs",
+        {**put("muster:kuberay", {"install": "addon"}), "muster:cluster": EXISTING},
+        "muster:kuberay.install",
+        '"addon"',
+        "helm or existing: the add-on is switched on where a GKE cluster is made",
+        "write helm",
+    ),
+    Case(
+        "the add-on beside KAI",
+        engine("kai", kuberay={"install": "addon"}),
+        "muster:kuberay.install",
+        '"addon"',
+        "helm or existing: only a KubeRay started with --batch-scheduler=kai-scheduler hands its pods to "
+        "KAI, and GKE's Ray add-on can't be told to",
+        "write helm, or choose another engine",
+    ),
+    Case(
+        "a version of the add-on",
+        put("muster:kuberay", {"install": "addon", "version": "1.6.2"}),
+        "muster:kuberay.version",
+        '"1.6.2"',
+        "nothing: with install: addon it is not this stack's to choose",
+        "remove `version`, or write install: helm",
+    ),
+    Case(
+        "the add-on's logs without the add-on",
+        put("muster:kuberay", {"addon": {"logging": False}}),
+        "muster:kuberay.addon",
+        '{"logging": false}',
+        "nothing: with install: helm there is no add-on",
+        "remove `addon`, or write install: addon",
+    ),
+    Case(
+        "a tenant that KubeRay doesn't watch",
+        put("muster:kuberay", {"watchNamespaces": ["team-b"]}),
+        "muster:kuberay.watchNamespaces",
+        '["team-b"]',
+        "every tenant's namespace: KubeRay would not see the jobs of team-a",
+        "add team-a, or remove `watchNamespaces` to watch all",
+    ),
+    Case(
+        "an unknown feature gate of KubeRay",
+        put("muster:kuberay", {"featureGates": {"RayCronJobs": True}}),
+        "muster:kuberay.featureGates.RayCronJobs",
+        '"RayCronJobs"',
+        "one of AsyncJobInfoQuery, RayClusterStatusConditions, RayCronJob, RayJobDeletionPolicy, "
+        "RayMultiHostIndexing, RayServiceIncrementalUpgrade",
+        "did you mean RayCronJob?",
+    ),
+    Case(
+        "an image by digest alone",
+        put("muster:kuberay", {"image": f"quay.io/kuberay/operator@sha256:{'0' * 64}"}),
+        "muster:kuberay.image",
+        f'"quay.io/kuberay/operator@sha256:{"0" * 64}"',
+        "an image with a tag: the chart joins repository and tag by a colon",
+        "write repository:1.2.3, or repository:1.2.3@sha256:… to pin the digest too",
+    ),
+    Case(
+        "requests above the limits",
+        put("muster:kuberay", {"resources": {"requests": LARGE, "limits": SMALL | {"memory": "2Gi"}}}),
+        "muster:kuberay.resources",
+        '{"requests": {"cpu": 1, "memory": "1Gi"}, "limits": {"cpu": "100m", "memory": "2Gi"}}',
+        "requests.cpu of at most limits.cpu (Kubernetes)",
+        "lower the one or raise the other",
+    ),
+    Case(
+        "half of the limits",
+        put("muster:kuberay", {"resources": {"requests": SMALL, "limits": {"memory": "1Gi"}}}),
+        "muster:kuberay.resources.limits.cpu",
+        "nothing",
+        "a value: this key is required",
+        "add `cpu`",
+    ),
+    Case(
+        "Kueue's replicas without Kueue",
+        put("muster:kueue", {"replicas": 3}),
+        "muster:kueue.replicas",
+        "3",
+        "nothing: engine muster installs Kueue's API alone",
+        "remove `replicas`, or write engine: kueue",
+    ),
+    Case(
+        "Kueue's version beside KAI",
+        engine("kai", kueue={"version": "0.19.2"}),
+        "muster:kueue.version",
+        '"0.19.2"',
+        "nothing: engine kai installs nothing of Kueue's",
+        "remove `version`, or write engine: kueue",
+    ),
+    Case(
+        "the version of a Kueue that is there already",
+        engine("kueue", kueue={"install": "existing", "version": "0.19.2"}),
+        "muster:kueue.version",
+        '"0.19.2"',
+        "nothing: Kueue is there already",
+        "remove `version`, or write install: upstream",
+    ),
+    Case(
+        "Kueue without RayClusters",
+        engine("kueue", kueue={"frameworks": ["batch/job", "ray.io/rayjob"]}),
+        "muster:kueue.frameworks",
+        '["batch/job", "ray.io/rayjob"]',
+        "ray.io/rayjob and ray.io/raycluster: queued ones are suspended at creation, and only Kueue would "
+        "start them",
+        "add ray.io/raycluster",
+    ),
+    Case(
+        "an unknown framework",
+        engine("kueue", kueue={"frameworks": ["ray.io/rayjob", "ray.io/raycluster", "ray.io/rayservce"]}),
+        "muster:kueue.frameworks[2]",
+        '"ray.io/rayservce"',
+        "one of batch/job, deployment, jobset.x-k8s.io/jobset, kubeflow.org/jaxjob, kubeflow.org/mpijob, "
+        "kubeflow.org/paddlejob, kubeflow.org/pytorchjob, kubeflow.org/tfjob, kubeflow.org/xgboostjob, "
+        "leaderworkerset.x-k8s.io/leaderworkerset, pod, ray.io/raycluster, ray.io/rayjob, ray.io/rayservice, "
+        "sparkoperator.k8s.io/sparkapplication, statefulset, trainer.kubeflow.org/trainjob, "
+        "workload.codeflare.dev/appwrapper",
+        "did you mean ray.io/rayservice?",
+    ),
+    Case(
+        "a feature gate in lower case",
+        engine("kueue", kueue={"featureGates": {"partialAdmission": True}}),
+        "muster:kueue.featureGates.partialAdmission",
+        '"partialAdmission"',
+        "the name of a feature gate",
+        "write it as the operator's documentation does, in CamelCase",
+    ),
+    Case(
+        "a weight that Kueue is not told to read",
+        put(*TEAM_A, "weight", 2) | {"muster:admission": {"engine": "kueue"}},
+        "muster:queues.clusterQueues[0].weight",
+        "2",
+        "no weight: Kueue weighs no shares unless told to",
+        "remove it, or add `muster:kueue: {fairSharing: {}}`",
+    ),
+    Case(
+        "KAI's placement without KAI",
+        put("muster:kai", {"placement": "spread"}),
+        "muster:kai.placement",
+        '"spread"',
+        "nothing: engine muster installs no KAI Scheduler",
+        "remove `placement`, or write engine: kai",
+    ),
+    Case(
+        "the version of a KAI that is there already",
+        engine("kai", kai={"install": "existing", "version": "0.12.0"}),
+        "muster:kai.version",
+        '"0.12.0"',
+        "nothing: KAI Scheduler is there already",
+        "remove `version`, or write install: helm",
+    ),
+    Case(
+        "a floating version of KAI",
+        engine("kai", kai={"version": "latest"}),
+        "muster:kai.version",
+        '"latest"',
+        "a whole version without 'v'",
+        "pin one release by all three numbers, as in 1.6.2",
+    ),
+    Case(
+        "two keepers of the GPUs",
+        put("muster:gpuOperator", {"install": "helm"}),
+        "muster:pools[1].gpu.driver",
+        "nothing",
+        "disabled: the GPU Operator is installed, and what GKE installs would be in its way (NVIDIA, "
+        '"NVIDIA GPU Operator with Google GKE")',
+        "write driver: disabled, or remove `muster:gpuOperator`",
+    ),
+    Case(
+        "no keeper of the GPUs",
+        driver_disabled(),
+        "muster:pools[1].gpu.driver",
+        '"disabled"',
+        "default or latest: nothing else installs a driver, and the nodes' GPUs stay unseen",
+        "write latest, or add `muster:gpuOperator: {install: helm}`",
+    ),
+    Case(
+        "the GPU Operator on a cluster that already runs",
+        {**driver_disabled(gpuOperator={"install": "helm"}), "muster:cluster": EXISTING},
+        "muster:gpuOperator.install",
+        '"helm"',
+        "none or existing: its paths and its driver's installer are those of GKE's nodes",
+        "install it yourself, and write existing",
+    ),
+    Case(
+        "MIG without the GPU Operator",
+        put("muster:gpuOperator", {"migStrategy": "mixed"}),
+        "muster:gpuOperator.migStrategy",
+        '"mixed"',
+        "nothing: install: none installs nothing",
+        "remove `migStrategy`, or write install: helm",
+    ),
+    Case(
+        "operators on spot nodes",
+        ON_SPOT,
+        "muster:pools",
+        json.dumps(ON_SPOT["muster:pools"]),
+        "a pool on demand, without accelerators, for KubeRay and the other operators",
+        "add one, such as {name: system, machineType: e2-standard-4, nodes: {min: 1, max: 3}}",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_message(case: Case) -> None:
+    assert refusal(case.config) == case.message
+
+
+# The other side of each rule: what only looks like one of the cases above.
+ACCEPTED = {
+    "the add-on with its own settings": put(
+        "muster:kuberay", {"install": "addon", "addon": {"monitoring": False}}
+    ),
+    "KAI beside KubeRay's chart": engine("kai", kai={"gpuSharing": True}),
+    "KAI beside an existing KubeRay": engine("kai", kuberay={"install": "existing"}),
+    "every tenant watched": put("muster:kuberay", {"watchNamespaces": ["team-a", "team-b"]}),
+    "another version of Kueue's API": put("muster:kueue", {"version": "0.18.0"}),
+    "Kueue configured": engine("kueue", kueue={"replicas": 3, "waitForPodsReady": {"timeoutSeconds": 600}}),
+    "weights with fair sharing": put(*TEAM_A, "weight", 2)
+    | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"fairSharing": {}}},
+    "weights that Muster weighs": put(*TEAM_A, "weight", 2)
+    | {"muster:controller": {**GOOD["muster:controller"], "fairSharing": {}}},
+    "Muster preempts to borrow": put(
+        *TEAM_A, "preemption", {"reclaimWithinCohort": "Any", "borrowWithinCohort": {}}
+    ),
+    "weights for a Kueue that is there already": put(*TEAM_A, "weight", 2)
+    | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"install": "existing"}},
+    "the GPU Operator where GKE leaves the GPUs alone": driver_disabled(gpuOperator={"install": "helm"}),
+    "somebody else's GPU Operator": driver_disabled(gpuOperator={"install": "existing"}),
+    "a driver that is somebody else's business": {**driver_disabled(), "muster:cluster": EXISTING},
+    "an image with tag and digest": put(
+        "muster:kuberay", {"image": f"quay.io/kuberay/operator:v1.6.2@sha256:{'0' * 64}"}
+    ),
+}
+
+
+@pytest.mark.parametrize("config", ACCEPTED.values(), ids=ACCEPTED.keys())
+def test_accepted(config: dict[str, Any]) -> None:
+    parse(config, FILE)
+
+
+def test_operators_run_on_the_first_pool_on_demand_without_taints() -> None:
+    pools = [GOOD["muster:pools"][1], {**GOOD["muster:pools"][0], "name": "cpu", "flavor": "spare"}]
+    settings = parse({**GOOD, "muster:pools": [*pools, GOOD["muster:pools"][0]]}, FILE)
+
+    assert settings.system_pool is settings.pools[1]

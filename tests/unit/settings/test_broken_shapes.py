@@ -1,0 +1,139 @@
+"""Stacks of the wrong shape, each with the whole message that its author sees."""
+
+import pytest
+
+from tests.unit.settings.builders import L4, Case, put, refusal
+
+CASES = [
+    Case(
+        "an unknown section",
+        put("muster:pool", []),
+        "muster:pool",
+        "[]",
+        "a known key: gcp:project, muster:admission, muster:cluster, muster:controller, muster:environment, "
+        "muster:gpuOperator, muster:kai, muster:kuberay, muster:kueue, muster:network, "
+        "muster:observability, muster:pools, muster:queues, muster:tenants",
+        "did you mean muster:pools?",
+    ),
+    Case(
+        "an unknown key of a pool's GPU",
+        put(*L4, "gpu", "tipe", "nvidia-l4"),
+        "muster:pools[1].gpu.tipe",
+        '"nvidia-l4"',
+        "a known key: count, driver, partition, sharing, type",
+        "did you mean type?",
+    ),
+    Case(
+        "an unknown key of a GKE cluster",
+        put("muster:cluster", "zone", "us-west1-b"),
+        "muster:cluster.zone",
+        '"us-west1-b"',
+        "a known key: authorizedNetworks, binaryAuthorization, channel, costManagement, csiDrivers, "
+        "dataplaneV2, deletionProtection, dnsEndpoint, dynamicResourceAllocation, fleet, gatewayApi, "
+        "intranodeVisibility, kind, labels, location, logs, maintenance, managedPrometheus, metrics, name, "
+        "network, nodeAutoProvisioning, notifications, privateNodes, publicEndpoint, secretsEncryption, "
+        "securityGroup, securityPosture, subnetwork, version, verticalPodAutoscaling, zones",
+        "did you mean zones?",
+    ),
+    Case(
+        "a missing section",
+        put("muster:queues", None),
+        "muster:queues",
+        "nothing",
+        "a value: this key is required",
+        "add `muster:queues`",
+    ),
+    Case(
+        "a missing key",
+        put(*L4, "machineType", None),
+        "muster:pools[1].machineType",
+        "nothing",
+        "a value: this key is required",
+        "add `machineType`",
+    ),
+    Case(
+        "text for a number",
+        put(*L4, "nodes", "max", "10"),
+        "muster:pools[1].nodes.max",
+        '"10"',
+        "a whole number",
+        "write it without quotes",
+    ),
+    Case(
+        "a fraction of a node",
+        put(*L4, "nodes", "max", 1.5),
+        "muster:pools[1].nodes.max",
+        "1.5",
+        "a whole number",
+        "write it without quotes",
+    ),
+    Case(
+        "no node at all",
+        put(*L4, "nodes", "max", 0),
+        "muster:pools[1].nodes.max",
+        "0",
+        "1 or more",
+        "raise it",
+    ),
+    Case(
+        "a word for a boolean",
+        put("muster:cluster", "deletionProtection", "yes"),
+        "muster:cluster.deletionProtection",
+        '"yes"',
+        "true or false",
+        "write one of them, without quotes",
+    ),
+    Case(
+        "a number for text",
+        put("gcp:project", 123),
+        "gcp:project",
+        "123",
+        "text",
+        "put it in quotes",
+    ),
+    Case(
+        "a mapping for a list",
+        put("muster:pools", {"name": "system"}),
+        "muster:pools",
+        '{"name": "system"}',
+        "a list",
+        "begin each entry with `-`",
+    ),
+    Case(
+        "text for a section",
+        put("muster:cluster", "existing"),
+        "muster:cluster",
+        '"existing"',
+        "a mapping",
+        "write `key: value` lines under it",
+    ),
+    Case(
+        "a kind of cluster unheard of",
+        put("muster:cluster", "kind", "gk"),
+        "muster:cluster.kind",
+        '"gk"',
+        "one of gke, existing",
+        "did you mean gke?",
+    ),
+    Case(
+        "a cluster of no kind",
+        put("muster:cluster", "kind", None),
+        "muster:cluster.kind",
+        "nothing",
+        "a value: this key is required",
+        "add `kind`",
+    ),
+    Case(
+        "no pools",
+        put("muster:pools", []),
+        "muster:pools",
+        "[]",
+        "at least one entry",
+        "add one",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_message(case: Case) -> None:
+    assert refusal(case.config) == case.message

@@ -1,0 +1,237 @@
+"""Rules of the cluster: each broken, with the whole message, and each kept."""
+
+from typing import Any
+
+import pytest
+
+from settings.load import parse
+from settings.model.foundation.cluster import Existing, Gke
+from tests.unit.settings.builders import EXISTING, FILE, GOOD, Case, put, refusal
+
+KEY = "projects/acme-ml/locations/{}/keyRings/ray/cryptoKeys/etcd"
+OFFICE = {"office": "203.0.113.0/24"}
+# As much as the good stack's pools may have: 3 machines with 4 CPUs and 16 GB, 10 with an L4 beside them.
+LIMITS = {"cpu": {"max": 52}, "memory": {"max": 208}, "accelerators": {"nvidia-l4": {"max": 10}}}
+
+
+def with_cluster(**keys: object) -> dict[str, Any]:
+    """The good stack with these keys in its cluster."""
+    return {**GOOD, "muster:cluster": GOOD["muster:cluster"] | keys}
+
+
+def limits(resource: str, **limit: int) -> dict[str, Any]:
+    return with_cluster(nodeAutoProvisioning={**LIMITS, resource: limit})
+
+
+BROKEN = [
+    Case(
+        "a GKE cluster without a project",
+        put("gcp:project", None),
+        "gcp:project",
+        "nothing",
+        "the Google Cloud project that the cluster belongs to",
+        "add `gcp:project`",
+    ),
+    Case(
+        "a setting of GKE for a cluster that runs already",
+        {**GOOD, "muster:cluster": EXISTING | {"privateNodes": True}},
+        "muster:cluster",
+        '{"kind": "existing", "name": "sandbox", "privateNodes": true}',
+        "no privateNodes: this cluster runs already, only one that the stack makes has them",
+        "remove them, or write kind: gke",
+    ),
+    Case(
+        "nodes in another region",
+        with_cluster(location="us-west1", zones=["us-west1-a", "us-east1-b"]),
+        "muster:cluster.zones[1]",
+        '"us-east1-b"',
+        "a zone of us-west1",
+        "choose one of them",
+    ),
+    Case(
+        "a zonal cluster's own zone",
+        with_cluster(zones=["us-west1-b"]),
+        "muster:cluster.zones[0]",
+        '"us-west1-b"',
+        "zones beside us-west1-b, where the nodes of this cluster run anyway",
+        "remove it",
+    ),
+    Case(
+        "a zone twice",
+        with_cluster(zones=["us-west1-a", "us-west1-a"]),
+        "muster:cluster.zones[1]",
+        '"us-west1-a"',
+        "each zone once",
+        "remove it",
+    ),
+    Case(
+        "a public endpoint for nobody",
+        with_cluster(publicEndpoint=True),
+        "muster:cluster.authorizedNetworks",
+        "nothing",
+        "at least one entry: only these networks reach a public endpoint (CIS GKE 5.6.3)",
+        "add one, such as {office: 203.0.113.0/24}, or remove `publicEndpoint`",
+    ),
+    Case(
+        "no way to the control plane",
+        with_cluster(dnsEndpoint=False),
+        "muster:cluster.authorizedNetworks",
+        "nothing",
+        "at least one entry: without a DNS endpoint only these networks reach the control plane "
+        "(GKE, network isolation)",
+        "add one, such as {vpn: 10.200.0.0/16}, or write dnsEndpoint: true",
+    ),
+    Case(
+        "a control plane for everyone",
+        with_cluster(publicEndpoint=True, authorizedNetworks={"all": "0.0.0.0/0"}),
+        "muster:cluster.authorizedNetworks.all",
+        '"0.0.0.0/0"',
+        "a network: this one is the whole internet (CIS GKE 5.6.3)",
+        "write who may come, or remove it: the DNS endpoint is reached from anywhere, by IAM",
+    ),
+    Case(
+        "a key far away",
+        with_cluster(secretsEncryption=KEY.format("global")),
+        "muster:cluster.secretsEncryption",
+        f'"{KEY.format("global")}"',
+        "a key in us-west1, where the cluster is (GKE, application-layer secrets encryption)",
+        "choose or make a key there: keys can't be moved",
+    ),
+    Case(
+        "resource claims before there were any",
+        with_cluster(dynamicResourceAllocation=True, version="1.31")
+        | {"muster:pools": [GOOD["muster:pools"][0], GOOD["muster:pools"][1] | {"provisioning": "spot"}]},
+        "muster:cluster.version",
+        '"1.31"',
+        "1.32 or later, the first version with the beta of dynamic resource allocation (Kubernetes)",
+        "raise it, or remove `dynamicResourceAllocation`",
+    ),
+    Case(
+        "a least above the most",
+        limits("memory", min=300, max=208),
+        "muster:cluster.nodeAutoProvisioning.memory.min",
+        "300",
+        "at most max, which is 208",
+        "lower the one or raise the other",
+    ),
+    Case(
+        "less CPUs than the pools have",
+        limits("cpu", max=51),
+        "muster:cluster.nodeAutoProvisioning.cpu.max",
+        "51",
+        "52 or more, what this stack's pools may have: the limit holds for them too "
+        "(GKE, node auto-provisioning)",
+        "raise it, or lower the pools' nodes.max",
+    ),
+    Case(
+        "less GPUs than the pools have",
+        with_cluster(nodeAutoProvisioning={**LIMITS, "accelerators": {"nvidia-l4": {"max": 9}}}),
+        "muster:cluster.nodeAutoProvisioning.accelerators.nvidia-l4.max",
+        "9",
+        "10 or more, what this stack's pools may have: the limit holds for them too "
+        "(GKE, node auto-provisioning)",
+        "raise it, or lower the pools' nodes.max",
+    ),
+    Case(
+        "no limit of memory",
+        with_cluster(nodeAutoProvisioning={"cpu": {"max": 52}}),
+        "muster:cluster.nodeAutoProvisioning.memory",
+        "nothing",
+        "a value: this key is required",
+        "add `memory`",
+    ),
+    Case(
+        "a key by half its name",
+        with_cluster(secretsEncryption="etcd"),
+        "muster:cluster.secretsEncryption",
+        '"etcd"',
+        "a key of Cloud KMS by its full name",
+        "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
+    ),
+    Case(
+        "a group that GKE would not look at",
+        with_cluster(securityGroup="ml@acme.example"),
+        "muster:cluster.securityGroup",
+        '"ml@acme.example"',
+        "the group of groups that GKE looks RBAC's groups up in, which must have that name "
+        "(GKE, Google Groups for RBAC)",
+        "write gke-security-groups@ and your domain",
+    ),
+    Case(
+        "a team's Google group that GKE does not find",
+        put("muster:tenants", 0, "group", "team-a@acme.example"),
+        "muster:cluster.securityGroup",
+        "nothing",
+        "gke-security-groups@DOMAIN, the group with team-a@acme.example in it: without it GKE finds no "
+        "Google group, and the tenants' groups are bound to nothing (GKE, Google Groups for RBAC)",
+        "add it, or remove `group` from the tenants",
+    ),
+    Case(
+        "a topic by half its name",
+        with_cluster(notifications="gke"),
+        "muster:cluster.notifications",
+        '"gke"',
+        "a Pub/Sub topic by its full name",
+        "write projects/PROJECT/topics/TOPIC",
+    ),
+    Case(
+        "an unknown driver",
+        with_cluster(csiDrivers=["nfs"]),
+        "muster:cluster.csiDrivers[0]",
+        '"nfs"',
+        "one of persistent-disk, gcs-fuse, filestore, lustre",
+        "choose one of persistent-disk, gcs-fuse, filestore, lustre",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=str)
+def test_broken(case: Case) -> None:
+    assert refusal(case.config) == case.message
+
+
+KEPT: dict[str, dict[str, Any]] = {
+    "nodes in two zones of the region": with_cluster(location="us-west1", zones=["us-west1-a", "us-west1-b"]),
+    "a zonal cluster with nodes in another zone": with_cluster(zones=["us-west1-a"]),
+    "a public endpoint for the office": with_cluster(publicEndpoint=True, authorizedNetworks=OFFICE),
+    "a private endpoint for a network": with_cluster(dnsEndpoint=False, authorizedNetworks=OFFICE),
+    "a key in the region of a zonal cluster": with_cluster(secretsEncryption=KEY.format("us-west1")),
+    "resource claims by beta APIs": with_cluster(
+        dynamicResourceAllocation=True, version="1.32.2-gke.1652000"
+    ),
+    "limits that hold the pools": with_cluster(nodeAutoProvisioning=LIMITS),
+    "a group of groups": with_cluster(securityGroup="gke-security-groups@acme.example"),
+    "a team's Google group in the group of groups": with_cluster(
+        securityGroup="gke-security-groups@acme.example"
+    )
+    | {"muster:tenants": [{**GOOD["muster:tenants"][0], "group": "team-a@acme.example"}]},
+    "a topic": with_cluster(notifications="projects/acme-ml/topics/gke"),
+}
+
+
+@pytest.mark.parametrize("config", KEPT.values(), ids=KEPT.keys())
+def test_kept(config: dict[str, Any]) -> None:
+    assert isinstance(parse(config, FILE).cluster, Gke)
+
+
+@pytest.mark.parametrize(
+    ("version", "serves"), [("1.35", False), ("1.36.0-gke.1", True), ("1.36", True), ("1.37", True)]
+)
+def test_mutating_policies_are_served_from_1_36_on(version: str, serves: bool) -> None:
+    assert parse(with_cluster(version=version), FILE).cluster.serves_mutating_policies is serves
+
+
+@pytest.mark.parametrize("serves", [True, False])
+def test_an_existing_cluster_says_whether_it_serves_them(serves: bool) -> None:
+    cluster = parse({**GOOD, "muster:cluster": EXISTING | {"servesMutatingPolicies": serves}}, FILE).cluster
+
+    assert isinstance(cluster, Existing)
+    assert cluster.serves_mutating_policies is serves
+
+
+@pytest.mark.parametrize(("version", "apis"), [("1.33", 4), ("1.34", 0)])
+def test_claims_need_beta_apis_before_1_34(version: str, apis: int) -> None:
+    cluster = parse(with_cluster(version=version, dynamicResourceAllocation=True), FILE).cluster
+
+    assert isinstance(cluster, Gke)
+    assert len(cluster.beta_apis) == apis

@@ -1,0 +1,245 @@
+"""GKE's rules, each both ways: a stack that breaks it, with the whole message, and one that keeps it.
+
+Rules that settings have no words to break (location policy ANY, no static node count, auto-repair off for
+flex-start, NO_RESERVATION for spot, limits by zone or in all but not both, …) are shown by what is asked of
+GKE, in tests/unit/components/test_node_pools.py and test_queues.py.
+"""
+
+import pytest
+
+from settings.load import parse, warnings
+from tests.unit.settings.builders import FILE, L4, ONLY_L4, put, refusal, with_pool
+from tests.unit.settings.pool_builders import (
+    CPU,
+    FLEX,
+    GPU,
+    H4D,
+    H100_ALONE,
+    H200,
+    MORE,
+    QUEUED,
+    RESERVED,
+    SLICES,
+    SPOT,
+    V6E,
+    Rule,
+    rule,
+)
+
+PROVISIONING = [
+    rule(
+        "queued: no reservation",
+        with_pool({**GPU, **QUEUED, "reservation": "gpus"}),
+        with_pool({**GPU, **QUEUED}),
+        f"{MORE}.reservation",
+        '"gpus"',
+        "no reservation: the API answers 400 to queued pools that may use one "
+        "(terraform-provider-google#18341)",
+        "remove `reservation`, or write provisioning: reserved",
+    ),
+    rule(
+        "flex-start: no reservation",
+        with_pool({**GPU, **FLEX, "reservation": "gpus"}),
+        with_pool({**GPU, **FLEX}),
+        f"{MORE}.reservation",
+        '"gpus"',
+        "no reservation: flex-start nodes come from none (cluster-toolkit, gke-node-pool; xpk)",
+        "remove `reservation`, or write provisioning: reserved",
+    ),
+    rule(
+        "spot: no reservation",
+        with_pool({**GPU, **SPOT, "reservation": "gpus"}),
+        with_pool({**GPU, **SPOT}),
+        f"{MORE}.reservation",
+        '"gpus"',
+        "no reservation: spot nodes come from none (cluster-toolkit, gke-node-pool)",
+        "remove `reservation`, or write provisioning: reserved",
+    ),
+    rule(
+        "on demand: no reservation by name",
+        with_pool({**GPU, "reservation": "gpus"}),
+        with_pool({**GPU, **RESERVED, "reservation": "projects/other/reservations/gpus"}),
+        f"{MORE}.reservation",
+        '"gpus"',
+        "no reservation: only `provisioning: reserved` asks for one by name",
+        "remove `reservation`, or write provisioning: reserved",
+    ),
+    rule(
+        "reserved: by name",
+        with_pool({**GPU, "provisioning": "reserved"}),
+        with_pool({**GPU, **RESERVED}),
+        f"{MORE}.reservation",
+        "nothing",
+        "the reservation that the nodes come from (GKE, SPECIFIC_RESERVATION)",
+        "add `reservation: <name>`, or write provisioning: on-demand, which uses open ones",
+    ),
+    rule(
+        "queued: no nodes but those of requests",
+        with_pool({**GPU, **QUEUED, "nodes": {"min": 1, "max": 4}}),
+        with_pool({**GPU, **QUEUED, "nodes": {"min": 0, "max": 4}}),
+        f"{MORE}.nodes.min",
+        "1",
+        "0: only ProvisioningRequests bring nodes to a queued pool (GKE, queued provisioning)",
+        "write 0, or leave `min` out",
+    ),
+    rule(
+        "queued: none at the start",
+        with_pool({**GPU, **QUEUED, "nodes": {"initial": 1, "max": 4}}),
+        with_pool({**GPU, **QUEUED, "nodes": {"initial": 0, "max": 4}}),
+        f"{MORE}.nodes.initial",
+        "1",
+        "0: only ProvisioningRequests bring nodes to a queued pool (GKE, queued provisioning)",
+        "write 0, or leave `initial` out",
+    ),
+    rule(
+        "flex-start: no static nodes",
+        with_pool({**GPU, **FLEX, "nodes": {"min": 4, "max": 4}}),
+        with_pool({**GPU, "nodes": {"min": 4, "max": 4}}),
+        f"{MORE}.nodes.min",
+        "4",
+        "0: flex-start pools have no static nodes (cluster-toolkit, gke-node-pool; xpk)",
+        "write 0, or leave `min` out",
+    ),
+    rule(
+        "one way of provisioning: neither queued nor flex-start is spot",
+        with_pool({**GPU, "provisioning": ["queued", "spot"]}),
+        with_pool({**GPU, **QUEUED}),
+        f"{MORE}.provisioning",
+        '["queued", "spot"]',
+        "one of on-demand, spot, reserved, flex-start, queued",
+        "choose one of on-demand, spot, reserved, flex-start, queued",
+    ),
+    rule(
+        "queued: no requests for CPUs only",
+        with_pool({**CPU, **QUEUED}),
+        with_pool({**CPU, **SPOT}),
+        f"{MORE}.provisioning",
+        '"queued"',
+        "on-demand or spot: GKE rejects queued requests for pods with CPUs only",
+        "choose on-demand, or a machine type with GPUs",
+    ),
+    rule(
+        "flex-start: accelerators and h4d",
+        with_pool({**CPU, **FLEX}),
+        with_pool({**H4D, **FLEX}),
+        f"{MORE}.provisioning",
+        '"flex-start"',
+        "on-demand or spot: flex-start serves GPUs, TPUs and h4d machines (GKE, flex-start)",
+        "choose on-demand, or such a machine type",
+    ),
+    rule(
+        "queued: GKE's own upgrades",
+        with_pool({**GPU, **QUEUED, "upgrade": {"maxSurge": 2}}),
+        with_pool({**GPU, "upgrade": {"maxSurge": 2}}),
+        f"{MORE}.upgrade",
+        '{"maxSurge": 2}',
+        "nothing: GKE upgrades queued pools in its own way, as their nodes end "
+        "(GKE, node pool upgrade strategies: short-lived)",
+        "remove `upgrade`",
+    ),
+    rule(
+        "flex-start: GKE's own upgrades",
+        with_pool({**GPU, **FLEX, "upgrade": {"strategy": "surge"}}),
+        with_pool({**GPU, **SPOT, "upgrade": {"strategy": "blue-green"}}),
+        f"{MORE}.upgrade",
+        '{"strategy": "surge"}',
+        "nothing: GKE upgrades flex-start pools in its own way, as their nodes end "
+        "(GKE, node pool upgrade strategies: short-lived)",
+        "remove `upgrade`",
+    ),
+    rule(
+        "queued, flex-start: 7 days at most",
+        with_pool({**GPU, **FLEX, "maxRunSeconds": 604801}),
+        with_pool({**GPU, **FLEX, "maxRunSeconds": 604800}),
+        f"{MORE}.maxRunSeconds",
+        "604801",
+        "604800 or less: flex-start nodes live 7 days at most (GKE, flex-start)",
+        "lower it",
+    ),
+    rule(
+        "one pool that is not queued",
+        {**put("muster:pools", 0, None), "muster:queues": ONLY_L4},
+        put(*L4, "provisioning", "on-demand"),
+        "muster:pools",
+        '[{"name": "l4", "machineType": "g2-standard-4", "gpu": {"type": "nvidia-l4", "count": 1}, '
+        '"provisioning": "queued", "nodes": {"max": 10}}]',
+        "a pool that is not queued, for system pods and Ray's heads (GKE, queued provisioning)",
+        "add one, such as {name: system, machineType: e2-standard-4, nodes: {min: 1, max: 3}}",
+    ),
+    rule(
+        "small A3 High machines: never on demand",
+        with_pool(H100_ALONE),
+        with_pool({**H100_ALONE, **FLEX}),
+        f"{MORE}.provisioning",
+        "nothing",
+        "spot, flex-start or queued: a3-highgpu-1g comes in no other way (Compute Engine)",
+        "choose one of them, or a3-highgpu-8g",
+    ),
+]
+
+VERSIONS = [
+    rule(
+        "queued: 1.32.2-gke.1652000",
+        with_pool(GPU, version="1.32.2-gke.1651999"),
+        with_pool(GPU, version="1.32.2-gke.1652000"),
+        "muster:cluster.version",
+        '"1.32.2-gke.1651999"',
+        "1.32.2-gke.1652000 or later, for queued in pool l4 (GKE, flex-start)",
+        "raise it, or choose other provisioning for the pool",
+    ),
+    rule(
+        "flex-start TPUs: 1.33.0-gke.1712000",
+        with_pool({**V6E, **FLEX}, version="1.33.0-gke.1711999"),
+        with_pool({**V6E, **FLEX}, version="1.33"),
+        "muster:cluster.version",
+        '"1.33.0-gke.1711999"',
+        "1.33.0-gke.1712000 or later, for flex-start TPUs in pool more (GKE, flex-start)",
+        "raise it, or choose other provisioning for the pool",
+    ),
+    rule(
+        "DRANET: 1.34.1-gke.1829001",
+        with_pool({**H200, "dranet": True}, version="1.34.1-gke.1829000"),
+        with_pool({**H200, "dranet": True}, version="1.34.1-gke.1829001"),
+        "muster:cluster.version",
+        '"1.34.1-gke.1829000"',
+        "1.34.1-gke.1829001 or later, for DRANET in pool more (cluster-toolkit, gke-node-pool)",
+        "raise it, or remove `dranet`",
+    ),
+]
+
+OPERATORS = [
+    rule(
+        "the Ray add-on or an operator of one's own, never both",
+        put("muster:kuberay", {"install": ["addon", "helm"]}),
+        put("muster:kuberay", {"install": "addon"}),
+        "muster:kuberay.install",
+        '["addon", "helm"]',
+        "one of helm, addon, existing",
+        "choose one of helm, addon, existing",
+    ),
+]
+RULES = [*PROVISIONING, *VERSIONS, *OPERATORS]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_a_stack_that_breaks_it_is_refused(rule: Rule) -> None:
+    assert refusal(rule.broken.config) == rule.broken.message
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_a_stack_that_keeps_it_is_accepted(rule: Rule) -> None:
+    assert parse(rule.kept, FILE).pools
+
+
+def test_where_sources_disagree_the_user_is_warned() -> None:
+    assert warnings(parse(with_pool({**SLICES, **QUEUED}), FILE)) == [
+        f"{MORE}.provisioning\n"
+        '  given:  "queued"\n'
+        "  why:    GKE has answered 400, flex-start node pools don't support TPUs with queued provisioning; "
+        "cluster-toolkit has added them since for v6e and TPU7x; if GKE refuses it, write flex-start\n"
+        "  source: xpk#900 against cluster-toolkit#5218"
+    ]
+
+
+def test_a_stack_without_doubts_warns_of_nothing() -> None:
+    assert warnings(parse(with_pool({**SLICES, **FLEX}), FILE)) == []

@@ -1,0 +1,177 @@
+"""What follows from a pool: its flavor's labels and taints, what a node holds, and its node pools in GKE."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from settings.load import parse
+from settings.model.pools.machines import MACHINES
+from settings.model.pools.pool import Pool, Taint
+from settings.model.pools.tpus import Tpu, is_topology_of, smallest_topology
+from tests.unit.settings.builders import FILE, with_pool
+from tests.unit.settings.pool_builders import CPU, FLEX, GPU, H200, QUEUED, SLICES, SPOT, UP_TO_4, V6E
+
+GPU_TAINT = Taint("nvidia.com/gpu", "present", "NoSchedule")
+TPU_TAINT = Taint("google.com/tpu", "present", "NoSchedule")
+QUEUED_TAINT = Taint("cloud.google.com/gke-queued", "true", "NoSchedule")
+SPOT_TAINT = Taint("cloud.google.com/gke-spot", "true", "NoSchedule")
+A100 = {"type": "nvidia-tesla-a100", "count": 8}
+TIME_SHARING = {"strategy": "time-sharing", "maxClients": 4}
+
+
+def pool_of(pool: dict[str, Any]) -> Pool:
+    return parse(with_pool(pool), FILE).pools[2]
+
+
+# Name of the case -> the pool, its nodes' labels beside the node pool's, and their taints.
+KINDS: dict[str, tuple[dict[str, Any], dict[str, str], tuple[Taint, ...]]] = {
+    "CPUs": (CPU, {}, ()),
+    "labels of one's own": ({**CPU, "labels": {"team": "data"}}, {"team": "data"}, ()),
+    "queued GPUs: GKE adds the taint": (
+        {**GPU, **QUEUED},
+        {"gke-accelerator": "nvidia-l4"},
+        (GPU_TAINT, QUEUED_TAINT),
+    ),
+    "flex-start": (
+        {**GPU, **FLEX},
+        {"gke-accelerator": "nvidia-l4", "gke-flex-start": "true"},
+        (GPU_TAINT,),
+    ),
+    "spot: the pool adds the taint": (
+        {**GPU, **SPOT},
+        {"gke-accelerator": "nvidia-l4", "gke-spot": "true"},
+        (GPU_TAINT, SPOT_TAINT),
+    ),
+    "GPUs in parts, shared": (
+        {
+            "machineType": "a2-highgpu-8g",
+            **UP_TO_4,
+            "gpu": {**A100, "partition": "1g.5gb", "sharing": TIME_SHARING},
+        },
+        {
+            "gke-accelerator": "nvidia-tesla-a100",
+            "gke-gpu-partition-size": "1g.5gb",
+            "gke-gpu-sharing-strategy": "time-sharing",
+            "gke-max-shared-clients-per-gpu": "4",
+        },
+        (GPU_TAINT,),
+    ),
+    "DRANET": (
+        {**H200, "dranet": True},
+        {"gke-accelerator": "nvidia-h200-141gb", "gke-networking-dra-driver": "true"},
+        (GPU_TAINT,),
+    ),
+    "TPUs": (V6E, {"gke-tpu-accelerator": "tpu-v6e-slice", "gke-tpu-topology": "2x2"}, (TPU_TAINT,)),
+}
+
+
+@pytest.mark.parametrize(("pool", "labels", "taints"), KINDS.values(), ids=KINDS.keys())
+def test_flavors(pool: dict[str, Any], labels: dict[str, str], taints: tuple[Taint, ...]) -> None:
+    made = pool_of(pool)
+
+    google = {f"cloud.google.com/{k}" if k.startswith("gke-") else k: v for k, v in labels.items()}
+    assert made.node_labels == {"cloud.google.com/gke-nodepool": "more", **google}
+    assert made.node_taints == taints
+
+
+def test_slices_are_found_by_a_label_that_all_their_node_pools_have() -> None:
+    slices = pool_of(SLICES)
+
+    assert slices.node_pools == ("more-0", "more-1")
+    assert slices.node_labels == {
+        "cloud.google.com/gke-tpu-accelerator": "tpu-v6e-slice",
+        "cloud.google.com/gke-tpu-topology": "4x4",
+        "muster.dev/pool": "more",
+    }
+    assert slices.declared_labels == {"muster.dev/pool": "more"}
+    assert (slices.slice_nodes, slices.nodes_max) == (4, 8)
+
+
+# Name of the case -> the pool, and what one node offers of its accelerators.
+OFFERS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "as many GPUs as there are": ({"machineType": "a2-highgpu-8g", "gpu": A100}, {"nvidia.com/gpu": "8"}),
+    "seven parts of each": (
+        {"machineType": "a2-highgpu-8g", "gpu": {**A100, "partition": "1g.5gb"}},
+        {"nvidia.com/gpu": "56"},
+    ),
+    "four clients of each": (
+        {"machineType": "a2-highgpu-8g", "gpu": {**A100, "sharing": TIME_SHARING}},
+        {"nvidia.com/gpu": "32"},
+    ),
+    "four clients of each of two parts": (
+        {"machineType": "a2-highgpu-8g", "gpu": {**A100, "partition": "3g.20gb", "sharing": TIME_SHARING}},
+        {"nvidia.com/gpu": "64"},
+    ),
+    "GPUs attached to n1": (
+        {"machineType": "n1-standard-16", "gpu": {"type": "nvidia-tesla-t4", "count": 2}},
+        {"nvidia.com/gpu": "2"},
+    ),
+    "TPU chips": ({"machineType": "ct6e-standard-8t", "tpu": {"topology": "2x4"}}, {"google.com/tpu": "8"}),
+    "fewer pods": ({"machineType": "n2-standard-8", "maxPodsPerNode": 32}, {"pods": "32"}),
+}
+
+
+@pytest.mark.parametrize(("pool", "offer"), OFFERS.values(), ids=OFFERS.keys())
+def test_capacity(pool: dict[str, Any], offer: dict[str, str]) -> None:
+    made = pool_of({**pool, **UP_TO_4})
+
+    machine = {"cpu": str(made.machine.vcpus), "memory": f"{made.machine.memory_gib}Gi", "pods": "110"}
+    assert made.capacity == machine | offer
+
+
+# Machine type, topology -> the machines of a slice (xpk, cluster-toolkit: chips / chips a machine).
+SLICE_SIZES = {
+    ("ct5lp-hightpu-1t", "1x1"): 1,
+    ("ct5lp-hightpu-4t", "2x2"): 1,
+    ("ct5lp-hightpu-4t", "2x4"): 2,
+    ("ct5lp-hightpu-8t", "2x4"): 1,
+    ("ct5lp-hightpu-4t", "16x16"): 64,
+    ("ct5p-hightpu-4t", "2x2x1"): 1,
+    ("ct5p-hightpu-4t", "2x2x2"): 2,
+    ("ct5p-hightpu-4t", "4x4x8"): 32,
+    ("ct6e-standard-4t", "4x4"): 4,
+    ("tpu7x-standard-1t", "1x1x1"): 1,
+    ("tpu7x-standard-4t", "4x4x4"): 16,
+}
+
+
+@pytest.mark.parametrize(("slice_of", "machines"), SLICE_SIZES.items(), ids=map(" ".join, SLICE_SIZES))
+def test_slices(slice_of: tuple[str, str], machines: int) -> None:
+    machine_type, topology = slice_of
+
+    assert is_topology_of(topology, MACHINES[machine_type])
+    assert Tpu(topology=topology).machines(MACHINES[machine_type]) == machines
+
+
+NO_TOPOLOGY = [
+    ("ct6e-standard-4t", "1x1"),
+    ("ct6e-standard-4t", "2x2x1"),
+    ("ct6e-standard-4t", "3x3"),
+    ("ct6e-standard-8t", "4x4"),
+    ("ct6e-standard-1t", "1x1x1"),
+    ("ct5p-hightpu-4t", "4x4"),
+    ("ct5p-hightpu-4t", "8x4x4"),
+    ("ct5p-hightpu-4t", "16x24x24"),
+    ("tpu7x-standard-1t", "1x1"),
+]
+
+
+@pytest.mark.parametrize(("machine_type", "topology"), NO_TOPOLOGY)
+def test_no_such_slice(machine_type: str, topology: str) -> None:
+    assert not is_topology_of(topology, MACHINES[machine_type])
+
+
+TPU_MACHINES = [name for name, machine in MACHINES.items() if machine.tpu_chips]
+
+
+@given(st.sampled_from(TPU_MACHINES), st.lists(st.integers(1, 20), min_size=2, max_size=3))
+def test_machines_of_a_slice_have_its_chips_between_them(name: str, axes: list[int]) -> None:
+    machine, topology = MACHINES[name], "x".join(map(str, axes))
+    tpu = Tpu(topology=topology)
+
+    assert is_topology_of(smallest_topology(machine), machine)
+    assert Tpu(topology=smallest_topology(machine)).machines(machine) == 1
+    if is_topology_of(topology, machine):
+        assert tpu.machines(machine) * machine.tpu_chips == tpu.chips

@@ -1,0 +1,96 @@
+"""The settings reference: the page in docs/ is what the models give, and it leaves out no key."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+import yaml
+from pydantic import BaseModel, Field
+from typing_extensions import Doc
+
+from settings.load import parse
+from settings.model.stack import Settings
+from settings.reference import anchor, described, models_inside, reference
+from settings.reference_example import EXAMPLE
+
+PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
+
+Short = Annotated[str, Doc("short text")]
+
+
+class Inner(BaseModel):
+    """Something inside."""
+
+    size: int = 1
+
+
+def all_models(model: type[BaseModel] = Settings) -> Iterator[type[BaseModel]]:
+    yield model
+    for key in model.model_fields.values():
+        for _, inner in models_inside(key.annotation, ""):
+            yield from all_models(inner)
+
+
+MODELS = sorted(set(all_models()), key=lambda model: model.__name__)
+
+
+def test_the_page_is_what_the_models_give() -> None:
+    assert PAGE.read_text() == reference(), "the models have changed: run `make docs`"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_every_model_and_every_key_says_what_it_is(model: type[BaseModel]) -> None:
+    assert model.__doc__, "write it as the class's docstring"
+    silent = [name for name, key in model.model_fields.items() if not key.description]
+    assert silent == [], "write what they say as a docstring under each"
+
+
+def test_every_key_stands_in_a_table() -> None:
+    rows = [line.split(" | ")[0] for line in reference().splitlines() if line.startswith("| `")]
+    keys = [f"| `{key.alias or name}`" for m in MODELS for name, key in m.model_fields.items()]
+    assert sorted(rows) == sorted(keys)
+
+
+def test_every_section_has_a_heading_of_its_own() -> None:
+    headings = [line.lstrip("# ") for line in reference().splitlines() if line.startswith("##")]
+    assert len({anchor(heading) for heading in headings}) == len(headings)
+
+
+def test_the_example_is_a_good_stack() -> None:
+    assert parse(yaml.safe_load(EXAMPLE)["config"], "the example").tenants[0].namespace == "vision"
+
+
+VALUES: dict[str, tuple[Any, str]] = {
+    "text": (str, "text"),
+    "word": (Short, "short text"),
+    "word, optional": (Short | None, "short text"),
+    "at least": (Annotated[int, Field(ge=1)], "whole number (1 or more)"),
+    "at most": (Annotated[int, Field(le=9)], "whole number (9 or less)"),
+    "between": (Annotated[int, Field(ge=1, le=9)] | None, "whole number (1 to 9)"),
+    "above": (Annotated[float, Field(gt=0)], "number (more than 0)"),
+    "one choice": (Literal["a"], "`a`"),
+    "choices": (Literal["a", "b", "c"], "`a`, `b` or `c`"),
+    "list": (Annotated[tuple[Short, ...], Field(min_length=1)], "list of: short text (1 at least)"),
+    "mapping": (dict[Short, bool], "mapping of short text to: `true` or `false`"),
+    "model": (Inner, "[these keys](#inner)"),
+    "models": (tuple[Inner, ...], "list of: [these keys](#inner)"),
+}
+
+
+@pytest.mark.parametrize(("annotation", "words"), VALUES.values(), ids=VALUES.keys())
+def test_values_in_words(annotation: Any, words: str) -> None:
+    assert described(annotation, {Inner: "inner"}) == words
+
+
+ANCHORS = {
+    "The whole file": "the-whole-file",
+    "`muster:cluster`, kind gke": "mustercluster-kind-gke",
+    "`muster:pools[].gpu`": "musterpoolsgpu",
+    "Kueue (CRDs)": "kueue-crds",
+}
+
+
+@pytest.mark.parametrize(("heading", "expected"), ANCHORS.items(), ids=ANCHORS.keys())
+def test_anchors_are_githubs(heading: str, expected: str) -> None:
+    assert anchor(heading) == expected

@@ -1,0 +1,59 @@
+"""What watches show, made by hand."""
+
+from typing import Any
+
+from sandbox.cluster.kinds import Object
+from sandbox.scenarios.observations import Seen
+
+NOON = "2030-01-01T12:00:00Z"
+
+
+def obj(
+    name: str, *, uid: str = "", owner: str = "", labels: dict[str, str] | None = None, **rest: Any
+) -> Object:
+    owners = [{"uid": owner}] if owner else []
+    metadata = {"namespace": "t", "name": name, "uid": uid or name, "ownerReferences": owners}
+    return {
+        "metadata": metadata | {"labels": labels or {}, "creationTimestamp": rest.pop("created", NOON)},
+        **rest,
+    }
+
+
+def conditions(**of_type: tuple[str, str]) -> Object:
+    """Type = (status, reason)."""
+    rows = [{"type": t, "status": s, "reason": r, "message": f"{t} {r}"} for t, (s, r) in of_type.items()]
+    return {"conditions": [row | {"lastTransitionTime": NOON} for row in rows]}
+
+
+def gang(
+    name: str,
+    pods: int = 3,
+    *,
+    gone: bool = False,
+    created: str = NOON,
+    node: str = "gpu",
+    cluster: str = "",
+    phase: str = "Running",
+) -> list[Seen]:
+    """The first `pods` pods of head and two workers; those that are Pending have no node."""
+    found = []
+    for index in range(pods):
+        limits = {"nvidia.com/gpu": "1"} if index else {"cpu": "1"}
+        where = "" if phase == "Pending" else node if index else "system"
+        spec = {"nodeName": where, "containers": [{"resources": {"limits": limits}}]}
+        labels = {"ray.io/cluster": cluster or f"{name}-abcde"}
+        pod = obj(f"{name}-{index}", labels=labels, created=created, spec=spec, status={"phase": phase})
+        found.append(Seen(0, "Pod", pod, gone))
+    return found
+
+
+def node(name: str, resize_name: str, created: str = NOON, ready: str = "True") -> Seen:
+    labels = {"autoscaling.gke.io/provisioning-request": resize_name}
+    status = conditions(Ready=(ready, "Kubelet")) | {"capacity": {"nvidia.com/gpu": "1"}}
+    return Seen(0, "Node", obj(name, labels=labels, created=created, status=status))
+
+
+def story(*chapters: list[Seen]) -> list[Seen]:
+    """The chapters' changes, one a second."""
+    changes = [seen for chapter in chapters for seen in chapter]
+    return [Seen(float(at), seen.kind, seen.obj, seen.gone) for at, seen in enumerate(changes)]

@@ -1,0 +1,92 @@
+"""How many nodes a request takes, and which requests queued provisioning refuses."""
+
+from typing import Any
+
+import pytest
+
+from sandbox.stand_ins.capacity import CannotServeError, PodSet, Shape, need, pod_requests
+
+GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+QUEUED_TAINT = {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"}
+TOLERATES_ALL = [{"operator": "Exists"}]
+
+
+def shape(pool: str = "l4", gpus: int = 1) -> Shape:
+    capacity = {"cpu": "8", "memory": "32Gi", "nvidia.com/gpu": str(gpus), "pods": "110"}
+    labels = {"cloud.google.com/gke-nodepool": pool}
+    return Shape(pool, labels, (GPU_TAINT, QUEUED_TAINT), capacity, nodes_max=10)
+
+
+def pods(count: int, gpus: int = 1, cpu: str = "2", **spec: Any) -> PodSet:
+    requests = {"cpu": cpu, "memory": "4Gi", "nvidia.com/gpu": str(gpus)}
+    container = {"resources": {"requests": {k: v for k, v in requests.items() if v != "0"}}}
+    return PodSet({"spec": {"containers": [container], "tolerations": TOLERATES_ALL, **spec}}, count)
+
+
+@pytest.mark.parametrize(
+    ("pod_set", "shapes", "pool", "nodes"),
+    [
+        pytest.param(pods(4), [shape()], "l4", 4, id="one GPU a node: a node a pod"),
+        pytest.param(pods(5), [shape(gpus=2)], "l4", 3, id="two GPUs a node: rounded up"),
+        pytest.param(pods(4, cpu="8"), [shape(gpus=4)], "l4", 4, id="CPU is scarcer than GPUs"),
+        pytest.param(pods(2, cpu="3500m"), [shape(gpus=4)], "l4", 1, id="quantities with units"),
+        pytest.param(
+            pods(1, nodeSelector={"cloud.google.com/gke-nodepool": "b"}),
+            [shape("a"), shape("b")],
+            "b",
+            1,
+            id="the selector picks the pool",
+        ),
+        pytest.param(
+            pods(1, nodeSelector={"autoscaling.gke.io/provisioning-request": "old"}),
+            [shape()],
+            "l4",
+            1,
+            id="an earlier attempt's label does not matter",
+        ),
+        pytest.param(pods(1, gpus=4), [shape("small"), shape("big", 8)], "big", 1, id="first pool that fits"),
+        pytest.param(
+            pods(1, tolerations=[{"key": t["key"], "operator": "Exists"} for t in (GPU_TAINT, QUEUED_TAINT)]),
+            [shape()],
+            "l4",
+            1,
+            id="each taint tolerated by key",
+        ),
+    ],
+)
+def test_nodes_of_a_request(pod_set: PodSet, shapes: list[Shape], pool: str, nodes: int) -> None:
+    found = need([pod_set], shapes)
+    assert (found.shape.pool, found.nodes) == (pool, nodes)
+
+
+@pytest.mark.parametrize(
+    ("pod_sets", "says"),
+    [
+        pytest.param([pods(1), pods(1)], "one pod set a request, this one has 2", id="two pod sets"),
+        pytest.param([pods(1, gpus=0)], "accelerators only", id="CPU only"),
+        pytest.param([pods(1, gpus=2)], "larger than a node", id="larger than a machine"),
+        pytest.param([pods(1, tolerations=[])], "taints that the pods tolerate", id="taints not tolerated"),
+        pytest.param(
+            [pods(1, tolerations=[{"key": "nvidia.com/gpu", "value": "other"}])],
+            "taints that the pods tolerate",
+            id="another value tolerated",
+        ),
+        pytest.param(
+            [pods(1, nodeSelector={"zone": "x"})], "no queued pool has the labels", id="unknown label"
+        ),
+    ],
+)
+def test_requests_that_cannot_be_served(pod_sets: list[PodSet], says: str) -> None:
+    with pytest.raises(CannotServeError, match=says):
+        need(pod_sets, [shape()])
+
+
+def test_pod_requests_take_the_larger_of_containers_and_init_containers() -> None:
+    def container(**requests: str) -> dict[str, Any]:
+        return {"resources": {"requests": requests}}
+
+    spec = {
+        "containers": [container(cpu="1"), {"resources": {"limits": {"cpu": "500m", "memory": "1Gi"}}}],
+        "initContainers": [container(cpu="2"), container(memory="1Mi")],
+    }
+    assert pod_requests(spec) == {"cpu": 2, "memory": 2**30}

@@ -1,0 +1,152 @@
+"""The seven milestones: seen in a good run, and what is said of one that went another way."""
+
+import pytest
+
+from sandbox.scenarios.jobs import JOBS
+from sandbox.scenarios.milestones import check
+from sandbox.scenarios.observations import JobRef, Seen, World
+from sandbox.scenarios.timeline import Phase, Timeline, bars, phase
+from tests.unit.stand_ins.observed import conditions, gang, node, obj, story
+
+DEV, PROD = JobRef("RayJob", "t", "dev"), JobRef("RayJob", "t", "prod")
+CAST = {"dev": DEV, "prod": PROD}
+LATER = "2030-01-01T12:00:30Z"
+
+
+def job(name: str, status: str, deployment: str) -> Seen:
+    spec = {"rayClusterSpec": {"workerGroupSpecs": [{"replicas": 2}]}}
+    body = {"jobStatus": status, "jobDeploymentStatus": deployment, "jobId": f"{name}-id"}
+    return Seen(0, "RayJob", obj(name, spec=spec, status=body))
+
+
+def workload(name: str, **of_type: tuple[str, str]) -> Seen:
+    return Seen(
+        0, "Workload", obj(f"rayjob-{name}", uid=f"w-{name}", owner=name, status=conditions(**of_type))
+    )
+
+
+def provisioning_request(status: str) -> Seen:
+    body = conditions(Provisioned=(status, "x")) | {
+        "provisioningClassDetails": {"ResizeRequestName": "resize"}
+    }
+    return Seen(0, "ProvisioningRequest", obj("request", owner="w-prod", status=body))
+
+
+ADMITTED = {"QuotaReserved": ("True", "x"), "Admitted": ("True", "x")}
+EVICTED = {
+    "QuotaReserved": ("False", "Pending"),
+    "Admitted": ("False", "x"),
+    "Evicted": ("True", "Preempted"),
+}
+
+# A good run, a chapter for each milestone.
+DEV_RUNS = [
+    node("gpu", "earlier"),
+    workload("dev", **ADMITTED),
+    *gang("dev"),
+    job("dev", "RUNNING", "Running"),
+]
+PROD_WAITS = [job("prod", "", "Suspended"), workload("prod", QuotaReserved=("False", "Pending"))]
+DEV_PREEMPTED = [workload("dev", **EVICTED), job("dev", "", "Suspended"), *gang("dev", gone=True)]
+PROD_PROVISIONED = [node("n1", "resize"), node("n2", "resize"), provisioning_request("True")]
+PROD_ADMITTED = [workload("prod", **ADMITTED), *gang("prod")]
+PROD_DONE = [*gang("prod", gone=True), job("prod", "SUCCEEDED", "Complete")]
+DEV_DONE = [workload("dev", **ADMITTED), job("dev", "SUCCEEDED", "Complete")]
+GOOD = [DEV_RUNS, PROD_WAITS, DEV_PREEMPTED, PROD_PROVISIONED, PROD_ADMITTED, PROD_DONE, DEV_DONE]
+TITLES = [chapter.title for chapter in JOBS.chapters]
+
+
+def without(number: int) -> list[list[Seen]]:
+    return GOOD[: number - 1] + GOOD[number:]
+
+
+def instead(number: int, chapter: list[Seen]) -> list[list[Seen]]:
+    return [*GOOD[: number - 1], chapter, *GOOD[number:]]
+
+
+def test_a_good_run_shows_all_seven_each_at_the_end_of_its_chapter() -> None:
+    milestones = check(JOBS, story(*GOOD), CAST)
+    assert [m.problem for m in milestones] == [""] * 7
+    ends = [len(story(*GOOD[: n + 1])) - 1 for n in range(7)]
+    assert [m.at for m in milestones] == ends
+
+
+@pytest.mark.parametrize(
+    ("chapters", "number", "problem"),
+    [
+        pytest.param([], 1, "not seen", id="nothing happened"),
+        pytest.param(instead(1, DEV_RUNS[1:]), 1, "not seen", id="dev not on a GPU node"),
+        pytest.param(
+            instead(1, [*DEV_RUNS[:-2], DEV_RUNS[-1]]), 1, "not seen", id="a part of dev's gang runs"
+        ),
+        pytest.param(without(2), 2, "not seen", id="production never waits"),
+        pytest.param(instead(3, DEV_PREEMPTED[:-1]), 3, "not seen", id="a pod of dev stays"),
+        pytest.param(
+            instead(3, [workload("dev", Evicted=("True", "Deactivated")), *DEV_PREEMPTED[1:]]),
+            3,
+            "not seen",
+            id="evicted for another reason",
+        ),
+        pytest.param(
+            [DEV_RUNS, PROD_WAITS, PROD_PROVISIONED, DEV_PREEMPTED, PROD_ADMITTED, PROD_DONE, DEV_DONE],
+            4,
+            f"seen before: {TITLES[2]}",
+            id="provisioned before dev has gone",
+        ),
+        pytest.param(
+            instead(
+                4, [node("n1", "resize"), node("n2", "resize", created=LATER), provisioning_request("True")]
+            ),
+            4,
+            "not seen",
+            id="nodes one after the other",
+        ),
+        pytest.param(
+            instead(
+                4, [node("n1", "resize"), node("n2", "resize", ready="False"), provisioning_request("True")]
+            ),
+            4,
+            "not seen",
+            id="Provisioned with a node that is not ready",
+        ),
+        pytest.param(
+            instead(4, [*PROD_PROVISIONED[:2], provisioning_request("False")]),
+            4,
+            "not seen",
+            id="not Provisioned",
+        ),
+        pytest.param(instead(5, [PROD_ADMITTED[0], *gang("prod", 2)]), 5, "not seen", id="half a gang"),
+        pytest.param(
+            instead(5, [PROD_ADMITTED[0], *gang("prod", created="2030-01-01T11:59:59Z")]),
+            5,
+            "not seen",
+            id="pods older than their admission",
+        ),
+        pytest.param(instead(6, [job("prod", "FAILED", "Failed")]), 6, "not seen", id="production fails"),
+        pytest.param(without(3), 7, f"seen without: {TITLES[2]}", id="dev succeeds without being preempted"),
+    ],
+)
+def test_what_is_said_of_a_run_that_went_another_way(
+    chapters: list[list[Seen]], number: int, problem: str
+) -> None:
+    assert check(JOBS, story(*chapters), CAST)[number - 1].problem == problem
+
+
+def test_phases_of_a_good_run() -> None:
+    world, timeline = World(), Timeline()
+    for seen in story(*GOOD):
+        world.see(seen)
+        for ref in (DEV, PROD):
+            timeline.see(seen.at, ref.name, phase(world, ref))
+    phases = {name: [p for _, p in rows] for name, rows in timeline.changes.items()}
+    assert phases == {
+        "dev": [Phase.RUNNING, Phase.PREEMPTED, Phase.RUNNING, Phase.DONE],
+        "prod": [Phase.WAITING, Phase.RUNNING, Phase.DONE],
+    }
+
+
+def test_bars_show_every_phase_however_short() -> None:
+    rows = [(0.0, Phase.WAITING), (4.0, Phase.PROVISIONING), (4.1, Phase.RUNNING), (9.0, Phase.DONE)]
+    lines = bars({"a": rows, "longer": [(5.0, Phase.WAITING)]}, until=10.0, width=10)
+    assert lines[:2] == ["a      |....+#### |", "longer |     .....|"]
+    assert lines[2].endswith("10 s")
