@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from development import chores, layers
+from development.words import words
 from preview.golden import golden
 from sandbox.toolchain.command import carry_out
 from sandbox.toolchain.steps import StepError
@@ -21,6 +22,9 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("test", help="every layer of the tests")
     verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"only: {', '.join(layers.KEYS)}")
     verb.set_defaults(run=_test)
+    verb = verbs.add_parser("words", help="uses of words that docs/style.md asks to avoid")
+    verb.add_argument("paths", nargs="*", default=[""], metavar="PATH", help="only below these folders")
+    verb.set_defaults(run=lambda options: words(options.paths))
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
         ("docs", chores.docs, "write docs/settings.md from the models of the settings"),
