@@ -5,7 +5,7 @@ NAME ?= local
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up down status drift tools test coverage mutants conformance bench fuzz storm preview golden docs lint format lock
+.PHONY: help up down status drift tools check test coverage mutants conformance bench fuzz storm preview golden docs lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -24,6 +24,9 @@ drift: ## what was changed by hand in it; MEND=1 undoes it (NAME=local)
 
 tools: ## find or build every tool that a sandbox runs
 	@$(run) sandbox tools --all
+
+check: ## before each commit, in seconds: lint, types, import contracts, fast unit tests
+	@$(run) development check
 
 test: ## lint, types, unit, previews, simulation, end to end (LAYER=unit for one)
 	@$(run) development test $(LAYER)
@@ -56,7 +59,7 @@ preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=
 golden: ## accept the plans of all stacks as they are now (tests/stacks/golden)
 	@$(run) development golden
 
-docs: ## write docs/settings.md from the models of the settings
+docs: ## write what is generated: docs/settings.md, the diagrams of docs/architecture.md
 	@$(run) development docs
 
 lint: ## ruff, mypy, import contracts
@@ -65,5 +68,5 @@ lint: ## ruff, mypy, import contracts
 format: ## ruff format and fixes
 	@$(run) development format
 
-lock: ## resolve requirements*.in anew into their lock files, with hashes
+lock: ## resolve the dependencies of pyproject.toml into the lock files, with hashes
 	@$(run) development lock

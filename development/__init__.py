@@ -1,1 +1,1 @@
-"""Commands for people who change this code: test layers, formatting, lock files, generated docs."""
+"""Commands for contributors: test layers, formatting, lock files, generated docs."""

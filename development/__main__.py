@@ -1,4 +1,4 @@
-"""`python -m development VERB`: commands for people who change this code."""
+"""`python -m development VERB`: commands for contributors."""
 
 import argparse
 import sys
@@ -22,12 +22,14 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("test", help="every layer of the tests")
     verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"only: {', '.join(layers.KEYS)}")
     verb.set_defaults(run=_test)
+    verb = verbs.add_parser("check", help="lint, types, contracts and the fast unit tests, in seconds")
+    verb.set_defaults(run=lambda _options: layers.run_layers(layers.CHECK, sys.stdout))
     verb = verbs.add_parser("words", help="uses of words that docs/style.md asks to avoid")
     verb.add_argument("paths", nargs="*", default=[""], metavar="PATH", help="only below these folders")
     verb.set_defaults(run=lambda options: words(options.paths))
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
-        ("docs", chores.docs, "write docs/settings.md from the models of the settings"),
+        ("docs", chores.docs, "write docs/settings.md and the diagrams of docs/architecture.md"),
         ("golden", golden, "accept the plans of all stacks as they are now"),
         ("lock", chores.lock, "resolve the Python dependencies again"),
         ("format", chores.format_code, "format the code"),

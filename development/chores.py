@@ -3,35 +3,38 @@
 import subprocess
 import sys
 
+from development.layers_diagram import write_diagrams
 from sandbox.toolchain.paths import CHECKOUT
 from settings.reference import reference
 
 PYTHON_OLDEST = "3.11"
-LOCKED = (
-    "requirements",
-    "requirements-go",
-    "requirements-controller",
-)  # the last at the versions of the first
+# Each lock file, and what it is resolved from. The controller's holds the versions of the first.
+LOCKS = {
+    "requirements.lock": ("pyproject.toml", "--all-extras"),
+    "requirements-controller.lock": ("pyproject.toml", "--constraints", "requirements.lock"),
+    "requirements-go.lock": ("requirements-go.in",),
+}
 
 
 def lock() -> int:
-    """Resolves each requirements*.in anew into its lock file, with hashes."""
-    for name in LOCKED:
+    """Resolves the dependencies again into the lock files, with hashes; keeps versions that still fit."""
+    for lock_file, sources in LOCKS.items():
         arguments = ["pip", "compile", "--quiet", "--universal", "--python-version", PYTHON_OLDEST]
         arguments += ["--generate-hashes", "--no-header", "--no-emit-index-url"]
-        if code := _run("uv", *arguments, f"{name}.in", "--output-file", f"{name}.lock"):
+        if code := _run("uv", *arguments, *sources, "--output-file", lock_file):
             return code
     return 0
 
 
 def format_code() -> int:
-    """Formats the code and mends what the linter can mend."""
+    """Formats the code and applies the linter's safe fixes."""
     return _run("ruff", "check", "--fix", ".") or _run("ruff", "format", ".")
 
 
 def docs() -> int:
-    """Writes the settings reference anew from the models."""
+    """Writes what is generated: docs/settings.md from the models, the diagrams from the import contracts."""
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
+    write_diagrams()
     return 0
 
 

@@ -1,8 +1,13 @@
-"""What every test relies on: nothing of the user's own cluster, Pulumi or sandbox is in reach."""
+"""Keeps tests away from the user's own cluster, Pulumi and sandbox, and marks each with its layer."""
 
 import os
+from pathlib import Path
 
+import hypothesis
 import pytest
+
+# `make check` tries few examples of each property; `make test` as many as the property asks for.
+hypothesis.settings.register_profile("check", max_examples=5)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -11,3 +16,10 @@ def no_environment_of_the_user() -> None:
     for name in list(os.environ):
         if name in ("KUBECONFIG", "MUSTER_SANDBOX") or name.startswith("PULUMI_"):
             del os.environ[name]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks each test with the folder of tests/ that it lies in, so that `pytest -m unit` selects a layer."""
+    root = Path(__file__).parent
+    for item in items:
+        item.add_marker(item.path.relative_to(root).parts[0])

@@ -67,6 +67,7 @@ SHAPES: dict[str, tuple[Callable[[int], bytes], int]] = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.slow
 def test_templates_that_came_and_went_leave_little(name: str) -> None:
     """A user's 1,500 jobs of 400 kB used to leave 1.7 GB."""
     template, count = SHAPES[name]

@@ -117,7 +117,7 @@ other==1.0 \\
 uv==0.13.8 \\
     --hash=sha256:bb \\
     --hash=sha256:cc
-    # via -r requirements.in
+    # via muster (pyproject.toml)
 uvloop==1.0 \\
     --hash=sha256:dd
 """

@@ -1,0 +1,46 @@
+"""A picture of the import contracts: which folder may import which."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from sandbox.toolchain.paths import CHECKOUT
+
+PAGE = CHECKOUT / "docs" / "architecture.md"
+BEGIN, END = "<!-- layers: written by make docs -->", "<!-- end of layers -->"
+
+
+def page_with_diagrams(page: str, project: str) -> str:
+    """Returns the page with a diagram of each layers contract of `project`, the text of pyproject.toml."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    contracts = tomllib.loads(project)["tool"]["importlinter"]["contracts"]
+    diagrams = "\n\n".join(_diagram(c) for c in contracts if c["type"] == "layers")
+    return f"{before}{BEGIN}\n{diagrams}\n{END}{after}"
+
+
+def write_diagrams() -> None:
+    """Rewrites the diagrams of docs/architecture.md."""
+    PAGE.write_text(page_with_diagrams(PAGE.read_text(), (CHECKOUT / "pyproject.toml").read_text()))
+
+
+def _diagram(contract: Mapping[str, Any]) -> str:
+    """A Mermaid flowchart from the highest layer down; folders of one layer are side by side."""
+    layers = [[name.strip() for name in layer.split("|")] for layer in contract["layers"]]
+    nodes = [f"    {_identifier(name)}[{name}]" for layer in layers for name in layer]
+    lines = ["```mermaid", "flowchart TB", *nodes, *_edges(layers), "```"]
+    return "\n".join([f"{_sentence(contract['name'])}", "", *lines])
+
+
+def _edges(layers: list[list[str]]) -> Iterator[str]:
+    for upper, lower in pairwise(layers):
+        yield f"    {' & '.join(map(_identifier, upper))} --> {' & '.join(map(_identifier, lower))}"
+
+
+def _identifier(module: str) -> str:
+    return module.replace(".", "_")
+
+
+def _sentence(name: str) -> str:
+    return f"{name[0].upper()}{name[1:]}."

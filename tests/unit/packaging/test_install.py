@@ -1,0 +1,47 @@
+"""`pip install .`: a `muster` command and a typed package, and nothing that could collide with another's."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from sandbox.toolchain.paths import CHECKOUT
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel's contents, as pip would put them into site-packages."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    site = folder / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    return site
+
+
+def test_wheel_holds_one_typed_package(installed: Path) -> None:
+    packages = {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")}
+    assert packages == {"muster"}
+    assert (installed / "muster" / "py.typed").exists()
+
+
+def test_entry_point_is_a_working_command(installed: Path) -> None:
+    (entry_points,) = installed.glob("*.dist-info/entry_points.txt")
+    assert "muster = muster.cli:main" in entry_points.read_text()
+    code = "from muster.cli import main; main(['controller', '--help'])"
+    said = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(installed)!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.startswith("usage: muster controller")
+
+
+def test_license_is_in_the_wheel(installed: Path) -> None:
+    (license_file,) = installed.glob("*.dist-info/licenses/LICENSE")
+    assert "Apache License" in license_file.read_text()
