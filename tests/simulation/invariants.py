@@ -3,19 +3,22 @@
 import re
 import traceback
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
+from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.kuberay import GROUP_LABEL
 
 Column = tuple[str, str]  # (flavor, resource)
-SETTLED_MS = 5000  # a change of the queues has reached the controller, and what it wrote before it us
+SETTLED_MS = 5000  # what was decided before a change of the queues was heard of has been written
 SUFFIXES = {"m": Fraction(1, 1000), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)}
 
 
@@ -25,19 +28,37 @@ class Broken(AssertionError):
     rule = ""
 
 
+@dataclass(frozen=True)
+class Queues:
+    """The queues as they were from a revision on."""
+
+    revision: int
+    cluster_queues: list[Body]
+    cohorts: list[Body]
+
+
+def at_once(kind: Kind[Any], until_ms: int) -> float:
+    """Every change is known when it is made."""
+    return inf
+
+
 class Invariants:
     """Attach `check` to an Api. Jobs that a user starts behind the controller's back are let off until
     they are suspended again, and distrusted ones for good: their pods and starts are their tenant's doing,
     their quota is not.
 
-    Quota is checked where a write takes some (`always`: at every write of a Workload), and not for
-    SETTLED_MS after somebody changed the queues, as the controller may not know yet."""
+    Quota is checked where a write takes some (`always`: at every write of a Workload), by the queues as the
+    controller may have known them when it decided: as they are, or as they were before changes that it was
+    told of within the last SETTLED_MS or not at all. `heard(kind, until_ms)` is the revision up to which it
+    had been told by then; how late that may be is for the network to say."""
 
-    def __init__(self, api: Api, *, always: bool = False) -> None:
-        self._api, self._always = api, always
+    def __init__(
+        self, api: Api, heard: Callable[[Kind[Any], int], float] = at_once, *, always: bool = False
+    ) -> None:
+        self._api, self._heard, self._always = api, heard, always
         self._started_by_hand: set[str] = set()  # UIDs
         self._distrusted: set[str] = set()  # UIDs of jobs
-        self._queues_changed_ms = -SETTLED_MS
+        self._queues = [self._queues_now(0)]  # the newest last
         self.checked = 0
 
     def distrust(self, job: Body) -> None:
@@ -56,8 +77,8 @@ class Invariants:
             raise
 
     def _check(self, change: Change) -> None:
-        if change.kind in (kinds.CLUSTER_QUEUES, kinds.COHORTS) and change.by == "administrator":
-            self._queues_changed_ms = change.time_ms
+        if change.kind in (kinds.CLUSTER_QUEUES, kinds.COHORTS) and change_of_spec(change):
+            self._queues.append(self._queues_now(change.revision))
         if change.kind is kinds.WORKLOADS:
             if self._always or takes_quota(change):
                 self._quota_is_kept(change)
@@ -75,8 +96,6 @@ class Invariants:
         expect(len(same) == 1, f"one job has the Workloads {same}")
 
     def _quota_is_kept(self, change: Change) -> None:
-        if change.time_ms < self._queues_changed_ms + SETTLED_MS:
-            return
         usage: dict[str, dict[Column, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         live = self._live_groups()
         for workload in self._api.all(kinds.WORKLOADS):
@@ -86,37 +105,19 @@ class Invariants:
         columns = {c for used in usage.values() for c in used}
         if not self._always:
             columns &= set(usage_of(change.body))
-        for column in columns:
-            self._column_is_kept(column, {q: used[column] for q, used in usage.items()})
+        by_column = {c: {queue: used[c] for queue, used in usage.items()} for c in columns}
+        over = [over_quota(queues, by_column) for queues in self._queues_known(change.time_ms)]
+        expect(not all(over), over[-1])
 
-    def _column_is_kept(self, column: Column, usage: Mapping[str, Fraction]) -> None:
-        """Up the tree: what a node may lend out counts at its parent, the rest stays at home."""
-        quota: dict[str, Fraction] = defaultdict(Fraction)  # by cohort, what comes up from below
-        used: dict[str, Fraction] = defaultdict(Fraction)
-        cohorts = {c["metadata"]["name"]: c for c in self._api.all(kinds.COHORTS)}
-        waiting = [(q, usage.get(key_of(q), Fraction(0))) for q in self._api.all(kinds.CLUSTER_QUEUES)]
-        done: set[str] = set()
-        while waiting:
-            for node, node_used in waiting:
-                spec, name = node["spec"], key_of(node)
-                nominal, borrowing, lending = limits(spec, column)
-                total = nominal + quota[name]
-                parent = spec.get("cohortName") or spec.get("parentName")
-                if parent is None:
-                    expect(node_used <= total, f"{name} uses {node_used} of {total} {column}")
-                    continue
-                home = max(Fraction(0), total - lending) if lending is not None else Fraction(0)
-                most = total + borrowing if borrowing is not None else None
-                expect(most is None or node_used <= most, f"{name} uses {node_used} of {most} {column}")
-                quota[parent] += total - home
-                used[parent] += max(Fraction(0), node_used - home)
-            done |= {key_of(node) for node, _ in waiting}
-            waiting = [
-                (c, used[name])
-                for name, c in cohorts.items()
-                if name not in done
-                and all(n in done for n, other in cohorts.items() if other["spec"].get("parentName") == name)
-            ]
+    def _queues_now(self, revision: int) -> Queues:
+        return Queues(revision, self._api.all(kinds.CLUSTER_QUEUES), self._api.all(kinds.COHORTS))
+
+    def _queues_known(self, now_ms: int) -> list[Queues]:
+        """All that the controller may have decided by; the newest is the last."""
+        kinds_of_queues = (kinds.CLUSTER_QUEUES, kinds.COHORTS)
+        heard = min(self._heard(kind, now_ms - SETTLED_MS) for kind in kinds_of_queues)
+        known = [q for q in self._queues if q.revision <= heard]
+        return self._queues[max(0, len(known) - 1) :]
 
     def _priority_is_kept(self, change: Change) -> None:
         before, now = condition(change.before, "Preempted"), condition(change.body, "Preempted")
@@ -202,6 +203,47 @@ class Invariants:
     def _workload_of(self, job_uid: str) -> Body | None:
         owned = (w for w in self._api.all(kinds.WORKLOADS) if owner_uid(w) == job_uid)
         return next(owned, None)
+
+
+def over_quota(queues: Queues, usage: Mapping[Column, Mapping[str, Fraction]]) -> str:
+    """Which node uses more than it may of a column, empty if none does. `usage` is that of ClusterQueues."""
+    return next((over for column, used in usage.items() if (over := _over(queues, column, used))), "")
+
+
+def _over(queues: Queues, column: Column, usage: Mapping[str, Fraction]) -> str:
+    """Up the tree: what a node may lend out counts at its parent, the rest stays at home."""
+    quota: dict[str, Fraction] = defaultdict(Fraction)  # by cohort, what comes up from below
+    used: dict[str, Fraction] = defaultdict(Fraction)
+    cohorts = {c["metadata"]["name"]: c for c in queues.cohorts}
+    waiting = [(q, usage.get(key_of(q), Fraction(0))) for q in queues.cluster_queues]
+    done: set[str] = set()
+    while waiting:
+        for node, node_used in waiting:
+            spec, name = node["spec"], key_of(node)
+            nominal, borrowing, lending = limits(spec, column)
+            total = nominal + quota[name]
+            parent = spec.get("cohortName") or spec.get("parentName")
+            most = total if parent is None else total + borrowing if borrowing is not None else None
+            if most is not None and node_used > most:
+                return f"{name} uses {node_used} of {most} {column}"
+            if parent is not None:
+                home = max(Fraction(0), total - lending) if lending is not None else Fraction(0)
+                quota[parent] += total - home
+                used[parent] += max(Fraction(0), node_used - home)
+        done |= {key_of(node) for node, _ in waiting}
+        waiting = [
+            (c, used[name])
+            for name, c in cohorts.items()
+            if name not in done
+            and all(n in done for n, other in cohorts.items() if other["spec"].get("parentName") == name)
+        ]
+    return ""
+
+
+def change_of_spec(change: Change) -> bool:
+    """Also where it comes or goes."""
+    before = change.before if change.type == "MODIFIED" else None
+    return before is None or before.get("spec") != change.body.get("spec")
 
 
 def expect(holds: bool, message: str) -> None:

@@ -1,6 +1,7 @@
 """The controller's client on the emulated API server: answers take their time, watches lag, some break."""
 
 import asyncio
+import contextlib
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping
@@ -13,7 +14,7 @@ import httpx2
 import msgspec
 from lightkube import ApiError
 
-from muster.kube.client import Kube, always
+from muster.kube.client import DRY_RUN_S_MAX, Kube, always
 from muster.kube.kinds import Kind
 from muster.kube.watching import WATCH_S, Event
 from muster.kube.writes import Create, Delete, MergePatch, Overwrite, Write
@@ -61,6 +62,7 @@ class EmulatedKube(Kube):
         self._kill_after = kill_after
         self._silenced = asyncio.Event()  # replaced by `silence`
         self._news: dict[Kind[Any], asyncio.Event] = defaultdict(asyncio.Event)
+        self._heard: dict[Kind[Any], list[tuple[int, int]]] = defaultdict(list)  # (time_ms, revision)
         api.watchers.append(lambda change: self._news[change.kind].set())
 
     async def list(
@@ -72,7 +74,15 @@ class EmulatedKube(Kube):
         inside = (b for b in self._api.all(kind) if namespace in ("*", b["metadata"].get("namespace")))
         found = [view(kind, b) for b in inside if _selected(b, labels)]
         await self._way()
+        await self._hear(kind, version)
         return version, found  # type: ignore[return-value]  # of the kind's view
+
+    def heard(self, kind: Kind[Any], until_ms: int) -> int:
+        """The revision up to which the process had been told of this kind by then. Later, if that was before
+        its first list: it decides nothing without one."""
+        told = self._heard[kind]
+        at = bisect_right(told, until_ms, key=lambda entry: entry[0])
+        return told[max(0, at - 1)][1] if told else 0
 
     def silence(self) -> None:
         """The watches that are open tell nothing from now on, and do not end: their connections are lost on
@@ -92,13 +102,16 @@ class EmulatedKube(Kube):
         journal = self._api.journal[kind]
         at = bisect_right(journal, int(resource_version), key=lambda c: c.revision)
         version = resource_version
+        await self._hear(kind, version)
         yield Event("BOOKMARK", version)
         while True:
             told = await self._more_than(at, kind, ends_s - BOOKMARK_S)
             if silenced.is_set() or self._network.is_silent(kind, opened_ms):
                 await asyncio.Event().wait()
             if not told:
-                yield Event("BOOKMARK", version if at == 0 else str(journal[at - 1].revision))
+                version = version if at == 0 else str(journal[at - 1].revision)
+                await self._hear(kind, version)
+                yield Event("BOOKMARK", version)
                 await asyncio.sleep(max(0.0, ends_s - asyncio.get_running_loop().time()))
                 return
             change, at = journal[at], at + 1
@@ -107,7 +120,12 @@ class EmulatedKube(Kube):
             if self._random.random() < self.faults.broken_watch:
                 raise _api_error(410, "too old resource version")
             version = str(change.revision)
+            await self._hear(kind, version)
             yield Event(change.type, version, change.view)  # type: ignore[arg-type]  # of the kind's view
+
+    async def _hear(self, kind: Kind[Any], version: str) -> None:
+        """The process is told of everything of this kind up to `version`."""
+        self._heard[kind].append((self._api.now_ms(), int(version)))
 
     async def _more_than(self, count: int, kind: Kind[Any], until_s: float) -> bool:
         """Whether there are more changes of the kind until then."""
@@ -128,10 +146,14 @@ class EmulatedKube(Kube):
         return None if body is None else view(kind, body)  # type: ignore[return-value]  # of the kind's view
 
     async def refusal(self, create: Create) -> str:
-        await self._way()
-        refused = pod_template_refusal(create.body["template"])
-        await self._way()
-        return refused
+        """As that of a Kube: empty where no answer comes in time."""
+        with contextlib.suppress(httpx2.HTTPError, TimeoutError):
+            async with asyncio.timeout(DRY_RUN_S_MAX):
+                await self._way()
+                refused = pod_template_refusal(create.body["template"])
+                await self._way()
+                return refused
+        return ""
 
     async def _send(self, write: Write) -> Object | None:
         self.writes += 1

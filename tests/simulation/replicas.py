@@ -5,12 +5,12 @@ Whatever arrives at the API server from a replica that does not hold the Lease b
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from itertools import pairwise
 from random import Random
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any, TypeVarTuple
 
 import httpx2
 
@@ -18,7 +18,6 @@ from muster.controller.loop import Controller
 from muster.kube.client import REQUEST_TIMEOUT_S, NotLeading
 from muster.kube.kinds import LEASES, Kind
 from muster.kube.lease import LEASE_S, Election
-from muster.kube.watching import Event
 from muster.kube.writes import Write
 from muster.objects.meta import Object
 from tests.simulation.api import Api, Body
@@ -28,7 +27,6 @@ from tests.simulation.kube import EmulatedKube, Faults
 from tests.simulation.network import Network
 from tests.simulation.simulation import RESTARTS_S_MAX, RESTARTS_S_MIN, Simulation
 
-T = TypeVar("T", bound=Object)
 Ts = TypeVarTuple("Ts")
 LEASE = "muster-system/muster-controller"
 NAMES = ("one", "two")
@@ -111,14 +109,10 @@ class Connection(EmulatedKube):
         self.killed = process.killed
         self._process, self._is_broken = process, broken
 
-    async def watch(
-        self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
-    ) -> AsyncGenerator[Event[T], None]:
-        async with contextlib.aclosing(super().watch(kind, resource_version, labels)) as events:
-            async for event in events:
-                if self._process.cut:
-                    await self._hang()
-                yield event
+    async def _hear(self, kind: Kind[Any], version: str) -> None:
+        if self._process.cut:
+            await self._hang()
+        await super()._hear(kind, version)
 
     async def _send(self, write: Write) -> Object | None:
         if self._process.cut == "off":
@@ -161,6 +155,11 @@ class Replicas(Simulation):
     def leader(self) -> str:
         """Its name, or nothing."""
         return holder_of(self.api)
+
+    def heard(self, kind: Kind[Any], until_ms: int) -> int:
+        """By the leader: nobody else gives quota away."""
+        process = self.processes.get(self.leader)
+        return process.connections[-1].heard(kind, until_ms) if process and process.connections else 0
 
     def calm_down(self) -> None:
         super().calm_down()

@@ -58,7 +58,7 @@ class Simulation:
         self._configuration = configuration
         self._loop = self.loop_type()
         self.api = Api(self._loop.now_ms)
-        self.invariants = Invariants(self.api)
+        self.invariants = Invariants(self.api, self.heard)
         self.api.watchers.append(self._check)
         self.network = Network(self.api.now_ms)
         self.clock_error_ms = 0  # of the controllers' wall clocks
@@ -141,6 +141,10 @@ class Simulation:
                 with contextlib.suppress(asyncio.CancelledError):
                     await alive
             await asyncio.sleep(self.random.uniform(RESTARTS_S_MIN, RESTARTS_S_MAX))
+
+    def heard(self, kind: Kind[Any], until_ms: int) -> int:
+        """The revision up to which the controller that writes had been told of this kind by then."""
+        return self.kube.heard(kind, until_ms) if self.kube is not None else 0
 
     def random_of(self, actor: str) -> Random:
         """A source of its own for each, so that what one does leaves the others' luck alone."""

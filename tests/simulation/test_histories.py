@@ -4,10 +4,11 @@
 """
 
 import gc
+import math
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -19,17 +20,12 @@ from tests.simulation.histories.history import Action, History
 from tests.simulation.histories.minimise import ddmin, minimise
 from tests.simulation.histories.play import Failure, make, play
 from tests.simulation.histories.runner import FOLDER, GARBAGE_MAX
-from tests.simulation.invariants import Broken, Invariants
-from tests.simulation.manifests import GPU, local_stack
+from tests.simulation.invariants import SETTLED_MS, Broken, Invariants
+from tests.simulation.manifests import GPU, NO_BORROWING, group, local_stack, quotas
 from tests.simulation.simulation import Simulation
 
 HISTORIES = int(os.environ.get("MUSTER_HISTORIES", "2000"))
 BATCH = 50
-# Seeds that still break a rule: in 140 and 551 a cohort uses one GPU more than its quota after an
-# administrator's edit; in 378, 629, 1354, 1407 and 1775 production waits behind a ClusterQueue that can admit
-# nothing; in 1233 a ConnectTimeout ends the history. Their batches may fail until the causes are found, and
-# the seeds behind these in their batches are not played: `make fuzz HISTORIES=1 SEED=<seed>`.
-OPEN = (140, 378, 551, 629, 1233, 1354, 1407, 1775)
 KEPT = sorted(Path(__file__).with_name("kept").glob("*.json"))
 
 
@@ -42,17 +38,8 @@ def _few_collections():  # type: ignore[no-untyped-def]
     gc.set_threshold(*before)
 
 
-def batches() -> list[Any]:
-    found: list[Any] = []
-    for first in range(0, HISTORIES, BATCH):
-        broken = [seed for seed in OPEN if first <= seed < first + BATCH]
-        marks = [pytest.mark.xfail(reason=f"seeds that still break a rule: {broken}")] if broken else []
-        found.append(pytest.param(first, marks=marks))
-    return found
-
-
 @pytest.mark.usefixtures("_few_collections")
-@pytest.mark.parametrize("first", batches())
+@pytest.mark.parametrize("first", range(0, HISTORIES, BATCH))
 def test_histories_end_well(first: int) -> None:
     for seed in range(first, min(first + BATCH, HISTORIES)):
         history = generate(seed)
@@ -90,7 +77,7 @@ def test_what_is_checked_where_a_write_takes_quota_holds_after_every_write() -> 
     """Where nobody changes the queues."""
     history = generate(3, set(ACTIONS) - set(FAMILIES["tenants"][1]))
     sim = make(history)
-    sim.invariants = Invariants(sim.api, always=True)
+    sim.invariants = Invariants(sim.api, sim.heard, always=True)
     assert play(history, sim) is None
 
 
@@ -105,6 +92,35 @@ def test_more_than_the_quota_is_found(always: bool) -> None:
     with pytest.raises(Broken, match="uses 5") as broken:
         reserve(api, "second", gpus=1)
     assert broken.value.rule == "quota_is_kept"
+
+
+@pytest.mark.parametrize(
+    ("heard_after_ms", "wrong"),
+    [
+        pytest.param(0, True, id="heard of it"),
+        pytest.param(4_000, False, id="heard of it when the decision may have been made"),
+        pytest.param(60_000, False, id="not heard of it yet"),
+    ],
+)
+def test_quota_is_that_which_the_controller_had_heard_of(heard_after_ms: int, wrong: bool) -> None:
+    """An administrator takes quota away a few seconds before it is given to somebody."""
+    now_ms = 0
+    api = Api(lambda: now_ms)
+    for kind, bodies in local_stack().items():
+        for body in bodies:
+            api.create(kind, body, "platform")
+    before = api.revision
+    invariants = Invariants(api, lambda kind, until_ms: math.inf if until_ms >= heard_after_ms else before)
+    api.watchers.append(invariants.check)
+    groups = [group(quotas("l4", gpu={**NO_BORROWING, "nominalQuota": "2"}))]
+    api.merge_patch(
+        kinds.CLUSTER_QUEUES, "team-a", {"spec": {"resourceGroups": groups}}, "administrator", False
+    )
+    now_ms = SETTLED_MS + 3_000
+    with pytest.raises(Broken, match="team-a uses 3 of 2") if wrong else nullcontext():
+        reserve(api, "first", gpus=3)
+    with pytest.raises(Broken, match="uses"):
+        reserve(api, "second", gpus=2)
 
 
 def reserve(api: Api, name: str, gpus: int) -> None:

@@ -19,9 +19,9 @@ class Replay:
 
     def __init__(self, queues: Iterable[tuple[Kind[Any], Object]]) -> None:
         self.api = Api(lambda: 0)
-        self._invariants = Invariants(self.api, always=True)
         for kind, body in queues:
             self.api.objects[kind][key_of(body)] = dict(body)
+        self._invariants = Invariants(self.api, always=True)
 
     def take(self, event: Event) -> None:
         """Raises Broken where an invariant does not hold after it."""
