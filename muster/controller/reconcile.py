@@ -167,6 +167,9 @@ def _move(workload: Workload, world: World, configuration: Configuration, now_ms
         if not gone(workload, job, world, now_ms) or world.requests_of(workload):
             return Advanced(status)
         return Advanced(stand_again(workload, step.release(status, now_ms), world, now_ms))
+    if job is not None and job.rejection is not None:
+        why = f"{job.kind} {job.metadata.name} {job.rejection.message}"
+        return Advanced(step.evict(status, job.rejection.reason, why, now_ms))
     status = provisioning.sync_checks(workload, status, world, now_ms)
     if step.is_admitted(status):
         status = look_at_pods(status, job is not None and job.running, now_ms)

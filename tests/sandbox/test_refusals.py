@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 from lightkube import ApiError
+from lightkube.types import PatchType
 
 from sandbox.cluster import kinds
-from tests.sandbox.conftest import Cluster, Manifest, rayjob
+from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
 
 
 def too_large() -> Manifest:
@@ -78,6 +79,25 @@ def test_what_cannot_be_suspended_is_refused_at_creation(
     change(job)
     with pytest.raises(ApiError, match=sentence):
         cluster.submit(job)
+
+
+def test_a_job_that_kuberay_refuses_while_it_runs_loses_its_quota(cluster: Cluster) -> None:
+    """Nobody waits for the quota, and no policy refuses the edit."""
+    job = rayjob("not-yaml")
+    job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "3600"
+    name = cluster.submit(job)
+    cluster.until(f"pods of {name}", lambda: deployment_status(cluster, name) == "Running")
+    body = {"spec": {"runtimeEnvYAML": "{{{"}}
+    cluster.client.patch(kinds.RayJob, name, body, namespace=NAMESPACE, patch_type=PatchType.MERGE)
+    cluster.until("KubeRay's refusal", lambda: deployment_status(cluster, name) == "ValidationFailed")
+    assert "was refused by KubeRay" in cluster.until_waits(name)["message"]
+    evicted = kinds.condition(cluster.workload(name), "Evicted")
+    assert (evicted["status"], evicted["reason"]) == ("True", "ValidationFailed")
+    assert cluster.pods(name) == []
+
+
+def deployment_status(cluster: Cluster, job: str) -> str:
+    return str(cluster.job(job).get("status", {}).get("jobDeploymentStatus"))
 
 
 def test_refused_jobs_are_not_forgotten(cluster: Cluster) -> None:

@@ -10,6 +10,8 @@ import contextlib
 from random import Random
 from typing import Any
 
+import yaml
+
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.kube import kinds
@@ -226,6 +228,10 @@ def spec_fault(spec: Body) -> str:
         return "not allowed to be suspended"
     if spec.get("backoffLimit", 0) < 0:
         return "backoffLimit must be a positive integer"
+    try:
+        yaml.safe_load(spec.get("runtimeEnvYAML", ""))
+    except yaml.YAMLError:
+        return "failed to unmarshal runtimeEnvYAML"
     return groups_fault(spec["rayClusterSpec"])
 
 

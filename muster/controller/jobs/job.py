@@ -61,6 +61,12 @@ class JobView(ABC, Generic[T]):
         return None
 
     @property
+    def rejection(self) -> Obstacle | None:
+        """Why KubeRay rejects the job as it is written, so that it neither runs nor ends: it must not hold
+        quota. None for one that KubeRay rejects while it runs and serves."""
+        return None
+
+    @property
     @abstractmethod
     def _managed_by(self) -> str: ...
 

@@ -24,10 +24,17 @@ class RayClusterGang(JobView[RayCluster]):
     @property
     def obstacle(self) -> Obstacle | None:
         """KubeRay does nothing for a spec that it refuses, and tells by an event alone."""
+        return super().obstacle or self._refused
+
+    @property
+    def rejection(self) -> Obstacle | None:
+        """One that was ready before it was refused runs on."""
+        return None if self.running else self._refused
+
+    @property
+    def _refused(self) -> Obstacle | None:
         fault = kuberay.cluster_fault(self.metadata, self.obj.spec)
-        return super().obstacle or (
-            Obstacle("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
-        )
+        return Obstacle("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
 
     @property
     def suspended(self) -> bool:

@@ -42,12 +42,19 @@ class RayJobGang(JobView[RayJob]):
     def obstacle(self) -> Obstacle | None:
         """KubeRay never leaves ValidationFailed again, and suspends only what initializes or runs
         (rayjob_controller.go: Reconcile, updateStatusToSuspendingIfNeeded)."""
-        status = self.obj.status
-        if status.job_deployment_status == "ValidationFailed":
-            return Obstacle("ValidationFailed", f"was refused by KubeRay ({status.message})")
-        if status.job_deployment_status == "Waiting":
+        if self.obj.status.job_deployment_status == "Waiting":
             return Obstacle("Waiting", "waits for spec.jobId, and KubeRay does not suspend it before")
-        return super().obstacle
+        return self.rejection or super().obstacle
+
+    @property
+    def rejection(self) -> Obstacle | None:
+        """KubeRay does not call ValidationFailed an end, but leaves it by no edit: Reconcile has no case for
+        it. The RayCluster runs on, and nobody looks whether its job has finished."""
+        status = self.obj.status
+        if status.job_deployment_status != "ValidationFailed":
+            return None
+        message = f"was refused by KubeRay ({status.message}): correct it and create it again"
+        return Obstacle("ValidationFailed", message)
 
     @property
     def suspended(self) -> bool:
@@ -81,8 +88,8 @@ class RayJobGang(JobView[RayJob]):
             )
         if spec.deletion_strategy and spec.deletion_strategy.get("deletionRules"):
             return "spec.deletionStrategy.deletionRules can't be combined with suspension: remove the rules"
-        if self.obj.status.job_deployment_status == "ValidationFailed":
-            return f"KubeRay refused the RayJob ({self.obj.status.message}): mend it and create it again"
+        if self.rejection is not None:
+            return f"the RayJob {self.rejection.message}"
         fault = kuberay.job_fault(self.metadata, self.obj.spec)
         return unfit(self._cluster, _CLUSTER, self.places) or fault
 

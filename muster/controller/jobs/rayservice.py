@@ -46,6 +46,15 @@ class RayServiceGang(JobView[RayService]):
         return super().obstacle
 
     @property
+    def rejection(self) -> Obstacle | None:
+        """One that serves goes on, and KubeRay takes it up again once it is corrected. Its condition does not
+        tell whether it was: the reason stays until it is ready."""
+        if any(cluster.running for cluster in self._clusters):
+            return None
+        fault = kuberay.service_fault(self.metadata, self.obj.spec)
+        return Obstacle("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
+
+    @property
     def suspended(self) -> bool:
         return bool(self.obj.spec.ray_cluster_config.suspend)
 

@@ -108,7 +108,7 @@ REFUSALS: dict[str, tuple[Body, str]] = {
             **ray_job("dev"),
             "status": {"jobDeploymentStatus": "ValidationFailed", "message": "backoffLimit is negative"},
         },
-        "KubeRay refused the RayJob (backoffLimit is negative): mend it and create it again",
+        "the RayJob was refused by KubeRay (backoffLimit is negative): correct it and create it again",
     ),
     "no containers": (
         ray_job("dev", worker={"spec": {"containers": []}}),

@@ -255,7 +255,7 @@ REASONS: dict[str, tuple[Case, str, str]] = {
     "refused": (
         Case(evicted(122), [dev("ValidationFailed", status={"message": "bad"}), child()]),
         "ValidationFailed",
-        "RayJob dev was refused by KubeRay (bad)",
+        "RayJob dev was refused by KubeRay (bad): correct it and create it again",
     ),
     "kept by finalizers": (
         Case(evicted(122), [dev("Running", **KEPT), child()]),
