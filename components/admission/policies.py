@@ -23,6 +23,7 @@ from pulumi_kubernetes.admissionregistration.v1 import (
 )
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequirementArgs, ObjectMetaArgs
 
+from components.admission.dry_runs import DRY_RUNS_ONLY
 from components.admission.gangs import queued_gangs
 from components.admission.kueue_objects.policies import kueue_objects
 from components.admission.marks import marks_are_ours
@@ -71,7 +72,7 @@ class AdmissionPolicies(Component):
             else:
                 policies += born_suspended(args.engine)
         if args.engine == "muster":
-            policies += kueue_objects()
+            policies += [*kueue_objects(), DRY_RUNS_ONLY]
         for policy in policies:
             self._validate(policy)
         self.register_outputs({})

@@ -21,6 +21,9 @@ CLUSTER_RULES = [
     # owned by its job where the API server checks owner references, and pod templates by their requests.
     _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], (*FOLLOW, "patch")),
     _rule("ray.io", ["rayjobs/finalizers", "rayclusters/finalizers", "rayservices/finalizers"], ("update",)),
+    # What KubeRay would make of a gang is asked about by dry runs; a policy refuses all else
+    # (components/admission/dry_runs.py).
+    _rule("", ["pods", "services"], ("create",)),
     # Gangs that KubeRay does not stop: the Jobs that submit them are suspended, their pods deleted.
     _rule("batch", ["jobs"], ("patch",)),
     _rule("", ["pods"], ("delete",)),

@@ -100,7 +100,7 @@ class Controller:
         self._held_back = HeldBack()
         self._applier = Applier(kube, self._stores, self._held_back, self._queue_event, self._observer.wrote)
         self._changed = asyncio.Event()
-        self._pod_checks = PodChecks(kube, self._changed.set)
+        self._pod_checks = PodChecks(kube, self._changed.set, clock_s)
         self._stopping = asyncio.Event()
         self._reflectors = {
             name: self._reflector(kind, ONLY_LABELLED.get(name)) for name, kind in FOLLOWED.items()

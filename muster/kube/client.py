@@ -1,6 +1,7 @@
 """The API server, by lightkube: typed reads, and writes that are values."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, TypeVar
 
@@ -14,13 +15,16 @@ from muster.kube.watching import Event, watch
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Overwrite, Write
 from muster.objects.meta import Object
 
+log = logging.getLogger(__name__)
 T = TypeVar("T", bound=Object)
 
 FIELD_MANAGER = "muster"
 REQUEST_TIMEOUT_S = 30.0
 DRY_RUN_S_MAX = 5.0
 CAUSES_MAX, CAUSES_LENGTH_MAX = 3, 600
-NOT_FOUND, CONFLICT, INVALID, SERVER_ERROR = 404, 409, 422, 500  # HTTP, as the API server uses them
+EXCEEDED_QUOTA = "exceeded quota: "  # of the ResourceQuota plug-in
+# HTTP, as the API server uses them
+FORBIDDEN, NOT_FOUND, CONFLICT, INVALID, SERVER_ERROR = 403, 404, 409, 422, 500
 
 
 class WriteError(Exception):
@@ -107,17 +111,18 @@ class Kube:
             code = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else 0
             raise WriteError(write, code, f"{type(error).__name__} {error}") from error
 
-    async def refusal(self, create: Create) -> str:
-        """What the API server's validation has against an object, by a dry run. Empty if there is nothing, or
-        if nobody can say: any answer but 422 is about something else than the object."""
+    async def refusal(self, create: Create) -> str | None:
+        """What the API server's validation and admission have against an object, by a dry run. Empty if there
+        is nothing; None if nobody can say."""
         try:
             async with asyncio.timeout(DRY_RUN_S_MAX):
                 body = create.kind.body(create.body)
                 await self._client.create(body, namespace=_namespace(create), dry_run=True)
         except ApiError as error:
-            return _invalid(error) if error.status.code == INVALID else ""
-        except (httpx2.HTTPError, TimeoutError):
-            return ""
+            return _objection(error)
+        except (httpx2.HTTPError, TimeoutError) as error:
+            log.warning("dry run of a %s: %s %s", create.kind, type(error).__name__, error)
+            return None
         return ""
 
     async def _send(self, write: Write) -> Object | None:
@@ -152,10 +157,26 @@ def _precondition(write: MergePatch | Overwrite) -> dict[str, str]:
     return {"resourceVersion": write.resource_version}
 
 
-def _invalid(error: ApiError) -> str:
-    details = error.status.details
-    causes = [f"{cause.field}: {cause.message}" for cause in (details.causes if details else None) or ()]
-    text = "; ".join(causes[:CAUSES_MAX]) or error.status.message or "it is invalid"
+def _objection(error: ApiError) -> str | None:
+    """What an answer to a dry run says against the object; as `refusal`.
+
+    A ResourceQuota that is used up says nothing: its namespace's own gangs may be preempted for this one. Nor
+    does a name that is in use."""
+    code, details, text = error.status.code, error.status.details, error.status.message or ""
+    # admission plug-ins and policies name the object, RBAC its resource alone; webhooks name nothing
+    by_admission = code == FORBIDDEN and (details is None or bool(details.name))
+    if code == CONFLICT or (by_admission and EXCEEDED_QUOTA in text):
+        return ""
+    if by_admission:
+        return _short(text.partition(" is forbidden: ")[2] or text)
+    if code == INVALID:
+        causes = [f"{cause.field}: {cause.message}" for cause in (details.causes if details else None) or ()]
+        return _short("; ".join(causes[:CAUSES_MAX]) or text or "it is invalid")
+    log.warning("dry run: %s", text)
+    return None
+
+
+def _short(text: str) -> str:
     return text if len(text) <= CAUSES_LENGTH_MAX else f"{text[:CAUSES_LENGTH_MAX]}…"
 
 

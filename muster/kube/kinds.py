@@ -81,6 +81,7 @@ NODES = define("", "v1", "Node", "nodes", topology.Node, namespaced=False)
 POD_TEMPLATES = define("", "v1", "PodTemplate", "podtemplates", Object, namespaced=True)
 NAMESPACES = define("", "v1", "Namespace", "namespaces", core.Namespace, namespaced=False)
 LIMIT_RANGES = define("", "v1", "LimitRange", "limitranges", limits.LimitRange, namespaced=True)
+SERVICES = define("", "v1", "Service", "services", Object, namespaced=True)
 BATCH_JOBS = define("batch", "v1", "Job", "jobs", Object, namespaced=True)
 RUNTIME_CLASSES = define(
     "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", core.RuntimeClass, namespaced=False

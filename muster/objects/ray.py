@@ -30,6 +30,7 @@ class RayGroup(View):
 
 class HeadGroup(RayGroup):
     head_service: dict[str, Any] | None = None
+    service_type: str = ""
 
 
 class WorkerGroup(RayGroup):
@@ -62,6 +63,7 @@ class UpgradeStrategy(View):
 
 class RayClusterSpec(View):
     head_group_spec: HeadGroup = HeadGroup()
+    head_service_annotations: dict[str, str] = {}
     worker_group_specs: tuple[WorkerGroup, ...] = ()
     suspend: bool | None = None
     enable_in_tree_autoscaling: bool = False
@@ -98,6 +100,7 @@ class RayJobSpec(View):
     ttl_seconds_after_finished: int | None = None
     active_deadline_seconds: int | None = None
     pre_running_deadline_seconds: int | None = None
+    metadata: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         own = own_template(self.submitter_pod_template)
@@ -124,6 +127,7 @@ class RayJob(Object):
 
 class RayServiceSpec(View):
     ray_cluster_config: RayClusterSpec = RayClusterSpec()
+    serve_service: dict[str, Any] | None = None
     upgrade_strategy: UpgradeStrategy = UpgradeStrategy()
     managed_by: str = KUBERAY_OPERATOR
     ray_cluster_deletion_delay_seconds: int | None = None

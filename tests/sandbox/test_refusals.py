@@ -100,6 +100,19 @@ def deployment_status(cluster: Cluster, job: str) -> str:
     return str(cluster.job(job).get("status", {}).get("jobDeploymentStatus"))
 
 
+def test_a_service_account_may_come_after_its_job(cluster: Cluster) -> None:
+    """The gang holds no quota until then, and says what is missing."""
+    manifest, account = rayjob("early"), "comes-later"
+    head = manifest["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
+    head["serviceAccountName"] = account
+    job = cluster.submit(manifest)
+    told = cluster.until_waits(job)
+    assert told["reason"] == "Misconfigured"
+    assert f'serviceaccount "{account}" not found' in told["message"]
+    cluster.kubectl.run("create", "serviceaccount", account, f"--namespace={NAMESPACE}")
+    cluster.until_succeeded(job)
+
+
 def test_refused_jobs_are_not_forgotten(cluster: Cluster) -> None:
     """The queue that was missing appears: the job that waited for it runs."""
     job = cluster.submit(rayjob("late-queue", queue="late"))

@@ -5,7 +5,6 @@ Left out: schemas, defaulting, admission, field managers, and every verb that Mu
 
 import asyncio
 import math
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from muster.kube.kinds import Kind
 from muster.objects.meta import Object, rfc3339
 
 Body = dict[str, Any]
-CONTAINER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 FOREGROUND = "foregroundDeletion"
 POD_GRACE_S = 30  # of a pod that does not say
 
@@ -225,16 +223,6 @@ class Api:
         for waiter in waiting:
             _wake(waiter)
         return body
-
-
-def pod_template_refusal(template: Mapping[str, Any]) -> str:
-    """As Kubernetes validates pod templates: container names and images. All else is left out."""
-    for at, container in enumerate(template.get("spec", {}).get("containers", [])):
-        if not CONTAINER_NAME.fullmatch(container.get("name", "")):
-            return f"template.spec.containers[{at}].name: Invalid value: {container.get('name')!r}"
-        if not container.get("image"):
-            return f"template.spec.containers[{at}].image: Required value"
-    return ""
 
 
 def key_of(body: Mapping[str, Any]) -> str:

@@ -19,7 +19,8 @@ from muster.kube.kinds import Kind
 from muster.kube.watching import WATCH_S, Event
 from muster.kube.writes import Create, Delete, MergePatch, Overwrite, Write
 from muster.objects.meta import Object
-from tests.simulation.api import Api, Body, Refused, pod_template_refusal, view
+from tests.simulation import dry_runs
+from tests.simulation.api import Api, Body, Refused, view
 from tests.simulation.network import AFTER_COMMIT, Network
 
 T = TypeVar("T", bound=Object)
@@ -58,7 +59,7 @@ class EmulatedKube(Kube):
         self._network = network or Network(api.now_ms)
         self.write_seconds = always
         self.killed = asyncio.Event()
-        self.writes = self.lists = 0
+        self.writes = self.lists = self.dry_runs = 0
         self._kill_after = kill_after
         self._silenced = asyncio.Event()  # replaced by `silence`
         self._news: dict[Kind[Any], asyncio.Event] = defaultdict(asyncio.Event)
@@ -145,15 +146,16 @@ class EmulatedKube(Kube):
         await self._way()
         return None if body is None else view(kind, body)  # type: ignore[return-value]  # of the kind's view
 
-    async def refusal(self, create: Create) -> str:
-        """As that of a Kube: empty where no answer comes in time."""
+    async def refusal(self, create: Create) -> str | None:
+        """As that of a Kube: None where no answer comes in time."""
+        self.dry_runs += 1
         with contextlib.suppress(httpx2.HTTPError, TimeoutError):
             async with asyncio.timeout(DRY_RUN_S_MAX):
                 await self._way()
-                refused = pod_template_refusal(create.body["template"])
+                refused = dry_runs.refusal(self._api, create)
                 await self._way()
                 return refused
-        return ""
+        return None
 
     async def _send(self, write: Write) -> Object | None:
         self.writes += 1

@@ -1,4 +1,5 @@
-"""What a real API server says of pod templates before their gangs may have quota."""
+"""What a real API server says of the pods and Services of gangs before these may have quota, when the
+controller's own account asks under all policies of stack local."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,18 +7,34 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import yaml
 
-from muster.controller.pod_checks import dry_run
-from muster.kube.client import Kube
+from muster.controller.dry_runs import dry_runs
+from muster.controller.jobs.job import Job
+from muster.kube import kinds
+from muster.kube.client import Kube, WriteError
+from muster.kube.writes import Create
+from sandbox.cluster.controller_process import write_token_kubeconfig
 from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.processes import wait_until
 from sandbox.toolchain.paths import CHECKOUT
-from tests.simulation.manifests import WORKER
+from tests.simulation.manifests import HEAD, ray_cluster_spec, ray_job, ray_service
+from tests.stacks.ray_requests import ADMIN, refusal
+from tests.unit.controller.builders import job
 
 Body = dict[str, Any]
+GPU = {"nvidia.com/gpu": "1"}
+WORKER: Body = {"spec": {"containers": [{"name": "worker", "image": "ray", "resources": {"limits": GPU}}]}}
 EXAMPLES = sorted((CHECKOUT / "examples").glob("**/*.ray*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def account(server: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A kubeconfig with a token of the controller's ServiceAccount."""
+    path = tmp_path_factory.mktemp("account") / "kubeconfig"
+    write_token_kubeconfig(server, path)
+    return path
 
 
 def template(
@@ -34,6 +51,19 @@ def near(operator: str, **more: Any) -> Body:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
 
 
+def head(service: Body | None = None, **fields: Any) -> Body:
+    """A RayJob with this Service of its head, and these fields in its cluster's spec."""
+    spec = {**ray_cluster_spec(1, WORKER), **fields}
+    spec["headGroupSpec"] = {**spec["headGroupSpec"], **({"headService": service} if service else {})}
+    return ray_job("bad", rayClusterSpec=spec)
+
+
+def with_ports(*ports: int) -> Body:
+    (container,) = HEAD["spec"]["containers"]
+    declared = [{"name": f"port-{at}", "containerPort": port} for at, port in enumerate(ports)]
+    return {"headGroupSpec": {"template": {"spec": {"containers": [{**container, "ports": declared}]}}}}
+
+
 TWICE = WORKER["spec"]["containers"] * 2
 IMPOSSIBLE: dict[str, tuple[Body, str]] = {
     "container name": (template(container={"name": "Bad_Name"}), "spec.containers[0].name"),
@@ -41,8 +71,8 @@ IMPOSSIBLE: dict[str, tuple[Body, str]] = {
     "no image": (template(container={"image": ""}), "spec.containers[0].image"),
     "operator": (template(affinity=near("Near")), "matchExpressions[0].operator"),
     "operator without values": (template(affinity=near("In")), "matchExpressions[0].values"),
-    "label": (template({"labels": {"team": "not a label value!"}}), "template.labels"),
-    "annotation": (template({"annotations": {"no/such/key": "x"}}), "template.annotations"),
+    "label": (template({"labels": {"team": "not a label value!"}}), "metadata.labels"),
+    "annotation": (template({"annotations": {"no/such/key": "x"}}), "metadata.annotations"),
     "node selector": (template(nodeSelector={"pool": "no good!"}), "spec.nodeSelector"),
     "toleration": (
         template(tolerations=[{"key": "gpu", "operator": "Exists", "value": "yes"}]),
@@ -60,45 +90,127 @@ IMPOSSIBLE: dict[str, tuple[Body, str]] = {
         template(container={"resources": {"limits": {"nvidia.com/gpu": "0.5"}}}),
         "resources.limits[nvidia.com/gpu]",
     ),
+    "a container with the name of KubeRay's own": (
+        template(initContainers=[{"name": "wait-gcs-ready", "image": "ray"}]),
+        "spec.initContainers[1].name: Duplicate value",
+    ),
+    "service account": (template(serviceAccountName="nobody"), 'serviceaccount "nobody" not found'),
+    "Pod Security": (template(hostNetwork=True), 'violates PodSecurity "baseline:latest": host namespaces'),
+    "priority as a number": (template(priority=5), "the integer value of priority (5) must not be provided"),
+    "priority class": (template(priorityClassName="urgent"), "no PriorityClass with name urgent was found"),
+    "runtime class": (template(runtimeClassName="sand"), 'RuntimeClass "sand" not found'),
+}
+BAD_KEY = {"not a key": "x"}
+OF_SERVICES: dict[str, tuple[Body, str]] = {
+    "name": (head({"metadata": {"name": "Bad_Name"}}), "metadata.name"),
+    "label": (head({"metadata": {"labels": BAD_KEY}}), "metadata.labels"),
+    "annotation": (head({"metadata": {"annotations": BAD_KEY}}), "metadata.annotations"),
+    "annotation for it": (head(headServiceAnnotations=BAD_KEY), "metadata.annotations"),
+    "type": (head({"spec": {"type": "Nowhere"}}), "spec.type"),
+    "a port that KubeRay adds": (head({"spec": {"ports": [{"name": "mine", "port": 8265}]}}), "spec.ports["),
+    "two ports with one number": (head(**with_ports(6379, 6379)), "spec.ports["),
+    "of Ray Serve": (
+        ray_service("bad", worker=WORKER, serveService={"metadata": {"annotations": BAD_KEY}}),
+        "metadata.annotations",
+    ),
+}
+TAKEN: dict[str, Body] = {
+    "an affinity": ray_job(
+        "good",
+        worker=template(affinity=near("In", values=["l4"])),
+    ),
+    "a name that workers do not get": ray_job("good", worker=template({"name": "Bad_Name"})),
+    "a namespace that KubeRay replaces": ray_job("good", worker=template({"namespace": "team-b"})),
+    "a Service of its own": head(
+        {"metadata": {"name": "mine", "namespace": "team-b"}, "spec": {"ports": [{"name": "a", "port": 1}]}}
+    ),
+    "ports of its own": head(**with_ports(6379, 8265)),
+    "Ray Serve": ray_service("good", worker=WORKER, serveService={"metadata": {"name": "mine"}}),
 }
 
 
-def said(cluster: Kubectl, *templates: Body) -> list[str]:
-    async def story() -> list[str]:
-        kube = Kube(str(cluster.kubeconfig))
+def said(account: Path, *jobs: Job) -> list[str | None]:
+    """What is answered to each dry run of these jobs, but for what is taken."""
+
+    async def story() -> list[str | None]:
+        kube = Kube(str(account))
         try:
-            return [await kube.refusal(dry_run("default", msgspec.json.encode(t))) for t in templates]
+            told = [await kube.refusal(create) for job in jobs for _, create in dry_runs(job)]
         finally:
             await kube.close()
+        return [text for text in told if text != ""]
 
     return asyncio.run(story())
 
 
 @pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_templates_that_no_pod_can_be_made_of(cluster: Kubectl, name: str) -> None:
+def test_templates_that_no_pod_can_be_made_of(account: Path, name: str) -> None:
     body, field = IMPOSSIBLE[name]
-    (told,) = said(cluster, body)
+    (told,) = said(account, job(ray_job("bad", worker=body)))
+    assert told is not None
     assert field in told
 
 
-def test_a_sound_template_is_taken_and_leaves_nothing(cluster: Kubectl) -> None:
-    gpu = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
-    assert said(cluster, template(container=gpu, affinity=near("In", values=["l4"]))) == [""]
-    assert "muster-dry-run" not in cluster.run("get", "podtemplates", "--all-namespaces")
+@pytest.mark.parametrize("name", OF_SERVICES)
+def test_services_that_can_not_be_made(account: Path, name: str) -> None:
+    body, field = OF_SERVICES[name]
+    (told,) = said(account, job(body))
+    assert told is not None
+    assert field in told
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_sound_gang_is_taken_and_leaves_nothing(server: Kubectl, account: Path, name: str) -> None:
+    assert said(account, job(TAKEN[name])) == []
+    assert "muster-dry-run" not in server.run("get", "pods,services", "--all-namespaces")
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
-def test_the_examples_are_taken(cluster: Kubectl, file: Path) -> None:
-    found = [t for body in yaml.safe_load_all(file.read_text()) for t in templates_in(body)]
+def test_the_examples_are_taken(account: Path, file: Path) -> None:
+    found = [job(named(body)) for body in yaml.safe_load_all(file.read_text()) if "ray.io" in str(body)]
     assert found
-    assert said(cluster, *found) == [""] * len(found)
+    assert said(account, *found) == []
 
 
-def templates_in(value: Any) -> list[Body]:
-    """All pod templates below, as Ray's objects have them."""
-    if isinstance(value, list):
-        return [t for item in value for t in templates_in(item)]
-    if not isinstance(value, dict):
-        return []
-    own = [v for k, v in value.items() if k in ("template", "submitterPodTemplate")]
-    return own + [t for k, v in value.items() if k != "template" for t in templates_in(v)]
+def named(body: Body) -> Body:
+    return {**body, "metadata": {"name": "example", **body["metadata"]}}
+
+
+def test_a_resource_quota_that_is_used_up_says_nothing(server: Kubectl, account: Path) -> None:
+    """What uses it may be preempted."""
+    server.run("create", "quota", "nothing", "--namespace=team-b", "--hard=pods=0,services=0")
+    pod = {"apiVersion": "v1", "kind": "Pod", **POD.body}
+    wait_until("a quota of nothing", lambda: "exceeded quota" in refusal(server, ADMIN, pod), 15.0)
+    try:
+        assert said(account, job(ray_job("dev", namespace="team-b", worker=WORKER))) == []
+    finally:
+        server.run("delete", "quota", "nothing", "--namespace=team-b")
+
+
+POD = Create(kinds.PODS, {"metadata": {"name": "made", "namespace": "team-b"}, **WORKER})
+SERVICE = Create(
+    kinds.SERVICES,
+    {"metadata": {"name": "made", "namespace": "team-b"}, "spec": {"ports": [{"name": "a", "port": 1}]}},
+)
+
+
+def creation(account: Path, create: Create) -> WriteError | None:
+    """What the API server has against it, as it is, not as a dry run."""
+
+    async def story() -> WriteError | None:
+        kube = Kube(str(account))
+        try:
+            await kube.perform(create)
+        except WriteError as refused:
+            return refused
+        finally:
+            await kube.close()
+        return None
+
+    return asyncio.run(story())
+
+
+@pytest.mark.parametrize("create", [POD, SERVICE], ids=lambda create: create.kind.name)
+def test_the_controller_can_only_ask(server: Kubectl, account: Path, create: Create) -> None:
+    assert "muster-controller-makes-only-dry-runs" in str(creation(account, create))
+    assert "made" not in server.run("get", "pods,services", "--namespace=team-b", "-o", "name")

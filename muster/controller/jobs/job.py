@@ -1,6 +1,7 @@
 """What admission needs to know of a job, whatever its kind."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -8,7 +9,7 @@ from muster.controller.jobs.gang import Place
 from muster.kube.kinds import Kind
 from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from muster.objects.meta import Object, ObjectMeta
-from muster.objects.ray import KUBERAY_OPERATOR
+from muster.objects.ray import KUBERAY_OPERATOR, RayClusterSpec
 
 T = TypeVar("T", bound=Object)
 
@@ -69,6 +70,15 @@ class JobView(ABC, Generic[T]):
     @property
     @abstractmethod
     def _managed_by(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def cluster_spec(self) -> RayClusterSpec: ...
+
+    @property
+    def serve_service(self) -> Mapping[str, Any] | None:
+        """The Service that its user has written for Ray Serve, if any."""
+        return None
 
     @property
     @abstractmethod

@@ -28,7 +28,7 @@ INITIALIZING_TIMEOUT = "ray.io/initializing-timeout"
 DURATION = re.compile(
     r"\+?(\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))*"
 )
-TOKEN_VERSION, K8S_TOKEN_VERSION = (2, 52, 0), (2, 55, 0)
+METADATA_VERSION, TOKEN_VERSION, K8S_TOKEN_VERSION = (2, 6, 0), (2, 52, 0), (2, 55, 0)
 
 
 class _EnvVar(View):
@@ -88,10 +88,30 @@ def _job_faults(meta: ObjectMeta, spec: RayJobSpec) -> Iterator[str]:
             yield "submissionMode SidecarMode needs restartPolicy Never in the head's template"
     if cluster.auth_options.get("enableK8sTokenAuth"):
         yield "spec.rayClusterSpec.authOptions.enableK8sTokenAuth is for RayClusters only: remove it"
+    yield from _submitter_faults(spec, cluster)
     yield from _cluster_faults("spec.rayClusterSpec", cluster, meta.annotations)
     yield from _below("spec.activeDeadlineSeconds", spec.active_deadline_seconds, 1)
     yield from _below("spec.preRunningDeadlineSeconds", spec.pre_running_deadline_seconds, 1)
     yield from _below("spec.backoffLimit", spec.backoff_limit, 0)
+
+
+def _submitter_faults(spec: RayJobSpec, cluster: RayClusterSpec) -> Iterator[str]:
+    """What keeps KubeRay from making the command or the Job that submits, so that it tries again for ever
+    (createK8sJobIfNeed, common/job.go: GetMetadataJson; Kubernetes' validation of Jobs)."""
+    by_command = spec.submission_mode in ("K8sJobMode", "SidecarMode")
+    if by_command and spec.metadata and _version(cluster.ray_version) < METADATA_VERSION:
+        needed = ".".join(map(str, METADATA_VERSION))
+        yield (
+            f"spec.metadata needs Ray {needed} or later, but spec.rayClusterSpec.rayVersion is "
+            f"{cluster.ray_version!r}: set it"
+        )
+    if spec.submission_mode != "K8sJobMode":
+        return
+    policy = _template(bytes(spec.submitter_pod_template)).spec.restart_policy
+    if spec.has_submitter_template and policy not in ("Never", "OnFailure"):
+        yield f"spec.submitterPodTemplate.spec.restartPolicy is {policy!r}; expected Never or OnFailure"
+    limit = (spec.submitter_config or {}).get("backoffLimit")
+    yield from _below("spec.submitterConfig.backoffLimit", limit, 0)
 
 
 def _deletion_faults(spec: RayJobSpec) -> Iterator[str]:

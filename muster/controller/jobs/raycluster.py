@@ -7,7 +7,7 @@ from muster.controller.jobs.gang import Place, cluster_places, unfit
 from muster.controller.jobs.job import JobView, Obstacle, Outcome
 from muster.kube.kinds import RAY_CLUSTERS
 from muster.objects.meta import is_true
-from muster.objects.ray import RayCluster
+from muster.objects.ray import RayCluster, RayClusterSpec
 
 
 class RayClusterGang(JobView[RayCluster]):
@@ -16,6 +16,10 @@ class RayClusterGang(JobView[RayCluster]):
     @property
     def _managed_by(self) -> str:
         return self.obj.spec.managed_by
+
+    @property
+    def cluster_spec(self) -> RayClusterSpec:
+        return self.obj.spec
 
     @cached_property
     def places(self) -> tuple[Place, ...]:

@@ -28,7 +28,7 @@ class RayJobGang(JobView[RayJob]):
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        places = tuple(cluster_places(self._cluster, _CLUSTER))
+        places = tuple(cluster_places(self.cluster_spec, _CLUSTER))
         if self.obj.spec.submission_mode != "K8sJobMode":
             return places
         spec, pointer = self.obj.spec, "/spec/submitterPodTemplate"
@@ -91,14 +91,14 @@ class RayJobGang(JobView[RayJob]):
         if self.rejection is not None:
             return f"the RayJob {self.rejection.message}"
         fault = kuberay.job_fault(self.metadata, self.obj.spec)
-        return unfit(self._cluster, _CLUSTER, self.places) or fault
+        return unfit(self.cluster_spec, _CLUSTER, self.places) or fault
 
     @property
-    def _cluster(self) -> RayClusterSpec:
+    def cluster_spec(self) -> RayClusterSpec:
         return self.obj.spec.ray_cluster_spec or RayClusterSpec()
 
     def _default_submitter(self) -> dict[str, Any]:
-        head = next(p for p in cluster_places(self._cluster, "") if p.pod_set == HEAD)
+        head = next(p for p in cluster_places(self.cluster_spec, "") if p.pod_set == HEAD)
         containers = read_template(head.template).spec.containers
         container = {
             "name": "ray-job-submitter",

@@ -5,8 +5,9 @@ then can't be relied on: once there is no head pod KubeRay stops short of tellin
 and Ready and observedGeneration may stay as they were. So all of it is read from the RayClusters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from muster.controller.jobs import kuberay
 from muster.controller.jobs.gang import Place, cluster_places, unfit
@@ -14,7 +15,7 @@ from muster.controller.jobs.job import JobView, Obstacle, Outcome
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.kube.kinds import RAY_SERVICES
 from muster.objects.meta import find_condition, is_true
-from muster.objects.ray import RayService
+from muster.objects.ray import RayClusterSpec, RayService
 
 _CLUSTER = "/spec/rayClusterConfig"
 
@@ -32,6 +33,14 @@ class RayServiceGang(JobView[RayService]):
     @property
     def _managed_by(self) -> str:
         return self.obj.spec.managed_by
+
+    @property
+    def cluster_spec(self) -> RayClusterSpec:
+        return self.obj.spec.ray_cluster_config
+
+    @property
+    def serve_service(self) -> Mapping[str, Any] | None:
+        return self.obj.spec.serve_service
 
     @cached_property
     def places(self) -> tuple[Place, ...]:

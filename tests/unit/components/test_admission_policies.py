@@ -30,6 +30,7 @@ KUEUE = {
     f"muster-{kind}-are-valid"
     for kind in ("clusterqueues", "cohorts", "localqueues", "resourceflavors", "workloads")
 }
+OWN = {"muster-controller-makes-only-dry-runs"}
 SUSPEND = {"muster-suspend-queued-ray", "muster-suspend-queued-rayservices"}
 ASK = {f"muster-queued-{kind}-are-suspended" for kind in ("rayjobs", "rayclusters", "rayservices")}
 
@@ -43,7 +44,7 @@ def names(found: Declarations, kind: str) -> set[str]:
     return {name.partition("/")[2] for name in found.kinds(kind)}
 
 
-@pytest.mark.parametrize(("engine", "objects"), [("muster", KUEUE), ("kueue", set())])
+@pytest.mark.parametrize(("engine", "objects"), [("muster", KUEUE | OWN), ("kueue", set())])
 @pytest.mark.parametrize(
     ("serves_mutating", "mutating", "validating"),
     [

@@ -45,6 +45,8 @@ WRITES = {
     *[("patch", RAY, kind) for kind in RAY_KINDS],
     *[("update", RAY, f"{kind}/finalizers") for kind in RAY_KINDS],
     ("patch", "batch", "jobs"),
+    ("create", "", "pods"),
+    ("create", "", "services"),
     ("delete", "", "pods"),
     *[(verb, KUEUE, "workloads") for verb in ("create", "patch", "delete")],
     ("patch", KUEUE, "workloads/status"),

@@ -68,6 +68,31 @@ REFUSED: dict[str, tuple[Body, str]] = {
         ),
         "submissionMode SidecarMode needs restartPolicy Never",
     ),
+    "a submitter that always restarts": (
+        ray_job("dev", submitterPodTemplate={"spec": {**HEAD["spec"], "restartPolicy": "Always"}}),
+        "spec.submitterPodTemplate.spec.restartPolicy is 'Always'; expected Never or OnFailure",
+    ),
+    "a submitter that restarts by default": (
+        ray_job("dev", submitterPodTemplate=HEAD),
+        "spec.submitterPodTemplate.spec.restartPolicy is ''; expected Never or OnFailure",
+    ),
+    "a submitter's backoffLimit": (
+        ray_job("dev", submitterConfig={"backoffLimit": -1}),
+        "spec.submitterConfig.backoffLimit is -1; expected at least 0",
+    ),
+    "metadata for no version of Ray": (
+        ray_job("dev", metadata={"owner": "me"}),
+        "spec.metadata needs Ray 2.6.0 or later, but spec.rayClusterSpec.rayVersion is ''",
+    ),
+    "metadata for an old Ray": (
+        ray_job(
+            "dev",
+            **SIDECAR,
+            metadata={"owner": "me"},
+            rayClusterSpec={**ray_cluster_spec(1), "rayVersion": "2.5.1"},
+        ),
+        "spec.metadata needs Ray 2.6.0 or later, but spec.rayClusterSpec.rayVersion is '2.5.1'",
+    ),
     "half a deletion strategy": (
         ray_job("dev", deletionStrategy={"onSuccess": {"policy": "DeleteCluster"}}),
         "spec.deletionStrategy needs a policy both in onSuccess and in onFailure",
@@ -172,6 +197,15 @@ def test_what_kuberay_refuses(name: str) -> None:
 TAKEN: dict[str, Body] = {
     "RayJob": ray_job("j" * 47, backoffLimit=0, activeDeadlineSeconds=1, ttlSecondsAfterFinished=0),
     "sidecar": ray_job("dev", **SIDECAR),
+    "a submitter of its own": ray_job(
+        "dev",
+        submitterPodTemplate={"spec": {**HEAD["spec"], "restartPolicy": "OnFailure"}},
+        submitterConfig={"backoffLimit": 0},
+    ),
+    "metadata": ray_job(
+        "dev", metadata={"owner": "me"}, rayClusterSpec={**ray_cluster_spec(1), "rayVersion": "v2.6.0"}
+    ),
+    "metadata that nobody submits": ray_job("dev", submissionMode="HTTPMode", metadata={"owner": "me"}),
     "interactive": ray_job("dev", submissionMode="InteractiveMode"),
     "interactive without retries": ray_job("dev", submissionMode="InteractiveMode", backoffLimit=0),
     "a deadline to run": ray_job("dev", preRunningDeadlineSeconds=1),

@@ -2,14 +2,24 @@
 
 import asyncio
 import contextlib
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import httpx2
 import pytest
 from lightkube import ApiError
 
+from muster.controller.dry_runs import dry_runs
 from muster.controller.jobs.job import Job
-from muster.controller.pod_checks import CONCURRENT_MAX, PodChecks, key_of
+from muster.controller.pod_checks import (
+    CONCURRENT_MAX,
+    REFUSED_S_MAX,
+    REFUSED_S_MIN,
+    TAKEN_S,
+    PodChecks,
+    key_of,
+)
 from muster.kube import kinds
 from muster.kube.client import CAUSES_LENGTH_MAX, Kube
 from muster.kube.writes import Create
@@ -25,7 +35,7 @@ class Slow(Kube):
         self.open = 0
         self.most = 0
 
-    async def refusal(self, create: Create) -> str:
+    async def refusal(self, create: Create) -> str | None:
         self.asked.append(create.body["metadata"]["namespace"])
         self.open += 1
         self.most = max(self.most, self.open)
@@ -43,7 +53,7 @@ def checked(kube: Slow, jobs: list[Job]) -> tuple[PodChecks, list[str | None]]:
     """After all was asked."""
 
     async def story() -> tuple[PodChecks, list[str | None]]:
-        checks = PodChecks(kube, lambda: None)
+        checks = PodChecks(kube, lambda: None, lambda: 0.0)
         assert [checks.answer(key_of(j), j) for j in jobs] == [None] * len(jobs)
         task = asyncio.create_task(checks.run())
         for _ in range(100 * len(jobs)):
@@ -61,7 +71,7 @@ def test_no_tenant_waits_for_all_of_anothers_templates() -> None:
     jobs = [*(gang("loud", n) for n in range(50)), gang("quiet", 0), gang("still", 0)]
     _, answers = checked(kube, jobs)
     assert answers == [""] * len(jobs)
-    assert {"quiet", "still"} <= set(kube.asked[: 3 * len(jobs[0].places)])
+    assert {"quiet", "still"} <= set(kube.asked[: 3 * len(list(dry_runs(jobs[0])))])
     assert kube.most <= CONCURRENT_MAX
 
 
@@ -69,7 +79,7 @@ def test_equal_templates_are_asked_about_once_and_names_of_pod_sets_count() -> N
     kube = Slow()
     first, again = job(ray_job("one")), job(ray_job("two"))
     checked(kube, [first, again])
-    assert len(kube.asked) == len(first.places)
+    assert len(kube.asked) == len(list(dry_runs(first)))
     assert key_of(first) == key_of(again)
     renamed = ray_job("one")
     renamed["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["groupName"] = "other"
@@ -80,7 +90,7 @@ def test_equal_templates_are_asked_about_once_and_names_of_pod_sets_count() -> N
 def test_the_first_refusal_is_told_with_its_pod_set() -> None:
     body = ray_job("dev", worker=template("Bad_Name", cpu=1))
     _, answers = checked(Slow(), [job(body)])
-    assert answers == ["pod set 'gpu': Kubernetes would not create its pods: no"]
+    assert answers == ["Kubernetes would not create pods of pod set 'gpu': no"]
 
 
 def test_answers_that_nobody_looks_for_are_forgotten() -> None:
@@ -102,7 +112,9 @@ def cause(field: str) -> dict[str, str]:
     return {"field": field, "message": "Invalid value", "reason": "FieldValueInvalid"}
 
 
-ANSWERS: dict[str, tuple[Exception | None, str]] = {
+FORBIDDEN = 'pods "muster-dry-run-" is forbidden: '
+NAMED = {"name": "muster-dry-run-", "kind": "pods"}
+ANSWERS: dict[str, tuple[Exception | None, str | None]] = {
     "taken": (None, ""),
     "invalid": (
         answer_of(422, message="it is invalid", details={"causes": [cause("a.b"), cause("c")]}),
@@ -110,16 +122,36 @@ ANSWERS: dict[str, tuple[Exception | None, str]] = {
     ),
     "invalid, and no more": (answer_of(422, message="it is invalid"), "it is invalid"),
     "more than anybody reads": (answer_of(422, message="x" * 5000), "x" * CAUSES_LENGTH_MAX + "…"),
-    "not allowed": (answer_of(403, message="by a quota"), ""),
-    "a webhook that knows no dry runs": (answer_of(400, message="does not support dry run"), ""),
-    "the server fails": (answer_of(500, message="no"), ""),
-    "nobody answers": (httpx2.ReadTimeout("no answer"), ""),
-    "too late": (TimeoutError(), ""),
+    "refused by an admission plug-in": (
+        answer_of(403, message=f"{FORBIDDEN}no PriorityClass with name x was found", details=NAMED),
+        "no PriorityClass with name x was found",
+    ),
+    "refused by a webhook": (
+        answer_of(403, message='admission webhook "w" denied the request: no'),
+        'admission webhook "w" denied the request: no',
+    ),
+    "a ResourceQuota that is used up": (
+        answer_of(403, message=f"{FORBIDDEN}exceeded quota: q, requested: pods=1", details=NAMED),
+        "",
+    ),
+    "a ResourceQuota that asks for limits": (
+        answer_of(403, message=f"{FORBIDDEN}failed quota: q: must specify limits.cpu", details=NAMED),
+        "failed quota: q: must specify limits.cpu",
+    ),
+    "the controller has no right to ask": (
+        answer_of(403, message='pods is forbidden: User "u" cannot create', details={"kind": "pods"}),
+        None,
+    ),
+    "a name that is in use": (answer_of(409, message="it exists already", details=NAMED), ""),
+    "a webhook that knows no dry runs": (answer_of(400, message="does not support dry run"), None),
+    "the server fails": (answer_of(500, message="no"), None),
+    "nobody answers": (httpx2.ReadTimeout("no answer"), None),
+    "too late": (TimeoutError(), None),
 }
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_only_what_is_invalid_is_refused(name: str) -> None:
+def test_what_an_answer_means(name: str) -> None:
     error, wanted = ANSWERS[name]
     sent: list[tuple[str, bool]] = []
 
@@ -131,6 +163,52 @@ def test_only_what_is_invalid_is_refused(name: str) -> None:
 
     kube = Kube.__new__(Kube)
     kube._client = Client()
-    create = Create(kinds.POD_TEMPLATES, {"metadata": {"namespace": "team-a"}, "template": HEAD})
+    create = Create(kinds.PODS, {"metadata": {"namespace": "team-a"}, **HEAD})
     assert asyncio.run(kube.refusal(create)) == wanted
     assert sent == [("team-a", True)]
+
+
+@dataclass
+class Clock:
+    """Reads what it is set to."""
+
+    now_s: float = 0.0
+
+
+def asked_at(answer: str | None, until_s: int) -> list[int]:
+    """The seconds at which a gang is asked about that always gets this answer."""
+    clock, found = Clock(), list[int]()
+    gang_of_one = gang("team-a", 1)
+
+    class Answering(Slow):
+        async def refusal(self, create: Create) -> str | None:
+            found.append(round(clock.now_s))
+            return answer
+
+    async def story() -> None:
+        checks = PodChecks(Answering(), lambda: None, lambda: clock.now_s)
+        for second in range(until_s):
+            clock.now_s = second
+            checks.turn()
+            checks.answer(key_of(gang_of_one), gang_of_one)
+            task = asyncio.create_task(checks.run())
+            for _ in range(10):
+                await asyncio.sleep(0)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    asyncio.run(story())
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize("answer", ["no", None])
+def test_what_is_not_taken_is_asked_about_with_back_off(answer: str | None) -> None:
+    times = asked_at(answer, 1500)
+    waits = [later - earlier for earlier, later in pairwise(times)]
+    assert waits == [min(REFUSED_S_MIN * 2**n, REFUSED_S_MAX) for n in range(len(waits))]
+    assert waits[-1] == REFUSED_S_MAX
+
+
+def test_what_is_taken_is_asked_about_again_in_a_while() -> None:
+    assert asked_at("", round(TAKEN_S) + 1) == [0, TAKEN_S]

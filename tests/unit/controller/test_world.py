@@ -50,7 +50,7 @@ def test_whether_a_gang_waits_for_an_answer_about_its_pods(name: str) -> None:
     told, expected = UNANSWERED[name]
     body = workload_body(ray_job("dev"))
     body["status"]["conditions"] = [told] if told else []
-    world = replace(make_world(), pod_checks=PodChecks(Kube, lambda: None))  # type: ignore[arg-type]  # asks nobody
+    world = replace(make_world(), pod_checks=PodChecks(Kube, lambda: None, lambda: 0.0))  # type: ignore[arg-type]  # asks nobody
     assert world.pods_refused(read(kinds.WORKLOADS, body), job(ray_job("dev"))) == expected
 
 

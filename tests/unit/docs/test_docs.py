@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from components.admission.dry_runs import DRY_RUNS_ONLY
 from components.admission.gangs import queued_gangs
 from components.admission.queues import SUSPENSIONS, queue_required, suspendable
 from components.admission.tenants import RECOMMENDATIONS_ONLY, heads_stay_inside, token_required
@@ -137,6 +138,7 @@ def test_every_policy_that_is_named_exists(page: Path) -> None:
     gangs = [suspendable("muster"), *queued_gangs("muster"), queue_required("muster")]
     tenants = [*heads_stay_inside("muster"), *token_required("muster"), RECOMMENDATIONS_ONLY]
     known = {rule.id for rule in RULES} | {p.name for p in (*gangs, *tenants)} | set(SUSPENSIONS)
+    known.add(DRY_RUNS_ONLY.name)
     named = {text for text in CODE.findall(prose(page)) if POLICY.fullmatch(text)}
     assert named <= known
 
