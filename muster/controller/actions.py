@@ -9,7 +9,7 @@ from muster.controller.check_states import set_check
 from muster.controller.events import Note, on_job, on_workload, status_notes
 from muster.controller.jobs.job import Job
 from muster.controller.suspension import gone, has_left, stopped
-from muster.controller.templates import PlacementError, admitted_templates, is_placed, place_operations
+from muster.controller.templates import PlacementError, admitted_templates, place_operations
 from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Write
@@ -83,7 +83,7 @@ def _start(workload: Workload, job: Job, world: World, now_ms: int) -> Iterator[
 def _ran_before(workload: Workload, job: Job) -> bool:
     """Whether pods of this very Workload may have been: it was evicted, or its job still carries its
     placement. One that never ran is spared the question: it costs the API server a consistent list."""
-    return find_condition(workload.status.conditions, step.EVICTED) is not None or is_placed(job.places)
+    return find_condition(workload.status.conditions, step.EVICTED) is not None or job.placed
 
 
 def tend_requests(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:

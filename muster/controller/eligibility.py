@@ -14,9 +14,9 @@ from muster.controller.queue_status import STOPPED, inactive
 from muster.controller.world import World
 from muster.objects import gangs, kueue
 from muster.objects.cache import ByteCache
-from muster.objects.limits import adjusted
+from muster.objects.limits import LimitRange, adjusted
 from muster.objects.meta import find_condition
-from muster.objects.pods import read_template
+from muster.objects.pods import Template, read_template
 
 # Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
 MISCONFIGURED = "Misconfigured"
@@ -38,7 +38,7 @@ def refusal(workload: kueue.Workload, job: Job, world: World) -> Refusal | None:
             "set spec.active of the Workload to true",
         )
     message = (
-        world.memory.of(_own_fault, workload.key, workload, job)
+        world.memory.of(_own_fault, workload.key, workload.spec, job)
         or _impossible_pods(workload, world)
         or world.pods_refused(workload, job)
         or _unknown_priority(job, world)
@@ -81,13 +81,13 @@ def _unknown_priority(job: Job, world: World) -> str | None:
     return f"WorkloadPriorityClass {name!r} does not exist: choose one of {known}"
 
 
-def _own_fault(workload: kueue.Workload, job: Job) -> str | None:
-    return job.refusal or _malformed(workload)
+def _own_fault(spec: kueue.WorkloadSpec, job: Job) -> str | None:
+    return job.refusal or _malformed(spec)
 
 
-def _malformed(workload: kueue.Workload) -> str | None:
+def _malformed(spec: kueue.WorkloadSpec) -> str | None:
     """What Kubernetes would refuse of the pods: Ray's own schema lets through almost anything."""
-    for pod_set in workload.spec.pod_sets:
+    for pod_set in spec.pod_sets:
         problem = pod_set_problem(pod_set)
         if problem is not None:
             return f"pod set {pod_set.name!r}: {problem}"
@@ -96,39 +96,42 @@ def _malformed(workload: kueue.Workload) -> str | None:
 
 def _impossible_pods(workload: kueue.Workload, world: World) -> str | None:
     """What depends on the namespace and the cluster: requests from LimitRanges, RuntimeClasses."""
-    for pod_set, name in world.memory.of(_runtime_classes, workload.key, workload):
+    named = world.memory.of(_runtime_classes, workload.key, workload.spec)
+    for pod_set, name in named:
         if name not in world.runtime_classes:
             return (
                 f"pod set {pod_set!r}: RuntimeClass {name!r} does not exist, so no pod can be made: "
                 "remove runtimeClassName, or name one that exists"
             )
     ranges = world.limit_ranges_of(workload)
-    for bare in world.memory.of(_without_requests, workload.key, workload):
-        for container in read_template(adjusted(bare.template, ranges)).spec.containers:
-            if not (container.resources.requests or container.resources.limits):
-                return (
-                    f"container {container.name!r} of pod set {bare.name!r} asks for no resources: set "
-                    "resources.requests, or nobody can tell whether it fits"
-                )
-    return None
+    return world.memory.of(_asks_for_nothing, workload.key, workload.spec, *ranges)
 
 
-def _runtime_classes(workload: kueue.Workload) -> tuple[tuple[str, str], ...]:
+def _runtime_classes(spec: kueue.WorkloadSpec) -> tuple[tuple[str, str], ...]:
     """Pod sets, with the class that each names, if it does."""
-    named = ((of.name, read_template(of.template).spec.runtime_class_name) for of in workload.spec.pod_sets)
+    named = ((of.name, read_template(of.template).spec.runtime_class_name) for of in spec.pod_sets)
     return tuple((pod_set, name) for pod_set, name in named if name)
 
 
-def _without_requests(workload: kueue.Workload) -> tuple[kueue.PodSet, ...]:
-    """Pod sets with a container that says nothing of its resources."""
-    return tuple(
-        pod_set
-        for pod_set in workload.spec.pod_sets
-        if any(
-            not (container.resources.requests or container.resources.limits)
-            for container in read_template(pod_set.template).spec.containers
-        )
-    )
+def _asks_for_nothing(spec: kueue.WorkloadSpec, *ranges: LimitRange) -> str | None:
+    for pod_set in spec.pod_sets:
+        if _without_requests(pod_set.template) is None:
+            continue
+        bare = _without_requests(adjusted(pod_set.template, ranges))
+        if bare is not None:
+            return (
+                f"container {bare!r} of pod set {pod_set.name!r} asks for no resources: set "
+                "resources.requests, or nobody can tell whether it fits"
+            )
+    return None
+
+
+def _without_requests(template: Template) -> str | None:
+    """The first container that says nothing of its resources."""
+    for container in read_template(template).spec.containers:
+        if not (container.resources.requests or container.resources.limits):
+            return container.name
+    return None
 
 
 def pod_set_problem(pod_set: kueue.PodSet) -> str | None:

@@ -25,7 +25,8 @@ class Memory:
         Views never change, so that an object that has changed is another one."""
         at = (make, key)
         known = self._now.get(at) or self._before.get(at)
-        if known is None or not all(map(operator.is_, known[0], objects)):
+        same = known is not None and len(known[0]) == len(objects)
+        if known is None or not same or not all(map(operator.is_, known[0], objects)):
             known = objects, make(*objects)
         self._now[at] = known
         return cast("V", known[1])

@@ -23,7 +23,7 @@ from muster.controller.actions import Step
 from muster.controller.events import on_job, on_workload
 from muster.controller.jobs.job import Job
 from muster.controller.suspension import has_left, is_late, leaving, must_stop, stopped
-from muster.controller.templates import Operation, is_placed, place_operations
+from muster.controller.templates import Operation, place_operations
 from muster.controller.world import World
 from muster.kube.kinds import BATCH_JOBS, PODS
 from muster.kube.writes import Delete, JsonPatch, Overwrite
@@ -44,7 +44,7 @@ def stops(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
     late = is_late(workload, world, now_ms)
     if job is not None and not leaving(job) and job.outcome is None and not job.suspended:
         # stopped before KubeRay has seen its start, nobody could tell whether it is still about to start it
-        started = job.start_was_seen or not is_placed(job.places)
+        started = job.start_was_seen or not job.placed
         if started or late or job.obstacle is not None:
             yield suspend(job, _reason(workload, job))
     ended = job is not None and job.outcome is not None
@@ -64,7 +64,7 @@ def restores(workload: Workload, world: World) -> Iterator[Step]:
     job = world.job_of(workload)
     if job is None or leaving(job) or job.outcome is not None or not must_stop(workload, job):
         return
-    if job.suspended and is_placed(job.places):
+    if job.suspended and job.placed:
         back = tuple(_given_back(workload, job))
         if back:
             meta = job.metadata

@@ -36,8 +36,7 @@ def priority_of(job: Job, world: World) -> tuple[int, kueue.PriorityClassRef | N
         found = world.priorities.get(name)
         ref = kueue.PriorityClassRef(group=kueue.GROUP, kind="WorkloadPriorityClass", name=name)
         return (found.value if found else 0), ref
-    for place in job.places:
-        pod_class = read_template(place.template).spec.priority_class_name
+    for pod_class in job.pod_priority_classes:
         if pod_class in world.pod_priorities:
             ref = kueue.PriorityClassRef(group="scheduling.k8s.io", kind="PriorityClass", name=pod_class)
             return world.pod_priorities[pod_class].value, ref
@@ -122,7 +121,7 @@ def update_workload(workload: kueue.Workload, job: Job, world: World) -> Write |
         "maximumExecutionTimeSeconds": spec.maximum_execution_time_seconds,
     }
     changed = {key: value for key, value in _scalars(job, world).items() if value != now[key]}
-    if not world.memory.of(_same_pods, workload.key, workload, job):
+    if not world.memory.of(_same_pods, workload.key, workload.spec, job):
         changed["podSets"] = pod_sets(job.places)
     if not changed:
         return None
@@ -139,8 +138,8 @@ def update_priority(workload: kueue.Workload, world: World) -> Write | None:
     return MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
 
 
-def _same_pods(workload: kueue.Workload, job: Job) -> bool:
-    return _shape(workload.spec.pod_sets) == _shape(pod_sets(job.places))
+def _same_pods(spec: kueue.WorkloadSpec, job: Job) -> bool:
+    return _shape(spec.pod_sets) == _shape(pod_sets(job.places))
 
 
 def _shape(sets: tuple[kueue.PodSet, ...]) -> list[tuple[str, int, object, str, object]]:

@@ -81,7 +81,8 @@ class World:
         yield from (self.memory.of(RayJobGang, obj.key, obj) for obj in self.ray_jobs.values())
         yield from (self.memory.of(RayClusterGang, obj.key, obj) for obj in self.ray_clusters.values())
         for obj in self.ray_services.values():
-            yield RayServiceGang(obj, self._clusters.get(identity(RAY_SERVICES, obj.metadata), ()))
+            clusters = self._clusters.get(identity(RAY_SERVICES, obj.metadata), ())
+            yield self.memory.of(_service, obj.key, obj, *clusters)
 
     @cached_property
     def _clusters(self) -> Mapping[Owner, list[RayClusterGang]]:
@@ -205,3 +206,7 @@ class World:
 
     def requests_of(self, workload: kueue.Workload) -> list[ProvisioningRequest]:
         return self._requests.get(identity(WORKLOADS, workload.metadata), [])
+
+
+def _service(obj: RayService, *clusters: RayClusterGang) -> RayServiceGang:
+    return RayServiceGang(obj, clusters)

@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from muster.kube.kinds import Kind
 from muster.objects.meta import Object
 
@@ -25,7 +27,7 @@ class Store(Generic[T]):
         """The whole content, as a list call returned it; what we wrote since that version stays."""
         self._listed = int(version or 0)
         written_since = {k: o for k, o in self.items.items() if _version(o) > self._listed}
-        self.items = {o.key: o for o in objects} | written_since
+        self.items = {o.key: _with_known_spec(o, self.items.get(o.key)) for o in objects} | written_since
 
     def put(self, new: T) -> bool:
         """Whether this changed anything."""
@@ -34,7 +36,7 @@ class Store(Generic[T]):
             return False
         if new.metadata.uid in self._gone or (old is None and _version(new) <= self._listed):
             return False
-        self.items[new.key] = new
+        self.items[new.key] = _with_known_spec(new, old)
         return True
 
     def remove(self, gone: T) -> None:
@@ -42,6 +44,15 @@ class Store(Generic[T]):
         known = self.items.get(gone.key)
         if known is not None and known.metadata.uid == gone.metadata.uid:
             del self.items[gone.key]
+
+
+def _with_known_spec(new: T, old: T | None) -> T:
+    """`new` with the spec object of `old` where both are equal, as after a change of the status: what was
+    made of that object is good for both. Specs hold pod templates of up to a megabyte."""
+    known = getattr(old, "spec", None)
+    if known is None or known != getattr(new, "spec", None):
+        return new
+    return msgspec.structs.replace(new, spec=known)
 
 
 def _version(obj: Object) -> int:

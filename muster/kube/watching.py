@@ -101,8 +101,10 @@ def decode(kind: Kind[T], text: bytes) -> Event[T]:
 async def _lines(response: httpx2.Response) -> AsyncIterator[bytes]:
     """httpx's own lines end at U+0085 too, which Go's JSON leaves as it is: an annotation with one would end
     a line."""
-    rest = b""
+    parts: list[bytes] = []  # of the line under way: those of an object of a megabyte are many
     async for chunk in response.aiter_bytes():
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line
+        part, *more = chunk.split(b"\n")
+        parts.append(part)
+        for beginning in more:
+            yield b"".join(parts)
+            parts = [beginning]

@@ -21,7 +21,7 @@ LABEL_KEY = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?
 
 def refusal(api: Api, create: Create) -> str:
     of_kind = {kinds.PODS: _pod, kinds.SERVICES: _service}[create.kind]
-    return _metadata(create.body["metadata"]) or of_kind(api, create.body)
+    return _metadata(create.body["metadata"]) or of_kind(api, dict(create.body))
 
 
 def _metadata(meta: Mapping[str, Any]) -> str:

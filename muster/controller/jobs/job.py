@@ -3,12 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from muster.controller.jobs.gang import Place
+from muster.controller.templates import is_placed
 from muster.kube.kinds import Kind
 from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from muster.objects.meta import Object, ObjectMeta
+from muster.objects.pods import read_template
 from muster.objects.ray import KUBERAY_OPERATOR, RayClusterSpec
 
 T = TypeVar("T", bound=Object)
@@ -83,6 +86,16 @@ class JobView(ABC, Generic[T]):
     @property
     @abstractmethod
     def places(self) -> tuple[Place, ...]: ...
+
+    @cached_property
+    def placed(self) -> bool:
+        """Whether the templates carry what a start added to them."""
+        return is_placed(self.places)
+
+    @cached_property
+    def pod_priority_classes(self) -> tuple[str, ...]:
+        """As the templates name them, empty for one that does not."""
+        return tuple(read_template(place.template).spec.priority_class_name for place in self.places)
 
     @property
     @abstractmethod

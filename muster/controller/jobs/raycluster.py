@@ -35,7 +35,7 @@ class RayClusterGang(JobView[RayCluster]):
         """One that was ready before it was refused runs on."""
         return None if self.running else self._refused
 
-    @property
+    @cached_property
     def _refused(self) -> Obstacle | None:
         fault = kuberay.cluster_fault(self.metadata, self.obj.spec)
         return Obstacle("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None

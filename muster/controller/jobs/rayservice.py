@@ -58,10 +58,13 @@ class RayServiceGang(JobView[RayService]):
     def rejection(self) -> Obstacle | None:
         """One that serves goes on, and KubeRay takes it up again once it is corrected. Its condition does not
         tell whether it was: the reason stays until it is ready."""
-        if any(cluster.running for cluster in self._clusters):
+        if self._fault is None or any(cluster.running for cluster in self._clusters):
             return None
-        fault = kuberay.service_fault(self.metadata, self.obj.spec)
-        return Obstacle("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
+        return Obstacle("InvalidSpec", f"is refused by KubeRay: {self._fault}")
+
+    @cached_property
+    def _fault(self) -> str | None:
+        return kuberay.service_fault(self.metadata, self.obj.spec)
 
     @property
     def suspended(self) -> bool:
@@ -102,5 +105,4 @@ class RayServiceGang(JobView[RayService]):
         seen = service.status.observed_generation == service.metadata.generation
         if ready is not None and ready.reason == "ValidationFailed" and not seen:
             return f"KubeRay refused the RayService ({ready.message}): mend it and create it again"
-        fault = kuberay.service_fault(service.metadata, service.spec)
-        return unfit(service.spec.ray_cluster_config, _CLUSTER, self.places) or fault
+        return unfit(service.spec.ray_cluster_config, _CLUSTER, self.places) or self._fault
