@@ -99,22 +99,22 @@ class Cycle:
         return head.remark is not None
 
     def _admit(self, head: Entry) -> None:
-        workload, usage, since_ms = head.workload, head.assignment.usage, self._now_ms
-        placed = head.assignment.placed
+        workload, usage, placed = head.workload, head.assignment.usage, head.assignment.placed
         self._is_served(head)
         head.outcome = Outcome.ADMITTED
         head.admission = head.assignment.admission(head.queue.name)
-        if workload.admission is not None:
-            before = self._state.holdings[head.queue.name][workload.key]
-            since_ms = before.reserved_at_ms
-            placed = (*before.placed, *placed)  # what it leaves may not be left yet
         if head.replaced is not None:
             self._reserved.claim(head)
             self._state.take_back(head.replaced)
             usage = usage_of(head.admission, workload)
-        risen, started = self._state.rise(workload, since_ms), workload.admission is not None
+        if workload.admission is not None:
+            self._state.place(
+                self._state.holdings[head.queue.name][workload.key], usage, head.admission, placed
+            )
+            return
+        risen = self._state.rise(workload, self._now_ms)
         self._state.hold(
-            Holding(workload, head.node, usage, since_ms, False, head.admission, placed, risen, started)
+            Holding(workload, head.node, usage, self._now_ms, False, head.admission, placed, risen)
         )
 
     def _preempt(self, head: Entry) -> None:

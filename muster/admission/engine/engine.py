@@ -220,10 +220,12 @@ class Engine:
             self._admitted.pop(holding.workload.key, None)
             del self._workloads[holding.workload.key]
         for holding in changes.admitted.values():
+            if holding.evicted:  # it was moved and then preempted: it leaves from where it is
+                holding.admission = None
             if holding.workload.admission is not None and self._state.leave_places(holding):
                 self._touch(self._arenas[holding.node.name])
             holding.started = True
-        self._admitted |= changes.admitted
+        self._admitted |= {key: held for key, held in changes.admitted.items() if held.admission is not None}
         for holding in (*changes.displaced, *(victim for victim, _ in changes.evicted)):
             self._is_told_to_leave(holding)
 

@@ -16,12 +16,12 @@ from muster.admission.model import (
     Workload,
 )
 from muster.admission.quota.cohorts import cohort_parents, cyclic_cohorts
-from muster.admission.quota.tree import QuotaTree
+from muster.admission.quota.tree import QuotaTree, Usage
 from muster.admission.rules.aging import rise
 from muster.admission.rules.budgets import budgets
 from muster.admission.rules.tenure import tenure
 from muster.admission.state.holdings import Holding, QueueHoldings
-from muster.admission.topology import Topologies
+from muster.admission.topology import Placed, Topologies
 
 
 class WorkingState:
@@ -80,12 +80,17 @@ class WorkingState:
         return self.generations[queue]
 
     def hold(self, holding: Holding) -> None:
-        """Takes the place of what the workload held before, if it did."""
-        before = self.holdings[holding.node.name].get(holding.workload.key)
-        if before is not None:
-            self.take_back(before)
         self.restore(holding)
         self.holdings[holding.node.name].put(holding)
+
+    def place(self, holding: Holding, usage: Usage, admission: Admission, placed: Iterable[Placed]) -> None:
+        """Gives a workload that holds quota (other) nodes; pods may still be on those that it leaves.
+
+        The holding stays the same object: heads of the same cycle may be about to preempt it."""
+        self.take_back(holding)
+        holding.usage, holding.admission = dict(usage), admission
+        holding.placed = (*holding.placed, *placed)
+        self.hold(holding)
 
     def take_back(self, holding: Holding) -> None:
         """The holding is gone, or an admission of this decision is undone."""
@@ -94,9 +99,10 @@ class WorkingState:
         self.generations[holding.node.name] += 1
 
     def leave_places(self, holding: Holding) -> bool:
-        """Of one that was placed again: what it had before is free. Says whether it had any."""
-        assert holding.admission is not None
-        placed = placed_by(holding.workload, holding.admission, self.topologies)
+        """Of one that was placed again: all but what it has now is free. Says whether that is anything."""
+        admission = holding.admission or holding.workload.admission
+        assert admission is not None
+        placed = placed_by(holding.workload, admission, self.topologies)
         if placed == holding.placed:
             return False
         self.topologies.remove(holding.placed)

@@ -8,9 +8,14 @@ from unittest.mock import patch
 import pytest
 
 from muster.admission import (
+    Admission,
     Engine,
     FairSharing,
     Flavor,
+    Node,
+    Plan,
+    PodSet,
+    PodSetAssignment,
     PreemptionPolicy,
     Quota,
     Rules,
@@ -18,7 +23,9 @@ from muster.admission import (
     SnapshotError,
     StopPolicy,
     Topology,
+    TopologyRequest,
     WaitReason,
+    Workload,
     decide,
 )
 from muster.admission.engine import changes
@@ -30,6 +37,8 @@ from tests.unit.admission.builders import (
     admitted,
     applied,
     cohort,
+    host,
+    on,
     pods,
     preempted,
     queue,
@@ -292,3 +301,58 @@ def test_a_resource_without_quota() -> None:
     ignoring.decide(NOW_MS)
     ignoring.remove("ns/r")
     assert admitted(ignoring.decide(NOW_MS)) == ["w"]
+
+
+def test_quota_that_a_smaller_slice_frees_is_for_the_highest_priority() -> None:
+    """Also for one that was tried in vain a moment before, in the same pass."""
+    of = snapshot(
+        [queue("p", 0, cohort="ml"), queue("q", 4, cohort="ml")],
+        running("old", gpu=4),
+        workload("new", "q", 2, replaces="ns/old"),
+        workload("big", "p", 2, priority=9),
+        workload("small", "p", 1),
+    )
+    assert admitted(Engine(of).decide(NOW_MS)) == ["new", "big"]
+
+
+NEAR = TopologyRequest(required="rack")
+FIRST = workload("first", "q", pods(requests={"cpu": 1000}), priority=99)
+
+
+def on_a_failed_node(*hosts: Node, others: tuple[Workload, ...] = ()) -> Snapshot:
+    """Node x of r has failed; w may preempt it, once it is the head of the queue."""
+    held = PodSetAssignment("workers", 2, {GPU: "l4"}, {GPU: 8}, topology=on(("x", 1), ("y", 1)))
+    return snapshot(
+        queue("q", {"l4": {GPU: 8}}, {"cpu": {"cpu": 1000}}, within_queue=PreemptionPolicy.LOWER_PRIORITY),
+        workload("r", "q", _gang(2), admission=Admission("q", (held,)), unhealthy_nodes=("x",)),
+        workload("w", "q", _gang(1), priority=9),
+        *others,
+        flavors=[Flavor("l4", topology="racks")],
+        hosts=(host("y", gpu=4), *hosts),
+    )
+
+
+def _gang(count: int) -> PodSet:
+    return pods(count=count, gpu=4, topology=NEAR)
+
+
+def test_a_workload_that_moves_off_a_failed_node_may_be_preempted_at_once() -> None:
+    of = on_a_failed_node(host("z", gpu=4))
+    engine = Engine(of)
+    plan = engine.decide(NOW_MS)
+    assert (admitted(plan), preempted(plan)) == ([], [("r", "w")]), "it need not move any more"
+    assert engine.snapshot.workloads == applied(of, plan).workloads
+    assert _changes(engine.decide(NOW_MS)) == _changes(decide(applied(of, plan), NOW_MS)) == ([], [])
+    engine.remove("ns/r")
+    engine.put(workload("v", "q", _gang(1)))
+    assert admitted(engine.decide(NOW_MS)) == ["w", "v"], "all nodes are free again"
+
+
+def test_a_workload_that_has_to_leave_a_failed_node_is_not_preempted_as_well() -> None:
+    plan = Engine(on_a_failed_node(others=(FIRST,))).decide(NOW_MS)
+    assert (admitted(plan), plan.displaced, preempted(plan)) == (["first"], ("ns/r",), [])
+    assert reasons(plan) == {"w": WaitReason.PREEMPTION}
+
+
+def _changes(plan: Plan) -> tuple[list[str], list[tuple[str, str]]]:
+    return admitted(plan), preempted(plan)
