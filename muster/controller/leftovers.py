@@ -4,7 +4,7 @@ Their quota counts until the pods are gone, which the finalizer of their Workloa
 to lose any more: as soon as somebody waits for what they hold, their RayClusters are suspended.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from muster.admission import Waiting, WaitReason
 from muster.controller.actions import Step
@@ -45,7 +45,7 @@ def _finished_for_ms(workload: Workload, now_ms: int) -> int:
     return now_ms - millis(finished.last_transition_time) if finished is not None else 0
 
 
-def clear(world: World, waiting: Iterable[Waiting], held_back: Container[str], now_ms: int) -> Iterator[Step]:
+def clear(world: World, waiting: Sequence[Waiting], held_back: Container[str], now_ms: int) -> Iterator[Step]:
     """Stop those whose quota somebody waits for, or that gave it back already."""
     if not world.lingering:
         return
@@ -57,18 +57,17 @@ def clear(world: World, waiting: Iterable[Waiting], held_back: Container[str], n
             yield from (s for s in _stop(workload, world, now_ms) if s.subject not in held_back)
 
 
-def _wanted(world: World, waiting: Iterable[Waiting]) -> tuple[set[str], set[Column], bool]:
+def _wanted(world: World, waiting: Sequence[Waiting]) -> tuple[set[str], set[Column], bool]:
     """Workloads by key, quota, and whether it is nodes that somebody waits for."""
     keys: set[str] = set()
     lacking: set[tuple[str, str]] = set()  # ClusterQueue, resource
-    nodes = False
     for one in waiting:
         keys.update(one.others)
-        nodes = nodes or one.reason is WaitReason.TOPOLOGY
         if one.reason is WaitReason.QUOTA:
             local = world.local_queue_of(world.workloads[one.workload])
             queue = local.spec.cluster_queue if local is not None else ""
             lacking.update((queue, shortfall.resource) for shortfall in one.shortfalls)
+    nodes = any(one.reason is WaitReason.TOPOLOGY for one in waiting)
     return keys, {c for queue, resource in lacking for c in _columns_of(queue, resource, world)}, nodes
 
 

@@ -43,10 +43,7 @@ _PLACING = ("resources", "nodeSelector", "tolerations", "affinity", "resourceCla
 def _same_needs(pod_set: PodSet) -> str:
     """What decides where pods may run and what they take there."""
     spec = _with_exact_amounts(json.loads(bytes(pod_set.template))).get("spec") or {}
-    needs: dict[str, Any] = {
-        key: spec.get(key)
-        for key in ("resources", "nodeSelector", "tolerations", "affinity", "resourceClaims")
-    }
+    needs: dict[str, Any] = {key: spec.get(key) for key in _PLACING}
     for key in ("containers", "initContainers"):
         needs[key] = [
             {"of": number, **((container.get("resources") or {}).get("requests") or {})}

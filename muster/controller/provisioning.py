@@ -108,7 +108,7 @@ def latest_request(
     asked = (r for r in world.requests_of(workload) if not r.metadata.deletion_timestamp)
     tries = ((attempt_of(r, workload.metadata.name, state), r) for r in asked if _asks_for(r, config))
     numbered = [(attempt, request) for attempt, request in tries if attempt is not None]
-    return max(numbered, key=lambda pair: pair[0], default=(0, None))[1]
+    return max(numbered, key=lambda pair: pair[0])[1] if numbered else None
 
 
 def _asks_for(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> bool:

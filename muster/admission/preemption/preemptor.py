@@ -28,8 +28,8 @@ class Preemptor:
     node: QuotaNode
     rules: Rules = field(default_factory=Rules)
     local_usage: LocalUsage = field(default_factory=dict)
-    _reach: Reach = field(init=False, repr=False)
-    _found: dict[_Wanted, list[Target]] = field(init=False, repr=False, default_factory=dict)
+    _reach: Reach = field(init=False)
+    _found: dict[_Wanted, list[Target]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         holdings = self.state.holdings[self.node.name]

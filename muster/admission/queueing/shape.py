@@ -12,7 +12,7 @@ from muster.admission.model import PodSet, Workload
 Shape = Hashable
 
 
-def shape(workload: Workload, by_local_queue: bool = False, by_run_time: bool = False) -> Shape:
+def shape(workload: Workload, by_local_queue: bool, by_run_time: bool) -> Shape:
     """`by_local_queue`: in a queue whose LocalQueues go by what they used, these differ too.
     `by_run_time`: where a rule of ours goes by that, so do declared run times.
 

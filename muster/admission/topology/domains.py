@@ -13,16 +13,13 @@ class Domain:
     """`values` are those of its own level and of all above; `rank` is its place among the domains of
     its level in the order of their values."""
 
-    __slots__ = ("children", "level", "parent", "rank", "values")
+    __slots__ = ("level", "parent", "rank", "values")
 
     def __init__(self, values: tuple[str, ...], parent: "Domain | None") -> None:
         self.values = values
         self.level = len(values) - 1
         self.parent = parent
-        self.children: list[Domain] = []
         self.rank = 0
-        if parent is not None:
-            parent.children.append(self)
 
     def ancestor(self, level: int) -> "Domain":
         domain = self

@@ -22,8 +22,8 @@ class Shape:
     leader: Requests | None
     slice_size: int
     slice_level: int
-    inner: tuple[tuple[int, int], ...] = ()
-    empty: bool = False  # as if no gang were placed
+    inner: tuple[tuple[int, int], ...]
+    empty: bool  # as if no gang were placed
 
 
 class Room:

@@ -177,6 +177,10 @@ def test_one_more_like_the_last_gets_the_same() -> None:
 ML: dict[str, Any] = {"cohort": "ml"}
 FORGOTTEN = {  # who is not remembered, or not for long: the snapshot and the workload
     "one that may shrink": (snapshot(queue("q", 9)), workload("w", "q", elastic(2, 1))),
+    "one that may shrink in part": (
+        snapshot(queue("q", 9)),
+        workload("w", "q", elastic(2, 1), pods("head", gpu=1)),
+    ),
     "one that does not fit": (snapshot(queue("q", 1)), workload("w", "q", 2)),
     "one that passed a fuller flavor over": (
         snapshot(queue("q", {"l4": {GPU: 0}, "t4": {GPU: 9}})),

@@ -138,3 +138,11 @@ def test_who_waits_for_victims_stays_in_line() -> None:
     line = pending(replace(workload("p", "q", 1), preempting=True), workload("w", "q", 1))
     line.park()
     assert set(line.parked) == {"ns/w"}
+
+
+def test_a_newcomer_that_finds_no_room_is_parked_beside_the_others() -> None:
+    engine = Engine(snapshot(queue("q", 2), running("r", gpu=2), workload("old", "q", 1)))
+    engine.decide(NOW_MS)
+    engine.put(workload("late", "q", 2))
+    engine.decide(NOW_MS)
+    assert {one.key for one in engine.snapshot.workloads if one.parked} == {"ns/old", "ns/late"}
