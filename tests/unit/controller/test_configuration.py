@@ -1,6 +1,7 @@
 """The part of Kueue's Configuration that the controller reads."""
 
 import json
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -134,6 +135,37 @@ def test_what_can_not_be_read_is_named(name: str) -> None:
     text, sentence = WRONG[name]
     with pytest.raises(ValueError, match=sentence):
         parse(text)
+
+
+GATES = {  # names of Kueue's pkg/features/kube_features.go; the field of Rules, or of its FairSharing
+    "FairSharingPreemptWithinNominal": "fair_sharing.preempt_within_nominal",
+    "FairSharingPrioritizeNonBorrowing": "fair_sharing.prioritize_non_borrowing",
+    "FlavorFungibilityPreserveScanProgress": "keep_flavor_scan",
+    "PartialAdmission": "partial_admission",
+    "PrioritizePreemptorWorkloads": "prioritize_preemptors",
+    "PriorityBoost": "priority_boost",
+    "PrioritySortingWithinCohort": "priority_sorting_within_cohort",
+    "ReclaimablePods": "reclaimable_pods",
+    "RecomputeAssignmentUponPreemptionTargetsOverlap": "recompute_overlapping",
+    "SkipReassignmentForPodOwnedWorkloads": "topology_keeps_pinned",
+    "TASBalancedPlacement": "topology_balanced",
+    "TASFailedNodeReplacementFailFast": "topology_fail_fast",
+    "TASProfileMixed": "topology_mixed",
+    "TASRecomputeAssignmentWithinSchedulingCycle": "topology_recompute",
+    "TASRespectNodeAffinityPreferred": "topology_prefers_affinity",
+    "TopologyAwareScheduling": "topology",
+}
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("on", [True, False])
+def test_a_gate_switches_the_rule_of_its_name(gate: str, on: bool) -> None:
+    rules = parse(json.dumps({"fairSharing": {}, "featureGates": {gate: on}})).rules
+    assert attrgetter(GATES[gate])(rules) is on
+
+
+def test_all_gates_that_can_be_set() -> None:
+    assert set(SUPPORTED) == {*GATES, "SchedulerTimestampPreemptionBuffer"}
 
 
 @pytest.mark.parametrize("gate", SUPPORTED)

@@ -139,6 +139,22 @@ REFUSED: dict[str, tuple[Body, str]] = {
         "spec.headGroupSpec: rayStartParams has labels",
     ),
     "a label that is none": (a_cluster(group(labels={"a b": "c"})), "worker group 'gpu': a b=c is no label"),
+    "a label whose prefix is none": (
+        a_cluster(group(labels={"Ray.io/zone": "c"})),
+        "worker group 'gpu': Ray.io/zone=c is no label",
+    ),
+    "a label whose prefix is too long": (
+        a_cluster(group(labels={f"{'a' * 254}/zone": "c"})),
+        f"worker group 'gpu': {'a' * 254}/zone=c is no label",
+    ),
+    "a label without a name": (
+        a_cluster(group(labels={"ray.io/": "c"})),
+        "worker group 'gpu': ray.io/=c is no",
+    ),
+    "a label that is too long": (
+        a_cluster(group(labels={"a" * 64: "c"})),
+        f"worker group 'gpu': {'a' * 64}=c is no label",
+    ),
     "a value that is none": (a_cluster(group(labels={"a": "-c"})), "worker group 'gpu': a=-c is no label"),
     "fault tolerance twice": (
         a_cluster(OPTIONS, annotations={"ray.io/ft-enabled": "true"}),
@@ -217,6 +233,7 @@ TAKEN: dict[str, Body] = {
     "RayCluster": a_cluster({"upgradeStrategy": {"type": "Recreate"}}, name="c" * 53),
     "a group of one size": a_cluster(group(minReplicas=2, maxReplicas=2)),
     "labels": a_cluster(group(labels={"ray.io/zone": "a_1", "empty": ""})),
+    "long labels": a_cluster(group(labels={f"{'a' * 253}/{'b' * 63}": "c" * 63})),
     "resources once": a_cluster(group(rayStartParams={"num-cpus": "1"})),
     "fault tolerance": a_cluster(OPTIONS),
     "fault tolerance by annotation": a_cluster(

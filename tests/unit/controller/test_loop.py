@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
@@ -18,6 +19,7 @@ from muster.controller.loop import (
     WAIT_SENTENCE_INTERVAL_MS,
     WAITS_A_PASS_MAX,
     Controller,
+    wall_clock_ms,
 )
 from muster.controller.observer import Observer, Passed
 from muster.kube import kinds
@@ -27,6 +29,7 @@ from tests.simulation.api import Api, Body, Change
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.kube import CALM, EmulatedKube
 from tests.simulation.manifests import group, local_stack, quotas, ray_job
+from tests.unit.controller.builders import controlled_by, workload_body
 
 TOPOLOGY: Body = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}]}}
 
@@ -34,7 +37,7 @@ TOPOLOGY: Body = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel
 class Stage(Observer):
     """A controller alone with the API server: nothing else acts on the objects."""
 
-    def __init__(self, *jobs: Body) -> None:
+    def __init__(self, *jobs: Body, election: Any = None) -> None:
         self.loop = VirtualLoop()
         self.api = Api(self.loop.now_ms)
         self.passes: list[Passed] = []
@@ -45,7 +48,7 @@ class Stage(Observer):
             self.api.create(kinds.RAY_JOBS, job, "user")
         self.kube = EmulatedKube(self.api, Random(1), CALM)
         self.controller = Controller(
-            self.kube, self.loop.now_ms, observer=self, clock_s=self.loop.time, random=Random(1)
+            self.kube, self.loop.now_ms, election, observer=self, clock_s=self.loop.time, random=Random(1)
         )
 
     def passed(self, passed: Passed) -> None:
@@ -196,3 +199,96 @@ def test_the_log_sums_a_pass_up(jobs: int, expected: str, caplog: pytest.LogCapt
 
     stage.play(story)
     assert any(record.getMessage().startswith(expected) for record in caplog.records), caplog.messages
+
+
+def test_the_wall_clock_tells_milliseconds_since_1970() -> None:
+    assert abs(wall_clock_ms() - time.time() * 1000) < 1000
+
+
+class Turn:
+    """An election that is won when the test says so."""
+
+    def __init__(self) -> None:
+        self.won, self.leads, self.released = asyncio.Event(), False, False
+        self.tried_s = 0.0
+
+    async def win(self) -> None:
+        await self.won.wait()
+        self.leads = True
+
+    async def keep(self) -> None:
+        assert self.leads
+        self.kept = True
+        await asyncio.Event().wait()
+
+    async def release(self) -> None:
+        self.leads, self.released = False, True
+
+
+def test_it_decides_nothing_before_it_leads_and_gives_the_leadership_back() -> None:
+    turn = Turn()
+    stage = Stage(*too_large(1), election=turn)
+
+    async def story() -> None:
+        await asyncio.sleep(100)
+        turn.tried_s = 98.0
+        assert stage.controller.synced
+        assert stage.passes == []
+        assert stage.controller.still_for_ms() == 2000, "it has tried to lead"
+        turn.won.set()
+        await asyncio.sleep(5)
+        assert sum(stage.told().values()) == 1
+        assert turn.kept
+
+    stage.play(story)
+    assert turn.released
+
+
+def test_a_new_leader_knows_what_the_former_one_wrote_last() -> None:
+    """Though its watches have not brought it: else it would hand out the same quota again."""
+    turn = Turn()
+    stage = Stage(ray_job("dev"), election=turn)
+    (dev,) = stage.api.all(kinds.RAY_JOBS)
+    owner = controlled_by(kinds.RAY_JOBS, "dev", dev["metadata"]["uid"])
+    admitted = workload_body(ray_job("dev"), "QuotaReserved", "Admitted", ownerReferences=[owner])
+
+    async def story() -> None:
+        await asyncio.sleep(5)
+        stage.kube.silence()
+        stage.api.create(kinds.WORKLOADS, admitted, "former")
+        status = {"status": admitted["status"]}
+        stage.api.merge_patch(kinds.WORKLOADS, "team-a/rayjob-dev-0b2fb", status, "former", True)
+        turn.won.set()
+        await asyncio.sleep(1)
+        assert "patch RayJob team-a/dev" in [str(step.write) for step in stage.passes[0].done]
+
+    stage.play(story)
+
+
+def test_what_no_status_says_is_told_in_an_event() -> None:
+    dev = ray_job("dev", queue="")
+    dev["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = ""
+    stage = Stage(dev)
+
+    async def story() -> None:
+        await asyncio.sleep(5)
+
+    stage.play(story)
+    events = [
+        (change.body["reason"], change.body["involvedObject"]["name"])
+        for change in stage.written(kinds.EVENTS)
+    ]
+    assert events == [("Misconfigured", "dev")]
+
+
+def test_it_says_for_how_long_nothing_has_moved() -> None:
+    """A pass that hangs is noticed by that."""
+    stage = Stage()
+
+    async def story() -> None:
+        await asyncio.sleep(5)
+        passed_s = stage.loop.time() - stage.controller.still_for_ms() / 1000
+        await asyncio.sleep(30)
+        assert stage.controller.still_for_ms() == round((stage.loop.time() - passed_s) * 1000)
+
+    stage.play(story)

@@ -11,6 +11,7 @@ from muster.admission import Admission, PodSetAssignment
 from muster.controller import provisioning_timeouts, transitions
 from muster.controller.actions import Step
 from muster.controller.events import status_notes
+from muster.controller.jobs.job import Outcome
 from muster.controller.metrics import Metrics
 from muster.controller.observer import Passed
 from muster.controller.queue_status import queue_statuses
@@ -167,6 +168,11 @@ MOVES: dict[str, tuple[Body, Any, dict[str, float]]] = {
         lambda w: transitions.evict(w.status, "AdmissionCheck", "Retrying after failure: no L4", NOW_MS),
         {"muster_evicted_workloads_total team-a AdmissionCheck dev-priority": 1},
     ),
+    "it ended": (
+        RUNNING,
+        lambda w: transitions.finish(w.status, Outcome(True, "done"), NOW_MS),
+        {"muster_finished_workloads_total team-a dev-priority": 1},
+    ),
     "nothing that anybody is told": (RUNNING, lambda w: w.status, {}),
 }
 
@@ -296,3 +302,29 @@ def test_before_the_first_pass_every_name_is_known(caplog: pytest.LogCaptureFixt
     caplog.set_level(logging.ERROR)
     names = {family.name for family in Metrics(lambda: False).registry.collect()}
     assert {"muster_pending_workloads", "muster_admission_wait_time_seconds", "muster_writes"} <= names
+
+
+def test_gangs_that_must_stop_and_have_not() -> None:
+    body = workload_body(ray_job("dev"))
+    body["status"]["conditions"] = [condition("SuspensionBlocked", reason="PodsRunning")]
+    over = workload_body(ray_job("over"))
+    over["status"]["conditions"] = [condition("SuspensionBlocked", False, "Stopped")]
+    metrics = observed(world_of(body, over))
+    told = {
+        (*s.labels.values(), s.value)
+        for family in metrics.registry.collect()
+        for s in family.samples
+        if s.name == "muster_suspension_blocked_workloads"
+    }
+    assert told == {("team-a", "PodsRunning", 1)}
+    assert gauge(metrics, "suspension_blocked_workloads", cluster_queue="team-a", reason="PodsRunning") == 1
+
+
+def test_only_statuses_that_were_written_count() -> None:
+    world = world_of(QUEUED)
+    (workload,) = world.workloads.values()
+    spec = MergePatch(kinds.WORKLOADS, workload.key, {"spec": {"active": False}}, "1")
+    elsewhere = Step("uid-dev", Create(kinds.WORKLOADS, {}))
+    assert "muster_admitted_workloads_total" not in str(
+        counted(observed(world, Step(workload.key, spec), elsewhere))
+    )

@@ -93,6 +93,23 @@ def test_the_first_refusal_is_told_with_its_pod_set() -> None:
     assert answers == ["Kubernetes would not create pods of pod set 'gpu': no"]
 
 
+def test_an_answer_is_reason_for_another_pass() -> None:
+    """Else the gang would wait until something else happens."""
+    passes: list[str] = []
+
+    async def story() -> None:
+        checks = PodChecks(Slow(), lambda: passes.append("another"))
+        checks.answer(key_of(first), first)
+        task = asyncio.create_task(checks.run())
+        for _ in range(100):
+            await asyncio.sleep(0)
+        task.cancel()
+
+    first = gang("team-a", 1)
+    asyncio.run(story())
+    assert passes == ["another"]
+
+
 def test_answers_that_nobody_looks_for_are_forgotten() -> None:
     first = gang("team-a", 1)
     checks, _ = checked(Slow(), [first])

@@ -1,18 +1,28 @@
 """What the probes answer, and that no metric can stand in the way of a decision."""
 
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from prometheus_client import CollectorRegistry, generate_latest
 
+from muster.controller import process
+from muster.controller.configuration import DEFAULT
 from muster.controller.gauges import WatchAges
+from muster.controller.health import Address, Health, Probe
 from muster.controller.loop import Controller
 from muster.controller.metrics import Metrics
 from muster.controller.observer import Guarded, Observer, Passed
-from muster.controller.process import alive, ready
+from muster.controller.process import Options, alive, ready
 from muster.controller.reconcile import Pass
 from muster.controller.world import World
 from muster.kube import kinds
-from muster.kube.client import WriteError
+from muster.kube.client import NotLeading, WriteError
 from muster.kube.writes import Delete, Write
 
 
@@ -92,3 +102,92 @@ def test_errors_of_metrics_are_counted_and_go_no_further(caplog: pytest.LogCaptu
 def test_the_controller_guards_its_observer() -> None:
     kube: Any = None
     assert isinstance(Controller(kube, observer=Broken(lambda: True))._observer, Guarded)
+
+
+class Connection:
+    def __init__(self) -> None:
+        self.closed = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class Process:
+    """What `run` puts together: two connections, an election and a controller that ends as it is told."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, lost: bool = False, ends: bool = True) -> None:
+        self.connections: list[Connection] = []
+        self.lost, self.ends = lost, ends
+        self.stopped = asyncio.Event()
+        self.answers: dict[str, Health] = {}
+        self.told = ""
+        for name in ("Kube", "Election", "Controller", "served"):
+            monkeypatch.setattr(process, name, getattr(self, f"_{name.lower()}"))
+
+    def _kube(self, kubeconfig: str | None, write_seconds: object = None) -> Connection:
+        assert kubeconfig == "a kubeconfig"
+        self.connections.append(Connection())
+        return self.connections[-1]
+
+    def _election(self, own: Connection, lease: str, identity: str, **_: object) -> Any:
+        assert (own, lease, identity) == (self.connections[0], "muster-system/muster", "pod-1")
+        return SimpleNamespace(leads=True, write_seconds=lambda: 10.0)
+
+    def _controller(self, kube: Connection, *_: object) -> Any:
+        assert kube is self.connections[1], "renewals never queue up behind the writes of a pass"
+        return SimpleNamespace(
+            run=self._run,
+            stop=self.stopped.set,
+            synced=True,
+            still_for_ms=lambda: 0,
+            watch_ages_s=lambda: {"pods": 3.0},
+        )
+
+    async def _run(self) -> None:
+        if self.lost:
+            raise ExceptionGroup("tasks", [NotLeading("another one leads")])
+        if self.ends:
+            os.kill(os.getpid(), signal.SIGTERM)
+        await self.stopped.wait()
+
+    @contextlib.contextmanager
+    def _served(
+        self, address: Address, probes: Mapping[str, Probe], registry: CollectorRegistry
+    ) -> Iterator[None]:
+        assert address == Address("", 8080)
+        self.answers = {path: probe() for path, probe in probes.items()}
+        self.told = generate_latest(registry).decode()
+        yield
+
+    def run(self) -> int:
+        options = Options("a kubeconfig", "muster-system/muster", "pod-1", Address("", 8080), DEFAULT)
+        return asyncio.run(process.run(options))
+
+
+def test_it_ends_well_when_it_is_told_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = Process(monkeypatch)
+    assert started.run() == 0
+    assert [connection.closed for connection in started.connections] == [True, True]
+
+
+def test_it_ends_with_an_error_when_it_leads_no_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """So that it is started afresh."""
+    started = Process(monkeypatch, lost=True)
+    assert started.run() == 1
+    assert caplog.messages == ["another one leads"]
+    assert [connection.closed for connection in started.connections] == [True, True]
+
+
+def test_probes_and_metrics_are_served_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = Process(monkeypatch)
+    started.run()
+    assert started.answers == {
+        "/healthz": Health(True, "ok; last word of the API server, by watch: pods 3 s"),
+        "/readyz": Health(True, "ok"),
+    }
+    lines = started.told.splitlines()
+    assert "muster_leader 1.0" in lines
+    assert 'muster_watch_age_seconds{watch="pods"} 3.0' in lines
+    assert not any("_created" in line for line in lines)

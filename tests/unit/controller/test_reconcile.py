@@ -9,6 +9,7 @@ import pytest
 from muster.admission.lifecycle.readiness import WaitForPodsReady
 from muster.controller.actions import Step
 from muster.controller.configuration import Configuration
+from muster.controller.pod_checks import PodChecks, key_of
 from muster.controller.reconcile import Pass, reconcile
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.controller.workloads import workload_name
@@ -50,6 +51,7 @@ LLM = workload_name("RayService", "ray.io/v1", "llm", "uid-llm")
 JOB_KIND_OF = {"llm": kinds.RAY_SERVICES}
 Objects = dict[Kind[Any], list[Body]]
 GVISOR = ray_cluster_spec(4, worker=WORKER | {"spec": {**WORKER["spec"], "runtimeClassName": "gvisor"}})
+NO_CLIENT: Any = None
 LEAVING: dict[str, Any] = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
 
 
@@ -545,3 +547,16 @@ def test_an_older_eviction_is_over_once_there_is_quota_again() -> None:
     assert condition("Evicted")["lastTransitionTime"] == CREATED
     (step,) = reconcile(make_world(world(dev(), waiting)), NOW_MS).then
     assert told(step) == f"{DEV}: QuotaReserved Admitted"
+
+
+def test_a_new_gang_waits_for_what_the_api_server_has_against_its_pods() -> None:
+    """What Ray's schema lets through may be no pods at all, and would hold quota for ever."""
+    seen = make_world(world(dev(), of_dev()))
+    (job,) = seen.jobs.values()
+    seen.pod_checks = PodChecks(NO_CLIENT, lambda: None)
+    waiting = reconcile(seen, NOW_MS)
+    assert (waiting.then, waiting.waits) == ([], [])
+    seen.pod_checks._answers[key_of(job)] = ""
+    assert [told(s) for s in reconcile(seen, NOW_MS).then] == [f"{DEV}: QuotaReserved Admitted"]
+    seen.pod_checks._answers[key_of(job)] = "no such container name"
+    assert [told(s) for s in reconcile(seen, NOW_MS).waits] == [f"{DEV}: waits=Misconfigured"]

@@ -18,6 +18,7 @@ from tests.simulation.manifests import ray_cluster, ray_job, ray_service
 from tests.unit.controller.builders import (
     NOW_MS,
     Body,
+    condition,
     controlled_by,
     make_world,
     pod,
@@ -37,9 +38,9 @@ OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "uid-mi
 
 def evicted(seconds_ago: int = 1, of: Body | None = None, *more: str) -> Body:
     body = workload_body(of or ray_job("dev"), *RUNS, "Evicted", *more)
-    for condition in body["status"]["conditions"]:
-        if condition["type"] == "Evicted":
-            condition["lastTransitionTime"] = rfc3339(NOW_MS - seconds_ago * 1000)
+    for told_before in body["status"]["conditions"]:
+        if told_before["type"] == "Evicted":
+            told_before["lastTransitionTime"] = rfc3339(NOW_MS - seconds_ago * 1000)
     return body
 
 
@@ -90,6 +91,11 @@ def told(step: Step) -> str:
         case JsonPatch():
             return f"restore {step.write.key}"
     raise AssertionError(step.write)
+
+
+def refused_service() -> Body:
+    conditions = [condition("Ready", False, "ValidationFailed", "its name is too long")]
+    return {**service(suspend=False), "status": {"conditions": conditions}}
 
 
 JOB, CHILD = "suspend RayJob team-a/dev", "suspend RayCluster team-a/dev-1"
@@ -266,6 +272,11 @@ REASONS: dict[str, tuple[Case, str, str]] = {
         Case(evicted(122), [running(managedBy="kueue.x-k8s.io/multikueue")]),
         "ManagedBy",
         "RayJob dev has spec.managedBy kueue.x-k8s.io/multikueue, which KubeRay leaves alone",
+    ),
+    "a RayService that KubeRay refused": (
+        Case(evicted(122, ray_service("llm")), [refused_service()]),
+        "ValidationFailed",
+        "RayService llm was refused by KubeRay (its name is too long)",
     ),
     "KubeRay is silent": (
         Case(evicted(122), [dev("Running")]),

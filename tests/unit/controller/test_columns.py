@@ -1,0 +1,67 @@
+"""Which gangs compete for the same quota: those of one tree of cohorts, or of the nodes of one topology."""
+
+from typing import Any
+
+import pytest
+
+from muster.controller.columns import Column, columns, root_of
+from muster.controller.world import World
+from muster.kube import kinds
+from muster.objects.kueue import Admission
+from tests.simulation.manifests import cluster_queue, flavor, quotas
+from tests.unit.controller.builders import Body, make_world, read
+
+L4 = quotas("l4", gpu=4)
+
+
+def cohort(name: str, parent: str = "") -> Body:
+    return {"metadata": {"name": name}, "spec": {"parentName": parent} if parent else {}}
+
+
+# cohort of ClusterQueue q, the Cohorts there are -> the tree
+ROOTS: dict[str, tuple[str, list[Body], str]] = {
+    "no cohort": ("", [], "ClusterQueue q"),
+    "a cohort that no object declares": ("ml", [], "Cohort ml"),
+    "a cohort without a parent": ("ml", [cohort("ml")], "Cohort ml"),
+    "a cohort of cohorts": ("ml", [cohort("ml", "org"), cohort("org", "all")], "Cohort all"),
+    "a cycle, by its first name": ("b", [cohort("a", "b"), cohort("b", "a")], "Cohort a"),
+    "a cohort below a cycle": ("0", [cohort("0", "b"), cohort("a", "b"), cohort("b", "a")], "Cohort a"),
+}
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_the_tree_of_a_cluster_queue(name: str) -> None:
+    of, cohorts, root = ROOTS[name]
+    assert root_of("q", world([cluster_queue("q", L4, cohort=of)], cohorts)) == root
+
+
+def test_the_tree_of_a_cluster_queue_that_is_gone() -> None:
+    assert root_of("gone", world([], [])) == "ClusterQueue gone"
+
+
+def test_flavors_with_a_topology_are_shared_by_all_trees() -> None:
+    placed = flavor("l4")
+    placed["spec"]["topologyName"] = "racks"
+    queues = [cluster_queue("q", L4, cohort="")]
+    assert columns(holds("q"), world(queues, [], placed)) == {Column("", "l4", "nvidia.com/gpu")}
+    assert columns(holds("q"), world(queues, [], flavor("l4"))) == {
+        Column("ClusterQueue q", "l4", "nvidia.com/gpu")
+    }
+
+
+def test_what_is_held_of_a_cluster_queue_that_is_gone_may_be_of_any_tree() -> None:
+    queues = [cluster_queue("q", L4, cohort=""), cluster_queue("p", L4, cohort="ml")]
+    trees = {column.tree for column in columns(holds("gone"), world(queues, []))}
+    assert trees == {"ClusterQueue q", "Cohort ml"}
+
+
+def holds(queue: str) -> Admission:
+    assigned = {"name": "gpu", "flavors": {"nvidia.com/gpu": "l4"}, "resourceUsage": {}, "count": 1}
+    status = {"admission": {"clusterQueue": queue, "podSetAssignments": [assigned]}}
+    found: Any = read(kinds.WORKLOADS, {"metadata": {"name": "w"}, "spec": {}, "status": status})
+    admission: Admission = found.status.admission
+    return admission
+
+
+def world(queues: list[Body], cohorts: list[Body], *flavors: Body) -> World:
+    return make_world({kinds.CLUSTER_QUEUES: queues, kinds.COHORTS: cohorts, kinds.FLAVORS: flavors})

@@ -1,0 +1,156 @@
+"""Finished gangs whose pods are still there: how long their quota counts, and when they are stopped."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from muster.admission import Shortfall, Waiting, WaitReason
+from muster.controller.leftovers import clear, releases
+from muster.controller.suspension import OPERATOR_MS_MAX
+from muster.controller.world import World
+from muster.kube import kinds
+from muster.kube.writes import Delete, MergePatch
+from muster.objects.meta import rfc3339
+from tests.simulation.manifests import GPU, cluster_queue, flavor, local_queue, quotas, ray_job
+from tests.unit.controller.builders import NOW_MS, Body, make_world, pod, workload_body
+from tests.unit.controller.test_reconcile import DEV, child, dev
+
+KEY, UID = f"team-a/{DEV}", f"uid-{DEV}"
+LATE_S = OPERATOR_MS_MAX // 1000
+L4 = quotas("cpu", cpu=8), quotas("l4", cpu=16, gpu=4)
+LEAVING: dict[str, Any] = {"deletionTimestamp": rfc3339(NOW_MS)}
+
+
+def ended(seconds_ago: int = 1, **meta: Any) -> Body:
+    """The gang has finished, and holds quota of team-a: heads cpu, workers l4."""
+    body = workload_body(ray_job("dev"), "QuotaReserved", "Admitted", "Finished", **meta)
+    for condition in body["status"]["conditions"]:
+        if condition["type"] == "Finished":
+            condition["lastTransitionTime"] = rfc3339(NOW_MS - seconds_ago * 1000)
+    return body
+
+
+def leaving(cluster: Body) -> Body:
+    cluster["metadata"] |= LEAVING
+    return cluster
+
+
+def world(
+    finished: Body,
+    *clusters: Body,
+    pods: bool = True,
+    waits: str = "team-a",
+    placed: str = "",
+    cohort: str = "",
+) -> World:
+    """`waits`: the ClusterQueue of the Workload that waits. `placed`: the flavor with a topology."""
+    flavors = [flavor("cpu"), flavor("l4")]
+    for one in flavors:
+        one["spec"]["topologyName"] = "racks" if one["metadata"]["name"] == placed else ""
+    other = workload_body(ray_job("waits", queue="theirs"))
+    return make_world(
+        {
+            kinds.RAY_JOBS: [dev("Complete", suspend=False)],
+            kinds.RAY_CLUSTERS: list(clusters),
+            kinds.WORKLOADS: [finished, other],
+            kinds.PODS: [pod(UID)] if pods else [],
+            kinds.FLAVORS: flavors,
+            kinds.CLUSTER_QUEUES: [
+                cluster_queue("team-a", *L4, cohort=cohort),
+                cluster_queue("team-b", *L4, cohort=cohort),
+            ],
+            kinds.LOCAL_QUEUES: [local_queue("team-a", "team-a"), local_queue("team-a", waits, "theirs")],
+        }
+    )
+
+
+def waiting(reason: WaitReason, resource: str = "", *others: str) -> Waiting:
+    lacks = (Shortfall("l4", resource, 1, 1, 4, 4, 0, 4),) if resource else ()
+    return Waiting(WAITS, reason, "waits", others=others, shortfalls=lacks)
+
+
+WAITS = next(key for key in world(ended()).workloads if key != KEY)
+FOR_GPUS = waiting(WaitReason.QUOTA, GPU)
+FOR_NODES = waiting(WaitReason.TOPOLOGY)
+SUSPENDED, DELETED = "patch dev-1", "delete pod"
+
+
+@dataclass
+class Case:
+    """What is done to the gang if these wait; `world` by default is one with its RayCluster and a pod."""
+
+    waits: list[Waiting] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+    world: World = field(default_factory=lambda: world(ended(), child()))
+    held_back: frozenset[str] = frozenset()
+
+
+CASES = {
+    "nobody waits": Case(),
+    "for its quota": Case([FOR_GPUS], [SUSPENDED]),
+    "for a resource that it does not hold": Case([waiting(WaitReason.QUOTA, "memory")]),
+    "for quota of another tree": Case([FOR_GPUS], world=world(ended(), child(), waits="team-b")),
+    "for quota of its cohort": Case(
+        [FOR_GPUS], [SUSPENDED], world(ended(), child(), waits="team-b", cohort="ml")
+    ),
+    "for more than there can ever be": Case([waiting(WaitReason.NEVER_FITS, GPU)]),
+    "for it by name": Case([waiting(WaitReason.PREEMPTION, "", KEY)], [SUSPENDED]),
+    "for another one by name": Case([waiting(WaitReason.PREEMPTION, "", "team-a/other")]),
+    "for nodes, and it is on some of a topology": Case(
+        [FOR_NODES], [SUSPENDED], world(ended(), child(), placed="l4")
+    ),
+    "for nodes, and it is on none": Case([FOR_NODES]),
+    "its quota was given back already": Case([], [SUSPENDED], world(ended(finalizers=[]), child())),
+    "a write on it failed": Case([FOR_GPUS], held_back=frozenset({"uid-dev-1"})),
+    "it was suspended already": Case([FOR_GPUS], [], world(ended(), child(suspend=True))),
+    "KubeRay has had its time": Case([FOR_GPUS], [SUSPENDED, DELETED], world(ended(LATE_S), child())),
+    "KubeRay has almost had its time": Case([FOR_GPUS], [SUSPENDED], world(ended(LATE_S - 1), child())),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_who_is_stopped_for_those_who_wait(name: str) -> None:
+    case = CASES[name]
+    steps = list(clear(case.world, case.waits, case.held_back, NOW_MS))
+    told = [
+        f"{'delete' if isinstance(s.write, Delete) else 'patch'} {s.write.key.removeprefix('team-a/')}"
+        for s in steps
+    ]
+    assert told == case.done
+
+
+# the world, whether the quota is given back
+RELEASED: dict[str, tuple[World, bool]] = {
+    "its pods are there": (world(ended(), child(suspend=True, rests=True)), False),
+    "its RayCluster may make pods": (world(ended(), child(), pods=False), False),
+    "long after its end too": (world(ended(LATE_S), child(), pods=False), False),
+    "KubeRay has stopped it": (world(ended(), child(suspend=True, rests=True), pods=False), True),
+    "KubeRay may not have seen yet that it is suspended": (
+        world(ended(), child(suspend=True), pods=False),
+        False,
+    ),
+    "KubeRay has had its time to see it": (world(ended(LATE_S), child(suspend=True), pods=False), True),
+    "its RayCluster is being deleted": (world(ended(), leaving(child()), pods=False), True),
+    "its RayCluster is gone": (world(ended(), pods=False), True),
+    "the Workload is being deleted": (world(ended(**LEAVING), pods=False), False),
+}
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_quota_is_given_back_once_no_pod_is_there_or_can_come(name: str) -> None:
+    of, released = RELEASED[name]
+    steps = list(releases(of, (), NOW_MS))
+    assert [s.subject for s in steps] == ([KEY] if released else [])
+    for step in steps:
+        assert isinstance(step.write, MergePatch)
+        assert step.write.body == {"metadata": {"finalizers": []}}
+        assert {(guard.flavor, guard.resource) for guard in step.guards} >= {("l4", GPU), ("cpu", "cpu")}
+    assert list(releases(of, {KEY}, NOW_MS)) == []
+
+
+def test_finalizers_of_others_stay() -> None:
+    mine = ended(finalizers=["tenant.example/mine", "kueue.x-k8s.io/resource-in-use"])
+    (step,) = releases(world(mine, pods=False), (), NOW_MS)
+    assert isinstance(step.write, MergePatch)
+    assert step.write.body == {"metadata": {"finalizers": ["tenant.example/mine"]}}
