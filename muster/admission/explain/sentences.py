@@ -74,7 +74,7 @@ def _left(node: QuotaNode, lack: Shortfall) -> str:
     if limit == 0:
         return f"{left} and may not borrow"
     lent = available - own
-    if limit is not None and node.parent.available(fr) > lent:
+    if limit is not None and node.parent.available(fr) + node.local_available(fr) > available:
         return f"{left} and may borrow {_amount(lack, lent) if lent else 'no'} more of it"
     if lent == 0:
         return f"{left} and cohort {node.parent.name} has nothing to lend"

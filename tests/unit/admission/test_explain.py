@@ -154,6 +154,31 @@ SENTENCES = {  # of workload w
         ),
         f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 2 left and may borrow no more of it",
     ),
+    "pods that are done need nothing": (
+        snapshot(queue("q", 4), running("r", gpu=3), workload("w", "q", pods(count=4, gpu=1, reclaimable=2))),
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 1 of 4 left",
+    ),
+    "it may borrow as much as the cohort can lend": (
+        team_a(Quota(16, borrowing_limit=2), **ML),
+        f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and cohort ml can lend 2 more",
+    ),
+    "it may borrow more than the cohort can lend": (
+        team_a(Quota(16, borrowing_limit=5), **ML),
+        f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and cohort ml can lend 2 more",
+    ),
+    "it may borrow less than the cohort can lend, and keeps some of its own": (
+        team_a(Quota(16, borrowing_limit=1, lending_limit=3), **ML),
+        f"needs 8 {GPU} of flavor l4 but ClusterQueue team-a has 4 of 16 left and may borrow 1 more of it",
+    ),
+    "no flavors of what it has enough of": (
+        snapshot(
+            queue("q", {"cpu": {"cpu": 4000}, "spot": {"cpu": 4000}}, {"l4": {GPU: 4}}),
+            running("r", gpu=4),
+            workload("w", "q", pods(gpu=2, requests={"cpu": 1000})),
+            flavors=[Flavor("spot", taints=(taint("spot"),))],
+        ),
+        f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left",
+    ),
     "as few pods as would do": (
         snapshot(queue("q", 4), running("r", gpu=4), workload("w", "q", pods(count=6, gpu=1, count_min=2))),
         f"needs 2 {GPU} of flavor l4 but ClusterQueue q has 0 of 4 left",
