@@ -19,7 +19,7 @@ def resize(
     workers: PlacementRequest,
     leader: PlacementRequest | None,
     assume: Assume,
-    empty: bool = False,
+    empty: bool,
 ) -> dict[str, TopologyAssignment] | Refusal | None:
     """None: there is nothing to build on, all pods are placed anew. What is placed is assumed."""
     before = workers.previous

@@ -119,3 +119,16 @@ def test_format(resource: str, units: int, text: str) -> None:
 @given(st.sampled_from(("cpu", "memory", "nvidia.com/gpu")), st.integers(1 - 2**63, 2**63 - 1))
 def test_format_is_read_back_exactly(resource: str, units: int) -> None:
     assert quantities.parse(resource, quantities.format(resource, units)) == units
+
+
+SHOWN = {
+    "a text that is short enough": ("x" * 64, repr("x" * 64)),
+    "a text that is too long": ("x" * 65, f"'{'x' * 63}…"),
+    "a number that is short enough": (2**200, str(2**200)),
+    "a number that is too long": (2**256, "a number of 257 bits"),
+}
+
+
+@pytest.mark.parametrize(("given_", "shown"), SHOWN.values(), ids=SHOWN.keys())
+def test_a_message_shows_the_beginning_of_what_is_refused(given_: str | int, shown: str) -> None:
+    assert str(QuantityError("memory", given_)).startswith(f"{shown} is no quantity of memory")

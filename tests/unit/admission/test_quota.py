@@ -30,6 +30,12 @@ def tower(*cohorts_up: Cohort, of: Quota) -> QuotaNode:
 
 AVAILABLE = {  # node, available, potentially available
     "alone": (node(snapshot(queue("q", 8))), 8, 8),
+    "alone, a lending limit lends to nobody": (node(snapshot(queue("q", Quota(8, lending_limit=2)))), 8, 8),
+    "nor does that of the highest cohort": (
+        tower(cohort("ml", None, {"l4": {GPU: Quota(3, lending_limit=1)}}), of=Quota(4)),
+        7,
+        7,
+    ),
     "borrows what the other leaves": (two(Quota(4), Quota(6), 1, 2), 7, 10),
     "the borrowing limit holds": (two(Quota(4, borrowing_limit=1), Quota(6), 1, 2), 4, 5),
     "no borrowing": (two(Quota(4, borrowing_limit=0), Quota(6), 1), 3, 4),

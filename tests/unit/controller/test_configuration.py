@@ -137,31 +137,33 @@ def test_what_can_not_be_read_is_named(name: str) -> None:
         parse(text)
 
 
-GATES = {  # names of Kueue's pkg/features/kube_features.go; the field of Rules, or of its FairSharing
-    "FairSharingPreemptWithinNominal": "fair_sharing.preempt_within_nominal",
-    "FairSharingPrioritizeNonBorrowing": "fair_sharing.prioritize_non_borrowing",
-    "FlavorFungibilityPreserveScanProgress": "keep_flavor_scan",
-    "PartialAdmission": "partial_admission",
-    "PrioritizePreemptorWorkloads": "prioritize_preemptors",
-    "PriorityBoost": "priority_boost",
-    "PrioritySortingWithinCohort": "priority_sorting_within_cohort",
-    "ReclaimablePods": "reclaimable_pods",
-    "RecomputeAssignmentUponPreemptionTargetsOverlap": "recompute_overlapping",
-    "SkipReassignmentForPodOwnedWorkloads": "topology_keeps_pinned",
-    "TASBalancedPlacement": "topology_balanced",
-    "TASFailedNodeReplacementFailFast": "topology_fail_fast",
-    "TASProfileMixed": "topology_mixed",
-    "TASRecomputeAssignmentWithinSchedulingCycle": "topology_recompute",
-    "TASRespectNodeAffinityPreferred": "topology_prefers_affinity",
-    "TopologyAwareScheduling": "topology",
+GATES = {  # of Kueue's pkg/features/kube_features.go: the field of Rules or FairSharing, the default
+    "FairSharingPreemptWithinNominal": ("fair_sharing.preempt_within_nominal", True),
+    "FairSharingPrioritizeNonBorrowing": ("fair_sharing.prioritize_non_borrowing", True),
+    "FlavorFungibilityPreserveScanProgress": ("keep_flavor_scan", True),
+    "PartialAdmission": ("partial_admission", True),
+    "PrioritizePreemptorWorkloads": ("prioritize_preemptors", False),
+    "PriorityBoost": ("priority_boost", False),
+    "PrioritySortingWithinCohort": ("priority_sorting_within_cohort", True),
+    "ReclaimablePods": ("reclaimable_pods", True),
+    "RecomputeAssignmentUponPreemptionTargetsOverlap": ("recompute_overlapping", False),
+    "SkipReassignmentForPodOwnedWorkloads": ("topology_keeps_pinned", True),
+    "TASBalancedPlacement": ("topology_balanced", False),
+    "TASFailedNodeReplacementFailFast": ("topology_fail_fast", True),
+    "TASProfileMixed": ("topology_mixed", True),
+    "TASRecomputeAssignmentWithinSchedulingCycle": ("topology_recompute", True),
+    "TASRespectNodeAffinityPreferred": ("topology_prefers_affinity", False),
+    "TopologyAwareScheduling": ("topology", True),
 }
 
 
 @pytest.mark.parametrize("gate", GATES)
 @pytest.mark.parametrize("on", [True, False])
 def test_a_gate_switches_the_rule_of_its_name(gate: str, on: bool) -> None:
-    rules = parse(json.dumps({"fairSharing": {}, "featureGates": {gate: on}})).rules
-    assert attrgetter(GATES[gate])(rules) is on
+    field, unsaid = GATES[gate]
+    for gates, expected in (({gate: on}, on), ({}, unsaid)):
+        rules = parse(json.dumps({"fairSharing": {}, "featureGates": gates})).rules
+        assert attrgetter(field)(rules) is expected
 
 
 def test_all_gates_that_can_be_set() -> None:

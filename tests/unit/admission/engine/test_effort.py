@@ -13,6 +13,7 @@ from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
     NOW_MS,
     admitted,
+    pods,
     queue,
     running,
     snapshot,
@@ -112,3 +113,11 @@ def test_of_many_alike_the_first_is_tried_and_the_others_get_what_it_got() -> No
     alike = (workload(f"w{n}", "q", 1, queued_at_ms=n) for n in range(6))
     engine = Engine(snapshot(queue("q", 4), *alike))
     assert effort(engine) == (["w0", "w1", "w2", "w3"], {"q"}, ["w0"])
+
+
+def test_pod_sets_that_do_not_fit_together_are_not_tried() -> None:
+    """Though each of them would fit alone."""
+    of = snapshot(
+        queue("q", 4), running("r", gpu=2), workload("w", "q", pods("head", gpu=2), pods("workers", gpu=1))
+    )
+    assert effort(Engine(of)) == ([], {"q"}, [])

@@ -9,6 +9,7 @@ import pytest
 
 from muster.admission import (
     Admission,
+    Aging,
     Engine,
     FairSharing,
     Flavor,
@@ -127,6 +128,7 @@ def test_a_drained_queue_is_told_once() -> None:
     engine = Engine(snapshot([drained], running("r"), running("gone", evicted=True)))
     assert engine.decide(NOW_MS).drained == ("ns/r",)
     assert engine.decide(NOW_MS).drained == ()
+    assert [one.evicted for one in engine.snapshot.workloads] == [True, True]
 
 
 def test_bad_input_changes_nothing() -> None:
@@ -356,3 +358,27 @@ def test_a_workload_that_has_to_leave_a_failed_node_is_not_preempted_as_well() -
 
 def _changes(plan: Plan) -> tuple[list[str], list[tuple[str, str]]]:
     return admitted(plan), preempted(plan)
+
+
+def test_who_could_preempt_nobody_may_do_so_once_somebody_else_runs() -> None:
+    """Though as much is used as before."""
+    high = running("r", gpu=2, priority=9)
+    of = snapshot(queue("q", 2, within_queue=PreemptionPolicy.LOWER_PRIORITY), high)
+    engine = Engine(of)
+    engine.put(workload("w", "q", 2, priority=1))
+    assert preempted(engine.decide(NOW_MS)) == []
+    engine.put(replace(high, priority=0))
+    assert preempted(engine.decide(NOW_MS)) == [("r", "w")]
+
+
+def test_places_among_heads_change_with_the_time_that_they_wait() -> None:
+    """Of two that fit one has to go on waiting; the next time it has risen above whoever comes then."""
+    rules = Rules(aging=Aging(step=10, period_ms=1000, rise_max=100), immediate_unparking=True)
+    queues = [queue(name, 0, cohort="ml") for name in "ab"]
+    engine = Engine(snapshot([*queues, queue("c", 4, cohort="ml")]), rules)
+    engine.put(workload("old", "a", 4, queued_at_ms=NOW_MS - 1500))
+    engine.put(workload("new", "b", 4, priority=15, queued_at_ms=NOW_MS))
+    assert admitted(engine.decide(NOW_MS)) == ["new"]
+    engine.remove("ns/new")
+    engine.put(workload("newer", "b", 4, priority=15, queued_at_ms=NOW_MS + 500))
+    assert admitted(engine.decide(NOW_MS + 500)) == ["old"]

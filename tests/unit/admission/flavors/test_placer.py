@@ -300,3 +300,12 @@ def test_without_the_rule_topologies_are_not_looked_at() -> None:
 def test_a_queue_is_inactive_while_a_topology_is_missing() -> None:
     state = WorkingState(replace(cluster(), topologies={}))
     assert state.inactive["q"] == "Topology racks that a flavor of it names does not exist"
+
+
+def test_a_gang_is_placed_once_its_nodes_are_made_though_its_head_needs_none() -> None:
+    delayed = PodSetAssignment("workers", 1, {GPU: "tpu"}, {GPU: 8}, topology_delayed=True)
+    head = PodSetAssignment("head", 1, {"cpu": "plain"}, {"cpu": 1000})
+    sets = pods("head", requests={"cpu": 1000}), pods(gpu=8, topology=NEAR)
+    ready = {"make-nodes": CheckState.READY}
+    one = workload("w", "q", *sets, admission=Admission("q", (head, delayed)), checks=ready)
+    assert needs_second_pass(one)

@@ -7,7 +7,7 @@ import pytest
 from muster.admission import QueueingStrategy, Workload
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue, stays
-from tests.unit.admission.builders import node, queue, snapshot, workload
+from tests.unit.admission.builders import node, pods, queue, snapshot, workload
 
 STRICT, BEST_EFFORT = QueueingStrategy.STRICT_FIFO, QueueingStrategy.BEST_EFFORT_FIFO
 
@@ -115,6 +115,28 @@ def test_removed_ones_are_heads_no_more_and_are_not_kept_for_ever() -> None:
     of.remove(many[50])
     of.open()
     assert (list(of.groups), of.head()) == ([], None)
+
+
+def test_all_behind_the_head_are_still_to_be_tried() -> None:
+    of = pending(*(workload(f"w{gpus}", "q", gpus, queued_at_ms=gpus) for gpus in (1, 2, 3)))
+    assert {of.first(group).key for group in of.behind_head} == {"ns/w2", "ns/w3"}
+    of.requeue_head(Requeue.NO_FIT)
+    assert {of.first(group).key for group in of.behind_head} == {"ns/w3"}
+
+
+def test_the_order_of_what_pods_ask_for_makes_no_difference() -> None:
+    """What is known of one holds for the other."""
+    asked = {"cpu": 1, "memory": 2}, {"memory": 2, "cpu": 1}
+    of = pending(*(workload(f"w{n}", "q", pods(requests=requests)) for n, requests in enumerate(asked)))
+    assert len(list(of.groups)) == 1
+
+
+def test_memory_of_removed_ones_is_bounded() -> None:
+    of = pending(*(workload(f"w{n:04}", "q", 1, queued_at_ms=n) for n in range(1000)))
+    (group,) = of.groups
+    for n in range(999, 4, -1):
+        of.remove(workload(f"w{n:04}", "q", 1, queued_at_ms=n))
+    assert len(group._heap) < 50
 
 
 def test_preemptors_are_known() -> None:

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.admission import ClusterQueue, Cohort, FlavorResource, Quota, Snapshot
 from muster.admission.quota.raised import raised
 from muster.admission.quota.tree import QuotaNode, QuotaTree
 from tests.unit.admission.builders import fr, node, queue, snapshot
-from tests.unit.admission.strategies import PROPERTY, cluster_queues, cohorts
+from tests.unit.admission.strategies import PROPERTY, cluster_queues, cohorts, examples
 
 RESOURCES = (fr("plain"), fr("spot"), fr("plain", "pods"))
 USAGES = st.lists(
@@ -48,7 +48,7 @@ def use(of: QuotaTree, usages: list[tuple[int, FlavorResource, int]]) -> QuotaNo
     return queues[0]
 
 
-@PROPERTY
+@settings(PROPERTY, max_examples=examples(60))
 @given(cohorts(), cluster_queues(), USAGES, st.sampled_from(RESOURCES), st.integers(1, 9))
 def test_it_is_as_a_tree_with_that_quota(
     cohorts: dict[str, Cohort],

@@ -88,7 +88,9 @@ def test_both_are_refused(request_: TopologyRequest, count: int, gpus: int, expe
     assert found == dict.fromkeys(("leader", "workers"), f'topology "t" {expected}')
 
 
-@pytest.mark.parametrize("counts", [(1, 2, 3), (2, 3)], ids=["three pod sets", "no single leader"])
+@pytest.mark.parametrize(
+    "counts", [(1, 2, 3), (1, 1, 3), (2, 3)], ids=["three pod sets", "two leaders", "no single leader"]
+)
 def test_what_is_no_leader_with_its_workers_is_refused(counts: tuple[int, ...]) -> None:
     requests = [pods(count, asks(RACK, group="g"), name=f"s{count}") for count in counts]
     assert place(cluster("r1/x1=9"), *requests) == {"s3": "the group g is not one leader and its workers"}
