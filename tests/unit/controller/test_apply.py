@@ -187,6 +187,20 @@ def test_it_is_looked_up_until_there_is_an_answer() -> None:
     assert asyncio.run(story()) == [False, True]
 
 
+def test_what_was_looked_up_is_not_looked_up_again() -> None:
+    """The watch tells what becomes of it from then on."""
+    kube, stores = Recorder({"a": 0}), Stores()
+
+    async def story() -> None:
+        applier = Applier(kube, stores, HeldBack())
+        await applier.apply(Pass(first=[step("a")]), 0)
+        await applier.catch_up()
+        kube.reachable = False
+        assert await applier.catch_up()
+
+    asyncio.run(story())
+
+
 def test_refusals_in_a_row_hold_back_for_longer_and_longer() -> None:
     held = HeldBack()
     waits = [held.refused(SUBJECT, 0) for _ in range(12)]

@@ -15,7 +15,7 @@ from muster.controller.memory import Memory
 from muster.controller.reconcile import WAIT_REASONS
 from muster.controller.world import World
 from muster.kube import kinds
-from muster.objects import kueue, topology
+from muster.objects import gangs, kueue, topology
 from muster.objects.meta import rfc3339
 from tests.simulation import manifests
 from tests.simulation.manifests import PREEMPTION, cluster_queue, quotas, ray_job
@@ -206,3 +206,55 @@ def test_it_starts_afresh_after_what_makes_no_sense() -> None:
 def gang(name: str) -> Gang:
     obj = workload(ray_job(name, workers=4))
     return Gang(obj, obj.status, "team-a")
+
+
+def test_what_has_not_changed_is_neither_read_nor_decided_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_again: list[str] = []
+    made = gangs.workload
+
+    def reading(obj: kueue.Workload, *rest: Any) -> core.Workload:
+        read_again.append(obj.metadata.name)
+        return made(obj, *rest)
+
+    monkeypatch.setattr(gangs, "workload", reading)
+    world, kept = platform("a"), Decider()
+    first, second = gang("first"), gang("second")
+    kept.decide(world, [first, second], NOW_MS)
+    engine = kept._engine
+    read_again.clear()
+    kept.decide(world, [first, replace(second, queue="team-b")], NOW_MS + 1)
+    assert read_again == [second.obj.metadata.name]
+    assert kept._engine is engine
+    kept.decide(platform("a", "b"), [first, second], NOW_MS + 2)
+    assert kept._engine is not engine, "there is another node"
+
+
+LIKE: dict[str, tuple[dict[str, Any], bool]] = {
+    "nothing": ({}, True),
+    "its queue": ({"queue": "team-b"}, False),
+    "its priority": ({"priority": 7}, False),
+    "the LimitRanges of its namespace": ({"limit_ranges": ("some",)}, False),
+    "its RuntimeClasses": ({"runtime_classes": {"gvisor": "some"}}, False),
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_what_makes_a_gang_another(name: str) -> None:
+    changes, like = LIKE[name]
+    one = gang("first")
+    assert one.is_like(replace(one, **changes)) is like
+    assert not one.is_like(gang("first")), "it was written since"
+
+
+def test_a_sentence_is_told_anew_when_its_time_has_come() -> None:
+    """And only then: one that waits for a back-off to end would else be told of it for ever."""
+    world, kept = platform(stopPolicy="None"), Decider()
+    away = gang("away")
+    status = step.requeue_at(away.status, NOW_MS + 5000, counts=True)
+    big = gang("big")
+    big = replace(big, status=step.requeue_at(big.status, NOW_MS + 9000, counts=True))
+    plan = kept.decide(world, [replace(away, status=status), big], NOW_MS)
+    assert {w.reason for w in plan.waiting} == {core.WaitReason.BACKOFF}
+    plan = kept.decide(world, [replace(away, status=status), big], NOW_MS + 6000)
+    assert [d.workload for d in plan.admissions] == [away.obj.key]
+    assert [w.workload for w in plan.waiting] == [big.obj.key]

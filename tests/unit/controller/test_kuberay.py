@@ -171,6 +171,10 @@ REFUSED: dict[str, tuple[Body, str]] = {
         a_cluster(env(RAY_enable_autoscaler_v2="1")),
         "the head's RAY_enable_autoscaler_v2",
     ),
+    "autoscaler by environment, spelled out": (
+        a_cluster(env(RAY_enable_autoscaler_v2="true")),
+        "the head's RAY_enable_autoscaler_v2",
+    ),
     "tokens of an unknown version": (a_cluster(TOKEN), "spec.authOptions needs Ray 2.52.0 or later"),
     "tokens too early": (a_cluster(TOKEN, {"rayVersion": "2.51.1"}), "spec.authOptions needs Ray 2.52.0"),
     "Kubernetes tokens too early": (

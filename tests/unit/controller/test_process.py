@@ -61,6 +61,16 @@ HEALTH: dict[str, tuple[Stub, tuple[bool, str], tuple[bool, str]]] = {
         (False, "the API server was not heard of for more than 300 s: pods 301 s"),
         (False, "the API server was not heard of for more than 60 s: pods 301 s"),
     ),
+    "slow": (
+        Stub(still_s=300),
+        (True, "ok; last word of the API server, by watch: none yet"),
+        (True, "ok"),
+    ),
+    "stuck a moment ago": (
+        Stub(still_s=300.001),
+        (False, "nothing has moved for 300 s"),
+        (True, "ok"),
+    ),
     "stuck": (Stub(still_s=301), (False, "nothing has moved for 301 s"), (True, "ok")),
 }
 

@@ -210,6 +210,12 @@ TIMEOUTS: dict[str, tuple[Body, dict[str, str], int | None]] = {
     "accepted": (request("Accepted"), {}, None),
     "accepted, with a limit": (request("Accepted"), PATIENT, 3600),
     "failed": (request("Failed"), PATIENT, None),
+    "provisioned": (request("Accepted", "Provisioned"), PATIENT, None),
+    "its booking expired": (request("Accepted", "BookingExpired"), PATIENT, None),
+    "its capacity was revoked": (request("Accepted", "CapacityRevoked"), PATIENT, None),
+    "its capacity was revoked, unaccepted": (request("CapacityRevoked"), SHORT, None),
+    "its booking expired, unaccepted": (request("BookingExpired"), SHORT, None),
+    "provisioned, unaccepted": (request("Provisioned"), SHORT, None),
 }
 
 

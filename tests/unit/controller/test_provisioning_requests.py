@@ -23,6 +23,7 @@ from tests.unit.controller.builders import (
     make_world,
     request,
     request_template,
+    runtime_class,
     workload,
 )
 
@@ -160,6 +161,18 @@ def test_a_missing_request_is_the_limit() -> None:
     assert container["resources"]["requests"] == {"cpu": "2", "nvidia.com/gpu": "1", "memory": "1Gi"}
 
 
+def test_the_overhead_of_a_runtime_class_is_asked_for_as_well() -> None:
+    worker = template("worker", cpu=2, gpu=1)
+    worker["spec"]["runtimeClassName"] = "gvisor"
+    gang = workload(ray_job("dev", worker=worker), "QuotaReserved", check="Pending")
+    for overhead in ({}, {"cpu": "250m"}):
+        world = make_world({kinds.RUNTIME_CLASSES: [runtime_class("gvisor", **overhead)]})
+        (ask,) = provisioning_requests.missing(gang, world)
+        (made,) = ask.templates
+        assert isinstance(made, Create)
+        assert made.body["template"]["spec"].get("overhead", {}) == overhead
+
+
 def test_a_template_is_owned_by_its_request() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
     (write,) = provisioning_requests.handovers(gang, world_of(request(), request_template(WORKLOAD_UID)))
@@ -202,6 +215,8 @@ def test_an_admission_that_fits_no_pod_set_takes_the_gang_out_of_the_queue() -> 
     gang = replace(gang, status=replace(gang.status, admission=empty))
     (step,) = tend_requests(gang, make_world(), NOW_MS)
     assert [n.reason for n in step.notes] == ["FailedToStart"]
+    assert isinstance(step.write, MergePatch)
+    assert step.write.status, "conditions are no part of the spec"
 
 
 def pod_set(name: str, base: Body = WORKER, **spec: Any) -> PodSet:
@@ -219,6 +234,13 @@ FIRST_NEEDS["spec"]["initContainers"] = [{"name": "load", "resources": {"request
 ODD = template("worker", cpu="much")
 ODD["spec"]["initContainers"] = [{"name": "none"}]
 
+
+def limited_worker() -> Body:
+    body = deepcopy(WORKER)
+    body["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "9"}
+    return body
+
+
 # (the other pod set, whether it is one with PLAIN by the templates, and by what they need)
 PAIRS: dict[str, tuple[PodSet, bool, bool]] = {
     "equal": (pod_set("b"), True, True),
@@ -227,6 +249,11 @@ PAIRS: dict[str, tuple[PodSet, bool, bool]] = {
     "another selector": (pod_set("b", nodeSelector={"disk": "ssd"}), False, False),
     "other tolerations": (pod_set("b", tolerations=[{"key": "spot", "operator": "Exists"}]), False, False),
     "other requests": (pod_set("b", template("worker", cpu=1)), False, False),
+    "another affinity": (pod_set("b", affinity={"nodeAffinity": {}, "podAffinity": {"x": 1}}), False, False),
+    "resources of the pod": (pod_set("b", resources={"requests": {"cpu": "3"}}), False, False),
+    "claims of devices": (pod_set("b", resourceClaims=[{"name": "gpu"}]), False, False),
+    "other limits": (pod_set("b", limited_worker()), False, True),
+    "a label": (pod_set("b", {**WORKER, "metadata": {"labels": {"a": "b"}}}), False, True),
     "an init container more": (pod_set("b", FIRST_NEEDS), False, False),
     "no quantity": (pod_set("b", ODD), False, False),
 }

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from muster.admission import (
+    BorrowWithinCohort,
     CheckState,
     Cohort,
     FairSharing,
@@ -27,6 +28,11 @@ from tests.unit.admission.cycle.scenes import RULES, cycle, heads, outcomes, tar
 LOWER, ANY = PreemptionPolicy.LOWER_PRIORITY, PreemptionPolicy.ANY
 ML: dict[str, Any] = {"cohort": "ml"}
 RECLAIMING: dict[str, Any] = {"cohort": "ml", "reclaim_within_cohort": ANY}
+BORROWING: dict[str, Any] = {
+    "cohort": "ml",
+    "reclaim_within_cohort": LOWER,
+    "borrow_within_cohort": BorrowWithinCohort(),
+}
 RECOMPUTE = Rules(recompute_overlapping=True)
 GATES = Rules(preemption_gates=True)
 PREEMPTORS_FIRST = Rules(prioritize_preemptors=True)
@@ -157,6 +163,16 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
         ),
         RULES,
         {"big": Outcome.NO_FIT, "small": Outcome.ADMITTED},
+    ),
+    "a head without victims keeps its own and what it may borrow": (
+        snapshot(
+            [queue("a", Quota(2, borrowing_limit=1), **BORROWING), queue("b", 3, **ML), queue("c", 0, **ML)],
+            running("r", "a", gpu=1),
+            workload("big", "a", 3),
+            workload("small", "c", 3, priority=-1),
+        ),
+        RULES,
+        {"big": Outcome.NO_CANDIDATES, "small": Outcome.CROWDED_OUT},
     ),
     "and nothing of what it may not": (
         snapshot(

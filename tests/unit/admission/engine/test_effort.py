@@ -115,6 +115,12 @@ def test_of_many_alike_the_first_is_tried_and_the_others_get_what_it_got() -> No
     assert effort(engine) == (["w0", "w1", "w2", "w3"], {"q"}, ["w0"])
 
 
+def test_of_many_alike_with_several_pod_sets_too() -> None:
+    sets = pods("head", gpu=1), pods("workers", gpu=1)
+    alike = (workload(f"w{n}", "q", *sets, queued_at_ms=n) for n in range(4))
+    assert effort(Engine(snapshot(queue("q", 4), *alike))) == (["w0", "w1"], {"q"}, ["w0"])
+
+
 def test_pod_sets_that_do_not_fit_together_are_not_tried() -> None:
     """Though each of them would fit alone."""
     of = snapshot(

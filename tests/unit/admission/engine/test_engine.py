@@ -382,3 +382,14 @@ def test_places_among_heads_change_with_the_time_that_they_wait() -> None:
     engine.remove("ns/new")
     engine.put(workload("newer", "b", 4, priority=15, queued_at_ms=NOW_MS + 500))
     assert admitted(engine.decide(NOW_MS + 500)) == ["old"]
+
+
+def test_who_borrows_anything_comes_after_who_borrows_nothing() -> None:
+    """Though it has all of the other resource itself."""
+    both = {"l4": {GPU: 2, "cpu": 0}}
+    of = snapshot(
+        [queue("a", both, cohort="ml"), queue("b", {"l4": {GPU: 0, "cpu": 1000}}, cohort="ml")],
+        workload("urgent", "a", pods(gpu=1, requests={"cpu": 1000}), priority=9),
+        workload("owner", "b", pods(requests={"cpu": 1000})),
+    )
+    assert admitted(Engine(of).decide(NOW_MS)) == ["owner"]
