@@ -1,10 +1,14 @@
 """Balanced placement: few domains, the pods spread evenly over them."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from muster.admission.model import TopologyRequest
+from tests.unit.admission.strategies import examples
 from tests.unit.admission.topology.scenes import (
     ANYWHERE,
     BLOCK,
@@ -170,3 +174,24 @@ def test_a_leader_that_fits_nowhere() -> None:
     both = pods(1, grouped, 5, "leader"), pods(2, grouped, 1, "workers")
     found = place(cluster("x1=3", "x2=3", topology_balanced=True), *both)
     assert found == dict.fromkeys(("workers", "leader"), 'topology "t" doesn\'t allow to fit any of 2 pod(s)')
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(st.lists(st.integers(0, 6), min_size=2, max_size=7), st.integers(1, 14))
+def test_few_hosts_that_fit_tightly_and_evenly(capacities: list[int], count: int) -> None:
+    """As many hosts as the roomiest would be; of all sets of so many that could share evenly, one with the
+    least room beyond."""
+    if sum(capacities) < count:
+        return
+    hosts = {f"x{n}": gpus for n, gpus in enumerate(capacities)}
+    nodes = [f"{name}={gpus}" for name, gpus in hosts.items()]
+    found = place_one(cluster(*nodes, topology_balanced=True), pods(count, asks(None, HOST)))
+    shares = {name: int(pods) for name, _, pods in (part.partition(":") for part in found.split())}
+    roomiest = sorted(capacities, reverse=True)
+    few = next(n for n in range(1, len(roomiest) + 1) if sum(roomiest[:n]) >= count)
+    even = min(count // few, roomiest[few - 1])
+    sets = combinations([gpus for gpus in capacities if gpus >= even], few)
+    least = min(sum(of) for of in sets if sum(of) >= count)
+    assert (len(shares), sum(shares.values())) == (few, count)
+    assert min(shares.values()) >= even
+    assert sum(hosts[name] for name in shares) == least
