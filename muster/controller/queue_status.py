@@ -134,9 +134,9 @@ def _usage(workloads: Iterable[Workload], nominal: Nominal | None) -> tuple[Flav
     for workload in workloads:
         assert workload.status.admission is not None
         for assigned in workload.status.admission.pod_set_assignments:
-            for resource, text in assigned.resource_usage.items():
-                column = (assigned.flavors.get(resource, ""), resource)
-                total[column] = total.get(column, 0) + quantities.parse(resource, text)
+            for resource, flavor in assigned.flavors.items():
+                text = assigned.resource_usage.get(resource, 0)
+                total[flavor, resource] = total.get((flavor, resource), 0) + quantities.parse(resource, text)
     by_flavor: dict[str, list[ResourceUsage]] = defaultdict(list)
     for (flavor, resource), amount in sorted(total.items()):
         over = max(0, amount - nominal.get((flavor, resource), 0)) if nominal is not None else None

@@ -151,6 +151,11 @@ PODS: dict[str, tuple[Callable[[Workload], Workload], bool, str | None]] = {
     "recovered": (pods("WaitForRecovery", "False"), True, "Recovered"),
     "what an older version told of a gang that waits": (pods("Pending", "False"), False, "WaitForStart"),
     "what it told of one that runs": (pods("PodsReady", "True"), True, "Started"),
+    "what it told of one that runs, and one is missing": (
+        pods("PodsReady", "True"),
+        False,
+        "WaitForRecovery",
+    ),
 }
 
 

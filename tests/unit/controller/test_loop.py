@@ -25,11 +25,12 @@ from muster.controller.observer import Observer, Passed
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import MergePatch
+from muster.objects.meta import rfc3339
 from tests.simulation.api import Api, Body, Change
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.kube import CALM, EmulatedKube
 from tests.simulation.manifests import group, local_stack, quotas, ray_job
-from tests.unit.controller.builders import controlled_by, workload_body
+from tests.unit.controller.builders import condition, controlled_by, pod, workload_body
 
 TOPOLOGY: Body = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}]}}
 
@@ -290,5 +291,46 @@ def test_it_says_for_how_long_nothing_has_moved() -> None:
         passed_s = stage.loop.time() - stage.controller.still_for_ms() / 1000
         await asyncio.sleep(30)
         assert stage.controller.still_for_ms() == round((stage.loop.time() - passed_s) * 1000)
+
+    stage.play(story)
+
+
+def test_only_pods_of_gangs_are_followed() -> None:
+    """A cluster has many others."""
+    stage = Stage()
+
+    async def story() -> None:
+        stage.api.create(kinds.PODS, pod("uid-gang", "of-a-gang"), "kuberay")
+        other = pod("", "other")
+        other["metadata"]["labels"] = {}
+        stage.api.create(kinds.PODS, other, "somebody")
+        await asyncio.sleep(5)
+        assert list(stage.passes[-1].world.pods) == ["team-a/of-a-gang"]
+
+    stage.play(story)
+
+
+def test_it_looks_again_when_time_alone_changes_something() -> None:
+    """A back-off ends, and nobody says so."""
+    stage = Stage(ray_job("dev"))
+    (dev,) = stage.api.all(kinds.RAY_JOBS)
+    owner = controlled_by(kinds.RAY_JOBS, "dev", dev["metadata"]["uid"])
+    away = workload_body(ray_job("dev"), ownerReferences=[owner])
+    requeued = condition("Requeued", False, "PodsReadyTimeout")
+    key = "team-a/rayjob-dev-0b2fb"
+
+    async def story() -> None:
+        stage.api.create(kinds.WORKLOADS, away, "former")
+        at = rfc3339(stage.loop.now_ms() + 20_000)
+        status = {"conditions": [requeued], "requeueState": {"count": 1, "requeueAt": at}}
+        stage.api.merge_patch(kinds.WORKLOADS, key, {"status": status}, "former", True)
+        await asyncio.sleep(15)
+        assert "QuotaReserved" not in true_of(key)
+        await asyncio.sleep(10)
+        assert "QuotaReserved" in true_of(key)
+
+    def true_of(key: str) -> set[str]:
+        (found,) = stage.api.all(kinds.WORKLOADS)
+        return {c["type"] for c in found["status"]["conditions"] if c["status"] == "True"}
 
     stage.play(story)

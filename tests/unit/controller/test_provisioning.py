@@ -47,6 +47,17 @@ def test_names(name: str) -> None:
     assert len(made) <= 253
 
 
+@pytest.mark.parametrize(("tries", "attempt"), [(0, None), (1, 2), (2, None)])
+def test_a_name_that_was_cut_tells_whether_it_is_the_try_that_is_due(tries: int, attempt: int | None) -> None:
+    long = "w" * 240
+    second = make_world(
+        {kinds.PROVISIONING_REQUESTS: [request(name=provisioning.request_name(long, CHECK, 2))]}
+    )
+    (found,) = second.provisioning_requests.values()
+    state = AdmissionCheckState(CHECK, "Pending", "", retry_count=tries)
+    assert provisioning.attempt_of(found, long, state) == attempt
+
+
 def follow(*conditions: str, admitted: bool = False, tries: int = 0, **retry: int) -> AdmissionCheckState:
     """The check's state after its request has these conditions."""
     true = ("QuotaReserved", "Admitted") if admitted else ("QuotaReserved",)

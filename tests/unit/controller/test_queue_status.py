@@ -60,6 +60,18 @@ def test_counts_and_usage() -> None:
     ]
 
 
+def test_what_has_no_flavor_is_told_nowhere() -> None:
+    """Kueue lets through what no resource group covers where quotaCheckStrategy says so; a flavor without
+    a name would make the API server refuse the whole status."""
+    body = workload_body(ray_job("runs", workers=3), "QuotaReserved", "Admitted")
+    (_, workers, *_) = body["status"]["admission"]["podSetAssignments"]
+    workers["resourceUsage"]["example.com/credits"] = "3"
+    queue = cluster_queue("team-a", CPU, L4)
+    told = statuses({kinds.CLUSTER_QUEUES: [queue], kinds.WORKLOADS: [body]})
+    for status in (told["ClusterQueue team-a"], told["LocalQueue team-a/user-queue"]):
+        assert [flavor["name"] for flavor in status["flavorsUsage"]] == ["cpu", "l4"]
+
+
 def test_a_finished_gang_counts_until_its_pods_are_gone() -> None:
     queue = cluster_queue("team-a", CPU, L4)
     lingers = workload_body(ray_job("lingers", workers=3), "QuotaReserved", "Admitted", "Finished")

@@ -284,6 +284,17 @@ REASONS: dict[str, tuple[Case, str, str]] = {
         "KubeRay has not acted on the suspension of RayJob dev: look at its logs and its events",
     ),
     "pods run": (Case(evicted(122), [dev("Suspended"), gang_pod("a")]), "PodsRunning", "pods run: a"),
+    "a RayCluster that KubeRay refuses": (
+        Case(evicted(122, ray_cluster("notebook")), [notebook(maxReplicas=-1)]),
+        "InvalidSpec",
+        "RayCluster notebook is refused by KubeRay: worker group 'gpu': maxReplicas is -1; expected at "
+        "least 0",
+    ),
+    "a few pods run": (
+        Case(evicted(122), [dev("Suspended"), *(gang_pod(f"p{n}") for n in range(6))]),
+        "PodsRunning",
+        "pods run: p0, p1, p2, p3, p4 and 1 more",
+    ),
     "many pods do not end": (
         Case(
             evicted(122),

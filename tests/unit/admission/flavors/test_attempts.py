@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.admission import ClusterQueue, Flavor, PodSet, PodSetAssignment, Quota, Rules
+from muster.admission import ClusterQueue, Flavor, PodSet, PodSetAssignment, Quota, Rules, TopologyRequest
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import Obstacle, Shortage
@@ -83,9 +83,26 @@ def test_nothing_is_refused_where_preemption_may_help() -> None:
 def test_flavors_that_are_not_for_this_workload() -> None:
     pinned = assign(queue("q", TWO), 1, pinned={"workers": {GPU: "t4"}})
     assert mismatches(pinned).keys() == {"spot", "dear"}
+    assert {attempt.obstacle for attempt in pinned.pod_sets[0].searches[0].attempts} == {None}
     allowed = assign(queue("q", TWO), 4, rules=Rules(concurrent_admission=True), allowed=("spot",))
     assert mismatches(allowed) == {"dear": "is not one of those allowed for it"}
     assert allowed.obstacle is Obstacle.QUOTA
+    assert [attempt.obstacle for attempt in allowed.pod_sets[0].searches[0].attempts] == [
+        Obstacle.QUOTA,
+        None,
+    ]
+
+
+def test_of_pods_that_stay_together_each_is_to_be_had_as_what_it_asks_for() -> None:
+    together = TopologyRequest(group="g")
+    of = queue("q", {"spot": {GPU: 4, "cpu": 9000}})
+    leader = pods("leader", requests={"cpu": 1000}, topology=together)
+    workers = pods(gpu=2, requests={"cpu": 1000}, topology=together)
+    found = assign(of, leader, workers, simulate=lambda *_: Grade(Mode.PREEMPT, 0))
+    assert ([choice.mode for choice in found.pod_sets], found.mode) == (
+        [Mode.FIT, Mode.PREEMPT],
+        Mode.PREEMPT,
+    )
 
 
 def test_flavors_that_the_replaced_slice_does_not_have() -> None:
