@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from muster.admission import Shortfall, Waiting, WaitReason
+from muster.controller.columns import Column
 from muster.controller.leftovers import clear, releases
 from muster.controller.suspension import OPERATOR_MS_MAX
 from muster.controller.world import World
@@ -145,7 +146,8 @@ def test_quota_is_given_back_once_no_pod_is_there_or_can_come(name: str) -> None
     for step in steps:
         assert isinstance(step.write, MergePatch)
         assert step.write.body == {"metadata": {"finalizers": []}}
-        assert {(guard.flavor, guard.resource) for guard in step.guards} >= {("l4", GPU), ("cpu", "cpu")}
+        tree = "ClusterQueue team-a"
+        assert step.guards >= {Column(tree, "l4", GPU), Column(tree, "cpu", "cpu")}
     assert list(releases(of, {KEY}, NOW_MS)) == []
 
 

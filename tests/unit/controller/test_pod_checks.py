@@ -98,7 +98,7 @@ def test_an_answer_is_reason_for_another_pass() -> None:
     passes: list[str] = []
 
     async def story() -> None:
-        checks = PodChecks(Slow(), lambda: passes.append("another"))
+        checks = PodChecks(Slow(), lambda: passes.append("another"), lambda: 0.0)
         checks.answer(key_of(first), first)
         task = asyncio.create_task(checks.run())
         for _ in range(100):

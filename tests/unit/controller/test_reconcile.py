@@ -9,7 +9,7 @@ import pytest
 from muster.admission.lifecycle.readiness import WaitForPodsReady
 from muster.controller.actions import Step
 from muster.controller.configuration import Configuration
-from muster.controller.pod_checks import PodChecks, key_of
+from muster.controller.pod_checks import Answer, PodChecks, key_of
 from muster.controller.reconcile import Pass, reconcile
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.controller.workloads import workload_name
@@ -553,10 +553,10 @@ def test_a_new_gang_waits_for_what_the_api_server_has_against_its_pods() -> None
     """What Ray's schema lets through may be no pods at all, and would hold quota for ever."""
     seen = make_world(world(dev(), of_dev()))
     (job,) = seen.jobs.values()
-    seen.pod_checks = PodChecks(NO_CLIENT, lambda: None)
+    seen.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)
     waiting = reconcile(seen, NOW_MS)
     assert (waiting.then, waiting.waits) == ([], [])
-    seen.pod_checks._answers[key_of(job)] = ""
+    seen.pod_checks._answers[key_of(job)] = Answer("", 0, 600.0)
     assert [told(s) for s in reconcile(seen, NOW_MS).then] == [f"{DEV}: QuotaReserved Admitted"]
-    seen.pod_checks._answers[key_of(job)] = "no such container name"
+    seen.pod_checks._answers[key_of(job)] = Answer("no such container name", 1, 2.0)
     assert [told(s) for s in reconcile(seen, NOW_MS).waits] == [f"{DEV}: waits=Misconfigured"]
