@@ -14,7 +14,8 @@ from muster.controller.queue_status import STOPPED, inactive
 from muster.controller.world import World
 from muster.objects import gangs, kueue
 from muster.objects.cache import ByteCache
-from muster.objects.limits import LimitRange, adjusted
+from muster.objects.core import RuntimeClass
+from muster.objects.limits import LimitRange, adjusted, uncountable
 from muster.objects.meta import find_condition
 from muster.objects.pods import Template, read_template
 
@@ -104,7 +105,13 @@ def _impossible_pods(workload: kueue.Workload, world: World) -> str | None:
                 "remove runtimeClassName, or name one that exists"
             )
     ranges = world.limit_ranges_of(workload)
-    return world.memory.of(_asks_for_nothing, workload.key, workload.spec, *ranges)
+    added: tuple[LimitRange | RuntimeClass, ...] = (
+        *ranges,
+        *(world.runtime_classes[name] for _, name in named),
+    )
+    return world.memory.of(uncountable, workload.key, *added) or world.memory.of(
+        _asks_for_nothing, workload.key, workload.spec, *ranges
+    )
 
 
 def _runtime_classes(spec: kueue.WorkloadSpec) -> tuple[tuple[str, str], ...]:

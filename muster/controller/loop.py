@@ -64,6 +64,9 @@ FOLLOWED_TO_PLACE: dict[str, kinds.Kind[Any]] = {  # once there is a Topology: t
     "nodes": kinds.NODES,
     "bound_pods": kinds.BOUND_PODS,
 }
+# Their definitions may not be there, as the autoscaler brings its own. Without any other kind nothing may be
+# decided.
+OPTIONAL = (kinds.PROVISIONING_REQUESTS, kinds.TOPOLOGIES)
 ONLY_LABELLED: dict[str, dict[str, str | None]] = {
     "pods": {WORKLOAD_UID_LABEL: None},  # of gangs; None asks that the label exists
     "pod_templates": {MANAGED_LABEL: "true"},
@@ -118,7 +121,14 @@ class Controller:
     ) -> Reflector[Any]:
         store = self._stores.of(kind)
         return Reflector(
-            self._kube, kind, store, self._changed.set, labels, clock_s=self._clock_s, random=self._random
+            self._kube,
+            kind,
+            store,
+            self._changed.set,
+            labels,
+            clock_s=self._clock_s,
+            random=self._random,
+            optional=kind in OPTIONAL,
         )
 
     def _clock_ms(self) -> int:

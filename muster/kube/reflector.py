@@ -27,11 +27,12 @@ RETRY_S_MIN = 0.2
 RETRY_S_MAX = 15.0
 RETRY_AFTER_S_MAX = 60.0
 WATCHES_REFUSED_MAX = 3  # by a server that fails: its version may be one that it does not know any more
-TOO_MANY_REQUESTS, SERVER_ERROR = 429, 500
+NOT_FOUND, TOO_MANY_REQUESTS, SERVER_ERROR = 404, 429, 500
 
 
 class Reflector(Generic[T]):
-    """`changed` is called after every change that reached the store. `clock_s` never goes back."""
+    """`changed` is called after every change that reached the store. `clock_s` never goes back. Of an
+    `optional` kind there are no objects while the API server does not serve it."""
 
     def __init__(
         self,
@@ -43,9 +44,11 @@ class Reflector(Generic[T]):
         *,
         clock_s: Callable[[], float] = time.monotonic,
         random: Random | None = None,
+        optional: bool = False,
     ) -> None:
         self._kube, self._kind, self._store, self._changed = kube, kind, store, changed
         self._labels, self._clock_s, self._random = labels, clock_s, random or Random()
+        self._optional = optional
         self._version = ""  # up to which the store is true; empty: it has to be listed
         self._failures = 0  # in a row
         self._opened_s: float | None = None  # when the watch began
@@ -67,12 +70,21 @@ class Reflector(Generic[T]):
                 await self._follow()
             except (httpx2.HTTPError, TimeoutError, msgspec.DecodeError) as failed:  # ApiError too
                 error = failed
+                if self._optional and _code(error) == NOT_FOUND:
+                    self._take_none()
             await self._pause(error)
 
     async def _list(self) -> None:
         version, objects = await self._kube.list(self._kind, self._labels)
         self._store.replace(objects, version)
         self._version, self._heard_s = version, self._clock_s()
+        self.synced.set()
+        self._changed()
+
+    def _take_none(self) -> None:
+        """Its CustomResourceDefinition was deleted, or was never there."""
+        self._store.clear()
+        self._heard_s = self._clock_s()
         self.synced.set()
         self._changed()
 

@@ -29,6 +29,10 @@ class Store(Generic[T]):
         written_since = {k: o for k, o in self.items.items() if _version(o) > self._listed}
         self.items = {o.key: _with_known_spec(o, self.items.get(o.key)) for o in objects} | written_since
 
+    def clear(self) -> None:
+        """There are no objects of the kind any more."""
+        self.items = {}
+
     def put(self, new: T) -> bool:
         """Whether this changed anything."""
         old = self.items.get(new.key)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -83,10 +84,12 @@ def workload(
 
 
 def _refused(pod_sets: Iterable[kueue.PodSet], ranges: tuple[LimitRange, ...]) -> str:
+    """Whoever decides looks first whether `ranges` can be counted with at all."""
     for obj in pod_sets:
-        found = refusal(read_template(obj.template), ranges)
-        if found:
-            return f"pod set {obj.name}: {found}"
+        with suppress(core.QuantityError):
+            found = refusal(read_template(obj.template), ranges)
+            if found:
+                return f"pod set {obj.name}: {found}"
     return ""
 
 

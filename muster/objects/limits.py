@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from muster.admission import QuantityError
 from muster.admission.quantities import parse
 from muster.objects.core import RuntimeClass
 from muster.objects.meta import Object, View
@@ -19,6 +20,7 @@ from muster.objects.pods import (
     PodTemplate,
     ResourceRequirements,
     Template,
+    pod_requests,
     read_template,
     spec_requests,
 )
@@ -53,8 +55,36 @@ def adjusted(
 
     As Kueue's AdjustResources, but never less than a container's own limit: in a pod the API server makes
     that its request before it looks at any LimitRange, so a smaller default request would hide what is used.
+    Where that can't be counted (`uncountable`), it is the template as it is.
     """
-    return with_overhead(with_defaults(template, ranges), runtime_classes)
+    try:
+        counted = with_overhead(with_defaults(template, ranges), runtime_classes)
+        if counted is not template:
+            pod_requests(counted)
+    except QuantityError:
+        return template
+    return counted
+
+
+def uncountable(*objects: LimitRange | RuntimeClass) -> str | None:
+    """The first quantity of these that is more than can be counted, such as 1e400, which Kubernetes takes."""
+    for obj in objects:
+        for resource, quantity in _quantities(obj):
+            try:
+                parse(resource, quantity)
+            except QuantityError as error:
+                kind = "LimitRange" if isinstance(obj, LimitRange) else "RuntimeClass"
+                return f"{kind} {obj.key} can't be counted with ({error}): have an administrator correct it"
+    return None
+
+
+def _quantities(obj: LimitRange | RuntimeClass) -> Iterator[tuple[str, str | int | float]]:
+    if isinstance(obj, RuntimeClass):
+        yield from obj.overhead.pod_fixed.items()
+        return
+    for item in obj.spec.limits:
+        for quantities in (item.max, item.min, item.default, item.default_request):
+            yield from quantities.items()
 
 
 def with_overhead(template: Template, runtime_classes: Mapping[str, RuntimeClass]) -> Template:

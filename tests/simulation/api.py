@@ -57,6 +57,7 @@ class Api:
         self.journal: dict[Kind[Any], list[Change]] = defaultdict(list)
         self.refusal: Callable[[Kind[Any], Body], str] = lambda kind, body: ""  # of a creation, by its schema
         self.watchers: list[Callable[[Change], None]] = []
+        self.unserved: set[Kind[Any]] = set()  # whose CustomResourceDefinition was deleted
         self.outside: set[str] = set()  # UIDs of owners of kinds that are not emulated
         self._uids: dict[str, tuple[Kind[Any], str]] = {}
         self._serial = 0
@@ -95,6 +96,8 @@ class Api:
         return found
 
     def create(self, kind: Kind[Any], body: Mapping[str, Any], by: str) -> Body:
+        if kind in self.unserved:
+            raise Refused(404, f"the server could not find the requested resource ({kind})")
         new = copied(body)
         self._serial += 1
         meta = new["metadata"]
@@ -102,6 +105,9 @@ class Api:
             meta["name"] = f"{meta['generateName']}{self._serial:05d}"
         if self.find(kind, key_of(new)) is not None:
             raise Refused(409, f"{kind} {key_of(new)} already exists")
+        namespace = self.find(kinds.NAMESPACES, meta.get("namespace", ""))
+        if namespace is not None and "deletionTimestamp" in namespace["metadata"]:
+            raise Refused(403, f"{key_of(new)} is forbidden: namespace is being terminated")
         if problem := self.refusal(kind, new):
             raise Refused(422, f"{kind} {key_of(new)} is invalid: {problem}")
         meta |= {"uid": f"uid-{self._serial:05d}", "creationTimestamp": rfc3339(self.now_ms())}
@@ -153,6 +159,12 @@ class Api:
                 self._commit(kind, "MODIFIED", new, old, by)
         else:
             self.remove(kind, key, by)
+
+    def stop_serving(self, kind: Kind[Any]) -> None:
+        """As when its CustomResourceDefinition is deleted: all objects go, watches end."""
+        for key in list(self.objects[kind]):
+            self.remove(kind, key, "API server")
+        self.unserved.add(kind)
 
     def remove(self, kind: Kind[Any], key: str, by: str) -> None:
         old = self.get(kind, key)

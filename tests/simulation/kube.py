@@ -71,6 +71,7 @@ class EmulatedKube(Kube):
     ) -> tuple[str, list[T]]:
         self.lists += 1
         await self._read_way()
+        self._check_served(kind)
         version = str(self._api.revision)
         inside = (b for b in self._api.all(kind) if namespace in ("*", b["metadata"].get("namespace")))
         found = [view(kind, b) for b in inside if _selected(b, labels)]
@@ -100,6 +101,7 @@ class EmulatedKube(Kube):
         if self._random.random() < self.faults.silent_watch:
             silenced = asyncio.Event()
             silenced.set()
+        self._check_served(kind)
         journal = self._api.journal[kind]
         at = bisect_right(journal, int(resource_version), key=lambda c: c.revision)
         version = resource_version
@@ -109,6 +111,8 @@ class EmulatedKube(Kube):
             told = await self._more_than(at, kind, ends_s - BOOKMARK_S)
             if silenced.is_set() or self._network.is_silent(kind, opened_ms):
                 await asyncio.Event().wait()
+            if kind in self._api.unserved:
+                return
             if not told:
                 version = version if at == 0 else str(journal[at - 1].revision)
                 await self._hear(kind, version)
@@ -209,6 +213,10 @@ class EmulatedKube(Kube):
             case _:
                 test = {"op": "test", "path": "/metadata/resourceVersion", "value": write.resource_version}
                 return self._api.json_patch(write.kind, write.key, _sent([test, *write.operations]), BY)
+
+    def _check_served(self, kind: Kind[Any]) -> None:
+        if kind in self._api.unserved:
+            raise _api_error(404, "the server could not find the requested resource")
 
     async def _read_way(self) -> None:
         """A request that changes nothing; it can't be told apart from others that it is not allowed."""

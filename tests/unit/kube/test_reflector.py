@@ -17,6 +17,8 @@ from muster.kube.client import Kube
 from muster.kube.reflector import RETRY_S_MAX, SILENT_S_MAX, STEADY_S, Reflector
 from muster.kube.store import Store
 from muster.kube.watching import WATCH_S, Event
+from muster.objects.core import Namespace
+from muster.objects.meta import ObjectMeta
 from tests.simulation.clock import VirtualLoop
 
 Answer = Exception | list[Event[Any]] | None
@@ -172,3 +174,58 @@ def test_its_age_is_that_of_the_last_word() -> None:
 
 def test_a_watch_in_order_is_never_taken_for_a_silent_one() -> None:
     assert SILENT_S_MAX > WATCH_S
+
+
+class Unserved(Scripted):
+    """Answers lists with 404 until then, as the API server does for a kind that it has no definition of."""
+
+    def __init__(self, until_s: float) -> None:
+        super().__init__(None)
+        self._until_s = until_s
+
+    async def list(
+        self, kind: Any, labels: Mapping[str, Any] | None = None, namespace: str = "*"
+    ) -> tuple[str, list[Any]]:
+        if asyncio.get_running_loop().time() < self._until_s:
+            raise NOT_SERVED
+        version, _ = await super().list(kind, labels, namespace)
+        return version, [KNOWN]
+
+
+# not a Status: the group of its path is unknown
+NOT_SERVED = httpx2.HTTPStatusError(
+    "404 page not found", request=httpx2.Request("GET", "http://emulated"), response=httpx2.Response(404)
+)
+KNOWN = Namespace(metadata=ObjectMeta(name="known", uid="1", resource_version="90"))
+
+
+@pytest.mark.parametrize("optional", [True, False])
+def test_a_kind_that_is_not_served_has_no_objects_if_it_is_optional(optional: bool) -> None:
+    loop = VirtualLoop()
+    store: Store[Any] = Store()
+    store.replace([KNOWN], "90")
+    follower = Reflector(
+        Unserved(60),
+        kinds.NAMESPACES,
+        store,
+        lambda: None,
+        clock_s=loop.time,
+        random=Random(1),
+        optional=optional,
+    )
+
+    async def story() -> None:
+        task = loop.create_task(follower.run())
+        await asyncio.sleep(59)
+        assert follower.synced.is_set() is optional
+        assert list(store.items) == ([] if optional else ["known"])
+        age_s = follower.age_s()
+        assert age_s is not None
+        assert (age_s <= RETRY_S_MAX) is optional
+        await asyncio.sleep(1 + RETRY_S_MAX)
+        assert follower.synced.is_set()
+        assert list(store.items) == ["known"]
+        task.cancel()
+
+    loop.run_until_complete(story())
+    loop.close()

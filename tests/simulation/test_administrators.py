@@ -1,0 +1,174 @@
+"""Careless administrators: what they change under a gang hurts those alone whom it concerns, and says so."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from tests.simulation.api import Body
+from tests.simulation.manifests import (
+    CHECK,
+    WORKER,
+    group,
+    local_queue,
+    local_stack,
+    quotas,
+    ray_job,
+)
+from tests.simulation.simulation import Simulation
+
+BY = "administrator"
+TOO_MUCH = "1e400"
+KATA = {"metadata": {"name": "kata"}}
+Edit = Callable[[Simulation], None]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """`waits` begins what a gang of team-a is told that comes afterwards; empty: it runs. `worker` is the
+    template of team-a's workers."""
+
+    edit: Edit
+    waits: str = ""
+    worker: Body | None = None
+
+
+def creating(kind: Kind[Any], body: Body) -> Edit:
+    return lambda sim: ignored(sim.api.create(kind, body, BY))
+
+
+def patching(kind: Kind[Any], key: str, patch: Body) -> Edit:
+    return lambda sim: ignored(sim.api.merge_patch(kind, key, patch, BY, False))
+
+
+def deleting(kind: Kind[Any], key: str) -> Edit:
+    return lambda sim: sim.api.delete(kind, key, BY)
+
+
+def ignored(result: object) -> None:
+    """Of an edit nothing is asked."""
+
+
+def limit_range(**bounds: Body) -> Edit:
+    limits = {"limits": [{"type": "Container", **bounds}]}
+    return creating(kinds.LIMIT_RANGES, {"metadata": {"name": "all", "namespace": "team-a"}, "spec": limits})
+
+
+def recreate_local_queue(sim: Simulation) -> None:
+    sim.api.delete(kinds.LOCAL_QUEUES, "team-a/user-queue", BY)
+    sim.api.create(kinds.LOCAL_QUEUES, local_queue("team-a", "team-b"), BY)
+
+
+def queue_of(**spec: Any) -> Edit:
+    return patching(kinds.CLUSTER_QUEUES, "team-a", {"spec": spec})
+
+
+CPU_ALONE = [group(quotas("cpu", cpu=8, memory="32Gi", gpu=0))]
+NEGATIVE = [group(quotas("l4", cpu=-1, memory=-1, gpu=-1))]
+IN_KATA = {"spec": {**WORKER["spec"], "runtimeClassName": "kata"}}
+MISTAKES: dict[str, Mistake] = {
+    "a LimitRange with a maximum that can't be counted": Mistake(
+        limit_range(max={"cpu": TOO_MUCH}), "Misconfigured: LimitRange team-a/all can't be counted with"
+    ),
+    "a LimitRange with a default that can't be counted": Mistake(
+        limit_range(default={"cpu": TOO_MUCH}, defaultRequest={"cpu": TOO_MUCH}),
+        "Misconfigured: LimitRange team-a/all can't be counted with",
+    ),
+    "a RuntimeClass with an overhead that can't be counted": Mistake(
+        patching(kinds.RUNTIME_CLASSES, "kata", {"overhead": {"podFixed": {"memory": TOO_MUCH}}}),
+        "Misconfigured: RuntimeClass kata can't be counted with",
+        IN_KATA,
+    ),
+    "a RuntimeClass is deleted": Mistake(
+        deleting(kinds.RUNTIME_CLASSES, "kata"),
+        "Misconfigured: pod set 'gpu': RuntimeClass 'kata' does not exist",
+        IN_KATA,
+    ),
+    "a flavor is taken from the queue": Mistake(
+        queue_of(resourceGroups=CPU_ALONE),
+        "NoMatchingFlavor: pod set gpu asks for nvidia.com/gpu, which ClusterQueue team-a has no quota for",
+    ),
+    "a quota below nothing": Mistake(
+        queue_of(resourceGroups=NEGATIVE), "Misconfigured: ClusterQueue team-a can admit nothing now: "
+    ),
+    "namespaces are no longer selected": Mistake(
+        queue_of(namespaceSelector={"matchLabels": {"team": "a"}}),
+        "Misconfigured: ClusterQueue team-a takes no workloads from namespace team-a",
+    ),
+    "the flavor is deleted, as far as may be": Mistake(deleting(kinds.FLAVORS, "l4")),
+    "the check is deleted, as far as may be": Mistake(deleting(kinds.CHECKS, CHECK)),
+    "the cohort is deleted": Mistake(deleting(kinds.COHORTS, "ml")),
+    "the priority class is deleted": Mistake(
+        deleting(kinds.PRIORITIES, "dev-priority"),
+        "Misconfigured: WorkloadPriorityClass 'dev-priority' does not exist",
+    ),
+    "the local queue leads elsewhere": Mistake(recreate_local_queue),
+    "no Topology is served any more": Mistake(lambda sim: sim.api.stop_serving(kinds.TOPOLOGIES)),
+    "no ProvisioningRequest is served any more": Mistake(
+        lambda sim: sim.api.stop_serving(kinds.PROVISIONING_REQUESTS)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
+    """Also after a restart of the controller. Team-b's gang here needs no capacity from the cloud."""
+    mistake = MISTAKES[name]
+    given: dict[str, Any] = {} if mistake.worker is None else {"worker": mistake.worker}
+
+    async def story(sim: Simulation) -> None:
+        sim.api.create(kinds.RUNTIME_CLASSES, KATA, BY)
+        dev = sim.submit(ray_job("dev", seconds=60, **given))
+        await sim.until(lambda: sim.has(dev, "PodsReady"), "dev runs")
+        mistake.edit(sim)
+        for other in ("first", "after-a-restart"):
+            b = sim.submit(ray_job(other, namespace="team-b", workers=0, seconds=5, priority="prod-priority"))
+            await sim.until(partial(completed, sim, b), "team-b goes on", 2)
+            sim.kill()
+        await sim.until(lambda: sim.state(dev) == "Complete", "dev ends in peace")
+        late = sim.submit(ray_job("late", seconds=5, **given))
+        if mistake.waits:
+            await sim.until(lambda: sim.waits(late).startswith(mistake.waits), "it is told", 2)
+        elif not sim.api.unserved.intersection({kinds.PROVISIONING_REQUESTS}):
+            await sim.until(lambda: sim.state(late) == "Complete", "others run")
+
+    Simulation(1, local_stack()).run(story)
+
+
+def completed(sim: Simulation, job: str) -> bool:
+    return sim.state(job) == "Complete"
+
+
+def delete_namespace(sim: Simulation, name: str) -> None:
+    """What is in it goes, and nothing can be created in it any more."""
+    sim.patch(kinds.NAMESPACES, name, {"metadata": {"finalizers": ["kubernetes"]}})
+    sim.api.delete(kinds.NAMESPACES, name, BY)
+    for kind, objects in list(sim.api.objects.items()):
+        for key in [key for key in objects if key.startswith(f"{name}/")]:
+            sim.api.delete(kind, key, "namespace controller")
+
+
+@pytest.mark.parametrize("state", ["QuotaReserved", "PodsReady"])
+def test_a_namespace_that_is_deleted_gives_its_quota_back(state: str) -> None:
+    """And all that is in it can go."""
+    cpu, all_gpus = quotas("cpu", cpu=8, memory="32Gi", gpu=0), quotas("l4", cpu=16, memory="64Gi", gpu=4)
+
+    async def story(sim: Simulation) -> None:
+        for queue in ("team-a", "team-b"):  # four GPUs for both
+            nominal = all_gpus if queue == "team-a" else quotas("l4", cpu=0, memory=0, gpu=0)
+            patch = {"spec": {"resourceGroups": [group(cpu, nominal)]}}
+            sim.api.merge_patch(kinds.CLUSTER_QUEUES, queue, patch, BY, False)
+        dev = sim.submit(ray_job("dev", seconds=10_000))
+        await sim.until(lambda: sim.has(dev, state), f"dev is {state}")
+        delete_namespace(sim, "team-a")
+        sim.kill()
+        b = sim.submit(ray_job("b", namespace="team-b", seconds=5))
+        await sim.until(lambda: sim.state(b) == "Complete", "team-b has the GPUs")
+        left = [key for objects in sim.api.objects.values() for key in objects if key.startswith("team-a/")]
+        assert left == []
+
+    Simulation(1, local_stack()).run(story)
