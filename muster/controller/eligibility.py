@@ -1,6 +1,6 @@
 """May this workload stand in its queue at all? If not, one sentence why, and what to do."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -22,6 +22,7 @@ from muster.objects.pods import Template, read_template
 # Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
 MISCONFIGURED = "Misconfigured"
 SUSPENDED = "Suspended"
+PARAMETERS_MAX, PARAMETER_LENGTH_MAX = 50, 255  # a ProvisioningRequest has 100, with those of its config
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,22 @@ def _unknown_priority(job: Job, world: World) -> str | None:
 
 
 def _own_fault(spec: kueue.WorkloadSpec, job: Job) -> str | None:
-    return job.refusal or _malformed(spec)
+    return job.refusal or _malformed(spec) or _parameters_fault(job.metadata.annotations)
+
+
+def _parameters_fault(annotations: Mapping[str, str]) -> str | None:
+    """What no ProvisioningRequest takes as parameters, by its schema: none could be created."""
+    prefix = kueue.PROVREQ_ANNOTATION_PREFIX
+    asked = {key: value for key, value in annotations.items() if key.startswith(prefix)}
+    if len(asked) > PARAMETERS_MAX:
+        return f"{len(asked)} annotations {prefix}… are too many; expected at most {PARAMETERS_MAX}"
+    for key, value in asked.items():
+        if len(value) > PARAMETER_LENGTH_MAX:
+            return (
+                f"the value of annotation {key} has {len(value)} characters; expected at most "
+                f"{PARAMETER_LENGTH_MAX}, as it is a parameter of the ProvisioningRequest"
+            )
+    return None
 
 
 def _malformed(spec: kueue.WorkloadSpec) -> str | None:

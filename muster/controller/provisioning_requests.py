@@ -158,7 +158,7 @@ def _request(
         "metadata": _metadata(workload, name, _controlled_by(WORKLOADS, workload.metadata)),
         "spec": {
             "provisioningClassName": config.spec.provisioning_class_name,
-            "parameters": {**config.spec.parameters, **asked},
+            "parameters": {**asked, **config.spec.parameters},  # what the administrator sets stays
             "podSets": [
                 {"podTemplateRef": {"name": template_name(name, g.first.name)}, "count": g.count}
                 for g in groups

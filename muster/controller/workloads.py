@@ -10,7 +10,7 @@ from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, MergePatch, Write
 from muster.objects import kueue
-from muster.objects.meta import builtins
+from muster.objects.meta import ObjectMeta, builtins
 from muster.objects.pods import pod_requests, read_template
 
 NAME_LENGTH_MAX = 253  # as in Kueue, whose gate ShortWorkloadNames (63) is off by default
@@ -69,9 +69,7 @@ def make_workload(job: Job, world: World) -> Create:
             "name": workload_name(job.kind.name, job.kind.api_version, meta.name, meta.uid),
             "namespace": meta.namespace,
             "labels": {kueue.JOB_UID_LABEL: meta.uid},
-            "annotations": {
-                k: v for k, v in meta.annotations.items() if k.startswith(kueue.PROVREQ_ANNOTATION_PREFIX)
-            },
+            "annotations": _parameters(meta),
             "finalizers": [kueue.RESOURCE_IN_USE],
             "ownerReferences": [
                 {
@@ -87,6 +85,11 @@ def make_workload(job: Job, world: World) -> Create:
         "spec": {"active": True, **desired_spec(job, world)},
     }
     return Create(WORKLOADS, body)
+
+
+def _parameters(meta: ObjectMeta) -> dict[str, str]:
+    """The annotations that are parameters of ProvisioningRequests."""
+    return {k: v for k, v in meta.annotations.items() if k.startswith(kueue.PROVREQ_ANNOTATION_PREFIX)}
 
 
 def desired_spec(job: Job, world: World) -> dict[str, Any]:
@@ -123,9 +126,12 @@ def update_workload(workload: kueue.Workload, job: Job, world: World) -> Write |
     changed = {key: value for key, value in _scalars(job, world).items() if value != now[key]}
     if not world.memory.of(_same_pods, workload.key, workload.spec, job):
         changed["podSets"] = pod_sets(job.places)
-    if not changed:
+    body: dict[str, Any] = {"spec": builtins(changed)} if changed else {}
+    had, wanted = _parameters(workload.metadata), _parameters(job.metadata)
+    if had != wanted:
+        body["metadata"] = {"annotations": {**dict.fromkeys(had), **wanted}}
+    if not body:
         return None
-    body = {"spec": builtins(changed)}
     return MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
 
 

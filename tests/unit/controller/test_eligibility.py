@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from muster.controller import eligibility, transitions
 from muster.kube import kinds
-from muster.objects import topology
+from muster.objects import kueue, topology
 from tests.simulation.manifests import (
     PREEMPTION,
     cluster_queue,
@@ -54,6 +54,14 @@ def in_slices(size: str) -> Body:
 
 
 # name: (job, what differs of its Workload, what differs of the platform, the reason and the sentence)
+PROVREQ = kueue.PROVREQ_ANNOTATION_PREFIX
+
+
+def annotated(annotations: Body) -> Body:
+    body = ray_job("dev")
+    return {**body, "metadata": {**body["metadata"], "annotations": annotations}}
+
+
 REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
     "unknown queue": (
         ray_job("dev", queue="nowhere"),
@@ -149,6 +157,19 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         {kinds.LIMIT_RANGES: [limit_range("team-b", defaultRequest={"cpu": "1"})]},
         "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
         "or nobody can tell whether it fits",
+    ),
+    "a parameter that no request takes": (
+        annotated({f"{PROVREQ}note": "x" * 256}),
+        {},
+        {},
+        "Misconfigured: the value of annotation provreq.kueue.x-k8s.io/note has 256 characters; expected at "
+        "most 255, as it is a parameter of the ProvisioningRequest",
+    ),
+    "more parameters than a request takes": (
+        annotated({f"{PROVREQ}{number}": "x" for number in range(51)}),
+        {},
+        {},
+        "Misconfigured: 51 annotations provreq.kueue.x-k8s.io/… are too many; expected at most 50",
     ),
     "no such RuntimeClass": (
         ray_job("dev", worker=of_class("gvisor")),

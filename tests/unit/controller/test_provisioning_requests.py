@@ -15,7 +15,7 @@ from muster.kube import kinds
 from muster.kube.writes import Create, MergePatch
 from muster.objects.kueue import PodSet
 from muster.objects.pods import encode_template
-from tests.simulation.manifests import CHECK, WORKER, ray_job, template
+from tests.simulation.manifests import CHECK, WORKER, local_stack, ray_job, template
 from tests.unit.controller.builders import (
     NOW_MS,
     REQUEST,
@@ -114,6 +114,19 @@ def test_a_recreated_template_is_the_requests_own() -> None:
     (owner,) = made.body["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"]) == ("ProvisioningRequest", f"uid-{REQUEST}")
     assert made.body["template"]["spec"]["containers"] == WORKER["spec"]["containers"]
+
+
+def test_what_the_administrator_sets_stays() -> None:
+    """A tenant's annotations add parameters, and replace none."""
+    asked = {f"provreq.kueue.x-k8s.io/{name}": "9" for name in ("maxRunDurationSeconds", "note")}
+    body = ray_job("dev")
+    body["metadata"]["annotations"] |= asked
+    gang = workload(body, "QuotaReserved", check="Pending")
+    (config,) = local_stack()[kinds.PROVISIONING_CONFIGS]
+    config["spec"]["parameters"] = {"maxRunDurationSeconds": "600"}
+    (ask,) = provisioning_requests.missing(gang, make_world({kinds.PROVISIONING_CONFIGS: [config]}))
+    assert ask.request is not None
+    assert ask.request.body["spec"]["parameters"] == {"maxRunDurationSeconds": "600", "note": "9"}
 
 
 def test_what_is_asked_for() -> None:

@@ -161,6 +161,29 @@ def test_a_waiting_workload_follows_its_job(name: str) -> None:
     assert (change.key, change.resource_version, change.status) == (known.key, "7", False)
 
 
+RUN_S = f"{kueue.PROVREQ_ANNOTATION_PREFIX}maxRunDurationSeconds"
+PARAMETERS: dict[str, tuple[Body, Body, Body | None]] = {
+    "nothing": ({RUN_S: "600"}, {RUN_S: "600", "mine": "x"}, None),
+    "a first one": ({}, {RUN_S: "600"}, {RUN_S: "600"}),
+    "another value": ({RUN_S: "600"}, {RUN_S: "60"}, {RUN_S: "60"}),
+    "one is removed": ({RUN_S: "600"}, {}, {RUN_S: None}),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_of_requests_may_be_changed_while_it_waits(name: str) -> None:
+    before, after, wanted = PARAMETERS[name]
+    first, second = ray_job("dev"), ray_job("dev")
+    first["metadata"]["annotations"] |= before
+    second["metadata"]["annotations"] |= after
+    change = workloads.update_workload(workload(first), job(second), make_world())
+    if wanted is None:
+        assert change is None
+        return
+    assert isinstance(change, MergePatch)
+    assert change.body == {"metadata": {"annotations": wanted}}
+
+
 MAX_RUNS = {
     "": None,
     "3600": 3600,
