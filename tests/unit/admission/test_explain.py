@@ -187,6 +187,13 @@ SENTENCES = {  # of workload w
         snapshot(queue("q", {"cpu": {"cpu": 2000, GPU: 0}}), workload("w", "q", pods(gpu=1))),
         f"pod set workers asks for {GPU}, which ClusterQueue q has no quota for",
     ),
+    "quota nowhere for two resources: the first by name": (
+        snapshot(
+            queue("q", {"l4": {GPU: 0, "cpu": 0}, "t4": {GPU: 0, "cpu": 0}}),
+            workload("w", "q", pods(gpu=1, requests={"cpu": 1})),
+        ),
+        "pod set workers asks for cpu, which ClusterQueue q has no quota for",
+    ),
     "quota only where its pods can not go, and too little": (
         snapshot(
             queue("q", {"cpu": {GPU: 0}, "l4": {GPU: 4}}),

@@ -34,6 +34,7 @@ def test_who_has_no_victims_waits_for_none() -> None:
     changes = Changes()
     arena().settle(changes, NOW_MS)
     assert [(key, one.preempting) for key, one in changes.marked.items()] == [("ns/w", False)]
+    assert changes.unmarked == {"ns/w"}, "once in a decision is enough"
 
 
 def test_who_has_ceased_to_wait_once_is_left_as_it_is() -> None:

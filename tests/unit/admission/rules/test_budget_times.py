@@ -73,3 +73,9 @@ def test_nothing_is_let_in_before(name: str) -> None:
 def test_who_has_just_begun_has_used_nothing() -> None:
     of = of_day(10, since_now(1, UNDECLARED), workload("w", "q", 1, run_time_ms=10 * HOUR))
     assert [one.workload for one in decide(of, NOW).admissions] == ["ns/w"]
+
+
+@pytest.mark.parametrize(("left", "admitted"), [(1, ["ns/w"]), (0, [])])
+def test_without_a_run_time_anything_that_is_left_will_do(left: int, admitted: list[str]) -> None:
+    of = replace(of_day(10, workload("w", "q", 1)), spent={"q": (Spent(GPU, START, 10 * HOUR - left),)})
+    assert [one.workload for one in decide(of, NOW).admissions] == admitted

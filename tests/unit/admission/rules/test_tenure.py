@@ -167,3 +167,18 @@ def test_of_two_flavors_the_earlier_moment_counts(flavors: tuple[str, str]) -> N
     )
     (waiting,) = decide(of, NOW_MS, Rules(run_time_ms_min=MIN_MS)).waiting
     assert waiting.until_ms == NOW_MS - 5 + MIN_MS
+
+
+def test_each_is_told_when_its_own_victims_may_be_preempted() -> None:
+    of = snapshot(
+        [queue("a", 4, within_queue=LOWER), queue("b", 4, within_queue=LOWER)],
+        running("early", "a", gpu=4, reserved_at_ms=NOW_MS - 1000),
+        running("late", "b", gpu=4, reserved_at_ms=NOW_MS),
+        workload("first", "a", 4, priority=1),
+        workload("second", "b", 4, priority=1),
+    )
+    plan = decide(of, NOW_MS, Rules(run_time_ms_min=MIN_MS))
+    assert {one.workload: one.until_ms for one in plan.waiting} == {
+        "ns/first": NOW_MS - 1000 + MIN_MS,
+        "ns/second": NOW_MS + MIN_MS,
+    }
