@@ -1,7 +1,7 @@
 """What a decision answers."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 
 from muster.admission.model.workloads import Admission
 
@@ -15,21 +15,21 @@ class PreemptionReason(StrEnum):
     IN_COHORT_FAIR_SHARING = "InCohortFairSharing"
 
 
-class WaitReason(StrEnum):
-    QUOTA = "WaitingForQuota"
-    PREEMPTION = "WaitingForPreemption"  # its victims are chosen or leaving
-    NEVER_FITS = "NeverFits"  # larger than the queue can ever have
-    TOPOLOGY = "TopologyPlacementFailed"  # its pods find no places near each other now
-    NO_FLAVOR = "NoMatchingFlavor"
-    BEHIND_HEAD = "BehindHead"  # StrictFIFO: the head blocks
-    QUEUE_STOPPED = "ClusterQueueStopped"
-    QUEUE_INACTIVE = "ClusterQueueInactive"  # missing, or names a missing flavor or a cohort cycle
-    BACKOFF = "Backoff"
-    BUDGET = "BudgetExhausted"  # of its queue, or of a cohort of it
-    RESERVED = "RoomReserved"  # it would delay a head for which room is reserved
-    CHECK_FAILED = "AdmissionCheckFailed"  # and is not prepared again yet
-    REFUSED = "Refused"  # by the queue's namespaces, or for what its pods ask
-    GATED = "PreemptionGated"  # it would have to preempt, and may not yet
+class WaitReason(Enum):
+    QUOTA = auto()
+    PREEMPTION = auto()  # its victims are chosen or leaving
+    NEVER_FITS = auto()  # larger than the queue can ever have
+    TOPOLOGY = auto()  # its pods find no places near each other now
+    NO_FLAVOR = auto()
+    BEHIND_HEAD = auto()  # StrictFIFO: the head blocks
+    QUEUE_STOPPED = auto()
+    QUEUE_INACTIVE = auto()  # missing, or names a missing flavor or a cohort cycle
+    BACKOFF = auto()
+    BUDGET = auto()  # of its queue, or of a cohort of it
+    RESERVED = auto()  # it would delay a head for which room is reserved
+    CHECK_FAILED = auto()  # and is not prepared again yet
+    REFUSED = auto()  # by the queue's namespaces, or for what its pods ask
+    GATED = auto()  # it would have to preempt, and may not yet
 
 
 @dataclass(frozen=True, slots=True)
