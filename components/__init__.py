@@ -1,1 +1,1 @@
-"""One file a thing that a platform engineer would name; `platform` puts them together."""
+"""Pulumi components of the platform, one file each; `platform` puts them together."""

@@ -1,4 +1,4 @@
-"""What every component of the platform shares."""
+"""The base class of the platform's components."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import pulumi
 
 
 class Component(pulumi.ComponentResource):
-    """A component whose children wait for what the component was told to wait for.
+    """A component that passes its own `depends_on` on to its children.
 
     Pulumi orders a component after its `depends_on` but records no such dependency for its children, so
-    they would be deleted in any order; `child` hands it on to them.
+    they would be deleted in any order; `child` adds it to their options.
     """
 
     def __init__(self, kind: str, name: str, opts: pulumi.ResourceOptions | None) -> None:
@@ -17,6 +17,6 @@ class Component(pulumi.ComponentResource):
         self._after = opts.depends_on if opts else None
 
     def child(self, **options: Any) -> pulumi.ResourceOptions:
-        """The options of a child, with `options` (those of pulumi.ResourceOptions) beside the shared ones."""
+        """Returns a child's options: the shared ones merged with `options` (of pulumi.ResourceOptions)."""
         shared = pulumi.ResourceOptions(parent=self, depends_on=self._after)
         return pulumi.ResourceOptions.merge(shared, pulumi.ResourceOptions(**options))

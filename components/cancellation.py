@@ -4,15 +4,15 @@ import os
 import signal
 import threading
 
-# By this exit code the language host knows that the user has been told why (pulumi-language-python-exec).
-SAID_ALREADY = 32
+# The exit code that tells the language host that the error is already reported (pulumi-language-python-exec)
+ALREADY_REPORTED = 32
 
 
 def end_quietly_when_cancelled() -> None:
-    """Exit at once on SIGINT, by which the engine cancels a program, for instance as it violates a policy.
+    """Exits at once on SIGINT, which the engine sends to cancel a program, as on a policy violation.
 
-    Python's own answer is a traceback of KeyboardInterrupt. There is nothing to clean up: what was made is in
-    the engine's state.
+    By default, Python would print a traceback of KeyboardInterrupt. There is nothing to clean up: created
+    resources are in the engine's state.
     """
-    if threading.current_thread() is threading.main_thread():  # elsewhere, the host answers signals itself
-        signal.signal(signal.SIGINT, lambda _signal, _frame: os._exit(SAID_ALREADY))
+    if threading.current_thread() is threading.main_thread():  # in other threads, the host handles signals
+        signal.signal(signal.SIGINT, lambda _signal, _frame: os._exit(ALREADY_REPORTED))

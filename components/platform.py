@@ -1,4 +1,4 @@
-"""The platform: every component of a stack, in the order in which they need each other."""
+"""The platform: all components of a stack, in dependency order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ class PlatformArgs:
 
 
 class Platform(Component):
-    """All of one environment; `outputs` is what its users want to know.
+    """All components of one environment; `outputs` are the stack's outputs.
 
-    What ends a tenant's workloads (KubeRay and the engine) comes before the ClusterQueues, and these before
-    the tenants' namespaces. So `pulumi destroy` deletes namespaces first, then ClusterQueues, which are in
-    use until the namespaces' gangs are gone, then what removes the finalizers of both.
+    The controllers that remove finalizers (KubeRay and the engine) come before the ClusterQueues, and these
+    before the tenants' namespaces. So `pulumi destroy` deletes the namespaces first, then the ClusterQueues,
+    which are in use until the namespaces' gangs are gone, and the controllers last.
     """
 
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -69,14 +69,14 @@ class Platform(Component):
         self.register_outputs(self.outputs)
 
     def _inside(self, after: Sequence[pulumi.Resource]) -> pulumi.ResourceOptions:
-        """The options of a component that lives in the cluster."""
+        """Returns the options of a component inside the cluster."""
         return self.child(provider=self.cluster.kubernetes, depends_on=after)
 
     def _cluster(self, settings: Settings) -> Foundation | ExistingCluster:
-        """The cluster with all that has to be there before anything can run in it."""
+        """Declares the cluster with its network and nodes, or the provider of an existing cluster."""
         if isinstance(settings.cluster, Existing):
             return ExistingCluster("cluster", settings.cluster, self.child())
-        assert settings.project, "the settings' rules ask for it"
+        assert settings.project, "the settings' rules require a project for GKE"
         return Foundation(
             "foundation", FoundationArgs(settings, settings.cluster, settings.project), self.child()
         )
@@ -84,7 +84,7 @@ class Platform(Component):
     def _operators(
         self, settings: Settings, opts: pulumi.ResourceOptions
     ) -> tuple[KubeRay, Kueue, list[pulumi.Resource]]:
-        """KubeRay, Kueue, and what this stack has beside them."""
+        """Declares KubeRay, Kueue and the optional operators, and returns all of them."""
         engine, gpus = settings.admission.engine, settings.gpu_operator
         selector = settings.system_pool.node_labels if settings.system_pool else {}
         kuberay = KubeRay("kuberay", KubeRayArgs(settings.kuberay, engine, selector), opts)
@@ -103,7 +103,7 @@ class Platform(Component):
     ) -> Reconciler:
         image: pulumi.Input[str] = controller.image or ""
         if controller.build:
-            assert isinstance(self.cluster, Foundation), "the settings' rules ask for GKE"
+            assert isinstance(self.cluster, Foundation), "the settings' rules require GKE for a build"
             image = Image("image", ImageArgs(controller.build, self.cluster.google), self.child()).ref
         selector = settings.system_pool.node_labels if settings.system_pool else {}
         return Reconciler("reconciler", ReconcilerArgs(controller, image, selector), self._inside(apis))
@@ -138,7 +138,7 @@ class Platform(Component):
 
 
 def _protected(settings: Settings) -> bool:
-    """Whether what would take users' work with it is kept from deletion, as the cluster is."""
+    """Returns whether resources that hold users' work are protected from deletion, as the cluster is."""
     return isinstance(settings.cluster, Gke) and settings.cluster.deletion_protection
 
 
@@ -155,7 +155,7 @@ def _policies(settings: Settings) -> AdmissionPoliciesArgs:
 
 
 def _kubectl(settings: Settings) -> str:
-    """A command to type first."""
+    """Returns the stack's `kubectl` output: a command that logs in and lists the queues."""
     kai = settings.admission.engine == "kai"
     kinds = "queues.scheduling.run.ai,podgroups" if kai else "clusterqueues,localqueues,workloads"
     cluster, look = settings.cluster, f"get {kinds} --all-namespaces"

@@ -1,1 +1,1 @@
-"""Muster's controller: its image, its Deployment, its rights."""
+"""Muster's controller: image, Deployment, RBAC."""

@@ -1,4 +1,4 @@
-"""The controller's image: built from this checkout, pushed to a registry of the stack's own."""
+"""The controller's image: built from this checkout, pushed to the stack's own registry."""
 
 import hashlib
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ class ImageArgs:
 
 
 class Image(Component):
-    """`ref` is what to deploy: repository, tag and digest.
+    """The image and its registry; `ref` is repository, tag and digest.
 
-    Whoever runs `pulumi up` needs Docker with buildx, and to be known to the registry
+    `pulumi up` needs Docker with buildx, and credentials for the registry
     (`gcloud auth configure-docker <region>-docker.pkg.dev`).
     """
 
@@ -39,7 +39,7 @@ class Image(Component):
         tag = f"{host}/{google.project}/{args.build.repository}/controller:{content_tag(CHECKOUT)}"
         image = docker_build.Image(
             "controller",
-            # by the program's own directory: another checkout's path would look like another image
+            # relative to the program: another checkout's absolute path would look like another image
             context=docker_build.BuildContextArgs(location="."),
             dockerfile=docker_build.DockerfileArgs(location="Dockerfile"),
             platforms=[docker_build.Platform.LINUX_AMD64],
@@ -52,7 +52,7 @@ class Image(Component):
         self.register_outputs({"ref": self.ref})
 
     def _registry(self, args: ImageArgs) -> artifactregistry.Repository:
-        """Tags never move, and old images go unless they are among the newest."""
+        """Declares the registry: tags are immutable; old images are deleted, except the newest ones."""
         google, build = args.google, args.build
         return artifactregistry.Repository(
             build.repository,
@@ -85,16 +85,16 @@ class Image(Component):
 
 
 def content_tag(checkout: Path) -> str:
-    """A tag that changes with what goes into the image and with nothing else."""
+    """Returns a tag that changes exactly if the image's sources change."""
     digest = hashlib.sha256()
     for source in SOURCES:
         path = checkout / source
-        files = sorted(f for f in path.rglob("*") if _goes_in(f)) if path.is_dir() else [path]
+        files = sorted(f for f in path.rglob("*") if _in_image(f)) if path.is_dir() else [path]
         for file in files:
             digest.update(f"{file.relative_to(checkout)}\0".encode())
             digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:TAG_LENGTH]
 
 
-def _goes_in(path: Path) -> bool:
+def _in_image(path: Path) -> bool:
     return path.is_file() and "__pycache__" not in path.parts

@@ -1,4 +1,4 @@
-"""The controller's Deployment: how its pods run, and how they are replaced."""
+"""The controller's Deployment: its pods, and its rollout strategy."""
 
 import json
 from collections.abc import Mapping
@@ -34,11 +34,11 @@ NAMESPACE = namespaces.MUSTER
 NAME = "muster-controller"
 LABELS = {"app.kubernetes.io/name": NAME}
 HTTP_PORT = 8080
-PRIORITY_CLASS = "system-cluster-critical"  # no gang's pods ever push it off its node
+PRIORITY_CLASS = "system-cluster-critical"  # no gang's pods can preempt it
 USER_ID = 65532  # "nonroot" in distroless images, and in the Dockerfile
 SURGE = 1
 SPREAD_OVER = ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
-GRACE_S = 30  # the pass under way ends, then the Lease is given back
+GRACE_S = 30  # for the running pass to end and the Lease to be released
 
 
 def deployment(
@@ -46,7 +46,7 @@ def deployment(
 ) -> DeploymentSpecArgs:
     return DeploymentSpecArgs(
         replicas=settings.replicas,
-        # the old ones go when the new ones are in step: whoever takes the Lease then decides at once
+        # old replicas end once new ones have synced, so that the next holder of the Lease decides at once
         strategy=DeploymentStrategyArgs(
             type="RollingUpdate",
             rolling_update=RollingUpdateDeploymentArgs(max_surge=SURGE, max_unavailable=0),
@@ -68,7 +68,7 @@ def _pod(settings: Controller, image: pulumi.Input[str], node_selector: Mapping[
             TopologySpreadConstraintArgs(
                 max_skew=1,
                 topology_key=key,
-                when_unsatisfiable="ScheduleAnyway",  # better two on one node than one alone
+                when_unsatisfiable="ScheduleAnyway",  # two replicas on one node are better than one
                 label_selector=LabelSelectorArgs(match_labels=LABELS),
             )
             for key in SPREAD_OVER
@@ -122,7 +122,7 @@ def _configuration(settings: Controller) -> list[str]:
 
 
 def _own_rules(rules: OwnRules) -> dict[str, Any]:
-    """Those that are on, as muster/controller/configuration.py reads them."""
+    """Returns the enabled rules in the form that muster/controller/configuration.py reads."""
     wanted: dict[str, Any] = {}
     if rules.immediate_unparking:
         wanted["immediateUnparking"] = True

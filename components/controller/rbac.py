@@ -1,6 +1,6 @@
-"""What Muster's controller may do: a rule a line, so that a change reads as what it gives or takes.
+"""RBAC rules of Muster's controller, one a line, so that a diff shows the rights that it adds or removes.
 
-Nothing here is for later: a right comes with what needs it.
+Every right is needed by today's controller; none is here for later.
 """
 
 from pulumi_kubernetes.rbac.v1 import PolicyRuleArgs
@@ -17,25 +17,26 @@ def _rule(
 
 
 CLUSTER_RULES = [
-    # The jobs: suspended and resumed, never made or deleted. The finalizers' right lets a Workload be
-    # owned by its job where the API server checks owner references, and pod templates by their requests.
+    # Jobs are suspended and resumed, never created or deleted. The right on finalizers allows a Workload's
+    # owner reference to its job where the API server checks blockOwnerDeletion; likewise for pod templates
+    # and their provisioning requests.
     _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], (*FOLLOW, "patch")),
     _rule("ray.io", ["rayjobs/finalizers", "rayclusters/finalizers", "rayservices/finalizers"], ("update",)),
-    # What KubeRay would make of a gang is asked about by dry runs; a policy refuses all else
+    # Dry runs of the pods and Services that KubeRay would create for a gang; a policy refuses other creations
     # (components/admission/dry_runs.py).
     _rule("", ["pods", "services"], ("create",)),
-    # Gangs that KubeRay does not stop: the Jobs that submit them are suspended, their pods deleted.
+    # Gangs that KubeRay does not stop: their submitter Jobs are suspended, their pods deleted.
     _rule("batch", ["jobs"], ("patch",)),
     _rule("", ["pods"], ("delete",)),
-    # A Workload a job, and the capacity it asks for: the controller's own objects.
+    # The controller's own objects: a Workload for each job, and the requests for its capacity.
     _rule(KUEUE, ["workloads"], (*FOLLOW, "create", "patch", "delete")),
     _rule(KUEUE, ["workloads/status"], ("patch",)),
     _rule(KUEUE, ["workloads/finalizers"], ("update",)),
     _rule("autoscaling.x-k8s.io", ["provisioningrequests"], (*FOLLOW, "create", "delete")),
     _rule("autoscaling.x-k8s.io", ["provisioningrequests/finalizers"], ("update",)),
     _rule("", ["podtemplates"], (*FOLLOW, "create", "patch", "delete")),
-    # The queues: read, with the usage and conditions that users look for written to their status. What
-    # gangs hold quota of is kept by a finalizer until they have ended.
+    # Queues are read; usage and conditions are written to their status. A finalizer keeps objects in whose
+    # quota gangs run.
     _rule(KUEUE, ["admissionchecks", "clusterqueues", "resourceflavors"], (*FOLLOW, "patch")),
     _rule(KUEUE, ["clusterqueues/status", "localqueues/status", "admissionchecks/status"], ("patch",)),
     _rule(
@@ -43,11 +44,11 @@ CLUSTER_RULES = [
         ["cohorts", "localqueues", "provisioningrequestconfigs", "topologies", "workloadpriorityclasses"],
         FOLLOW,
     ),
-    # What decides whether a gang may be in its queue, and whether a preempted one is gone.
+    # Decide whether a gang may be in its queue, and whether a preempted one has ended.
     _rule("", ["limitranges", "namespaces", "pods"], FOLLOW),
-    # What pods of a RuntimeClass cost beside their containers.
+    # The overhead of pods with a RuntimeClass.
     _rule("node.k8s.io", ["runtimeclasses"], FOLLOW),
-    # Where pods can be placed, for flavors with a topology.
+    # Domains of flavors with a topology.
     _rule("", ["nodes"], FOLLOW),
     _rule("scheduling.k8s.io", ["priorityclasses"], FOLLOW),
     _rule("", ["events"], ("create",)),
@@ -55,7 +56,7 @@ CLUSTER_RULES = [
 
 
 def lease_rules(name: str) -> list[PolicyRuleArgs]:
-    """In its own namespace. What is yet to be created has no name to be allowed by (Kubernetes, RBAC)."""
+    """Returns the rules of the controller's namespace. RBAC cannot restrict `create` by name (Kubernetes)."""
     return [
         _rule("coordination.k8s.io", ["leases"], ("create",)),
         _rule("coordination.k8s.io", ["leases"], ("get", "patch"), [name]),

@@ -1,4 +1,4 @@
-"""Muster's controller: its namespace, its rights, its replicas and what keeps them running."""
+"""Muster's controller: namespace, RBAC, Deployment, and the objects that keep it running."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,13 +37,13 @@ from components.controller.pod import HTTP_PORT, LABELS, NAME, NAMESPACE, PRIORI
 from components.controller.rbac import CLUSTER_RULES, lease_rules
 from settings.model.controller import Controller
 
-API_SERVER_PORTS = (443, 6443)  # GKE's, and that of clusters which kubeadm made
+API_SERVER_PORTS = (443, 6443)  # of GKE, and of clusters made by kubeadm
 RBAC = "rbac.authorization.k8s.io"
 
 
 @dataclass(frozen=True)
 class ReconcilerArgs:
-    """`node_selector` leads to the nodes that it may run on."""
+    """`node_selector` selects the nodes that it may run on."""
 
     controller: Controller
     image: pulumi.Input[str]
@@ -51,7 +51,7 @@ class ReconcilerArgs:
 
 
 class Reconciler(Component):
-    """Replicas of `python -m muster controller` under a ServiceAccount that may do only what it does."""
+    """Replicas of `python -m muster controller` under a ServiceAccount with the least privileges."""
 
     def __init__(self, name: str, args: ReconcilerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Reconciler", name, opts)
@@ -80,7 +80,7 @@ class Reconciler(Component):
         return self.child(depends_on=[self.namespace])
 
     def _permissions(self) -> list[pulumi.Resource]:
-        """The bindings: of its rights in the cluster, and of those in its own namespace (the Lease)."""
+        """Declares and returns the bindings: cluster-wide rights, and those on the Lease in its namespace."""
         subjects = [SubjectArgs(kind="ServiceAccount", name=NAME, namespace=NAMESPACE)]
         everywhere = ObjectMetaArgs(name=NAME, labels=LABELS)
         cluster_role = ClusterRole(NAME, metadata=everywhere, rules=CLUSTER_RULES, opts=self.child())
@@ -103,8 +103,8 @@ class Reconciler(Component):
         ]
 
     def _network_policy(self, settings: Controller) -> NetworkPolicy:
-        """Out to the API server, by its address: pods are told that, so not even DNS is needed. In to
-        /metrics; kubelets' probes pass every policy."""
+        """Allows egress to the API server only (no DNS: pods get its address from the environment), and
+        ingress to /metrics; kubelets' probes pass every policy."""
         scrapers = [
             NetworkPolicyPeerArgs(
                 namespace_selector=LabelSelectorArgs(match_labels={"kubernetes.io/metadata.name": name})
@@ -118,7 +118,7 @@ class Reconciler(Component):
             spec=NetworkPolicySpecArgs(
                 pod_selector=LabelSelectorArgs(match_labels=LABELS),
                 policy_types=["Ingress", "Egress"],
-                # without `from` it would be everybody
+                # an empty `from` would allow every source
                 ingress=[metrics] if scrapers else [],
                 egress=[NetworkPolicyEgressRuleArgs(ports=[_tcp(port) for port in API_SERVER_PORTS])],
             ),
@@ -126,7 +126,7 @@ class Reconciler(Component):
         )
 
     def _critical_pods(self, settings: Controller) -> ResourceQuota:
-        """GKE admits pods of the system's priority classes only where a quota speaks of them (Kubernetes,
+        """Declares the quota without which GKE refuses pods of system priority classes (Kubernetes,
         "Limit Priority Class consumption by default")."""
         selector = ScopedResourceSelectorRequirementArgs(
             scope_name="PriorityClass", operator="In", values=[PRIORITY_CLASS]
@@ -135,14 +135,14 @@ class Reconciler(Component):
             "muster-critical-pods",
             metadata=ObjectMetaArgs(name="critical-pods", namespace=NAMESPACE),
             spec=ResourceQuotaSpecArgs(
-                hard={"pods": str(2 * settings.replicas + SURGE)},  # those that are ending count too
+                hard={"pods": str(2 * settings.replicas + SURGE)},  # ending pods count too
                 scope_selector=ScopeSelectorArgs(match_expressions=[selector]),
             ),
             opts=self._inside(),
         )
 
     def _disruption_budget(self, settings: Controller) -> None:
-        """Of one alone: that would keep its node from ever being drained."""
+        """Declares a budget, but not for a single replica: its node could never be drained."""
         if settings.replicas > 1:
             PodDisruptionBudget(
                 NAME,

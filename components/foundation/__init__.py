@@ -1,1 +1,1 @@
-"""What Google Cloud gives a stack: network, cluster, nodes."""
+"""A stack's Google Cloud resources: network, cluster, nodes."""

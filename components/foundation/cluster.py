@@ -1,4 +1,4 @@
-"""The Kubernetes cluster: one that GKE makes, or one that already runs."""
+"""The Kubernetes cluster: a new GKE cluster, or an existing one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,19 +30,19 @@ from components.foundation.network import PODS_RANGE, SERVICES_RANGE, Network
 from settings.model.foundation.cluster import Existing, Gke
 from settings.model.operators.kuberay import Addon
 
-# What GKE and its autoscaler change: the pool that it begins with, which is taken away, and node versions.
-NOT_OURS = ["initialNodeCount", "nodeConfig", "nodePools", "nodeVersion"]
+# Fields that GKE and its autoscaler change: the default pool, which is removed, and node versions.
+MANAGED_BY_GKE = ["initialNodeCount", "nodeConfig", "nodePools", "nodeVersion"]
 
-# A field that is declared and was edited by hand goes back to what is declared, in place of a conflict; those
-# that are not declared (statuses, finalizers, what controllers set) stay as they are.
-WHAT_IS_DECLARED_HOLDS = True
+# Server-side apply takes over declared fields that were edited by hand, instead of failing with a conflict.
+# Fields that are not declared (statuses, finalizers, fields of controllers) stay as they are.
+FORCE_PATCH = True
 
 
 @dataclass(frozen=True)
 class GkeClusterArgs:
-    """network: the stack's own, or None for those that the cluster's settings name.
+    """network: the stack's own; None if the cluster's settings name an existing one.
 
-    service_account: of nodes that GKE makes by itself.
+    service_account: for nodes that GKE creates by itself.
     """
 
     cluster: Gke
@@ -54,10 +54,10 @@ class GkeClusterArgs:
 
 
 class GkeCluster(Component):
-    """A VPC-native Standard cluster with Workload Identity, and no pool of its own.
+    """A VPC-native Standard cluster with Workload Identity, and without a default pool.
 
-    name, location: by which Google knows it.
-    kubernetes: the provider for what belongs into it.
+    name, location: of the cluster in GKE's API.
+    kubernetes: the provider of resources inside the cluster.
     """
 
     def __init__(self, name: str, args: GkeClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -67,7 +67,9 @@ class GkeCluster(Component):
             wanted.name,
             _cluster(args),
             opts=self.child(
-                protect=wanted.deletion_protection, depends_on=self._key_access(args), ignore_changes=NOT_OURS
+                protect=wanted.deletion_protection,
+                depends_on=self._key_access(args),
+                ignore_changes=MANAGED_BY_GKE,
             ),
         )
         self.name = self.cluster.name
@@ -76,15 +78,15 @@ class GkeCluster(Component):
         self.kubernetes = kubernetes.Provider(
             "kubernetes",
             kubeconfig=pulumi.Output.json_dumps(kubeconfig),
-            # Without it, another endpoint or certificate would mean another cluster: everything replaced.
+            # Without it, a new endpoint or certificate would look like a new cluster and replace everything.
             cluster_identifier=self.cluster.id,
-            enable_patch_force=WHAT_IS_DECLARED_HOLDS,
+            enable_patch_force=FORCE_PATCH,
             opts=self.child(),
         )
         self.register_outputs({"name": self.name, "location": self.location})
 
     def _key_access(self, args: GkeClusterArgs) -> Sequence[pulumi.Resource]:
-        """GKE's own account may use the key; for keys of other projects, their owners see to that."""
+        """Lets GKE's service agent use the key; for a key in another project, its owner must do so."""
         key = args.cluster.secrets_encryption
         if key is None or not key.startswith(f"projects/{args.project}/"):
             return []
@@ -102,7 +104,7 @@ class GkeCluster(Component):
 
 
 class ExistingCluster(Component):
-    """A cluster that already runs; `kubernetes` is the provider that reaches it."""
+    """An existing cluster; `kubernetes` is the provider of resources inside it."""
 
     def __init__(self, name: str, args: Existing, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("ExistingCluster", name, opts)
@@ -110,7 +112,7 @@ class ExistingCluster(Component):
         self.kubernetes = kubernetes.Provider(
             "kubernetes",
             context=args.context,
-            enable_patch_force=WHAT_IS_DECLARED_HOLDS,
+            enable_patch_force=FORCE_PATCH,
             opts=self.child(),
         )
         self.register_outputs({"name": self.name})
@@ -138,7 +140,7 @@ def _cluster(args: GkeClusterArgs) -> ClusterArgs:
         enable_multi_networking=args.multi_networking,
         resource_labels=wanted.labels,
         deletion_protection=wanted.deletion_protection,
-        # GKE makes no cluster without a pool; it is taken away again, and NodePools makes the real ones.
+        # GKE cannot create a cluster without a pool: the default one is removed, NodePools declares the rest.
         remove_default_node_pool=True,
         initial_node_count=1,
         node_config=ClusterNodeConfigArgs(

@@ -1,4 +1,4 @@
-"""What a GKE cluster does beside running pods: add-ons, encryption, logs and metrics."""
+"""Features of a GKE cluster: add-ons, encryption, logs and metrics."""
 
 from pulumi_gcp.container import (
     ClusterAddonsConfigArgs,
@@ -24,7 +24,7 @@ from settings.model.operators.kuberay import Addon
 
 SYSTEM = "SYSTEM_COMPONENTS"
 
-# Of kubelets, the port without authentication stays closed, in pools of GKE's own too.
+# Closes the kubelets' unauthenticated port, in auto-provisioned pools too.
 NODE_DEFAULTS = ClusterNodePoolDefaultsArgs(
     node_config_defaults=ClusterNodePoolDefaultsNodeConfigDefaultsArgs(
         insecure_kubelet_readonly_port_enabled="FALSE"
@@ -38,7 +38,7 @@ AUTO_NODE_DEFAULTS = ClusterNodePoolAutoConfigArgs(
 
 
 def addons(cluster: Gke, ray: Addon | None) -> ClusterAddonsConfigArgs:
-    """`ray` is GKE's Ray add-on; None where KubeRay comes otherwise."""
+    """Returns the cluster's add-ons; `ray` is GKE's Ray add-on, None where KubeRay is installed otherwise."""
     drivers = cluster.csi_drivers
     return ClusterAddonsConfigArgs(
         gce_persistent_disk_csi_driver_config=ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs(
@@ -68,7 +68,7 @@ def _ray_operator(addon: Addon) -> ClusterAddonsConfigRayOperatorConfigArgs:
 
 
 def encryption(key: str | None) -> ClusterDatabaseEncryptionArgs:
-    """Of secrets in etcd, with a key of the project's; Google's own encryption of disks is there anyway."""
+    """Encrypts Secrets in etcd with `key` of Cloud KMS, on top of Google's encryption of disks."""
     return ClusterDatabaseEncryptionArgs(state="ENCRYPTED" if key else "DECRYPTED", key_name=key)
 
 

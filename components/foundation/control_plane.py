@@ -1,4 +1,4 @@
-"""Who reaches a GKE cluster's control plane, from where, and the kubeconfig that does."""
+"""Access to a GKE cluster's control plane: authentication, networks, and the kubeconfig."""
 
 import pulumi
 import pulumi_gcp as gcp
@@ -15,8 +15,8 @@ from pulumi_gcp.container import (
 
 from settings.model.foundation.cluster import Gke
 
-# By Google's identities only: no certificates (CIS GKE 5.8.1); and RBAC for neither those whom nobody has
-# authenticated nor all of those with a Google account (CIS 4.1.8 to 4.1.10).
+# Google identities only: no client certificates (CIS GKE 5.8.1), and no RBAC bindings for anonymous users or
+# for every Google account (CIS 4.1.8 to 4.1.10).
 MASTER_AUTH = ClusterMasterAuthArgs(
     client_certificate_config=ClusterMasterAuthClientCertificateConfigArgs(issue_client_certificate=False)
 )
@@ -38,7 +38,7 @@ def private_cluster(cluster: Gke) -> ClusterPrivateClusterConfigArgs:
 
 
 def authorized_networks(cluster: Gke) -> ClusterMasterAuthorizedNetworksConfigArgs:
-    """Given even when there are none: without it everyone would be authorized."""
+    """Returns the networks that may connect, even if there are none: without the block, every one may."""
     return ClusterMasterAuthorizedNetworksConfigArgs(
         cidr_blocks=[
             ClusterMasterAuthorizedNetworksConfigCidrBlockArgs(display_name=name, cidr_block=network)
@@ -50,9 +50,9 @@ def authorized_networks(cluster: Gke) -> ClusterMasterAuthorizedNetworksConfigAr
 
 
 def kubeconfig(cluster: gcp.container.Cluster, dns_endpoint: bool) -> dict[str, object]:
-    """A kubeconfig without credentials: Google's plugin gets them for whoever runs `pulumi`.
+    """Returns a kubeconfig without credentials: Google's plugin gets those of the user that runs `pulumi`.
 
-    The DNS endpoint, whose certificate is a public one, is reached from outside the VPC too, as by CI.
+    The DNS endpoint has a public certificate and can be reached from outside the VPC, for instance by CI.
     """
     login = {
         "apiVersion": "client.authentication.k8s.io/v1beta1",

@@ -1,4 +1,4 @@
-"""What Google Cloud gives a stack: a network, a GKE cluster in it, and the cluster's nodes."""
+"""A stack's Google Cloud resources: a network, a GKE cluster in it, and the cluster's nodes."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ from settings.model.foundation.network import gpu_networks
 
 @dataclass(frozen=True)
 class FoundationArgs:
-    """`cluster` and `project` are those of the settings."""
+    """`cluster` and `project` are those of `settings`, where both are optional."""
 
     settings: Settings
     cluster: Gke
@@ -32,10 +32,10 @@ class FoundationArgs:
 
 
 class Foundation(Component):
-    """Everything under what runs in the cluster.
+    """Network, cluster and node pools.
 
-    google: where and by which provider other things of Google Cloud are made.
-    kubernetes: the provider for what belongs into the cluster.
+    google: project, region, labels and provider of the stack's other Google Cloud resources.
+    kubernetes: the provider of resources inside the cluster.
     name: the cluster's.
     """
 

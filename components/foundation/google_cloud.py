@@ -1,4 +1,4 @@
-"""Where resources of Google Cloud are made, beside the cluster's own."""
+"""Location and provider of Google Cloud resources outside the cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import pulumi
 
 @dataclass(frozen=True)
 class GoogleCloud:
-    """`region` is the cluster's; `labels` go on everything that takes them, for its costs."""
+    """`region` is the cluster's; `labels` go on every resource that takes labels, to attribute its costs."""
 
     project: str
     region: str

@@ -1,4 +1,4 @@
-"""Networks for the traffic between GPUs: in the cloud, and as the cluster's pods ask for them."""
+"""Networks for traffic between GPUs: VPCs, and the objects through which pods request interfaces."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ API = "networking.gke.io"
 
 @dataclass(frozen=True)
 class NodeInterface:
-    """The names of the VPC and the subnet that an additional interface of a node is in."""
+    """Names of the VPC and the subnet of an additional node interface."""
 
     network: pulumi.Output[str]
     subnetwork: pulumi.Output[str]
@@ -28,7 +28,7 @@ class NodeInterface:
 
 @dataclass(frozen=True)
 class GpuNetworksArgs:
-    """`count` networks, each with its range of `network.gpu_ranges`."""
+    """`count` networks, each with its own range from `network.gpu_ranges`."""
 
     network: NetworkSettings
     count: int
@@ -37,9 +37,9 @@ class GpuNetworksArgs:
 
 
 class GpuNetworks(Component):
-    """A VPC with a subnet for each of the nodes' GPU interfaces, closed but for traffic among them.
+    """A VPC with one subnet for each GPU interface of a node; only traffic within the VPC is allowed.
 
-    interfaces: one for each network, in order; a pool takes as many of the first as its machines have.
+    interfaces: one for each network, in order; a pool uses the first ones, as many as its machines have.
     """
 
     def __init__(self, name: str, args: GpuNetworksArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -85,9 +85,9 @@ class DeviceNetworksArgs:
 
 
 class DeviceNetworks(Component):
-    """GKE's Network and GKENetworkParamSet objects `gpu-1`, `gpu-2`, …, by which pods name the interfaces.
+    """GKE's Network and GKENetworkParamSet objects `gpu-1`, `gpu-2`, …
 
-    A pod is given them by its annotation networking.gke.io/interfaces.
+    Pods request them in their annotation networking.gke.io/interfaces.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The VPC of a stack: a subnet for the cluster, and the way out of it for nodes without public addresses."""
+"""The VPC of a stack: a subnet for the cluster, and Cloud NAT for nodes without public addresses."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ PODS_RANGE, SERVICES_RANGE = "pods", "services"
 
 @dataclass(frozen=True)
 class NetworkArgs:
-    """`region` is where the cluster runs; `protect` keeps the network from being deleted under it."""
+    """`region` is the cluster's; `protect` protects the network from deletion."""
 
     network: NetworkSettings
     project: str
@@ -29,7 +29,7 @@ class NetworkArgs:
 class Network(Component):
     """A VPC with one subnet, whose secondary ranges are for the cluster's pods and services.
 
-    network, subnetwork: their names, for the cluster that is to be in them.
+    network, subnetwork: their names, for the cluster.
     """
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -61,7 +61,7 @@ class Network(Component):
                 SubnetworkSecondaryIpRangeArgs(range_name=PODS_RANGE, ip_cidr_range=ranges.pods),
                 SubnetworkSecondaryIpRangeArgs(range_name=SERVICES_RANGE, ip_cidr_range=ranges.services),
             ],
-            # Images of Artifact Registry, Cloud Logging and buckets are reached without NAT.
+            # Artifact Registry, Cloud Logging and buckets are reached without NAT.
             private_ip_google_access=True,
             log_config=flow_logs(args.network),
             opts=self.child(protect=args.protect),
@@ -84,7 +84,7 @@ class Network(Component):
             router=router.name,
             nat_ip_allocate_option="AUTO_ONLY",
             source_subnetwork_ip_ranges_to_nat="ALL_SUBNETWORKS_ALL_IP_RANGES",
-            # A gang's pods all pull at once: ports go to the nodes that need them, not 64 to each.
+            # A gang's pods pull images at once: nodes get NAT ports as they need them, not 64 each.
             enable_dynamic_port_allocation=True,
             enable_endpoint_independent_mapping=False,
             log_config=RouterNatLogConfigArgs(enable=True, filter="ERRORS_ONLY"),
@@ -93,5 +93,5 @@ class Network(Component):
 
 
 def flow_logs(network: NetworkSettings) -> SubnetworkLogConfigArgs | None:
-    """What each subnet of the stack keeps of its traffic."""
+    """Returns the flow log settings of each subnet of the stack; None without flow logs."""
     return SubnetworkLogConfigArgs(metadata="INCLUDE_ALL_METADATA") if network.flow_logs else None

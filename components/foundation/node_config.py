@@ -1,4 +1,4 @@
-"""What each node of a pool is: its machine, accelerators, disks, and whom it acts as."""
+"""The node configuration of a pool: machine, accelerators, disks, service account."""
 
 import pulumi
 from pulumi_gcp.container import (
@@ -32,7 +32,7 @@ TAINT_EFFECTS = {
 
 
 def node_config(pool: Pool, service_account: pulumi.Input[str]) -> NodePoolNodeConfigArgs:
-    """`service_account` is for pools that name none."""
+    """Returns a pool's node configuration; `service_account` is for pools that name none."""
     config = NodePoolNodeConfigArgs(
         machine_type=pool.machine_type,
         guest_accelerators=[_accelerator(pool.gpu)] if pool.gpu else None,
@@ -65,7 +65,7 @@ def _reservation(pool: Pool) -> NodePoolNodeConfigReservationAffinityArgs | None
         return NodePoolNodeConfigReservationAffinityArgs(
             consume_reservation_type="SPECIFIC_RESERVATION", key=RESERVATION_NAME, values=[pool.reservation]
         )
-    # Reservations serve no spot, flex-start or queued nodes; GKE refuses queued pools that may use them.
+    # Spot, flex-start and queued nodes cannot use reservations; GKE refuses queued pools that may.
     return NodePoolNodeConfigReservationAffinityArgs(consume_reservation_type="NO_RESERVATION")
 
 
@@ -105,7 +105,7 @@ def _add_disks(config: NodePoolNodeConfigArgs, pool: Pool) -> None:
 
 
 def _add_network_cards(config: NodePoolNodeConfigArgs, pool: Pool) -> None:
-    """GPUDirect, DRANET and Fast Socket build on Google's virtual network card; else it is GKE's choice."""
+    """Enables gVNIC for GPUDirect, DRANET and Fast Socket, which need it; otherwise GKE chooses."""
     if pool.gpudirect or pool.dranet or pool.fast_socket:
         config.gvnic = NodePoolNodeConfigGvnicArgs(enabled=True)
     if pool.fast_socket:

@@ -7,7 +7,7 @@ import pulumi_gcp as gcp
 
 from components.base import Component
 
-# What a node needs: to write logs and metrics, and to pull images from the project's registries.
+# The least that a node needs: to write logs and metrics, and to pull images from the project's registries.
 ROLES = ("roles/container.defaultNodeServiceAccount", "roles/artifactregistry.reader")
 LONGEST_ID = 30
 
@@ -19,10 +19,10 @@ class NodeIdentityArgs:
 
 
 class NodeIdentity(Component):
-    """A service account of the cluster's own with the least that nodes need (CIS GKE 5.2.1).
+    """The cluster's own service account for nodes, with the least privileges (CIS GKE 5.2.1).
 
-    Compute Engine's default one, which GKE would take, may change the whole project.
-    email: by which node pools name it.
+    Compute Engine's default account, which GKE would use, may change the whole project.
+    email: names the account in node pools.
     """
 
     def __init__(self, name: str, args: NodeIdentityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -47,5 +47,5 @@ class NodeIdentity(Component):
 
 
 def account_id(cluster: str) -> str:
-    """The cluster's name and "-nodes", cut to the 30 characters that IAM allows."""
+    """Returns the cluster's name and "-nodes", cut to the 30 characters that IAM allows."""
     return f"{cluster[: LONGEST_ID - len('-nodes')].rstrip('-')}-nodes"

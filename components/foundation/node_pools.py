@@ -1,4 +1,4 @@
-"""GKE node pools, as the settings' pools describe them."""
+"""GKE node pools of the settings' pools."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,16 +27,16 @@ from settings.model.pools.placement import zones_of
 from settings.model.pools.pool import Pool
 from settings.model.pools.upgrades import Upgrade
 
-# Slices of these are placed by a policy that knows their wiring (xpk, requires_workload_policy).
+# Machines whose slices are placed by a workload policy (xpk, requires_workload_policy).
 PLACED_BY_POLICY = ("tpu7x-",)
 
 
 @dataclass(frozen=True)
 class NodePoolsArgs:
-    """name: the cluster's, by which the pools wait for it.
+    """name: the cluster's, as an input that makes the pools depend on it.
 
-    service_account: of nodes whose pool names none.
-    interfaces: in the networks for GPU traffic; a pool takes as many of the first as its machines have.
+    service_account: for pools that name none.
+    interfaces: for GPU traffic; a pool uses the first ones, as many as its machines have.
     """
 
     pools: tuple[Pool, ...]
@@ -48,13 +48,13 @@ class NodePoolsArgs:
 
 
 class NodePools(Component):
-    """One `gcp.container.NodePool` a pool, or one a slice of TPUs; `node_pools` holds them by name."""
+    """One `gcp.container.NodePool` for each pool, or for each TPU slice; `node_pools` holds them by name."""
 
     def __init__(self, name: str, args: NodePoolsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("NodePools", name, opts)
         self._args = args
         self.node_pools: dict[str, gcp.container.NodePool] = {}
-        # Accelerators last: GKE taints their nodes by itself only where a pool without runs already.
+        # Pools with accelerators last: GKE taints their nodes only if a pool without accelerators exists.
         plain = [pool for pool in args.pools if not _accelerated(pool)]
         for pool in plain:
             self._declare(pool, [])
@@ -93,23 +93,23 @@ class NodePools(Component):
             max_pods_per_node=pool.max_pods_per_node,
             network_config=_network_config(pool, args.interfaces),
             node_config=node_config(pool, args.service_account),
-            # For those who come past Pulumi's `protect`; the cluster has its own deletion protection.
+            # Also against deletion that gets past Pulumi's `protect`; the cluster has its own protection.
             deletion_policy="PREVENT" if cluster.deletion_protection else None,
             opts=self.child(
                 depends_on=after,
                 protect=cluster.deletion_protection,
-                # The autoscaler owns the count, and GKE reports a changed one as the initial one, which
+                # The autoscaler owns the count, and GKE reports the current count as the initial one; a diff
                 # would recreate the pool.
                 ignore_changes=["initialNodeCount", "nodeCount"],
-                # GKE places nodes when it makes a pool; the provider would take a new topology for an update.
+                # GKE applies placement when it creates a pool; the provider would update it in place.
                 replace_on_changes=["placementPolicy"],
-                # Flavors find the nodes by the pool's name, so a new pool can't have another beside the old.
+                # Flavors select nodes by the pool's name, so the replacement needs the same name.
                 delete_before_replace=True,
             ),
         )
 
     def _placement(self, pool: Pool) -> NodePoolPlacementPolicyArgs | None:
-        """Slices are placed whole by their topology; a machine of its own must have no policy (xpk)."""
+        """Places multi-host slices by their topology; single-host TPUs must have no policy (xpk)."""
         if not pool.tpu or not pool.multi_host:
             return NodePoolPlacementPolicyArgs(type="COMPACT") if pool.placement else None
         placement = NodePoolPlacementPolicyArgs(type="COMPACT", tpu_topology=pool.tpu.topology)
@@ -136,7 +136,7 @@ def _accelerated(pool: Pool) -> bool:
 
 
 def _initial(pool: Pool, cluster: Gke) -> int:
-    """Nodes at the start (in each zone, if there are several): `nodes.min` unless said otherwise."""
+    """Returns the initial nodes (in each zone, if there are several): `nodes.initial`, else `nodes.min`."""
     if pool.nodes is None:
         return 0
     if pool.nodes.initial is not None:
@@ -145,8 +145,8 @@ def _initial(pool: Pool, cluster: Gke) -> int:
 
 
 def _autoscaling(pool: Pool, cluster: Gke) -> NodePoolAutoscalingArgs:
-    """Limits of the whole pool: GKE counts `min_node_count` by zone, `total_*` over all; never both."""
-    # ANY takes the zone that has the capacity, where BALANCED would wait for all of them.
+    """Returns the whole pool's limits: GKE counts `min_node_count` by zone, `total_*` over all zones."""
+    # ANY takes whichever zone has capacity; BALANCED would wait for all of them.
     policy = "BALANCED" if pool.provisioning == "on-demand" else "ANY"
     least, most = (pool.nodes.min, pool.nodes.max) if pool.nodes else (0, pool.slice_nodes)
     if len(zones_of(pool, cluster)) == 1:
@@ -157,9 +157,9 @@ def _autoscaling(pool: Pool, cluster: Gke) -> NodePoolAutoscalingArgs:
 
 
 def _management(pool: Pool) -> NodePoolManagementArgs | None:
-    """Queued pools are left to GKE: it upgrades them when nothing runs there.
+    """Returns None for queued pools: GKE upgrades them when nothing runs on them.
 
-    Flex-start nodes can't be repaired, which would mean another wait for capacity (cluster-toolkit; xpk).
+    Flex-start nodes are not repaired, which would mean another wait for capacity (cluster-toolkit; xpk).
     """
     if pool.queued:
         return None

@@ -1,4 +1,4 @@
-"""How GKE keeps a cluster up by itself: its maintenance, and the pools that it makes when pods need them."""
+"""Maintenance windows and node auto-provisioning of a GKE cluster."""
 
 from datetime import datetime, timedelta
 
@@ -18,7 +18,7 @@ from pulumi_gcp.container import (
 from settings.model.foundation.maintenance import INSTANT, WEEK, Exclusion, Maintenance, Window
 from settings.model.foundation.node_auto_provisioning import NodeAutoProvisioning
 
-# Any Monday, long ago: GKE wants the first of a window's recurrences, and repeats it from then on.
+# Any Monday in the past: GKE needs the first occurrence of a window, and repeats it from then on.
 MONDAY = datetime(2024, 1, 1)
 PLATFORM_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
@@ -59,7 +59,7 @@ def _exclusion(exclusion: Exclusion) -> ClusterMaintenancePolicyMaintenanceExclu
 def cluster_autoscaling(
     provisioning: NodeAutoProvisioning | None, service_account: pulumi.Input[str]
 ) -> ClusterClusterAutoscalingArgs:
-    """Node auto-provisioning, whose nodes are as secure as those of the stack's own pools."""
+    """Returns node auto-provisioning, whose nodes get the security settings of the stack's own pools."""
     if provisioning is None:
         return ClusterClusterAutoscalingArgs(enabled=False)
     return ClusterClusterAutoscalingArgs(

@@ -1,1 +1,1 @@
-"""What outlives the cluster: logs, metrics, dashboards, alerts."""
+"""Logs, metrics, dashboards and alerts, which outlive the cluster."""

@@ -1,4 +1,4 @@
-"""Alerts as code, each with what it means and where to look."""
+"""Alerts as code, each with its meaning and where to look."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ AUTO_CLOSE = "3600s"
 
 @dataclass(frozen=True)
 class Alert:
-    """`query` gives series while something is wrong, which counts once it has lasted `minutes`."""
+    """Fires once `query` has returned series for `minutes`; `meaning` is Markdown."""
 
     name: str
     query: str
@@ -28,7 +28,7 @@ class Alert:
 
 
 def alerts(settings: Observability, queries: Queries) -> Iterator[Alert]:
-    """Those of the engine: KAI exports no metrics of its queues that an alert could be made of."""
+    """Yields the engine's alerts; KAI exports no queue metrics to alert on."""
     wanted = settings.alerts
     if queries.engine in ("muster", "kueue"):
         yield Alert(
@@ -37,7 +37,7 @@ def alerts(settings: Observability, queries: Queries) -> Iterator[Alert]:
             5,
             "WARNING",
             f"a workload waits for more than {wanted.queue_wait_minutes} min",
-            "`kubectl get workloads -A` names it, and its condition QuotaReserved says what it waits for.",
+            "`kubectl get workloads -A` lists it; its condition QuotaReserved says what it waits for.",
         )
         yield Alert(
             "stuck-provisioning",
@@ -45,8 +45,8 @@ def alerts(settings: Observability, queries: Queries) -> Iterator[Alert]:
             5,
             "WARNING",
             f"capacity has not come for {wanted.provisioning_minutes} min",
-            "`kubectl describe provisioningrequests -A` says what the cloud answered; the zone may be out of "
-            "stock, or a quota of the project used up. The gang holds its Muster quota meanwhile.",
+            "`kubectl describe provisioningrequests -A` shows GKE's answer: the zone may be out of capacity, "
+            "or a quota of the project may be exhausted. The gang keeps its Muster quota meanwhile.",
         )
         yield Alert(
             "over-quota",
@@ -54,8 +54,8 @@ def alerts(settings: Observability, queries: Queries) -> Iterator[Alert]:
             wanted.over_quota_minutes,
             "WARNING",
             f"a queue has borrowed for {wanted.over_quota_minutes} min",
-            "It lives on what others leave idle, and loses it as soon as they ask for it. If it is to stay, "
-            "move quota to it in the stack's muster:queues.",
+            "It uses quota that other queues leave idle, and loses it as soon as they need it. To make this "
+            "permanent, move quota to it in the stack's muster:queues.",
         )
     yield Alert(
         "idle-gpus",
@@ -63,22 +63,21 @@ def alerts(settings: Observability, queries: Queries) -> Iterator[Alert]:
         wanted.idle_gpu_minutes,
         "WARNING",
         f"GPUs idle for {wanted.idle_gpu_minutes} min",
-        "The pod holds GPUs that are paid for and does next to nothing with them: a notebook left open, or a "
-        "job that hangs.",
+        "The pod holds GPUs and hardly uses them: perhaps a notebook left open, or a job that hangs.",
     )
     if queries.engine == "muster":
         yield from _controller(queries)
 
 
 def _controller(queries: Queries) -> Iterator[Alert]:
-    look = "`kubectl -n muster-system get lease,pods`, and the logs of the pods there."
+    look = "see `kubectl -n muster-system get lease,pods` and the logs of these pods."
     yield Alert(
         "no-leader",
         queries.no_leader(),
         5,
         "CRITICAL",
-        "nobody admits workloads",
-        f"No replica of Muster's controller leads, so nothing starts and nothing is preempted: {look}",
+        "no controller admits workloads",
+        f"No replica of Muster's controller leads, so no workload is admitted or preempted: {look}",
     )
     yield Alert(
         "refused-writes",
@@ -86,7 +85,7 @@ def _controller(queries: Queries) -> Iterator[Alert]:
         15,
         "ERROR",
         "the API server refuses what Muster writes",
-        f"A right is missing, or an admission policy of the cluster's objects: {look}",
+        f"The controller lacks a right, or an admission policy refuses its objects: {look}",
     )
     yield Alert(
         "suspension-blocked",
@@ -94,9 +93,9 @@ def _controller(queries: Queries) -> Iterator[Alert]:
         5,
         "ERROR",
         "a gang that must stop does not",
-        "The condition SuspensionBlocked of its Workload says what is in the way: pods that do not end, as "
-        "those of a node that is gone; finalizers; or KubeRay, which does nothing for it. It keeps its quota "
-        "until its pods are gone, and others wait for that.",
+        "The condition SuspensionBlocked of its Workload names the cause: pods that do not end, such as "
+        "those of a lost node; finalizers; or KubeRay, which does not act on it. The gang keeps its quota "
+        "until its pods are gone, and other workloads wait for it.",
     )
     yield Alert(
         "slow-passes",
@@ -104,7 +103,7 @@ def _controller(queries: Queries) -> Iterator[Alert]:
         15,
         "WARNING",
         "Muster takes long to decide",
-        f"More workloads than it has CPU for, or an API server that answers slowly: {look}",
+        f"It has too little CPU for its workloads, or the API server answers slowly: {look}",
     )
     yield Alert(
         "blind-controller",
@@ -112,9 +111,9 @@ def _controller(queries: Queries) -> Iterator[Alert]:
         5,
         "ERROR",
         "Muster does not hear of changes",
-        "A watch of one of Muster's replicas gets no answer, not even the bookmarks of a quiet one. If that "
-        "replica leads, it decides on what was true a while ago. The API server is down, overloaded or cut "
-        f"off from the pod: {look}",
+        "A watch of one of Muster's replicas receives nothing, not even bookmarks. If that replica leads, it "
+        "decides on stale state. The API server is down, overloaded or unreachable from the pod: "
+        f"{look}",
     )
     yield Alert(
         "lost-metrics",
@@ -122,7 +121,7 @@ def _controller(queries: Queries) -> Iterator[Alert]:
         15,
         "WARNING",
         "Muster can't count what it does",
-        f"Decisions go on, but metrics and the alerts on them are incomplete; the log says why: {look}",
+        f"Decisions go on, but metrics and their alerts are incomplete; the log says why: {look}",
     )
 
 
@@ -134,13 +133,13 @@ class AlertsArgs:
 
 
 class Alerts(Component):
-    """A policy an alert, all of them telling the same people."""
+    """One alert policy for each alert, all with the same notification channels."""
 
     def __init__(self, name: str, args: AlertsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Alerts", name, opts)
-        told = self._channels(args)
+        channels = self._channels(args)
         for alert in alerts(args.observability, args.queries):
-            self._policy(alert, told, args)
+            self._policy(alert, channels, args)
         self.register_outputs({})
 
     def _channels(self, args: AlertsArgs) -> list[pulumi.Input[str]]:
@@ -159,13 +158,13 @@ class Alerts(Component):
         ]
         return [*emails, *notify.channels]
 
-    def _policy(self, alert: Alert, told: Sequence[pulumi.Input[str]], args: AlertsArgs) -> None:
+    def _policy(self, alert: Alert, channels: Sequence[pulumi.Input[str]], args: AlertsArgs) -> None:
         title = f"{args.queries.cluster}: {alert.title}"
         query = monitoring.AlertPolicyConditionConditionPrometheusQueryLanguageArgs(
             query=alert.query,
             duration=f"{alert.minutes * 60}s",
             evaluation_interval=EVALUATION,
-            # the metrics are known once they have been scraped for the first time, after this
+            # the metrics do not exist before the first scrape
             disable_metric_validation=True,
         )
         monitoring.AlertPolicy(
@@ -183,7 +182,7 @@ class Alerts(Component):
                 subject=title, content=alert.meaning, mime_type="text/markdown"
             ),
             alert_strategy=monitoring.AlertPolicyAlertStrategyArgs(auto_close=AUTO_CLOSE),
-            notification_channels=told,
+            notification_channels=channels,
             user_labels=args.google.labels,
             opts=self.child(provider=args.google.provider),
         )

@@ -1,4 +1,4 @@
-"""One dashboard a cluster: its queues, its capacity, its GPUs and its controller."""
+"""The cluster's dashboard: queues, capacity, GPUs and controller."""
 
 import json
 from collections.abc import Iterator
@@ -25,25 +25,25 @@ class Chart:
 
 def charts(queries: Queries) -> Iterator[Chart]:
     if queries.engine in ("muster", "kueue"):
-        yield Chart("Workloads that wait", queries.pending())
-        yield Chart("Workloads that run", queries.admitted())
-        yield Chart("Time in the queue, 9 of 10 are faster", queries.wait_quantile(0.9), "s")
-        yield Chart("Evictions an hour", queries.evictions())
+        yield Chart("Pending workloads", queries.pending())
+        yield Chart("Admitted workloads", queries.admitted())
+        yield Chart("Time in the queue, 90th percentile", queries.wait_quantile(0.9), "s")
+        yield Chart("Evictions per hour", queries.evictions())
         yield Chart("Quota in use", queries.reserved())
         yield Chart("Quota borrowed", f"{queries.reserved()} - {queries.quota()} > 0")
         waits = queries.wait_quantile(0.9, "admission_checks_wait_time_seconds")
-        yield Chart("Time until capacity comes, 9 of 10 are faster", waits, "s")
+        yield Chart("Wait for admission checks, 90th percentile", waits, "s")
     yield Chart("GPU use by container", queries.gpu_use(), "%")
     if queries.engine == "muster":
         requests = queries.series("provisioning_requests")
         yield Chart("Provisioning requests", f"sum by (cluster_queue, state) ({requests})")
-        yield Chart("A pass, 99 of 100 are faster", queries.pass_seconds(), "s")
+        yield Chart("Duration of a pass, 99th percentile", queries.pass_seconds(), "s")
         writes = queries.series("writes_total")
-        yield Chart("Writes a second", f"sum by (kind, result) (rate({writes}[5m]))", "1/s")
+        yield Chart("Writes per second", f"sum by (kind, result) (rate({writes}[5m]))", "1/s")
 
 
 def dashboard(queries: Queries) -> dict[str, Any]:
-    """Two charts a row."""
+    """Returns the dashboard in Cloud Monitoring's JSON form, two charts a row."""
     tiles = [
         {
             "xPos": at % 2 * WIDTH,
@@ -70,7 +70,7 @@ class DashboardsArgs:
 
 
 class Dashboards(Component):
-    """The dashboard as JSON, in an order that does not change by itself."""
+    """The dashboard as JSON with sorted keys, so that its order causes no diff."""
 
     def __init__(self, name: str, args: DashboardsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Dashboards", name, opts)

@@ -1,4 +1,4 @@
-"""Logs and events that outlive what they tell of: searchable for a while, archived for longer."""
+"""Logs and events that outlive their cluster: searchable for a while, archived for longer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from components.foundation.google_cloud import GoogleCloud
 from settings.model.observability import Logs
 
 DAY_SECONDS = 24 * 3600
-# Whose events say what became of a job; the others are Kubernetes' own, and many.
+# The kinds whose events tell a job's history; the other kinds emit many more.
 EVENTS_OF = (
     "RayCluster",
     "RayJob",
@@ -25,7 +25,7 @@ EVENTS_OF = (
 
 @dataclass(frozen=True)
 class LogArchiveArgs:
-    """`namespaces` are those whose containers' logs are kept; `protect`: refuse to delete what is kept."""
+    """`namespaces`: the containers' logs to keep; `protect`: refuse to delete the buckets."""
 
     cluster: str
     location: str
@@ -36,7 +36,7 @@ class LogArchiveArgs:
 
 
 class LogArchive(Component):
-    """A log bucket of the cluster's own, and a Cloud Storage bucket that keeps its objects for their time."""
+    """The cluster's own log bucket, and a Cloud Storage bucket with a retention policy."""
 
     def __init__(self, name: str, args: LogArchiveArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("LogArchive", name, opts)
@@ -49,7 +49,7 @@ class LogArchive(Component):
             storage.BucketIAMMember(
                 "log-archive",
                 bucket=bucket.name,
-                role="roles/storage.objectCreator",  # adds to it, can't read or change what is there
+                role="roles/storage.objectCreator",  # adds objects, cannot read or change existing ones
                 member=sink.writer_identity,
                 opts=self.child(provider=self._provider),
             )
@@ -99,7 +99,7 @@ class LogArchive(Component):
 
 
 def log_filter(cluster: str, location: str, namespaces: Sequence[str]) -> str:
-    """In Cloud Logging's query language: containers by their namespace, events by what they are about."""
+    """Returns a Cloud Logging filter: containers by namespace, events by the kind of their object."""
     where = f'resource.labels.cluster_name="{cluster}" AND resource.labels.location="{location}"'
     containers = f'resource.type="k8s_container" AND resource.labels.namespace_name=({_any_of(namespaces)})'
     events = f'log_id("events") AND jsonPayload.involvedObject.kind=({_any_of(EVENTS_OF)})'

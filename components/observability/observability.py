@@ -1,4 +1,4 @@
-"""What is kept and what is shown of an environment: logs, metrics, dashboards, alerts."""
+"""Observability of an environment: logs, metrics, dashboards, alerts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ENGINE_NAMESPACES = {"muster": MUSTER, "kueue": KUEUE, "kai": KAI}
 
 @dataclass(frozen=True)
 class ObservabilityArgs:
-    """`tenants` are the namespaces in which Ray runs."""
+    """`tenants` are the namespaces that Ray runs in."""
 
     observability: ObservabilitySettings
     cluster: Gke
@@ -36,7 +36,7 @@ class ObservabilityArgs:
 
 
 class Observability(Component):
-    """What the cluster tells, kept where it stays when the cluster goes."""
+    """Logs, metrics, dashboards and alerts, kept outside the cluster."""
 
     def __init__(
         self, name: str, args: ObservabilityArgs, opts: pulumi.ResourceOptions | None = None

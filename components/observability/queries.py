@@ -1,4 +1,4 @@
-"""PromQL over what Muster, Kueue and GKE export; alerts and dashboards are made of it.
+"""PromQL queries over metrics of Muster, Kueue and GKE, for alerts and dashboards.
 
 Muster names its metrics as Kueue does, so one query serves both engines where both have the metric.
 """
@@ -15,13 +15,13 @@ WAIT_WINDOW = "1h"
 
 @dataclass(frozen=True)
 class Queries:
-    """`engine` is also the prefix of its metrics; `cluster` is the name that every series carries."""
+    """`engine` is also the prefix of its metrics; `cluster` is the value of every series' label `cluster`."""
 
     engine: str
     cluster: str
 
     def series(self, name: str, **matchers: str) -> str:
-        """A metric of the engine's, on this cluster; a matcher's value is a regular expression."""
+        """Returns the selector of an engine's metric on this cluster; `matchers` are regular expressions."""
         more = "".join(f',{label}=~"{value}"' for label, value in matchers.items())
         return f'{self.engine}_{name}{{cluster="{self.cluster}"{more}}}'
 
@@ -45,12 +45,12 @@ class Queries:
         return f"3600 * sum by (cluster_queue, reason) ({rate})"
 
     def wait_quantile(self, quantile: float, metric: str = "quota_reserved_wait_time_seconds") -> str:
-        """Of the workloads that got through lately."""
+        """Returns the wait of workloads that passed within WAIT_WINDOW."""
         rate = f"rate({self.series(f'{metric}_bucket')}[{WAIT_WINDOW}])"
         return f"histogram_quantile({quantile}, sum by (le, cluster_queue) ({rate}))"
 
     def queue_wait(self, alerts: Alerts) -> str:
-        """Kueue does not export how long those wait that are still waiting."""
+        """Returns queues with long waits; Kueue does not export the wait of workloads still pending."""
         most_s = alerts.queue_wait_minutes * 60
         if self.engine == "muster":
             oldest = self.series("oldest_pending_workload_timestamp_seconds")
@@ -58,7 +58,7 @@ class Queries:
         return f"{self.wait_quantile(0.9)} > {most_s}"
 
     def provisioning(self, alerts: Alerts) -> str:
-        """Nor how long the requests wait that are still waiting."""
+        """Returns queues that wait for capacity; Kueue exports only requests that are answered."""
         most_s = alerts.provisioning_minutes * 60
         if self.engine == "muster":
             name = "oldest_provisioning_request_timestamp_seconds"
@@ -67,7 +67,7 @@ class Queries:
         return f"{self.wait_quantile(0.9, 'admission_checks_wait_time_seconds')} > {most_s}"
 
     def gpu_use(self) -> str:
-        """Percent of the time, by container; GKE counts it for NVIDIA's GPUs."""
+        """Returns the percent of time that GPUs are busy, by container; GKE measures NVIDIA's GPUs."""
         labels = f'monitored_resource="k8s_container",cluster_name="{self.cluster}"'
         duty = f"kubernetes_io:container_accelerator_duty_cycle{{{labels}}}"
         return f"avg by (namespace_name, pod_name, container_name) ({duty})"
@@ -76,11 +76,11 @@ class Queries:
         return f"{self.gpu_use()} < {alerts.idle_gpu_percent}"
 
     def no_leader(self) -> str:
-        """Also where nothing is scraped at all."""
+        """Also returns a series if nothing is scraped at all."""
         return f"(sum({self.series('leader')}) or vector(0)) < 1"
 
     def refused_writes(self) -> str:
-        """Rights that are missing, or objects that the API server does not take."""
+        """Returns the rate of writes that the API server refuses: missing rights, invalid objects."""
         refused = self.series("writes_total", result="refused")
         return f"sum by (kind, verb) (rate({refused}[{BUSY_WINDOW}])) > 0"
 
@@ -88,7 +88,7 @@ class Queries:
         return f"sum by (cluster_queue, reason) ({self.series('suspension_blocked_workloads')}) > 0"
 
     def watch_age_seconds(self) -> str:
-        """Of the replica that hears least."""
+        """Returns the age of the last event of each watch, at the replica where it is oldest."""
         return f"max by (watch) ({self.series('watch_age_seconds')})"
 
     def lost_metrics(self) -> str:

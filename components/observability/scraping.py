@@ -1,4 +1,4 @@
-"""What Google's managed Prometheus scrapes: Ray, KubeRay's operator, and the engine."""
+"""Targets of Google's managed Prometheus: Ray, KubeRay's operator, and the engine."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,8 +34,8 @@ COLLECTORS = [
 
 @dataclass(frozen=True)
 class ScrapingArgs:
-    """`kuberay`: the operator runs in the cluster; `ray`: nobody else scrapes the Ray clusters, as GKE's
-    Ray add-on can."""
+    """`kuberay`: the operator runs in the cluster; `ray`: scrape the Ray clusters, which GKE's Ray add-on
+    may do by itself."""
 
     engine: str
     kuberay: bool
@@ -44,7 +44,7 @@ class ScrapingArgs:
 
 
 class Scraping(Component):
-    """A PodMonitoring each."""
+    """A PodMonitoring for each target, ClusterPodMonitoring for Ray clusters."""
 
     def __init__(self, name: str, args: ScrapingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Scraping", name, opts)
@@ -68,7 +68,7 @@ class Scraping(Component):
         endpoint: dict[str, Any],
         after: list[pulumi.Resource] | None = None,
     ) -> None:
-        """Pods of one namespace, or of all."""
+        """Declares the scraping of pods in one namespace, or in all if it is None."""
         CustomResource(
             name,
             api_version=API_VERSION,
@@ -82,7 +82,7 @@ class Scraping(Component):
         )
 
     def _scrape_kueue(self) -> None:
-        """Kueue answers by TLS, with a certificate of its own making, and only whom RBAC lets in."""
+        """Scrapes Kueue with TLS (its certificate is self-signed) and a token, as it checks RBAC."""
         secret = {"secret": {"name": READER, "key": "token"}}
         endpoint = {
             "port": "metrics",
@@ -94,7 +94,7 @@ class Scraping(Component):
         self._scrape("kueue", KUEUE, labels, endpoint, self._kueue_token())
 
     def _kueue_token(self) -> list[pulumi.Resource]:
-        """A token that may read Kueue's metrics and nothing else, and the collector's right to read it."""
+        """Declares a token that may only read Kueue's metrics, and the collectors' right to read it."""
         inside = ObjectMetaArgs(name=READER, namespace=KUEUE)
         account = ServiceAccount(READER, metadata=inside, opts=self.child())
         annotations = {"kubernetes.io/service-account.name": READER}
@@ -102,7 +102,7 @@ class Scraping(Component):
             READER,
             metadata=ObjectMetaArgs(name=READER, namespace=KUEUE, annotations=annotations),
             type="kubernetes.io/service-account-token",
-            # Kubernetes fills it in
+            # filled in by Kubernetes
             opts=self.child(depends_on=[account], ignore_changes=["data"]),
         )
         may_scrape = ClusterRoleBinding(

@@ -1,1 +1,1 @@
-"""What is installed in the cluster by Helm charts and CRDs."""
+"""Operators, installed by Helm charts and CRDs."""

@@ -1,4 +1,4 @@
-"""Helm charts as Pulumi resources, and what the platform decides alike for all of them."""
+"""Helm charts as Pulumi resources, with the options that all of them share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
 from settings.model.operators.shared import Resources
 
-# Long enough for the system pool to bring its first node.
+# Long enough for the system pool to create its first node.
 TIMEOUT_SECONDS = 600
 # Helm keeps every revision as a Secret, with the whole chart in it.
 HISTORY_MAX = 5
@@ -17,7 +17,7 @@ HISTORY_MAX = 5
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart in one version, the name and namespace it is installed under, and what is special to it.
+    """One chart in one version, the name and namespace of its release, and options that differ by chart.
 
     `chart` is an oci:// address, or a name in `repository`.
     """
@@ -32,7 +32,7 @@ class Chart:
 
 
 def release(chart: Chart, values: Mapping[str, Any], opts: pulumi.ResourceOptions) -> Release:
-    """The chart, whole or not at all: an installation or upgrade that fails is rolled back (`atomic`)."""
+    """Declares the chart's release; an installation or upgrade that fails is rolled back (`atomic`)."""
     return Release(
         chart.name,
         name=chart.name,
@@ -52,7 +52,7 @@ def release(chart: Chart, values: Mapping[str, Any], opts: pulumi.ResourceOption
 
 
 def container_resources(resources: Resources) -> dict[str, dict[str, str]]:
-    """A container's `resources`."""
+    """Returns a container's `resources`."""
     return {
         "requests": {"cpu": resources.requests.cpu, "memory": resources.requests.memory},
         "limits": {"cpu": resources.limits.cpu, "memory": resources.limits.memory},

@@ -1,7 +1,7 @@
-"""NVIDIA's GPU Operator, on pools whose driver and device plugin GKE leaves alone.
+"""NVIDIA's GPU Operator, for pools where GKE manages neither driver nor device plugin.
 
-NVIDIA, "NVIDIA GPU Operator with Google GKE", the way with Google's driver installer: it runs on
-Container-Optimized OS, GKE's default, where the operator can't install the driver itself.
+Source: NVIDIA, "NVIDIA GPU Operator with Google GKE", the variant with Google's driver installer, which runs
+on Container-Optimized OS, GKE's default, where the operator cannot install the driver.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ DRIVER_INSTALLER = (
     "https://raw.githubusercontent.com/GoogleCloudPlatform/container-engine-accelerators/"
     "992db81257553607f1477945f1b3219632991829/nvidia-driver-installer/cos/daemonset-preloaded.yaml"
 )
-# Writable and kept on GKE's nodes, whose root file system is read-only.
+# Writable and persistent on GKE's nodes, whose root file system is read-only.
 INSTALL_DIRECTORY = "/home/kubernetes/bin/nvidia"
 CRITICAL = ("system-node-critical", "system-cluster-critical")
 # The operator's DaemonSets: some ten pods a node with GPUs.
@@ -40,16 +40,16 @@ CRITICAL_PODS_MAX = "5000"
 
 @dataclass(frozen=True)
 class GpuOperatorArgs:
-    """`node_selector` leads to the nodes for what is no DaemonSet."""
+    """`node_selector` selects the nodes for pods that belong to no DaemonSet."""
 
     gpu_operator: GpuOperatorSettings
     node_selector: Mapping[str, str]
 
 
 class GpuOperator(Component):
-    """Google's driver installer and the operator, which brings toolkit, device plugin, MIG and DCGM.
+    """Google's driver installer and the operator, which installs toolkit, device plugin, MIG and DCGM.
 
-    Its CRDs lie in the chart's crds/; a hook of the chart upgrades them.
+    Its CRDs are in the chart's crds/; a hook of the chart upgrades them.
     """
 
     def __init__(self, name: str, args: GpuOperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -59,7 +59,7 @@ class GpuOperator(Component):
         self.register_outputs({"install": args.gpu_operator.install})
 
     def _install(self, args: GpuOperatorArgs) -> None:
-        # Privileged: drivers and device plugins work on the node itself.
+        # Privileged: drivers and device plugins change the node itself.
         place = OperatorNamespaceArgs(NAMESPACE, "privileged", metrics=(8080, 9400))
         home = OperatorNamespace("gpu-operator-namespace", place, self.child())
         # GKE admits pods of these priorities only where a quota allows them.
@@ -93,14 +93,14 @@ def _critical_pods() -> ResourceQuotaSpecArgs:
 
 
 def values(settings: GpuOperatorSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:
-    """The chart's values; what is left out stays as the chart has it."""
+    """Returns the chart's values that differ from its defaults."""
     selector = dict(node_selector)
     return {
         "driver": {"enabled": False},
         "hostPaths": {"driverInstallDir": INSTALL_DIRECTORY},
         "toolkit": {
             "installDir": INSTALL_DIRECTORY,
-            # From GKE 1.33 on the toolkit misreads containerd's configuration otherwise (NVIDIA, same page).
+            # Without it, the toolkit misreads containerd's configuration since GKE 1.33 (NVIDIA, same page).
             "env": [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}],
         },
         "cdi": {"enabled": True},

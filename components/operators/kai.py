@@ -1,4 +1,4 @@
-"""KAI Scheduler: the scheduler and the services around it, which engine `kai` runs."""
+"""KAI Scheduler and its services, for engine `kai`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ CHART = "oci://ghcr.io/nvidia/kai-scheduler/kai-scheduler"
 
 @dataclass(frozen=True)
 class KaiArgs:
-    """`runtime_class` is the RuntimeClass for pods with GPUs; empty where the nodes need none, as on GKE."""
+    """`runtime_class` is the RuntimeClass of pods with GPUs; empty where the nodes need none, as on GKE."""
 
     kai: KaiSettings
     node_selector: Mapping[str, str]
@@ -31,7 +31,7 @@ class KaiArgs:
 class Kai(Component):
     """The chart, whose operator starts scheduler, binder, pod grouper and controllers.
 
-    Its CRDs lie in the chart's crds/, but a hook of the chart upgrades them, and Helm deletes none of them:
+    Its CRDs are in the chart's crds/: a hook of the chart upgrades them, and Helm never deletes them, so
     queues and pod groups outlive the release.
     """
 
@@ -52,10 +52,10 @@ class Kai(Component):
 
 
 def values(settings: KaiSettings, node_selector: Mapping[str, str], runtime_class: str) -> dict[str, Any]:
-    """The chart's values; what is left out stays as the chart has it.
+    """Returns the chart's values that differ from its defaults.
 
-    An empty RuntimeClass is written in quotes of its own: the chart takes an empty value for none given, and
-    then KAI sets class `nvidia`, which GKE's nodes don't have, on every pod with GPUs.
+    An empty RuntimeClass is written as a quoted empty string: the chart ignores an empty value, and KAI would
+    set class `nvidia`, which GKE's nodes do not have, on every pod with GPUs.
     """
     class_name = runtime_class or '""'
     return {
@@ -64,13 +64,13 @@ def values(settings: KaiSettings, node_selector: Mapping[str, str], runtime_clas
             "tag": f"v{settings.version}",
             "leaderElection": settings.replicas > 1,
             "gpuSharing": settings.gpu_sharing,
-            # Pods that share a GPU ask for it by annotation, which no cluster autoscaler sees.
+            # Pods that share a GPU request it by annotation, which cluster autoscalers ignore.
             "clusterAutoscaling": settings.gpu_sharing,
             "nodeSelector": dict(node_selector),
-            # The node selector reaches the operator and the hooks only; the services take the affinity.
+            # The node selector applies to the operator and the hooks only; the services use the affinity.
             "affinity": _node_affinity(node_selector),
         },
-        # Counts for the services too (templates/kai-config.yaml).
+        # Also the services' replicas (templates/kai-config.yaml).
         "operator": {
             "replicaCount": settings.replicas,
             "resources": container_resources(OPERATOR_RESOURCES),
@@ -81,9 +81,9 @@ def values(settings: KaiSettings, node_selector: Mapping[str, str], runtime_clas
         },
         "admission": {"gpuPodRuntimeClassName": class_name},
         "binder": {"runtimeClassName": class_name},
-        # The queues are the stack's: one that takes anybody's pods would go round their quotas.
+        # A default queue would let pods bypass the quotas of the stack's queues.
         "defaultQueue": {"createDefaultQueue": False},
-        # It would copy Kueue's Topologies, of which a stack with this engine has none.
+        # Would copy Kueue's Topologies; a stack with this engine has none.
         "topologyMigration": {"enabled": False},
     }
 

@@ -24,7 +24,7 @@ KAI_SCHEDULER = "kai-scheduler"
 
 @dataclass(frozen=True)
 class KubeRayArgs:
-    """`node_selector` leads to the nodes that the operator may run on."""
+    """`node_selector` selects the nodes that the operator may run on."""
 
     kuberay: KubeRaySettings
     engine: str
@@ -32,11 +32,11 @@ class KubeRayArgs:
 
 
 class KubeRay(Component):
-    """The operator by its Helm chart. The add-on comes with the cluster; an existing one is left alone.
+    """The operator's Helm chart; nothing if the operator is GKE's add-on or already exists.
 
-    The CRDs are resources of their own, before the release: the chart keeps them in its crds/, which Helm
-    installs once and never upgrades. They stay when the stack goes, because with a CRD every Ray job of
-    every user would go; `kubectl delete crd` says so on purpose.
+    The CRDs are separate resources, before the release: they are in the chart's crds/, which Helm installs
+    once and never upgrades. They are retained when the stack is destroyed, because deleting a CRD deletes all
+    users' Ray jobs; use `kubectl delete crd` to do so.
     """
 
     def __init__(self, name: str, args: KubeRayArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -71,7 +71,7 @@ class KubeRay(Component):
 
 
 def values(settings: KubeRaySettings, engine: str, node_selector: Mapping[str, str]) -> dict[str, Any]:
-    """The chart's values; what is left out stays as the chart has it."""
+    """Returns the chart's values that differ from its defaults."""
     wanted: dict[str, Any] = {
         "replicas": settings.replicas,
         "leaderElectionEnabled": True,
@@ -80,7 +80,7 @@ def values(settings: KubeRaySettings, engine: str, node_selector: Mapping[str, s
         "reconcileConcurrency": settings.reconcile_concurrency,
         "kubeClient": {"qps": settings.client.qps, "burst": settings.client.burst},
         "batchScheduler": {"name": KAI_SCHEDULER if engine == "kai" else ""},
-        # Google's managed Prometheus scrapes by PodMonitoring and knows no ServiceMonitor.
+        # Google's managed Prometheus uses PodMonitorings and has no ServiceMonitor.
         "metrics": {"enabled": True, "serviceMonitor": {"enabled": False}},
     }
     if settings.image:

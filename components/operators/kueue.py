@@ -1,4 +1,4 @@
-"""Kueue: its API, which engine `muster` speaks too, and its controller where the engine is `kueue`."""
+"""Kueue: its API, which engine `muster` implements too, and its controller for engine `kueue`."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ NAMESPACE = namespaces.KUEUE
 CHART = "oci://registry.k8s.io/kueue/charts/kueue"
 IMAGE = "registry.k8s.io/kueue/kueue"
 SOURCE = "https://raw.githubusercontent.com/kubernetes-sigs/kueue"
-# Those of Kueue's kinds that a stack declares or the controller writes.
+# Kueue's kinds that a stack declares, or that Muster's controller reads or writes.
 PLURALS = (
     "admissionchecks",
     "clusterqueues",
@@ -37,7 +37,7 @@ PLURALS = (
 
 @dataclass(frozen=True)
 class KueueArgs:
-    """`node_selector` leads to the nodes that the controller may run on; `protect` keeps its release."""
+    """`node_selector` selects the controller's nodes; `protect` protects its release from deletion."""
 
     kueue: KueueSettings
     engine: str
@@ -46,11 +46,11 @@ class KueueArgs:
 
 
 class Kueue(Component):
-    """With engine `muster` the CRDs alone; with `kueue` the chart, which brings CRDs and controller.
+    """The CRDs alone for engine `muster`; the chart, with CRDs and controller, for engine `kueue`.
 
-    The CRDs alone stay when the stack goes: with them every queue and Workload would go. The chart's are
-    templates of it, upgraded by Helm and deleted with the release, which therefore is protected where the
-    cluster is. Applied alone they have no conversion webhook: only v1beta2 is to be used.
+    CRDs applied alone are retained when the stack is destroyed, because deleting them deletes all queues and
+    Workloads. They have no conversion webhook: use v1beta2 only. The chart's CRDs are templates, upgraded by
+    Helm and deleted with the release, which is therefore protected where the cluster is.
     """
 
     def __init__(self, name: str, args: KueueArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -62,7 +62,7 @@ class Kueue(Component):
         self.register_outputs({"install": args.kueue.install})
 
     def _release(self, args: KueueArgs) -> None:
-        # Webhooks, and the API that shows pending workloads; metrics.
+        # served: webhooks, and the API that lists pending workloads.
         place = OperatorNamespaceArgs(NAMESPACE, "restricted", served=(9443, 8082), metrics=(8443,))
         home = OperatorNamespace("kueue-namespace", place, self.child())
         chart = Chart("kueue", NAMESPACE, CHART, args.kueue.version)
@@ -80,19 +80,19 @@ class Kueue(Component):
 
 
 def values(settings: KueueSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:
-    """The chart's values; what is left out stays as the chart has it."""
+    """Returns the chart's values that differ from its defaults."""
     image = Image.parse(settings.image) if settings.image else Image(IMAGE, f"v{settings.version}")
     return {
         "controllerManager": {
             "replicas": settings.replicas,
             "nodeSelector": dict(node_selector),
-            # Of a single replica it would keep its node from being drained.
+            # With a single replica, its node could never be drained.
             "podDisruptionBudget": {"enabled": settings.replicas > 1, "minAvailable": 1},
             "manager": {
                 "image": {**image._asdict(), "pullPolicy": "IfNotPresent"},
                 "resources": container_resources(settings.resources),
             },
         },
-        # JSON is YAML, and its order does not change with the library that writes it.
+        # JSON is YAML, and its order does not depend on a YAML library.
         "managerConfig": {"controllerManagerConfigYaml": json.dumps(configuration(settings), indent=2)},
     }

@@ -1,10 +1,10 @@
-"""Kueue's Configuration, which its controller reads as a file (apis/config/v1beta2)."""
+"""The file with Kueue's Configuration (apis/config/v1beta2)."""
 
 from typing import Any
 
 from settings.model.operators.kueue import FairSharing, Kueue, WaitForPodsReady
 
-# As in the chart's own file, which ours takes the place of, and the same for Ray. Kueue's default is 1.
+# As in the chart's own file, which ours replaces, and the same for Ray's kinds. Kueue's default is 1.
 CONCURRENCY = {
     "ClusterQueue.kueue.x-k8s.io": 5,
     "Job.batch": 5,
@@ -18,7 +18,7 @@ CONCURRENCY = {
 
 
 def configuration(settings: Kueue) -> dict[str, Any]:
-    """Ports and names are those that the chart's Services, probes and roles expect."""
+    """Returns Kueue's Configuration; the chart's Services, probes and roles expect its ports and names."""
     wanted: dict[str, Any] = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
@@ -42,12 +42,12 @@ def configuration(settings: Kueue) -> dict[str, Any]:
 
 
 def fair_sharing(settings: FairSharing) -> dict[str, Any]:
-    """Muster's controller reads it in the same words (muster/controller/configuration.py)."""
+    """Returns `fairSharing`, which Muster's controller reads too (muster/controller/configuration.py)."""
     return {"preemptionStrategies": list(settings.preemption_strategies)}
 
 
 def wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:
-    """Muster's controller reads it in the same words (muster/controller/configuration.py)."""
+    """Returns `waitForPodsReady`, read by Muster's controller too (muster/controller/configuration.py)."""
     requeuing = settings.requeuing
     wanted: dict[str, Any] = {
         "timeout": f"{settings.timeout_seconds}s",

@@ -1,4 +1,4 @@
-"""The namespace of an operator: what its pods may do, and who may reach them."""
+"""The namespace of an operator: its Pod Security level and its NetworkPolicy."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -20,8 +20,8 @@ from settings.model.observability import COLLECTOR_NAMESPACES
 
 @dataclass(frozen=True)
 class OperatorNamespaceArgs:
-    """`pod_security` is the Pod Security Standard that its pods keep; `served` are the ports that the API
-    server calls (webhooks, APIs of the operator's own), `metrics` those that Prometheus scrapes."""
+    """`pod_security` is the enforced Pod Security Standard; `served` are the ports that the API server calls
+    (webhooks, aggregated APIs), `metrics` those that Prometheus scrapes."""
 
     name: str
     pod_security: Literal["restricted", "baseline", "privileged"]
@@ -30,8 +30,8 @@ class OperatorNamespaceArgs:
 
 
 class OperatorNamespace(Component):
-    """Declared here, because one that Helm makes carries no label. Nothing else reaches its pods; they may
-    reach everything, as operators ask the API server and Ray's heads."""
+    """Declared here, because a namespace that Helm creates has no labels. Only `served` and `metrics` can be
+    reached; egress is open, as operators call the API server and Ray's heads."""
 
     def __init__(
         self, name: str, args: OperatorNamespaceArgs, opts: pulumi.ResourceOptions | None = None
@@ -59,7 +59,7 @@ class OperatorNamespace(Component):
 def _ingress(args: OperatorNamespaceArgs) -> list[NetworkPolicyIngressRuleArgs]:
     rules = []
     if args.served:
-        # From anywhere: a policy can't name GKE's control plane, which comes by a tunnel or its own network.
+        # From anywhere: a policy cannot select GKE's control plane, which uses a tunnel or its own network.
         rules.append(NetworkPolicyIngressRuleArgs(ports=_tcp(args.served)))
     if args.metrics:
         collectors = LabelSelectorRequirementArgs(

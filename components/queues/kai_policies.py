@@ -1,8 +1,8 @@
-"""Policies that hand queued Ray objects to KAI: the labels of Kueue's API that users write, in KAI's words.
+"""Policies that translate the labels of Kueue's API on Ray objects into KAI's labels.
 
-So no manifest changes with the engine. In Kueue every gang may be preempted by a higher priority; KAI takes
-one of priority 100 or more for non-preemptible, and keeps it within its queue's quota, unless told otherwise
-(docs/developer/designs/priority-preemptibility-separation). A user who wants that says so in KAI's label.
+So manifests do not depend on the engine. In Kueue a higher priority may preempt every gang; KAI by default
+treats a gang of priority 100 or more as non-preemptible, and keeps it within its queue's quota
+(docs/developer/designs/priority-preemptibility-separation). Users can ask for that with KAI's own label.
 """
 
 import json
@@ -28,7 +28,7 @@ class KaiNames:
 
 
 def translations(names: KaiNames) -> dict[str, tuple[tuple[str, ...], str]]:
-    """MutatingAdmissionPolicies by name: the resources, and the object that is merged into theirs."""
+    """Returns MutatingAdmissionPolicies by name: their resources, and the object to merge into them."""
     priority = f'{_label(PRIORITY_LABEL)}.optMap(name, "{PRIORITY_PREFIX}" + name)'
     labels = {
         f'"{KAI_QUEUE_LABEL}"': f'{json.dumps(dict(names.queues))}[?{_queue()}].orValue("")',
@@ -36,7 +36,7 @@ def translations(names: KaiNames) -> dict[str, tuple[tuple[str, ...], str]]:
         f'"{KAI_PREEMPTIBILITY_LABEL}"': f'{_label(KAI_PREEMPTIBILITY_LABEL)}.orValue("preemptible")',
     }
     merged = ", ".join(f"{key}: {value}" for key, value in labels.items())
-    # KubeRay's plug-in for KAI refuses a submitter pod: it comes after the gang, and so can't be part of it.
+    # KubeRay's KAI plug-in refuses submitter pods: they start after the gang and cannot be part of it.
     mode = 'object.spec.?submissionMode.orValue("K8sJobMode")'
     submission = f'{mode} == "K8sJobMode" ? "HTTPMode" : {mode}'
     return {
@@ -52,7 +52,7 @@ def translations(names: KaiNames) -> dict[str, tuple[tuple[str, ...], str]]:
 
 
 def known_to_kai(names: KaiNames) -> list[Policy]:
-    """What KAI would leave Pending without a word, or take for a priority of its own."""
+    """Returns policies that refuse queues and priorities that KAI would leave Pending, or misread."""
     queues, priorities = ", ".join(names.queues), ", ".join(names.priorities) or "none"
     return [
         Policy(
@@ -61,11 +61,11 @@ def known_to_kai(names: KaiNames) -> list[Policy]:
             operations=("CREATE", "UPDATE"),
             rules={
                 f"{_queue()} in {json.dumps(list(names.queues))}": (
-                    f"no such queue: {QUEUE_LABEL} has to name one of this namespace (as namespace/queue, "
-                    f"there are {queues})"
+                    f"no such queue: {QUEUE_LABEL} must name a queue of this namespace (as namespace/queue, "
+                    f"one of {queues})"
                 ),
                 f'{_label(PRIORITY_LABEL)}.orValue("") in {json.dumps(["", *names.priorities])}': (
-                    f"no such priority: {PRIORITY_LABEL} has to be one of {priorities}"
+                    f"no such priority: {PRIORITY_LABEL} must be one of {priorities}"
                 ),
             },
             label=QUEUE_LABEL,
@@ -77,7 +77,7 @@ def known_to_kai(names: KaiNames) -> list[Policy]:
             operations=("CREATE", "UPDATE"),
             rules={
                 f"!{_label(KAI_QUEUE_LABEL)}.hasValue() || {_label(QUEUE_LABEL)}.hasValue()": (
-                    f"{KAI_QUEUE_LABEL} follows from {QUEUE_LABEL}: write that one"
+                    f"{KAI_QUEUE_LABEL} is derived from {QUEUE_LABEL}: set {QUEUE_LABEL} instead"
                 )
             },
             condition=asked_by_users("kai"),

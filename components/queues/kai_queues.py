@@ -1,4 +1,4 @@
-"""Queues and priorities as KAI's objects, out of the same settings as Kueue's."""
+"""KAI's Queues and PriorityClasses, from the same settings as Kueue's."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ class KaiQueuesArgs:
 
 
 class KaiQueues(Component):
-    """`queues` holds them by name; each comes after its parent and is deleted before it.
+    """KAI's Queues and PriorityClasses; `queues` is by name.
 
-    A PriorityClass is named after the WorkloadPriorityClass that it stands for, with a prefix that keeps it
-    apart from KAI's own, such as `inference`.
+    A queue is created after its parent and deleted before it. A PriorityClass has the name of its
+    WorkloadPriorityClass, with a prefix that keeps it apart from KAI's own, such as `inference`.
     """
 
     def __init__(self, name: str, args: KaiQueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -50,6 +50,6 @@ class KaiQueues(Component):
             name,
             metadata=ObjectMetaArgs(name=name),
             value=value,
-            # Kubernetes never changes a value, and the name has to be free for the new object.
+            # A PriorityClass's value is immutable, and the new object needs the name.
             opts=self.child(replace_on_changes=["value"], delete_before_replace=True),
         )

@@ -1,7 +1,7 @@
-"""KAI's Queues (scheduling.run.ai/v2) out of the settings: cohorts become parents, cluster queues leaves.
+"""KAI's Queues (scheduling.run.ai/v2) from the settings: cohorts become parents, cluster queues leaves.
 
-KAI counts CPUs, memory and GPUs, not flavors: the quotas of all flavors of a queue are added up. What that
-and other differences lose, settings/rules/kai.py tells.
+KAI counts CPUs, memory and GPUs, not flavors: the quotas of all flavors of a queue are added up.
+settings/rules/kai.py reports settings that this and other differences lose.
 Source: KAI-scheduler v0.12.0, docs/queues and deployments/kai-scheduler/crds.
 """
 
@@ -28,19 +28,19 @@ class KaiQueue(NamedTuple):
 
 
 def kai_queues(settings: Queues) -> Iterator[KaiQueue]:
-    """Every parent before its children."""
+    """Yields every parent before its children."""
     for cohort in _parents_first(settings.cohorts):
-        quota = _of_tree(cohort, settings)
-        # A root has nobody to borrow from: as in Kueue, its tree may use what it brings in, and no more.
-        limit = _limit(quota, cohort.quotas, unsaid=None) if cohort.parent else quota
+        quota = _tree_quota(cohort, settings)
+        # A root cannot borrow: as in Kueue, its tree may use its own quota and no more.
+        limit = _limit(quota, cohort.quotas, without_quota=None) if cohort.parent else quota
         yield _queue(cohort.name, cohort.parent or "", quota, limit, cohort.weight)
     lone = [_nominal(queue.quotas) for queue in settings.cluster_queues if not queue.cohort]
     if lone:
-        # KAI takes no pods in a queue without a parent.
+        # KAI schedules no pods of a queue without a parent.
         yield _queue(LONE_QUEUES, "", _sum(lone), _sum(lone), None)
     for queue in settings.cluster_queues:
         quota = _nominal(queue.quotas)
-        limit = _limit(quota, queue.quotas, unsaid=Fraction(0)) if queue.cohort else quota
+        limit = _limit(quota, queue.quotas, without_quota=Fraction(0)) if queue.cohort else quota
         yield _queue(queue.name, queue.cohort or LONE_QUEUES, quota, limit, queue.weight)
 
 
@@ -49,21 +49,21 @@ def _parents_first(cohorts: Iterable[Cohort]) -> Iterator[Cohort]:
     done: set[str | None] = {None}
     while left:
         ready = [cohort for cohort in left if cohort.parent in done]
-        assert ready, "the settings' rules ask for trees"
+        assert ready, "the settings' rules require cohorts to form trees"
         yield from ready
         done |= {cohort.name for cohort in ready}
         left = [cohort for cohort in left if cohort not in ready]
 
 
-def _of_tree(cohort: Cohort, settings: Queues) -> Amounts:
-    """What the cohort and all under it bring in."""
+def _tree_quota(cohort: Cohort, settings: Queues) -> Amounts:
+    """Returns the nominal quota of the cohort and everything below it."""
     queues = [_nominal(queue.quotas) for queue in settings.cluster_queues if queue.cohort == cohort.name]
-    below = [_of_tree(child, settings) for child in settings.cohorts if child.parent == cohort.name]
+    below = [_tree_quota(child, settings) for child in settings.cohorts if child.parent == cohort.name]
     return _sum([_nominal(cohort.quotas), *queues, *below])
 
 
 def _nominal(quotas: Quotas) -> Amounts:
-    """By KAI's name of a resource, in KAI's unit, over all flavors."""
+    """Returns nominal quota over all flavors, by KAI's resource name, in KAI's unit."""
     return {
         counted.name: sum(
             (amount(q[resource].nominal) * counted.per_unit for q in quotas.values() if resource in q),
@@ -73,19 +73,19 @@ def _nominal(quotas: Quotas) -> Amounts:
     }
 
 
-def _limit(quota: Amounts, quotas: Quotas, unsaid: Fraction | None) -> Mapping[str, Fraction | None]:
-    """Quota and what may be borrowed beside it; None is no limit, which one flavor without is enough for.
+def _limit(quota: Amounts, quotas: Quotas, without_quota: Fraction | None) -> Mapping[str, Fraction | None]:
+    """Returns quota plus borrowing limit; None is unlimited, and one unlimited flavor makes the sum so.
 
-    `unsaid` is what may be borrowed of a resource that has no quota: nothing in a cluster queue, which does
-    not give what it doesn't name (Kueue), and anything in a cohort, which only passes on.
+    `without_quota` is the borrowing limit of resources without quota: zero in a cluster queue, which cannot
+    use resources that it does not list (Kueue), and None in a cohort, which only passes quota on.
     """
     limits: dict[str, Fraction | None] = {}
     for resource, counted in COUNTED.items():
         given = [q[resource].borrowing_limit for q in quotas.values() if resource in q]
-        beside = unsaid if not given else None
+        borrowed = without_quota if not given else None
         if given and None not in given:
-            beside = sum((amount(limit) * counted.per_unit for limit in given if limit), Fraction(0))
-        limits[counted.name] = None if beside is None else quota[counted.name] + beside
+            borrowed = sum((amount(limit) * counted.per_unit for limit in given if limit), Fraction(0))
+        limits[counted.name] = None if borrowed is None else quota[counted.name] + borrowed
     return limits
 
 

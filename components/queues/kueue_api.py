@@ -14,7 +14,7 @@ VERSION = f"{GROUP}/v1beta2"
 def kueue_object(
     kind: str, name: str, spec: Mapping[str, Any], opts: pulumi.ResourceOptions, namespace: str | None = None
 ) -> CustomResource:
-    """An object under its own name, without the suffix that Pulumi would add: users' labels name it."""
+    """Declares an object without the suffix that Pulumi adds to names: users' labels name it."""
     return CustomResource(
         f"{namespace}/{name}" if namespace else name,
         api_version=VERSION,
@@ -26,7 +26,7 @@ def kueue_object(
 
 
 class WorkloadPriorityClass(pulumi.CustomResource):
-    """Of its own, because `apiextensions.CustomResource` has no room for fields beside `spec`."""
+    """A separate class, because `apiextensions.CustomResource` has no top-level fields beside `spec`."""
 
     def __init__(self, name: str, value: int, opts: pulumi.ResourceOptions) -> None:
         kind = type(self).__name__

@@ -1,4 +1,4 @@
-"""WorkloadPriorityClasses, which workloads name by the label `kueue.x-k8s.io/priority-class`."""
+"""WorkloadPriorityClasses, which jobs name in the label `kueue.x-k8s.io/priority-class`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class PrioritiesArgs:
 
 
 class Priorities(Component):
-    """One class a name. A new value is an update in place and holds for workloads made after it."""
+    """One class a name. A new value updates it in place and applies to workloads created later."""
 
     def __init__(self, name: str, args: PrioritiesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Priorities", name, opts)

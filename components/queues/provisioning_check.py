@@ -1,4 +1,4 @@
-"""The admission check of queued pools: how a gang's nodes are asked for, and where its pods go then."""
+"""The admission check of queued pools: how a gang's nodes are requested, and how its pods select them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,12 +9,12 @@ from settings.model.queues.queue import PROVISIONING_CONTROLLER
 
 CHECK = "queued-provisioning"
 PROVISIONING_CLASS = "queued-provisioning.gke.io"
-# GKE names the nodes of a request by this label, and their value in the request's status by this detail.
+# GKE labels a request's nodes; the label's value is this detail of the request's status.
 REQUEST_LABEL, REQUEST_DETAIL = "autoscaling.gke.io/provisioning-request", "ResizeRequestName"
 
 
 def check() -> dict[str, Any]:
-    """The AdmissionCheck's spec."""
+    """Returns the AdmissionCheck's spec."""
     parameters = {"apiGroup": GROUP, "kind": "ProvisioningRequestConfig", "name": CHECK}
     return {"controllerName": PROVISIONING_CONTROLLER, "parameters": parameters}
 
@@ -22,13 +22,13 @@ def check() -> dict[str, Any]:
 def provisioning_request_config(
     provisioning: QueuedProvisioning, accelerators: Sequence[str]
 ) -> dict[str, Any]:
-    """The ProvisioningRequestConfig's spec; `accelerators` are the resources of the queued pools."""
+    """Returns the ProvisioningRequestConfig's spec; `accelerators` are resources of the queued pools."""
     retry = provisioning.retry
     spec: dict[str, Any] = {
         "provisioningClassName": PROVISIONING_CLASS,
-        # GKE rejects requests for CPUs only: pod sets without accelerators, Ray's heads, are left out.
+        # GKE rejects requests for CPUs only: pod sets without accelerators (Ray's heads) are left out.
         "managedResources": list(accelerators),
-        # GKE takes one pod set a request; this joins worker groups that are scheduled alike.
+        # GKE accepts one pod set a request; this merges worker groups with equal scheduling requirements.
         "podSetMergePolicy": "IdenticalWorkloadSchedulingRequirements",
         "retryStrategy": {
             "backoffLimitCount": retry.limit,

@@ -1,4 +1,4 @@
-"""Queues as Kueue's objects: flavors, cohorts, cluster queues, local queues, and the checks on them."""
+"""Kueue's objects of the queues: flavors, cohorts, cluster queues, local queues and admission checks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ class QueuesArgs:
 
 
 class Queues(Component):
-    """Declared so that an object comes after those it names, and is deleted before them.
+    """Kueue's objects; each is created after the objects that it names, and deleted before them.
 
-    Namespaces of tenants belong between ClusterQueues and LocalQueues: a ClusterQueue is kept by a finalizer
-    while gangs run in it, and on `pulumi destroy` these end with their namespace.
+    Declare the tenants' namespaces between ClusterQueues and LocalQueues: a finalizer keeps a ClusterQueue
+    while gangs run in it, and on `pulumi destroy` gangs end with their namespace.
     """
 
     def __init__(self, name: str, args: QueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -47,7 +47,7 @@ class Queues(Component):
         self.register_outputs({"cluster_queues": list(self.cluster_queues)})
 
     def add_local_queues(self, tenants: Sequence[Tenant], namespaces: Mapping[str, pulumi.Resource]) -> None:
-        """Declares the LocalQueues of these tenants, whose namespaces are given by name."""
+        """Declares the tenants' LocalQueues; `namespaces` is by name."""
         for tenant in tenants:
             for local, target in tenant.queues.items():
                 self._local_queue(tenant.namespace, local, target, namespaces[tenant.namespace])
@@ -60,7 +60,7 @@ class Queues(Component):
     def _provisioning_check(
         self, provisioning: QueuedProvisioning, pools: tuple[Pool, ...]
     ) -> CustomResource:
-        # Extended resources, unlike cpu and memory, have a domain in their name.
+        # Extended resources have a domain in their name; cpu and memory do not.
         accelerators = sorted({resource for pool in pools for resource in pool.capacity if "/" in resource})
         spec = provisioning_request_config(provisioning, accelerators)
         config = self._object("ProvisioningRequestConfig", CHECK, spec, [])
@@ -69,7 +69,7 @@ class Queues(Component):
     def _local_queue(self, namespace: str, name: str, target: str, namespace_object: pulumi.Resource) -> None:
         options = self.child(
             depends_on=[namespace_object, self.cluster_queues[target]],
-            # Kueue's API refuses to change it, and the name has to be free for the new object.
+            # The field is immutable, and the new object needs the name.
             replace_on_changes=["spec.clusterQueue"],
             delete_before_replace=True,
         )

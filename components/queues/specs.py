@@ -1,4 +1,4 @@
-"""The specs of Kueue's ResourceFlavors, Cohorts and ClusterQueues, out of the settings."""
+"""Specs of Kueue's ResourceFlavors, Cohorts and ClusterQueues, from the settings."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -10,7 +10,7 @@ from settings.model.queues.resource_groups import Quota, ResourceGroup
 
 
 def resource_flavor(pool: Pool) -> dict[str, Any]:
-    """The tolerations are those of the pool's taints, so that admitted pods get them by themselves."""
+    """Returns a flavor's spec; it tolerates the pool's taints, so that admitted pods get the tolerations."""
     spec: dict[str, Any] = {"nodeLabels": pool.node_labels}
     if pool.node_taints:
         spec["nodeTaints"] = [taint._asdict() for taint in pool.node_taints]
@@ -26,7 +26,7 @@ def cohort(settings: Cohort) -> dict[str, Any]:
 
 
 def cluster_queue(queue: ClusterQueue, queued_flavors: Collection[str]) -> dict[str, Any]:
-    """The provisioning check holds for those of the queue's flavors whose pool is queued, and no others."""
+    """Returns a ClusterQueue's spec; the provisioning check applies to flavors of queued pools only."""
     spec: dict[str, Any] = {
         "namespaceSelector": {"matchLabels": queue.namespaces} if queue.namespaces else {},
         "queueingStrategy": queue.strategy,
@@ -37,7 +37,7 @@ def cluster_queue(queue: ClusterQueue, queued_flavors: Collection[str]) -> dict[
         spec["cohortName"] = queue.cohort
     if queue.flavor_fungibility:
         spec["flavorFungibility"] = queue.flavor_fungibility.model_dump(by_alias=True, exclude_none=True)
-    # Left out where nothing is stopped: an operator who holds a queue by hand is not overruled.
+    # Not declared unless the settings stop the queue: an operator can hold it by hand.
     if queue.stop != "None":
         spec["stopPolicy"] = queue.stop
     if checks := _checks(queue, queued_flavors):

@@ -1,1 +1,1 @@
-"""A team's namespace, and everything in it that is the platform's."""
+"""A team's namespace, and the platform's objects in it."""

@@ -1,4 +1,4 @@
-"""A tenant's bucket for checkpoints, and the claim by which its pods mount it (Cloud Storage FUSE)."""
+"""A tenant's bucket for checkpoints, and the claim through which its pods mount it (Cloud Storage FUSE)."""
 
 from dataclasses import dataclass
 
@@ -22,15 +22,15 @@ from settings.model.tenants.google import Checkpoints as CheckpointsSettings
 CLAIM = "checkpoints"
 DRIVER = "gcsfuse.csi.storage.gke.io"
 DAY_SECONDS = 24 * 3600
-# The user of rayproject's images: the driver mounts a bucket for root alone otherwise.
+# The user of rayproject's images; by default the driver mounts a bucket for root alone.
 MOUNT_OPTIONS = ["uid=1000", "gid=100"]
-# A claim needs a size, a bucket has none: the driver reads it nowhere.
+# A claim needs a size; the driver ignores it.
 NO_SIZE = {"storage": "1Ti"}
 
 
 @dataclass(frozen=True)
 class CheckpointsArgs:
-    """`member` is who may read and write; `protect`: refuse to delete the bucket and what is in it."""
+    """`member` may read and write; `protect`: refuse to delete the bucket and its objects."""
 
     namespace: str
     checkpoints: CheckpointsSettings
@@ -40,10 +40,10 @@ class CheckpointsArgs:
 
 
 class Checkpoints(Component):
-    """The bucket stays private whatever is done to its objects, and what is deleted can be brought back.
+    """A bucket that cannot be made public, with soft deletion, and its volume and claim.
 
-    Soft deletion and no versions: a hierarchical namespace has none, and renames a folder in one step, as
-    Ray Train does to a finished checkpoint.
+    A hierarchical namespace renames a folder in one step, which Ray Train does with a finished checkpoint.
+    Such buckets have no object versions, hence soft deletion.
     """
 
     def __init__(self, name: str, args: CheckpointsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -52,7 +52,7 @@ class Checkpoints(Component):
         access = storage.BucketIAMMember(
             f"{args.namespace}-checkpoints",
             bucket=self.bucket.name,
-            # Objects and folders, not the bucket itself nor who may reach it.
+            # Objects and folders, not the bucket itself or its IAM policy.
             role="roles/storage.objectUser",
             member=args.member,
             opts=self.child(provider=args.google.provider),
@@ -84,7 +84,7 @@ class Checkpoints(Component):
         )
 
     def _claim(self, args: CheckpointsArgs, access: pulumi.Resource) -> None:
-        """A volume for this claim alone, so that no other namespace can take it."""
+        """Declares the claim and a volume bound to it, so that no other namespace can claim the volume."""
         volume = PersistentVolume(
             f"{args.namespace}-{CLAIM}",
             metadata=ObjectMetaArgs(name=f"{args.namespace}-{CLAIM}"),
@@ -97,7 +97,7 @@ class Checkpoints(Component):
                 claim_ref=ObjectReferenceArgs(namespace=args.namespace, name=CLAIM),
                 csi=CSIPersistentVolumeSourceArgs(driver=DRIVER, volume_handle=self.bucket.name),
             ),
-            # Kubernetes adds the UID of the claim that it has bound.
+            # Kubernetes adds the UID of the bound claim.
             opts=self.child(depends_on=[access], ignore_changes=["spec.claimRef"]),
         )
         PersistentVolumeClaim(

@@ -1,4 +1,4 @@
-"""The way in to a tenant's RayServices: a Gateway by HTTPS, behind Identity-Aware Proxy (IAP)."""
+"""Access to a tenant's RayServices: an HTTPS Gateway behind Identity-Aware Proxy (IAP)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from components.tenants.network_isolation import SERVE
 from settings.model.tenants.google import Serving, certificate_name
 
 GATEWAY_API, GKE_API = "gateway.networking.k8s.io/v1", "networking.gke.io/v1"
-# The global external Application Load Balancer: the class that takes certificate maps, and has IAP.
+# The global external Application Load Balancer: supports certificate maps and IAP.
 CLASS = "gke-l7-global-external-managed"
 NAME = "serving"
 HEALTH_PATH = "/-/healthz"  # of every Ray Serve proxy
@@ -29,9 +29,9 @@ class GatewayArgs:
 
 
 class Gateway(Component):
-    """One Gateway with an address of its own, and a route, a health check and IAP for each host.
+    """One Gateway with its own address, and a route, a health check and IAP for each host.
 
-    `address` is what the hosts' DNS has to lead to; managed certificates are issued once it does.
+    The hosts' DNS records must point to `address`; managed certificates are issued once they do.
     """
 
     def __init__(self, name: str, args: GatewayArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -76,7 +76,7 @@ class Gateway(Component):
         )
 
     def _backend(self, ray_service: str) -> list[pulumi.Resource]:
-        """IAP and the health check of a RayService's proxies."""
+        """Declares IAP and the health check of a RayService's proxies."""
         target = {"group": "", "kind": "Service", "name": _service(ray_service)}
         check = {"type": "HTTP", "httpHealthCheck": {"port": SERVE, "requestPath": HEALTH_PATH}}
         serving = self._args.serving
@@ -88,7 +88,7 @@ class Gateway(Component):
         ]
 
     def _route(self, host: str, ray_service: str, after: list[pulumi.Resource]) -> None:
-        """After the backend's policies: without them it would answer everyone for a while."""
+        """Declares a host's route, after the backend's policies: before them it would be open to everyone."""
         route = {
             "parentRefs": [{"name": NAME}],
             "hostnames": [host],
@@ -97,7 +97,7 @@ class Gateway(Component):
         self._object("HTTPRoute", host, GATEWAY_API, route, after=after)
 
     def _certificates(self) -> pulumi.Output[str]:
-        """Certificates that Google issues and renews, by a map that the Gateway names."""
+        """Declares certificates that Google issues and renews, and returns their map's name."""
         namespace, project = self._args.namespace, self._args.google.project
         hosts = list(self._args.serving.hosts)
         entries = certificatemanager.CertificateMap(
@@ -124,7 +124,7 @@ class Gateway(Component):
         return entries.name
 
     def _members(self) -> None:
-        """For these hosts alone: IAP's role is given in the project, for what a request asks for."""
+        """Grants IAP's role, which is the project's, on the condition that the request is for these hosts."""
         hosts = list(self._args.serving.hosts)
         expression = " || ".join(f'request.host == "{host}"' for host in hosts)
         for member in self._args.serving.iap.members:
@@ -141,7 +141,7 @@ class Gateway(Component):
 
 
 def _service(ray_service: str) -> str:
-    """As KubeRay names the Service of a RayService's proxies."""
+    """Returns KubeRay's name for the Service of a RayService's proxies."""
     return f"{ray_service}-serve-svc"
 
 

@@ -1,4 +1,4 @@
-"""What bounds a tenant's namespace: ResourceQuota, LimitRange, and the devices it may claim."""
+"""Bounds of a tenant's namespace: ResourceQuota, LimitRange, and device claims."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class NamespaceBoundsArgs:
 
 
 class NamespaceBounds(Component):
-    """Of each only what the tenant's settings ask for."""
+    """ResourceQuota, LimitRange and ResourceClaimTemplates that the tenant's settings declare."""
 
     def __init__(
         self, name: str, args: NamespaceBoundsArgs, opts: pulumi.ResourceOptions | None = None
@@ -60,7 +60,7 @@ class NamespaceBounds(Component):
                 f"{tenant.namespace}/{claim}",
                 metadata=ObjectMetaArgs(name=claim, namespace=tenant.namespace),
                 spec=_claim_template(devices),
-                # Kubernetes refuses to change one: claims that were made by it stay as they are.
+                # The spec is immutable; existing claims stay as they are.
                 opts=self.child(replace_on_changes=["spec"], delete_before_replace=True),
             )
         self.register_outputs({})

@@ -1,9 +1,9 @@
-"""Network isolation of a tenant's namespace: nothing passes but what Ray needs and its settings allow.
+"""Network isolation of a tenant's namespace: only traffic that Ray needs or its settings allow.
 
-Ray's dashboard, job and client ports have no authentication of their own. They answer the Ray pods and job
-submitters of the namespace and KubeRay's operator; people come by `kubectl port-forward`, which the API
-server authenticates and which reaches a pod from inside. A NetworkPolicy can't compare two pods' labels, so
-the Ray clusters of one namespace reach each other: a team is the unit that is kept apart.
+Ray's dashboard, job and client ports have no authentication. They are open to the namespace's Ray pods and
+job submitters, and to KubeRay's operator; users connect by `kubectl port-forward`, which the API server
+authenticates and which reaches a pod from inside. A NetworkPolicy cannot compare two pods' labels, so the Ray
+clusters of one namespace reach each other: the team is the unit of isolation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from settings.model.observability import COLLECTOR_NAMESPACES
 from settings.model.tenants.tenant import Tenant
 
 DASHBOARD, SERVE, METRICS = 8265, 8000, 8080
-# Where GKE's load balancers and their health checks come from (GKE, "Gateway: firewall rules").
+# Sources of GKE's load balancers and their health checks (GKE, "Gateway: firewall rules").
 LOAD_BALANCERS = ("35.191.0.0/16", "130.211.0.0/22")
 # GKE's metadata server, with Dataplane V2 and without (GKE, "Network policy and Workload Identity").
 METADATA_SERVER = {"169.254.169.254/32": (80, 8080), "169.254.169.252/32": (987, 988)}
@@ -40,8 +40,8 @@ NOT_PUBLIC = ("10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", 
 
 @dataclass(frozen=True)
 class NetworkIsolationArgs:
-    """`on_gke`: the namespace's cluster is GKE's; `operator_hosted`: KubeRay is GKE's add-on, which comes
-    through the API server's tunnel."""
+    """`on_gke`: the cluster is GKE's; `operator_hosted`: KubeRay is GKE's add-on, which connects through the
+    API server's tunnel."""
 
     tenant: Tenant
     on_gke: bool
@@ -49,7 +49,7 @@ class NetworkIsolationArgs:
 
 
 class NetworkIsolation(Component):
-    """NetworkPolicies, one a purpose; what any of them allows passes."""
+    """NetworkPolicies, one a purpose; traffic passes if any of them allows it."""
 
     def __init__(
         self, name: str, args: NetworkIsolationArgs, opts: pulumi.ResourceOptions | None = None
@@ -97,11 +97,11 @@ HEADS = LabelSelectorArgs(match_labels={"ray.io/node-type": "head"})
 
 
 def _heads(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs:
-    """KubeRay asks heads for the state of jobs and services; submitters are the pods of its Jobs."""
+    """Opens heads to KubeRay, which polls jobs and services, and to submitters, the pods of its Jobs."""
     no_tenant = LabelSelectorRequirementArgs(key=next(iter(TENANT)), operator="DoesNotExist")
     operators = [
         NetworkPolicyPeerArgs(
-            # Wherever it is installed, but not where a team could label a pod like this.
+            # In any namespace but the tenants', where a team could give a pod this label.
             namespace_selector=LabelSelectorArgs(match_expressions=[no_tenant]),
             pod_selector=LabelSelectorArgs(match_labels={"app.kubernetes.io/name": "kuberay-operator"}),
         )
@@ -123,7 +123,7 @@ def _heads(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs:
 
 
 def _serve(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs | None:
-    """Ray Serve's port, for the load balancer (behind which IAP has asked who comes) and for clients."""
+    """Opens Ray Serve's port to the load balancer, where IAP authenticates users, and to clients."""
     callers = [
         NetworkPolicyPeerArgs(namespace_selector=_namespace(client)) for client in args.tenant.network.clients
     ]
@@ -133,7 +133,7 @@ def _serve(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs | None:
 
 
 def _reachable(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs:
-    """What every pod of the namespace may open connections to."""
+    """Allows every pod's connections: DNS, GKE's metadata server, and the settings' destinations."""
     network = args.tenant.network
     dns = [
         NetworkPolicyPeerArgs(namespace_selector=_namespace("kube-system")),

@@ -1,4 +1,4 @@
-"""What a team's group may do: run Ray in its namespace, and look at the queues."""
+"""RBAC of a team's group: run Ray in its namespace, and view the queues."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ def _rule(group: str, resources: Sequence[str], verbs: Sequence[str]) -> PolicyR
     return PolicyRuleArgs(api_groups=[group], resources=list(resources), verbs=list(verbs))
 
 
-# No status of Ray objects and no Workload to write: whoever writes those plays the operator or the engine
-# (components/admission/ray.py). No pods to make, and no RayCronJobs, whose jobs would pass the queues by.
+# No writes to statuses of Ray objects or to Workloads, which would impersonate the operator or the engine
+# (components/admission/ray.py). No creation of pods or RayCronJobs, whose jobs would bypass the queues.
 TEAM_RULES = [
     _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], WRITE),
     _rule("ray.io", ["rayjobs/status", "rayclusters/status", "rayservices/status"], ("get",)),
@@ -37,10 +37,10 @@ TEAM_RULES = [
     _rule("", ["pods", "pods/log", "services", "events", "persistentvolumeclaims", "resourcequotas"], READ),
     _rule("batch", ["jobs"], READ),
     _rule("", ["configmaps"], WRITE),
-    # The way to Ray's dashboard and job port: through the API server, which knows who asks.
+    # Access to Ray's dashboard and job port, authenticated by the API server.
     _rule("", ["pods/portforward"], ("get", "create")),
 ]
-# By `kubectl get secret <Ray cluster>`: pods that the team runs could read it anyway.
+# For `kubectl get secret <Ray cluster>`: the team's pods could read it anyway.
 TOKEN_RULES = [_rule("", ["secrets"], ("get",))]
 
 VIEWER_RULES = [
@@ -50,14 +50,14 @@ VIEWER_RULES = [
 
 @dataclass(frozen=True)
 class TeamAccessArgs:
-    """`namespaces` are the tenants', by name."""
+    """`namespaces`: the tenants', by name."""
 
     tenants: Sequence[Tenant]
     namespaces: Mapping[str, pulumi.Resource]
 
 
 class TeamAccess(Component):
-    """A Role and its binding in each namespace that has a group, and a look at the queues for all groups."""
+    """A Role and its binding in each namespace that has a group, and a view of the queues for all groups."""
 
     def __init__(self, name: str, args: TeamAccessArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("TeamAccess", name, opts)

@@ -1,4 +1,4 @@
-"""Tenants: the namespaces of teams, and what belongs to each."""
+"""Tenants: the teams' namespaces, and the components of each."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from settings.model.tenants.tenant import Tenant
 @dataclass(frozen=True)
 class TenantsArgs:
     """`protect`: refuse to delete a namespace or bucket, and with it a team's jobs and checkpoints;
-    `google`: None where the cluster is not GKE's; `operator_hosted`: KubeRay is GKE's add-on."""
+    `google`: None if the cluster is not GKE's; `operator_hosted`: KubeRay is GKE's add-on."""
 
     tenants: tuple[Tenant, ...]
     protect: bool
@@ -31,7 +31,7 @@ class TenantsArgs:
 
 
 class Tenants(Component):
-    """`namespaces` holds one Namespace a tenant, `addresses` those of its Gateway, by the tenant's name."""
+    """`namespaces` are the tenants' Namespaces, `addresses` those of their Gateways, both by namespace."""
 
     def __init__(self, name: str, args: TenantsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Tenants", name, opts)
@@ -57,7 +57,7 @@ class Tenants(Component):
         return self.child(depends_on=[self.namespaces[tenant.namespace]])
 
     def _inside(self, tenant: Tenant) -> None:
-        """What of a tenant every cluster can have."""
+        """Declares a tenant's components that work in every cluster."""
         NamespaceBounds(f"{tenant.namespace}-bounds", NamespaceBoundsArgs(tenant), self._in(tenant))
         if tenant.network.isolated:
             isolation = NetworkIsolationArgs(
@@ -66,7 +66,7 @@ class Tenants(Component):
             NetworkIsolation(f"{tenant.namespace}-network", isolation, self._in(tenant))
 
     def _google_cloud(self, tenant: Tenant, google: GoogleCloud) -> None:
-        """What of a tenant is Google Cloud's."""
+        """Declares a tenant's Google Cloud components."""
         if tenant.identity:
             identity = WorkloadIdentity(
                 f"{tenant.namespace}-identity",
@@ -88,7 +88,7 @@ class Tenants(Component):
 
 
 def _labels(tenant: Tenant) -> dict[str, str]:
-    """By these the admission policies and the other tenants' network policies know the namespace."""
+    """Returns the labels by which admission policies and other tenants' NetworkPolicies select namespaces."""
     labels = {**TENANT}
     for mode, level in tenant.pod_security.levels.items():
         labels[f"pod-security.kubernetes.io/{mode}"] = level

@@ -1,4 +1,4 @@
-"""Who a tenant's pods are to Google Cloud: a service account of their own, by Workload Identity."""
+"""The Google Cloud identity of a tenant's pods: their own service account, by Workload Identity."""
 
 from dataclasses import dataclass
 
@@ -22,8 +22,8 @@ class WorkloadIdentityArgs:
 class WorkloadIdentity(Component):
     """A Kubernetes ServiceAccount that acts as a Google one without roles; `member` names it in bindings.
 
-    Through a service account and not by the pod's own principal (principal://…), which needs the project's
-    number: no preview without an account could know it.
+    It does not use the pod's own principal (principal://…), which contains the project's number, unknown to a
+    preview without credentials.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class WorkloadIdentity(Component):
                 namespace=tenant.namespace,
                 annotations={"iam.gke.io/gcp-service-account": self.account.email},
             ),
-            # Google's token comes from the metadata server; Kubernetes' is of no use to these pods.
+            # Google's token comes from the metadata server; these pods need no Kubernetes token.
             automount_service_account_token=False,
             opts=self.child(depends_on=[impersonation]),
         )

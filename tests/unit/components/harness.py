@@ -1,7 +1,7 @@
-"""Runs components against Pulumi's mocks, and records what they declare: inputs and options.
+"""Runs components against Pulumi's mocks, and records the inputs and options of declared resources.
 
-Pulumi registers resources side by side, in an order that depends on the machine. Here every registration is
-delayed by a random time, and what was declared is sorted by name: no test can come to depend on the order.
+Pulumi registers resources concurrently, in an order that depends on the machine. Here every registration is
+delayed by a random time, and results are sorted by name, so that no test can depend on the order.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from tests.unit.settings.builders import FILE
 SEED = os.environ.get("REGISTRATION_SEED") or str(random.randrange(2**32))
 DELAY_SECONDS_MAX = 0.003
 
-# What only the cloud knows, and components read.
+# Outputs that only the cloud computes, and that components read.
 OUTPUTS: dict[str, dict[str, Any]] = {
     "gcp:container/cluster:Cluster": {
         "controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"endpoint": "gke-ray.us-west1-b.gke.goog"}},
@@ -47,7 +47,7 @@ OUTPUTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Declared:
-    """A resource as the engine would get it; others are named `kind/name`, as in `Declarations`."""
+    """A resource as registered with the engine; it names others `kind/name`, as `Declarations` does."""
 
     type: str
     name: str
@@ -64,10 +64,10 @@ class Declared:
 
 
 class Declarations(dict[str, Declared]):
-    """Everything declared, by `kind/name` and sorted by it: the kind is the last part of the type's token."""
+    """Declared resources by `kind/name`, and sorted by it; the kind is the last part of the type token."""
 
     def kinds(self, *kinds: str) -> list[str]:
-        """Return the names of these kinds, sorted."""
+        """Returns the names of these kinds, sorted."""
         return [name for name in self if name.split("/", 1)[0] in kinds]
 
     def inputs(self, name: str) -> dict[str, Any]:
@@ -79,11 +79,11 @@ class Declarations(dict[str, Declared]):
 
 
 def declare(build: Callable[[], object]) -> Declarations:
-    """Call `build` as a Pulumi program; returns when every registration has been answered."""
-    print(f"delays of registrations: REGISTRATION_SEED={SEED}")  # pytest shows it where a test fails
+    """Calls `build` as a Pulumi program; returns after every registration."""
+    print(f"delays of registrations: REGISTRATION_SEED={SEED}")  # pytest shows it if a test fails
 
     def program() -> None:
-        # Not returned: the runtime would wait for the outputs of a component, which are no outputs.
+        # Nothing is returned: the runtime would wait for it as for outputs.
         build()
 
     monitor = _Recorder(_Mocks())
@@ -95,7 +95,7 @@ def declare(build: Callable[[], object]) -> Declarations:
 
 @contextmanager
 def _own_event_loop() -> Iterator[None]:
-    """Pulumi's runtime makes an event loop where it finds none, and never closes it."""
+    """Provides an event loop and closes it; Pulumi's runtime would create one and never close it."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
@@ -108,7 +108,7 @@ def _own_event_loop() -> Iterator[None]:
 
 class _Mocks(Mocks):
     def call(self, args: MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
-        raise AssertionError(f"components call no functions of providers, but {args.token}")
+        raise AssertionError(f"components must not call provider functions, but call {args.token}")
 
     def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
         return f"{args.name}-id", {**args.inputs, **_outputs(args)}
@@ -126,7 +126,7 @@ def _outputs(args: MockResourceArgs) -> dict[str, Any]:
 
 
 class _Recorder(MockMonitor):
-    """Pulumi's mocks see no resource options; they are in the request that registers the resource."""
+    """Records resource options, which Pulumi's mocks do not see, from registration requests."""
 
     def __init__(self, mocks: Mocks) -> None:
         super().__init__(mocks)
@@ -149,7 +149,7 @@ def _declared(request: Any) -> Declared:
         inputs=_without_nothing(rpc.deserialize_properties(request.object)),
         depends_on=frozenset(_short(request.dependencies)),
         parent=next(iter(_short([request.parent])), ""),
-        # A provider is referred to as URN::id.
+        # A provider's reference is URN::id.
         provider=next(iter(_short([request.provider.rpartition("::")[0]])), ""),
         protect=request.protect,
         aliases=tuple(map(str, request.aliases)),
@@ -169,7 +169,7 @@ def _short(urns: Iterable[str]) -> list[str]:
 
 
 def _without_nothing(value: Any) -> Any:
-    """The inputs without those that are None, which mean: not given."""
+    """Returns the inputs without those that are None, which means unset."""
     if isinstance(value, Mapping):
         return {key: _without_nothing(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
@@ -178,12 +178,12 @@ def _without_nothing(value: Any) -> Any:
 
 
 def declare_platform(config: Mapping[str, Any]) -> Declarations:
-    """What a stack with this `config` declares."""
+    """Returns the resources of a stack with this `config`."""
     return _declare_platform(json.dumps(config))
 
 
 @cache
 def _declare_platform(config: str) -> Declarations:
-    """Once for each config: most tests look at the same few."""
+    """Declares each config once: most tests share a few configs."""
     settings = parse(json.loads(config), FILE)
     return declare(lambda: Platform("muster", PlatformArgs(settings)))

@@ -1,4 +1,4 @@
-"""Admission policies: which ones a stack declares, what they look at, and whom they leave alone."""
+"""Admission policies: which ones a stack declares, which requests they match, and which they exempt."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -52,10 +52,10 @@ def names(found: Declarations, kind: str) -> set[str]:
         pytest.param(False, set(), ALWAYS | GANGS | ASK, id="users suspend"),
     ],
 )
-def test_which(
+def test_the_engine_decides_which_policies_are_declared(
     engine: Engine, objects: set[str], serves_mutating: bool, mutating: set[str], validating: set[str]
 ) -> None:
-    """With engine kueue, Kueue's own webhooks check its objects."""
+    """Engine kueue has no policies for Kueue's objects, as its own webhooks check them."""
     found = declared(engine, serves_mutating)
     assert names(found, "MutatingAdmissionPolicy") == mutating
     assert names(found, "ValidatingAdmissionPolicy") == validating | objects
@@ -71,7 +71,7 @@ def test_every_policy_is_bound() -> None:
             assert found.spec(f"{kind}/{name}")["failurePolicy"] == "Fail"
 
 
-def test_what_breaks_a_rule_is_denied() -> None:
+def test_violations_are_denied() -> None:
     found = declared()
     for name in found.kinds("ValidatingAdmissionPolicyBinding"):
         assert found.spec(name)["validationActions"] == ["Deny"]
@@ -128,7 +128,7 @@ SCOPES: dict[str, tuple[list[str], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", SCOPES)
-def test_scope(name: str) -> None:
+def test_policies_match_the_operations_and_namespaces_of_their_scope(name: str) -> None:
     operations, selectors = SCOPES[name]
     constraints = declared().spec(f"ValidatingAdmissionPolicy/{name}")["matchConstraints"]
     (rule,) = constraints.pop("resourceRules")
@@ -142,17 +142,17 @@ def conditions(found: Declarations) -> Iterator[str]:
             yield condition["expression"]
 
 
-def test_the_controller_is_known_by_the_account_that_the_stack_makes() -> None:
+def test_policies_exempt_the_controllers_service_account() -> None:
     account = f"system:serviceaccount:{NAMESPACE}:{NAME}"
     assert all(account in condition for condition in conditions(declared("muster")))
 
 
-def test_with_another_engine_that_account_is_nobody() -> None:
+def test_with_another_engine_no_service_account_is_exempt() -> None:
     assert not any("serviceaccount" in condition for condition in conditions(declared("kueue")))
 
 
-def test_messages_are_of_one_line() -> None:
-    """Kubernetes takes no others (k8s.io/api admissionregistration, Validation.message)."""
+def test_messages_have_one_line() -> None:
+    """Kubernetes refuses others (k8s.io/api admissionregistration, Validation.message)."""
     found = declared()
     messages = [
         validation["message"]
@@ -172,16 +172,16 @@ def priority_rules(tenants: dict[str, tuple[str, ...]], engine: Engine = "muster
     return [validation["expression"] for validation in spec["validations"]]
 
 
-def test_tenants_that_may_use_all_are_asked_for_no_label() -> None:
-    """An unknown name is the engine's to explain."""
+def test_tenants_that_may_use_all_priorities_have_no_rule() -> None:
+    """The engine reports unknown names."""
     assert len(priority_rules({"team-a": NAMES})) == 1
     assert len(priority_rules({"team-a": NAMES, "team-b": ("dev",)})) == 2
 
 
-def test_unlabelled_jobs_have_the_default_class() -> None:
+def test_unlabelled_jobs_count_as_the_default_class() -> None:
     (_, of_label) = priority_rules({"team-b": ("dev",)})
     assert 'priority-class"].orValue("default") in variables.allowed' in of_label
 
 
-def test_with_kai_its_own_label_is_held_to_the_same() -> None:
+def test_with_kai_its_own_priority_label_is_checked_too() -> None:
     assert any('labels[?"priorityClassName"]' in rule for rule in priority_rules({}, "kai"))

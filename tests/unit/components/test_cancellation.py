@@ -1,10 +1,10 @@
-"""The program under SIGINT, by which the engine cancels it; the official host runs it in the main thread."""
+"""Cancellation of the program by SIGINT; the official language host runs it in the main thread."""
 
 import subprocess
 import sys
 import threading
 
-from components.cancellation import SAID_ALREADY, end_quietly_when_cancelled
+from components.cancellation import ALREADY_REPORTED, end_quietly_when_cancelled
 from sandbox.toolchain.paths import CHECKOUT
 
 # Runs the program as pulumi-language-python-exec does, and cancels it at the first resource.
@@ -35,15 +35,15 @@ except Exception as error:
 """
 
 
-def test_a_cancelled_program_says_nothing() -> None:
+def test_a_cancelled_program_prints_nothing() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", HOST], cwd=CHECKOUT, capture_output=True, text=True, timeout=120, check=False
     )
     assert (ended.stdout, ended.stderr) == ("", "")
-    assert ended.returncode == SAID_ALREADY
+    assert ended.returncode == ALREADY_REPORTED
 
 
-def test_a_host_that_runs_it_in_a_thread_answers_signals_itself() -> None:
+def test_no_signal_handler_is_installed_outside_the_main_thread() -> None:
     failures: list[BaseException] = []
 
     def program() -> None:

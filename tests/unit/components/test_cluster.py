@@ -1,4 +1,4 @@
-"""The cluster: what GKE is asked for, and what Pulumi is told about it."""
+"""The cluster: its inputs and resource options."""
 
 import json
 from pathlib import Path
@@ -85,11 +85,11 @@ def with_cluster(**keys: object) -> dict[str, Any]:
     return {**GOOD, "muster:cluster": GOOD["muster:cluster"] | keys}
 
 
-def test_what_is_left_out_is_secure() -> None:
+def test_defaults_are_secure() -> None:
     assert declare_platform(GOOD).inputs("Cluster/ray") == SECURE_ZONAL
 
 
-def test_stack_dev_is_the_cluster_of_kuberays_guide() -> None:
+def test_stack_dev_declares_the_cluster_of_kuberays_guide() -> None:
     settings = load(DEV)
     declared = declare(lambda: Platform("muster", PlatformArgs(settings)))
     cluster = declared.inputs("Cluster/kuberay-gpu-cluster")
@@ -140,7 +140,7 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"maintenance": WEEKEND | {"exclusions": FREEZES}},
         {
             "maintenancePolicy": {
-                # The first of the days, a Saturday, and into the next one.
+                # The first of the days, a Saturday, until the next day.
                 "recurringWindow": {
                     "startTime": "2024-01-06T22:30:00Z",
                     "endTime": "2024-01-07T04:30:00Z",
@@ -193,7 +193,7 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "authenticatorGroupsConfig": {"securityGroup": "gke-security-groups@acme.example"},
         },
     ),
-    "less than there could be": (
+    "optional features off": (
         {
             "binaryAuthorization": False,
             "securityPosture": False,
@@ -219,7 +219,7 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "loggingConfig": {"enableComponents": ["SYSTEM_COMPONENTS"]},
         },
     ),
-    "more than there could be": (
+    "optional features on": (
         {
             "csiDrivers": ["filestore", "lustre"],
             "logs": ["controller-manager"],
@@ -275,17 +275,17 @@ CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("keys", "changed"), CHANGED.values(), ids=CHANGED.keys())
-def test_what_is_said(keys: dict[str, Any], changed: dict[str, Any]) -> None:
+def test_settings_change_their_inputs_only(keys: dict[str, Any], changed: dict[str, Any]) -> None:
     assert declare_platform(with_cluster(**keys)).inputs("Cluster/ray") == SECURE_ZONAL | changed
 
 
-def test_without_dataplane_v2() -> None:
+def test_without_dataplane_v2_the_legacy_datapath_is_used() -> None:
     declared = declare_platform(with_cluster(dataplaneV2=False) | {"muster:tenants": []})
 
     assert declared.inputs("Cluster/ray") == SECURE_ZONAL | {"datapathProvider": "LEGACY_DATAPATH"}
 
 
-def test_what_gke_changes_is_left_to_it() -> None:
+def test_fields_that_gke_changes_are_ignored() -> None:
     cluster = declare_platform(GOOD)["Cluster/ray"]
 
     assert cluster.ignore_changes == ("initialNodeCount", "nodeConfig", "nodePools", "nodeVersion")
@@ -301,7 +301,7 @@ def test_deletion_protection_reaches_cluster_and_namespaces(protected: bool) -> 
     assert declared["Namespace/team-a"].protect is protected
 
 
-def test_the_ray_add_on_comes_with_the_cluster() -> None:
+def test_the_ray_add_on_replaces_the_kuberay_release() -> None:
     declared = declare_platform(put("muster:kuberay", {"install": "addon", "addon": {"logging": False}}))
 
     assert declared.inputs("Cluster/ray")["addonsConfig"]["rayOperatorConfigs"] == [
@@ -315,7 +315,7 @@ def test_the_ray_add_on_comes_with_the_cluster() -> None:
 
 
 @pytest.mark.parametrize(("name", "account"), [("ray", "ray-nodes"), ("r" * 40, f"{'r' * 24}-nodes")])
-def test_nodes_are_who_they_need_to_be(name: str, account: str) -> None:
+def test_nodes_run_as_a_service_account_with_two_roles(name: str, account: str) -> None:
     declared = declare_platform(with_cluster(name=name))
     grants = [declared.inputs(grant) for grant in declared.kinds("IAMMember") if "/nodes-" in grant]
 
@@ -330,7 +330,7 @@ def test_nodes_are_who_they_need_to_be(name: str, account: str) -> None:
     assert declared[f"Cluster/{name}"].depends_on >= set(declared.kinds("IAMMember"))
 
 
-def test_gke_may_use_the_key_before_it_makes_the_cluster() -> None:
+def test_gke_may_use_the_key_before_it_creates_the_cluster() -> None:
     declared = declare_platform(with_cluster(secretsEncryption=KEY))
 
     assert declared.inputs("CryptoKeyIAMMember/secrets-encryption") == {
@@ -341,16 +341,16 @@ def test_gke_may_use_the_key_before_it_makes_the_cluster() -> None:
     assert "CryptoKeyIAMMember/secrets-encryption" in declared["Cluster/ray"].depends_on
 
 
-def test_a_key_of_others_is_theirs_to_share() -> None:
+def test_access_to_another_projects_key_is_not_granted() -> None:
     declared = declare_platform(with_cluster(secretsEncryption=KEY.replace("acme-ml", "acme-keys")))
 
     assert not declared.kinds("CryptoKeyIAMMember", "ServiceIdentity")
 
 
-# Name of the case -> keys of the cluster, and how its control plane is reached.
+# Name of the case -> keys of the cluster, and the endpoint in the kubeconfig.
 ADDRESSES: dict[str, tuple[dict[str, object], dict[str, str]]] = {
     "by name, from anywhere": ({}, {"server": "https://gke-ray.us-west1-b.gke.goog"}),
-    "by address, from the networks that may": (
+    "by IP address, from authorized networks": (
         {"dnsEndpoint": False, "authorizedNetworks": {"vpn": "10.200.0.0/16"}},
         {"server": "https://203.0.113.7", "certificate-authority-data": "Y2E="},
     ),
@@ -370,7 +370,7 @@ def test_the_provider_reaches_the_cluster_without_credentials(
 
 
 @pytest.mark.parametrize("context", [None, "kind-ray"])
-def test_an_existing_cluster_is_only_reached(context: str | None) -> None:
+def test_an_existing_cluster_gets_a_provider_only(context: str | None) -> None:
     cluster = EXISTING | ({"context": context} if context else {})
     declared = declare_platform({**GOOD, "muster:cluster": cluster})
 

@@ -1,4 +1,4 @@
-"""The controller's image: what it is made of, where it is pushed, and that nothing in it is unpinned."""
+"""The controller's image: its sources, its registry, and its pinned dependencies."""
 
 import os
 import re
@@ -34,7 +34,7 @@ def test_it_is_built_for_the_nodes_and_pushed(declared: Declarations) -> None:
     assert inputs["tags"] == [f"us-west1-docker.pkg.dev/acme-ml/muster/controller:{content_tag(CHECKOUT)}"]
 
 
-def test_its_registry(declared: Declarations) -> None:
+def test_the_registry_has_immutable_tags_and_keeps_the_newest_images(declared: Declarations) -> None:
     registry = declared["Repository/muster"]
 
     assert registry.inputs["location"] == "us-west1"
@@ -48,7 +48,7 @@ def test_its_registry(declared: Declarations) -> None:
     assert "Repository/muster" in declared["Image/controller"].depends_on
 
 
-def test_it_is_deployed_as_it_was_pushed(declared: Declarations) -> None:
+def test_the_pushed_digest_is_deployed(declared: Declarations) -> None:
     (container,) = declared.spec("Deployment/muster-controller")["template"]["spec"]["containers"]
 
     assert re.fullmatch(r"us-west1-docker\.pkg\.dev/.*@sha256:[0-9a-f]{64}", container["image"])
@@ -56,12 +56,12 @@ def test_it_is_deployed_as_it_was_pushed(declared: Declarations) -> None:
 
 
 def copied() -> Iterator[str]:
-    """What the Dockerfile takes from the checkout."""
+    """Yields the paths that the Dockerfile copies from the checkout."""
     for line in re.findall(r"(?m)^COPY (?!--from)(.+)$", DOCKERFILE):
         yield from line.split()[:-1]
 
 
-def test_what_goes_in_is_there_and_nothing_else_is_sent() -> None:
+def test_the_build_context_holds_exactly_the_copied_files() -> None:
     ignore = (CHECKOUT / ".dockerignore").read_text().splitlines()
     kept = [line.removeprefix("!") for line in ignore if line.startswith("!")]
 
@@ -71,13 +71,13 @@ def test_what_goes_in_is_there_and_nothing_else_is_sent() -> None:
     assert all((CHECKOUT / source).exists() for source in kept)
 
 
-def test_every_stage_is_of_one_pinned_base_and_runs_as_nobody() -> None:
+def test_every_stage_has_one_pinned_base_and_runs_as_nonroot() -> None:
     assert re.search(r"(?m)^ARG PYTHON=docker\.io/library/python:\S+@sha256:[0-9a-f]{64}$", DOCKERFILE)
     assert {stage.split()[0] for stage in re.findall(r"(?m)^FROM (.+)$", DOCKERFILE)} == {"${PYTHON}"}
     assert f"USER {USER_ID}:{USER_ID}" in DOCKERFILE
 
 
-def test_another_tag_for_other_content(tmp_path: Path) -> None:
+def test_the_tag_changes_with_the_content(tmp_path: Path) -> None:
     for source in ("Dockerfile", ".dockerignore", "requirements-controller.lock"):
         (tmp_path / source).write_text(source)
     (tmp_path / "muster").mkdir()
@@ -93,7 +93,7 @@ def test_another_tag_for_other_content(tmp_path: Path) -> None:
     assert content_tag(tmp_path) != first
 
 
-def test_the_lock_is_of_versions_that_are_tested_here() -> None:
+def test_the_lock_has_the_versions_that_tests_use() -> None:
     pin = re.compile(r"(?m)^[a-z0-9-]+==\S+")
     everywhere, controller = (CHECKOUT / "requirements.lock").read_text(), LOCK.read_text()
 
@@ -102,7 +102,7 @@ def test_the_lock_is_of_versions_that_are_tested_here() -> None:
 
 
 def test_the_lock_is_enough_to_run_the_controller(tmp_path: Path) -> None:
-    """In an environment of these libraries alone, as in the image."""
+    """Runs it in an environment with these libraries only, as in the image."""
     uv = (sys.executable, "-m", "uv")
     python = str(tmp_path / "bin" / "python")
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}

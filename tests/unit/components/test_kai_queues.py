@@ -1,4 +1,4 @@
-"""The same settings as KAI's objects: queues, priorities, and the policies that translate labels."""
+"""KAI's objects from the settings: queues, priorities, and the policies that translate labels."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def queue(name: str, cohort: str | None = None, **flavors: dict[str, Any]) -> di
 NONE = {"nominal": 4, "borrowingLimit": 0}
 TWO = {"nominal": 4, "borrowingLimit": 2}
 
-# Settings -> by queue its parent, and of each resource that it gives quota and limit.
+# Settings -> queue -> its parent, and quota and limit of each resource.
 TREES: dict[str, tuple[Queues, dict[str, tuple[str, Shares]]]] = {
     "millicores, and 10^6 bytes": (
         queues(queue("a", cpu={"cpu": "1500m", "memory": "1Gi"})),
@@ -48,11 +48,11 @@ TREES: dict[str, tuple[Queues, dict[str, tuple[str, Shares]]]] = {
         queues(queue("a", "ml", l4={"gpu": TWO}, h100={"gpu": NONE}), cohorts=({"name": "ml"},)),
         {"ml": ("", {"gpu": (8, 8)}), "a": ("ml", {"gpu": (8, 10)})},
     ),
-    "one flavor without a limit is none": (
+    "one unlimited flavor makes the sum unlimited": (
         queues(queue("a", "ml", l4={"gpu": 4}, h100={"gpu": NONE}), cohorts=({"name": "ml"},)),
         {"ml": ("", {"gpu": (8, 8)}), "a": ("ml", {"gpu": (8, -1)})},
     ),
-    "a cohort below a cohort, with a quota of its own": (
+    "a cohort below a cohort, with its own quota": (
         queues(
             queue("a", "team", l4={"gpu": 4}),
             cohorts=(
@@ -66,7 +66,7 @@ TREES: dict[str, tuple[Queues, dict[str, tuple[str, Shares]]]] = {
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_quotas(name: str) -> None:
+def test_quotas_and_limits_add_up_over_flavors(name: str) -> None:
     settings, wanted = TREES[name]
     found: dict[str, tuple[str, Shares]] = {}
     for made in kai_queues(settings):
@@ -78,12 +78,12 @@ def test_quotas(name: str) -> None:
     assert found == wanted
 
 
-def test_a_resource_that_a_queue_does_not_name_it_does_not_give() -> None:
+def test_a_resource_without_quota_is_limited_to_zero() -> None:
     (_, made) = kai_queues(queues(queue("a", "ml", l4={"gpu": 4}), cohorts=({"name": "ml"},)))
     assert made.spec["resources"]["cpu"] == {"quota": 0, "limit": 0, "overQuotaWeight": 1}
 
 
-def test_weights() -> None:
+def test_weights_become_over_quota_weights() -> None:
     weighed = {**queue("a", "ml", l4={"gpu": 4}), "weight": "2.5"}
     (_, made) = kai_queues(queues(weighed, cohorts=({"name": "ml"},)))
     assert {share["overQuotaWeight"] for share in made.spec["resources"].values()} == {2.5}
@@ -94,8 +94,8 @@ def declared() -> Declarations:
     return declare_platform({**with_engine("kai"), "muster:cluster": EXISTING})
 
 
-def test_what_is_declared_of_the_platform(declared: Declarations) -> None:
-    """KAI's objects only: nobody would read Kueue's, and no controller of Muster's has work."""
+def test_only_kais_objects_are_declared(declared: Declarations) -> None:
+    """Neither Kueue's objects, which nothing would read, nor Muster's controller."""
     assert declared.kinds("Queue") == ["Queue/ml", "Queue/team-a"]
     assert declared.kinds("PriorityClass") == [
         "PriorityClass/muster-dev-priority",
@@ -105,7 +105,7 @@ def test_what_is_declared_of_the_platform(declared: Declarations) -> None:
     assert declared.kinds(*absent) == []
 
 
-def test_order_and_options(declared: Declarations) -> None:
+def test_queues_depend_on_their_parents_and_values_are_replaced(declared: Declarations) -> None:
     assert {"Queue/ml", "Release/kai-scheduler"} <= declared["Queue/team-a"].depends_on
     assert "Release/kai-scheduler" in declared["Queue/ml"].depends_on
     priority = declared["PriorityClass/muster-prod-priority"]
@@ -113,7 +113,7 @@ def test_order_and_options(declared: Declarations) -> None:
     assert (priority.replace_on_changes, priority.delete_before_replace) == (("value",), True)
 
 
-def test_labels_are_translated_when_they_are_written_and_when_they_change(declared: Declarations) -> None:
+def test_labels_are_translated_on_create_and_update(declared: Declarations) -> None:
     policy = declared.spec("MutatingAdmissionPolicy/muster-queued-ray-to-kai")
     (rule,) = policy["matchConstraints"]["resourceRules"]
     assert set(rule["resources"]) == {"rayjobs", "rayclusters", "rayservices"}
@@ -124,8 +124,8 @@ def test_labels_are_translated_when_they_are_written_and_when_they_change(declar
 NAMES = KaiNames({"team-a/user-queue": "team-a"}, ("train",))
 
 
-def test_the_labels_of_kai() -> None:
-    """What the API server makes of it, tests/sandbox/test_scenario.py plays."""
+def test_kueues_labels_become_kais_labels() -> None:
+    """tests/sandbox/test_scenario.py runs these policies in an API server."""
     (_, labels), (resources, submission) = translations(NAMES).values()
     assert '"kai.scheduler/queue": {"team-a/user-queue": "team-a"}' in labels
     assert '.optMap(name, "muster-" + name)' in labels
@@ -134,13 +134,13 @@ def test_the_labels_of_kai() -> None:
     assert '"HTTPMode"' in submission
 
 
-def test_what_kai_would_leave_pending_without_a_word_is_refused() -> None:
+def test_unknown_queues_and_priorities_are_refused() -> None:
     known, by_label = known_to_kai(NAMES)
     assert list(known.rules.values()) == [
-        "no such queue: kueue.x-k8s.io/queue-name has to name one of this namespace (as namespace/queue, "
-        "there are team-a/user-queue)",
-        "no such priority: kueue.x-k8s.io/priority-class has to be one of train",
+        "no such queue: kueue.x-k8s.io/queue-name must name a queue of this namespace (as namespace/queue, "
+        "one of team-a/user-queue)",
+        "no such priority: kueue.x-k8s.io/priority-class must be one of train",
     ]
     assert list(by_label.rules.values()) == [
-        "kai.scheduler/queue follows from kueue.x-k8s.io/queue-name: write that one"
+        "kai.scheduler/queue is derived from kueue.x-k8s.io/queue-name: set kueue.x-k8s.io/queue-name instead"
     ]

@@ -1,4 +1,4 @@
-"""The network: what the stack makes for its cluster, and for the traffic between GPUs."""
+"""The stack's networks: for its cluster, and for traffic between GPUs."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ PLACE = {**PROJECT, "region": "us-west1"}
 
 
 def with_network(*pools: dict[str, Any], **keys: object) -> Declarations:
-    """What the good stack declares with a network of its own and `pools` beside its own."""
+    """Returns the resources of the good stack with its own network and additional `pools`."""
     network = {"name": "ray", **keys}
     return declare_platform(
         {**GOOD, "muster:network": network, "muster:pools": [*GOOD["muster:pools"], *pools]}
     )
 
 
-def test_a_network() -> None:
+def test_the_network_has_a_subnet_with_secondary_ranges_and_nat() -> None:
     declared = with_network()
 
     assert declared.inputs("Network/ray") == {
@@ -64,11 +64,11 @@ def test_the_cluster_is_in_it_and_waits_for_it() -> None:
         "clusterSecondaryRangeName": "pods",
         "servicesSecondaryRangeName": "services",
     }
-    # Nodes that come up before the NAT can't pull their images.
+    # Nodes that start before the NAT cannot pull their images.
     assert cluster.depends_on >= {"Network/ray", "Subnetwork/ray", "RouterNat/ray-nat"}
 
 
-def test_less_than_there_could_be() -> None:
+def test_nat_and_flow_logs_can_be_turned_off() -> None:
     declared = with_network(nat=False, flowLogs=False)
 
     assert not declared.kinds("Router", "RouterNat")
@@ -85,11 +85,11 @@ def test_the_network_is_protected_as_the_cluster_is(protected: bool) -> None:
     assert declared["RouterNat/ray-nat"].protect is False
 
 
-def test_a_network_that_exists_is_left_alone() -> None:
+def test_an_existing_network_is_not_declared() -> None:
     assert not declare_platform(GOOD).kinds("Network", "Subnetwork", "Router", "RouterNat", "Firewall")
 
 
-# Name of the case -> the pools, and how many networks for GPU traffic they need.
+# Name of the case -> the pools, and the number of GPU networks that they need.
 GPUDIRECT: dict[str, tuple[list[dict[str, Any]], int]] = {
     "no GPUDirect": ([], 0),
     "TCPX": ([H100], 4),
@@ -113,7 +113,7 @@ def test_networks_for_gpu_traffic(pools: list[dict[str, Any]], count: int) -> No
     assert declared.inputs("Cluster/ray")["enableMultiNetworking"] is bool(count)
 
 
-def test_one_of_them() -> None:
+def test_a_gpu_network_has_one_subnet_and_a_firewall() -> None:
     declared = with_network(H100, gpuTraffic="192.168.0.0/16")
 
     assert declared.inputs("Network/ray-gpu-2") == {
@@ -138,7 +138,7 @@ def test_one_of_them() -> None:
     }
 
 
-def test_pods_name_them_by_objects_of_gke() -> None:
+def test_pods_name_gpu_networks_by_gkes_objects() -> None:
     declared = with_network(H100)
     network, parameters = declared["Network/gpu-2"], declared["GKENetworkParamSet/gpu-2"]
 
@@ -156,9 +156,7 @@ def test_pods_name_them_by_objects_of_gke() -> None:
 
 
 @pytest.mark.parametrize(("pool", "count"), [(H100, 4), (MEGA, 8)], ids=["TCPX", "TCPXO"])
-def test_nodes_have_an_interface_in_each_that_their_machine_has_room_for(
-    pool: dict[str, Any], count: int
-) -> None:
+def test_nodes_have_as_many_interfaces_as_their_machine(pool: dict[str, Any], count: int) -> None:
     declared = with_network(H100, MEGA)
 
     assert declared.inputs(f"NodePool/{pool['name']}")["networkConfig"] == {

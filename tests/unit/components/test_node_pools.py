@@ -1,4 +1,4 @@
-"""Node pools: what GKE is asked for, and what Pulumi is told about it."""
+"""Node pools: their inputs and resource options."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ UNREPAIRED = {"management": {"autoRepair": False, "autoUpgrade": True}}
 
 
 def nodes_of(least: int, most: int, policy: str = "ANY") -> dict[str, Any]:
-    """The autoscaling of a pool in one zone."""
+    """Returns the autoscaling of a pool in one zone."""
     return {"autoscaling": {"locationPolicy": policy, "minNodeCount": least, "maxNodeCount": most}}
 
 
@@ -63,7 +63,7 @@ H100_MEGA = {"machineType": "a3-megagpu-8g", "gpu": {"type": "nvidia-h100-mega-8
 H200 = {"machineType": "a3-ultragpu-8g", "gpu": {"type": "nvidia-h200-141gb", "count": 8}}
 UP_TO_4 = {"nodes": {"max": 4}}
 
-# Name of the case -> the pool, and all that GKE is asked for beside what every pool is.
+# Name of the case -> the pool, and its inputs beside those that all pools share.
 POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "queued": (
         {**L4, **UP_TO_4, "provisioning": "queued"},
@@ -105,7 +105,7 @@ POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             },
         },
     ),
-    "on demand, CPUs, with disks and labels of its own": (
+    "on demand, CPUs, with its own disks and labels": (
         {
             "machineType": "n2-standard-8",
             "nodes": {"min": 1, "max": 4, "initial": 2},
@@ -134,7 +134,7 @@ POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             "shieldedInstanceConfig": {"enableIntegrityMonitoring": True, "enableSecureBoot": False},
         },
     ),
-    "GPUs in parts, shared, with images that come along": (
+    "partitioned and shared GPUs, with preloaded images": (
         {
             "machineType": "a2-highgpu-1g",
             "gpu": {
@@ -165,7 +165,7 @@ POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             "fastSocket": {"enabled": True},
         },
     ),
-    "GPUDirect over four networks, close together, upgraded by surges": (
+    "GPUDirect over four networks, compact placement, surge upgrades": (
         {**H100, **UP_TO_4, "gpudirect": "tcpx", "placement": "compact"},
         {
             "initialNodeCount": 0,
@@ -208,7 +208,7 @@ POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             "labels": {"cloud.google.com/gke-networking-dra-driver": "true"},
         },
     ),
-    "TPUs of single machines have no placement policy": (
+    "single-host TPUs have no placement policy": (
         {"machineType": "ct6e-standard-4t", "tpu": {"topology": "2x2"}, **UP_TO_4},
         {"initialNodeCount": 0, **KEPT_UP, **nodes_of(0, 4, "BALANCED")},
         {"machineType": "ct6e-standard-4t"},
@@ -217,7 +217,9 @@ POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("pool", "asked", "nodes"), POOLS.values(), ids=POOLS.keys())
-def test_inputs(pool: dict[str, Any], asked: dict[str, Any], nodes: dict[str, Any]) -> None:
+def test_pools_become_node_pool_inputs(
+    pool: dict[str, Any], asked: dict[str, Any], nodes: dict[str, Any]
+) -> None:
     declared = declared_pools(with_pool(pool))["NodePool/more"]
 
     assert declared.inputs == {**POOL, "name": "more", "nodeConfig": {**NODES, **nodes}, **asked}
@@ -226,7 +228,7 @@ def test_inputs(pool: dict[str, Any], asked: dict[str, Any], nodes: dict[str, An
 
 
 def with_integers(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Protocol buffers know one kind of number only, and the harness shows what came through them."""
+    """Converts whole floats to integers: protocol buffers, which the harness reads, have one number type."""
     whole: dict[str, Any] = json.loads(json.dumps(inputs), parse_float=lambda text: int(float(text)))
     return whole
 
@@ -237,8 +239,8 @@ def test_gpudirect_tcpxo_takes_eight_networks() -> None:
     assert len(pool["networkConfig"]["additionalNodeNetworkConfigs"]) == 8
 
 
-def test_the_guides_pool_comes_out_of_stack_dev() -> None:
-    """KubeRay's guide to gang scheduling: gcloud beta container node-pools create gpu-node-pool …"""
+def test_stack_dev_declares_the_guides_pool() -> None:
+    """Source: KubeRay's guide to gang scheduling, gcloud beta container node-pools create gpu-node-pool …"""
     settings = load(STACKS / "Pulumi.dev.yaml")
     assert isinstance(settings.cluster, Gke)
     args = NodePoolsArgs(settings.pools, "acme-ml-dev", settings.cluster, "kuberay-gpu-cluster", "nodes")
@@ -263,25 +265,25 @@ def test_the_guides_pool_comes_out_of_stack_dev() -> None:
     assert pools.kinds("NodePool") == ["NodePool/gpu-node-pool", "NodePool/system"]
 
 
-# Name of the case -> the cluster and the pool's zones, and where its nodes are counted.
+# Name of the case -> the cluster, the pool's zones, and whether limits are by zone or total.
 ZONES: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
-    "a region: in all, with a node a zone at the start": (
+    "a region: total, with an initial node in each zone": (
         REGIONAL,
         [],
         {"autoscaling": {"locationPolicy": "BALANCED", "totalMinNodeCount": 2, "totalMaxNodeCount": 6}}
         | {"initialNodeCount": 1},
     ),
-    "one zone of a region: as in a zone": (
+    "one zone of a region: by zone": (
         REGIONAL,
         ["us-west1-a"],
         nodes_of(2, 6, "BALANCED") | {"initialNodeCount": 2, "nodeLocations": ["us-west1-a"]},
     ),
-    "a regional cluster in one zone: as in a zone": (
+    "a regional cluster in one zone: by zone": (
         {**REGIONAL, "zones": ["us-west1-a"]},
         [],
         nodes_of(2, 6, "BALANCED") | {"initialNodeCount": 2},
     ),
-    "a zonal cluster in two zones: in all": (
+    "a zonal cluster in two zones: total": (
         {"zones": ["us-west1-a"]},
         [],
         {"autoscaling": {"locationPolicy": "BALANCED", "totalMinNodeCount": 2, "totalMaxNodeCount": 6}}
@@ -326,7 +328,7 @@ def test_each_slice_is_a_node_pool_that_scales_whole() -> None:
     assert declared.kinds("NodePool") == [f"NodePool/{name}" for name in ("l4", "more-0", "more-1", "system")]
 
 
-def test_tpu7x_slices_are_placed_by_a_policy_of_their_topology() -> None:
+def test_tpu7x_slices_have_a_workload_policy_of_their_topology() -> None:
     pool = {"machineType": "tpu7x-standard-4t", "tpu": {"topology": "2x2x2"}, "slices": {"max": 1}}
     declared = declared_pools(with_pool(pool))
 
@@ -345,7 +347,7 @@ def test_tpu7x_slices_are_placed_by_a_policy_of_their_topology() -> None:
 
 
 @pytest.mark.parametrize("protected", [True, False])
-def test_options(protected: bool) -> None:
+def test_node_pools_ignore_counts_and_are_replaced_by_placement(protected: bool) -> None:
     pool = declared_pools(put("muster:cluster", "deletionProtection", protected))["NodePool/l4"]
 
     assert pool.protect is protected
@@ -355,7 +357,7 @@ def test_options(protected: bool) -> None:
     assert pool.delete_before_replace
 
 
-def test_accelerators_wait_for_pools_without() -> None:
+def test_pools_with_accelerators_depend_on_pools_without() -> None:
     declared = declared_pools(with_pool(V6E))
 
     for name in ("l4", "more-0", "more-1"):

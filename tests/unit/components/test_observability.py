@@ -1,4 +1,4 @@
-"""What outlives a cluster, what is scraped, and that alerts and dashboards speak of metrics that exist."""
+"""Logs, scraping, and that alerts and dashboards query existing metrics."""
 
 import json
 import logging
@@ -56,7 +56,7 @@ def test_logs_stay_searchable(declared: Declarations) -> None:
     assert sink["filter"] == FILTER
 
 
-def test_logs_are_archived_where_nobody_deletes_them_too_soon(declared: Declarations) -> None:
+def test_archived_logs_cannot_be_deleted_too_soon(declared: Declarations) -> None:
     bucket, sink = declared.inputs("Bucket/ray-logs"), declared.inputs("ProjectSink/ray-archive")
 
     assert bucket["name"] == "acme-ml-ray-logs"
@@ -68,7 +68,7 @@ def test_logs_are_archived_where_nobody_deletes_them_too_soon(declared: Declarat
     assert sink["filter"] == FILTER
 
 
-def test_the_sink_may_add_to_the_archive_and_nothing_else(declared: Declarations) -> None:
+def test_the_sink_may_only_add_to_the_archive(declared: Declarations) -> None:
     member = declared["BucketIAMMember/log-archive"]
 
     assert member.inputs["role"] == "roles/storage.objectCreator"
@@ -78,11 +78,11 @@ def test_the_sink_may_add_to_the_archive_and_nothing_else(declared: Declarations
 
 @pytest.mark.parametrize("protected", [True, False])
 @pytest.mark.parametrize("kept", ["ProjectBucketConfig/ray-logs", "Bucket/ray-logs"])
-def test_what_is_kept_is_protected_as_the_cluster_is(kept: str, protected: bool) -> None:
+def test_log_buckets_are_protected_as_the_cluster_is(kept: str, protected: bool) -> None:
     assert declare_with(protected=protected)[kept].protect is protected
 
 
-def test_no_archive_where_none_is_asked_for() -> None:
+def test_no_archive_is_declared_by_default() -> None:
     none = declare_with(more={"muster:observability": {"logs": {"archiveDays": None}}})
 
     assert none.kinds("ProjectSink") == ["ProjectSink/ray-searchable"]
@@ -101,13 +101,13 @@ SCRAPED = {
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_is_scraped(engine: str) -> None:
+def test_the_engines_pods_are_scraped(engine: str) -> None:
     declared = declare_with(engine)
 
     assert sorted(declared.kinds("ClusterPodMonitoring", "PodMonitoring")) == SCRAPED[engine]
 
 
-def test_the_controller_is_scraped_at_its_port(declared: Declarations) -> None:
+def test_the_controllers_port_is_scraped(declared: Declarations) -> None:
     monitoring = declared["PodMonitoring/muster-controller"]
 
     assert monitoring.inputs["metadata"]["namespace"] == "muster-system"
@@ -118,7 +118,7 @@ def test_the_controller_is_scraped_at_its_port(declared: Declarations) -> None:
     assert "Namespace/muster-system" in monitoring.depends_on
 
 
-def test_kueue_is_scraped_by_a_token_for_that_alone() -> None:
+def test_kueue_is_scraped_with_a_token_for_its_metrics_only() -> None:
     declared = declare_with("kueue")
     (endpoint,) = declared.spec("PodMonitoring/kueue")["endpoints"]
 
@@ -153,14 +153,14 @@ ADDON = {
 @pytest.mark.parametrize(
     ("name", "scraped"), [("addon", []), ("unwatched addon", ["ClusterPodMonitoring/ray"])]
 )
-def test_what_gke_scrapes_is_not_scraped_twice(name: str, scraped: list[str]) -> None:
+def test_targets_of_gke_are_not_scraped_twice(name: str, scraped: list[str]) -> None:
     declared = declare_with(more={"muster:kuberay": ADDON[name]})
 
     assert declared.kinds("ClusterPodMonitoring") == scraped
     assert "PodMonitoring/kuberay-operator" not in declared
 
 
-def test_alerts_tell_everybody_who_asked(declared: Declarations) -> None:
+def test_alerts_notify_every_channel(declared: Declarations) -> None:
     policies = declared.kinds("AlertPolicy")
 
     assert len(policies) == 10
@@ -174,7 +174,7 @@ def test_alerts_tell_everybody_who_asked(declared: Declarations) -> None:
     }
 
 
-def test_an_alert(declared: Declarations) -> None:
+def test_an_alert_has_a_query_and_documentation(declared: Declarations) -> None:
     alert = declared.inputs("AlertPolicy/queue-wait")
 
     assert (alert["displayName"], alert["severity"]) == (
@@ -207,23 +207,23 @@ def promql(engine: str) -> Iterator[str]:
 
 SERIES = re.compile(r"\b(muster_\w+)\{([^}]*)\}")
 GROUPED = re.compile(r"by \(([^)]*)\)")
-# The engine's name, GKE's and PromQL's own labels.
+# Labels of GKE and PromQL, on any series.
 EVERYWHERE = {"cluster", "le", "namespace_name", "pod_name", "container_name"}
 
 
 def exported() -> dict[str, set[str]]:
-    """Labels by series; of a histogram's all, with `_bucket`, `_sum` and `_count`."""
+    """Returns labels by series, including a histogram's `_bucket`, `_sum` and `_count`."""
     metrics = Metrics(lambda: True)
     labels = {
         name: set(getattr(collector, "_labelnames", ()))
         for name, collector in metrics.registry._names_to_collectors.items()
     }
-    standing = {family.name: set(family._labelnames) for family in metrics.collect()}  # type: ignore[attr-defined]
+    gauges = {family.name: set(family._labelnames) for family in metrics.collect()}  # type: ignore[attr-defined]
     ages = {family.name: set(family._labelnames) for family in WatchAges(dict).collect()}  # type: ignore[attr-defined]
-    return {**labels, **standing, **ages}
+    return {**labels, **gauges, **ages}
 
 
-def test_every_query_is_about_what_muster_exports(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_query_names_metrics_that_muster_exports(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
     known = exported()
     named: set[str] = set()
@@ -237,7 +237,7 @@ def test_every_query_is_about_what_muster_exports(caplog: pytest.LogCaptureFixtu
     assert len(named) > 10
 
 
-# pkg/metrics/metrics.go of the version that the stacks install.
+# Source: Kueue, pkg/metrics/metrics.go of the version that the stacks install.
 KUEUES = {
     "admission_checks_wait_time_seconds_bucket",
     "admitted_active_workloads",
@@ -249,14 +249,14 @@ KUEUES = {
 }
 
 
-def test_with_kueue_every_query_is_about_what_kueue_exports() -> None:
+def test_with_kueue_every_query_names_metrics_that_kueue_exports() -> None:
     named = {name for query in promql("kueue") for name in re.findall(r"\bkueue_(\w+)\{", query)}
 
     assert named == KUEUES
     assert not any("muster_" in query for query in promql("kueue"))
 
 
-def test_with_kai_no_query_is_about_queues() -> None:
+def test_with_kai_only_gpus_are_queried() -> None:
     assert list(promql("kai")) == [
         "avg by (namespace_name, pod_name, container_name) (kubernetes_io:container_accelerator_duty_cycle"
         '{monitored_resource="k8s_container",cluster_name="ray"}) < 5',

@@ -1,6 +1,6 @@
-"""The values of the charts that can't be rendered here; tests/stacks/test_charts.py renders the others.
+"""Values of charts that cannot be rendered here; tests/stacks/test_charts.py renders the others.
 
-KubeRay's and the GPU Operator's charts lie in no Go module. The names are those of their values.yaml.
+KubeRay's and the GPU Operator's charts are in no Go module. Names are from their values.yaml.
 """
 
 from components.operators import gpu_operator, kuberay
@@ -11,7 +11,7 @@ SYSTEM = {"cloud.google.com/gke-nodepool": "system"}
 DIGEST = f"sha256:{'a' * 64}"
 
 
-def test_kuberay_as_it_comes() -> None:
+def test_values_of_kuberay_by_default() -> None:
     assert kuberay.values(KubeRay(), "muster", SYSTEM) == {
         "replicas": 1,
         "leaderElectionEnabled": True,
@@ -28,7 +28,7 @@ def test_kuberay_as_it_comes() -> None:
     }
 
 
-def test_kuberay_with_everything_said() -> None:
+def test_values_of_kuberay_with_every_setting() -> None:
     settings = KubeRay.model_validate(
         {
             "image": f"registry.example:5000/kuberay/operator:v1.6.2@{DIGEST}",
@@ -51,7 +51,7 @@ def test_kuberay_with_everything_said() -> None:
     assert values["watchNamespace"] == ["team-a", "team-b"]
 
 
-def test_gpu_operator() -> None:
+def test_values_of_the_gpu_operator() -> None:
     settings = GpuOperator.model_validate({"install": "helm", "migStrategy": "mixed", "dcgmExporter": False})
 
     assert gpu_operator.values(settings, SYSTEM) == {

@@ -1,4 +1,4 @@
-"""The operators: what is installed in the cluster, how it comes and goes, and what is left alone."""
+"""The operators: what is installed, in which order, and what is retained or left alone."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.unit.settings.builders import L4, put, with_engine
 
 SOURCE = "https://raw.githubusercontent.com"
 KUEUE_CRDS = f"{SOURCE}/kubernetes-sigs/kueue/v0.19.2/config/components/crd/bases"
-# What is the same for every chart: whole or not at all, and time for the system pool's first node.
+# Arguments that all charts share: atomic, and with time for the system pool's first node.
 RELEASE = {
     "atomic": True,
     "cleanupOnFail": True,
@@ -22,7 +22,7 @@ RELEASE = {
 KUEUE = {"muster:admission": {"engine": "kueue"}}
 GPUS_ALONE = put(*L4, "gpu", "driver", "disabled") | {"muster:gpuOperator": {"install": "helm"}}
 
-# Config -> release -> its arguments beside RELEASE and the values.
+# Config, release, and its arguments beside RELEASE and the values.
 CHARTS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "KubeRay": (
         put("muster:kuberay", {"version": "1.5.0"}),
@@ -72,13 +72,15 @@ CHARTS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("config", "release", "arguments"), CHARTS.values(), ids=CHARTS.keys())
-def test_chart(config: dict[str, Any], release: str, arguments: dict[str, Any]) -> None:
+def test_releases_name_their_chart_and_version(
+    config: dict[str, Any], release: str, arguments: dict[str, Any]
+) -> None:
     inputs = declare_platform(config).inputs(release)
 
     assert {key: value for key, value in inputs.items() if key != "values"} == RELEASE | arguments
 
 
-# Engine and ways to install -> what is declared for operators.
+# Name of the case -> engine, ways to install, and the declared operators.
 INSTALLED: dict[str, tuple[str, dict[str, Any], set[str]]] = {
     "engine muster needs Kueue's API only": (
         "muster",
@@ -100,7 +102,7 @@ INSTALLED: dict[str, tuple[str, dict[str, Any], set[str]]] = {
         {},
         {"Release/kuberay-operator", "ConfigGroup/kuberay-definitions", "Release/kai-scheduler"},
     ),
-    "what exists is left alone": (
+    "existing operators are left alone": (
         "muster",
         {"muster:kuberay": {"install": "existing"}, "muster:kueue": {"install": "existing"}},
         {"Deployment/muster-controller"},
@@ -119,20 +121,22 @@ INSTALLED: dict[str, tuple[str, dict[str, Any], set[str]]] = {
 
 
 @pytest.mark.parametrize(("engine", "more", "installed"), INSTALLED.values(), ids=INSTALLED.keys())
-def test_installed(engine: str, more: dict[str, Any], installed: set[str]) -> None:
+def test_the_engine_decides_which_operators_are_installed(
+    engine: str, more: dict[str, Any], installed: set[str]
+) -> None:
     declared = declare_platform(with_engine(engine) | more)
 
     assert set(declared.kinds("Release", "ConfigGroup", "Deployment")) == installed
 
 
-def test_the_gpu_operator_comes_only_when_asked_for() -> None:
+def test_the_gpu_operator_is_installed_only_if_set() -> None:
     declared = declare_platform(GPUS_ALONE)
 
     assert {"Release/gpu-operator", "ConfigGroup/gpu-driver-installer"} <= set(declared)
     assert "GpuOperator/gpu-operator" not in declare_platform(put("muster:gpuOperator", {"install": "none"}))
 
 
-def test_kuberays_definitions_are_upgraded_before_the_operator_and_outlive_it() -> None:
+def test_kuberays_crds_come_before_the_operator_and_are_retained() -> None:
     declared = declare_platform(put("muster:kuberay", {"version": "1.6.2"}))
     definitions, release = declared["ConfigGroup/kuberay-definitions"], declared["Release/kuberay-operator"]
 
@@ -145,7 +149,7 @@ def test_kuberays_definitions_are_upgraded_before_the_operator_and_outlive_it() 
     assert (release.retain_on_delete, release.protect) == (False, False)
 
 
-def test_a_gates_definition_comes_with_it() -> None:
+def test_a_feature_gates_crd_is_installed_with_it() -> None:
     config = put("muster:kuberay", {"featureGates": {"RayCronJob": True, "AsyncJobInfoQuery": False}})
     declared = declare_platform(config)
 
@@ -158,7 +162,7 @@ def test_a_gates_definition_comes_with_it() -> None:
     ]
 
 
-def test_kueues_definitions_are_pinned_and_outlive_the_stack() -> None:
+def test_kueues_crds_are_pinned_and_retained() -> None:
     definitions = declare_platform(with_engine("muster"))["ConfigGroup/kueue-definitions"]
 
     assert definitions.retain_on_delete
@@ -179,13 +183,13 @@ def test_kueues_definitions_are_pinned_and_outlive_the_stack() -> None:
 
 
 @pytest.mark.parametrize("protected", [True, False])
-def test_kueues_release_holds_the_queues_and_is_protected_as_the_cluster_is(protected: bool) -> None:
+def test_kueues_release_is_protected_as_the_cluster_is(protected: bool) -> None:
     config = put("muster:cluster", "deletionProtection", protected) | KUEUE
 
     assert declare_platform(config)["Release/kueue"].protect is protected
 
 
-def test_gke_leaves_the_gpus_to_the_operator() -> None:
+def test_gke_installs_no_driver_with_the_gpu_operator() -> None:
     node = declare_platform(GPUS_ALONE).inputs("NodePool/l4")["nodeConfig"]
 
     assert node["labels"]["gke-no-default-nvidia-gpu-device-plugin"] == "true"
@@ -193,7 +197,7 @@ def test_gke_leaves_the_gpus_to_the_operator() -> None:
     assert gpu["gpuDriverInstallationConfig"] == {"gpuDriverVersion": "INSTALLATION_DISABLED"}
 
 
-def test_the_gpu_operator_finds_a_driver_and_leave_to_run() -> None:
+def test_the_gpu_operator_has_a_driver_installer_and_a_quota() -> None:
     declared = declare_platform(GPUS_ALONE)
     release = declared["Release/gpu-operator"]
 
@@ -220,7 +224,7 @@ def test_the_gpu_operator_finds_a_driver_and_leave_to_run() -> None:
     ]
 
 
-# Release -> its namespace, the Pod Security Standard there, and the ports that anybody and Prometheus reach.
+# Release -> its namespace, Pod Security Standard, ports open to all, and ports open to Prometheus.
 NAMESPACES: dict[str, tuple[str, str, list[int], list[int]]] = {
     "KubeRay": ("kuberay-system", "restricted", [], [8080]),
     "Kueue": ("kueue-system", "restricted", [9443, 8082], [8443]),
@@ -230,7 +234,7 @@ NAMESPACES: dict[str, tuple[str, str, list[int], list[int]]] = {
 
 
 @pytest.mark.parametrize("chart", NAMESPACES)
-def test_an_operators_namespace_is_closed_but_for_its_ports(chart: str) -> None:
+def test_an_operators_namespace_opens_its_ports_only(chart: str) -> None:
     namespace, level, served, metrics = NAMESPACES[chart]
     config, release, _ = CHARTS[chart]
     declared = declare_platform(config)
@@ -253,15 +257,15 @@ def test_operators_wait_for_the_pools(chart: str) -> None:
     assert declare_platform(config)[release].depends_on >= {"NodePool/system", "NodePool/l4"}
 
 
-# Engine -> the batch scheduler that KubeRay hands its pods to.
+# Engine -> KubeRay's batch scheduler.
 @pytest.mark.parametrize(("engine", "name"), [("muster", ""), ("kueue", ""), ("kai", "kai-scheduler")])
-def test_kuberay_hands_its_pods_to(engine: str, name: str) -> None:
+def test_kuberays_batch_scheduler_is_the_engines(engine: str, name: str) -> None:
     values = declare_platform(with_engine(engine)).inputs("Release/kuberay-operator")["values"]
 
     assert values["batchScheduler"] == {"name": name}
 
 
-def test_kai_sets_no_runtime_class_but_the_gpu_operators() -> None:
+def test_kai_sets_a_runtime_class_only_with_the_gpu_operator() -> None:
     def runtime_class(config: dict[str, Any]) -> str:
         values = declare_platform(config).inputs("Release/kai-scheduler")["values"]
         return str(values["admission"]["gpuPodRuntimeClassName"])

@@ -1,4 +1,4 @@
-"""The platform as a whole: who waits for whom, whose provider declares it, and what is exported."""
+"""The platform as a whole: dependencies, providers and outputs."""
 
 from pathlib import Path
 from typing import Any
@@ -52,8 +52,8 @@ def test_every_resource_has_a_component_above_it(declared: Declarations) -> None
 
 
 CONTROLLER = {"Deployment/muster-controller", "ClusterRoleBinding/muster-controller"}
-# On `pulumi destroy` the order is reversed: the namespaces with their workloads, then the ClusterQueues that
-# these used, then the controller, which removes its finalizers.
+# `pulumi destroy` reverses the order: the namespaces with their workloads, then the ClusterQueues that these
+# used, then the controller, which removes its finalizers.
 ORDER = {
     "Release/kuberay-operator": {"NodePool/system"},
     "ConfigGroup/kueue-definitions": {"NodePool/system"},
@@ -74,7 +74,7 @@ ORDER = {
 
 
 @pytest.mark.parametrize(("name", "after"), ORDER.items(), ids=ORDER.keys())
-def test_order(declared: Declarations, name: str, after: set[str]) -> None:
+def test_components_depend_on_those_they_need(declared: Declarations, name: str, after: set[str]) -> None:
     assert declared[name].depends_on >= after
 
 
@@ -91,7 +91,7 @@ HINTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("cluster", "hint"), HINTS.values(), ids=HINTS.keys())
-def test_outputs(cluster: dict[str, Any], hint: str) -> None:
+def test_outputs_hold_a_kubectl_command(cluster: dict[str, Any], hint: str) -> None:
     platforms: list[Platform] = []
     settings = parse({**GOOD, "muster:cluster": cluster}, FILE)
     declare(lambda: platforms.append(Platform("muster", PlatformArgs(settings))))

@@ -1,4 +1,4 @@
-"""Queues and priorities: the objects of Kueue's API."""
+"""Kueue's objects: queues and priorities."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from tests.unit.components.harness import declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD, L4, TEAM_A, put
 
-# All on a cluster that already runs: nothing of the cloud is in the way.
+# On an existing cluster, without cloud resources.
 LOCAL = {**GOOD, "muster:cluster": EXISTING}
 
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
@@ -93,7 +93,7 @@ def test_every_object_of_kueues_api() -> None:
     }
 
 
-def test_priorities_have_their_value_beside_no_spec() -> None:
+def test_a_priority_class_has_its_value_outside_a_spec() -> None:
     assert declare_platform(LOCAL).inputs("WorkloadPriorityClass/prod-priority") == {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "WorkloadPriorityClass",
@@ -115,7 +115,7 @@ def test_a_queue_without_queued_flavors_has_no_check() -> None:
     assert "admissionChecksStrategy" not in declare_platform(config).spec("ClusterQueue/team-a")
 
 
-def test_a_limit_on_run_time_and_retries_of_ones_own() -> None:
+def test_run_time_and_retries_of_provisioning_can_be_set() -> None:
     wanted = {"maxRunSeconds": 3600, "retry": {"limit": 0, "baseSeconds": 1, "maxSeconds": 2}}
     spec = declare_platform(put("muster:admission", "queuedProvisioning", wanted)).spec(
         "ProvisioningRequestConfig/queued-provisioning"
@@ -129,14 +129,14 @@ def test_a_limit_on_run_time_and_retries_of_ones_own() -> None:
     }
 
 
-def test_cohorts_name_their_parents() -> None:
+def test_cohorts_name_their_parent() -> None:
     tree = [{"name": "org"}, {"name": "ml", "parent": "org"}]
     declared = declare_platform(put("muster:queues", "cohorts", tree))
 
     assert (declared.spec("Cohort/org"), declared.spec("Cohort/ml")) == ({}, {"parentName": "org"})
 
 
-def test_everything_that_a_queue_can_say() -> None:
+def test_every_setting_of_a_queue_reaches_its_spec() -> None:
     config = put(
         *TEAM_A,
         {
@@ -212,7 +212,7 @@ def test_everything_that_a_queue_can_say() -> None:
     assert declared["ClusterQueue/team-a"].depends_on >= {"AdmissionCheck/budget", "Cohort/org"}
 
 
-# What names another object comes after it, and goes before it.
+# An object is created after those that it names, and deleted before them.
 ORDER = {
     "AdmissionCheck/queued-provisioning": {"ProvisioningRequestConfig/queued-provisioning"},
     "ClusterQueue/team-a": {
@@ -226,11 +226,11 @@ ORDER = {
 
 
 @pytest.mark.parametrize(("name", "after"), ORDER.items(), ids=ORDER.keys())
-def test_order(name: str, after: set[str]) -> None:
+def test_queues_depend_on_the_objects_that_they_name(name: str, after: set[str]) -> None:
     assert declare_platform(LOCAL)[name].depends_on >= after
 
 
-def test_a_local_queue_that_leads_elsewhere_is_made_anew() -> None:
+def test_a_local_queue_is_replaced_with_its_cluster_queue() -> None:
     queue = declare_platform(LOCAL)["LocalQueue/team-a/user-queue"]
 
     assert queue.replace_on_changes == ("spec.clusterQueue",)

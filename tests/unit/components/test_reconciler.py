@@ -1,4 +1,4 @@
-"""Muster's controller: what it runs as, what it may do, and what keeps it running."""
+"""Muster's controller: its arguments, RBAC, pods and namespace."""
 
 from typing import Any, get_args
 
@@ -40,7 +40,7 @@ def allowed(role: dict[str, Any]) -> set[tuple[str, str, str]]:
 KUEUE, RAY, SCALING = "kueue.x-k8s.io", "ray.io", "autoscaling.x-k8s.io"
 RAY_KINDS = ("rayjobs", "rayclusters", "rayservices")
 QUEUES = ("clusterqueues", "localqueues", "admissionchecks")
-# Beside following what decides: every write that muster/controller makes, and reading what got no answer.
+# Every write of muster/controller; the kinds that it watches come from the code.
 WRITES = {
     *[("patch", RAY, kind) for kind in RAY_KINDS],
     *[("update", RAY, f"{kind}/finalizers") for kind in RAY_KINDS],
@@ -60,7 +60,7 @@ WRITES = {
 }
 
 
-def test_it_is_told_how_long_pods_may_take() -> None:
+def test_wait_for_pods_ready_is_passed_to_the_controller() -> None:
     wait = {"timeoutSeconds": 600, "requeuing": {"limit": 2}}
     declared = declare_with(waitForPodsReady=wait)
     (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
@@ -70,7 +70,7 @@ def test_it_is_told_how_long_pods_may_take() -> None:
     )
 
 
-def test_it_is_told_how_to_share_and_which_rules_are_on() -> None:
+def test_fair_sharing_and_rules_are_passed_to_the_controller() -> None:
     aging = {"step": 10, "periodSeconds": 3600, "max": 100}
     rules = {"immediateUnparking": True, "backfill": True, "minimumRunSeconds": 600, "aging": aging}
     declared = declare_with(fairSharing={}, rules=rules)
@@ -85,7 +85,7 @@ def test_it_is_told_how_to_share_and_which_rules_are_on() -> None:
     )
 
 
-def test_it_is_told_of_every_gate_that_a_stack_may_set() -> None:
+def test_every_feature_gate_is_passed_to_the_controller() -> None:
     gates = dict.fromkeys(SUPPORTED, False)
     declared = declare_with(fairSharing={}, featureGates=gates)
     (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
@@ -96,7 +96,7 @@ def test_it_is_told_of_every_gate_that_a_stack_may_set() -> None:
     assert get_args(Gate) == SUPPORTED
 
 
-def test_it_may_follow_what_it_follows_and_write_what_it_writes(declared: Declarations) -> None:
+def test_cluster_rules_are_exactly_what_the_controller_reads_and_writes(declared: Declarations) -> None:
     followed = (*FOLLOWED.values(), *FOLLOWED_TO_PLACE.values())
     plurals = [kind.resource._api_info for kind in followed]
     follows = {
@@ -106,7 +106,7 @@ def test_it_may_follow_what_it_follows_and_write_what_it_writes(declared: Declar
     assert allowed(declared.inputs(f"ClusterRole/{CONTROLLER}")) == follows | WRITES
 
 
-def test_it_may_touch_one_lease_in_its_own_namespace(declared: Declarations) -> None:
+def test_it_may_change_one_lease_in_its_own_namespace(declared: Declarations) -> None:
     role = declared.inputs(f"Role/{CONTROLLER}")
 
     assert role["metadata"]["namespace"] == NAMESPACE
@@ -122,7 +122,7 @@ def test_it_may_touch_one_lease_in_its_own_namespace(declared: Declarations) -> 
 
 
 @pytest.mark.parametrize("binding", ["ClusterRoleBinding", "RoleBinding"])
-def test_bindings(declared: Declarations, binding: str) -> None:
+def test_bindings_name_the_controllers_account(declared: Declarations, binding: str) -> None:
     inputs = declared.inputs(f"{binding}/{CONTROLLER}")
 
     assert inputs["subjects"] == [{"kind": "ServiceAccount", "name": CONTROLLER, "namespace": NAMESPACE}]
@@ -144,7 +144,7 @@ def test_replicas_are_replaced_one_by_one(declared: Declarations) -> None:
     assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
 
 
-def test_pods(declared: Declarations) -> None:
+def test_pods_are_restricted_and_spread(declared: Declarations) -> None:
     pod = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]
 
     assert pod["serviceAccountName"] == CONTROLLER
@@ -172,7 +172,7 @@ def probe(path: str) -> dict[str, Any]:
     }
 
 
-def test_the_container(declared: Declarations) -> None:
+def test_the_container_runs_the_controller_unprivileged(declared: Declarations) -> None:
     (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
 
     assert container == {
@@ -199,7 +199,7 @@ def test_the_container(declared: Declarations) -> None:
     }
 
 
-def test_its_namespace_takes_no_pods_but_restricted_ones(declared: Declarations) -> None:
+def test_its_namespace_admits_restricted_pods_only(declared: Declarations) -> None:
     labels = declared.inputs(f"Namespace/{NAMESPACE}")["metadata"]["labels"]
 
     assert labels == {"pod-security.kubernetes.io/enforce": "restricted"}
@@ -209,7 +209,7 @@ def tcp(port: int) -> dict[str, Any]:
     return {"port": port, "protocol": "TCP"}
 
 
-def test_it_talks_to_the_api_server_and_to_who_scrapes_it(declared: Declarations) -> None:
+def test_only_the_api_server_and_scrapers_are_allowed_by_its_network_policy(declared: Declarations) -> None:
     scrapers = [
         {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
         for name in ("gmp-system", "gke-gmp-system")
@@ -223,20 +223,20 @@ def test_it_talks_to_the_api_server_and_to_who_scrapes_it(declared: Declarations
     }
 
 
-def test_where_nobody_scrapes_nobody_comes_in() -> None:
+def test_without_scrapers_its_network_policy_has_no_ingress() -> None:
     policy = declare_with(metricsFrom=[]).spec(f"NetworkPolicy/{CONTROLLER}")
 
     assert policy["ingress"] == []
 
 
-def test_one_of_two_may_be_disrupted(declared: Declarations) -> None:
+def test_one_of_two_replicas_may_be_disrupted(declared: Declarations) -> None:
     assert declared.spec(f"PodDisruptionBudget/{CONTROLLER}") == {
         "minAvailable": 1,
         "selector": {"matchLabels": {"app.kubernetes.io/name": CONTROLLER}},
     }
 
 
-def test_one_alone_keeps_no_node_from_being_drained() -> None:
+def test_a_single_replica_has_no_disruption_budget() -> None:
     alone = declare_with(replicas=1)
 
     assert alone.spec(f"Deployment/{CONTROLLER}")["replicas"] == 1
@@ -244,8 +244,8 @@ def test_one_alone_keeps_no_node_from_being_drained() -> None:
 
 
 @pytest.mark.parametrize(("replicas", "pods"), [(2, "5"), (3, "7")])
-def test_gke_lets_its_pods_be_critical(replicas: int, pods: str) -> None:
-    """All of them, those that start and those that end."""
+def test_its_quota_allows_all_of_its_critical_pods(replicas: int, pods: str) -> None:
+    """Counts starting and ending pods too."""
     assert declare_with(replicas=replicas).spec("ResourceQuota/muster-critical-pods") == {
         "hard": {"pods": pods},
         "scopeSelector": {
@@ -256,7 +256,7 @@ def test_gke_lets_its_pods_be_critical(replicas: int, pods: str) -> None:
     }
 
 
-def test_it_starts_with_all_its_rights_and_behind_its_policy(declared: Declarations) -> None:
+def test_it_starts_after_its_bindings_and_its_network_policy(declared: Declarations) -> None:
     assert declared[f"Deployment/{CONTROLLER}"].depends_on >= {
         f"ServiceAccount/{CONTROLLER}",
         f"ClusterRoleBinding/{CONTROLLER}",

@@ -1,4 +1,4 @@
-"""Tenants on any cluster: namespaces, a team's rights, bounds, and network isolation."""
+"""Tenants on any cluster: namespaces, RBAC, bounds, and network isolation."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ NOT_PUBLIC = ["10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", 
 
 
 def local(**settings: Any) -> Declarations:
-    """The good stack on a cluster that already runs, with more of its tenant."""
+    """Returns the resources of the good stack on an existing cluster, with more settings of its tenant."""
     return declare_platform(put("muster:tenants", 0, {**TEAM_A, **settings}) | {"muster:cluster": EXISTING})
 
 
@@ -28,7 +28,7 @@ def on_gke(**settings: Any) -> Declarations:
 
 
 def mine(declared: Declarations, *kinds: str) -> list[str]:
-    """The tenant's own, and not the controller's or an operator's."""
+    """Returns the tenant's resources, without the controller's and the operators'."""
     return [name for name in declared.kinds(*kinds) if "/team-a/" in name]
 
 
@@ -84,7 +84,7 @@ def test_namespaces_are_protected_as_the_cluster_is(protection: bool) -> None:
     assert declare_platform(config)["Namespace/team-a"].protect is protection
 
 
-def test_a_team_runs_ray_and_reads_the_rest() -> None:
+def test_a_team_writes_ray_objects_and_reads_the_rest() -> None:
     declared = local(group="team-a@example.com")
     rights = {
         (group, resource): set(rule["verbs"])
@@ -111,17 +111,17 @@ def test_a_team_runs_ray_and_reads_the_rest() -> None:
     assert declared.inputs("ClusterRoleBinding/muster-queue-viewer")["subjects"] == [subject]
 
 
-def test_a_team_reads_secrets_where_its_token_is_in_one() -> None:
+def test_a_team_reads_secrets_only_with_token_authentication() -> None:
     rules = local(group="team-a@example.com", rayAuth="token").inputs("Role/team-a/ray-user")["rules"]
     assert {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]} in rules
 
 
-def test_without_a_group_nobody_gets_rights() -> None:
+def test_without_a_group_no_rights_are_granted() -> None:
     assert not mine(local(), "Role", "RoleBinding")
     assert "ClusterRole/muster-queue-viewer" not in local()
 
 
-def test_bounds() -> None:
+def test_bounds_are_declared_as_the_settings_say() -> None:
     declared = local(
         resourceQuota={"requests.nvidia.com/gpu": 8, "count/rayjobs.ray.io": 50},
         limits={"default": {"cpu": 2}, "defaultRequest": {"cpu": "100m"}, "max": {"memory": "8Gi"}},
@@ -151,7 +151,7 @@ def test_bounds() -> None:
         assert declared[name].depends_on >= {"Namespace/team-a"}
 
 
-def test_nothing_is_declared_that_nobody_asked_for() -> None:
+def test_bounds_and_network_policies_are_declared_only_if_set() -> None:
     assert not mine(on_gke(), "ResourceQuota", "LimitRange", "ResourceClaimTemplate")
     assert not mine(on_gke(network={"isolated": False}), "NetworkPolicy")
 
@@ -164,8 +164,8 @@ DNS = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
 HTTPS = {"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": NOT_PUBLIC}}], "ports": tcp(443)}
 
 
-def test_isolation_leaves_what_ray_needs() -> None:
-    """Of the ports without authentication, 8265 is open to heads' operators and submitters alone."""
+def test_isolation_allows_what_ray_needs() -> None:
+    """Port 8265, which has no authentication, is open to operators and submitters only."""
     assert policies(local()) == {
         "default-deny": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]},
         "ray": {
@@ -213,8 +213,8 @@ EGRESS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize(("network", "egress"), EGRESS.values(), ids=EGRESS)
-def test_egress_on_gke(network: dict[str, Any], egress: list[dict[str, Any]]) -> None:
-    """Beyond DNS and the metadata server, by which Workload Identity works."""
+def test_egress_on_gke_follows_the_settings(network: dict[str, Any], egress: list[dict[str, Any]]) -> None:
+    """Egress beyond DNS and the metadata server, which Workload Identity needs."""
     name_servers = block("169.254.169.254/32", "169.254.20.10/32")
     assert policies(on_gke(network=network))["egress"]["egress"] == [
         {"to": [namespace("kube-system"), *name_servers], "ports": DNS},
@@ -230,7 +230,7 @@ def test_metrics_are_scraped_on_gke() -> None:
     ]
 
 
-def test_serve_answers_clients_and_load_balancers_only_where_there_are_some() -> None:
+def test_serve_is_open_to_declared_clients_and_load_balancers_only() -> None:
     serving = {"hosts": {"models.example.com": "vllm"}, "iap": {"members": ["group:ml@example.com"]}}
     assert "ray-serve" not in policies(on_gke())
     served = policies(on_gke(serving=serving, network={"clients": ["web"]}))["ray-serve"]
@@ -242,13 +242,13 @@ def test_serve_answers_clients_and_load_balancers_only_where_there_are_some() ->
     }
 
 
-def test_the_add_on_comes_through_the_api_servers_tunnel() -> None:
+def test_the_add_on_connects_through_the_api_servers_tunnel() -> None:
     declared = declare_platform(put("muster:kuberay", {"install": "addon"}))
     tunnel = {**namespace("kube-system"), "podSelector": {"matchLabels": {"k8s-app": "konnectivity-agent"}}}
     assert policies(declared)["ray-heads"]["ingress"][0]["from"] == [KUBERAY, tunnel]
 
 
-def test_policies_come_after_their_namespace() -> None:
+def test_policies_depend_on_their_namespace() -> None:
     declared = local()
     for name in mine(declared, "NetworkPolicy"):
         assert declared[name].depends_on >= {"Namespace/team-a"}

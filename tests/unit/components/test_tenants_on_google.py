@@ -1,4 +1,4 @@
-"""What a tenant has of Google Cloud: its identity, its bucket for checkpoints, its Gateway."""
+"""A tenant's Google Cloud resources: its identity, its bucket for checkpoints, its Gateway."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def checkpoints(**settings: Any) -> Declarations:
     return tenant(identity={}, checkpoints={"bucket": BUCKET, **settings})
 
 
-def test_an_identity_may_be_taken_by_its_pods_alone() -> None:
+def test_an_identity_can_be_used_by_its_pods_only() -> None:
     declared = tenant(identity={})
     assert declared.inputs("Account/team-a-ray")["accountId"] == "team-a-ray"
     impersonation = declared["IAMMember/team-a-ray-pods"]
@@ -35,13 +35,13 @@ def test_an_identity_may_be_taken_by_its_pods_alone() -> None:
     assert account.depends_on >= {"IAMMember/team-a-ray-pods", "Namespace/team-a"}
 
 
-def test_an_identity_of_ones_own_names() -> None:
+def test_names_of_an_identity_can_be_set() -> None:
     declared = tenant(identity={"serviceAccount": "trainer", "account": "team-a-trainer"})
     assert declared.inputs("Account/team-a-ray")["accountId"] == "team-a-trainer"
     assert "ServiceAccount/team-a/trainer" in declared
 
 
-def test_the_bucket_is_private_and_its_objects_come_back() -> None:
+def test_the_bucket_is_private_and_soft_deletes() -> None:
     declared = checkpoints()
     bucket = declared[f"Bucket/{BUCKET}"]
     assert bucket.inputs == {
@@ -59,20 +59,20 @@ def test_the_bucket_is_private_and_its_objects_come_back() -> None:
     assert bucket.provider == "gcp/google"
 
 
-def test_a_bucket_elsewhere_that_forgets() -> None:
+def test_a_buckets_location_and_lifecycle_can_be_set() -> None:
     inputs = checkpoints(location="eu", softDeleteDays=0, deleteAfterDays=30).inputs(f"Bucket/{BUCKET}")
     assert inputs["location"] == "EU"
     assert inputs["softDeletePolicy"] == {"retentionDurationSeconds": 0}
     assert inputs["lifecycleRules"] == [{"action": {"type": "Delete"}, "condition": {"age": 30}}]
 
 
-def test_the_bucket_goes_where_protection_is_off() -> None:
+def test_the_bucket_is_unprotected_where_the_cluster_is() -> None:
     config = put("muster:tenants", 0, {**TEAM_A, "identity": {}, "checkpoints": {"bucket": BUCKET}})
     config["muster:cluster"] = {**config["muster:cluster"], "deletionProtection": False}
     assert not declare_platform(config)[f"Bucket/{BUCKET}"].protect
 
 
-def test_the_identity_reads_and_writes_the_buckets_objects_and_no_more() -> None:
+def test_the_identity_may_only_read_and_write_objects() -> None:
     declared = checkpoints()
     roles = declared.kinds("BucketIAMMember", "BucketIAMBinding", "BucketIAMPolicy")
     assert roles == ["BucketIAMMember/team-a-checkpoints"]
@@ -80,7 +80,7 @@ def test_the_identity_reads_and_writes_the_buckets_objects_and_no_more() -> None
     assert (access["role"], access["member"]) == ("roles/storage.objectUser", f"serviceAccount:{EMAIL}")
 
 
-def test_pods_mount_it_by_a_claim_that_no_other_namespace_can_make() -> None:
+def test_the_volume_is_bound_to_the_tenants_claim() -> None:
     declared = checkpoints()
     volume = declared["PersistentVolume/team-a-checkpoints"]
     spec = volume.inputs["spec"]
@@ -96,7 +96,7 @@ def test_pods_mount_it_by_a_claim_that_no_other_namespace_can_make() -> None:
     assert claim.depends_on >= {"PersistentVolume/team-a-checkpoints"}
 
 
-def test_the_gateway_takes_https_for_its_own_namespace() -> None:
+def test_the_gateway_serves_https_for_its_own_namespace() -> None:
     declared = tenant(serving=SERVING)
     gateway = declared["Gateway/team-a/serving"]
     assert gateway.inputs["metadata"]["annotations"] == {"networking.gke.io/certmap": "team-a-serving"}
@@ -115,7 +115,7 @@ def test_the_gateway_takes_https_for_its_own_namespace() -> None:
     assert gateway.depends_on >= {"Namespace/team-a"}
 
 
-def test_a_route_comes_after_what_asks_who_is_there() -> None:
+def test_a_route_depends_on_its_iap_policy() -> None:
     declared = tenant(serving=SERVING)
     target = {"group": "", "kind": "Service", "name": "vllm-serve-svc"}
     assert declared.kinds("GCPBackendPolicy", "HealthCheckPolicy") == [
@@ -142,7 +142,7 @@ def test_a_route_comes_after_what_asks_who_is_there() -> None:
         assert route.depends_on >= {"GCPBackendPolicy/team-a/vllm", "Gateway/team-a/serving"}
 
 
-def test_an_oauth_client_of_ones_own() -> None:
+def test_an_oauth_client_can_be_set() -> None:
     client = {"id": "1-a.apps.googleusercontent.com", "secretName": "oauth"}
     declared = tenant(serving={**SERVING, "iap": {**IAP, "oauthClient": client}})
     assert declared.spec("GCPBackendPolicy/team-a/vllm")["default"]["iap"] == {
@@ -152,7 +152,7 @@ def test_an_oauth_client_of_ones_own() -> None:
     }
 
 
-def test_members_come_in_to_these_hosts_alone() -> None:
+def test_members_have_access_to_these_hosts_only() -> None:
     member = tenant(serving=SERVING).inputs("WebIamMember/team-a-serving-group:ml@example.com")
     assert (member["role"], member["member"]) == ("roles/iap.httpsResourceAccessor", "group:ml@example.com")
     assert member["condition"]["expression"] == (
@@ -160,7 +160,7 @@ def test_members_come_in_to_these_hosts_alone() -> None:
     )
 
 
-def test_certificates_are_made_for_each_host_unless_there_is_a_map() -> None:
+def test_each_host_gets_a_certificate_unless_a_map_is_set() -> None:
     declared = tenant(serving=SERVING)
     assert declared.kinds("Certificate") == [
         "Certificate/team-a-chat-example-com",
@@ -177,6 +177,6 @@ def test_certificates_are_made_for_each_host_unless_there_is_a_map() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Account", "Bucket", "Gateway", "GlobalAddress", "PersistentVolume"])
-def test_nothing_of_it_is_declared_that_nobody_asked_for(kind: str) -> None:
+def test_google_resources_are_declared_only_if_set(kind: str) -> None:
     declared = declare_platform(GOOD)
     assert not [name for name in declared.kinds(kind) if "team-a" in name]
