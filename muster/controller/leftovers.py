@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Sequence
 from muster.admission import Waiting, WaitReason
 from muster.controller.actions import Step
 from muster.controller.columns import Column, column, columns, root_of
-from muster.controller.stops import delete_pods, suspend
+from muster.controller.stops import stop_below
 from muster.controller.suspension import OPERATOR_MS_MAX, leaving
 from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
@@ -17,6 +17,8 @@ from muster.kube.writes import MergePatch
 from muster.objects.gangs import FINISHED
 from muster.objects.kueue import RESOURCE_IN_USE, Admission, Workload
 from muster.objects.meta import find_condition, millis
+
+REASON = "Its job is finished, and others wait for the quota of its pods"
 
 
 def releases(world: World, held_back: Container[str], now_ms: int) -> Iterator[Step]:
@@ -54,7 +56,9 @@ def clear(world: World, waiting: Sequence[Waiting], held_back: Container[str], n
         held = columns(_admission(workload), world)
         gave_back = RESOURCE_IN_USE not in workload.metadata.finalizers
         if gave_back or key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
-            yield from (s for s in _stop(workload, world, now_ms) if s.subject not in held_back)
+            late = _finished_for_ms(workload, now_ms) >= OPERATOR_MS_MAX
+            steps = stop_below(workload, world, REASON, now_ms, late=late)
+            yield from (s for s in steps if s.subject not in held_back)
 
 
 def _wanted(world: World, waiting: Sequence[Waiting]) -> tuple[set[str], set[Column], bool]:
@@ -76,15 +80,6 @@ def _columns_of(queue: str, resource: str, world: World) -> Iterator[Column]:
     found, tree = world.cluster_queues.get(queue), root_of(queue, world)
     for group in found.spec.resource_groups if found is not None else ():
         yield from (column(tree, flavor.name, resource, world) for flavor in group.flavors)
-
-
-def _stop(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
-    """Suspend its RayClusters; delete its pods where KubeRay has had its time to."""
-    for cluster in world.clusters_of(workload):
-        if not cluster.suspended:
-            yield suspend(cluster, "Its job is finished, and others wait for the quota of its pods")
-    if _finished_for_ms(workload, now_ms) >= OPERATOR_MS_MAX:
-        yield from delete_pods(workload, world, now_ms)
 
 
 def _admission(workload: Workload) -> Admission:

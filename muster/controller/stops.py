@@ -49,12 +49,18 @@ def stops(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
             yield suspend(job, _reason(workload, job))
     ended = job is not None and job.outcome is not None
     if late or ended or (job is not None and job.obstacle is not None):
-        for cluster in world.clusters_of(workload):
-            if not cluster.suspended:
-                yield suspend(cluster, _reason(workload, job))
-        yield from _suspend_submitters(workload, world)
+        yield from stop_below(workload, world, _reason(workload, job), now_ms, late=late)
+
+
+def stop_below(workload: Workload, world: World, why: str, now_ms: int, *, late: bool) -> Iterator[Step]:
+    """Suspends what KubeRay made for the job: its RayClusters and the Jobs that submit it. Where KubeRay is
+    `late` to act on that, deletes the pods."""
+    for cluster in world.clusters_of(workload):
+        if not cluster.suspended:
+            yield suspend(cluster, why)
+    yield from _suspend_submitters(workload, world)
     if late:
-        yield from delete_pods(workload, world, now_ms)
+        yield from _delete_pods(workload, world, now_ms)
 
 
 def restores(workload: Workload, world: World) -> Iterator[Step]:
@@ -109,7 +115,7 @@ def _suspend_submitters(workload: Workload, world: World) -> Iterator[Step]:
         yield Step(submitter.uid, Overwrite(BATCH_JOBS, key, {"spec": {"suspend": True}}, submitter.uid))
 
 
-def delete_pods(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
+def _delete_pods(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
     """Deletes the gang's pods that nobody has told to end, or that are given longer than POD_GRACE_S."""
     end_ms = now_ms + POD_GRACE_S * 1000
     due = [p for p in world.live_pods_of(workload) if not 0 < _ends_ms(p) <= end_ms]

@@ -131,6 +131,24 @@ def test_pods_that_nobody_needs_stay_as_long_as_their_user_wants() -> None:
     Simulation(1, stack(gpus(8))).run(story)
 
 
+def test_a_submitter_that_outlives_its_job_keeps_no_quota_that_somebody_needs() -> None:
+    """A user's own may run on, and its Job would make another pod for each that is deleted."""
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(ray_job("dev", ttlSecondsAfterFinished=3600))
+        await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
+        (submitter,) = [p for p in sim.pods_of(dev) if "submitter" in p["metadata"]["name"]]
+        sim.api.merge_patch(kinds.PODS, key_of(submitter), {"status": {"phase": "Running"}}, "kubelet", True)
+        prod = sim.submit(ray_job("prod", priority="prod-priority"))
+        await sim.until(lambda: sim.has(prod, "Admitted"), "prod has the quota", 3)
+        await sim.stays(lambda: not runs(sim, dev), "none of its pods comes again", 1)
+
+    def runs(sim: Simulation, key: str) -> bool:
+        return any(pod["status"]["phase"] == "Running" for pod in sim.pods_of(key))
+
+    Simulation(1, local_stack(check=False)).run(story)
+
+
 def preempted(sim: Simulation, key: str) -> bool:
     return bool(condition(sim.workload(key), "Preempted"))
 
