@@ -8,6 +8,7 @@ from muster.controller import transitions as step
 from muster.controller.check_states import set_check
 from muster.controller.events import Note, on_job, on_workload, status_notes
 from muster.controller.jobs.job import Job
+from muster.controller.provisioning import NOT_CREATED
 from muster.controller.suspension import gone, has_left, stopped
 from muster.controller.templates import PlacementError, admitted_templates, place_operations
 from muster.controller.world import World
@@ -116,7 +117,7 @@ def _create(workload: Workload, ask: provisioning_requests.Ask, write: Create) -
         notes = (on_workload(workload, "ProvisioningRequestCreated", told),)
 
     def refused(why: str) -> Step:
-        message = f'Error creating {write.kind} "{name}": {why}'
+        message = f'{NOT_CREATED} {write.kind} "{name}": {why}'
         status = set_check(workload.status, ask.check, 0, message=message)
         body = {"status": {"admissionChecks": builtins(status.admission_checks)}}
         patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)

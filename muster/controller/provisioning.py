@@ -26,6 +26,7 @@ HASH_LENGTH = 5
 
 INACTIVE = "the check is not active"
 NOT_NEEDED = "the provisioning request is not needed"
+NOT_CREATED = "Error creating"  # begins what a check says while its request is not taken
 
 Changes = Mapping[str, Any]  # of a check's state, by field
 
@@ -134,12 +135,14 @@ def sync_checks(
 
 
 def timeout_ms(workload: kueue.Workload, status: WorkloadStatus, world: World) -> int | None:
-    """When the first of the requests that it waits for times out."""
+    """When the first of the requests that it waits for times out, be it there or not."""
     due = []
     for state, config in managed_checks(status, world):
         request = latest_request(workload, state, config, world) if config is not None else None
         if config is not None and request is not None and state.state == PENDING:
             due.append(timeouts.due_ms(request, config, millis(state.last_transition_time)))
+        elif config is not None:
+            due.append(_creation_due_ms(status, state, config))
     return min((at_ms for at_ms in due if at_ms is not None), default=None)
 
 
@@ -157,7 +160,23 @@ def _answer(
         ready = {"state": READY, "message": NOT_NEEDED, "pod_set_updates": ()}
         return {} if state.state == READY else ready
     request = latest_request(workload, state, config, world)
-    return {} if request is None else _follow(workload, status, state, config, request, now_ms)
+    if request is not None:
+        return _follow(workload, status, state, config, request, now_ms)
+    due_ms = _creation_due_ms(status, state, config)
+    if due_ms is None or now_ms < due_ms:
+        return {}
+    return _try_again(state, config, state.retry_count + 1, timeouts.TIMED_OUT, state.message)
+
+
+def _creation_due_ms(
+    status: WorkloadStatus, state: AdmissionCheckState, config: ProvisioningRequestConfig
+) -> int | None:
+    """When a request that the API server does not take counts as one that nobody answers."""
+    reserved = find_condition(status.conditions, step.QUOTA_RESERVED)
+    if state.state != PENDING or not state.message.startswith(NOT_CREATED) or reserved is None:
+        return None
+    since_ms = max(millis(state.last_transition_time), millis(reserved.last_transition_time))
+    return since_ms + timeouts.answer_s(config) * 1000
 
 
 def _follow(
@@ -168,16 +187,17 @@ def _follow(
     request: ProvisioningRequest,
     now_ms: int,
 ) -> Changes:
+    attempt = attempt_of(request, workload.metadata.name, state) or 1
     said = {c.type: c for c in request.status.conditions}
     true = {kind for kind, condition in said.items() if condition.status == "True"}
     if "Failed" in true:
-        return _try_again(workload, state, config, request, "failure", said["Failed"].message)
+        return _try_again(state, config, attempt, "failure", said["Failed"].message)
     if "CapacityRevoked" in true:
         rejected = {"state": REJECTED, "message": said["CapacityRevoked"].message}
         return rejected if workload.spec.active else {}
     if "BookingExpired" in true:
         message = said["BookingExpired"].message
-        retried = _try_again(workload, state, config, request, "booking expired", message)
+        retried = _try_again(state, config, attempt, "booking expired", message)
         return {} if step.is_admitted(status) else retried
     if "Provisioned" in true:
         if state.state == READY:
@@ -186,9 +206,7 @@ def _follow(
         return {"state": READY, "message": said["Provisioned"].message, "pod_set_updates": updates}
     due_ms = timeouts.due_ms(request, config, millis(state.last_transition_time))
     if due_ms is not None and due_ms <= now_ms and state.state != READY:
-        return _try_again(
-            workload, state, config, request, timeouts.TIMED_OUT, timeouts.reason(request, config)
-        )
+        return _try_again(state, config, attempt, timeouts.TIMED_OUT, timeouts.reason(request, config))
     if "Accepted" in true:
         told = find_condition(request.status.conditions, "Provisioned")  # with the expected time
         return {"state": PENDING, "message": told.message} if told else {}
@@ -196,17 +214,11 @@ def _follow(
 
 
 def _try_again(
-    workload: kueue.Workload,
-    state: AdmissionCheckState,
-    config: ProvisioningRequestConfig,
-    request: ProvisioningRequest,
-    after: str,
-    message: str,
+    state: AdmissionCheckState, config: ProvisioningRequestConfig, attempt: int, after: str, message: str
 ) -> Changes:
     """Retry with doubling waits, or Rejected when the tries are used up; a request of an earlier try
     only says so."""
     strategy = config.spec.retry_strategy
-    attempt = attempt_of(request, workload.metadata.name, state) or 1
     if attempt > strategy.backoff_limit_count:
         return {"state": REJECTED, "message": message}
     told = {"message": f"Retrying after {after}: {message}"}

@@ -46,12 +46,16 @@ def due_ms(
         return None
     accepted = said.get("Accepted")
     if accepted is None:
-        limit_s = _limit_s(config, ANSWER_ANNOTATION) or ANSWER_S
-        return max(pending_ms, millis(request.metadata.creation_timestamp)) + limit_s * 1000
+        return max(pending_ms, millis(request.metadata.creation_timestamp)) + answer_s(config) * 1000
     capacity_s = _limit_s(config, CAPACITY_ANNOTATION)
     if capacity_s is None:
         return None
     return max(pending_ms, millis(accepted.last_transition_time)) + capacity_s * 1000
+
+
+def answer_s(config: ProvisioningRequestConfig) -> int:
+    """How long a request may take to be accepted, or to be created at all."""
+    return _limit_s(config, ANSWER_ANNOTATION) or ANSWER_S
 
 
 def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> str:
@@ -60,7 +64,7 @@ def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> s
     if accepted is not None and accepted.status == "True":
         waited_s = _limit_s(config, CAPACITY_ANNOTATION)
         return f"ProvisioningRequest {request.metadata.name} {NO_CAPACITY} {waited_s} s"
-    waited_s = _limit_s(config, ANSWER_ANNOTATION) or ANSWER_S
+    waited_s = answer_s(config)
     told = f" ({accepted.message})" if accepted is not None and accepted.message else ""
     return (
         f"ProvisioningRequest {request.metadata.name} {NOT_ACCEPTED} {waited_s} s{told}: check that the "

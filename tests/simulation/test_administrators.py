@@ -139,6 +139,22 @@ def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
     Simulation(1, local_stack()).run(story)
 
 
+def test_a_gang_whose_request_is_not_taken_gives_its_quota_back() -> None:
+    """After as many tries as one that nobody answers."""
+
+    async def story(sim: Simulation) -> None:
+        sim.api.stop_serving(kinds.PROVISIONING_REQUESTS)
+        dev = sim.submit(ray_job("dev"))
+        told = "Error creating ProvisioningRequest"
+        await sim.until(lambda: sim.has(dev, "QuotaReserved"), "dev has quota")
+        await sim.stays(lambda: sim.has(dev, "QuotaReserved"), "dev waits for its request", 9)
+        await sim.until(lambda: sim.has(dev, "Evicted"), "dev gives its quota back", 2)
+        await sim.until(lambda: sim.waits(dev).startswith("Suspended: "), "it is told in the end", 60)
+        assert told in sim.waits(dev)
+
+    Simulation(1, local_stack()).run(story)
+
+
 def completed(sim: Simulation, job: str) -> bool:
     return sim.state(job) == "Complete"
 
