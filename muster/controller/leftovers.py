@@ -37,14 +37,16 @@ def _is_gone(workload: Workload, world: World, now_ms: int) -> bool:
     """Whether it has no pods, and no RayCluster that may still make some: KubeRay has stopped them, they are
     being deleted, or they were suspended and KubeRay has had its time."""
     clusters = world.clusters_of(workload)
-    late = _finished_for_ms(workload, now_ms) >= OPERATOR_MS_MAX
+    late = _is_late(workload, world, now_ms)
     idle = (c.at_rest or leaving(c) or (late and c.suspended) for c in clusters)
     return not world.live_pods_of(workload) and all(idle)
 
 
-def _finished_for_ms(workload: Workload, now_ms: int) -> int:
+def _is_late(workload: Workload, world: World, now_ms: int) -> bool:
+    """Whether KubeRay has had its time since the job finished."""
     finished = find_condition(workload.status.conditions, FINISHED)
-    return now_ms - millis(finished.last_transition_time) if finished is not None else 0
+    told_ms = now_ms - millis(finished.last_transition_time) if finished is not None else 0
+    return world.durations.lasted_ms("finished", workload.metadata.uid, told_ms) >= OPERATOR_MS_MAX
 
 
 def clear(world: World, waiting: Sequence[Waiting], held_back: Container[str], now_ms: int) -> Iterator[Step]:
@@ -56,8 +58,8 @@ def clear(world: World, waiting: Sequence[Waiting], held_back: Container[str], n
         held = columns(_admission(workload), world)
         gave_back = RESOURCE_IN_USE not in workload.metadata.finalizers
         if gave_back or key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
-            late = _finished_for_ms(workload, now_ms) >= OPERATOR_MS_MAX
-            steps = stop_below(workload, world, REASON, now_ms, late=late)
+            late = _is_late(workload, world, now_ms)
+            steps = stop_below(workload, world, REASON, late=late)
             yield from (s for s in steps if s.subject not in held_back)
 
 

@@ -12,6 +12,7 @@ from muster.controller.actions import Step
 from muster.controller.apply import Applier, HeldBack
 from muster.controller.configuration import DEFAULT, Configuration
 from muster.controller.decider import Decider
+from muster.controller.durations import Durations
 from muster.controller.events import Note, event
 from muster.controller.memory import Memory
 from muster.controller.notices import Notices
@@ -100,6 +101,7 @@ class Controller:
         self._election, self._observer = election, Guarded(observer or Observer())
         self._stores = Stores()
         self._memory, self._decider = Memory(), Decider(configuration.rules)
+        self._durations = Durations()
         self._held_back = HeldBack()
         self._applier = Applier(kube, self._stores, self._held_back, self._queue_event, self._observer.wrote)
         self._changed = asyncio.Event()
@@ -211,7 +213,7 @@ class Controller:
         now_ms, at_ms = self._now_ms(), self._clock_ms()
         if not await self._applier.catch_up():
             return at_ms + CATCH_UP_INTERVAL_MS
-        world = self._world()
+        world = self._world(at_ms)
         held_back = self._held_back.at(at_ms)
         result = reconcile(world, now_ms, held_back, self._configuration, self._decider)
         done = await self._applier.perform(result.stops, at_ms)
@@ -234,11 +236,12 @@ class Controller:
         times = (wake_ms, self._held_back.next_ms(), later, status_ms)
         return min((t for t in times if t is not None), default=None)
 
-    def _world(self) -> World:
+    def _world(self, at_ms: int) -> World:
         """A Topology is not there before the nodes are known that it is about."""
         items: dict[str, Any] = {name: self._stores.of(kind).items for name, kind in FOLLOWED.items()}
-        items |= {"memory": self._memory, "pod_checks": self._pod_checks}
+        items |= {"memory": self._memory, "durations": self._durations, "pod_checks": self._pod_checks}
         self._memory.turn()
+        self._durations.turn(at_ms)
         self._pod_checks.turn()
         if not items["topologies"]:
             return World(**items)

@@ -29,7 +29,7 @@ from muster.kube.kinds import BATCH_JOBS, PODS
 from muster.kube.writes import Delete, JsonPatch, Overwrite
 from muster.objects.core import Pod
 from muster.objects.kueue import Workload
-from muster.objects.meta import find_condition, millis
+from muster.objects.meta import find_condition
 from muster.objects.pods import read_template
 
 POD_GRACE_S = 30  # Kubernetes' default; a template may ask for a year
@@ -49,10 +49,10 @@ def stops(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
             yield suspend(job, _reason(workload, job))
     ended = job is not None and job.outcome is not None
     if late or ended or (job is not None and job.obstacle is not None):
-        yield from stop_below(workload, world, _reason(workload, job), now_ms, late=late)
+        yield from stop_below(workload, world, _reason(workload, job), late=late)
 
 
-def stop_below(workload: Workload, world: World, why: str, now_ms: int, *, late: bool) -> Iterator[Step]:
+def stop_below(workload: Workload, world: World, why: str, *, late: bool) -> Iterator[Step]:
     """Suspends what KubeRay made for the job: its RayClusters and the Jobs that submit it. Where KubeRay is
     `late` to act on that, deletes the pods."""
     for cluster in world.clusters_of(workload):
@@ -60,7 +60,7 @@ def stop_below(workload: Workload, world: World, why: str, now_ms: int, *, late:
             yield suspend(cluster, why)
     yield from _suspend_submitters(workload, world)
     if late:
-        yield from _delete_pods(workload, world, now_ms)
+        yield from _delete_pods(workload, world)
 
 
 def restores(workload: Workload, world: World) -> Iterator[Step]:
@@ -115,16 +115,16 @@ def _suspend_submitters(workload: Workload, world: World) -> Iterator[Step]:
         yield Step(submitter.uid, Overwrite(BATCH_JOBS, key, {"spec": {"suspend": True}}, submitter.uid))
 
 
-def _delete_pods(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
+def _delete_pods(workload: Workload, world: World) -> Iterator[Step]:
     """Deletes the gang's pods that nobody has told to end, or that are given longer than POD_GRACE_S."""
-    end_ms = now_ms + POD_GRACE_S * 1000
-    due = [p for p in world.live_pods_of(workload) if not 0 < _ends_ms(p) <= end_ms]
+    due = [p for p in world.live_pods_of(workload) if not _is_ending(p)]
     for pod in due:
         told = f"Deleting {len(due)} pods of the gang, as KubeRay has not suspended it"
         notes = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is due[0] else ()
         yield Step(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), notes)
 
 
-def _ends_ms(pod: Pod) -> int:
-    """When the pod's grace period is over; 0 for one that was not told to end."""
-    return millis(pod.metadata.deletion_timestamp)
+def _is_ending(pod: Pod) -> bool:
+    """By the grace period that it was given, not by when it ends: no two clocks need to agree."""
+    meta = pod.metadata
+    return bool(meta.deletion_timestamp) and meta.deletion_grace_period_seconds <= POD_GRACE_S

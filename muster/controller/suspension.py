@@ -80,12 +80,20 @@ def gone(workload: Workload, job: Job | None, world: World, now_ms: int) -> bool
 def is_late(workload: Workload, world: World, now_ms: int) -> bool:
     """Whether KubeRay has had its time to stop the gang."""
     blocked = is_true(workload.status.conditions, step.SUSPENSION_BLOCKED)
-    return blocked or now_ms - since_ms(workload, world, now_ms) >= OPERATOR_MS_MAX
+    return blocked or lasted_ms(workload, world, now_ms) >= OPERATOR_MS_MAX
 
 
-def since_ms(workload: Workload, world: World, now_ms: int) -> int:
-    """Since when the gang must not run: its eviction or the deletion of its Workload. Without either, since
-    it has pods that it has no right to."""
+def lasted_ms(workload: Workload, world: World, now_ms: int) -> int:
+    """For how long the gang has had to stop."""
+    since_ms = _since_ms(workload, world, now_ms)
+    if since_ms is None:
+        return 0
+    return world.durations.lasted_ms("must stop", workload.metadata.uid, now_ms - since_ms)
+
+
+def _since_ms(workload: Workload, world: World, now_ms: int) -> int | None:
+    """Since when the gang must not run, by the times in its objects: its eviction or the deletion of its
+    Workload. Without either, since it has pods that it has no right to; None where it has no pods either."""
     status, deleted = workload.status, workload.metadata.deletion_timestamp
     evicted = find_condition(status.conditions, step.EVICTED)
     if deleted:
@@ -95,7 +103,7 @@ def since_ms(workload: Workload, world: World, now_ms: int) -> int:
     if step.holds_quota(status) and step.is_admitted(status):
         return now_ms  # it has left its queue just now
     pods = world.live_pods_of(workload)
-    return min((_millis(pod.metadata.creation_timestamp) for pod in pods), default=now_ms)
+    return min((_millis(pod.metadata.creation_timestamp) for pod in pods), default=None)
 
 
 def _millis(timestamp: str | None) -> int:
@@ -109,13 +117,13 @@ def tell(workload: Workload, status: WorkloadStatus, world: World, now_ms: int) 
     told = is_true(status.conditions, step.SUSPENSION_BLOCKED)
     if not must_stop(workload, job) or stopped(workload, job, world):
         return Told(step.suspension_done(status, now_ms) if told else status)
-    since = since_ms(workload, world, now_ms)
+    lasted = lasted_ms(workload, world, now_ms)
     # quota that was released without KubeRay's word: it may not run again before KubeRay has caught up
     forced = step.holds_quota(workload.status) and not step.holds_quota(status)
-    if told or forced or now_ms - since >= BLOCKED_AFTER_MS:
+    if told or forced or lasted >= BLOCKED_AFTER_MS:
         return Told(_blocked(workload, status, job, world, now_ms))
-    due = (since + OPERATOR_MS_MAX, since + BLOCKED_AFTER_MS)
-    return Told(status, min(at_ms for at_ms in due if at_ms > now_ms))
+    left = (due - lasted for due in (OPERATOR_MS_MAX, BLOCKED_AFTER_MS))
+    return Told(status, now_ms + min(ms for ms in left if ms > 0))
 
 
 def _blocked(

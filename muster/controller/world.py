@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from muster.controller import ownership
+from muster.controller.durations import Durations
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
@@ -52,6 +53,7 @@ class World:
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
     pod_priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)  # of the passes before
+    durations: Durations = field(default_factory=Durations)
     pod_checks: PodChecks | None = None  # None: nobody is asked, whatever pods there are to be
 
     @cached_property

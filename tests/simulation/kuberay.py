@@ -10,13 +10,13 @@ import contextlib
 from random import Random
 from typing import Any
 
+import msgspec
 import yaml
 
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.kube import kinds
-from muster.objects.meta import builtins, rfc3339
-from muster.objects.pods import read_template
+from muster.objects.meta import rfc3339
 from muster.objects.ray import CLUSTER_LABEL, KUBERAY_OPERATOR, ORIGIN_LABEL
 from tests.simulation.api import Api, Body, Refused, key_of
 from tests.simulation.manifests import OUTCOME, RUN_SECONDS
@@ -95,7 +95,7 @@ class KubeRay(Operator):
         place = next((p for p in gang.places if p.pod_set == "submitter"), None)
         if place is not None and self._api.find(kinds.BATCH_JOBS, key) is None:
             # what Muster has written out for the start is in the job; else it is KubeRay's own
-            template = job["spec"].get("submitterPodTemplate") or builtins(read_template(place.template))
+            template = job["spec"].get("submitterPodTemplate") or msgspec.json.decode(place.template)
             meta = owned(kinds.RAY_JOBS, job, key)
             self._api.create(kinds.BATCH_JOBS, {"metadata": meta, "spec": {"template": template}}, BY)
             await self._think()
@@ -156,7 +156,7 @@ class KubeRay(Operator):
     async def _make_pods(self, cluster: Body) -> None:
         """One after the other, as it was read; it does not notice what happens to it meanwhile."""
         for place in self._gang(cluster).places:
-            template = builtins(read_template(place.template))
+            template = msgspec.json.decode(place.template)
             for index in range(place.count):
                 key = f"{key_of(cluster)}-{place.pod_set}-{index}"
                 if self._api.find(kinds.PODS, key) is None:

@@ -17,6 +17,7 @@ from muster.controller.observer import Observer
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, Change, key_of
+from tests.simulation.bounds import Bounds
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.cluster import Cloud, GarbageCollector, JobController, Kubelets
 from tests.simulation.invariants import (
@@ -59,6 +60,7 @@ class Simulation:
         self._loop = self.loop_type()
         self.api = Api(self._loop.now_ms)
         self.invariants = Invariants(self.api, self.heard)
+        self.bounds = Bounds(self.api, lambda: round(self._loop.time() * 1000))
         self.api.watchers.append(self._check)
         self.network = Network(self.api.now_ms)
         self.clock_error_ms = 0  # of the controllers' wall clocks
@@ -110,6 +112,7 @@ class Simulation:
     def _check(self, change: Change) -> None:
         try:
             self.invariants.check(change)
+            self.bounds.check(change)
         except Broken as broken:
             self._break(broken)
 
@@ -157,6 +160,10 @@ class Simulation:
     def set_clock(self, seconds: float) -> None:
         """The wall clock, of all machines, by so much more or less."""
         self._loop.set_s += seconds
+
+    def trouble(self, seconds: float) -> None:
+        """The controller may notice nothing, or write nothing, for so long."""
+        self.bounds.excuse(round(seconds * 1000))
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         """In nobody's process."""

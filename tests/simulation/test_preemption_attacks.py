@@ -251,6 +251,7 @@ def test_pods_of_a_node_that_is_gone_keep_their_quota() -> None:
         dev = sim.submit(ray_job("dev", seconds=10_000))
         await sim.until(lambda: sim.has(dev, "PodsReady"), "dev runs")
         sim.kubelets.halted = True
+        sim.trouble(600)
         prod = sim.submit(ray_job("prod", priority="prod-priority"))
         await sim.until(lambda: sim.has(dev, "SuspensionBlocked"), "dev says why it has not stopped", 2.1)
         told = condition(sim.workload(dev), "SuspensionBlocked")

@@ -2,13 +2,17 @@
 
 from typing import Any
 
+from muster.controller.apply import BACKOFF_MS_MAX
 from muster.kube import kinds
+from muster.kube.client import REQUEST_TIMEOUT_S
 from muster.kube.kinds import Kind
+from muster.kube.lease import LEASE_S
+from muster.kube.reflector import RETRY_S_MAX, SILENT_S_MAX
 from tests.simulation.api import key_of
 from tests.simulation.histories.actions import KINDS, Act, Draw, find
 from tests.simulation.network import AFTER_COMMIT, Outage
 from tests.simulation.replicas import Replicas
-from tests.simulation.simulation import Simulation
+from tests.simulation.simulation import RESTARTS_S_MAX, Simulation
 
 WATCHED: tuple[Kind[Any], ...] = (
     kinds.RAY_JOBS,
@@ -40,6 +44,7 @@ def draw_outage(draw: Draw) -> dict[str, Any]:
 def fail_requests(sim: Simulation, code: int, share: float, seconds: float, about: str) -> None:
     until_ms = sim.api.now_ms() + round(seconds * 1000)
     sim.network.outages.append(Outage(code, share, until_ms, about))
+    sim.trouble(seconds + RETRY_S_MAX + BACKOFF_MS_MAX / 1000)
 
 
 def draw_lag(draw: Draw) -> dict[str, Any]:
@@ -49,6 +54,7 @@ def draw_lag(draw: Draw) -> dict[str, Any]:
 def delay_watches(sim: Simulation, lag_s: float, seconds: float) -> None:
     sim.network.lag_s = lag_s
     sim.network.lag_until_ms = sim.api.now_ms() + round(seconds * 1000)
+    sim.trouble(seconds + lag_s)
 
 
 def draw_silence(draw: Draw) -> dict[str, Any]:
@@ -59,6 +65,7 @@ def draw_silence(draw: Draw) -> dict[str, Any]:
 def silence_watches(sim: Simulation, kinds: list[str]) -> None:
     for name in kinds:
         sim.network.silenced_ms[KINDS[name]] = sim.api.now_ms()
+    sim.trouble(SILENT_S_MAX + RETRY_S_MAX)
 
 
 def draw_jump(draw: Draw) -> dict[str, Any]:
@@ -74,6 +81,7 @@ def draw_replica(draw: Draw) -> dict[str, Any]:
 
 
 def kill(sim: Simulation, leader: bool) -> None:
+    sim.trouble(RESTARTS_S_MAX + LEASE_S)
     if not isinstance(sim, Replicas):
         sim.kill()
         return
@@ -94,6 +102,7 @@ def pause_leader(sim: Simulation, seconds: float, how: str) -> None:
     process = sim.processes.get(sim.leader) if isinstance(sim, Replicas) else None
     if process is None:
         return
+    sim.trouble(seconds + REQUEST_TIMEOUT_S + 2 * LEASE_S)
     if how == "freeze":
         process.frozen = True
         sim.later(seconds, process.thaw)

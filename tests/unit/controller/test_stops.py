@@ -164,14 +164,18 @@ CASES = {
     ),
     "pods that end soon are left": Case(
         evicted(62),
-        [dev("Running"), child(suspend=True), gang_pod("a", deletionTimestamp=rfc3339(NOW_MS + 30_000))],
+        [
+            dev("Running"),
+            child(suspend=True),
+            gang_pod("a", deletionTimestamp=rfc3339(NOW_MS), deletionGracePeriodSeconds=30),
+        ],
     ),
     "pods that take a year are not": Case(
         evicted(62),
         [
             dev("Running"),
             child(suspend=True),
-            gang_pod("a", deletionTimestamp=rfc3339(NOW_MS + A_YEAR_S * 1000)),
+            gang_pod("a", deletionTimestamp=rfc3339(NOW_MS), deletionGracePeriodSeconds=A_YEAR_S),
         ],
         ["delete team-a/a within 30 s"],
     ),

@@ -1,0 +1,139 @@
+"""What may be wrong for a while, but not for longer than a bound, checked at every write.
+
+The invariants hold at once; these hold once the controller, KubeRay and the kubelets have had their time,
+counted from when it went wrong or, where that is later, from the end of the trouble that keeps the
+controller from noticing or writing. Clocks that jump are no such trouble.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from muster.controller.suspension import OPERATOR_MS_MAX
+from muster.kube import kinds
+from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
+from tests.simulation.api import Api, Body, Change, key_of
+from tests.simulation.invariants import Broken, condition, holds_quota, owner_uid, quantity, usage_of
+from tests.simulation.kuberay import is_others
+from tests.simulation.manifests import GPU
+
+TEMPLATES_MS = 30_000
+POD_GRACE_MS = 30_000  # of a pod that is deleted by force
+# KubeRay has its time, then the pods are deleted; passes, writes and kubelets take the rest
+STOP_MS = OPERATOR_MS_MAX + POD_GRACE_MS + 30_000
+BOUNDS_MS = {
+    "templates_exist": TEMPLATES_MS,
+    "evicted_stop": STOP_MS,
+    "usage_covers_pods": STOP_MS,
+}
+ENDS = ("Failed", "BookingExpired", "CapacityRevoked")
+OF_JOBS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
+RELEVANT = {
+    *OF_JOBS,
+    kinds.WORKLOADS,
+    kinds.PODS,
+    kinds.PROVISIONING_REQUESTS,
+    kinds.POD_TEMPLATES,
+}
+
+Subject = tuple[str, str]  # (rule, what breaks it)
+
+
+class Bounds:
+    """Attach `check` to an Api. `excuse` counts all times from a moment that is still to come."""
+
+    def __init__(self, api: Api, clock_ms: Callable[[], int]) -> None:
+        self._api, self._clock_ms = api, clock_ms
+        self._wrong: dict[Subject, tuple[int, str]] = {}  # since when, and how
+        self._excused_ms = 0  # by `clock_ms`, which never leaps
+        self._owners: dict[str, str] = {}  # UIDs of RayClusters, also of those that are gone -> of their jobs
+
+    def excuse(self, for_ms: int) -> None:
+        self._excused_ms = max(self._excused_ms, self._clock_ms() + for_ms)
+
+    def check(self, change: Change) -> None:
+        if change.kind is kinds.RAY_CLUSTERS and "ownerReferences" in change.body["metadata"]:
+            self._owners[change.body["metadata"]["uid"]] = owner_uid(change.body)
+        now_ms = self._clock_ms()
+        if change.kind in RELEVANT:
+            found = [*self._lacking_templates(), *self._still_evicted(), *self._uncovered_pods()]
+            self._wrong = {of: (self._wrong.get(of, (now_ms, ""))[0], how) for of, how in found}
+        for (rule, subject), (since_ms, how) in self._wrong.items():
+            late_ms = now_ms - max(since_ms, self._excused_ms)
+            if late_ms > BOUNDS_MS[rule]:
+                broken = Broken(f"{subject} {how}, for {late_ms / 1000:.0f} s")
+                broken.rule = rule
+                raise broken
+
+    def _lacking_templates(self) -> Iterator[tuple[Subject, str]]:
+        """Requests of gangs with quota that nobody can answer, as a pod template of theirs is not there."""
+        held = {w["metadata"]["uid"] for w in self._api.all(kinds.WORKLOADS) if self._stays(w)}
+        for request in self._api.all(kinds.PROVISIONING_REQUESTS):
+            meta = request["metadata"]
+            if "deletionTimestamp" in meta or owner_uid(request) not in held or has_ended(request):
+                continue
+            names = [s["podTemplateRef"]["name"] for s in request["spec"]["podSets"]]
+            gone = [n for n in names if not self._api.find(kinds.POD_TEMPLATES, f"{meta['namespace']}/{n}")]
+            if gone:
+                yield ("templates_exist", key_of(request)), f"lacks its pod templates {gone}"
+
+    def _stays(self, workload: Body) -> bool:
+        """Whether it holds quota, and is not about to lose it."""
+        leaves = (
+            condition(workload, "Evicted").get("status") == "True"
+            or "deletionTimestamp" in workload["metadata"]
+        )
+        jobs = (j for kind in OF_JOBS for j in self._api.all(kind))
+        job = next((j for j in jobs if j["metadata"]["uid"] == owner_uid(workload)), None)
+        stays = job is not None and is_queued(job) and "deletionTimestamp" not in job["metadata"]
+        return stays and holds_quota(workload) and not leaves
+
+    def _still_evicted(self) -> Iterator[tuple[Subject, str]]:
+        """Gangs that were evicted and hold their quota still."""
+        for workload in self._api.all(kinds.WORKLOADS):
+            if holds_quota(workload) and condition(workload, "Evicted").get("status") == "True":
+                reason = condition(workload, "Evicted")["reason"]
+                yield ("evicted_stop", key_of(workload)), f"was evicted ({reason}) and holds quota"
+
+    def _uncovered_pods(self) -> Iterator[tuple[Subject, str]]:
+        """Jobs whose pods, whatever their labels say, have more GPUs than their Workloads hold. What is in no
+        queue, or not any more, holds what it has got."""
+        used: dict[str, Fraction] = defaultdict(Fraction)
+        for pod in self._api.all(kinds.PODS):
+            owners = pod["metadata"].get("ownerReferences")
+            if owners and pod["status"]["phase"] not in ("Succeeded", "Failed"):
+                uid = str(owners[0]["uid"])
+                used[self._owners.get(uid, uid)] += gpus_of(pod)
+        held: dict[str, Fraction] = defaultdict(Fraction)
+        for workload in self._api.all(kinds.WORKLOADS):
+            if holds_quota(workload) or RESOURCE_IN_USE in workload["metadata"].get("finalizers", ()):
+                held[owner_uid(workload)] += held_gpus(workload)
+        for job in (j for kind in OF_JOBS for j in self._api.all(kind)):
+            uid = job["metadata"]["uid"]
+            if used[uid] > held[uid] and is_queued(job):
+                yield ("usage_covers_pods", key_of(job)), f"has {used[uid]} GPUs and holds {held[uid]}"
+
+
+def has_ended(request: Body) -> bool:
+    """Whether nobody answers it any more."""
+    return any(condition(request, kind).get("status") == "True" for kind in ENDS)
+
+
+def is_queued(job: Body) -> bool:
+    """As far as Muster is concerned: another controller's, or another operator's, are not its to stop."""
+    meta = job["metadata"]
+    return (
+        bool(meta.get("labels", {}).get(QUEUE_LABEL)) and not is_others(job) and "ownerReferences" not in meta
+    )
+
+
+def gpus_of(pod: Body) -> Fraction:
+    requests = (c.get("resources", {}).get("requests", {}) for c in pod["spec"]["containers"])
+    return sum((quantity(r[GPU]) for r in requests if GPU in r), Fraction(0))
+
+
+def held_gpus(workload: Body) -> Fraction:
+    """Nothing without an admission: a Workload that never had quota may keep its finalizer."""
+    if "admission" not in workload.get("status", {}):
+        return Fraction(0)
+    return sum((n for (_, resource), n in usage_of(workload).items() if resource == GPU), Fraction(0))

@@ -1,0 +1,132 @@
+"""The bounds of the simulation find what stays wrong for too long."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import pytest
+
+from muster.kube import kinds
+from tests.simulation.api import Api, Body
+from tests.simulation.bounds import BOUNDS_MS, Bounds
+from tests.simulation.invariants import Broken
+from tests.simulation.manifests import GPU, WORKER, ray_job
+from tests.simulation.operators import owned
+
+BY = "test"
+PLACE = {"namespace": "team-a"}
+
+
+class Cluster:
+    """A job with quota for so many GPUs, and a clock that the test moves."""
+
+    def __init__(self, gpus: int = 2) -> None:
+        self.now_ms = 0
+        self.api = Api(lambda: 0)
+        self.bounds = Bounds(self.api, lambda: self.now_ms)
+        self.api.watchers.append(self.bounds.check)
+        self.job = self.api.create(kinds.RAY_JOBS, ray_job("dev"), BY)
+        meta = owned(kinds.RAY_JOBS, self.job, "team-a/dev")
+        self.workload = self.api.create(kinds.WORKLOADS, {"metadata": meta, "spec": {}}, BY)
+        usage = {"flavors": {GPU: "l4"}, "resourceUsage": {GPU: str(gpus)}, "name": "gpu", "count": gpus}
+        self.admission = {"clusterQueue": "team-a", "podSetAssignments": [usage]}
+        self.tell(QuotaReserved="True")
+
+    def tell(self, **conditions: str) -> None:
+        told = [{"type": kind, "status": status, "reason": kind} for kind, status in conditions.items()]
+        status = {"admission": self.admission, "conditions": told}
+        self.api.merge_patch(kinds.WORKLOADS, "team-a/dev", {"status": status}, BY, True)
+
+    def evict(self) -> None:
+        self.tell(QuotaReserved="True", Evicted="True")
+
+    def start(self, pods: int) -> None:
+        """Pods without a label that says whose quota they use."""
+        meta = owned(kinds.RAY_JOBS, self.job, "team-a/dev-1")
+        cluster = self.api.create(kinds.RAY_CLUSTERS, {"metadata": meta, "spec": {}}, BY)
+        for number in range(pods):
+            pod_meta = owned(kinds.RAY_CLUSTERS, cluster, f"team-a/dev-1-{number}")
+            body = {"metadata": pod_meta, "spec": WORKER["spec"], "status": {"phase": "Running"}}
+            self.api.create(kinds.PODS, body, BY)
+
+    def ask(self, answer: str = "Accepted") -> None:
+        """For capacity, by a request whose template is not there."""
+        meta = owned(kinds.WORKLOADS, self.workload, "team-a/request")
+        body = {"metadata": meta, "spec": {"podSets": [{"podTemplateRef": {"name": "gone"}}]}}
+        self.api.create(kinds.PROVISIONING_REQUESTS, body, BY)
+        status = {"conditions": [{"type": answer, "status": "True"}]}
+        self.api.merge_patch(kinds.PROVISIONING_REQUESTS, "team-a/request", {"status": status}, BY, True)
+
+    def leave(self) -> None:
+        meta: Body = {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": None}}}
+        self.api.merge_patch(kinds.RAY_JOBS, "team-a/dev", meta, BY, False)
+
+    def wait(self, ms: int) -> None:
+        """Then somebody writes something."""
+        self.now_ms += ms
+        self.api.create(kinds.EVENTS, {"metadata": {**PLACE, "name": f"at-{self.now_ms}"}}, BY)
+
+
+@dataclass(frozen=True)
+class Case:
+    """`rule` breaks once its bound is over; none if it is empty."""
+
+    acts: tuple[Callable[[Cluster], None], ...]
+    rule: str = ""
+
+
+CASES = {
+    "a request without its template": Case((Cluster.ask,), "templates_exist"),
+    "a request that has failed without its template": Case((lambda c: c.ask("Failed"),)),
+    "a request of a gang that leaves without its template": Case((Cluster.ask, Cluster.leave)),
+    "an evicted gang with quota": Case((Cluster.evict,), "evicted_stop"),
+    "an evicted gang without": Case((Cluster.evict, lambda c: c.tell(Evicted="True"))),
+    "more pods than quota": Case((lambda c: c.start(3),), "usage_covers_pods"),
+    "as many pods as quota": Case((lambda c: c.start(2),)),
+    "pods without any quota": Case((lambda c: c.start(1), Cluster.tell), "usage_covers_pods"),
+    "pods of a job that has finished, with the finalizer": Case(
+        (
+            lambda c: c.start(2),
+            lambda c: c.tell(QuotaReserved="True", Finished="True"),
+            lambda c: keep(c, ["kueue.x-k8s.io/resource-in-use"]),
+        )
+    ),
+    "pods of a job that has finished, without": Case(
+        (lambda c: c.start(2), lambda c: c.tell(QuotaReserved="True", Finished="True")), "usage_covers_pods"
+    ),
+    "pods of a job in no queue": Case((lambda c: c.start(3), Cluster.leave)),
+}
+
+
+def keep(cluster: Cluster, finalizers: list[str]) -> None:
+    patch = {"metadata": {"finalizers": finalizers}}
+    cluster.api.merge_patch(kinds.WORKLOADS, "team-a/dev", patch, BY, False)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_stays_wrong_is_found(name: str) -> None:
+    case, cluster = CASES[name], Cluster()
+    for act in case.acts:
+        act(cluster)
+    cluster.wait(BOUNDS_MS.get(case.rule, max(BOUNDS_MS.values())))
+    with pytest.raises(Broken) if case.rule else nullcontext() as broken:
+        cluster.wait(1)
+    if broken is not None:
+        assert broken.value.rule == case.rule
+
+
+def test_what_was_right_for_a_moment_has_its_time_anew() -> None:
+    cluster = Cluster()
+    for _ in range(3):
+        cluster.evict()
+        cluster.wait(BOUNDS_MS["evicted_stop"])
+        cluster.tell(Evicted="True")
+
+
+def test_trouble_is_excused_while_it_lasts() -> None:
+    cluster = Cluster()
+    cluster.evict()
+    cluster.bounds.excuse(60_000)
+    cluster.wait(60_000 + BOUNDS_MS["evicted_stop"])
+    with pytest.raises(Broken):
+        cluster.wait(1)
