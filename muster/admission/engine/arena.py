@@ -64,13 +64,14 @@ class Arena:
         self._waiting: set[str] = set()  # those of them who wait for their victims
         self.placing: dict[str, Holding] = {}  # who has quota, but no places yet on its topology
         self._turns = Turns(state, self.queues)
-        self._everybody = True  # has a turn now, or only those who are not parked
-        self._tried = False  # whoever is put back is parked after this decision
-        self._open: list[PendingQueue] = []
         self._scans = Scans()
-        self._changes = Changes()
-        self._now_ms = 0
-        self._moved = False  # something has, in this cycle
+        # of the decision, the pass and the cycle under way
+        self._changes: Changes
+        self._now_ms: int
+        self._tried: bool  # whoever is put back is parked after this decision
+        self._everybody: bool  # has a turn now, or only those who are not parked
+        self._open: list[PendingQueue]
+        self._moved: bool  # something has, in this cycle
         self.backfill = Backfill(state, names) if state.rules.backfill else None
         if state.rules.aging is not None:
             for queue in self.queues.values():

@@ -61,11 +61,11 @@ class Prospect:
         self._needs = _single(self._demands)
         if self._needs is not None:
             self._demands = [(tuple(self._needs),)]
-        self._token: object = None
-        self._bounds: list[list[list[Bound]]] | None = None  # by demand and option; not known
-        self._bounds_to_fit: list[Bound] = []  # without preemption, if there is but one way
+        self._token: object = None  # of the footing that the following rests on
+        self._bounds: list[list[list[Bound]]] | None  # by demand and option; None: not worked out
+        self._bounds_to_fit: list[Bound]  # without preemption, if there is but one way
+        self.place: tuple[QueueOrder, CycleOrder] | None
         self.is_plain = self._needs is not None and _is_plain(footing, alike)
-        self.place: tuple[QueueOrder, CycleOrder] | None = None
         self.recall = Recall()
 
     @property

@@ -393,3 +393,16 @@ def test_who_borrows_anything_comes_after_who_borrows_nothing() -> None:
         workload("owner", "b", pods(requests={"cpu": 1000})),
     )
     assert admitted(Engine(of).decide(NOW_MS)) == ["owner"]
+
+
+def test_what_the_first_of_a_cycle_borrows_is_not_there_for_the_second() -> None:
+    """Though each of them would fit, and those like them were let in a moment before."""
+    of = snapshot(
+        [queue(name, 0, cohort="team") for name in "ab"],
+        *(workload(f"{name}{n}", name, 1, queued_at_ms=n) for name in "ab" for n in (1, 2)),
+        cohorts=[
+            cohort("team", "all", {"l4": {GPU: Quota(0, borrowing_limit=3)}}),
+            cohort("all", None, {"l4": {GPU: 9}}),
+        ],
+    )
+    assert admitted(Engine(of).decide(NOW_MS)) == ["a1", "b1", "a2"]

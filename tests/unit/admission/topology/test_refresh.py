@@ -1,8 +1,11 @@
 """Rooms are counted anew where pods come and go; the rest stays as it was counted."""
 
+from unittest.mock import patch
+
 import pytest
 
-from tests.unit.admission.topology.scenes import RACK, asks, cluster, gang, place_one, pods
+from muster.admission.topology import flavor
+from tests.unit.admission.topology.scenes import ANYWHERE, RACK, asks, cluster, gang, place_one, pods
 
 NODES = ("r1/x1=3", "r1/x2=3", "r2/x3=4")
 CHANGES: dict[str, tuple[tuple[str, ...], tuple[str, ...], int, str]] = {
@@ -36,3 +39,14 @@ def test_one_pod_too_many() -> None:
     assert place_one(topologies, pods(6, asks(RACK))) == "x1:3 x2:3"
     topologies.add([gang("x1:1")])
     assert "allows to fit only 5 out of 6" in place_one(topologies, pods(6, asks(RACK)))
+
+
+def test_what_is_remembered_of_shapes_of_pods_is_bounded() -> None:
+    """Tenants choose what their pods ask for."""
+    topologies = cluster("x1=8")
+    with patch.object(flavor, "_REMEMBERED_MAX", 3):
+        for gpus in range(1, 9):
+            place_one(topologies, pods(1, ANYWHERE, gpus))
+    (of,) = topologies._flavors.values()
+    assert len(of._rooms) == 3
+    assert place_one(topologies, pods(8, ANYWHERE, 1)) == "x1:8"
