@@ -15,7 +15,7 @@ Source: D. Lifka, The ANL/IBM SP scheduling system, 1995 (EASY).
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from muster.admission.cycle.eligible import refusal
 from muster.admission.cycle.entry import Entry
@@ -50,7 +50,7 @@ class Reservation:
     ended: list[Holding]  # by then
     usage: Usage
     placed: tuple[Placed, ...]
-    before: tuple["Reservation", ...] = field(repr=False)  # those that go before it
+    before: tuple["Reservation", ...]  # those that go before it
 
     @property
     def remark(self) -> Remark:

@@ -81,6 +81,7 @@ def test_equal_templates_are_asked_about_once_and_names_of_pod_sets_count() -> N
     checked(kube, [first, again])
     assert len(kube.asked) == len(list(dry_runs(first)))
     assert key_of(first) == key_of(again)
+    assert key_of(gang("team-a", 1)) != key_of(gang("team-a", 2)), "as long, but not equal"
     renamed = ray_job("one")
     renamed["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["groupName"] = "other"
     elsewhere = job(ray_job("one", namespace="team-b"))

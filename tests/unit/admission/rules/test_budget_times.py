@@ -79,3 +79,13 @@ def test_who_has_just_begun_has_used_nothing() -> None:
 def test_without_a_run_time_anything_that_is_left_will_do(left: int, admitted: list[str]) -> None:
     of = replace(of_day(10, workload("w", "q", 1)), spent={"q": (Spent(GPU, START, 10 * HOUR - left),)})
     assert [one.workload for one in decide(of, NOW).admissions] == admitted
+
+
+def test_one_that_would_run_too_long_does_not_speak_for_a_shorter_one() -> None:
+    """They are alike in all else."""
+    run_times = {"long": DAY, "short": HOUR}
+    both = (
+        workload(name, "q", 1, run_time_ms=run_times[name], queued_at_ms=n)
+        for n, name in enumerate(run_times)
+    )
+    assert [one.workload for one in decide(of_day(10, *both), NOW).admissions] == ["ns/short"]
