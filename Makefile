@@ -1,23 +1,39 @@
 # Every target runs through sandbox/bootstrap.py, which makes the locked Python environment first.
 PYTHON ?= python3
 ENGINE ?= muster
-NAME ?= local
+NAME ?= $(or $(MUSTER_NAME),local)
+# stdout is what a target prints, also where make is called by another one: `eval "$(make -C … env)"`
+MAKEFLAGS += --no-print-directory
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up down status drift tools check test coverage mutants conformance bench fuzz storm preview golden docs lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test coverage mutants conformance bench fuzz storm preview golden docs lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
-up: ## a whole environment on this machine, and the scenario (ENGINE=muster|kueue|kai, NAME=local)
-	@$(run) sandbox up --engine $(ENGINE) --name $(NAME)
+up: ## a whole environment on this machine, with scenarios (ENGINE=muster|kueue|kai SCENARIO=jobs|serving|no FRESH=1)
+	@$(run) sandbox up --engine $(ENGINE) --name $(NAME) $(if $(FRESH),--fresh) \
+		$(if $(filter no,$(SCENARIO)),--no-scenario,$(if $(SCENARIO),--scenario $(SCENARIO)))
 
-down: ## stop it, leave nothing running (NAME=local)
-	@$(run) sandbox down --name $(NAME)
+apply: ## deploy stacks/Pulumi.local.yaml as it is now into it, the plan first (NAME=local)
+	@$(run) sandbox apply --name $(NAME)
 
 status: ## its queues, workloads, nodes and processes (NAME=local)
 	@$(run) sandbox status --name $(NAME)
+
+env: ## kubectl, pulumi and muster for this shell: eval "$(make env)" (NAME=local)
+	@$(run) sandbox env --name $(NAME)
+
+logs: ## the log of one of its processes (PROCESS=controller FOLLOW=1 LINES=100 NAME=local)
+	@$(run) sandbox logs --name $(NAME) $(if $(PROCESS),--process $(PROCESS)) $(if $(FOLLOW),--follow) \
+		$(if $(LINES),--lines $(LINES))
+
+scenario: ## play the scenarios again in it (SCENARIO=jobs|serving NAME=local)
+	@$(run) sandbox scenario --name $(NAME) $(if $(SCENARIO),--scenario $(SCENARIO))
+
+down: ## stop it, leave nothing running (NAME=local)
+	@$(run) sandbox down --name $(NAME)
 
 drift: ## what was changed by hand in it; MEND=1 undoes it (NAME=local)
 	@$(run) sandbox drift --name $(NAME) $(if $(MEND),--mend)
@@ -59,7 +75,7 @@ preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=
 golden: ## accept the plans of all stacks as they are now (tests/stacks/golden)
 	@$(run) development golden
 
-docs: ## write what is generated: docs/settings.md, the diagrams of docs/architecture.md
+docs: ## write what is generated: docs/settings.md, docs/metrics.md, the diagrams of docs/architecture.md
 	@$(run) development docs
 
 lint: ## ruff, mypy, import contracts

@@ -58,6 +58,7 @@ class PulumiCli:
     state_dir: the run state; everything is kept in `pulumi/` and logs in `logs/` below it.
     python: the interpreter that runs the program and the stand-ins.
     env: added to the environment, for example KUBECONFIG. Without that no cluster is reached.
+    variables: what its commands get beside the user's environment.
     project: the folder with Pulumi.yaml.
     choices: which plugins are used; by default decided by what is installed.
     """
@@ -82,19 +83,19 @@ class PulumiCli:
         self.choices = dict(choices or choose_plugins(wanted, find_installed(users_home())))
         self.binary = install_engine(self.folder / "bin", binary, python, self.choices["python"])
         install_providers(self._home, python, wanted, self.choices)
-        self._env = {**self._environment(python), **(env or {})}
+        self.variables = {**self._own_variables(python), **(env or {})}
+        inherited = {k: v for k, v in os.environ.items() if k != "KUBECONFIG" and not k.startswith("PULUMI_")}
+        self._env = {**inherited, **self.variables}
 
-    def _environment(self, python: str) -> dict[str, str]:
-        """The user's environment without their Pulumi and their cluster."""
+    def _own_variables(self, python: str) -> dict[str, str]:
+        """The variables that take the place of the user's Pulumi and of their cluster."""
         passphrase = self.folder / "passphrase"
         if not passphrase.exists():
             unfinished = passphrase.with_suffix(".unfinished")
             unfinished.touch(mode=0o600)
             unfinished.write_text(secrets.token_urlsafe(24))
             unfinished.replace(passphrase)
-        inherited = {k: v for k, v in os.environ.items() if k != "KUBECONFIG" and not k.startswith("PULUMI_")}
         return {
-            **inherited,
             MARK: str(self.folder.parent),
             "KUBECONFIG": str(self.folder / "no-cluster.kubeconfig"),
             "NO_COLOR": "1",

@@ -4,23 +4,26 @@ import argparse
 import os
 import sys
 
+from sandbox.apply import apply
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.cluster.processes import Processes
 from sandbox.drift import drift
-from sandbox.status import process_table, show
+from sandbox.logs import logs
+from sandbox.scenario import ENGINES, chosen, scenario
+from sandbox.shell import exports
+from sandbox.status import status
 from sandbox.toolchain.command import carry_out
 from sandbox.toolchain.console import console, table
 from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import RunState, cache_directory
-from sandbox.toolchain.steps import Screen, StepError
+from sandbox.toolchain.paths import DEFAULTS, NAME_VARIABLE, RunState, cache_directory
+from sandbox.toolchain.steps import Screen
 from sandbox.toolchain.tools import TOOLS, tools_for
-from sandbox.up import ENGINES, down, up
+from sandbox.up import down, up
 
 
 def main(arguments: list[str]) -> int:
     """Runs one verb; returns the exit code."""
     options = _parser().parse_args(arguments)
-    left = "; what was started runs until: make down" if options.verb == "up" else ""
+    left = f"; what was started runs until: {options.state.command('down')}" if options.verb == "up" else ""
     return carry_out(options.verb, lambda: options.run(options), still_running=left)
 
 
@@ -28,13 +31,34 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m sandbox", description=(__doc__ or ""))
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     named = argparse.ArgumentParser(add_help=False)
-    named.add_argument("--name", type=_state, default=RunState(), dest="state", help="which sandbox (local)")
+    named.add_argument(
+        "--name",
+        type=_state,
+        default=os.environ.get(NAME_VARIABLE, DEFAULTS["NAME"]),
+        dest="state",
+        help=f"which sandbox ({DEFAULTS['NAME']}, or ${NAME_VARIABLE})",
+    )
     engine = argparse.ArgumentParser(add_help=False)
     engine.add_argument("--engine", choices=ENGINES, default="muster", help="what admits gangs (muster)")
 
-    verb = verbs.add_parser("up", parents=[named, engine], help="bring everything up and run the scenario")
-    verb.add_argument("--no-scenario", action="store_true", help="leave the environment empty of jobs")
+    verb = verbs.add_parser("up", parents=[named, engine], help="bring everything up and play the scenarios")
+    verb.add_argument("--fresh", action="store_true", help="replace one that runs, and lose what is in it")
+    which = verb.add_mutually_exclusive_group()
+    which.add_argument("--scenario", metavar="NAME", help="play this one only")
+    which.add_argument("--no-scenario", action="store_true", help="leave the environment empty of jobs")
     verb.set_defaults(run=_up)
+    verb = verbs.add_parser("apply", parents=[named], help="deploy the stack file as it is now")
+    verb.set_defaults(run=_apply)
+    verb = verbs.add_parser("scenario", parents=[named], help="play the scenarios again")
+    verb.add_argument("--scenario", metavar="NAME", help="this one only")
+    verb.set_defaults(run=_scenario)
+    verb = verbs.add_parser("env", parents=[named], help="what a shell evaluates to use kubectl on it")
+    verb.set_defaults(run=_env)
+    verb = verbs.add_parser("logs", parents=[named], help="the log of one process")
+    verb.add_argument("--process", metavar="NAME", help="which one, by its name in status")
+    verb.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
+    verb.add_argument("--lines", type=int, default=100, help="how many of the last lines (100)")
+    verb.set_defaults(run=lambda o: logs(o.state, o.process, o.follow, o.lines))
     verb = verbs.add_parser("down", parents=[named], help="stop everything, leave nothing running")
     verb.set_defaults(run=_down)
     verb = verbs.add_parser("status", parents=[named], help="queues, workloads, nodes, processes")
@@ -59,7 +83,23 @@ def _state(name: str) -> RunState:
 
 
 def _up(options: argparse.Namespace) -> int:
-    up(options.state, options.engine, with_scenario=not options.no_scenario)
+    scenarios = () if options.no_scenario else chosen(options.engine, options.scenario)
+    up(options.state, options.engine, scenarios, fresh=options.fresh)
+    return 0
+
+
+def _apply(options: argparse.Namespace) -> int:
+    apply(options.state)
+    return 0
+
+
+def _scenario(options: argparse.Namespace) -> int:
+    scenario(options.state, options.scenario)
+    return 0
+
+
+def _env(options: argparse.Namespace) -> int:
+    print(exports(options.state))
     return 0
 
 
@@ -70,14 +110,7 @@ def _down(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    screen, processes = console(), Processes(options.state)
-    if not options.state.kubeconfig.exists():
-        raise StepError(f"sandbox {options.state.name} is not up", try_this="make up")
-    try:
-        show(_admin(options.state), screen)
-    finally:
-        screen.print(process_table(processes))
-    return 0
+    return status(options.state)
 
 
 def _kubectl(options: argparse.Namespace) -> int:

@@ -65,7 +65,7 @@ def exclusive(lock_file: Path, waiting_for: str) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"waiting for another run that makes {waiting_for} ...", flush=True)
+            print(f"waiting for another run that makes {waiting_for} ...", file=sys.stderr, flush=True)
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
@@ -134,11 +134,18 @@ def ensure_environment() -> Path:
     environment = cache_directory() / "environments" / environment_key(lock_text, version)
     with exclusive(environment.parent / "lock", "the Python environment"):
         if not stamp(environment).exists():
-            print("environment: locked Python packages, about 15 s ...", flush=True)
+            print("environment: locked Python packages, about 15 s ...", file=sys.stderr, flush=True)
             began = time.monotonic()
             make_environment(environment, lock_text)
-            print(f"environment: made in {time.monotonic() - began:.1f} s ({environment})", flush=True)
+            took = time.monotonic() - began
+            print(f"environment: made in {took:.1f} s ({environment})", file=sys.stderr, flush=True)
     return environment / "bin" / "python"
+
+
+def without_sandboxes(path: str) -> str:
+    """PATH without the folders that `make env` adds: a sandbox's commands are no tools for another one."""
+    entries = path.split(os.pathsep)
+    return os.pathsep.join(e for e in entries if not re.search(r"/\.muster/[^/]+/bin/?$", e))
 
 
 def main(arguments: list[str]) -> None:
@@ -153,6 +160,7 @@ def main(arguments: list[str]) -> None:
     except KeyboardInterrupt:
         sys.exit("\nenvironment: interrupted; the next run makes it anew")
     os.environ["PYTHONPATH"] = str(CHECKOUT)
+    os.environ["PATH"] = without_sandboxes(os.environ.get("PATH", os.defpath))
     # Pulumi's SDKs take seconds to compile. What they compile to is kept with the environment, not in the
     # checkout, so that nothing is lost where Python is told to write no bytecode.
     os.environ["PYTHONPYCACHEPREFIX"] = str(python.parents[1] / "bytecode")

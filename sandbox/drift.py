@@ -7,12 +7,13 @@ from rich.text import Text
 
 from preview import plan_text
 from preview.pulumi_cli import PulumiCli, Stack
+from sandbox.running import require_up
+from sandbox.stack_file import SOURCE, stack_for
+from sandbox.stack_file import STACK as LOCAL
 from sandbox.toolchain.console import console
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import RunState
-from sandbox.toolchain.steps import Screen, StepError
-from sandbox.up import SOURCE, stack_for
-from sandbox.up import STACK as LOCAL
+from sandbox.toolchain.steps import Screen
 
 
 def drift(state: RunState, mend: bool = False) -> int:
@@ -27,7 +28,9 @@ def drift(state: RunState, mend: bool = False) -> int:
     screen = console()
     screen.print(f"sandbox {state.name}, compared with what was last deployed:", highlight=False)
     if edited(stack):
-        told = f"{SOURCE.name} was edited after that, which is no drift; to deploy it: make up"
+        told = (
+            f"{SOURCE.name} was edited after that, which is no drift; to deploy it: {state.command('apply')}"
+        )
         screen.print(told, highlight=False, soft_wrap=True)
     if not drifted:
         screen.print("nothing was changed by hand")
@@ -36,7 +39,7 @@ def drift(state: RunState, mend: bool = False) -> int:
         screen.print(Text(line), soft_wrap=True)
     said = f"to undo what was changed by hand: {plan_text.counts(drifted)}"
     if not mend:
-        screen.print(f"{said}; make drift MEND=1 does it", highlight=False)
+        screen.print(f"{said}; {state.command('drift', MEND='1')} does it", highlight=False)
         return 1
     stack.up(refresh=True)
     screen.print(f"{said}; done", highlight=False)
@@ -50,8 +53,7 @@ def edited(stack: Stack) -> bool:
 
 
 def _stack(state: RunState) -> Stack:
-    if not state.kubeconfig.exists():
-        raise StepError(f"sandbox {state.name} is not up", try_this="make up")
+    require_up(state)
     pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
     cli = PulumiCli(pulumi, state.root, env={"KUBECONFIG": str(state.kubeconfig)})
     return cli.select(LOCAL, state.root / f"Pulumi.{LOCAL}.yaml")

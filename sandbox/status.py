@@ -1,94 +1,109 @@
-"""`status`: what the queues hold, where each workload stands and why, the nodes, the processes."""
+"""`status`: what the queues hold, how far each workload is and why, the nodes, the processes."""
+
+from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
+from sandbox.cluster.controller_process import metrics_address
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.cluster.processes import Processes, Supervised
-from sandbox.toolchain.console import table
+from sandbox.cluster.processes import Processes
+from sandbox.running import engine_of, existing_names, up_since
+from sandbox.status_rows import (
+    kai_queue_row,
+    node_row,
+    pod_group_row,
+    process_row,
+    queue_row,
+    workload_row,
+)
+from sandbox.toolchain.console import console, duration, table
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import Screen, StepError
 
-Object = Mapping[str, Any]
-
-_STATES = ("Finished", "Evicted", "Admitted", "QuotaReserved")
-"""Conditions of a Workload, the one that says most about it first (Kueue's v1beta2 API)."""
-
-
-def show(kubectl: Kubectl, console: Console) -> None:
-    """Prints what the cluster holds. Raises StepError where the API server cannot be asked."""
-    queues = [queue_row(queue) for queue in kubectl.objects("clusterqueues.kueue.x-k8s.io")]
-    columns = ("name", "cohort", "pending", "admitted", "used of nominal")
-    console.print(table("ClusterQueues", columns, queues))
-    workloads = [workload_row(workload) for workload in kubectl.objects("workloads.kueue.x-k8s.io")]
-    console.print(table("Workloads", ("namespace", "name", "queue", "priority", "state", "why"), workloads))
-    nodes = [node_row(node) for node in kubectl.objects("nodes")]
-    console.print(table("Nodes", ("name", "pool", "ready", "capacity"), nodes))
-
-
-def process_table(processes: Processes) -> Table:
-    """The sandbox's processes, those that have ended among them."""
-    rows = [process_row(row) for row in processes.table().values()]
-    return table(f"Processes (logs: {processes.state.logs})", ("name", "pid", "up", "memory"), rows)
+API_SERVER = "kube-apiserver"
+WORKLOADS = ("namespace", "job", "workload", "queue", "priority", "age", "state", "reason", "why")
+POD_GROUPS = ("namespace", "job", "pod group", "queue", "priority", "age", "pods on nodes", "reason", "why")
 
 
-def queue_row(queue: Object) -> tuple[str, ...]:
-    """name, cohort, pending, admitted, usage as `flavor/resource used/nominal`."""
-    spec, status = queue["spec"], queue.get("status", {})
-    used = {
-        (flavor["name"], resource["name"]): resource.get("total", "0")
-        for flavor in status.get("flavorsUsage", ())
-        for resource in flavor.get("resources", ())
-    }
-    usage = [
-        f"{flavor['name']}/{resource['name']} "
-        f"{used.get((flavor['name'], resource['name']), '0')}/{resource['nominalQuota']}"
-        for group in spec.get("resourceGroups", ())
-        for flavor in group["flavors"]
-        for resource in flavor["resources"]
-    ]
-    pending, admitted = status.get("pendingWorkloads", 0), status.get("admittedWorkloads", 0)
+def status(state: RunState) -> int:
+    """Prints how the sandbox is; 0 where it is up and its API server answers."""
+    screen, since = console(), up_since(state)
+    if since is None:
+        screen.print(_not_up(state), highlight=False, soft_wrap=True)
+        return 1
+    kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)
+    engine, up = engine_of(state), duration(time.time() - since)
+    metrics = f", metrics at {address}" if (address := metrics_address(state)) else ""
+    try:
+        kubectl.run("get", "--raw=/readyz", timeout_seconds=10)
+    except StepError:
+        screen.print(_dead(state, engine), highlight=False, soft_wrap=True, style="red")
+        _processes(state, screen)
+        return 1
+    screen.print(
+        f"sandbox {state.name}: engine {engine}, up for {up}{metrics}", highlight=False, soft_wrap=True
+    )
+    _kai(kubectl, screen) if engine == "kai" else _kueue(kubectl, screen)
+    nodes = [node_row(node, time.time()) for node in kubectl.objects("nodes")]
+    _table(screen, "Nodes", ("name", "pool", "age", "ready", "capacity"), nodes)
+    _processes(state, screen)
+    return 0
+
+
+def _not_up(state: RunState) -> str:
+    names = existing_names(state.checkout)
+    if state.name in names:
+        again = state.command("up", ENGINE=engine_of(state))
+        return f"sandbox {state.name} is stopped; {again} starts it, its logs are in {state.logs}"
+    there_are = f"there are {', '.join(names)}" if names else "there is none"
+    return f"no sandbox {state.name!r}, {there_are}; {state.command('up')} makes it"
+
+
+def _dead(state: RunState, engine: str) -> str:
+    row = Processes(state).table().get(API_SERVER)
+    why = "does not answer" if row is not None and row.process() is not None else "has ended"
     return (
-        queue["metadata"]["name"],
-        spec.get("cohortName", "-"),
-        str(pending),
-        str(admitted),
-        "\n".join(usage),
+        f"sandbox {state.name}: its API server {why}; {state.command('logs', PROCESS=API_SERVER)} "
+        f"may say why, {state.command('up', ENGINE=engine, FRESH='1')} replaces the sandbox"
     )
 
 
-def workload_row(workload: Object) -> tuple[str, ...]:
-    """namespace, name, queue, priority, state, and the message of the condition that gave the state."""
-    state, why = workload_state(workload)
-    spec, metadata = workload["spec"], workload["metadata"]
-    queue, priority = spec.get("queueName", "-"), str(spec.get("priority", 0))
-    return metadata["namespace"], metadata["name"], queue, priority, state, why
+def _kueue(kubectl: Kubectl, screen: Console) -> None:
+    queues = [queue_row(queue) for queue in kubectl.objects("clusterqueues.kueue.x-k8s.io")]
+    _table(screen, "ClusterQueues", ("name", "cohort", "pending", "admitted", "used of nominal"), queues)
+    workloads = kubectl.objects("workloads.kueue.x-k8s.io")
+    _table(screen, "Workloads", WORKLOADS, [workload_row(w, time.time()) for w in workloads])
 
 
-def workload_state(workload: Object) -> tuple[str, str]:
-    """The condition that says most about the workload, and its message; Pending while none is true."""
-    conditions = {c["type"]: c for c in workload.get("status", {}).get("conditions", ())}
-    for name in _STATES:
-        if (condition := conditions.get(name)) is not None and condition["status"] == "True":
-            return name, condition.get("message", "")
-    return "Pending", conditions.get("QuotaReserved", {}).get("message", "")
+def _kai(kubectl: Kubectl, screen: Console) -> None:
+    queues = [kai_queue_row(queue) for queue in kubectl.objects("queues.scheduling.run.ai")]
+    _table(screen, "KAI queues", ("name", "parent", "GPU quota", "GPU limit"), queues)
+    pods = kubectl.objects("pods")
+    groups = kubectl.objects("podgroups.scheduling.run.ai")
+    _table(screen, "PodGroups", POD_GROUPS, [pod_group_row(g, pods, time.time()) for g in groups])
 
 
-def node_row(node: Object) -> tuple[str, ...]:
-    """name, pool, ready, and the capacity that jobs ask for."""
-    conditions = {c["type"]: c["status"] for c in node.get("status", {}).get("conditions", ())}
-    capacity = node.get("status", {}).get("capacity", {})
-    wanted = [f"{capacity[name]} {name}" for name in ("cpu", "memory", "nvidia.com/gpu") if name in capacity]
-    pool = node["metadata"].get("labels", {}).get("cloud.google.com/gke-nodepool", "-")
-    return node["metadata"]["name"], pool, conditions.get("Ready", "Unknown"), ", ".join(wanted)
+def _processes(state: RunState, screen: Console) -> None:
+    rows = [process_row(row) for row in Processes(state).table().values()]
+    _table(screen, f"Processes (logs: {state.logs})", ("name", "pid", "up", "memory"), rows)
 
 
-def process_row(supervised: Supervised) -> tuple[str, ...]:
-    """name, pid, seconds up, resident memory; one that ended is said to have ended."""
-    process = supervised.process()
-    if process is None:
-        return supervised.name, str(supervised.pid), "ended", "-"
-    up, memory = time.time() - supervised.created, process.memory_info().rss
-    return supervised.name, str(supervised.pid), f"{up:.0f} s", f"{memory / 1e6:.0f} MB"
+COLOURS = {
+    "Admitted": "green",
+    "Finished": "dim",
+    "Evicted": "yellow",
+    "Pending": "yellow",
+    "QuotaReserved": "cyan",
+    "ended": "red",
+    "False": "red",
+    "Unknown": "red",
+}
+
+
+def _table(screen: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    screen.print(table(title, columns, [[Text(cell, COLOURS.get(cell, "")) for cell in row] for row in rows]))

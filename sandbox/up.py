@@ -2,17 +2,13 @@
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from preview.pulumi_cli import PulumiCli
-from sandbox.bootstrap import SECONDS_VARIABLE, exclusive
+from sandbox.bootstrap import SECONDS_VARIABLE
 from sandbox.cluster import kai_process, kueue_process
 from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane
 from sandbox.cluster.controller_process import start_controller
@@ -21,25 +17,18 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import standing_nodes
 from sandbox.cluster.operators import start_operators
 from sandbox.cluster.processes import Processes
+from sandbox.running import existing_names, only_run, require_unused
+from sandbox.scenario import EXAMPLES, SCENARIOS, play_scenario
 from sandbox.scenarios import play
-from sandbox.scenarios.jobs import JOBS
+from sandbox.scenarios.fit import fit
 from sandbox.scenarios.milestones import Scenario
-from sandbox.scenarios.serving import serving
+from sandbox.stack_file import SOURCE, STACK, deployed, read
 from sandbox.toolchain.ensure import ensure_tools
-from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import Screen, Step, StepError, Timing, run_steps, save_timings
 from sandbox.toolchain.tools import tools_for
-from settings.load import SettingsError, load
+from settings.load import load
 
-STACK = "local"
-SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
-# What each engine is shown with. The jobs' nodes are provisioned for them, which KAI can't ask for.
-SCENARIOS: dict[str, tuple[Scenario, ...]] = {
-    "muster": (JOBS, serving("muster")),
-    "kueue": (JOBS, serving("kueue")),
-    "kai": (serving("kai"),),
-}
-ENGINES = tuple(SCENARIOS)
 KAI_SCHEDULER = "kai-scheduler"
 
 
@@ -49,6 +38,7 @@ class Environment:
 
     state: RunState
     engine: str
+    source: Path = SOURCE
     screen: Screen = field(default_factory=Screen)
     tools: dict[str, Path] = field(default_factory=dict)
 
@@ -60,10 +50,10 @@ class Environment:
     @property
     def stack_file(self) -> Path:
         """The settings that this sandbox runs: stack local with the engine asked for."""
-        return self.state.root / f"Pulumi.{STACK}.yaml"
+        return deployed(self.state)
 
-    def steps(self, with_scenario: bool) -> list[Step]:
-        """Every step in order; without the scenario the environment is left empty of jobs."""
+    def steps(self, scenarios: Sequence[Scenario]) -> list[Step]:
+        """Every step in order; without scenarios the environment is left empty of jobs."""
         engine = {
             "muster": "the controller under its own ServiceAccount",
             "kueue": "the real Kueue",
@@ -71,7 +61,7 @@ class Environment:
         }
         and_kai = ", KAI's" if self.engine == "kai" else ""
         steps = [
-            Step("settings", f"stack {STACK} with engine {self.engine}", self.settle),
+            Step("settings", f"stack {STACK} with engine {self.engine}", partial(self.settle, scenarios)),
             Step("tools", "those not on PATH or in the cache are built, see below", self.prepare_tools),
             Step(
                 "control plane", "etcd, API server, controller manager, scheduler, kwok", self.control_plane
@@ -82,24 +72,25 @@ class Environment:
             Step("pulumi up", f"stack {STACK}, the same program as every other stack", self.pulumi_up),
             Step("admission", engine[self.engine], self.admission),
         ]
-        if with_scenario:
-            steps += [
-                Step(f"scenario: {s.name}", s.says, partial(self.play, s)) for s in SCENARIOS[self.engine]
-            ]
+        steps += [Step(f"scenario: {s.name}", s.says, partial(self.play, s)) for s in scenarios]
         return steps
 
-    def settle(self) -> str:
-        """Removes an earlier sandbox of this name and writes the settings of this one."""
+    def settle(self, scenarios: Sequence[Scenario]) -> str:
+        """Writes the settings of this sandbox, and removes an earlier one of its name.
+
+        What is wrong with the settings, or too small for a scenario, is found first: then nothing is touched.
+        """
+        stack_file = read(self.engine, self.source)
+        without = self.state.command("up", ENGINE=self.engine, SCENARIO="no")
+        remedy = f"change that in {self.source}, or {without}"
+        for scenario in scenarios:
+            fit(scenario, play.read_examples(scenario, EXAMPLES), stack_file.settings, remedy)
         stop(self.state)
         shutil.rmtree(self.state.root, ignore_errors=True)
         self.state.make()
-        content, changes = stack_for(self.engine)
-        self.stack_file.write_text(yaml.safe_dump(content, sort_keys=False))
-        try:
-            pools = load(self.stack_file).pools
-        except SettingsError as error:
-            raise StepError(str(error), try_this=f"mend {SOURCE}") from error
-        return "; ".join([f"{len(pools)} pools: {', '.join(pool.name for pool in pools)}", *changes])
+        stack_file.write(self.stack_file)
+        pools = [pool.name for pool in stack_file.settings.pools]
+        return "; ".join([f"{len(pools)} pools: {', '.join(pools)}", *stack_file.changes])
 
     def prepare_tools(self) -> str:
         """Finds or builds what this engine needs."""
@@ -151,55 +142,41 @@ class Environment:
 
     def play(self, scenario: Scenario) -> str:
         """Submits the scenario's examples and judges what happened."""
-        processes = Processes(self.state)
-        names = {"muster": ("controller",), "kueue": ("kueue",), "kai": kai_process.SERVICES}[self.engine]
-
-        def alive() -> None:
-            for name in names:
-                processes.check(name)
-
-        if not play.run(scenario, self.state.kubeconfig, CHECKOUT / "examples", self.screen.out, check=alive):
-            for name in processes.table():
-                processes.check(name)  # one that ended is the likely reason
-            raise StepError(
-                "not everything happened, or not in that order: see the table above",
-                log=self.state.logs,
-                try_this=f"make status, and read the log of {names[0]} there",
-            )
-        return "everything happened, in that order"
+        return play_scenario(self.state, self.engine, scenario, self.screen)
 
 
-def stack_for(engine: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the content of the stack file as it is now, for this engine, and what else that changes."""
-    content: dict[str, Any] = yaml.safe_load(SOURCE.read_text())
-    return content, settings_for(engine, content["config"])
+def up(
+    state: RunState,
+    engine: str,
+    scenarios: Sequence[Scenario] | None = None,
+    *,
+    fresh: bool = False,
+    source: Path = SOURCE,
+) -> None:
+    """Brings the sandbox up, one step after the other, and plays these scenarios, by default the engine's.
 
-
-def settings_for(engine: str, config: dict[str, Any]) -> list[str]:
-    """Makes the stack's settings those of this engine; says what else that changes.
-
-    KAI makes no ProvisioningRequests, so that nothing would bring nodes to a queued pool.
+    Raises StepError if a step fails (already printed), and where the sandbox runs already unless `fresh`
+    replaces it.
     """
-    config["muster:admission"]["engine"] = engine
-    if engine != "kai":
-        return []
-    queued = [pool for pool in config["muster:pools"] if pool.get("provisioning") == "queued"]
-    for pool in queued:
-        pool["provisioning"] = "on-demand"
-    return [f"{pool['name']} on demand instead of queued, as KAI needs it" for pool in queued]
-
-
-def up(state: RunState, engine: str, with_scenario: bool = True) -> None:
-    """Brings the sandbox up, one step after the other. Raises StepError (already printed) if one fails."""
-    environment = Environment(state, engine)
+    environment = Environment(state, engine, source)
     before = [Timing("environment", float(os.environ.get(SECONDS_VARIABLE, "0")))]
     with only_run(state):
-        timings = run_steps(environment.steps(with_scenario), environment.screen, before)
+        if not fresh:
+            require_unused(state, engine)
+        steps = environment.steps(SCENARIOS[engine] if scenarios is None else scenarios)
+        timings = run_steps(steps, environment.screen, before)
         save_timings(state.timings, timings, {"engine": engine, "cores": os.cpu_count()})
     look = "podgroups" if engine == "kai" else "workloads"
-    environment.screen.line(f"\nIt runs. Look at it with:\n  {environment.kubectl.command} get {look} -A")
-    name = "" if state == RunState() else f" NAME={state.name}"
-    environment.screen.line(f"  make status{name}\nand stop it with:\n  make down{name}")
+    environment.screen.line(
+        f"\nIt runs. To use kubectl, pulumi and muster in this shell:\n  {enter(state)}\n"
+        f"  kubectl get {look} -A\nLook at it, deploy the edited stack file, and stop it with:\n"
+        f"  {state.command('status')}\n  {state.command('apply')}\n  {state.command('down')}"
+    )
+
+
+def enter(state: RunState) -> str:
+    """What a user types to have the sandbox's tools in a shell."""
+    return f'eval "$({state.command("env")})"'
 
 
 def down(state: RunState) -> None:
@@ -210,7 +187,7 @@ def down(state: RunState) -> None:
     names = existing_names(state.checkout)
     if state.name not in names:
         there_are = f"there are {', '.join(names)}" if names else "there is none"
-        remedy = f"make down NAME={names[0]}" if names else ""
+        remedy = RunState(names[0], state.checkout).command("down") if names else ""
         raise StepError(f"no sandbox {state.name!r} in {state.checkout}; {there_are}", try_this=remedy)
     with only_run(state):
         stop(state)
@@ -220,20 +197,7 @@ def down(state: RunState) -> None:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def existing_names(checkout: Path) -> list[str]:
-    """Return the names of the checkout's sandboxes: those that were brought up, stopped ones included."""
-    kept = [path for name in ("processes", "timings.json") for path in checkout.glob(f".muster/*/{name}")]
-    return sorted({path.parent.name for path in kept})
-
-
 def stop(state: RunState) -> None:
     """Stops every process of this sandbox. Raises StepError if one is left."""
     if left := Processes(state).stop_everything():
         raise StepError(f"still running after SIGKILL: {', '.join(left)}", try_this="look at them with ps")
-
-
-@contextmanager
-def only_run(state: RunState) -> Iterator[None]:
-    """Keeps two runs from working on the same sandbox at once."""
-    with exclusive(state.root.with_suffix(".lock"), f"or stops sandbox {state.name}"):
-        yield

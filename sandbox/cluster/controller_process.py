@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import yaml
 
 from sandbox.cluster.kubectl import Kubectl
@@ -22,20 +23,51 @@ NAMESPACE = "muster-system"
 DEPLOYMENT = SERVICE_ACCOUNT = "muster-controller"
 TOKEN_HOURS = 24
 SETTLE_SECONDS = 1.0
+HTTP_ADDRESS = "--http-address="
 
 
 def start_controller(state: RunState, kubectl: Kubectl) -> None:
     """Starts (or, after a crash, starts again) the controller. Raises StepError if it ends at once."""
     processes = Processes(state)
-    deployment = json.loads(kubectl.run("get", "deployment", DEPLOYMENT, "-n", NAMESPACE, "-o", "json"))
-    argv, environment = command_of(deployment)
+    argv, environment = _deployed_command(kubectl)
     kubeconfig = state.root / "controller.kubeconfig"
     write_token_kubeconfig(kubectl, kubeconfig)
     # the last one counts; the Deployment's port is that of a pod, which nobody else listens on
-    argv.append(f"--http-address=127.0.0.1:{free_port()}")
+    argv.append(f"{HTTP_ADDRESS}127.0.0.1:{free_port()}")
     processes.start(NAME, argv, {**environment, "KUBECONFIG": str(kubeconfig)})
     time.sleep(SETTLE_SECONDS)  # wrong flags or rights show at once
     processes.check(NAME)
+
+
+def update_controller(state: RunState, kubectl: Kubectl) -> bool:
+    """Restarts the controller if it has ended or its Deployment has another command; says whether it did."""
+    argv, environment = _deployed_command(kubectl)
+    process = running(state)
+    if process is not None:
+        given = process.environ()
+        if process.cmdline()[:-1] == argv and environment.items() <= given.items():
+            return False
+    Processes(state).stop(NAME)
+    start_controller(state, kubectl)
+    return True
+
+
+def running(state: RunState) -> psutil.Process | None:
+    """The controller's process, None where it does not run."""
+    row = Processes(state).table().get(NAME)
+    return row.process() if row else None
+
+
+def metrics_address(state: RunState) -> str:
+    """Where the controller serves its metrics, empty where it does not run."""
+    process = running(state)
+    arguments = process.cmdline() if process else []
+    served = [a.removeprefix(HTTP_ADDRESS) for a in arguments if a.startswith(HTTP_ADDRESS)]
+    return f"http://{served[-1]}/metrics" if served else ""
+
+
+def _deployed_command(kubectl: Kubectl) -> tuple[list[str], dict[str, str]]:
+    return command_of(json.loads(kubectl.run("get", "deployment", DEPLOYMENT, "-n", NAMESPACE, "-o", "json")))
 
 
 def command_of(deployment: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:

@@ -50,10 +50,17 @@ class Kubectl:
 
     def create(self, objects: Sequence[Object]) -> None:
         """Creates the objects, status included where the kind takes it on creation (Node)."""
-        self.run(
-            "create", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-        )
+        self.run("create", "-f", "-", given=_list(objects))
+
+    def replace(self, objects: Sequence[Object]) -> None:
+        """Replaces the objects, and then their statuses."""
+        self.run("replace", "-f", "-", given=_list(objects))
+        self.run("replace", "--subresource=status", "-f", "-", given=_list(objects))
 
     def create_folder(self, folder: Path) -> None:
         """Creates what every file of a folder holds; the server alone validates, which is quicker."""
         self.run("create", "--validate=false", "-f", str(folder))
+
+
+def _list(objects: Sequence[Object]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})

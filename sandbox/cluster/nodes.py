@@ -1,12 +1,17 @@
 """Simulated nodes, shaped like those of a GKE node pool."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from settings.model.pools.gpus import GPU_RESOURCE
 from settings.model.pools.pool import Pool
 
 KWOK_ANNOTATION = "kwok.x-k8s.io/node"
+KUBERNETES_LABELS = "beta.kubernetes.io/"
+KUBERNETES_TAINTS = "node.kubernetes.io/"
 
 
 def node(
@@ -54,6 +59,75 @@ def standing_nodes(pools: Iterable[Pool]) -> list[dict[str, Any]]:
         if not pool.queued
         for index in range(pool.nodes_max)
     ]
+
+
+@dataclass(frozen=True)
+class NodeChanges:
+    """What brings standing nodes in line with the pools.
+
+    create, update: whole nodes as they are to be; an update keeps the node and what runs on it.
+    delete: names of nodes without pods. keep: names of nodes that are to go once their pods have ended.
+    """
+
+    create: Sequence[dict[str, Any]] = ()
+    update: Sequence[dict[str, Any]] = ()
+    delete: Sequence[str] = ()
+    keep: Sequence[str] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.create or self.update or self.delete or self.keep)
+
+    def __str__(self) -> str:
+        counted = {
+            "created": self.create,
+            "updated": self.update,
+            "deleted": self.delete,
+            "cordoned, as pods run there (apply again when they have ended)": self.keep,
+        }
+        said = [f"{len(nodes)} {what}" for what, nodes in counted.items() if nodes]
+        return ", ".join(said) or "as they were"
+
+
+def surplus(found: Iterable[Mapping[str, Any]], wanted: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Names of the cluster's standing nodes that no pool has any more."""
+    return sorted({n["metadata"]["name"] for n in found} - {n["metadata"]["name"] for n in wanted})
+
+
+def node_changes(
+    found: Sequence[Mapping[str, Any]], wanted: Sequence[dict[str, Any]], in_use: Iterable[str]
+) -> NodeChanges:
+    """Compares the cluster's standing nodes with those of the pools; `in_use` names nodes with pods."""
+    live = {node["metadata"]["name"]: node for node in found}
+    declared = {node["metadata"]["name"]: node for node in wanted}
+    gone, busy = surplus(found, wanted), set(in_use)
+    return NodeChanges(
+        create=[node for name, node in declared.items() if name not in live],
+        update=[
+            updated(live[name], node)
+            for name, node in declared.items()
+            if name in live and _differs(live[name], node)
+        ],
+        delete=[name for name in gone if name not in busy],
+        keep=[name for name in gone if name in busy],
+    )
+
+
+def updated(live: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
+    """A live node with what its pool declares now; what Kubernetes itself puts on nodes stays."""
+    labels = {k: v for k, v in live["metadata"].get("labels", {}).items() if k.startswith(KUBERNETES_LABELS)}
+    taints = [t for t in live["spec"].get("taints", ()) if t["key"].startswith(KUBERNETES_TAINTS)]
+    metadata = {**live["metadata"], "labels": {**labels, **declared["metadata"]["labels"]}}
+    metadata.pop("resourceVersion", None)  # written whatever happened to it meanwhile
+    spec = {**live["spec"], "taints": [*taints, *declared["spec"]["taints"]]}
+    spec.pop("unschedulable", None)
+    return {**live, "metadata": metadata, "spec": spec, "status": {**live["status"], **declared["status"]}}
+
+
+def _differs(live: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
+    made = updated(live, declared)
+    same = made["metadata"]["labels"] == live["metadata"].get("labels", {})
+    same = same and made["spec"]["taints"] == live["spec"].get("taints", [])
+    return not same or "unschedulable" in live["spec"] or made["status"] != live["status"]
 
 
 def _discovered(capacity: Mapping[str, str]) -> dict[str, str]:

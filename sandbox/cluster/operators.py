@@ -8,6 +8,7 @@ from sandbox.cluster.processes import Processes, answers, free_port, listens, wa
 from sandbox.toolchain.paths import RunState
 
 READY_SECONDS_MAX = 30.0
+PROVISIONER = "provisioner"
 
 
 def start_dashboard(processes: Processes) -> int:
@@ -25,7 +26,17 @@ def start_provisioner(processes: Processes, stack_file: Path) -> None:
     """Starts the stand-in for GKE's queued provisioning, with the queued pools of this stack."""
     argv = [sys.executable, "-m", "sandbox.stand_ins.provisioner"]
     argv += ["--kubeconfig", str(processes.state.kubeconfig), "--stack-file", str(stack_file)]
-    processes.start("provisioner", argv)
+    processes.start(PROVISIONER, argv)
+
+
+def update_provisioner(processes: Processes, stack_file: Path) -> bool:
+    """Restarts the stand-in if it has ended or is older than the stack file; returns whether it did."""
+    row = processes.table().get(PROVISIONER)
+    if row is not None and row.process() is not None and row.created > stack_file.stat().st_mtime:
+        return False
+    processes.stop(PROVISIONER)
+    start_provisioner(processes, stack_file)
+    return True
 
 
 def start_ray_operator(
@@ -67,4 +78,4 @@ def start_operators(state: RunState, ray_operator: Path, stack_file: Path, batch
     processes = Processes(state)
     start_provisioner(processes, stack_file)
     start_ray_operator(processes, ray_operator, start_dashboard(processes), batch_scheduler)
-    processes.check("provisioner")
+    processes.check(PROVISIONER)

@@ -78,7 +78,7 @@ class Processes:
         """
         self.state.make()
         if (old := self.table().get(name)) is not None and old.process() is not None:
-            raise StepError(f"{name} already runs as process {old.pid}", try_this="make down")
+            raise StepError(f"{name} already runs as process {old.pid}", try_this=self.state.command("down"))
         log = log or self.state.log(name)
         with log.open("a") as output:
             try:
@@ -120,7 +120,7 @@ class Processes:
         """Raises StepError with the end of its log if the process does not run (any more)."""
         supervised = self.table().get(name)
         if supervised is None:
-            raise StepError(f"{name} was never started", try_this="make up")
+            raise StepError(f"{name} was never started", try_this=self.state.command("status"))
         if supervised.process() is None:
             log = Path(supervised.log)
             raise StepError(f"{name} has ended:\n{tail(log)}", log=log)

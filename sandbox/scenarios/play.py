@@ -24,6 +24,7 @@ from rich.text import Text
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.processes import wait_until
+from sandbox.scenarios.fit import PRIORITY_LABEL
 from sandbox.scenarios.milestones import Cast, Milestone, Progress, Scenario, is_suspended
 from sandbox.scenarios.observations import JobRef, Seen, World, job_status
 from sandbox.scenarios.timeline import Timeline, bars, phase
@@ -33,7 +34,6 @@ from sandbox.toolchain.steps import StepError
 JOB_KINDS: Mapping[str, kinds.Kind] = {
     k.__name__: k for k in (kinds.RayJob, kinds.RayCluster, kinds.RayService)
 }
-PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 SCENARIO_LABEL = "sandbox.muster.dev/scenario"
 LIMIT_SECONDS = 120.0
 POLICY_SECONDS_MAX = 15.0
@@ -44,20 +44,18 @@ PLAIN_WIDTH = 120
 def run(
     scenario: Scenario,
     kubeconfig: Path,
-    examples: Path,
+    examples: Mapping[str, Object],
     out: TextIO,
     limit_seconds: float = LIMIT_SECONDS,
     check: Callable[[], None] = lambda: None,
 ) -> bool:
     """Plays the scenario once; True only if all milestones were seen in their order within the limit.
 
+    `examples` are what is submitted, by role, with names still to be generated.
     `check` is called while nothing happens; what it raises (an engine that has ended) ends the waiting.
     Raises StepError where it cannot begin: a cluster without the stack, or leftovers that do not go away.
     """
-    manifests = {
-        role: _named(yaml.safe_load((examples / name).read_text()))
-        for role, name in scenario.examples.items()
-    }
+    manifests = {role: _named(manifest) for role, manifest in examples.items()}
     with closing(kinds.connect(kubeconfig)) as client:
         remove_leftovers(client)
         for manifest in manifests.values():
@@ -67,6 +65,11 @@ def run(
         player = Player(client, kinds.connect(kubeconfig), console, scenario, manifests)
         player.play(limit_seconds, check)
         return player.report()
+
+
+def read_examples(scenario: Scenario, folder: Path) -> dict[str, Object]:
+    """The scenario's manifests by role, in the order of its examples."""
+    return {role: yaml.safe_load((folder / name).read_text()) for role, name in scenario.examples.items()}
 
 
 def _named(manifest: Object) -> Object:

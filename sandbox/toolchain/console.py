@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 WIDTH_WITHOUT_TERMINAL = 160
 
@@ -14,7 +15,7 @@ def console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=WIDTH_WITHOUT_TERMINAL)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
     """A plain table that lines up; one without rows says so."""
     made = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in columns:
@@ -22,3 +23,11 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     for row in rows or [("(none)", *[""] * (len(columns) - 1))]:
         made.add_row(*row)
     return made
+
+
+def duration(seconds: float) -> str:
+    """A time span as kubectl writes it: 45s, 12m, 3h, 5d."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= 2 * size:
+            return f"{seconds // size:.0f}{unit}"
+    return f"{max(seconds, 0):.0f}s"

@@ -8,15 +8,22 @@ from sandbox.bootstrap import CHECKOUT, cache_directory
 
 __all__ = ["CHECKOUT", "MARK", "RunState", "cache_directory"]
 
+NAME_VARIABLE = "MUSTER_NAME"
+"""Environment variable with the name of the sandbox that commands mean where they are given none."""
+
 MARK = "MUSTER_SANDBOX"
 """Environment variable of every process of a sandbox: the path of its run state."""
+
+
+DEFAULTS = {"NAME": "local", "ENGINE": "muster"}
+"""The values of the Makefile's variables that need not be typed."""
 
 
 @dataclass(frozen=True)
 class RunState:
     """The files of one sandbox of one checkout, under `.muster/<name>/`, ignored by git."""
 
-    name: str = "local"
+    name: str = DEFAULTS["NAME"]
     checkout: Path = CHECKOUT
 
     def __post_init__(self) -> None:
@@ -50,6 +57,17 @@ class RunState:
     def timings(self) -> Path:
         """Seconds of each step of the last `up`."""
         return self.root / "timings.json"
+
+    def command(self, target: str, **variables: str) -> str:
+        """What a user types for this sandbox, as `make status NAME=mine`; what is the default is left out."""
+        given = {"NAME": self.name, **variables}
+        return " ".join(
+            [
+                "make",
+                target,
+                *(f"{key}={value}" for key, value in given.items() if value != DEFAULTS.get(key)),
+            ]
+        )
 
     def log(self, process: str) -> Path:
         """The log of one process."""

@@ -41,7 +41,7 @@ class Load:
 def measure(engine: str) -> Load:
     state = RunState(f"bench-{engine}")
     try:
-        up(state, engine, with_scenario=False)
+        up(state, engine, scenarios=(), fresh=True)
         processes = Processes(state)
         processes.stop("ray-operator")
         process = processes.table()["controller" if engine == "muster" else engine].process()

@@ -21,7 +21,7 @@ def warm_up() -> Iterator[Figure]:
     """A whole `make up` with the tools cached, step by step."""
     state = RunState("bench-up")
     try:
-        up(state, "muster")
+        up(state, "muster", fresh=True)
         steps = json.loads(state.timings.read_text())["steps"]
     finally:
         down(state)

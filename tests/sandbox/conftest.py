@@ -106,7 +106,7 @@ def cluster() -> Iterator[Cluster]:
     # One for each of the workers that pytest-xdist runs tests on.
     state = RunState(f"e2e-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}")
     try:
-        up(state, "muster", with_scenario=False)
+        up(state, "muster", scenarios=(), fresh=True)
         kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)
         with closing(kinds.connect(state.kubeconfig)) as client:
             wait_for_policy(client, rayjob("policy"))

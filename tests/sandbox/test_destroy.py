@@ -11,10 +11,11 @@ from sandbox.cluster import kinds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from sandbox.scenarios.play import wait_for_policy
+from sandbox.stack_file import STACK
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import Screen
-from sandbox.up import STACK, down, up
+from sandbox.up import down, up
 from tests.sandbox.conftest import NAMESPACE, rayjob
 
 # The Kubernetes provider waits ten minutes for an object to go.
@@ -26,7 +27,7 @@ STARTS_SECONDS_MAX = 240.0  # beside another cluster that is brought up at the s
 def state() -> Iterator[RunState]:
     state = RunState(f"e2e-destroy-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}")
     try:
-        up(state, "muster", with_scenario=False)
+        up(state, "muster", scenarios=(), fresh=True)
         yield state
     finally:
         down(state)

@@ -5,16 +5,17 @@ import sys
 import pytest
 
 from sandbox.cluster.processes import Processes
+from sandbox.scenario import EXAMPLES, SCENARIOS
 from sandbox.scenarios import play
 from sandbox.scenarios.milestones import Scenario
-from sandbox.toolchain.paths import CHECKOUT, RunState
-from sandbox.up import SCENARIOS, down, up
+from sandbox.toolchain.paths import RunState
+from sandbox.up import down, up
 from tests.sandbox.conftest import Cluster
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS["muster"], ids=lambda s: s.name)
 def test_scenario_with_muster(cluster: Cluster, scenario: Scenario) -> None:
-    assert play.run(scenario, cluster.state.kubeconfig, CHECKOUT / "examples", sys.stdout)
+    assert play.run(scenario, cluster.state.kubeconfig, play.read_examples(scenario, EXAMPLES), sys.stdout)
 
 
 @pytest.mark.parametrize("engine", ["kueue", "kai"])
@@ -22,7 +23,7 @@ def test_scenarios_with_the_real_others_and_nothing_is_left_running(engine: str)
     """`up` raises unless the scenarios ended as they should."""
     state = RunState(f"e2e-{engine}")
     try:
-        up(state, engine)
+        up(state, engine, fresh=True)
     finally:
         down(state)
     assert Processes(state).marked() == []

@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
 def _storm(seconds: float, seed: int) -> int:
     state = RunState("storm")
     try:
-        up(state, "muster", with_scenario=False)
+        up(state, "muster", scenarios=(), fresh=True)
         kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)
         wrong = storm(state, kubectl, seconds, seed, sys.stdout)
     finally:

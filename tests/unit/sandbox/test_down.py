@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.running import existing_names
 from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import StepError
-from sandbox.up import down, existing_names
+from sandbox.up import down
 
 
 def brought_up(name: str, checkout: Path) -> RunState:
@@ -21,7 +22,7 @@ def test_a_name_that_no_sandbox_has_is_refused_with_those_there_are(tmp_path: Pa
     RunState("preview", tmp_path).logs.mkdir(parents=True)  # what `make preview` keeps is no sandbox
     with pytest.raises(StepError, match=r"no sandbox 'typo' in .*; there are local, mine") as refused:
         down(RunState("typo", tmp_path))
-    assert refused.value.try_this == "make down NAME=local"
+    assert refused.value.try_this == "make down"
     assert not list((tmp_path / ".muster").glob("typo*"))
 
 

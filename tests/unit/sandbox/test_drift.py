@@ -9,8 +9,8 @@ from preview.plan import Change
 from preview.pulumi_cli import Stack
 from sandbox import drift as drift_module
 from sandbox.drift import drift
+from sandbox.stack_file import SOURCE, stack_for
 from sandbox.toolchain.paths import RunState
-from sandbox.up import SOURCE, stack_for
 
 QUOTA = Change(
     "update", "a:b:Queue", "urn:pulumi:s::p::a:b:Queue::team-b", before={"cpu": "99"}, after={"cpu": "8"}
@@ -60,6 +60,6 @@ def test_a_stack_file_that_was_edited_is_named_and_is_no_drift(
     run.write_text(yaml.safe_dump(content))
     code, out = told(run, (QUOTA,), monkeypatch, capsys)
     assert code == 1
-    assert f"{SOURCE.name} was edited after that, which is no drift; to deploy it: make up\n" in out
+    assert f"{SOURCE.name} was edited after that, which is no drift; to deploy it: make apply\n" in out
     assert "cpu: 99 → 8" in out
     assert out.endswith("to undo what was changed by hand: 1 to update; make drift MEND=1 does it\n")

@@ -7,8 +7,9 @@ import yaml
 
 from sandbox.cluster import kai_process
 from sandbox.cluster.nodes import standing_nodes
+from sandbox.scenario import ENGINES, SCENARIOS
+from sandbox.stack_file import STACK, settings_for
 from sandbox.toolchain.paths import CHECKOUT
-from sandbox.up import ENGINES, SCENARIOS, STACK, settings_for
 from settings.load import parse
 
 

@@ -9,8 +9,8 @@ import pytest
 from development.layers import Counts, read_counts
 from sandbox.cluster.control_plane import kwokctl_configuration
 from sandbox.cluster.controller_process import command_of
-from sandbox.cluster.nodes import node, standing_nodes
-from sandbox.status import queue_row, workload_state
+from sandbox.cluster.nodes import node, node_changes, standing_nodes
+from sandbox.status_rows import kai_queue_row, pod_group_row, queue_row, workload_row, workload_state
 from sandbox.toolchain.steps import StepError
 from settings.model.pools.pool import Nodes, Pool
 
@@ -99,33 +99,48 @@ def test_the_control_plane_listens_on_loopback_and_enforces_rbac() -> None:
 
 
 def _conditions(**status: str) -> dict[str, Any]:
-    conditions = [{"type": name, "status": value, "message": f"m-{name}"} for name, value in status.items()]
+    conditions = [
+        {"type": name, "status": value, "reason": f"r-{name}", "message": f"m-{name}"}
+        for name, value in status.items()
+    ]
     return {"status": {"conditions": conditions}}
 
 
 @pytest.mark.parametrize(
     ("workload", "state"),
     [
-        pytest.param({}, ("Pending", ""), id="new"),
-        pytest.param(_conditions(QuotaReserved="False"), ("Pending", "m-QuotaReserved"), id="waits"),
-        pytest.param(_conditions(QuotaReserved="True"), ("QuotaReserved", "m-QuotaReserved"), id="reserved"),
+        pytest.param({}, ("Pending", "", ""), id="new"),
         pytest.param(
-            _conditions(QuotaReserved="True", Admitted="True"), ("Admitted", "m-Admitted"), id="admitted"
+            _conditions(QuotaReserved="False"), ("Pending", "r-QuotaReserved", "m-QuotaReserved"), id="waits"
+        ),
+        pytest.param(
+            _conditions(QuotaReserved="True"),
+            ("QuotaReserved", "r-QuotaReserved", "m-QuotaReserved"),
+            id="reserved",
+        ),
+        pytest.param(
+            _conditions(QuotaReserved="True", Admitted="True"),
+            ("Admitted", "r-Admitted", "m-Admitted"),
+            id="admitted",
         ),
         pytest.param(
             _conditions(QuotaReserved="True", Admitted="True", Evicted="True"),
-            ("Evicted", "m-Evicted"),
+            ("Evicted", "r-Evicted", "m-Evicted"),
             id="evicted",
         ),
         pytest.param(
-            _conditions(Evicted="False", Admitted="True"), ("Admitted", "m-Admitted"), id="back-again"
+            _conditions(Evicted="False", Admitted="True"),
+            ("Admitted", "r-Admitted", "m-Admitted"),
+            id="back-again",
         ),
         pytest.param(
-            _conditions(Admitted="True", Finished="True"), ("Finished", "m-Finished"), id="finished"
+            _conditions(Admitted="True", Finished="True"),
+            ("Finished", "r-Finished", "m-Finished"),
+            id="finished",
         ),
     ],
 )
-def test_workload_state(workload: dict[str, Any], state: tuple[str, str]) -> None:
+def test_workload_state(workload: dict[str, Any], state: tuple[str, str, str]) -> None:
     assert workload_state(workload) == state
 
 
@@ -150,3 +165,97 @@ def test_counts_are_read_from_the_report_and_errors_are_failures(tmp_path: Path)
     )
     assert read_counts(report) == Counts(passed=4, failed=3, skipped=3)
     assert str(Counts(1, 2, 3) + Counts(1, 0, 0)) == "2 passed, 2 failed, 3 skipped"
+
+
+NOW = 1_800_000_000.0
+
+
+def test_a_workload_is_shown_with_its_job_and_age() -> None:
+    metadata = {
+        "namespace": "team-a",
+        "name": "rayjob-train-1a2b3",
+        "creationTimestamp": "2027-01-15T07:55:00Z",
+        "ownerReferences": [{"kind": "RayJob", "name": "train"}],
+    }
+    workload = {
+        "metadata": metadata,
+        "spec": {"queueName": "user-queue", "priority": 100},
+        **_conditions(QuotaReserved="False"),
+    }
+    about = ("team-a", "RayJob/train", "rayjob-train-1a2b3", "user-queue", "100", "5m")
+    assert workload_row(workload, NOW) == (*about, "Pending", "r-QuotaReserved", "m-QuotaReserved")
+
+
+def test_a_pod_group_is_shown_with_its_pods_on_nodes() -> None:
+    group = {
+        "metadata": {"namespace": "a", "name": "pg", "creationTimestamp": "2027-01-15T07:55:00Z"},
+        "spec": {"queue": "team-a", "minMember": 3, "priorityClassName": "train"},
+        "status": {"schedulingConditions": [{"reason": "OverLimit", "message": "too much"}]},
+    }
+
+    def pod(node: str, group: str = "pg") -> dict[str, Any]:
+        return {
+            "metadata": {"namespace": "a", "annotations": {"pod-group-name": group}},
+            "spec": {"nodeName": node},
+        }
+
+    about = ("a", "-", "pg", "team-a", "train", "5m")
+    assert pod_group_row(group, [pod("n"), pod("n", "other")], NOW) == (*about, "1/3", "", "")
+    assert pod_group_row(group, [pod("")], NOW) == (*about, "0/3", "OverLimit", "too much")
+
+
+def test_a_queue_of_kai_shows_its_gpus() -> None:
+    queue = {
+        "metadata": {"name": "team-a"},
+        "spec": {"parentQueue": "ml", "resources": {"gpu": {"quota": 4, "limit": -1}}},
+    }
+    assert kai_queue_row(queue) == ("team-a", "ml", "4", "unlimited")
+
+
+def live(declared: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    """A node as Kubernetes and kwok leave it."""
+    metadata = {**declared["metadata"], "resourceVersion": "7"}
+    metadata["labels"] = {**metadata["labels"], "beta.kubernetes.io/os": "linux"}
+    return {
+        "metadata": metadata,
+        "spec": {**declared["spec"], **spec},
+        "status": {**declared["status"], "phase": "Running"},
+    }
+
+
+def test_nodes_in_line_with_the_pools_are_left_alone() -> None:
+    wanted = standing_nodes([SYSTEM, SPARE])
+    not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    found = [live(node) for node in wanted]
+    found[0]["spec"]["taints"] = [not_ready]
+    changes = node_changes(found, wanted, [])
+    assert not changes
+    assert str(changes) == "as they were"
+
+
+def test_nodes_of_a_smaller_pool_are_deleted_once_no_pod_is_left_on_them() -> None:
+    found = [live(node) for node in standing_nodes([SYSTEM])]
+    wanted = standing_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=1)})])
+    assert node_changes(found, wanted, []).delete == ["gke-system-1"]
+    busy = node_changes(found, wanted, ["gke-system-0", "gke-system-1"])
+    assert (busy.delete, busy.keep) == ([], ["gke-system-1"])
+    assert str(busy) == "1 cordoned, as pods run there (apply again when they have ended)"
+
+
+def test_nodes_of_a_larger_pool_are_created() -> None:
+    found = [live(node) for node in standing_nodes([SYSTEM])]
+    wanted = standing_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=3)})])
+    (made,) = node_changes(found, wanted, []).create
+    assert made["metadata"]["name"] == "gke-system-2"
+
+
+def test_a_changed_pool_changes_its_nodes_in_place() -> None:
+    (before,) = standing_nodes([SPARE.model_copy(update={"labels": {"team": "a"}})])
+    (after,) = standing_nodes([SPARE.model_copy(update={"machine_type": "g2-standard-8"})])
+    (made,) = node_changes([live(before, unschedulable=True)], [after], ["gke-spare-0"]).update
+    assert "team" not in made["metadata"]["labels"]
+    assert made["metadata"]["labels"]["beta.kubernetes.io/os"] == "linux"
+    assert made["status"]["allocatable"]["cpu"] == "8"
+    assert made["status"]["phase"] == "Running"
+    assert "unschedulable" not in made["spec"]
+    assert "resourceVersion" not in made["metadata"]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from sandbox.scenarios.fit import PRIORITY_LABEL
 from sandbox.scenarios.gangs import cluster_spec
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import Scenario
-from sandbox.scenarios.play import PRIORITY_LABEL
 from sandbox.scenarios.serving import serving
 from settings.load import load
 

@@ -1,0 +1,141 @@
+"""`apply`: the stack file as it is now into a sandbox that runs, the plan first."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from preview.plan import Change
+from preview.preview import show
+from preview.pulumi_cli import PulumiCli, Stack
+from sandbox.cluster import kinds
+from sandbox.cluster.control_plane import create_nodes
+from sandbox.cluster.controller_process import update_controller
+from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.nodes import node_changes, standing_nodes, surplus
+from sandbox.cluster.operators import update_provisioner
+from sandbox.cluster.processes import Processes
+from sandbox.running import engine_of, named, only_run, ray_objects, require_up
+from sandbox.stack_file import SOURCE, STACK, StackFile, deployed, read
+from sandbox.stand_ins.capacity import PROVISIONING_LABEL
+from sandbox.toolchain.console import console
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import Screen, Step, StepError, run_steps
+
+NAMESPACE = "kubernetes:core/v1:Namespace"
+
+
+def apply(state: RunState, source: Path = SOURCE) -> None:
+    """Deploys the stack file and brings what the sandbox runs from it in line; jobs go on.
+
+    Raises StepError where the sandbox is not up, the file is wrong, or the plan would delete jobs.
+    """
+    with only_run(state):
+        require_up(state)
+        update = _Update(state, engine_of(state), source)
+        run_steps(update.steps(), update.screen)
+        said = "it runs the stack file as it is now" if update.changed else "no change"
+        update.screen.line(f"sandbox {state.name}: {said}")
+
+
+@dataclass
+class _Update:
+    """One sandbox on its way to another stack file. Each step can be repeated after an interruption."""
+
+    state: RunState
+    engine: str
+    source: Path
+    screen: Screen = field(default_factory=Screen)
+    changed: bool = False
+
+    def steps(self) -> list[Step]:
+        """Every step in order; what was deployed is noted last of all."""
+        self.stack_file: StackFile = read(self.engine, self.source)
+        tools = ensure_tools(["pulumi", "kubectl"], self.screen)
+        self.kubectl = Kubectl(tools["kubectl"].path, self.state.kubeconfig)
+        cli = PulumiCli(tools["pulumi"].path, self.state.root, env={"KUBECONFIG": str(self.state.kubeconfig)})
+        self.next_file = self.state.root / "next.yaml"
+        self.stack_file.write(self.next_file)
+        self.stack: Stack = cli.select(STACK, self.next_file)
+        return [
+            Step("plan", f"{self.source.name} with engine {self.engine}", self.plan),
+            Step("pulumi up", "what the plan says", self.pulumi_up),
+            Step("nodes", "those of pools that are not queued", self.nodes),
+            Step("processes", "those that the stack file configures", self.processes),
+        ]
+
+    def plan(self) -> str:
+        """Shows what `pulumi up` would do; refuses to delete namespaces in which jobs are."""
+        with self.screen.activity(lambda elapsed: f"  {elapsed:.0f} s"):
+            outcome = self.stack.preview()
+        self.planned = [change for change in outcome.changes if change.op != "same"]
+        if self.planned:
+            show("Plan", outcome, console())
+            self._keep_jobs(outcome.changes)
+        return f"{len(self.planned)} resources to change" if self.planned else "no change"
+
+    def _keep_jobs(self, changes: tuple[Change, ...]) -> None:
+        gone = {
+            str(change.before["metadata"]["name"])
+            for change in changes
+            if change.type == NAMESPACE and change.op in ("delete", "replace")
+        }
+        if not gone:
+            return
+        with closing(kinds.connect(self.state.kubeconfig)) as client:
+            lost = [(kind, obj) for kind, obj in ray_objects(client) if kinds.key(obj)[0] in gone]
+        if lost:
+            raise StepError(
+                f"the plan deletes namespace {', '.join(sorted(gone))}, and with it "
+                f"{named(lost)}; nothing was changed",
+                try_this="keep the tenant in the stack file, or delete its jobs with kubectl first",
+            )
+
+    def pulumi_up(self) -> str:
+        """Carries the plan out."""
+        if not self.planned:
+            return "nothing to do"
+        lines = [""]
+        with self.screen.activity(lambda elapsed: f"  {elapsed:.0f} s: {lines[-1]}"):
+            outcome = self.stack.up(lines.append)
+        self.changed = True
+        return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items()))
+
+    def nodes(self) -> str:
+        """Creates, updates and deletes standing nodes; one on which pods run is only cordoned."""
+        found = [
+            node
+            for node in self.kubectl.objects("nodes")
+            if PROVISIONING_LABEL not in node["metadata"].get("labels", {})
+        ]
+        wanted = standing_nodes(self.stack_file.settings.pools)
+        if gone := surplus(found, wanted):
+            self.kubectl.run("cordon", *gone)  # first, so that no pod comes to one that looks free
+        pods = self.kubectl.objects("pods", "--field-selector=status.phase!=Succeeded,status.phase!=Failed")
+        changes = node_changes(found, wanted, {pod["spec"].get("nodeName", "") for pod in pods})
+        if changes.delete:
+            self.kubectl.run("delete", "nodes", *changes.delete)
+        if changes.update:
+            self.kubectl.replace(changes.update)
+        if changes.create:
+            create_nodes(self.kubectl, list(changes.create))
+        self.changed |= bool(changes)
+        return str(changes)
+
+    def processes(self) -> str:
+        """Notes the stack file as deployed, and restarts what was started with another one."""
+        file = deployed(self.state)
+        if file.read_bytes() == self.next_file.read_bytes():
+            self.next_file.unlink()
+        else:
+            self.next_file.touch()  # newer than every process that read the file before
+            self.next_file.replace(file)
+            self.changed = True
+        running = Processes(self.state)
+        restarted = ["provisioner"] if update_provisioner(running, file) else []
+        if self.engine == "muster" and update_controller(self.state, self.kubectl):
+            restarted.append("controller")
+        self.changed |= bool(restarted)
+        return f"{', '.join(restarted)} restarted" if restarted else "as they were"

@@ -1,0 +1,125 @@
+"""What runs in a sandbox, read from its processes and its API server."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import yaml
+from lightkube import Client
+from lightkube.core.exceptions import ApiError, ConfigError
+
+from sandbox.bootstrap import exclusive
+from sandbox.cluster import kinds
+from sandbox.cluster.kinds import Object
+from sandbox.cluster.processes import Processes
+from sandbox.scenarios.play import JOB_KINDS, SCENARIO_LABEL
+from sandbox.stack_file import deployed
+from sandbox.toolchain.console import duration
+from sandbox.toolchain.paths import DEFAULTS, RunState
+from sandbox.toolchain.steps import StepError
+
+NAMES_MAX = 5
+"""How many jobs a sentence names before it only counts the rest."""
+
+
+def engine_of(state: RunState) -> str:
+    """The engine that a sandbox runs or ran last; the default where there never was one."""
+    if (file := deployed(state)).exists():
+        return str(yaml.safe_load(file.read_text())["config"]["muster:admission"]["engine"])
+    if state.timings.exists():
+        return str(json.loads(state.timings.read_text()).get("engine", DEFAULTS["ENGINE"]))
+    return DEFAULTS["ENGINE"]
+
+
+def up_since(state: RunState) -> float | None:
+    """When the oldest process that still runs was created, in seconds since the epoch; None if none runs."""
+    live = [row.created for row in Processes(state).table().values() if row.process() is not None]
+    return min(live, default=None)
+
+
+def existing_names(checkout: Path) -> list[str]:
+    """Return the names of the checkout's sandboxes: those that were brought up, stopped ones included."""
+    kept = [path for name in ("processes", "timings.json") for path in checkout.glob(f".muster/*/{name}")]
+    return sorted({path.parent.name for path in kept})
+
+
+def require_up(state: RunState) -> None:
+    """Raises StepError, saying which sandboxes run, where none of the state's processes does."""
+    if up_since(state) is None or not state.kubeconfig.exists():
+        others = [
+            name
+            for name in existing_names(state.checkout)
+            if up_since(RunState(name, state.checkout)) is not None
+        ]
+        there_are = f"; running: {', '.join(others)}" if others else ""
+        raise StepError(
+            f"sandbox {state.name} is not up{there_are}",
+            try_this=state.command("up", ENGINE=engine_of(state)),
+        )
+
+
+def require_unused(state: RunState, engine: str) -> None:
+    """Raises StepError where the sandbox runs, with what is in it and how to go on: `up` would replace it."""
+    since = up_since(state)
+    if since is None:
+        return
+    finished = "" if state.timings.exists() else ", which did not come up whole"
+    raise StepError(
+        f"sandbox {state.name} is up already{finished}: engine {engine_of(state)}, for "
+        f"{duration(time.time() - since)}, {_contents(state)}; nothing was changed",
+        try_this=f"{state.command('apply')} (deploys the stack file into it), {state.command('status')}, or "
+        f"{state.command('up', ENGINE=engine, FRESH='1')} (replaces it; what is in it is lost)",
+    )
+
+
+@contextmanager
+def only_run(state: RunState) -> Iterator[None]:
+    """Keeps two commands from changing the same sandbox at once."""
+    with exclusive(state.root.with_suffix(".lock"), f"or changes sandbox {state.name}"):
+        yield
+
+
+def ray_objects(client: Client) -> list[tuple[str, Object]]:
+    """Kind and object of every RayJob, RayCluster and RayService without an owner that has not ended."""
+    return [
+        (name, obj)
+        for name, kind in JOB_KINDS.items()
+        for obj in client.list(kind, namespace="*")
+        if not obj["metadata"].get("ownerReferences") and not _has_ended(obj)
+    ]
+
+
+def users_objects(client: Client) -> list[tuple[str, Object]]:
+    """Those of `ray_objects` that no scenario submitted."""
+    return [
+        (kind, obj)
+        for kind, obj in ray_objects(client)
+        if SCENARIO_LABEL not in (obj["metadata"].get("labels") or {})
+    ]
+
+
+def named(objects: list[tuple[str, Object]]) -> str:
+    """The objects in words: `RayJob team-a/train, RayCluster team-a/notebook and 3 more`."""
+    names = [f"{kind} {'/'.join(kinds.key(obj))}" for kind, obj in objects]
+    more = len(names) - NAMES_MAX
+    return ", ".join(names[:NAMES_MAX]) + (f" and {more} more" if more > 0 else "")
+
+
+def _contents(state: RunState) -> str:
+    try:
+        with closing(kinds.connect(state.kubeconfig)) as client:
+            found = ray_objects(client)
+    except (ApiError, ConfigError, httpx2.HTTPError):
+        return "its API server does not answer"
+    return f"with {named(found)} in it" if found else "with no job in it"
+
+
+def _has_ended(job: Object) -> bool:
+    status: dict[str, Any] = job.get("status") or {}
+    return status.get("jobDeploymentStatus") in ("Complete", "Failed")

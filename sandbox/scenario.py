@@ -1,0 +1,89 @@
+"""`scenario`: the scenarios of each engine, and playing one in a sandbox that runs."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from functools import partial
+
+from sandbox.cluster import kai_process, kinds
+from sandbox.cluster.processes import Processes
+from sandbox.running import engine_of, named, only_run, require_up, users_objects
+from sandbox.scenarios import play
+from sandbox.scenarios.fit import changes, fit
+from sandbox.scenarios.jobs import JOBS
+from sandbox.scenarios.milestones import Scenario
+from sandbox.scenarios.serving import serving
+from sandbox.stack_file import SOURCE, deployed
+from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.steps import Screen, Step, StepError, run_steps
+from settings.load import load
+
+EXAMPLES = CHECKOUT / "examples"
+# What each engine is shown with. The jobs' nodes are provisioned for them, which KAI can't ask for.
+SCENARIOS: dict[str, tuple[Scenario, ...]] = {
+    "muster": (JOBS, serving("muster")),
+    "kueue": (JOBS, serving("kueue")),
+    "kai": (serving("kai"),),
+}
+ENGINES = tuple(SCENARIOS)
+# The processes that admit gangs; the log of the first one says most.
+ADMITTING = {"muster": ("controller",), "kueue": ("kueue",), "kai": kai_process.SERVICES}
+
+
+def chosen(engine: str, name: str | None) -> tuple[Scenario, ...]:
+    """The engine's scenario of that name, or all of them. Raises StepError for one that it has not."""
+    found = tuple(s for s in SCENARIOS[engine] if name in (None, s.name))
+    if not found:
+        names = ", ".join(s.name for s in SCENARIOS[engine])
+        raise StepError(f"engine {engine} has no scenario {name!r}", try_this=f"SCENARIO=… one of {names}")
+    return found
+
+
+def scenario(state: RunState, name: str | None) -> None:
+    """Plays one scenario again, or all. Raises StepError where other jobs are in the sandbox."""
+    with only_run(state):
+        require_up(state)
+        engine, screen = engine_of(state), Screen()
+        scenarios = chosen(engine, name)
+        _require_empty(state)
+        run_steps(
+            [
+                Step(f"scenario: {s.name}", s.says, partial(play_scenario, state, engine, s, screen))
+                for s in scenarios
+            ],
+            screen,
+        )
+
+
+def _require_empty(state: RunState) -> None:
+    with closing(kinds.connect(state.kubeconfig)) as client:
+        others = users_objects(client)
+    if others:
+        raise StepError(
+            f"a scenario needs the sandbox to itself; {named(others)} would take part in it",
+            try_this="delete it with kubectl, or wait until it has ended",
+        )
+
+
+def play_scenario(state: RunState, engine: str, scenario: Scenario, screen: Screen) -> str:
+    """Submits the scenario's examples, fitted to the stack's quotas, and judges what happened."""
+    processes = Processes(state)
+    examples = play.read_examples(scenario, EXAMPLES)
+    remedy = f"change that in {SOURCE}, then {state.command('apply')}"
+    fitted = fit(scenario, examples, load(deployed(state)), remedy)
+    for change in changes(examples, fitted):
+        screen.line(f"  {change}, to fit the stack's quotas")
+
+    def alive() -> None:
+        for name in ADMITTING[engine]:
+            processes.check(name)
+
+    if not play.run(scenario, state.kubeconfig, fitted, screen.out, check=alive):
+        for name in processes.table():
+            processes.check(name)  # one that ended is the likely reason
+        raise StepError(
+            "not everything happened, or not in that order: see the table above",
+            log=state.log(ADMITTING[engine][0]),
+            try_this=f"{state.command('status')}, and {state.command('logs')}",
+        )
+    return "everything happened, in that order"

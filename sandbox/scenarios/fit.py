@@ -1,0 +1,162 @@
+"""Fits a scenario's gangs to the quotas of a stack, or says what the stack lacks. Pure.
+
+A scenario shows that the second gang takes the place of the first one, so each has to fit alone, and the two
+must not fit together. The number of GPU workers is what is changed; the examples' own where that will do.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+
+from sandbox.cluster.kinds import Object
+from sandbox.scenarios.gangs import cluster_spec
+from sandbox.scenarios.milestones import Scenario
+from sandbox.scenarios.room import PodSet, Room, room
+from sandbox.stand_ins.capacity import pod_requests
+from sandbox.toolchain.steps import StepError
+from settings.load import Settings
+from settings.model.queues.queue import ClusterQueue
+from settings.model.tenants.tenant import Tenant
+
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+# What KubeRay requests for the pod that submits a RayJob, unless the job has a template for it.
+SUBMITTER = {"cpu": "500m", "memory": "200Mi"}
+
+
+def fit(
+    scenario: Scenario, manifests: Mapping[str, Object], settings: Settings, remedy: str
+) -> dict[str, Object]:
+    """The manifests by role, with as many workers as the scenario needs with these quotas.
+
+    Raises StepError with what the stack lacks; `remedy` is what a user may do about it.
+    """
+    problems = list(_unmet(scenario, manifests, settings))
+    if not problems:
+        first, second = manifests.values()
+        space = room(settings, _queue(first, settings))
+        sizes = _sizes(first, second, space)
+        if sizes is not None:
+            return {role: resized(manifests[role], n) for role, n in zip(manifests, sizes, strict=True)}
+        problems = _too_little(manifests, space, settings) or [_too_much(first, second, space, settings)]
+    raise StepError(f"scenario {scenario.name} needs " + "; ".join(problems), try_this=remedy)
+
+
+def workers(manifest: Object) -> int:
+    """Replicas of the job's worker group."""
+    (group,) = cluster_spec(manifest)["workerGroupSpecs"]
+    return int(group["replicas"])
+
+
+def resized(manifest: Object, replicas: int) -> Object:
+    """The manifest with this many workers."""
+    changed = copy.deepcopy(manifest)
+    (group,) = cluster_spec(changed)["workerGroupSpecs"]
+    group |= {"replicas": replicas, "minReplicas": replicas, "maxReplicas": replicas}
+    return changed
+
+
+def _unmet(scenario: Scenario, manifests: Mapping[str, Object], settings: Settings) -> Iterator[str]:
+    """What the stack lacks of what the examples name, and of what preemption takes."""
+    priorities = settings.admission.priorities
+    queues: set[str] = set()
+    for role, manifest in manifests.items():
+        namespace, labels = manifest["metadata"]["namespace"], manifest["metadata"]["labels"]
+        local, priority = labels[QUEUE_LABEL], labels[PRIORITY_LABEL]
+        tenant = _tenant(manifest, settings)
+        if tenant is None or local not in tenant.queues:
+            yield f"a tenant with namespace {namespace} and queue {local} for its {role} job"
+            continue
+        queues.add(tenant.queues[local])
+        if priority not in priorities or (
+            tenant.priorities is not None and priority not in tenant.priorities
+        ):
+            yield f"priority {priority} for namespace {namespace}"
+    values = [priorities.get(m["metadata"]["labels"][PRIORITY_LABEL]) for m in manifests.values()]
+    if None not in values and values != sorted(set(values), key=lambda v: v or 0):
+        first, second = (m["metadata"]["labels"][PRIORITY_LABEL] for m in manifests.values())
+        yield f"priority {second} above {first}"
+    for queue in settings.queues.cluster_queues:
+        if queue.name not in queues:
+            continue
+        if queue.stop != "None":
+            yield f"ClusterQueue {queue.name} without stop: {queue.stop}"
+        if queue.preemption.within_cluster_queue == "Never" and settings.admission.engine != "kai":
+            yield f"preemption.withinClusterQueue: LowerPriority in ClusterQueue {queue.name}"
+
+
+def _tenant(manifest: Object, settings: Settings) -> Tenant | None:
+    namespace = manifest["metadata"]["namespace"]
+    return next((t for t in settings.tenants if t.namespace == namespace), None)
+
+
+def _queue(manifest: Object, settings: Settings) -> ClusterQueue:
+    local = f"{manifest['metadata']['namespace']}/{manifest['metadata']['labels'][QUEUE_LABEL]}"
+    name = settings.local_queues[local]
+    return next(q for q in settings.queues.cluster_queues if q.name == name)
+
+
+def _sizes(first: Object, second: Object, space: Room) -> tuple[int, int] | None:
+    """Workers of both, as near to the examples' as can be; None where no sizes will do."""
+    most = _largest(first, space, borrowing=True), _largest(second, space, borrowing=False)
+    if 0 in most:
+        return None
+    for n in range(min(workers(second), most[1]), most[1] + 1):
+        for m in range(min(workers(first), most[0]), most[0] + 1):
+            if not _together(resized(first, m), resized(second, n), space):
+                return m, n
+    return None
+
+
+def _largest(manifest: Object, space: Room, borrowing: bool) -> int:
+    bound = space.pods_of(_gang(manifest)[-1])
+    sizes = range(bound, 0, -1)
+    return next((n for n in sizes if space.place(_gang(resized(manifest, n)), {}, borrowing) is not None), 0)
+
+
+def _together(first: Object, second: Object, space: Room) -> bool:
+    return space.place([*_gang(first), *_gang(second)], {}, borrowing=True) is not None
+
+
+def _gang(manifest: Object) -> list[PodSet]:
+    """Its head, the pod that submits a RayJob, and last its workers."""
+    spec = cluster_spec(manifest)
+    (group,) = spec["workerGroupSpecs"]
+    head = PodSet(1, pod_requests(spec["headGroupSpec"]["template"]["spec"]))
+    submitter = PodSet(1, pod_requests({"containers": [{"resources": {"requests": SUBMITTER}}]}))
+    hosts = int(group.get("numOfHosts", 1))
+    pods = PodSet(int(group["replicas"]) * hosts, pod_requests(group["template"]["spec"]))
+    return [head, *([submitter] if manifest["kind"] == "RayJob" else []), pods]
+
+
+def _too_little(manifests: Mapping[str, Object], space: Room, settings: Settings) -> list[str]:
+    """What is missing for the smallest gang of each role."""
+    found = []
+    for role, manifest in manifests.items():
+        for lack in space.shortages(_gang(resized(manifest, 1))):
+            what = f"{lack.needs.normalize():f} {lack.resource} of flavor {lack.flavor}"
+            where = (
+                "in its pools"
+                if lack.resource == "nodes"
+                else f"in ClusterQueue {_queue(manifest, settings).name}"
+            )
+            found.append(f"{what} {where} for the {role} job; the stack gives {lack.gives.normalize():f}")
+    return list(dict.fromkeys(found))
+
+
+def _too_much(first: Object, second: Object, space: Room, settings: Settings) -> str:
+    m, n = _largest(first, space, borrowing=True), _largest(second, space, borrowing=False)
+    return (
+        f"two jobs that do not fit together: {m} and {n} workers, the most that fit alone, both fit into "
+        f"ClusterQueue {_queue(first, settings).name}; lower its quotas or raise the pools' nodes.max"
+    )
+
+
+def changes(before: Mapping[str, Object], after: Mapping[str, Object]) -> Sequence[str]:
+    """What `fit` changed, in words, a role each."""
+    return [
+        f"the {role} job has {workers(after[role])} workers instead of {workers(before[role])}"
+        for role in before
+        if workers(after[role]) != workers(before[role])
+    ]

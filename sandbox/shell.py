@@ -1,0 +1,49 @@
+"""`env`: what a shell needs so that kubectl, pulumi and muster work on the sandbox, to be evaluated by it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from preview.pulumi_cli import PulumiCli
+from sandbox.running import require_up
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.paths import CHECKOUT, NAME_VARIABLE, RunState
+from sandbox.toolchain.steps import Screen
+
+
+def exports(state: RunState) -> str:
+    """Lines of `export NAME=value` for a POSIX shell; what is told meanwhile goes to stderr.
+
+    KUBECONFIG, PATH with the sandbox's commands in front, and the sandbox's name for make and muster.
+    Raises StepError where the sandbox is not up.
+    """
+    require_up(state)
+    commands = make_commands(state)
+    values = {"KUBECONFIG": str(state.kubeconfig), NAME_VARIABLE: state.name}
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in values.items()]
+    return "\n".join([*lines, f'export PATH={shlex.quote(str(commands))}:"$PATH"'])
+
+
+def make_commands(state: RunState) -> Path:
+    """The folder with kubectl, pulumi and muster for this sandbox."""
+    tools = ensure_tools(["kubectl", "pulumi"], Screen(sys.stderr))
+    cli = PulumiCli(tools["pulumi"].path, state.root, env={"KUBECONFIG": str(state.kubeconfig)})
+    folder = state.root / "bin"
+    folder.mkdir(exist_ok=True)
+    link = folder / "kubectl"
+    link.unlink(missing_ok=True)
+    link.symlink_to(tools["kubectl"].path)
+    _script(folder / "pulumi", [str(cli.binary)], cli.variables)
+    bootstrap = str(CHECKOUT / "sandbox" / "bootstrap.py")
+    _script(folder / "muster", [sys.executable, bootstrap, "sandbox"], {NAME_VARIABLE: state.name})
+    return folder
+
+
+def _script(path: Path, command: list[str], variables: Mapping[str, str]) -> None:
+    """A command that runs another one with variables of its own."""
+    exported = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    path.write_text("\n".join(["#!/bin/sh", *exported, f'exec {shlex.join(command)} "$@"', ""]))
+    path.chmod(0o755)

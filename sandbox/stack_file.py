@@ -1,0 +1,68 @@
+"""The stack file of the sandbox: stacks/Pulumi.local.yaml, with the engine that was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sandbox.toolchain.paths import CHECKOUT, RunState
+from sandbox.toolchain.steps import StepError
+from settings.load import Settings, SettingsError, load, parse
+
+STACK = "local"
+SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
+
+
+@dataclass(frozen=True)
+class StackFile:
+    """What a stack file says with one engine.
+
+    content: the file as YAML gives it. changes: in words, what the engine changes beside its own name.
+    """
+
+    content: dict[str, Any]
+    settings: Settings
+    changes: list[str]
+
+    def write(self, path: Path) -> None:
+        """Writes the content to `path`."""
+        path.write_text(yaml.safe_dump(self.content, sort_keys=False))
+
+
+def read(engine: str, source: Path | None = None) -> StackFile:
+    """Read the stack file with this engine. Raises StepError, with every problem, for one that is wrong."""
+    source = source or SOURCE
+    try:
+        load(source)  # a file that is no YAML, or no stack, is told of in the words of the settings
+        content, changes = stack_for(engine, source)
+        return StackFile(content, parse(content["config"], str(source)), changes)
+    except SettingsError as error:
+        raise StepError(str(error), try_this=f"edit {source}") from error
+
+
+def stack_for(engine: str, source: Path | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Return the content of the stack file as it is now, for this engine, and what else that changes."""
+    content: dict[str, Any] = yaml.safe_load((source or SOURCE).read_text(encoding="utf-8"))
+    return content, settings_for(engine, content["config"])
+
+
+def settings_for(engine: str, config: dict[str, Any]) -> list[str]:
+    """Makes the stack's settings those of this engine; says what else that changes.
+
+    KAI makes no ProvisioningRequests, so that nothing would bring nodes to a queued pool.
+    """
+    config.setdefault("muster:admission", {})["engine"] = engine
+    if engine != "kai":
+        return []
+    queued = [pool for pool in config["muster:pools"] if pool.get("provisioning") == "queued"]
+    for pool in queued:
+        pool["provisioning"] = "on-demand"
+    return [f"{pool['name']} on demand instead of queued, as KAI needs it" for pool in queued]
+
+
+def deployed(state: RunState) -> Path:
+    """The stack file that a sandbox runs: written by `make up` and, once it is deployed, by `make apply`."""
+    return state.root / f"Pulumi.{STACK}.yaml"

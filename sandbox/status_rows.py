@@ -1,0 +1,121 @@
+"""Rows of `status`: one object or process each, as text. Pure but for the processes."""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sandbox.cluster.processes import Supervised
+from sandbox.scenarios.observations import seconds
+from sandbox.toolchain.console import duration
+
+Object = Mapping[str, Any]
+
+_STATES = ("Finished", "Evicted", "Admitted", "QuotaReserved")
+"""Conditions of a Workload, the one that says most about it first (Kueue's v1beta2 API)."""
+POD_GROUP_ANNOTATION = "pod-group-name"
+UNLIMITED = -1
+
+
+def queue_row(queue: Object) -> tuple[str, ...]:
+    """name, cohort, pending, admitted, usage as `flavor/resource used/nominal`."""
+    spec, status = queue["spec"], queue.get("status", {})
+    used = {
+        (flavor["name"], resource["name"]): resource.get("total", "0")
+        for flavor in status.get("flavorsUsage", ())
+        for resource in flavor.get("resources", ())
+    }
+    usage = [
+        f"{flavor['name']}/{resource['name']} "
+        f"{used.get((flavor['name'], resource['name']), '0')}/{resource['nominalQuota']}"
+        for group in spec.get("resourceGroups", ())
+        for flavor in group["flavors"]
+        for resource in flavor["resources"]
+    ]
+    pending, admitted = status.get("pendingWorkloads", 0), status.get("admittedWorkloads", 0)
+    return (
+        queue["metadata"]["name"],
+        spec.get("cohortName", "-"),
+        str(pending),
+        str(admitted),
+        "\n".join(usage),
+    )
+
+
+def workload_row(workload: Object, now: float) -> tuple[str, ...]:
+    """namespace, job, name, queue, priority, age, and state, reason and message of `workload_state`."""
+    spec, metadata = workload["spec"], workload["metadata"]
+    queue, priority = spec.get("queueName", "-"), str(spec.get("priority", 0))
+    about = metadata["namespace"], owner(workload), metadata["name"], queue, priority, age(workload, now)
+    return (*about, *workload_state(workload))
+
+
+def workload_state(workload: Object) -> tuple[str, str, str]:
+    """The condition that says most about the workload, its reason and message; Pending while none is true."""
+    conditions = {c["type"]: c for c in workload.get("status", {}).get("conditions", ())}
+    for name in _STATES:
+        if (condition := conditions.get(name)) is not None and condition["status"] == "True":
+            return name, condition.get("reason", ""), condition.get("message", "")
+    waiting = conditions.get("QuotaReserved", {})
+    return "Pending", waiting.get("reason", ""), waiting.get("message", "")
+
+
+def kai_queue_row(queue: Object) -> tuple[str, ...]:
+    """name, parent, GPU quota and limit of a queue of KAI."""
+    gpu = queue["spec"].get("resources", {}).get("gpu", {})
+    limits = [gpu.get(bound, 0) for bound in ("quota", "limit")]
+    shown = ["unlimited" if value == UNLIMITED else f"{value:g}" for value in limits]
+    return queue["metadata"]["name"], queue["spec"].get("parentQueue", "") or "-", *shown
+
+
+def pod_group_row(group: Object, pods: Iterable[Object], now: float) -> tuple[str, ...]:
+    """namespace, job, name, queue, priority class, age, pods on nodes of those it needs, reason, message."""
+    spec, metadata = group["spec"], group["metadata"]
+    bound = [
+        pod
+        for pod in pods
+        if pod["metadata"]["namespace"] == metadata["namespace"]
+        and pod["metadata"].get("annotations", {}).get(POD_GROUP_ANNOTATION) == metadata["name"]
+        and pod["spec"].get("nodeName")
+    ]
+    told = [*group.get("status", {}).get("schedulingConditions", ()), {}]
+    return (
+        metadata["namespace"],
+        owner(group),
+        metadata["name"],
+        spec.get("queue", "-"),
+        spec.get("priorityClassName", "-"),
+        age(group, now),
+        f"{len(bound)}/{spec.get('minMember', '?')}",
+        "" if bound else told[0].get("reason", ""),
+        "" if bound else told[0].get("message", ""),
+    )
+
+
+def owner(obj: Object) -> str:
+    """Kind and name of the job that the object was made for."""
+    references = obj["metadata"].get("ownerReferences") or []
+    return next((f"{r['kind']}/{r['name']}" for r in references), "-")
+
+
+def age(obj: Object, now: float) -> str:
+    """How long ago the object was created; `now` in seconds since the epoch."""
+    return duration(now - seconds(obj["metadata"]["creationTimestamp"]))
+
+
+def node_row(node: Object, now: float) -> tuple[str, ...]:
+    """name, pool, age, ready, and the capacity that jobs ask for."""
+    conditions = {c["type"]: c["status"] for c in node.get("status", {}).get("conditions", ())}
+    capacity = node.get("status", {}).get("capacity", {})
+    wanted = [f"{capacity[name]} {name}" for name in ("cpu", "memory", "nvidia.com/gpu") if name in capacity]
+    pool = node["metadata"].get("labels", {}).get("cloud.google.com/gke-nodepool", "-")
+    ready = conditions.get("Ready", "Unknown")
+    return node["metadata"]["name"], pool, age(node, now), ready, ", ".join(wanted)
+
+
+def process_row(supervised: Supervised) -> tuple[str, ...]:
+    """name, pid, time since its start, resident memory; one that ended is said to have ended."""
+    process = supervised.process()
+    if process is None:
+        return supervised.name, str(supervised.pid), "ended", "-"
+    up, memory = time.time() - supervised.created, process.memory_info().rss
+    return supervised.name, str(supervised.pid), duration(up), f"{memory / 1e6:.0f} MB"

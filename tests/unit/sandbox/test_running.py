@@ -1,0 +1,163 @@
+"""`make up` over a sandbox that runs, hints with NAME and ENGINE, and commands on one that does not run."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox import logs, running, scenario, shell
+from sandbox.__main__ import main
+from sandbox.apply import apply
+from sandbox.bootstrap import without_sandboxes
+from sandbox.cluster.processes import Processes
+from sandbox.running import engine_of, named, require_unused, require_up
+from sandbox.stack_file import deployed
+from sandbox.toolchain.console import duration
+from sandbox.toolchain.paths import NAME_VARIABLE, RunState
+from sandbox.toolchain.steps import StepError
+from sandbox.up import up
+
+NOBODY_LISTENS = {
+    "current-context": "c",
+    "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+    "clusters": [{"name": "k", "cluster": {"server": "http://127.0.0.1:1"}}],
+    "users": [{"name": "u", "user": {}}],
+}
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> RunState:
+    """A sandbox with engine kueue of which one process runs: the test's own."""
+    state = RunState("mine", tmp_path)
+    state.make()
+    deployed(state).write_text(yaml.safe_dump({"config": {"muster:admission": {"engine": "kueue"}}}))
+    state.kubeconfig.write_text(yaml.safe_dump(NOBODY_LISTENS))
+    state.timings.write_text('{"engine": "kueue"}')
+    Processes(state).adopt("kueue", os.getpid(), state.log("kueue"))
+    return state
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "variables", "typed"),
+    [
+        ("local", "status", {}, "make status"),
+        ("mine", "status", {}, "make status NAME=mine"),
+        ("local", "up", {"ENGINE": "muster"}, "make up"),
+        ("mine", "up", {"ENGINE": "kai", "FRESH": "1"}, "make up NAME=mine ENGINE=kai FRESH=1"),
+    ],
+)
+def test_commands_name_what_is_not_the_default(
+    name: str, target: str, variables: dict[str, str], typed: str
+) -> None:
+    assert RunState(name).command(target, **variables) == typed
+
+
+def test_up_over_a_sandbox_that_runs_changes_nothing_and_says_how_to_go_on(
+    state: RunState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_contents", lambda state: "with RayJob team-a/train in it")
+    with pytest.raises(
+        StepError, match=r"sandbox mine is up already: engine kueue, for \d+[smhd], "
+    ) as refused:
+        up(state, "kai")
+    assert "with RayJob team-a/train in it; nothing was changed" in str(refused.value)
+    assert "make apply NAME=mine" in refused.value.try_this
+    assert "make up NAME=mine ENGINE=kai FRESH=1" in refused.value.try_this
+    assert deployed(state).exists()
+
+
+@pytest.mark.parametrize("kubeconfig", [True, False])
+def test_one_whose_up_failed_is_said_to_be_incomplete(state: RunState, kubeconfig: bool) -> None:
+    state.timings.unlink()
+    if not kubeconfig:
+        state.kubeconfig.unlink()
+    with pytest.raises(StepError, match=r"which did not come up whole: .*its API server does not answer"):
+        require_unused(state, "muster")
+
+
+def test_a_stopped_sandbox_is_free(tmp_path: Path) -> None:
+    require_unused(RunState("mine", tmp_path), "muster")
+
+
+def test_the_engine_of_a_stopped_sandbox_is_the_one_it_ran_last(state: RunState) -> None:
+    assert engine_of(state) == "kueue"
+    deployed(state).unlink()
+    assert engine_of(state) == "kueue"
+    state.timings.unlink()
+    assert engine_of(state) == "muster"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(lambda s: apply(s), id="apply"),
+        pytest.param(lambda s: scenario.scenario(s, None), id="scenario"),
+        pytest.param(lambda s: shell.exports(s), id="env"),
+    ],
+)
+def test_commands_on_a_sandbox_that_is_not_up_name_those_that_are(command: object, state: RunState) -> None:
+    assert callable(command)
+    with pytest.raises(StepError, match=r"^sandbox typo is not up; running: mine$") as refused:
+        command(RunState("typo", state.checkout))
+    assert refused.value.try_this == "make up NAME=typo"
+
+
+def test_a_stopped_sandbox_is_brought_up_with_its_engine_again(state: RunState) -> None:
+    (state.processes / "kueue.json").unlink()
+    with pytest.raises(StepError, match=r"^sandbox mine is not up$") as refused:
+        require_up(state)
+    assert refused.value.try_this == "make up NAME=mine ENGINE=kueue"
+
+
+def test_an_unknown_scenario_is_refused_with_those_there_are() -> None:
+    with pytest.raises(StepError, match="engine kai has no scenario 'jobs'") as refused:
+        scenario.chosen("kai", "jobs")
+    assert refused.value.try_this == "SCENARIO=… one of serving"
+    assert [s.name for s in scenario.chosen("muster", "serving")] == ["serving"]
+    assert [s.name for s in scenario.chosen("muster", None)] == ["jobs", "serving"]
+
+
+def test_env_prints_nothing_to_evaluate_where_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(NAME_VARIABLE, "nothing-of-that-name")
+    assert main(["env"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "sandbox nothing-of-that-name is not up" in said.err
+
+
+def test_logs_of_an_unknown_process_name_those_there_are(state: RunState) -> None:
+    state.log("etcd").write_text("")
+    with pytest.raises(StepError, match="sandbox mine has no log of 'typo'; there are etcd") as refused:
+        logs.logs(state, "typo", False, 10)
+    assert refused.value.try_this == "make logs NAME=mine PROCESS=etcd"
+
+
+def test_logs_are_by_default_of_what_admits(state: RunState, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr("os.execvp", lambda _file, argv: ran.append(argv))
+    state.log("kueue").write_text("")
+    logs.logs(state, None, True, 10)
+    assert ran == [["tail", "-n", "10", "-F", str(state.log("kueue"))]]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0s"), (119, "119s"), (120, "2m"), (7199, "119m"), (7200, "2h"), (172800, "2d")],
+)
+def test_durations_are_written_as_kubectl_does(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_many_jobs_are_counted() -> None:
+    jobs = [("RayJob", {"metadata": {"namespace": "a", "name": str(n)}}) for n in range(7)]
+    assert named(jobs) == "RayJob a/0, RayJob a/1, RayJob a/2, RayJob a/3, RayJob a/4 and 2 more"
+    assert named(jobs[:1]) == "RayJob a/0"
+
+
+def test_a_sandboxs_commands_are_no_tools() -> None:
+    path = os.pathsep.join(["/work/.muster/mine/bin", "/usr/bin", f"{sys.prefix}/bin"])
+    assert without_sandboxes(path) == os.pathsep.join(["/usr/bin", f"{sys.prefix}/bin"])
