@@ -29,7 +29,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=lambda options: words(options.paths))
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
-        ("docs", chores.docs, "write docs/settings.md and the diagrams of docs/architecture.md"),
+        ("docs", chores.docs, "write what is generated: docs/settings.md, docs/metrics.md, the diagrams"),
         ("golden", golden, "accept the plans of all stacks as they are now"),
         ("lock", chores.lock, "resolve the Python dependencies again"),
         ("format", chores.format_code, "format the code"),

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from development import metrics_reference
 from development.layers_diagram import write_diagrams
 from sandbox.toolchain.paths import CHECKOUT
 from settings.reference import reference
@@ -32,8 +33,9 @@ def format_code() -> int:
 
 
 def docs() -> int:
-    """Writes what is generated: docs/settings.md from the models, the diagrams from the import contracts."""
+    """Writes what is generated: references from the models and the registry, diagrams from the contracts."""
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
+    (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
     write_diagrams()
     return 0
 
