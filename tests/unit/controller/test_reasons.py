@@ -1,0 +1,87 @@
+"""Reasons of events and conditions that users rarely see: what sets them, as docs/troubleshooting.md says."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from muster.controller.actions import Step, tend_requests
+from muster.controller.apply import Applier, HeldBack
+from muster.controller.events import Note
+from muster.controller.queue_status import queue_statuses
+from muster.controller.reconcile import reconcile
+from muster.controller.stops import stops
+from muster.kube import kinds
+from muster.kube.store import Stores
+from muster.kube.writes import MergePatch
+from muster.objects.meta import ObjectMeta
+from tests.simulation.manifests import cluster_queue, quotas, ray_job
+from tests.unit.controller.builders import NOW_MS, Body, make_world, read, workload, workload_body
+from tests.unit.controller.test_apply import Recorder
+from tests.unit.controller.test_reconcile import dev
+from tests.unit.controller.test_stops import evicted, gang_pod
+
+UNREADABLE = quotas("l4", cpu=16, gpu=4)
+UNREADABLE["resources"][0]["nominalQuota"] = "many"
+
+
+@pytest.mark.parametrize(
+    ("queue", "reason"),
+    [
+        pytest.param(
+            cluster_queue(
+                "team-a",
+                quotas("l4", cpu=16, gpu=4),
+                admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"},
+            ),
+            "UnsupportedAdmissionMode",
+            id="a mode of admission that is not supported",
+        ),
+        pytest.param(cluster_queue("team-a", UNREADABLE), "Unknown", id="quotas that cannot be read"),
+    ],
+)
+def test_a_queue_that_cannot_admit_says_why(queue: Body, reason: str) -> None:
+    world = make_world({kinds.CLUSTER_QUEUES: [queue]})
+    told: dict[str, Any] = {s.subject: s.write.body["status"] for s in queue_statuses(world, NOW_MS)}  # type: ignore[union-attr]  # all are MergePatches
+    (condition,) = told["ClusterQueue team-a"]["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", reason)
+
+
+def test_a_workload_that_follows_its_job_is_told_on_the_job() -> None:
+    job = dev()
+    job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "prod-priority"
+    world = make_world({kinds.RAY_JOBS: [job], kinds.WORKLOADS: [workload_body(ray_job("dev"))]})
+    done = reconcile(world, NOW_MS)
+    notes = [n for s in (*done.first, *done.then) for n in s.notes]
+    assert [(n.kind, n.about.name) for n in notes if n.reason == "UpdatedWorkload"] == [
+        (kinds.RAY_JOBS, "dev")
+    ]
+
+
+def test_a_request_for_nodes_is_told_on_the_workload() -> None:
+    gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
+    notes = [n for s in tend_requests(gang, make_world(), NOW_MS) for n in s.notes]
+    assert [(n.kind, n.reason, n.warning) for n in notes] == [
+        (kinds.WORKLOADS, "ProvisioningRequestCreated", False)
+    ]
+
+
+def test_pods_that_the_controller_deletes_are_told_on_the_workload() -> None:
+    world = make_world(
+        {
+            kinds.RAY_JOBS: [dev("Running")],
+            kinds.WORKLOADS: [evicted(122)],
+            kinds.PODS: [gang_pod("a"), gang_pod("b")],
+        }
+    )
+    notes = [n for s in stops(read(kinds.WORKLOADS, evicted(122)), world, NOW_MS) for n in s.notes]
+    assert [(n.kind, n.reason, n.warning) for n in notes] == [(kinds.WORKLOADS, "DeletedPods", True)]
+
+
+def test_a_change_that_the_api_server_refuses_is_told() -> None:
+    told: list[Note] = []
+    note = Note(kinds.RAY_JOBS, ObjectMeta(name="dev", namespace="team-a"), "Started", "Admitted")
+    write = MergePatch(kinds.RAY_JOBS, "team-a/dev", {"spec": {"suspend": False}}, "7")
+    applier = Applier(Recorder({write.key: 422}), Stores(), HeldBack(), told.append)
+    asyncio.run(applier.perform([Step("uid", write, (note,))], 0))
+    assert [(n.about.key, n.reason, n.warning) for n in told] == [("team-a/dev", "FailedUpdate", True)]
