@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,25 +74,8 @@ class _Update:
         self.planned = [change for change in outcome.changes if change.op != "same"]
         if self.planned:
             show("Plan", outcome, console())
-            self._keep_jobs(outcome.changes)
+            keep_jobs(self.state, outcome.changes)
         return f"{len(self.planned)} resources to change" if self.planned else "no change"
-
-    def _keep_jobs(self, changes: tuple[Change, ...]) -> None:
-        gone = {
-            str(change.before["metadata"]["name"])
-            for change in changes
-            if change.type == NAMESPACE and change.op in ("delete", "replace")
-        }
-        if not gone:
-            return
-        with closing(kinds.connect(self.state.kubeconfig)) as client:
-            lost = [(kind, obj) for kind, obj in ray_objects(client) if kinds.key(obj)[0] in gone]
-        if lost:
-            raise StepError(
-                f"the plan deletes namespace {', '.join(sorted(gone))}, and with it "
-                f"{named(lost)}; nothing was changed",
-                try_this="keep the tenant in the stack file, or delete its jobs with kubectl first",
-            )
 
     def pulumi_up(self) -> str:
         """Carries the plan out."""
@@ -139,3 +123,22 @@ class _Update:
             restarted.append("controller")
         self.changed |= bool(restarted)
         return f"{', '.join(restarted)} restarted" if restarted else "as they were"
+
+
+def keep_jobs(state: RunState, changes: Iterable[Change]) -> None:
+    """Raises StepError where the changes delete a namespace in which jobs are that have not ended."""
+    gone = {
+        str(change.before["metadata"]["name"])
+        for change in changes
+        if change.type == NAMESPACE and change.op in ("delete", "replace")
+    }
+    if not gone:
+        return
+    with closing(kinds.connect(state.kubeconfig)) as client:
+        lost = [(kind, obj) for kind, obj in ray_objects(client) if kinds.key(obj)[0] in gone]
+    if lost:
+        raise StepError(
+            f"the plan deletes namespace {', '.join(sorted(gone))}, and with it "
+            f"{named(lost)}; nothing was changed",
+            try_this="keep the tenant in the stack file, or delete its jobs with kubectl first",
+        )

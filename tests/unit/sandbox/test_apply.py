@@ -1,0 +1,64 @@
+"""`make apply`: a plan that deletes a namespace with jobs in it is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from preview.plan import Change
+from sandbox.apply import NAMESPACE, keep_jobs
+from sandbox.cluster import kinds
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import StepError
+
+
+class Sandbox:
+    """An API server with these jobs."""
+
+    def __init__(self, *jobs: tuple[str, str]) -> None:
+        self.jobs = jobs
+
+    def list(self, kind: Any, namespace: str) -> list[dict[str, Any]]:
+        assert namespace == "*"
+        if kind is not kinds.RayJob:
+            return []
+        return [
+            {
+                "metadata": {"namespace": "vision", "name": name},
+                "status": {"jobDeploymentStatus": state},
+            }
+            for name, state in self.jobs
+        ]
+
+    def close(self) -> None:
+        pass
+
+
+def of_namespace(op: str) -> Change:
+    urn = f"urn:pulumi:local::muster::{NAMESPACE}::vision"
+    return Change(op, NAMESPACE, urn, before={"metadata": {"name": "vision"}})
+
+
+@pytest.mark.parametrize("op", ["delete", "replace"])
+def test_a_namespace_with_jobs_is_not_deleted(
+    op: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Sandbox(("train", "Running"), ("ended", "Complete"))
+    monkeypatch.setattr(kinds, "connect", lambda _kubeconfig: cluster)
+    with pytest.raises(StepError, match="deletes namespace vision, and with it RayJob vision/train; nothing"):
+        keep_jobs(RunState("mine", tmp_path), (of_namespace(op),))
+
+
+@pytest.mark.parametrize(
+    ("op", "jobs"),
+    [
+        pytest.param("update", [("train", "Running")], id="it stays"),
+        pytest.param("delete", [("ended", "Complete"), ("bad", "Failed")], id="all jobs ended"),
+        pytest.param("delete", [], id="no jobs"),
+    ],
+)
+def test_other_plans_are_carried_out(
+    op: str, jobs: list[tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kinds, "connect", lambda _kubeconfig: Sandbox(*jobs))
+    keep_jobs(RunState("mine", tmp_path), (of_namespace(op),))
