@@ -1,1 +1,1 @@
-"""The typed settings of a stack: their model, the rules between them, and how problems are reported."""
+"""Typed settings of a stack: their model, the rules that join its parts, and how problems are reported."""

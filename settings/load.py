@@ -1,6 +1,6 @@
-"""The settings of a stack: read whole, checked whole, or refused whole.
+"""Loads and validates the settings of a stack; one SettingsError lists every problem.
 
-`load` reads a stack file, `from_config` the configuration of the running Pulumi program; both give the
+`load` reads a stack file, `from_config` the configuration of the running Pulumi program; both return the
 same `Settings` and raise the same `SettingsError`.
 """
 
@@ -20,14 +20,14 @@ __all__ = ["Settings", "SettingsError", "from_config", "load", "parse", "warning
 
 
 def load(path: FilePath) -> Settings:
-    """Read `stacks/Pulumi.<stack>.yaml`. Raises SettingsError, for a file that can't be read too."""
+    """Reads `stacks/Pulumi.<stack>.yaml`. Raises SettingsError, also for a file that cannot be read."""
     file = str(path)
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise _unreadable(file, "a stack file", "check the name; the stacks are those in stacks/") from None
+        raise _unreadable(file, "a stack file", "check the name; stack files are in stacks/") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise _unreadable(file, "valid YAML", f"mend it: {' '.join(str(error).split())}") from None
+        raise _unreadable(file, "valid YAML", f"fix it: {' '.join(str(error).split())}") from None
     config = content.get("config") if isinstance(content, dict) else None
     if not isinstance(config, dict):
         raise _unreadable(file, "a mapping with the key `config`", "put the settings under `config:`")
@@ -35,8 +35,8 @@ def load(path: FilePath) -> Settings:
 
 
 def from_config() -> Settings:
-    """Read the configuration of the running Pulumi program. Raises SettingsError."""
-    # Here and not above: the sandbox reads stack files without Pulumi's SDK.
+    """Reads the configuration of the running Pulumi program. Raises SettingsError."""
+    # Imported here because the sandbox reads stack files without Pulumi's SDK.
     import pulumi
     from pulumi.runtime.config import CONFIG, get_config_env
 
@@ -46,7 +46,7 @@ def from_config() -> Settings:
 
 
 def parse(config: Mapping[str, object], file: str) -> Settings:
-    """Check the `config` of a stack file; keys of other packages (`gcp:region`, …) are theirs to check."""
+    """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are ignored."""
     own = {key: value for key, value in config.items() if key == PROJECT or str(key).startswith(NAMESPACE)}
     text = json.dumps(own, default=str)
     found: list[Finding]
@@ -64,7 +64,7 @@ def parse(config: Mapping[str, object], file: str) -> Settings:
 
 
 def warnings(settings: Settings) -> list[str]:
-    """What to tell the user of good settings all the same: where their rules' sources disagree."""
+    """Returns warnings about valid settings: where the sources of a rule disagree."""
     given = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return [warning(doubt, given) for doubt in doubts(settings)]
 
@@ -74,7 +74,7 @@ def _unreadable(file: str, expected: str, remedy: str) -> SettingsError:
 
 
 def _decoded(text: str) -> object:
-    """Pulumi hands a program its objects as JSON, and plain values as they are."""
+    """Decodes a value of Pulumi's config: objects come as JSON, plain values as text."""
     try:
         return json.loads(text)
     except ValueError:
@@ -82,7 +82,7 @@ def _decoded(text: str) -> object:
 
 
 def _keys_beside(path: Path) -> list[str]:
-    """The keys of the model in which the last part of `path` is unknown."""
+    """Returns the keys of the model that rejected the last part of `path` as unknown."""
     models: list[type[BaseModel]] = [Settings]
     for part in path[:-1]:
         inner = [
@@ -105,6 +105,6 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _is_tagged(model: type[BaseModel], part: str | int) -> bool:
-    """Whether `part` is the tag by which pydantic chose `model` out of a union."""
+    """Whether `part` is the tag by which pydantic chose `model` from a union."""
     kind = model.model_fields.get("kind")
     return kind is not None and part in get_args(kind.annotation)

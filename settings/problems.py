@@ -1,4 +1,4 @@
-"""What is wrong with a stack's settings, told so that the reader can mend it without reading code."""
+"""Problems in a stack's settings, reported so that users can fix them without reading code."""
 
 import difflib
 import json
@@ -17,14 +17,14 @@ PLAIN_KEY = re.compile(r"[A-Za-z0-9:_/-]+")
 
 
 class Nothing(Enum):
-    """Marks a place in the file where nothing stands."""
+    """Marks a key that is missing in the file."""
 
     NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing to mend: where it is, what stands there, what should, and what to do."""
+    """One problem to fix: where it is, the given value, what is expected, and what to do."""
 
     file: str
     path: str
@@ -42,18 +42,18 @@ class Problem:
 
 
 class SettingsError(ValueError):
-    """The settings of a stack can't be used; `problems` lists everything that was found wrong."""
+    """Settings of a stack that cannot be used; `problems` lists everything found wrong."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
         file = self.problems[0].file
         count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-        head = f"{file}: {count} in the settings; nothing was declared."
+        head = f"{file}: {count} in the settings; nothing was deployed."
         super().__init__("\n\n".join([head, *map(str, self.problems)]))
 
 
 class Finding(NamedTuple):
-    """A broken rule, by its place in the settings; `located` makes a Problem of it."""
+    """A broken rule, by its path in the settings; `located` turns it into a Problem."""
 
     path: Path
     expected: str
@@ -61,7 +61,7 @@ class Finding(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """What the cloud may refuse, or may not: the sources disagree, so it is told and not refused."""
+    """A setting that may not work because sources disagree; it is reported as a warning, not refused."""
 
     path: Path
     why: str
@@ -73,29 +73,30 @@ def _told(given: object) -> str:
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:
-    """A remedy: the option most like `word`, or all of them where none is close."""
+    """Returns a remedy: the option most similar to `word`, or all of them if none is close."""
     known = list(options)
     close = difflib.get_close_matches(word, known, n=1)
     if close:
         return f"did you mean {close[0]}?"
-    return f"choose one of {', '.join(known)}" if known else "there is none yet: add it first"
+    return f"choose one of {', '.join(known)}" if known else "none is defined yet: add it first"
 
 
 def located(finding: Finding, config: Mapping[str, Any], file: str) -> Problem:
+    """Returns the Problem of a finding, with its path and value as in the file."""
     path, given = _look_up(config, finding.path)
     return Problem(file, _written(path), given, finding.expected, finding.remedy)
 
 
 def warning(doubt: Doubt, config: Mapping[str, Any]) -> str:
-    """What a user reads of a doubt, in the shape of a Problem."""
+    """Returns the text of a doubt, in the format of a Problem."""
     path, given = _look_up(config, doubt.path)
     return f"{_written(path)}\n  given:  {_told(given)}\n  why:    {doubt.why}\n  source: {doubt.source}"
 
 
 def findings(error: ValidationError, keys_at: Mapping[Path, Iterable[str]]) -> list[Finding]:
-    """One finding for each of pydantic's errors; `keys_at` gives the known keys beside an unknown one."""
+    """Returns one finding per pydantic error; `keys_at` holds the known keys beside each unknown one."""
     errors = [(tuple(e["loc"]), e) for e in error.errors()]
-    # A list with a broken entry counts as too short besides: tell of the entry alone.
+    # Pydantic also reports a list with an invalid entry as too short: report the entry only.
     places = {place[:length] for place, _ in errors for length in range(len(place))}
     return [_finding(e, keys_at.get(place, ())) for place, e in errors if place not in places]
 
@@ -112,7 +113,7 @@ _KINDS = {
 
 
 def _finding(error: ErrorDetails, known_keys: Iterable[str]) -> Finding:
-    """What was expected and what to do, for the error types that our models can raise."""
+    """Returns what is expected and what to do, for the error types that the models can raise."""
     place, kind, context = tuple(error["loc"]), error["type"], error.get("ctx", {})
     key = str(place[-1])
     match kind:
@@ -137,7 +138,7 @@ def _finding(error: ErrorDetails, known_keys: Iterable[str]) -> Finding:
             return Finding(place, f"{context['le']} or less", "lower it")
         case "too_short":
             return Finding(place, "at least one entry", "add one")
-    expected, remedy = _KINDS.get(kind, (error["msg"], "mend it"))
+    expected, remedy = _KINDS.get(kind, (error["msg"], "fix it"))
     return Finding(place, expected, remedy)
 
 
@@ -146,7 +147,7 @@ def _choice(place: Path, given: str, options: list[str]) -> Finding:
 
 
 def _look_up(config: Mapping[str, Any], path: Path) -> tuple[Path, object]:
-    """The path as the file has it, and what stands there.
+    """Returns the path as it is in the file, and the value there.
 
     Pydantic adds parts that no file has: the tag of a union (skipped here) and "[key]" after a bad key.
     """
@@ -159,7 +160,7 @@ def _look_up(config: Mapping[str, Any], path: Path) -> tuple[Path, object]:
         if inside or (isinstance(here, list) and isinstance(part, int) and part < len(here)):
             here = here[part]
             walked.append(part)
-        elif not isinstance(here, (Mapping, list)):  # a quota written short: its parts are not in the file
+        elif not isinstance(here, (Mapping, list)):  # a quota in its short form has no keys in the file
             break
         elif place == len(path) - 1 and not (isinstance(here, Mapping) and here.get("kind") == part):
             return (*walked, part), Nothing.NOTHING
@@ -167,7 +168,7 @@ def _look_up(config: Mapping[str, Any], path: Path) -> tuple[Path, object]:
 
 
 def _written(path: Path) -> str:
-    """`muster:pools[1].gpu.type`; a key with dots or blanks is put in brackets and quotes."""
+    """Formats a path as `muster:pools[1].gpu.type`; keys with dots or blanks are in brackets and quotes."""
     text = ""
     for part in path:
         if isinstance(part, int):

@@ -1,4 +1,4 @@
-"""The settings reference (docs/settings.md), written from the models: every key, its values, its default."""
+"""Generates the settings reference (docs/settings.md) from the models: keys, values and defaults."""
 
 import inspect
 import json
@@ -18,14 +18,14 @@ from settings.reference_example import EXAMPLE
 
 HEAD = """# Settings
 
-Every key of a stack file (`stacks/Pulumi.<stack>.yaml`, under `config:`). `make docs` writes this page from
-the models in `settings/model/`: a key's text stands there, under the key.
+Every key of a stack file (`stacks/Pulumi.<stack>.yaml`, under `config:`). `make docs` generates this page
+from the models in `settings/model/`: a key's description is the docstring under its field.
 
-A wrong value is refused before anything is declared, with its path, what was expected and what to do;
-`make preview STACK=dev` shows it. Keys of other packages (`gcp:region`, …) may stand beside these.
+An invalid value is refused before anything is deployed, with its path, what is expected and what to do;
+`make preview STACK=dev` checks a stack. Keys of other packages (`gcp:region`, …) are allowed.
 [An example](#an-example) is at the end.
 """
-TABLE = "| key | value | default | what it says |\n|---|---|---|---|"
+TABLE = "| key | value | default | description |\n|---|---|---|---|"
 PLAIN = {str: "text", int: "whole number", bool: "`true` or `false`", float: "number", object: "any value"}
 
 ModelType = type[BaseModel]
@@ -33,7 +33,7 @@ ModelType = type[BaseModel]
 
 @dataclass(frozen=True)
 class Section:
-    """A model under the first place that it has in the file; `also` are its other places."""
+    """A model, titled with its first path in the file; `also` are its other paths."""
 
     title: str
     depth: int
@@ -45,7 +45,7 @@ class Section:
 
 
 def reference() -> str:
-    """The whole page, as Markdown."""
+    """Returns the whole page as Markdown."""
     sections: dict[ModelType, Section] = {Settings: Section("The whole file", 1)}
     _find(Settings, "", 2, sections)
     anchors = {model: section.anchor for model, section in sections.items()}
@@ -54,12 +54,12 @@ def reference() -> str:
 
 
 def anchor(heading: str) -> str:
-    """What GitHub makes of a heading for links: letters, digits and dashes."""
+    """Returns GitHub's anchor of a heading: letters, digits and dashes."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def _find(model: ModelType, prefix: str, depth: int, sections: dict[ModelType, Section]) -> None:
-    """Adds a section for each model inside `model`, in the order in which its keys name them."""
+    """Adds a section for each model inside `model`, in the order of its keys."""
     for name, key in model.model_fields.items():
         place = f"{prefix}{key.alias or name}"
         for path, inner in models_inside(key.annotation, place):
@@ -72,7 +72,7 @@ def _find(model: ModelType, prefix: str, depth: int, sections: dict[ModelType, S
 
 
 def _kind(model: ModelType) -> str:
-    """What tells a model of a union from the others: the only value of its key `kind`."""
+    """Returns what tells a model of a union from the others: the only value of its key `kind`."""
     values = get_args(model.model_fields["kind"].annotation) if "kind" in model.model_fields else ()
     return f", kind {values[0]}" if len(values) == 1 else ""
 
@@ -84,9 +84,9 @@ def _section(model: ModelType, section: Section, anchors: Mapping[ModelType, str
         lines.append(f"The same at {', '.join(section.also)}.\n")
     lines.append(TABLE)
     for name, key in model.model_fields.items():
-        told = " ".join((key.description or "").split())
+        description = " ".join((key.description or "").split())
         value = described(key.annotation, anchors, key.metadata)
-        cells = (f"`{key.alias or name}`", value, _default(key), told)
+        cells = (f"`{key.alias or name}`", value, _default(key), description)
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join([*lines, ""])
 
@@ -105,7 +105,7 @@ def _default(key: FieldInfo) -> str:
 
 
 def _bare(model: ModelType) -> BaseModel | None:
-    """The model with nothing said; None where something has to be."""
+    """Returns the model with its defaults; None if it has required keys."""
     try:
         return model()
     except ValidationError:
@@ -113,7 +113,7 @@ def _bare(model: ModelType) -> BaseModel | None:
 
 
 def described(annotation: Any, anchors: Mapping[ModelType, str], metadata: Iterable[Any] = ()) -> str:
-    """In words, what may stand where a key is so annotated; `anchors` are those of the models' sections."""
+    """Describes the values of a key with this annotation; `anchors` are those of the models' sections."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return described(arguments[0], anchors, [*_flat(arguments[1:]), *metadata])
@@ -130,12 +130,12 @@ def described(annotation: Any, anchors: Mapping[ModelType, str], metadata: Itera
     if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
         return f"[these keys](#{anchors[annotation]})"
     word = next((said.documentation for said in metadata if isinstance(said, Doc)), PLAIN.get(annotation))
-    assert word, f"{annotation} has no word yet: add one to PLAIN"
+    assert word, f"every type must have a description: add {annotation} to PLAIN"
     return word + _bounds(metadata)
 
 
 def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
-    """Bounds by themselves: those of a type inside another (`… | None`) lie in its `Field(…)`."""
+    """Yields bounds one by one: those of a type inside another (`… | None`) are in its `Field(…)`."""
     for said in metadata:
         yield from said.metadata if isinstance(said, FieldInfo) else (said,)
 
@@ -155,7 +155,7 @@ def _bounds(metadata: Iterable[Any]) -> str:
             case Gt(gt=value):
                 said.append(f"more than {value}")
             case MinLen(min_length=fewest):
-                said.append(f"{fewest} at least")
+                said.append(f"at least {fewest}")
     if least is not None and most is not None:
         said.append(f"{least} to {most}")
     elif least is not None:
@@ -166,7 +166,7 @@ def _bounds(metadata: Iterable[Any]) -> str:
 
 
 def models_inside(annotation: Any, place: str) -> Iterator[tuple[str, ModelType]]:
-    """The models inside a field's type, each with its place: `pools[]`, `quotas.<name>`, …"""
+    """Yields the models inside a field's type, each with its path: `pools[]`, `quotas.<name>`, …"""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         yield from models_inside(arguments[0], place)

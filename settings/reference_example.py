@@ -1,4 +1,4 @@
-"""The example at the end of the settings reference, which the tests read as a stack."""
+"""The example at the end of the settings reference, which the tests load as a stack."""
 
 EXAMPLE = """config:
   gcp:project: acme-ml-prod

@@ -1,1 +1,1 @@
-"""What a stack file may hold, one class a section."""
+"""Models of a stack file, one class per section."""

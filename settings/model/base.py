@@ -1,4 +1,4 @@
-"""What every model of the settings shares: the base class and the types of names and quantities."""
+"""The base class of the settings' models, and the types of names and quantities."""
 
 import re
 from fractions import Fraction
@@ -20,9 +20,9 @@ _SUFFIXES |= {f"{suffix}i": Fraction(1024**power) for power, suffix in enumerate
 
 
 class Model(BaseModel):
-    """A frozen part of the settings; keys are camelCase in the stack file, unknown ones are refused.
+    """A frozen section of the settings; keys are camelCase in the stack file, unknown keys are refused.
 
-    What stands under a field as its docstring is what docs/settings.md says of its key.
+    The docstring under a field is the key's description in docs/settings.md.
     """
 
     model_config = ConfigDict(
@@ -31,14 +31,14 @@ class Model(BaseModel):
 
 
 def refuse(expected: str, remedy: str) -> NoReturn:
-    """Raise the error that the settings' loader turns into a `Problem` with these two sentences."""
+    """Raises the error that `settings.problems` turns into a `Problem` with these two texts."""
     raise PydanticCustomError("refused", "{expected}", {"expected": expected, "remedy": remedy})
 
 
 def amount(quantity: str) -> Fraction:
-    """The exact value of a Kubernetes quantity ("500m" is 1/2).
+    """Returns the exact value of a Kubernetes quantity ("500m" is 1/2).
 
-    Raises ValueError when it is none. Exponents ("1e3"), which Kubernetes reads too, are not taken.
+    Raises ValueError if it is not a quantity. Exponents ("1e3"), which Kubernetes accepts, are not supported.
     """
     match = QUANTITY.fullmatch(quantity)
     if match is None:
@@ -50,7 +50,7 @@ def _dns_label(name: str) -> str:
     if not DNS_LABEL.fullmatch(name):
         refuse(
             "a DNS label: 1 to 63 of a-z, 0-9 and '-', no '-' at either end (RFC 1123)",
-            "choose such a name",
+            "rename it",
         )
     return name
 
@@ -59,14 +59,14 @@ def _dns_subdomain(name: str) -> str:
     if not DNS_SUBDOMAIN.fullmatch(name) or len(name) > 253:
         refuse(
             "an object name: up to 253 of a-z, 0-9, '-' and '.', no '-' or '.' at either end (RFC 1123)",
-            "choose such a name",
+            "rename it",
         )
     return name
 
 
 def _resource_name(name: str) -> str:
     if not RESOURCE_NAME.fullmatch(name):
-        refuse("a resource's name", "write cpu, memory or the device plugin's name, such as nvidia.com/gpu")
+        refuse("a resource name", "write cpu, memory or an extended resource, such as nvidia.com/gpu")
     return name
 
 
@@ -74,12 +74,12 @@ def _quantity(text: str) -> str:
     if not QUANTITY.fullmatch(text):
         refuse("a Kubernetes quantity", 'write a number with an optional unit, such as 4, "500m" or "16Gi"')
     if amount(text) < 0:
-        refuse("a quantity of 0 or more", "quotas can't be negative; write 0 to give none")
+        refuse("a quantity of 0 or more", "quotas cannot be negative; write 0 for none")
     return text
 
 
 def _whole_number_as_text(value: object) -> object:
-    """YAML reads `4` as a number; a quantity is a string everywhere else."""
+    """Turns a whole number into text: YAML reads `4` as a number, but a quantity is a string."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

@@ -1,4 +1,4 @@
-"""Muster's controller, deployed with engine `muster`: which image, how many, how large."""
+"""Settings of Muster's controller, which engine `muster` deploys: its image, replicas and rules."""
 
 from typing import Annotated, Literal, Self
 
@@ -11,15 +11,15 @@ from settings.model.operators.shared import PinnedImage, Replicas, Resources
 
 
 class Build(Model):
-    """The image is built from this checkout, and pushed to a registry that the stack makes."""
+    """Builds the image from this checkout and pushes it to a registry that the stack creates."""
 
     repository: DnsLabel = "muster"
-    """The repository's name in Artifact Registry."""
+    """Name of the repository in Artifact Registry."""
     keep_images: Annotated[int, Field(ge=1)] = 10
-    """How many images stay there, newest first, however old: to go back to."""
+    """How many of the newest images to keep for rollbacks, regardless of their age."""
 
 
-# Those of Kueue's gates that switch a rule of Muster's (muster/controller/feature_gates.py).
+# The feature gates of Kueue that Muster implements (muster/controller/feature_gates.py).
 Gate = Literal[
     "FairSharingPreemptWithinNominal",
     "FairSharingPrioritizeNonBorrowing",
@@ -42,61 +42,65 @@ Gate = Literal[
 
 
 class Aging(Model):
-    """Who waits rises in priority, in its queue and among the queues; whom it may preempt stays as it was."""
+    """Raises the priority of waiting workloads, within their queue and across queues. Aging does not let a
+    workload preempt more than its own priority allows."""
 
     step: Annotated[int, Field(ge=1)]
-    """By how much the priority rises for every full period waited."""
+    """Priority added for every full period that a workload waits."""
     period_seconds: Annotated[int, Field(ge=1)]
-    """How long a period is."""
+    """Length of a period, in seconds."""
     max: Annotated[int, Field(ge=1)]
-    """The most that it rises by."""
+    """Upper bound of the added priority."""
 
 
 class OwnRules(Model):
-    """What Muster can do and Kueue does not: each is off unless it is named."""
+    """Rules that Muster has and Kueue does not; all are off by default."""
 
     immediate_unparking: bool = False
-    """Gangs that found no room are tried along with all others after a change, and not a moment later."""
+    """Retries gangs that did not fit together with newly queued ones; by default, as in Kueue, after them."""
     backfill: bool = False
-    """Small gangs with a declared run time (`kueue.x-k8s.io/max-exec-time-seconds`) may go before a large
-    one that waits for room, if that does not delay it (EASY)."""
+    """EASY backfill: admits small gangs with a declared run time (`kueue.x-k8s.io/max-exec-time-seconds`)
+    ahead of a large gang that waits for quota, if that does not delay the large one."""
     minimum_run_seconds: Annotated[int, Field(ge=1)] | None = None
-    """A gang that runs for less is not preempted."""
+    """Minimum run time, in seconds, before a gang may be preempted."""
     aging: Aging | None = None
-    """Off unless given."""
+    """Priority aging; off if unset."""
 
 
 class Controller(Model):
-    """Muster's controller; one of `image` and `build` says what runs."""
+    """Muster's controller. Set either `image` or `build`."""
 
     image: PinnedImage | None = None
-    """An image that is there already, pinned by digest or tag."""
+    """An existing image, pinned by digest or tag."""
     build: Build | None = None
-    """Builds the image from this checkout, on GKE only; `{}` is enough."""
+    """Builds the image from this checkout; GKE only. `{}` uses the defaults."""
     replicas: Replicas = 2
-    """One leads, the others stand by and take over; from two on, one is kept up while nodes are drained."""
+    """One replica leads, the others take over if it fails. With two or more, a PodDisruptionBudget keeps one
+    running while nodes are drained."""
     resources: Resources = Resources.of("100m", "256Mi", cpu_limit="1", memory_limit="512Mi")
-    """Of each replica; memory grows with the number of Workloads."""
+    """Resources of each replica; memory use grows with the number of Workloads."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """From the most to the least that it says."""
+    """Log level, from most to least verbose."""
     wait_for_pods_ready: WaitForPodsReady | None = None
-    """Off unless given: gangs then may take any time to start, and keep their quota."""
+    """Evicts gangs whose pods are not ready in time. If unset, a gang keeps its quota however long its pods
+    take to start."""
     fair_sharing: FairSharing | None = None
-    """Off unless given; without it no queue may have a `weight`."""
+    """Enables fair sharing, which queues' `weight` requires; off if unset."""
     feature_gates: dict[Gate, bool] = Field(default_factory=dict)
-    """Kueue's feature gates, as its Configuration has them; left out: Kueue's default."""
+    """Feature gates by Kueue's names; those left out have Kueue's default."""
     rules: OwnRules = OwnRules()
-    """Kueue's decisions are the default; these depart from them."""
+    """Rules that differ from Kueue's; by default the controller decides as Kueue does."""
     metrics_from: tuple[DnsLabel, ...] = COLLECTOR_NAMESPACES
-    """The namespaces whose pods may scrape /metrics: by default those of Google's managed Prometheus."""
+    """Namespaces whose pods may scrape /metrics; by default those of Google Cloud Managed Service for
+    Prometheus."""
 
     @model_validator(mode="after")
     def _image_or_build(self) -> Self:
         if (self.image is None) == (self.build is None):
-            refuse("either image or build", "name the image to run, or write `build: {}` to have it built")
+            refuse(
+                "either image or build", "set `image`, or write `build: {}` to build it from this checkout"
+            )
         sharing = [gate for gate in self.feature_gates if gate.startswith("FairSharing")]
         if sharing and self.fair_sharing is None:
-            refuse(
-                f"fairSharing beside {sharing[0]}, which says how shares are weighed", "add `fairSharing: {}`"
-            )
+            refuse(f"fairSharing: {sharing[0]} has no effect without it", "add `fairSharing: {}`")
         return self

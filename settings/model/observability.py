@@ -1,4 +1,4 @@
-"""What is kept of logs, what is scraped, and who is told when something is wrong."""
+"""Settings of observability: log retention, metric scraping, and alerts and their recipients."""
 
 import re
 from typing import Annotated, Self
@@ -8,7 +8,7 @@ from typing_extensions import Doc
 
 from settings.model.base import Model, refuse
 
-# Namespaces in which Google's managed Prometheus runs its collectors: before, and on current GKE clusters.
+# Namespaces of the collectors of Google's managed Prometheus, on older and on current GKE clusters.
 COLLECTOR_NAMESPACES = ("gmp-system", "gke-gmp-system")
 
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -17,14 +17,14 @@ CHANNEL = re.compile(r"projects/[a-z][-a-z0-9:.]*/notificationChannels/[0-9]+")
 
 def _email(address: str) -> str:
     if not EMAIL.fullmatch(address):
-        refuse("an e-mail address", "write it whole, as in ml-platform@example.com")
+        refuse("an e-mail address", "write the full address, such as ml-platform@example.com")
     return address
 
 
 def _channel(name: str) -> str:
     if not CHANNEL.fullmatch(name):
         refuse(
-            "a notification channel's full name: projects/…/notificationChannels/…",
+            "the full name of a notification channel: projects/…/notificationChannels/…",
             "copy it from `gcloud beta monitoring channels list`",
         )
     return name
@@ -39,52 +39,56 @@ Percent = Annotated[int, Field(ge=1, le=99)]
 
 
 class Logs(Model):
-    """Logs of Ray and its operators, and events that say what became of jobs; they outlive the cluster."""
+    """Retention of the logs of Ray and its operators and of jobs' events; logs outlive the cluster."""
 
     searchable_days: Days = 90
-    """How long they stay in a log bucket of Cloud Logging, where they can be searched."""
+    """Days in a log bucket of Cloud Logging, where logs can be searched."""
     archive_days: Days | None = 400
-    """How long they are kept in a Cloud Storage bucket, and not deleted sooner; null: no archive."""
+    """Days in a Cloud Storage bucket, whose retention policy prevents earlier deletion; null: no archive."""
 
     @model_validator(mode="after")
     def _archive_is_longer(self) -> Self:
         if self.archive_days is not None and self.archive_days < self.searchable_days:
-            refuse("archiveDays of at least searchableDays", "raise the one, lower the other, or write null")
+            refuse(
+                "archiveDays of at least searchableDays",
+                "raise archiveDays, lower searchableDays, or write null",
+            )
         return self
 
 
 class Alerts(Model):
-    """When to tell somebody."""
+    """Thresholds of the alerts."""
 
     queue_wait_minutes: Minutes = 60
-    """An admissible workload has stood in its queue for so long."""
+    """Alerts if an admissible workload has waited in its queue for this long."""
     provisioning_minutes: Minutes = 120
-    """Capacity was asked for so long ago and is not there."""
+    """Alerts if a ProvisioningRequest has been pending for this long."""
     over_quota_minutes: Lasting = 12 * 60
-    """A queue has held more than its own quota for so long: perhaps it is due for more."""
+    """Alerts if a queue has borrowed quota for this long; its own quota may be too small."""
     idle_gpu_minutes: Lasting = 60
-    """A container has held GPUs for so long and hardly used them."""
+    """Alerts if a container has held GPUs without using them for this long."""
     idle_gpu_percent: Percent = 5
-    """Less use than this is hardly any."""
+    """GPU utilization below which a GPU counts as unused."""
 
 
 class Notify(Model):
-    """Who is told. Channels with secrets (chat, paging) are made outside of the stack, and named here."""
+    """Recipients of alerts. Create channels that need secrets (chat, paging) outside the stack, and list them
+    here."""
 
     emails: tuple[Annotated[str, AfterValidator(_email), Doc("e-mail address")], ...] = ()
-    """A notification channel is made for each."""
+    """Addresses; the stack creates a notification channel for each."""
     channels: tuple[Annotated[str, AfterValidator(_channel), Doc("channel's full name")], ...] = ()
-    """By their full names, projects/…/notificationChannels/…."""
+    """Existing notification channels, by full name (projects/…/notificationChannels/…)."""
 
 
 class Observability(Model):
-    """Everything of it is in Cloud Logging, Cloud Storage and Cloud Monitoring: it needs a GKE cluster."""
+    """Logs, metrics, dashboards and alerts in Cloud Logging, Cloud Storage and Cloud Monitoring; GKE only."""
 
     logs: Logs = Logs()
-    """What is kept, and for how long."""
+    """Retention of logs."""
     scrape_seconds: Annotated[int, Field(ge=5, le=300)] = 30
-    """How often managed Prometheus asks for metrics."""
+    """Scrape interval of managed Prometheus."""
     alerts: Alerts = Alerts()
-    """What counts as wrong."""
+    """Thresholds of the alerts."""
     notify: Notify = Notify()
-    """Nobody unless given: alerts are then seen in Cloud Monitoring only."""
+    """Recipients of alerts; if empty, alerts are visible in Cloud Monitoring only."""

@@ -1,4 +1,4 @@
-"""Everything that one stack declares; `settings` reads it from a file, and `rules` join its parts."""
+"""The root model of a stack file."""
 
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ from settings.model.tenants.tenant import Tenant
 
 PROJECT = "gcp:project"
 NAMESPACE = "muster:"
-# Each has its file in policies/config/.
+# Each has a file in policies/config/.
 Environment = Literal["local", "dev", "staging", "prod"]
 
 
@@ -30,52 +30,52 @@ def _config_key(field: str) -> str:
 
 
 class Settings(Model):
-    """Everything that one environment declares."""
+    """Settings of one stack."""
 
     model_config = ConfigDict(alias_generator=_config_key)
 
     environment: Environment = "prod"
-    """What kind of environment this is: what the policies enforce in it is in `policies/config/`."""
+    """The kind of environment, which selects the policy configuration in `policies/config/`."""
     project: str | None = None
-    """The Google Cloud project that everything is made in; required with `kind: gke`."""
+    """The Google Cloud project of all resources; required with `kind: gke`."""
     network: Network | None = None
-    """A VPC of the stack's own; without it the cluster is in one that the project has."""
+    """A VPC that the stack creates; if unset, the cluster uses an existing network of the project."""
     cluster: Cluster
-    """What everything else is for."""
+    """The cluster: created on GKE, or an existing one."""
     pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
-    """Every kind of node; one at least is for system pods, on demand and without accelerators."""
+    """Node pools; at least one must be on-demand and without accelerators, for system pods."""
     kuberay: KubeRay = KubeRay()
     """The operator that runs RayJobs, RayClusters and RayServices."""
     kueue: Kueue = Kueue()
-    """The API that users queue their jobs by, and the controller behind it where the engine is kueue."""
+    """The API by which jobs are queued, and with engine kueue its controller."""
     kai: Kai = Kai()
-    """The scheduler that engine kai runs."""
+    """The scheduler of engine kai."""
     gpu_operator: GpuOperator = GpuOperator()
-    """Only where GKE is to leave GPUs' drivers alone."""
+    """Installs the NVIDIA GPU Operator; use it when GKE must not manage the drivers."""
     admission: Admission = Admission()
-    """Who decides which gang starts when."""
+    """The engine that admits gangs, and their priorities."""
     controller: Controller | None = None
-    """Required with engine muster, and read with no other."""
+    """Muster's controller; required with engine muster."""
     observability: Observability | None = None
-    """Logs that outlive the cluster, metrics, dashboards and alerts; none unless given (`{}` is enough)."""
+    """Logs that outlive the cluster, metrics, dashboards and alerts; off if unset. `{}` uses the defaults."""
     queues: Queues
-    """The quotas of all teams, and how they share."""
+    """Quotas of all teams, and how they are shared."""
     tenants: tuple[Tenant, ...] = ()
-    """The teams' namespaces."""
+    """Teams and their namespaces."""
 
     @property
     def local_queues(self) -> dict[str, str]:
-        """The cluster queue that each `namespace/local queue` leads to."""
+        """The cluster queue that each `namespace/local queue` points to."""
         return {f"{t.namespace}/{local}": target for t in self.tenants for local, target in t.queues.items()}
 
     @property
     def queued_flavors(self) -> tuple[str, ...]:
-        """The flavors whose nodes come only by ProvisioningRequest."""
+        """Flavors whose nodes are provisioned only by ProvisioningRequest."""
         return tuple(pool.flavor_name for pool in self.pools if pool.queued)
 
     @property
     def system_pool(self) -> Pool | None:
-        """Where operators run: the first pool on demand whose nodes keep nobody away by a taint."""
+        """The pool on which operators run: the first on-demand pool without taints."""
         return next(
             (pool for pool in self.pools if pool.provisioning == "on-demand" and not pool.node_taints), None
         )

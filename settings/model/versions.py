@@ -1,4 +1,4 @@
-"""GKE versions, and which of two is the newer."""
+"""GKE versions and their order."""
 
 import math
 import re
@@ -8,10 +8,10 @@ GKE_VERSION = re.compile(r"([0-9]+)\.([0-9]+)(?:\.([0-9]+)(?:-gke\.([0-9]+))?)?"
 
 
 class GkeVersion(NamedTuple):
-    """A version such as 1.36.1-gke.1234000; parts that are left out stand for the newest there are.
+    """A version such as 1.36.1-gke.1234000; parts that are left out mean the newest available.
 
     "1.36" is an alias for the newest 1.36.x-gke.y that GKE offers (GKE API: Cluster.initialClusterVersion),
-    so it counts as newer than each of those.
+    so it sorts after all of them.
     """
 
     major: int
@@ -21,7 +21,7 @@ class GkeVersion(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises ValueError when `text` is no GKE version."""
+        """Parses a GKE version. Raises ValueError if `text` is not one."""
         match = GKE_VERSION.fullmatch(text)
         if match is None:
             raise ValueError(f"not a GKE version: {text!r}")

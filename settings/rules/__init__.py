@@ -1,6 +1,6 @@
-"""Rules that join parts of the settings, each with the source that it comes from.
+"""Rules across parts of the settings, each with its source.
 
-A rule reads settings whose parts are each right by themselves and yields what is wrong between them.
+A rule reads settings whose parts are valid by themselves and yields the conflicts between them.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,8 +50,8 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     operators.kueue_starts_what_is_suspended,
     operators.operators_run_on_a_system_pool,
     operators.fair_shares_are_weighed,
-    operators.nothing_is_configured_in_vain,
-    operators.gpus_have_one_keeper,
+    operators.configured_keys_are_used,
+    operators.gpu_drivers_have_one_manager,
     pools.pool_names_are_unique,
     pools.node_counts_are_in_order,
     pools.some_pool_is_not_queued,
@@ -64,13 +64,13 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     tpus.slices_have_room,
     provisioning.reservations_suit_provisioning,
     provisioning.scheduled_pools_start_empty,
-    provisioning.scheduled_pools_have_what_is_scarce,
+    provisioning.scheduled_pools_have_accelerators,
     provisioning.machines_are_sold_that_way,
     provisioning.scheduled_nodes_live_a_week,
     provisioning.scheduled_pools_are_upgraded_by_gke,
     provisioning.cluster_is_new_enough,
     placement.zones_are_the_clusters,
-    placement.compact_pools_can_be,
+    placement.compact_placement_is_supported,
     disks.boot_disks_suit_machines,
     disks.local_ssds_suit_machines,
     disks.preloaded_images_are_streamed,
@@ -91,7 +91,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     tenants.tenants_suit_priorities,
     tenants.tenants_share_no_names,
     tenants.tenants_suit_the_cluster,
-    tenants.tenants_are_whole,
+    tenants.tenants_have_dependencies,
     tenants.gateways_can_be_named,
     tenants.tokens_are_made,
     tenants.limits_are_in_order,
@@ -106,10 +106,12 @@ DOUBTS: tuple[Callable[[Settings], Iterator[Doubt]], ...] = (
 
 
 def broken_rules(settings: Settings) -> Iterator[Finding]:
+    """Yields a finding for every violation of a rule."""
     for rule in RULES:
         yield from rule(settings)
 
 
 def doubts(settings: Settings) -> Iterator[Doubt]:
+    """Yields what may not work although no rule is broken."""
     for doubt in DOUBTS:
         yield from doubt(settings)

@@ -1,4 +1,4 @@
-"""Rules of accelerators: what machines carry, how GPUs are split, and which networks they talk over."""
+"""Rules of accelerators: those of each machine type, partitions of GPUs, and GPU networking."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ DRANET_VERSION = GkeVersion.parse("1.34.1-gke.1829001")
 
 
 def pools_suit_their_machines(settings: Settings) -> Iterator[Finding]:
-    """Accelerator-optimized machines come with a fixed number of GPUs (Compute Engine)."""
+    """Accelerator-optimized machines have a fixed number of GPUs (Compute Engine)."""
     for i, pool in enumerate(settings.pools):
         machine, path = pool.machine, ("muster:pools", i, "gpu")
         own = f"{{type: {machine.gpu_type}, count: {machine.gpu_count}}}"
@@ -25,21 +25,21 @@ def pools_suit_their_machines(settings: Settings) -> Iterator[Finding]:
         elif pool.gpu and not machine.gpu_type:
             yield Finding(
                 path,
-                f"no GPU: {pool.machine_type} carries none",
+                f"no GPU: {pool.machine_type} has none",
                 "remove `gpu`, or choose a g2, a2 or a3 machine",
             )
         elif machine.gpu_type and not pool.gpu:
-            yield Finding(path, f"{own}, which {pool.machine_type} carries", f"add `gpu: {own}`")
+            yield Finding(path, f"{own}, the GPUs of {pool.machine_type}", f"add `gpu: {own}`")
         elif pool.gpu and pool.gpu.type != machine.gpu_type:
             yield Finding(
                 (*path, "type"),
-                f"{machine.gpu_type}, which {pool.machine_type} carries",
+                f"{machine.gpu_type}, the GPU of {pool.machine_type}",
                 f"write {machine.gpu_type}, or choose another machine type",
             )
         elif pool.gpu and pool.gpu.count != machine.gpu_count:
             yield Finding(
                 (*path, "count"),
-                f"{machine.gpu_count}, as many as {pool.machine_type} carries",
+                f"{machine.gpu_count}, the number of GPUs of {pool.machine_type}",
                 f"write {machine.gpu_count}, or choose another machine type",
             )
 
@@ -48,7 +48,7 @@ def _can_be_attached(gpu: Gpu, machine_type: str, machine: Machine, path: Path) 
     if gpu.type not in ATTACHABLE:
         yield Finding(
             (*path, "type"),
-            f"a GPU that n1 machines take: {', '.join(ATTACHABLE)} (Compute Engine, GPU machine types)",
+            f"a GPU for n1 machines: {', '.join(ATTACHABLE)} (Compute Engine, GPU machine types)",
             did_you_mean(gpu.type, ATTACHABLE),
         )
         return
@@ -57,7 +57,8 @@ def _can_be_attached(gpu: Gpu, machine_type: str, machine: Machine, path: Path) 
         fitting = " or ".join(map(str, counts)) or "none"
         yield Finding(
             (*path, "count"),
-            f"{fitting}, as {machine_type} takes of {gpu.type} (Compute Engine, GPU machine types)",
+            f"{fitting}: the counts of {gpu.type} that {machine_type} supports (Compute Engine, GPU machine "
+            "types)",
             "choose another count or machine type",
         )
 
@@ -70,7 +71,7 @@ def partitions_suit_gpus(settings: Settings) -> Iterator[Finding]:
         if not sizes:
             yield Finding(
                 path,
-                f"no partition: {pool.gpu.type} can't be split that way (GKE, multi-instance GPUs)",
+                f"no partition: {pool.gpu.type} does not support MIG (GKE, multi-instance GPUs)",
                 "remove `partition`; `sharing` lets several containers use one GPU",
             )
         elif pool.gpu.partition not in sizes:
@@ -88,25 +89,25 @@ def gpudirect_suits_machines(settings: Settings) -> Iterator[Finding]:
         if pool.gpudirect and pool.machine_type != GPUDIRECT_MACHINES[pool.gpudirect]:
             yield Finding(
                 (*path, "gpudirect"),
-                f"no {pool.gpudirect}: it is for {GPUDIRECT_MACHINES[pool.gpudirect]} (GKE, GPUDirect)",
+                f"no {pool.gpudirect}: it requires {GPUDIRECT_MACHINES[pool.gpudirect]} (GKE, GPUDirect)",
                 "remove `gpudirect`, or choose that machine type",
             )
         if pool.gpudirect and pool.dranet:
             yield Finding(
                 (*path, "dranet"),
-                "one of dranet and gpudirect: DRANET sets up the networks by itself (cluster-toolkit)",
-                "remove the other",
+                "either dranet or gpudirect: DRANET creates the networks itself (cluster-toolkit)",
+                "remove one of them",
             )
         if pool.fast_socket and not pool.gpu:
             yield Finding(
                 (*path, "fastSocket"),
-                "false: it speeds up traffic between GPUs, and there are none (GKE, NCCL Fast Socket)",
+                "false: it speeds up traffic between GPUs, and the pool has none (GKE, NCCL Fast Socket)",
                 "remove it",
             )
 
 
 def dranet_is_served(settings: Settings) -> Iterator[Finding]:
-    """cluster-toolkit, gke-node-pool: which machines, which version, and Dataplane V2."""
+    """Machine types, version and Dataplane V2 according to cluster-toolkit, gke-node-pool."""
     cluster = settings.cluster
     for i, pool in enumerate(settings.pools):
         if not pool.dranet:
@@ -114,7 +115,7 @@ def dranet_is_served(settings: Settings) -> Iterator[Finding]:
         if not pool.machine_type.startswith(DRANET_MACHINES):
             yield Finding(
                 ("muster:pools", i, "dranet"),
-                "no DRANET: it is for a3, a4, a4x, ct6e and tpu7x machines (cluster-toolkit, gke-node-pool)",
+                "no DRANET: it requires a3, a4, a4x, ct6e or tpu7x machines (cluster-toolkit, gke-node-pool)",
                 "remove `dranet`, or choose such a machine type",
             )
         if isinstance(cluster, Gke):

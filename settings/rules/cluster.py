@@ -20,14 +20,14 @@ def gke_needs_a_project(settings: Settings) -> Iterator[Finding]:
 
 
 def zones_belong_to_the_cluster(settings: Settings) -> Iterator[Finding]:
-    """GKE API: Cluster.locations, from which Pulumi's `node_locations` leaves out a zonal cluster's zone."""
+    """GKE API: Cluster.locations; Pulumi's `node_locations` excludes the zone of a zonal cluster."""
     if not isinstance(settings.cluster, Gke):
         return
     cluster, path = settings.cluster, ("muster:cluster", "zones")
     for i, zone in enumerate(cluster.zones):
         if zone == cluster.location:
             yield Finding(
-                (*path, i), f"zones beside {zone}, where the nodes of this cluster run anyway", "remove it"
+                (*path, i), f"zones other than {zone}, which a cluster in that zone always has", "remove it"
             )
         elif zone in cluster.zones[:i]:
             yield Finding((*path, i), "each zone once", "remove it")
@@ -36,7 +36,7 @@ def zones_belong_to_the_cluster(settings: Settings) -> Iterator[Finding]:
 
 
 def control_plane_can_be_reached(settings: Settings) -> Iterator[Finding]:
-    """By someone, and not by everyone (CIS GKE 5.6.3 and 5.6.4)."""
+    """At least one endpoint or network gives access, but not the whole internet (CIS GKE 5.6.3, 5.6.4)."""
     if not isinstance(settings.cluster, Gke):
         return
     cluster, path = settings.cluster, ("muster:cluster", "authorizedNetworks")
@@ -44,8 +44,8 @@ def control_plane_can_be_reached(settings: Settings) -> Iterator[Finding]:
         if network == ANYWHERE:
             yield Finding(
                 (*path, name),
-                "a network: this one is the whole internet (CIS GKE 5.6.3)",
-                "write who may come, or remove it: the DNS endpoint is reached from anywhere, by IAM",
+                "a network smaller than the whole internet (CIS GKE 5.6.3)",
+                "write your networks, or remove it: the DNS endpoint serves any network and uses IAM",
             )
     if cluster.authorized_networks:
         return
@@ -73,19 +73,19 @@ def secrets_key_is_near(settings: Settings) -> Iterator[Finding]:
         yield Finding(
             ("muster:cluster", "secretsEncryption"),
             f"a key in {region}, where the cluster is (GKE, application-layer secrets encryption)",
-            "choose or make a key there: keys can't be moved",
+            "choose or create a key there: keys cannot be moved",
         )
 
 
 def google_groups_are_found(settings: Settings) -> Iterator[Finding]:
-    """GKE, "Configure Google Groups for RBAC": otherwise no RoleBinding to a group applies."""
+    """GKE, "Configure Google Groups for RBAC": otherwise RoleBindings to groups have no effect."""
     if not isinstance(settings.cluster, Gke) or settings.cluster.security_group:
         return
     if groups := [tenant.group for tenant in settings.tenants if tenant.group]:
         yield Finding(
             ("muster:cluster", "securityGroup"),
-            f"gke-security-groups@DOMAIN, the group with {', '.join(groups)} in it: without it GKE finds no "
-            "Google group, and the tenants' groups are bound to nothing (GKE, Google Groups for RBAC)",
+            f"gke-security-groups@DOMAIN, the group that contains {', '.join(groups)}: without it GKE "
+            "ignores Google groups, and tenants' groups have no access (GKE, Google Groups for RBAC)",
             "add it, or remove `group` from the tenants",
         )
 
@@ -107,12 +107,12 @@ def auto_provisioning_limits_are_in_order(settings: Settings) -> Iterator[Findin
             yield Finding(
                 (*_limit_path(resource), "min"),
                 f"at most max, which is {limit.max}",
-                "lower the one or raise the other",
+                "lower `min` or raise `max`",
             )
 
 
 def auto_provisioning_leaves_room_for_the_pools(settings: Settings) -> Iterator[Finding]:
-    """Its limits hold for the whole cluster, so that they would keep the stack's own pools small too."""
+    """The limits apply to the whole cluster, so low ones would restrict the stack's own pools too."""
     own: Counter[str] = Counter()
     for pool in settings.pools:
         own["cpu"] += pool.nodes_max * pool.machine.vcpus
@@ -123,8 +123,8 @@ def auto_provisioning_leaves_room_for_the_pools(settings: Settings) -> Iterator[
         if limit.max < own[resource]:
             yield Finding(
                 (*_limit_path(resource), "max"),
-                f"{own[resource]} or more, what this stack's pools may have: the limit holds for them too "
-                "(GKE, node auto-provisioning)",
+                f"at least {own[resource]}, the most that this stack's pools may have: the limit includes "
+                "them (GKE, node auto-provisioning)",
                 "raise it, or lower the pools' nodes.max",
             )
 

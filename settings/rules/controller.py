@@ -8,11 +8,11 @@ from settings.problems import Finding
 
 
 def images_are_built_for_google_cloud(settings: Settings) -> Iterator[Finding]:
-    """The registry lies beside the cluster, in its project and region."""
+    """The stack creates the registry in the cluster's project and region."""
     controller = settings.controller
     if controller is not None and controller.build is not None and isinstance(settings.cluster, Existing):
         yield Finding(
             ("muster:controller", "build"),
-            "a GKE cluster to build for: the stack makes the image's registry in its project and region",
+            "a GKE cluster: the stack creates the image's registry in its project and region",
             "build and push the image yourself, and write `image: repository@sha256:…`",
         )

@@ -1,4 +1,4 @@
-"""Rules of the disks that nodes have."""
+"""Rules of nodes' disks."""
 
 from collections.abc import Iterator
 
@@ -15,13 +15,13 @@ def boot_disks_suit_machines(settings: Settings) -> Iterator[Finding]:
         if kind.startswith("pd-") and pool.machine_type.startswith(HYPERDISK_ONLY):
             yield Finding(
                 ("muster:pools", i, "bootDisk", "type"),
-                f"hyperdisk-balanced: {pool.machine_type} takes no Persistent Disk (Compute Engine)",
-                "write that, or leave `type` to GKE",
+                f"hyperdisk-balanced: {pool.machine_type} does not support Persistent Disk (Compute Engine)",
+                "write hyperdisk-balanced, or remove `type`",
             )
 
 
 def local_ssds_suit_machines(settings: Settings) -> Iterator[Finding]:
-    """Some machine types bring a fixed number, others take some (Compute Engine, "About Local SSD disks")."""
+    """Machine types have a fixed number or a choice of counts (Compute Engine, "About Local SSD disks")."""
     for i, pool in enumerate(settings.pools):
         machine = pool.machine
         counts = (machine.local_ssds,) if machine.local_ssds else machine.attachable_ssds
@@ -29,7 +29,7 @@ def local_ssds_suit_machines(settings: Settings) -> Iterator[Finding]:
             fitting = " or ".join(map(str, counts)) or "none"
             yield Finding(
                 ("muster:pools", i, "localSsds"),
-                f"{fitting}, as {pool.machine_type} has it (Compute Engine, Local SSD)",
+                f"{fitting}: what {pool.machine_type} supports (Compute Engine, Local SSD)",
                 "remove it" if machine.local_ssds or not counts else "choose one of these counts",
             )
 
@@ -40,6 +40,6 @@ def preloaded_images_are_streamed(settings: Settings) -> Iterator[Finding]:
         if pool.secondary_boot_disks and pool.image_streaming is False:
             yield Finding(
                 path,
-                "true: it reads the images on secondary boot disks (GKE, secondary boot disks)",
+                "true: secondary boot disks require image streaming (GKE, secondary boot disks)",
                 "remove `imageStreaming`, or `secondaryBootDisks`",
             )

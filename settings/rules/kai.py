@@ -1,6 +1,6 @@
-"""Rules of engine `kai`: what KAI can't do is refused, what it does in its own way is told.
+"""Rules of engine `kai`: what KAI cannot do is refused, what it does differently is a warning.
 
-Source, unless said otherwise: KAI-scheduler v0.12.0, docs/queues and docs/priority.
+Source, unless stated otherwise: KAI-scheduler v0.12.0, docs/queues and docs/priority.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from settings.problems import Doubt, Finding, Path
 from settings.rules.names import unique
 
 SOURCE = "KAI-scheduler v0.12.0, docs/queues and docs/priority"
-# Kubernetes keeps values above for itself (PriorityClass, HighestUserDefinablePriority).
+# Kubernetes reserves values above (PriorityClass, HighestUserDefinablePriority).
 PRIORITY_MAX = 10**9
 LABEL_LENGTH_MAX = 63
 
@@ -25,21 +25,21 @@ def kai_gets_nodes(settings: Settings) -> Iterator[Finding]:
         if pool.queued:
             yield Finding(
                 ("muster:pools", i, "provisioning"),
-                "nodes that come for pods or stand by (on-demand, spot, reserved, flex-start): KAI makes no "
-                "ProvisioningRequests, so a queued pool would stay empty",
+                "on-demand, spot, reserved or flex-start: KAI creates no ProvisioningRequests, so a queued "
+                "pool would stay empty",
                 "choose one of those, or engine: muster (or kueue)",
             )
     if not settings.cluster.serves_mutating_policies:
         yield Finding(
             ("muster:cluster",),
-            "a cluster that serves MutatingAdmissionPolicy v1 (Kubernetes 1.36), by which Ray objects get "
-            "KAI's labels",
+            "a cluster that serves MutatingAdmissionPolicy v1 (Kubernetes 1.36), which adds KAI's labels to "
+            "Ray objects",
             "raise its version, or choose engine: muster (or kueue)",
         )
 
 
 def kai_keeps_queues_apart(settings: Settings) -> Iterator[Finding]:
-    """Cohorts and cluster queues are of one kind there."""
+    """In KAI, cohorts and cluster queues are of one kind, so their names must differ."""
     if settings.admission.engine != "kai":
         return
     cohorts = [cohort.name for cohort in settings.queues.cohorts]
@@ -58,13 +58,13 @@ def kai_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
         for check in queue.checks:
             yield Finding(
                 (*path, "checks", check),
-                "no checks: KAI asks nobody before it starts a gang",
+                "no checks: KAI has no admission checks",
                 "remove it, or choose engine: muster (or kueue)",
             )
         if queue.stop != "None":
             yield Finding(
                 (*path, "stop"),
-                "None: KAI has no queues that hold",
+                "None: KAI cannot stop a queue",
                 "remove it and set the quotas to 0, or choose engine: muster (or kueue)",
             )
         for flavor, quotas in queue.quotas.items():
@@ -77,18 +77,20 @@ def kai_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
 
 
 def kai_takes_priorities(settings: Settings) -> Iterator[Finding]:
-    """They become PriorityClasses, named in a label of each gang."""
+    """Priorities become PriorityClasses, whose names are values of a label on each gang."""
     if settings.admission.engine != "kai":
         return
     for name, value in settings.admission.priorities.items():
         path: Path = ("muster:admission", "priorities", name)
         if value > PRIORITY_MAX:
             yield Finding(
-                path, f"at most {PRIORITY_MAX}, as for every PriorityClass (Kubernetes)", "lower it"
+                path, f"at most {PRIORITY_MAX}, the limit of a PriorityClass (Kubernetes)", "lower it"
             )
         if len(PRIORITY_PREFIX + name) > LABEL_LENGTH_MAX:
             most = LABEL_LENGTH_MAX - len(PRIORITY_PREFIX)
-            yield Finding(path, f"a name of at most {most} letters with engine kai", "choose a shorter one")
+            yield Finding(
+                path, f"a name of at most {most} characters with engine kai", "choose a shorter one"
+            )
 
 
 def kai_shares_in_its_own_way(settings: Settings) -> Iterator[Doubt]:
@@ -100,7 +102,7 @@ def kai_shares_in_its_own_way(settings: Settings) -> Iterator[Doubt]:
     for i, pool in enumerate(settings.pools):
         if pool.declared_taints:
             keys = ", ".join(taint.key for taint in pool.declared_taints)
-            why = f"KAI adds no tolerations: pods that may run there have to tolerate {keys} by themselves"
+            why = f"KAI adds no tolerations: pods that may run there must tolerate {keys} themselves"
             yield Doubt(("muster:pools", i, "provisioning"), why, SOURCE)
 
 
@@ -109,33 +111,33 @@ def _otherwise(queue: ClusterQueue) -> Iterator[tuple[Path, str]]:
     if len(gpus) > 1:
         yield (
             ("quotas",),
-            f"KAI counts GPUs of every kind alike: the quotas of {', '.join(gpus)} together are what the "
-            "queue has of any of them",
+            f"KAI does not distinguish types of GPUs: the queue may use the sum of its quotas of "
+            f"{', '.join(gpus)} on any of them",
         )
     for flavor, quotas in queue.quotas.items():
         for resource, quota in quotas.items():
             if quota.lending_limit is not None:
                 yield (
                     ("quotas", flavor, resource, "lendingLimit"),
-                    "KAI lends out all that a queue leaves idle, and takes it back when the queue asks",
+                    "KAI lends all of a queue's idle quota, and reclaims it when the queue needs it",
                 )
     if queue.preemption.within_cluster_queue != "LowerPriority":
         yield (
             ("preemption",),
-            "withinClusterQueue is LowerPriority to KAI: a gang preempts those of lower priority in its "
-            "queue, always and no others (the label kai.scheduler/preemptibility spares a gang)",
+            "KAI always behaves as with withinClusterQueue: LowerPriority (the label "
+            "kai.scheduler/preemptibility exempts a gang)",
         )
     if queue.preemption.reclaim_within_cohort != "Any":
         yield (
             ("preemption",),
-            "reclaimWithinCohort is Any to KAI: a queue takes its quota back from whoever borrowed it",
+            "KAI always behaves as with reclaimWithinCohort: Any",
         )
     if queue.strategy == "StrictFIFO":
-        yield ("strategy",), "KAI lets a smaller gang go ahead of one that does not fit yet"
+        yield ("strategy",), "KAI schedules gangs that fit ahead of an earlier one that does not"
     if queue.flavor_fungibility is not None:
-        yield ("flavorFungibility",), "KAI has no flavors to choose from: pods go where they fit"
+        yield ("flavorFungibility",), "KAI does not choose flavors: pods are placed wherever they fit"
     if queue.namespaces:
         yield (
             ("namespaces",),
-            "KAI takes pods of any namespace; the stack's own go by the queues of its tenants",
+            "KAI schedules pods of any namespace; only tenants' namespaces are assigned to queues",
         )

@@ -20,7 +20,7 @@ def maintenance_has_enough_time(settings: Settings) -> Iterator[Finding]:
     if maintenance and maintenance.window.least_hours < LEAST_HOURS:
         yield Finding(
             ("muster:cluster", "maintenance", "window"),
-            f"{LEAST_HOURS} hours or more in any {ROLLING_DAYS} days; this gives "
+            f"at least {LEAST_HOURS} hours in any {ROLLING_DAYS} days; this window has "
             f"{maintenance.window.least_hours} {SOURCE}",
             "add days, or raise `hours`",
         )
@@ -35,13 +35,13 @@ def exclusions_are_within_limits(settings: Settings) -> Iterator[Finding]:
         (((*path, i, "name"), exclusion.name) for i, exclusion in enumerate(exclusions)), "name"
     )
     if len(exclusions) > MOST_EXCLUSIONS:
-        yield Finding(path, f"{MOST_EXCLUSIONS} exclusions at most {SOURCE}", "remove those that are over")
+        yield Finding(path, f"at most {MOST_EXCLUSIONS} exclusions {SOURCE}", "remove some")
     freezes = [i for i, exclusion in enumerate(exclusions) if exclusion.scope == "no-upgrades"]
     if len(freezes) > MOST_FREEZES:
         yield Finding(
             (*path, freezes[MOST_FREEZES], "scope"),
-            f"{MOST_FREEZES} exclusions with no-upgrades at most {SOURCE}",
-            "write no-minor-upgrades or no-minor-or-node-upgrades, or remove those that are over",
+            f"at most {MOST_FREEZES} exclusions with no-upgrades {SOURCE}",
+            "write no-minor-upgrades or no-minor-or-node-upgrades, or remove some",
         )
     for i, exclusion in enumerate(exclusions):
         yield from _length(exclusion, (*path, i))
@@ -53,7 +53,7 @@ def _length(exclusion: Exclusion, path: Path) -> Iterator[Finding]:
         if freeze:
             yield Finding(
                 (*path, "end"),
-                f"a time: an exclusion with no-upgrades can't last until the end of support {SOURCE}",
+                f"a time: an exclusion with no-upgrades cannot last until the end of support {SOURCE}",
                 "add `end`, or choose another scope",
             )
         return
@@ -63,6 +63,6 @@ def _length(exclusion: Exclusion, path: Path) -> Iterator[Finding]:
     elif freeze and length > LONGEST_FREEZE:
         yield Finding(
             (*path, "end"),
-            f"{LONGEST_FREEZE.days} days of no-upgrades at most; these are {length.days} {SOURCE}",
+            f"at most {LONGEST_FREEZE.days} days of no-upgrades; this exclusion has {length.days} {SOURCE}",
             "choose an earlier one, or another scope",
         )

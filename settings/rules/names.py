@@ -1,4 +1,4 @@
-"""Names that must not be given twice."""
+"""Checks that names are unique."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,8 +6,9 @@ from settings.problems import Finding, Path
 
 
 def unique(named: Iterable[tuple[Path, str]], what: str) -> Iterator[Finding]:
+    """Yields a finding for each name that occurred before; `what` is its kind, such as "pool name"."""
     seen: set[str] = set()
     for path, name in named:
         if name in seen:
-            yield Finding(path, f"a {what} of its own", f"{name} is taken already; choose another name")
+            yield Finding(path, f"a unique {what}", f"{name} is already in use; choose another name")
         seen.add(name)

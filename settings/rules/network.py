@@ -1,4 +1,4 @@
-"""Rules of the network: its address ranges, what GPU traffic asks of it, and the way out of it."""
+"""Rules of the network: address ranges, GPU traffic, and access to the internet."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network
@@ -11,7 +11,7 @@ from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path
 
 NETWORK = "muster:network"
-# Of each subnet: its first two addresses and its last two (VPC, "Subnets").
+# The first two and the last two addresses of each subnet (VPC, "Subnets").
 RESERVED_ADDRESSES = 4
 
 
@@ -19,7 +19,7 @@ def network_has_a_cluster(settings: Settings) -> Iterator[Finding]:
     if settings.network and isinstance(settings.cluster, Existing):
         yield Finding(
             (NETWORK,),
-            "no network: the cluster runs already, and its network with it",
+            "no network: an existing cluster has its own",
             f"remove `{NETWORK}`, or write kind: gke in `muster:cluster`",
         )
     if settings.network and isinstance(settings.cluster, Gke):
@@ -27,21 +27,21 @@ def network_has_a_cluster(settings: Settings) -> Iterator[Finding]:
             if getattr(settings.cluster, key):
                 yield Finding(
                     ("muster:cluster", key),
-                    f"nothing: the cluster is in the network of `{NETWORK}`",
-                    f"remove `{key}`, or `{NETWORK}` to use a network that exists",
+                    f"no value: the cluster uses the network of `{NETWORK}`",
+                    f"remove `{key}`, or remove `{NETWORK}` to use an existing network",
                 )
 
 
 def ranges_are_apart(settings: Settings) -> Iterator[Finding]:
-    """Ranges of one VPC can't overlap, nor can the subnets that one node has interfaces in (VPC)."""
+    """Ranges of one VPC must not overlap, nor may subnets in which a node has several interfaces (VPC)."""
     if settings.network is None:
         return
     for (_, range_), (path, other) in combinations(_ranges(settings.network), 2):
         if range_.overlaps(other):
             yield Finding(
                 path,
-                f"a range apart from {range_} (VPC, subnets)",
-                "choose another one, such as a part of 10.0.0.0/8 that nothing else uses",
+                f"a range that does not overlap {range_} (VPC, subnets)",
+                "choose another one, such as an unused part of 10.0.0.0/8",
             )
 
 
@@ -52,7 +52,7 @@ def _ranges(network: Network) -> Iterator[tuple[Path, IPv4Network]]:
 
 
 def ranges_hold_the_nodes(settings: Settings) -> Iterator[Finding]:
-    """Each node takes an address of the subnet, and a block of the range for pods."""
+    """Each node takes one address of the subnet, and a block from the range for pods."""
     if settings.network is None:
         return
     nodes = sum(pool.nodes_max for pool in settings.pools)
@@ -62,51 +62,52 @@ def ranges_hold_the_nodes(settings: Settings) -> Iterator[Finding]:
     if addresses < nodes:
         yield Finding(
             (NETWORK, "subnet", "nodes"),
-            f"room for the {nodes} nodes that the pools may have; this holds {addresses} (VPC, subnets)",
+            f"room for the {nodes} nodes that the pools may have; this range has {addresses} addresses (VPC, "
+            "subnets)",
             f"write a /{_prefix(nodes + RESERVED_ADDRESSES)} or a larger range",
         )
     if IPv4Network(subnet.pods).num_addresses < wanted:
         yield Finding(
             (NETWORK, "subnet", "pods"),
-            f"{wanted} addresses or more for the {nodes} nodes that the pools may have: each takes twice its "
-            "pods, rounded up to a power of two (GKE, VPC-native clusters)",
+            f"at least {wanted} addresses for the {nodes} nodes that the pools may have: each takes twice "
+            "its pods, rounded up to a power of two (GKE, VPC-native clusters)",
             f"write a /{_prefix(wanted)} or a larger range, or lower the pools' maxPodsPerNode",
         )
 
 
 def _block(pool: Pool) -> int:
-    """The addresses that one node takes of the range for pods."""
+    """Returns the number of addresses that a node takes from the range for pods."""
     return 1 << (2 * (pool.max_pods_per_node or PODS_PER_NODE) - 1).bit_length()
 
 
 def _prefix(addresses: int) -> int:
-    """The length of the smallest range that holds so many."""
+    """Returns the prefix length of the smallest range with that many addresses."""
     return 32 - (addresses - 1).bit_length()
 
 
 def gpudirect_has_its_networks(settings: Settings) -> Iterator[Finding]:
-    """GKE, "Maximize GPU network bandwidth": multi-networking, which needs Dataplane V2, and its own VPCs."""
+    """GPUDirect requires Dataplane V2 and VPCs of its own (GKE, "Maximize GPU network bandwidth")."""
     direct = [i for i, pool in enumerate(settings.pools) if pool.gpudirect]
     if not direct or not isinstance(settings.cluster, Gke):
         return
     if settings.network is None:
         yield Finding(
             ("muster:pools", direct[0], "gpudirect"),
-            f"a network of the stack's own beside it, which the {gpu_networks(settings.pools)} networks for "
-            "GPU traffic belong to (GKE, GPUDirect)",
+            f"`{NETWORK}` in addition, as the stack must create {gpu_networks(settings.pools)} networks for "
+            "GPU traffic (GKE, GPUDirect)",
             f"add `{NETWORK}: {{name: …}}`, or remove `gpudirect`",
         )
     if not settings.cluster.dataplane_v2:
         yield Finding(
             ("muster:cluster", "dataplaneV2"),
-            "true: GPUDirect's interfaces need multi-networking, and that Dataplane V2 (GKE)",
+            "true: GPUDirect requires multi-networking, which requires Dataplane V2 (GKE)",
             "write true, or remove `gpudirect` from the pools",
         )
     nodes = sum(settings.pools[i].nodes_max for i in direct)
     if settings.network and not _holds(settings.network, nodes):
         yield Finding(
             (NETWORK, "gpuTraffic"),
-            f"eight parts with room for the {nodes} nodes with GPUDirect each (VPC, subnets)",
+            f"a range whose eight parts each have room for the {nodes} nodes with GPUDirect (VPC, subnets)",
             f"write a /{_prefix(nodes + RESERVED_ADDRESSES) - 3} or a larger range",
         )
 
@@ -123,9 +124,9 @@ def private_nodes_may_not_pull_images(settings: Settings) -> Iterator[Doubt]:
         return
     yield Doubt(
         (NETWORK, "nat") if network else ("muster:cluster", "privateNodes"),
-        "without a NAT, private nodes pull images from Artifact Registry only, by Private Google Access: not "
-        "KubeRay's from quay.io, Kueue's from registry.k8s.io or Ray's from Docker Hub. "
-        + ("Write nat: true" if network else f"Add `{NETWORK}`, see to a NAT in the network that there is")
-        + ", or have the images in a registry of your own",
+        "without a NAT, private nodes can pull images from Artifact Registry only (Private Google Access), "
+        "not KubeRay's from quay.io, Kueue's from registry.k8s.io or Ray's from Docker Hub. "
+        + ("Write nat: true" if network else f"Add `{NETWORK}`, create a NAT in the existing network")
+        + ", or mirror the images to a registry of your own",
         "GKE, private nodes",
     )

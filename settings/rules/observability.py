@@ -1,4 +1,4 @@
-"""Rules of what is observed, and by what."""
+"""Rules of observability."""
 
 from collections.abc import Iterator
 
@@ -17,19 +17,19 @@ def observability_is_google_clouds(settings: Settings) -> Iterator[Finding]:
 
 
 def metrics_are_collected(settings: Settings) -> Iterator[Finding]:
-    """The alerts and dashboards read what Google's managed Prometheus has scraped."""
+    """Alerts and dashboards read metrics that Google's managed Prometheus scrapes."""
     cluster = settings.cluster
     if settings.observability is None or isinstance(cluster, Existing):
         return
     if not cluster.managed_prometheus:
         yield Finding(
             ("muster:cluster", "managedPrometheus"),
-            "true: muster:observability reads what managed Prometheus scrapes",
+            "true: muster:observability requires the metrics of managed Prometheus",
             "remove the line, or remove muster:observability",
         )
     if "workloads" not in cluster.logs:
         yield Finding(
             ("muster:cluster", "logs"),
-            "workloads among them: muster:observability keeps the logs of Ray's pods",
+            "a list with workloads: muster:observability keeps the logs of Ray's pods",
             "add workloads, or remove muster:observability",
         )

@@ -1,4 +1,4 @@
-"""Rules of where a pool's nodes are: their zones, and how close they are to each other."""
+"""Rules of the placement of a pool's nodes: zones and compact placement."""
 
 from collections.abc import Iterator
 
@@ -25,8 +25,8 @@ def zones_are_the_clusters(settings: Settings) -> Iterator[Finding]:
                 )
 
 
-def compact_pools_can_be(settings: Settings) -> Iterator[Finding]:
-    """cluster-toolkit, gke-node-pool, has these as preconditions."""
+def compact_placement_is_supported(settings: Settings) -> Iterator[Finding]:
+    """Preconditions of cluster-toolkit, gke-node-pool."""
     for i, pool in enumerate(settings.pools):
         if pool.placement != "compact":
             continue
@@ -35,25 +35,25 @@ def compact_pools_can_be(settings: Settings) -> Iterator[Finding]:
             yield Finding(
                 (*path, "placement"), f"{refused} (cluster-toolkit, gke-node-pool)", "remove `placement`"
             )
-        # Slices are compact by themselves, and have this rule anyway.
+        # Slices are always compact; `tpus.slices_have_room` checks their zone.
         if isinstance(settings.cluster, Gke) and not pool.slices:
             yield from _in_one_zone(pool, settings.cluster, path)
         if pool.upgrade and pool.upgrade.strategy == "blue-green":
             yield Finding(
                 (*path, "upgrade", "strategy"),
-                "surge: compact pools take no blue-green upgrades (cluster-toolkit, gke-node-pool)",
+                "surge: compact pools do not support blue-green upgrades (cluster-toolkit, gke-node-pool)",
                 "write surge, or remove `placement`",
             )
 
 
 def _why_not_compact(pool: Pool) -> str | None:
     if pool.tpu:
-        single = "no placement: single-host TPUs have no others to be close to"
+        single = "no placement: single-host TPU slices have one node each"
         return None if pool.multi_host else single
     if pool.queued:
-        return "no placement: queued provisioning takes compact placement for TPUs only"
+        return "no placement: queued provisioning supports compact placement for TPUs only"
     if pool.flex_start and not pool.machine_type.startswith(FLEX_COMPACT):
-        return "no placement: flex-start takes compact placement for a3-ultragpu, a4 and h4d machines only"
+        return "no placement: flex-start supports compact placement for a3-ultragpu, a4 and h4d machines only"
     return None
 
 
@@ -61,6 +61,6 @@ def _in_one_zone(pool: Pool, cluster: Gke, path: Path) -> Iterator[Finding]:
     if len(zones_of(pool, cluster)) != 1:
         yield Finding(
             (*path, "zones"),
-            "one zone: nodes are close to each other in one only (cluster-toolkit, gke-node-pool)",
+            "a single zone: compact placement does not span zones (cluster-toolkit, gke-node-pool)",
             "add `zones: [<zone>]`, or remove `placement`",
         )

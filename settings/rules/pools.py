@@ -15,8 +15,8 @@ def pool_names_are_unique(settings: Settings) -> Iterator[Finding]:
         if pool.flavor in taken:
             yield Finding(
                 ("muster:pools", i, "flavor"),
-                "a flavor of its own: a flavor is one kind of node",
-                f"{pool.flavor} is taken already; choose another name",
+                "a unique flavor: a flavor is one kind of node",
+                f"{pool.flavor} is already in use; choose another name",
             )
         taken.add(pool.flavor_name)
 
@@ -28,21 +28,21 @@ def node_counts_are_in_order(settings: Settings) -> Iterator[Finding]:
             continue
         if nodes.min > nodes.max:
             yield Finding(
-                (*path, "min"), f"at most nodes.max, which is {nodes.max}", "lower the one or raise the other"
+                (*path, "min"), f"at most nodes.max, which is {nodes.max}", "lower `min` or raise `max`"
             )
         if nodes.initial is not None and nodes.initial > nodes.max:
             yield Finding(
                 (*path, "initial"),
                 f"at most nodes.max, which is {nodes.max}",
-                "lower the one or raise the other",
+                "lower `initial` or raise `max`",
             )
 
 
 def some_pool_is_not_queued(settings: Settings) -> Iterator[Finding]:
-    """GKE needs one for system pods; KubeRay, the controller and Ray's heads run there too."""
+    """GKE requires one for system pods; KubeRay, the controller and Ray heads run there too."""
     if all(pool.queued or pool.flex_start for pool in settings.pools):
         yield Finding(
             ("muster:pools",),
-            "a pool that is not queued, for system pods and Ray's heads (GKE, queued provisioning)",
+            "a pool that is not queued, for system pods and Ray heads (GKE, queued provisioning)",
             "add one, such as {name: system, machineType: e2-standard-4, nodes: {min: 1, max: 3}}",
         )

@@ -1,4 +1,4 @@
-"""Rules of how nodes are got: on demand, spot, reserved, by flex-start or by queued provisioning."""
+"""Rules of provisioning: on-demand, spot, reserved, flex-start and queued."""
 
 from collections.abc import Iterator
 
@@ -9,18 +9,18 @@ from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
 from settings.problems import Doubt, Finding, Path
 
-# Dynamic Workload Scheduler: nodes for a limited time, when there are some (GKE, "About flex-start").
+# Dynamic Workload Scheduler: nodes for a limited time, when capacity is available (GKE, "About flex-start").
 OLDEST = GkeVersion.parse("1.32.2-gke.1652000")
 OLDEST_FOR_TPUS = GkeVersion.parse("1.33.0-gke.1712000")
 
 NO_RESERVATION = {
-    "queued": "the API answers 400 to queued pools that may use one (terraform-provider-google#18341)",
-    "flex-start": "flex-start nodes come from none (cluster-toolkit, gke-node-pool; xpk)",
-    "spot": "spot nodes come from none (cluster-toolkit, gke-node-pool)",
-    "on-demand": "only `provisioning: reserved` asks for one by name",
+    "queued": "the API refuses queued pools with one, with status 400 (terraform-provider-google#18341)",
+    "flex-start": "flex-start nodes cannot use one (cluster-toolkit, gke-node-pool; xpk)",
+    "spot": "spot nodes cannot use one (cluster-toolkit, gke-node-pool)",
+    "on-demand": "only `provisioning: reserved` uses one by name",
 }
 EMPTY_AT_FIRST = {
-    "queued": "0: only ProvisioningRequests bring nodes to a queued pool (GKE, queued provisioning)",
+    "queued": "0: only ProvisioningRequests add nodes to a queued pool (GKE, queued provisioning)",
     "flex-start": "0: flex-start pools have no static nodes (cluster-toolkit, gke-node-pool; xpk)",
 }
 # Compute Engine, "Accelerator-optimized machine family", A3 High.
@@ -39,13 +39,13 @@ def reservations_suit_provisioning(settings: Settings) -> Iterator[Finding]:
         elif pool.provisioning == "reserved" and not pool.reservation:
             yield Finding(
                 path,
-                "the reservation that the nodes come from (GKE, SPECIFIC_RESERVATION)",
+                "the reservation to take nodes from (GKE, SPECIFIC_RESERVATION)",
                 "add `reservation: <name>`, or write provisioning: on-demand, which uses open ones",
             )
 
 
 def scheduled_pools_start_empty(settings: Settings) -> Iterator[Finding]:
-    """Autoscaled from 0 (GKE, "GPUs for batch workloads with queued provisioning"; cluster-toolkit; xpk)."""
+    """Such pools scale up from 0 (GKE, "GPUs for batch workloads with queued provisioning"; xpk)."""
     for i, pool in enumerate(settings.pools):
         if pool.provisioning not in EMPTY_AT_FIRST or not pool.nodes:
             continue
@@ -54,11 +54,11 @@ def scheduled_pools_start_empty(settings: Settings) -> Iterator[Finding]:
                 yield Finding(
                     ("muster:pools", i, "nodes", key),
                     EMPTY_AT_FIRST[pool.provisioning],
-                    f"write 0, or leave `{key}` out",
+                    f"write 0, or remove `{key}`",
                 )
 
 
-def scheduled_pools_have_what_is_scarce(settings: Settings) -> Iterator[Finding]:
+def scheduled_pools_have_accelerators(settings: Settings) -> Iterator[Finding]:
     for i, pool in enumerate(settings.pools):
         path: Path = ("muster:pools", i, "provisioning")
         if pool.machine.gpu_count or pool.machine.tpu_chips or pool.gpu:
@@ -66,13 +66,13 @@ def scheduled_pools_have_what_is_scarce(settings: Settings) -> Iterator[Finding]
         if pool.queued:
             yield Finding(
                 path,
-                "on-demand or spot: GKE rejects queued requests for pods with CPUs only",
+                "on-demand or spot: GKE rejects ProvisioningRequests for pods without accelerators",
                 "choose on-demand, or a machine type with GPUs",
             )
         elif pool.flex_start and not pool.machine_type.startswith("h4d-"):
             yield Finding(
                 path,
-                "on-demand or spot: flex-start serves GPUs, TPUs and h4d machines (GKE, flex-start)",
+                "on-demand or spot: flex-start requires GPUs, TPUs or an h4d machine (GKE, flex-start)",
                 "choose on-demand, or such a machine type",
             )
 
@@ -82,7 +82,7 @@ def machines_are_sold_that_way(settings: Settings) -> Iterator[Finding]:
         if pool.machine_type in NOT_ON_DEMAND and pool.provisioning in ("on-demand", "reserved"):
             yield Finding(
                 ("muster:pools", i, "provisioning"),
-                f"spot, flex-start or queued: {pool.machine_type} comes in no other way (Compute Engine)",
+                f"spot, flex-start or queued, the only ways to get {pool.machine_type} (Compute Engine)",
                 "choose one of them, or a3-highgpu-8g",
             )
 
@@ -92,7 +92,7 @@ def scheduled_nodes_live_a_week(settings: Settings) -> Iterator[Finding]:
         if _is_scheduled(pool) and (pool.max_run_seconds or 0) > WEEK_SECONDS:
             yield Finding(
                 ("muster:pools", i, "maxRunSeconds"),
-                f"{WEEK_SECONDS} or less: {pool.provisioning} nodes live 7 days at most (GKE, flex-start)",
+                f"at most {WEEK_SECONDS}: {pool.provisioning} nodes run for up to 7 days (GKE, flex-start)",
                 "lower it",
             )
 
@@ -102,8 +102,8 @@ def scheduled_pools_are_upgraded_by_gke(settings: Settings) -> Iterator[Finding]
         if _is_scheduled(pool) and pool.upgrade:
             yield Finding(
                 ("muster:pools", i, "upgrade"),
-                f"nothing: GKE upgrades {pool.provisioning} pools in its own way, as their nodes end "
-                "(GKE, node pool upgrade strategies: short-lived)",
+                f"no value: GKE upgrades {pool.provisioning} pools when their nodes end (GKE, node pool "
+                "upgrade strategies: short-lived)",
                 "remove `upgrade`",
             )
 
@@ -129,9 +129,9 @@ def tpus_may_not_be_queued(settings: Settings) -> Iterator[Doubt]:
         if pool.queued and pool.tpu:
             yield Doubt(
                 ("muster:pools", i, "provisioning"),
-                "GKE has answered 400, flex-start node pools don't support TPUs with queued provisioning; "
-                "cluster-toolkit has added them since for v6e and TPU7x; if GKE refuses it, write flex-start",
-                "xpk#900 against cluster-toolkit#5218",
+                "GKE may refuse TPUs with queued provisioning (status 400), although cluster-toolkit "
+                "supports them for v6e and TPU7x; if GKE refuses the pool, write flex-start",
+                "xpk#900, contradicted by cluster-toolkit#5218",
             )
 
 

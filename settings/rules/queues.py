@@ -20,7 +20,7 @@ def queue_names_are_unique(settings: Settings) -> Iterator[Finding]:
 
 
 def cohorts_form_trees(settings: Settings) -> Iterator[Finding]:
-    told: set[str] = set()
+    reported: set[str] = set()
     parents = {cohort.name: cohort.parent for cohort in settings.queues.cohorts}
     for i, cohort in enumerate(settings.queues.cohorts):
         path: Path = ("muster:queues", "cohorts", i, "parent")
@@ -31,11 +31,11 @@ def cohorts_form_trees(settings: Settings) -> Iterator[Finding]:
         while above is not None and above not in chain:
             chain.append(above)
             above = parents.get(above)
-        if above == cohort.name and above not in told:
-            told.update(chain)
+        if above == cohort.name and above not in reported:
+            reported.update(chain)
             yield Finding(
                 path,
-                f"a tree; this goes round: {' -> '.join([*chain, above])}",
+                f"a tree; this is a cycle: {' -> '.join([*chain, above])}",
                 "remove `parent` from one of them",
             )
 

@@ -1,4 +1,4 @@
-"""Rules of quotas: those of cluster queues and those of the cohorts above them."""
+"""Rules of quotas of cluster queues and cohorts."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from settings.problems import Finding, Path, did_you_mean
 
 
 class Holder(NamedTuple):
-    """Who is given quotas, where, and (under its key in the file) whom it borrows from and lends to."""
+    """A cluster queue or cohort with quotas: its path, kind, quotas, and the cohort above it with its key."""
 
     path: Path
     kind: str
@@ -31,7 +31,7 @@ def _holders(settings: Settings) -> Iterator[Holder]:
 
 
 def quotas_suit_flavors(settings: Settings) -> Iterator[Finding]:
-    """Every pool yields a flavor, so a quota can't be given for nodes that nobody makes."""
+    """Every pool has a flavor, so a quota cannot be given for nodes that do not exist."""
     pools = {pool.flavor_name: pool for pool in settings.pools}
     for holder in _holders(settings):
         for flavor, quotas in holder.quotas.items():
@@ -57,7 +57,7 @@ def _resource_suits(pool: Pool, resource: str, nominal: str, path: Path) -> Iter
 
 
 def limits_suit_quotas(settings: Settings) -> Iterator[Finding]:
-    """Kueue refuses them otherwise (pkg/webhooks: clusterqueue_webhook.go, cohort_webhook.go)."""
+    """Kueue refuses limits outside a cohort (pkg/webhooks: clusterqueue_webhook.go, cohort_webhook.go)."""
     for holder in _holders(settings):
         for flavor, quotas in holder.quotas.items():
             for resource, quota in quotas.items():
@@ -74,7 +74,7 @@ def limits_suit_quotas(settings: Settings) -> Iterator[Finding]:
 
 
 def lending_stays_within_quotas(settings: Settings) -> Iterator[Finding]:
-    """Of cluster queues only: a cohort lends what its queues bring in, beside its own (Kueue)."""
+    """Applies to cluster queues only: a cohort also lends the quota of its queues (Kueue)."""
     for i, queue in enumerate(settings.queues.cluster_queues):
         for flavor, quotas in queue.quotas.items():
             for resource, quota in quotas.items():
@@ -82,5 +82,5 @@ def lending_stays_within_quotas(settings: Settings) -> Iterator[Finding]:
                     yield Finding(
                         ("muster:queues", "clusterQueues", i, "quotas", flavor, resource, "lendingLimit"),
                         f"at most the nominal quota, which is {quota.nominal} (Kueue)",
-                        "lower the one or raise the other",
+                        "lower `lendingLimit` or raise `nominal`",
                     )

@@ -1,6 +1,6 @@
-"""Rules of how queues share: preemption to borrow, fair-sharing weights, admission checks.
+"""Rules of sharing: preemption to borrow, and admission checks.
 
-What only some engines do is refused for the others: a weight that nobody reads would be a promise.
+Keys that only some engines support are refused with the others, because they would have no effect.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def borrowing_preempts_only_with_reclaim(settings: Settings) -> Iterator[Finding
         if borrows and borrows.policy != "Never" and preemption.reclaim_within_cohort == "Never":
             yield Finding(
                 (*path, "borrowWithinCohort", "policy"),
-                "Never, as long as reclaimWithinCohort is Never (Kueue)",
+                "Never, because reclaimWithinCohort is Never (Kueue)",
                 "set `reclaimWithinCohort` to LowerPriority or Any, or remove `borrowWithinCohort`",
             )
 
@@ -30,7 +30,7 @@ def engine_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
         if engine == "kai" and queue.preemption.borrow_within_cohort:
             yield Finding(
                 (*path, "preemption", "borrowWithinCohort"),
-                f"no such key: engine {engine} does not preempt for borrowed quota",
+                f"no value: engine {engine} does not preempt for borrowed quota",
                 "remove it, or choose engine: muster or kueue",
             )
 
@@ -49,6 +49,6 @@ def checks_are_known(settings: Settings) -> Iterator[Finding]:
                 if flavor not in queue.quotas:
                     yield Finding(
                         (*path, j),
-                        "a flavor that this queue has quota of (Kueue)",
+                        "a flavor in which this queue has quota (Kueue)",
                         did_you_mean(flavor, queue.quotas),
                     )

@@ -1,4 +1,4 @@
-"""Rules of tenants: their namespaces and queues, and what they need of the cluster."""
+"""Rules of tenants: their namespaces and queues, and what they require of the cluster."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from settings.rules.names import unique
 OWN_NAMESPACES = ("default", *OPERATORS)
 OWN_PREFIXES = ("kube-", "gke-", "gmp-")
 OLDEST_WITH_TOKENS = (1, 5, 1)
-# Of a LimitRange, from the smallest to the largest (kubernetes.io/docs/concepts/policy/limit-range).
+# Bounds of a LimitRange in ascending order (kubernetes.io/docs/concepts/policy/limit-range).
 ASCENDING = ("min", "defaultRequest", "default", "max")
 
 
@@ -30,7 +30,7 @@ def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
         if tenant.namespace in OWN_NAMESPACES or tenant.namespace.startswith(OWN_PREFIXES):
             yield Finding(
                 (*path, "namespace"),
-                f"a namespace of the team's own: not {', '.join(OWN_NAMESPACES)}, nor one of the system's "
+                f"a namespace for the team: not {', '.join(OWN_NAMESPACES)}, nor one of the system "
                 f"({', '.join(f'{prefix}*' for prefix in OWN_PREFIXES)})",
                 "choose another name",
             )
@@ -56,7 +56,7 @@ def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
 
 
 def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
-    """What has to be one of its own in the project, or in all of Google Cloud."""
+    """Names that must be unique in the project or in all of Google Cloud."""
     buckets, accounts, hosts = [], [], []
     for path, tenant in _tenants(settings):
         if tenant.checkpoints:
@@ -71,7 +71,7 @@ def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
 
 
 def tenants_suit_the_cluster(settings: Settings) -> Iterator[Finding]:
-    """What is Google Cloud's is declared with a cluster that is."""
+    """Google Cloud resources require a GKE cluster."""
     for path, tenant in _tenants(settings):
         if isinstance(settings.cluster, Existing):
             given = {
@@ -82,7 +82,7 @@ def tenants_suit_the_cluster(settings: Settings) -> Iterator[Finding]:
             for key in (key for key, value in given.items() if value):
                 yield Finding(
                     (*path, key),
-                    "nothing: it is of Google Cloud, and this cluster was not made by the stack",
+                    "no value: it needs Google Cloud, and the stack did not create this cluster",
                     f"remove `{key}`, or write muster:cluster.kind: gke",
                 )
         else:
@@ -93,76 +93,76 @@ def _suits_gke(tenant: Tenant, cluster: Gke, path: Path) -> Iterator[Finding]:
     if tenant.checkpoints and "gcs-fuse" not in cluster.csi_drivers:
         yield Finding(
             (*path, "checkpoints"),
-            "nothing: the cluster has no gcs-fuse among its csiDrivers, which mounts buckets",
+            "no value: the cluster's csiDrivers do not include gcs-fuse, which mounts buckets",
             "add gcs-fuse to muster:cluster.csiDrivers, or remove `checkpoints`",
         )
     if tenant.serving and not cluster.gateway_api:
         yield Finding(
             (*path, "serving"),
-            "nothing: the cluster's gatewayApi is off, and nobody would make the Gateway's load balancer",
+            "no value: the cluster's gatewayApi is off, so the Gateway would get no load balancer",
             "write muster:cluster.gatewayApi: true, or remove `serving`",
         )
     if tenant.network.isolated and not cluster.dataplane_v2:
         yield Finding(
             (*path, "network", "isolated"),
-            "false: without dataplaneV2 the cluster heeds no NetworkPolicy (GKE, network policy)",
+            "false: without dataplaneV2 the cluster does not enforce NetworkPolicies (GKE, network policy)",
             "write muster:cluster.dataplaneV2: true, or isolated: false",
         )
     if tenant.device_claims and GkeVersion.parse(cluster.version) < RESOURCE_CLAIMS:
         yield Finding(
             (*path, "deviceClaims"),
-            "nothing: ResourceClaimTemplate is served as v1 from 1.34 on",
+            "no value: ResourceClaimTemplate v1 requires Kubernetes 1.34",
             'raise muster:cluster.version to "1.34" or later, or remove `deviceClaims`',
         )
 
 
-def tenants_are_whole(settings: Settings) -> Iterator[Finding]:
-    """What of a tenant needs another part of it."""
+def tenants_have_dependencies(settings: Settings) -> Iterator[Finding]:
+    """Keys of a tenant that require other keys."""
     for path, tenant in _tenants(settings):
         if tenant.checkpoints and not tenant.identity:
             yield Finding(
                 (*path, "identity"),
-                "the identity by which pods reach the bucket of `checkpoints`",
+                "an identity, with which pods access the bucket of `checkpoints`",
                 "add `identity: {}`",
             )
         if tenant.checkpoints and tenant.network.isolated and tenant.network.egress == "none":
             yield Finding(
                 (*path, "network", "egress"),
-                "https or google-apis: the bucket of `checkpoints` is reached by Google's APIs",
+                "https or google-apis: pods reach the bucket of `checkpoints` through Google APIs",
                 "write google-apis",
             )
         if tenant.identity and not ACCOUNT.fullmatch(tenant.google_account):
             yield Finding(
                 (*path, "identity", "account"),
-                f"a name of 6 to 30 characters, which {tenant.google_account} is not (IAM: accountId)",
-                "add `account` with one",
+                f"a name of 6 to 30 characters; the default {tenant.google_account} is not (IAM: accountId)",
+                "set `account` to such a name",
             )
 
 
 def gateways_can_be_named(settings: Settings) -> Iterator[Finding]:
-    """Addresses and certificates bear the names of namespace and host, within Google Cloud's rules."""
+    """Names of addresses and certificates, made from namespace and host, follow Google Cloud's rules."""
     for path, tenant in _tenants(settings):
         if not tenant.serving:
             continue
         if not NAME.fullmatch(address := f"{tenant.namespace}-serving"):
             yield Finding(
                 (*path, "namespace"),
-                f"with `serving` one that makes a name of 1 to 63 from a letter on, which {address} is not "
-                "(Compute Engine)",
+                f"with `serving`, a namespace for which {address} is a valid name: 1 to 63 characters, from "
+                "a letter on (Compute Engine)",
                 "choose another namespace, or remove `serving`",
             )
         for host in () if tenant.serving.certificate_map else tenant.serving.hosts:
             if not NAME.fullmatch(certificate_name(tenant.namespace, host)):
                 yield Finding(
                     (*path, "serving", "hosts", host),
-                    "a host that makes a certificate's name of 1 to 63 together with the namespace "
+                    "a host whose certificate name, which includes the namespace, has at most 63 characters "
                     "(Certificate Manager)",
-                    "choose a shorter host, or make its certificate yourself and give `certificateMap`",
+                    "choose a shorter host, or create its certificate yourself and set `certificateMap`",
                 )
 
 
 def tokens_are_made(settings: Settings) -> Iterator[Finding]:
-    """KubeRay makes Ray's tokens from 1.5.1 on (docs.ray.io, KubeRay authentication)."""
+    """KubeRay creates Ray's tokens since 1.5.1 (docs.ray.io, KubeRay authentication)."""
     kuberay = settings.kuberay
     numbers = kuberay.chart_version.partition("-")[0].split(".")
     if kuberay.install != "helm" or tuple(map(int, numbers)) >= OLDEST_WITH_TOKENS:
@@ -171,13 +171,14 @@ def tokens_are_made(settings: Settings) -> Iterator[Finding]:
         if tenant.ray_auth == "token":
             yield Finding(
                 (*path, "rayAuth"),
-                f"nothing: KubeRay {kuberay.chart_version} knows no authOptions",
+                f"no value: KubeRay {kuberay.chart_version} does not support authOptions",
                 "raise muster:kuberay.version to 1.5.1 or later, or remove `rayAuth`",
             )
 
 
 def limits_are_in_order(settings: Settings) -> Iterator[Finding]:
-    """The API server refuses a LimitRange otherwise (k8s.io/kubernetes pkg/apis/core/validation)."""
+    """The API server refuses a LimitRange whose bounds are out of order (k8s.io/kubernetes
+    pkg/apis/core/validation)."""
     for path, tenant in _tenants(settings):
         if tenant.limits is None:
             continue
@@ -189,12 +190,12 @@ def limits_are_in_order(settings: Settings) -> Iterator[Finding]:
                         yield Finding(
                             (*path, "limits", lower, resource),
                             f"at most `{higher}`, which is {limits[higher][resource]}",
-                            "lower the one or raise the other",
+                            f"lower `{lower}` or raise `{higher}`",
                         )
 
 
 def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
-    """A gang that its queue admits and the ResourceQuota does not would start in part."""
+    """A gang that its queue admits but the ResourceQuota does not would start only partially."""
     queues = {queue.name: queue for queue in settings.queues.cluster_queues}
     for path, tenant in _tenants(settings):
         targets = [queues[name] for name in dict.fromkeys(tenant.queues.values()) if name in queues]
@@ -209,7 +210,7 @@ def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
             if amount(hard) < sum(map(amount, nominal)):
                 yield Finding(
                     (*path, "resourceQuota", key),
-                    f"at least the nominal quota of its queues, {' + '.join(nominal)}: a gang that they "
-                    "admit would start in part",
+                    f"at least the nominal quota of its queues, {' + '.join(nominal)}: otherwise a gang "
+                    "that they admit may start only partially",
                     "raise it, or lower the queues' quotas",
                 )

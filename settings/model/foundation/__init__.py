@@ -1,1 +1,1 @@
-"""What Google Cloud gives a stack: its network and its cluster."""
+"""Models of what a stack is built on: its network and its cluster."""

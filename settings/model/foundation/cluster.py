@@ -1,4 +1,4 @@
-"""The cluster of a stack: one that GKE makes, or one that already runs."""
+"""The cluster of a stack: a new GKE cluster, or one that already runs."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -18,9 +18,8 @@ CLUSTER_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
 KMS_KEY = re.compile(r"projects/[^/]+/locations/(?P<location>[^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
 TOPIC = re.compile(r"projects/[^/]+/topics/[^/]+")
 
-# The first versions that serve ValidatingAdmissionPolicy, MutatingAdmissionPolicy and ResourceClaim as v1,
-# without which Ray objects are not kept in their queues, not suspended for their users, and get no devices
-# by claim.
+# The first versions that serve these APIs as v1: ValidatingAdmissionPolicy, which keeps Ray objects in their
+# queues; MutatingAdmissionPolicy, which suspends them at creation; and ResourceClaim.
 OLDEST_VERSION = GkeVersion(1, 30, 0, 0)
 MUTATING_POLICIES = GkeVersion(1, 36, 0, 0)
 RESOURCE_CLAIMS = GkeVersion(1, 34, 0, 0)
@@ -46,21 +45,21 @@ Metrics = Literal[
     "dcgm",
 ]
 Logs = Literal["workloads", "apiserver", "scheduler", "controller-manager"]
-# The Parallelstore driver is left out: GKE supports it no longer.
+# The Parallelstore driver is left out: GKE no longer supports it.
 CsiDriver = Literal["persistent-disk", "gcs-fuse", "filestore", "lustre"]
 
 
 def _location(location: str) -> str:
     if not LOCATION.fullmatch(location):
-        refuse("a zone such as us-west1-b or a region such as us-west1", "choose where the cluster runs")
+        refuse("a zone such as us-west1-b or a region such as us-west1", "write where the cluster runs")
     return location
 
 
 def _cluster_name(name: str) -> str:
     if not CLUSTER_NAME.fullmatch(name):
         refuse(
-            "1 to 40 of a-z, 0-9 and '-', from a letter to a letter or digit (GKE API: Cluster.name)",
-            "choose such a name",
+            "1 to 40 of a-z, 0-9 and '-', from a letter on, no '-' at the end (GKE API: Cluster.name)",
+            "rename it",
         )
     return name
 
@@ -72,9 +71,9 @@ def _version(version: str) -> str:
         refuse("a GKE version", 'write it in quotes, such as "1.36" or "1.36.1-gke.1234000"')
     if parsed < OLDEST_VERSION:
         refuse(
-            "1.30 or later, the first version that serves ValidatingAdmissionPolicy v1, by which Ray objects "
-            "are kept in their queues",
-            'raise it, best to "1.36", which suspends queued Ray objects for their users',
+            "1.30 or later, the first version with ValidatingAdmissionPolicy v1, which keeps Ray objects in "
+            "their queues",
+            'raise it, preferably to "1.36", which also suspends queued Ray objects at creation',
         )
     return version
 
@@ -82,7 +81,7 @@ def _version(version: str) -> str:
 def _kms_key(key: str) -> str:
     if not KMS_KEY.fullmatch(key):
         refuse(
-            "a key of Cloud KMS by its full name",
+            "the full name of a Cloud KMS key",
             "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
         )
     return key
@@ -90,90 +89,91 @@ def _kms_key(key: str) -> str:
 
 def _topic(topic: str) -> str:
     if not TOPIC.fullmatch(topic):
-        refuse("a Pub/Sub topic by its full name", "write projects/PROJECT/topics/TOPIC")
+        refuse("the full name of a Pub/Sub topic", "write projects/PROJECT/topics/TOPIC")
     return topic
 
 
 def _security_group(group: str) -> str:
     if not re.fullmatch(r"gke-security-groups@[a-z0-9.-]+", group):
         refuse(
-            "the group of groups that GKE looks RBAC's groups up in, which must have that name "
+            "the group that contains the groups used in RBAC, whose name GKE prescribes "
             "(GKE, Google Groups for RBAC)",
-            "write gke-security-groups@ and your domain",
+            "write gke-security-groups@ followed by your domain",
         )
     return group
 
 
 class Gke(Model):
-    """A GKE cluster that this stack makes; what is left out is as the CIS GKE benchmark has it."""
+    """A GKE cluster that the stack creates; the defaults follow the CIS GKE benchmark."""
 
     kind: Literal["gke"]
-    """Makes the cluster, its node pools, and what else of Google Cloud the stack asks for."""
+    """Creates the cluster, its node pools and the stack's other Google Cloud resources."""
     name: Annotated[str, AfterValidator(_cluster_name), Doc("cluster name")]
-    """Another name would be another cluster: everything is made anew."""
+    """Name of the cluster. Changing it recreates the cluster and everything in it."""
     location: Annotated[str, AfterValidator(_location), Doc("region or zone")]
-    """A region, or a zone for a cluster with one control plane only."""
+    """A region, or a zone for a cluster with a single control plane."""
     zones: tuple[Zone, ...] = ()
-    """Where nodes run: of a regional cluster all of them (none: GKE chooses), of a zonal one the others."""
+    """Zones of the nodes. Regional cluster: all zones (none: GKE chooses); zonal cluster: additional ones."""
     channel: Literal["rapid", "regular", "stable", "extended"] = "regular"
-    """How soon GKE upgrades it: `rapid` first, `stable` last, `extended` keeps minor versions longer."""
+    """Release channel: `rapid` is upgraded first, `stable` last, `extended` keeps minor versions longer."""
     version: Annotated[str, AfterValidator(_version), Doc("GKE version")] = "1.36"
-    """The oldest to run; GKE upgrades it as the channel says."""
+    """Minimum version; GKE upgrades the cluster according to its channel."""
     maintenance: Maintenance | None = None
-    """When GKE may upgrade and repair it; at any time unless given."""
+    """When GKE may upgrade and repair the cluster; at any time if unset."""
     labels: dict[DnsLabel, str] = Field(default_factory=dict)
-    """Labels of its Google Cloud resources, by which costs can be told apart."""
+    """Labels of the cluster's Google Cloud resources, for cost allocation."""
     deletion_protection: bool = True
-    """GKE and Pulumi refuse to delete the cluster, its pools and network, tenants' namespaces and buckets."""
+    """Makes GKE and Pulumi refuse to delete the cluster, its pools and network, and tenants' namespaces and
+    buckets."""
 
     network: str | None = None
-    """One of the project's to use, with `subnetwork`, where there is no `muster:network` (none: default)."""
+    """An existing network of the project, if `muster:network` is unset (none: default)."""
     subnetwork: str | None = None
     """The subnet of `network`, in the cluster's region (none: default)."""
     dataplane_v2: bool = True
-    """Network policies are enforced, by eBPF (CIS GKE 4.3.1)."""
+    """GKE Dataplane V2, which enforces NetworkPolicies by eBPF (CIS GKE 4.3.1)."""
     intranode_visibility: bool = True
-    """Traffic within a node is seen by firewalls and flow logs too (CIS GKE 5.6.1)."""
+    """Makes traffic between pods of a node visible to firewalls and flow logs (CIS GKE 5.6.1)."""
     private_nodes: bool = True
-    """Nodes have no public addresses (CIS GKE 5.6.5)."""
+    """Gives nodes no public IP addresses (CIS GKE 5.6.5)."""
     dns_endpoint: bool = True
-    """The control plane answers by a DNS name, from anywhere, to those whom IAM allows it."""
+    """Serves the control plane under a DNS name, from anywhere, to users authorized by IAM."""
     public_endpoint: bool = False
-    """The control plane's IP address is public (CIS GKE 5.6.4), to `authorizedNetworks` alone."""
+    """Gives the control plane a public IP address (CIS GKE 5.6.4), open to `authorizedNetworks` only."""
     authorized_networks: dict[str, Cidr] = Field(default_factory=dict)
-    """By name, who reaches the control plane's IP address from outside the cluster's subnet."""
+    """Networks by name that may reach the control plane's IP address from outside the cluster's subnet."""
 
     security_group: Annotated[str, AfterValidator(_security_group), Doc("group's address")] | None = None
-    """gke-security-groups@DOMAIN, in which RBAC finds Google groups."""
+    """gke-security-groups@DOMAIN, the group that contains the Google groups used in RBAC."""
     secrets_encryption: Annotated[str, AfterValidator(_kms_key), Doc("key of Cloud KMS")] | None = None
-    """The KMS key that secrets are encrypted with in etcd."""
+    """The KMS key that encrypts Secrets in etcd."""
     binary_authorization: bool = True
-    """Images are admitted as the project's policy says."""
+    """Admits images according to the project's Binary Authorization policy."""
     security_posture: bool = True
-    """GKE's posture dashboard looks for what is amiss in workloads' configuration."""
+    """Scans workloads for misconfiguration, shown in GKE's security posture dashboard."""
 
     cost_management: bool = True
-    """The bill is split by namespace and label (GKE, cost allocation)."""
+    """Breaks costs down by namespace and label (GKE, cost allocation)."""
     managed_prometheus: bool = True
-    """Google's managed Prometheus scrapes what PodMonitorings name."""
+    """Google Cloud Managed Service for Prometheus scrapes the pods selected by PodMonitorings."""
     logs: tuple[Logs, ...] = ("workloads",)
-    """Beside those of the system's own components."""
+    """Logs to collect, in addition to those of system components."""
     metrics: tuple[Metrics, ...] = ("dcgm", "pod", "deployment", "storage", "cadvisor", "kubelet")
-    """Beside those of the system's own components; dcgm is NVIDIA's, of GPUs."""
+    """Metrics to collect, in addition to those of system components; `dcgm` are NVIDIA's GPU metrics."""
     gateway_api: bool = True
-    """GKE's Gateway controller, which tenants' `serving` needs."""
+    """Enables GKE's Gateway controller, which tenants' `serving` requires."""
     vertical_pod_autoscaling: bool = True
-    """VerticalPodAutoscalers are served; for Ray they may recommend only."""
+    """Enables VerticalPodAutoscalers; for Ray pods they may only recommend."""
     csi_drivers: tuple[CsiDriver, ...] = ("persistent-disk", "gcs-fuse")
-    """Kinds of storage that pods can mount; tenants' `checkpoints` need gcs-fuse."""
+    """CSI drivers for volumes; tenants' `checkpoints` require gcs-fuse."""
     dynamic_resource_allocation: bool = False
-    """Serve resource claims; from 1.34 on they are anyway, before that they are beta APIs."""
+    """Enables the beta APIs of ResourceClaims; 1.34 and later serve them as v1 in any case."""
     node_auto_provisioning: NodeAutoProvisioning | None = None
-    """Off unless given: then no pods get nodes but by the stack's pools."""
+    """Lets GKE create node pools of its own. If unset, pods run on the stack's pools only."""
     fleet: str | None = None
-    """The project of the fleet that it joins."""
+    """Project of the fleet that the cluster joins."""
     notifications: Annotated[str, AfterValidator(_topic), Doc("Pub/Sub topic")] | None = None
-    """The Pub/Sub topic that GKE tells of upgrades and security bulletins."""
+    """The Pub/Sub topic for GKE's notifications of upgrades and security bulletins."""
 
     @property
     def regional(self) -> bool:
@@ -185,27 +185,27 @@ class Gke(Model):
 
     @property
     def serves_mutating_policies(self) -> bool:
-        """Whether the API server itself can suspend queued Ray objects."""
+        """Whether the API server can suspend queued Ray objects at creation."""
         return GkeVersion.parse(self.version) >= MUTATING_POLICIES
 
     @property
     def beta_apis(self) -> tuple[str, ...]:
-        """The beta APIs to switch on; later versions serve resource claims as v1 by themselves."""
+        """The beta APIs to enable; later versions serve ResourceClaims as v1 by default."""
         claims = self.dynamic_resource_allocation and GkeVersion.parse(self.version) < RESOURCE_CLAIMS
         return CLAIM_APIS if claims else ()
 
 
 class Existing(Model):
-    """A cluster that already runs, reached by the ambient KUBECONFIG (and `context` in it, if given)."""
+    """A cluster that already runs, reached through the KUBECONFIG of the environment."""
 
     kind: Literal["existing"]
-    """Uses a cluster that the stack does not make: nothing of Google Cloud can be asked for."""
+    """Uses a cluster that the stack does not create; Google Cloud resources are not available."""
     name: DnsLabel
-    """What it is called in the stack's outputs."""
+    """Name of the cluster in the stack's outputs."""
     context: str | None = None
-    """The kubeconfig's current one unless given."""
+    """Context in the kubeconfig; the current one if unset."""
     serves_mutating_policies: bool = True
-    """Whether it has MutatingAdmissionPolicy v1, as Kubernetes from 1.36 on."""
+    """Whether the cluster serves MutatingAdmissionPolicy v1 (Kubernetes 1.36 or later)."""
 
     @model_validator(mode="before")
     @classmethod
@@ -213,14 +213,14 @@ class Existing(Model):
         gke_only = _keys(Gke) - _keys(cls)
         if isinstance(given, dict) and (wrong := sorted(gke_only & given.keys())):
             refuse(
-                f"no {' or '.join(wrong)}: this cluster runs already, only one that the stack makes has them",
+                f"no {' or '.join(wrong)}: only clusters that the stack creates have such keys",
                 "remove them, or write kind: gke",
             )
         return given
 
 
 def _keys(model: type[Model]) -> set[str]:
-    """The keys that the model has in a file."""
+    """Returns the model's keys as written in a stack file."""
     return {field.alias or name for name, field in model.model_fields.items()}
 
 

@@ -1,4 +1,4 @@
-"""When GKE may upgrade and repair a cluster by itself, and when it may not."""
+"""Maintenance windows and exclusions: when GKE may upgrade and repair a cluster."""
 
 import re
 from datetime import datetime
@@ -14,7 +14,7 @@ INSTANT = "%Y-%m-%dT%H:%M:%SZ"
 
 Day = Literal["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
 WEEK: tuple[Day, ...] = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-# GKE keeps every 32 days in view, and asks for this much time in them.
+# GKE requires this many hours of maintenance in every rolling period of this many days.
 ROLLING_DAYS, LEAST_HOURS = 32, 48
 
 
@@ -36,41 +36,41 @@ Instant = Annotated[str, AfterValidator(_instant), Doc("time in UTC")]
 
 
 class Window(Model):
-    """The hours in which maintenance may begin."""
+    """A recurring window in which maintenance may start."""
 
     start: Annotated[str, AfterValidator(_clock), Doc("time of day in UTC")]
-    """The time of day in UTC, such as "02:00"."""
+    """Time of day in UTC, such as "02:00"."""
     hours: Annotated[int, Field(ge=4, le=24)]
-    """How long it is open each time; GKE asks for 48 hours in any 32 days."""
+    """Length of the window; GKE requires 48 hours of maintenance in any 32 days."""
     days: Annotated[tuple[Day, ...], Field(min_length=1)] = WEEK
-    """Those of each week on which it starts."""
+    """Days of the week on which the window opens."""
 
     @property
     def least_hours(self) -> int:
-        """What is left for maintenance in 32 days, on whichever day of the week these begin."""
+        """The fewest hours of maintenance in 32 days, over every day of the week they may start on."""
         return self.hours * min(
             sum(WEEK[(first + day) % 7] in self.days for day in range(ROLLING_DAYS)) for first in range(7)
         )
 
 
 class Exclusion(Model):
-    """A time without upgrades."""
+    """A period without upgrades."""
 
     name: DnsLabel
-    """To tell it from the others."""
+    """Name of the exclusion, unique within the cluster."""
     scope: Literal["no-upgrades", "no-minor-upgrades", "no-minor-or-node-upgrades"] = "no-upgrades"
-    """What is kept away: everything (3 such at most, 90 days each), minor versions, or minor versions and all
-    upgrades of nodes."""
+    """Excludes all upgrades (at most 3 such exclusions, of 90 days each), minor upgrades, or minor
+    upgrades and all node upgrades."""
     start: Instant
-    """In UTC, such as "2026-12-24T00:00:00Z"."""
+    """Start in UTC, such as "2026-12-24T00:00:00Z"."""
     end: Instant | None = None
-    """If left out, the exclusion lasts until the support of the cluster's version ends."""
+    """End in UTC; if unset, the exclusion lasts until the end of support of the cluster's version."""
 
 
 class Maintenance(Model):
-    """GKE's maintenance policy; exclusions stand beside a window, which GKE asks for."""
+    """GKE's maintenance policy: a window, and exclusions from it."""
 
     window: Window
-    """When it may begin."""
+    """When maintenance may start."""
     exclusions: tuple[Exclusion, ...] = ()
-    """When it may not; 20 at most."""
+    """When maintenance may not start; at most 20."""

@@ -1,4 +1,4 @@
-"""Node auto-provisioning: GKE makes pools of its own for pods that no pool has room for."""
+"""Node auto-provisioning: GKE creates node pools for pods that fit on none of the stack's pools."""
 
 from typing import Annotated
 
@@ -10,25 +10,25 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Limit(Model):
-    """How much of a resource the whole cluster may have, pools of the stack included."""
+    """Cluster-wide limit of a resource, including the stack's own pools."""
 
     min: Count = 0
-    """What GKE keeps even when nothing runs."""
+    """Minimum that GKE keeps even when nothing runs."""
     max: Annotated[int, Field(ge=1)]
-    """Room for the stack's own pools included."""
+    """Maximum, including what the stack's own pools use."""
 
 
 class NodeAutoProvisioning(Model):
-    """Pools of GKE's own, within these limits; none where it is not given."""
+    """Lets GKE create node pools of its own, within these limits."""
 
     cpu: Limit
-    """In cores."""
+    """Limit of CPU, in cores."""
     memory: Limit
-    """In GB."""
+    """Limit of memory, in GB."""
     accelerators: dict[str, Limit] = Field(default_factory=dict)
-    """By type, such as nvidia-l4, in pieces."""
+    """Limits of accelerators by type, such as nvidia-l4."""
 
     @property
     def limits(self) -> dict[str, Limit]:
-        """By the resource types of GKE's API."""
+        """The limits by resource type of GKE's API."""
         return {"cpu": self.cpu, "memory": self.memory, **self.accelerators}

@@ -1,1 +1,1 @@
-"""What is installed in the cluster: KubeRay, Kueue, KAI Scheduler, NVIDIA's GPU Operator."""
+"""Operators installed in the cluster: KubeRay, Kueue, KAI Scheduler, NVIDIA GPU Operator."""

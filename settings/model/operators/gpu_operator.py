@@ -1,4 +1,4 @@
-"""NVIDIA's GPU Operator: only where GKE is told to leave the GPUs' driver and device plugin alone."""
+"""NVIDIA GPU Operator, for clusters where GKE does not manage the GPU driver and device plugin."""
 
 from typing import Literal
 
@@ -9,15 +9,16 @@ GPU_OPERATOR_VERSION = "26.3.3"
 
 
 class GpuOperator(Model):
-    """`none` where GKE manages the GPUs (`gpu.driver`: default or latest), which Google recommends."""
+    """NVIDIA GPU Operator. Google recommends `install: none`, with which GKE manages the driver
+    (`gpu.driver`: default or latest)."""
 
     install: Literal["none", "helm", "existing"] = "none"
-    """By its Helm chart on GKE (pools then say `gpu.driver: disabled`), not at all, or it is there
-    already."""
+    """`helm`: installs the chart, GKE only; pools then set `gpu.driver: disabled`. `existing`: it is already
+    installed."""
     version: Release = GPU_OPERATOR_VERSION
-    """Of the chart."""
+    """Version of the chart."""
     mig_strategy: Literal["none", "single", "mixed"] = "single"
-    """How partitions of GPUs are offered: not, as `nvidia.com/gpu` where all of a node are alike (`single`),
-    or each size under a name of its own (`mixed`)."""
+    """How MIG partitions are exposed: `single` as `nvidia.com/gpu`, if all on a node are of one size; `mixed`
+    as one resource per size."""
     dcgm_exporter: bool = True
-    """Metrics of the GPUs, by NVIDIA's exporter."""
+    """Exports GPU metrics by NVIDIA's DCGM exporter."""

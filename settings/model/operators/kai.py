@@ -1,4 +1,4 @@
-"""KAI Scheduler, which places pods by queue and evicts whole gangs: what engine `kai` runs."""
+"""KAI Scheduler, which engine `kai` runs: it places pods by queue and evicts whole gangs."""
 
 from fractions import Fraction
 from typing import Literal, NamedTuple
@@ -8,21 +8,21 @@ from settings.model.operators.shared import Release, Replicas, Resources
 from settings.model.pools.gpus import GPU_RESOURCE
 
 KAI_VERSION = "0.12.0"
-# Before the names of the stack's priorities, as KAI's chart brings PriorityClasses such as `inference`.
+# Prefix of the stack's PriorityClasses: KAI's chart has its own, such as `inference`.
 PRIORITY_PREFIX = "muster-"
-# The parent of cluster queues without a cohort: KAI takes no pods in a queue that has none.
+# Parent of cluster queues without a cohort: KAI schedules no pods from a queue without a parent.
 LONE_QUEUES = "muster-no-cohort"
 REGISTRY = "ghcr.io/nvidia/kai-scheduler"
 
 
 class Counted(NamedTuple):
-    """KAI's name of a resource, and how many of its units one of Kubernetes' is."""
+    """KAI's name of a resource, and how many of KAI's units make one of Kubernetes'."""
 
     name: str
     per_unit: Fraction
 
 
-# Millicores, and 10^6 bytes (docs/queues); KAI has quotas of nothing else.
+# KAI counts millicores, and memory in 10^6 bytes (docs/queues); it has quotas for these resources only.
 COUNTED = {
     "cpu": Counted("cpu", Fraction(1000)),
     "memory": Counted("memory", Fraction(1, 10**6)),
@@ -31,19 +31,19 @@ COUNTED = {
 
 
 class Kai(Model):
-    """KAI Scheduler by the values of its chart; engine `kai` only."""
+    """KAI Scheduler; engine `kai` only."""
 
     install: Literal["helm", "existing"] = "helm"
-    """By its Helm chart, or not at all because it is there already, which refuses all other keys."""
+    """`helm`: installs the chart. `existing`: it is already installed; no other key may be set."""
     version: Release = KAI_VERSION
-    """Of chart and images."""
+    """Version of the chart and images."""
     registry: str = REGISTRY
-    """Where all of its images lie, for a mirror of your own."""
+    """Registry of all images; set it to use your own mirror."""
     replicas: Replicas = 1
-    """Of the operator and of each service; one leads, the others stand by."""
+    """Replicas of the operator and of each service; one leads, the others are standbys."""
     resources: Resources = Resources.of("500m", "1Gi", cpu_limit="2", memory_limit="4Gi")
-    """The scheduler's, which grow with the number of nodes."""
+    """Resources of the scheduler; its use grows with the number of nodes."""
     placement: Literal["binpack", "spread"] = "binpack"
-    """`binpack` fills nodes one after the other, so that others can go; `spread` uses all alike."""
+    """`binpack` fills nodes one by one, so that idle nodes can be removed; `spread` uses nodes evenly."""
     gpu_sharing: bool = False
-    """Lets pods ask for a part of a GPU by annotation, and scales nodes up for such pods too."""
+    """Lets pods request a fraction of a GPU by annotation, and scales up nodes for such pods."""

@@ -1,4 +1,4 @@
-"""KubeRay's operator: from its Helm chart, as GKE's Ray add-on, or already there."""
+"""KubeRay's operator: from its Helm chart, as GKE's Ray add-on, or already installed."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from settings.model.operators.shared import ApiClient, ChartImage, Release, Repl
 
 KUBERAY_VERSION = "1.6.2"
 
-# Those of KUBERAY_VERSION (ray-operator/pkg/features): the operator does not start with one it doesn't know.
+# Feature gates of KUBERAY_VERSION (ray-operator/pkg/features); the operator exits on an unknown one.
 Gate = Literal[
     "AsyncJobInfoQuery",
     "RayClusterStatusConditions",
@@ -21,38 +21,38 @@ Gate = Literal[
 
 
 class Addon(Model):
-    """What GKE's Ray add-on does beside running the operator (GKE API: RayOperatorConfig)."""
+    """Options of GKE's Ray add-on (GKE API: RayOperatorConfig)."""
 
     logging: bool = True
-    """Logs of Ray clusters go to Cloud Logging."""
+    """Sends logs of Ray clusters to Cloud Logging."""
     monitoring: bool = True
-    """Metrics of Ray clusters are scraped by managed Prometheus."""
+    """Scrapes metrics of Ray clusters with managed Prometheus."""
 
 
 class KubeRay(Model):
-    """KubeRay's operator, which makes pods of Ray objects once their queue admits them."""
+    """KubeRay's operator, which creates the pods of Ray objects once their queue admits them."""
 
     install: Literal["helm", "addon", "existing"] = "helm"
-    """By its Helm chart, as GKE's Ray add-on (GKE picks its version and runs it itself), or not at all
-    because it is there already; the keys of the ways that are not taken are refused."""
+    """`helm`: installs the chart. `addon`: enables GKE's Ray add-on, which GKE runs and upgrades. `existing`:
+    it is already installed. Keys that the choice does not use are refused."""
     version: Release | None = None
-    """Of chart and CRDs; the one in `settings/model/operators/kuberay.py` (KUBERAY_VERSION) unless given."""
+    """Version of the chart and CRDs; KUBERAY_VERSION in `settings/model/operators/kuberay.py` if unset."""
     image: ChartImage | None = None
-    """Another than the chart's, such as your mirror's."""
+    """Image to use instead of the chart's, such as one in your own mirror."""
     replicas: Replicas = 1
-    """One leads, the others stand by."""
+    """Replicas; one leads, the others are standbys."""
     resources: Resources = Resources.of("250m", "512Mi", cpu_limit="1", memory_limit="1Gi")
-    """Of each replica; they grow with the number of Ray clusters."""
+    """Resources of each replica; its use grows with the number of Ray clusters."""
     client: ApiClient = ApiClient(qps=100, burst=200)
-    """How fast it may talk to the API server."""
+    """Rate limit of requests to the API server."""
     reconcile_concurrency: Annotated[int, Field(ge=1)] = 10
-    """How many Ray objects of a kind it works on at once."""
+    """How many Ray objects of a kind are reconciled concurrently."""
     feature_gates: dict[Gate, bool] = Field(default_factory=dict)
-    """Each on or off; `RayCronJob: true` brings that kind's CRD along."""
+    """Feature gates; `RayCronJob: true` also installs the CRD of that kind."""
     watch_namespaces: tuple[DnsLabel, ...] = ()
-    """The namespaces it works in, all tenants' among them (none: every namespace)."""
+    """Namespaces to watch, which must include all tenants' (none: every namespace)."""
     addon: Addon = Addon()
-    """With `install: addon` only."""
+    """Options of the add-on; with `install: addon` only."""
 
     @property
     def chart_version(self) -> str:

@@ -1,4 +1,4 @@
-"""Kueue: its API, which engine `muster` speaks too, and the configuration of its controller."""
+"""Kueue: its API, which engine `muster` implements too, and the configuration of its controller."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from settings.model.operators.shared import ApiClient, ChartImage, FeatureGate, 
 
 KUEUE_VERSION = "0.19.2"
 
-# Those of KUEUE_VERSION (apis/config/v1beta2, Integrations).
+# The integrations of KUEUE_VERSION (apis/config/v1beta2, Integrations).
 Framework = Literal[
     "batch/job",
     "deployment",
@@ -38,68 +38,68 @@ class Requeuing(Model):
     """Kueue's RequeuingStrategy, with Kueue's defaults."""
 
     timestamp: Literal["Eviction", "Creation"] = "Eviction"
-    """What orders it in the queue again: when it was sent away, or when it was made."""
+    """Which time orders a requeued workload in its queue: that of its eviction or of its creation."""
     limit: Annotated[int, Field(ge=0)] | None = None
-    """How often it is tried again before it is deactivated; left out: for ever."""
+    """Retries before the workload is deactivated; unlimited if unset."""
     base_seconds: Seconds = 60
-    """How long the first retry waits; each further one waits twice as long."""
+    """Backoff of the first retry; it doubles with each further one."""
     max_seconds: Seconds = 3600
-    """The longest that one waits."""
+    """Upper bound of the backoff."""
 
 
 class WaitForPodsReady(Model):
     """Evicts a gang that does not become ready in time (Kueue, "All-or-nothing with ready Pods")."""
 
     timeout_seconds: Seconds
-    """How long the pods of an admitted gang may take to be ready."""
+    """Time in which all pods of an admitted gang must become ready."""
     recovery_timeout_seconds: Seconds | None = None
-    """How long a running gang may miss a pod; `timeoutSeconds` unless given."""
+    """Time in which a failed pod of a running gang must be ready again; `timeoutSeconds` if unset."""
     block_admission: bool = False
-    """Admit nothing else until the pods of what was admitted last are ready."""
+    """Admits no other workload until the pods of the last admitted one are ready."""
     requeuing: Requeuing = Requeuing()
-    """What becomes of a gang that was sent away."""
+    """How an evicted gang is requeued."""
 
 
 class FairSharing(Model):
-    """Preemption by share of the cohort, in place of by priority; it reads the queues' weights."""
+    """Preemption by share of the cohort's quota instead of priority; queues' `weight` scales the shares."""
 
     preemption_strategies: Annotated[tuple[Share, ...], Field(min_length=1)] = (
         "LessThanOrEqualToFinalShare",
         "LessThanInitialShare",
     )
-    """What a preemption has to keep to (Kueue: fairSharing.preemptionStrategies), in the order in which they
-    are tried."""
+    """Constraints on a preemption, in the order in which they are tried (Kueue:
+    fairSharing.preemptionStrategies)."""
 
 
 class Kueue(Model):
-    """Kueue's API, with engine `kueue` its controller too, by the values of its chart."""
+    """Kueue's API, and with engine `kueue` its controller."""
 
     install: Literal["upstream", "existing"] = "upstream"
-    """`upstream`: the CRDs alone with engine muster, the chart with CRDs and controller with engine kueue,
-    nothing with engine kai; `existing`: it is there already."""
+    """`upstream`: installs only the CRDs with engine muster, the chart with CRDs and controller with engine
+    kueue, nothing with engine kai. `existing`: it is already installed."""
     version: Release = KUEUE_VERSION
-    """Of CRDs or chart; all other keys are read with engine kueue only, and refused with others."""
+    """Version of the CRDs or chart. All keys below are used by engine kueue only, and refused with others."""
     image: ChartImage | None = None
-    """Another than the chart's, such as your mirror's."""
+    """Image to use instead of the chart's, such as one in your own mirror."""
     replicas: Replicas = 2
-    """Two, for its webhooks: while none answers, no job can be created."""
+    """Replicas; two by default, because no job can be created while no webhook responds."""
     resources: Resources = Resources.of("500m", "512Mi", cpu_limit="2", memory_limit="2Gi")
-    """Of each replica; they grow with the number of Workloads."""
+    """Resources of each replica; its use grows with the number of Workloads."""
     client: ApiClient = ApiClient(qps=300, burst=500)
-    """How fast it may talk to the API server."""
+    """Rate limit of requests to the API server."""
     frameworks: Annotated[tuple[Framework, ...], Field(min_length=1)] = (
         "batch/job",
         "ray.io/rayjob",
         "ray.io/raycluster",
         "ray.io/rayservice",
     )
-    """Kinds of jobs that it queues: RayJobs and RayClusters always, as they are suspended at creation.
-    Kueue's own list has Pods, Deployments and StatefulSets too, which it would watch by webhooks."""
+    """Kinds of jobs that Kueue manages. RayJobs and RayClusters are required, because they are suspended at
+    creation. Kueue's own default adds Pods, Deployments and StatefulSets, which then pass its webhooks."""
     wait_for_pods_ready: WaitForPodsReady | None = None
-    """Off unless given."""
+    """Evicts gangs whose pods are not ready in time; off if unset."""
     fair_sharing: FairSharing | None = None
-    """Off unless given; without it no queue may have a `weight`."""
+    """Enables fair sharing, which queues' `weight` requires; off if unset."""
     exclude_resource_prefixes: tuple[str, ...] = ()
-    """Resources whose names begin so are not counted."""
+    """Prefixes of resource names that are not counted against quota."""
     feature_gates: dict[FeatureGate, bool] = Field(default_factory=dict)
-    """Kueue's, by name, on or off."""
+    """Kueue's feature gates by name."""

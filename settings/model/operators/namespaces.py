@@ -1,7 +1,7 @@
-"""The namespaces that operators and the controller have for themselves, one each."""
+"""Namespaces of the operators and the controller, one each."""
 
 GPU_OPERATOR = "gpu-operator"
-KAI = "kai-scheduler"  # its chart's clean-up names this namespace (templates/hooks/post)
+KAI = "kai-scheduler"  # hard-coded in its chart's clean-up hook (templates/hooks/post)
 KUBERAY = "kuberay-system"
 KUEUE = "kueue-system"
 MUSTER = "muster-system"

@@ -1,4 +1,4 @@
-"""What the settings of all operators share: pinned versions and images, and what their pods may use."""
+"""Types shared by the operators' settings: pinned versions and images, and resources of pods."""
 
 import re
 from typing import Annotated, NamedTuple, Self
@@ -16,7 +16,7 @@ IMAGE = re.compile(
 
 def _release(version: str) -> str:
     if not RELEASE.fullmatch(version):
-        refuse("a whole version without 'v'", "pin one release by all three numbers, as in 1.6.2")
+        refuse("a full version without 'v'", "pin a release by all three numbers, such as 1.6.2")
     return version
 
 
@@ -32,19 +32,19 @@ def _pinned_image(image: str) -> str:
 
 def _feature_gate(name: str) -> str:
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name):
-        refuse("the name of a feature gate", "write it as the operator's documentation does, in CamelCase")
+        refuse("the name of a feature gate", "write it as in the operator's documentation, in CamelCase")
     return name
 
 
 class Image(NamedTuple):
-    """An image as charts take it: `tag` carries the digest too, if there is one."""
+    """An image as charts expect it: `tag` includes the digest, if there is one."""
 
     repository: str
     tag: str
 
     @classmethod
     def parse(cls, image: str) -> Self:
-        """Splits repository:tag or repository:tag@sha256:…"""
+        """Parses repository:tag or repository:tag@sha256:…"""
         name, at, digest = image.partition("@")
         repository, _, tag = name.rpartition(":")
         return cls(repository, f"{tag}{at}{digest}")
@@ -68,21 +68,21 @@ Replicas = Annotated[int, Field(ge=1)]
 
 
 class Amounts(Model):
-    """Of both resources, always: Helm keeps the chart's own value of one that is left out."""
+    """CPU and memory. Both are required: Helm would keep the chart's value of one that is left out."""
 
     cpu: Quantity
-    """In cores, such as 2 or "500m"."""
+    """CPU in cores, such as 2 or "500m"."""
     memory: Quantity
-    """In bytes, such as "512Mi"."""
+    """Memory in bytes, such as "512Mi"."""
 
 
 class Resources(Model):
-    """What an operator's container requests, and the most it may use."""
+    """Requests and limits of an operator's container."""
 
     requests: Amounts
-    """What is set aside on its node."""
+    """Reserved on the container's node."""
     limits: Amounts
-    """What it never gets more than; at least the requests."""
+    """The most that the container may use; at least the requests."""
 
     @model_validator(mode="after")
     def _requests_within_limits(self) -> Self:
@@ -90,7 +90,7 @@ class Resources(Model):
             if amount(getattr(self.requests, name)) > amount(getattr(self.limits, name)):
                 refuse(
                     f"requests.{name} of at most limits.{name} (Kubernetes)",
-                    "lower the one or raise the other",
+                    "lower the request or raise the limit",
                 )
         return self
 
@@ -101,9 +101,9 @@ class Resources(Model):
 
 
 class ApiClient(Model):
-    """How fast an operator may talk to the API server: requests a second, and how many at once."""
+    """Rate limit of an operator's requests to the API server."""
 
     qps: Annotated[int, Field(ge=1)]
-    """Requests a second, on average."""
+    """Average requests per second."""
     burst: Annotated[int, Field(ge=1)]
-    """Requests at once, for a moment."""
+    """Requests allowed in a burst."""

@@ -1,4 +1,4 @@
-"""Disks of a pool's nodes: what they boot from, and images of containers that come with them."""
+"""Disks of a pool's nodes: boot disks, and disk images that contain container images."""
 
 import re
 from typing import Annotated, Literal
@@ -12,18 +12,18 @@ DISK_IMAGE = re.compile(r"(projects/[a-z0-9:.-]+/)?global/images/[a-z]([-a-z0-9]
 
 
 class BootDisk(Model):
-    """What a node boots from, and keeps its containers on where it has no local SSDs."""
+    """Boot disk of a node, which also holds containers' ephemeral storage if there are no local SSDs."""
 
     type: Literal["pd-standard", "pd-balanced", "pd-ssd", "hyperdisk-balanced"] | None = None
-    """GKE's choice for the machine type unless given; the newest families take Hyperdisks only."""
+    """Disk type; GKE's default for the machine type if unset. The newest families support Hyperdisks only."""
     size_gb: Annotated[int, Field(ge=10)] | None = None
-    """In GB; GKE's default unless given."""
+    """Size in GB; GKE's default if unset."""
 
 
 def _disk_image(image: str) -> str:
     if not DISK_IMAGE.fullmatch(image):
         refuse(
-            "a disk image with container images in it (GKE, secondary boot disks)",
+            "a disk image that contains container images (GKE, secondary boot disks)",
             "write projects/<project>/global/images/<name>",
         )
     return image

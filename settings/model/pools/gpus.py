@@ -1,4 +1,4 @@
-"""GPUs of a pool's nodes: their driver, and how one of them is split among pods."""
+"""GPUs of a pool's nodes: type, driver, and how a GPU is shared by pods."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from settings.model.base import Model
 
 GPU_RESOURCE = "nvidia.com/gpu"
 
-# How many partitions of a size one GPU is split into (GKE's device plugin, pkg/gpu/nvidia/mig/mig.go).
+# Number of partitions of a size per GPU (GKE's device plugin, pkg/gpu/nvidia/mig/mig.go).
 _A100 = {"1g.5gb": 7, "2g.10gb": 3, "3g.20gb": 2, "7g.40gb": 1}
 _A100_80 = {"1g.10gb": 7, "2g.20gb": 3, "3g.40gb": 2, "7g.80gb": 1}
 PARTITIONS: dict[str, dict[str, int]] = {
@@ -27,7 +27,7 @@ PARTITIONS: dict[str, dict[str, int]] = {
     "nvidia-rtx-pro-6000": {"1g.24gb": 4, "2g.48gb": 2, "4g.96gb": 1},
 }
 
-# GPUs that n1 machines take: how many, and the most vCPUs beside them (Compute Engine, "GPU machine types").
+# GPUs that can be attached to n1 machines: count -> most vCPUs with it (Compute Engine, "GPU machine types").
 ATTACHABLE: dict[str, dict[int, int]] = {
     "nvidia-tesla-t4": {1: 48, 2: 48, 4: 96},
     "nvidia-tesla-v100": {1: 12, 2: 24, 4: 48, 8: 96},
@@ -35,37 +35,37 @@ ATTACHABLE: dict[str, dict[int, int]] = {
 
 
 class Sharing(Model):
-    """Containers that share one GPU, or one partition of it, at the same time (GKE takes 2 to 48)."""
+    """Lets several containers use one GPU, or one partition of it, at the same time."""
 
     strategy: Literal["time-sharing", "mps"]
-    """In turns (`time-sharing`), or at once by NVIDIA's Multi-Process Service (`mps`)."""
+    """By time slices (`time-sharing`), or concurrently by NVIDIA's Multi-Process Service (`mps`)."""
     max_clients: Annotated[int, Field(ge=2, le=48)]
-    """How many share one; a node offers so many times its `nvidia.com/gpu`."""
+    """Containers per GPU or partition; a node offers this many `nvidia.com/gpu` for each."""
 
 
 class Gpu(Model):
     """The GPUs of each node."""
 
     type: str
-    """As GKE names it, such as nvidia-l4: what the machine type carries, or one that n1 machines take."""
+    """GKE's name of the GPU, such as nvidia-l4: the machine type's, or one to attach to n1 machines."""
     count: Annotated[int, Field(ge=1)]
-    """As many as the machine type carries; n1 machines take 1, 2, 4 or 8."""
+    """GPUs per node: as many as the machine type has; n1 machines take 1, 2, 4 or 8."""
     driver: Literal["default", "latest", "disabled"] = "latest"
-    """What GKE installs, or `disabled` where something else installs it."""
+    """Driver version that GKE installs; `disabled` if something else installs the driver."""
     partition: str | None = None
-    """The size of the MIG partitions that each GPU is split into, as NVIDIA names them (1g.10gb)."""
+    """Size of the MIG partitions that each GPU is split into, by NVIDIA's name (1g.10gb)."""
     sharing: Sharing | None = None
-    """Lets several containers use one GPU; each counts against quota as one `nvidia.com/gpu`."""
+    """Lets several containers use one GPU; each counts as one `nvidia.com/gpu` against quota."""
 
     @property
     def offered(self) -> int:
-        """How many `nvidia.com/gpu` a node offers: each share of a GPU counts as one."""
+        """Number of `nvidia.com/gpu` that a node offers: each share of a GPU counts as one."""
         partitions = PARTITIONS.get(self.type, {}).get(self.partition, 1) if self.partition else 1
         return self.count * partitions * (self.sharing.max_clients if self.sharing else 1)
 
     @property
     def node_labels(self) -> dict[str, str]:
-        """What GKE puts on the nodes for pods to choose by."""
+        """Labels that GKE adds to the nodes, for pods' node selectors."""
         labels = {"cloud.google.com/gke-accelerator": self.type}
         if self.partition:
             labels["cloud.google.com/gke-gpu-partition-size"] = self.partition

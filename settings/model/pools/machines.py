@@ -1,9 +1,9 @@
-"""Machine types a pool may use, and what one machine holds.
+"""Machine types that a pool may use, and the capacity of each.
 
 Sources: Compute Engine, "General-purpose machine family", "Accelerator-optimized machine family",
 "HPC-optimized machine family", "TPU machines"; vCPUs and memory as `gcloud compute machine-types list` prints
 them. Memory is in GiB (Google writes GB). GPUs of the a and g families and TPU chips are part of the machine
-type, so a pool can't ask for another number of them; n1 machines take the GPUs that a pool names.
+type, so a pool cannot request another number of them; GPUs can be attached to n1 machines.
 """
 
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One machine: virtual CPUs, memory in GiB, and what comes with it.
+    """Capacity of one machine: vCPUs, memory in GiB, accelerators and local SSDs.
 
-    gpu_type and tpu_type are the names GKE knows them by (labels gke-accelerator and gke-tpu-accelerator);
-    local_ssds are the disks of 375 GB (3 TB on newer families) that are part of the machine type, and
-    attachable_ssds the counts to choose from where none are.
+    gpu_type and tpu_type are GKE's names (labels gke-accelerator and gke-tpu-accelerator); local_ssds is the
+    number of disks of 375 GB (3 TB on newer families) that are part of the machine type, and attachable_ssds
+    are the counts to choose from where none are.
     """
 
     vcpus: int

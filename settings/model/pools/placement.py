@@ -1,11 +1,11 @@
-"""Where the nodes of a pool are."""
+"""Zones of a pool's nodes."""
 
 from settings.model.foundation.cluster import Gke
 from settings.model.pools.pool import Pool
 
 
 def zones_of(pool: Pool, cluster: Gke) -> tuple[str, ...]:
-    """The zones of a pool's nodes: its own, or else the cluster's; none where GKE chooses three."""
+    """Returns the pool's zones, or else the cluster's; empty if GKE chooses three."""
     if pool.zones:
         return pool.zones
     return cluster.zones if cluster.regional else (cluster.location, *cluster.zones)

@@ -1,4 +1,4 @@
-"""Node pools: what a pool asks of GKE, and the ResourceFlavor, labels and taints that follow from it."""
+"""Node pools: their settings, and the ResourceFlavor, labels and taints derived from them."""
 
 from typing import Annotated, Literal, NamedTuple
 
@@ -24,7 +24,7 @@ PODS_PER_NODE = 110  # GKE Standard's default
 
 Provisioning = Literal["on-demand", "spot", "reserved", "flex-start", "queued"]
 
-# Ours, on the nodes of slices: their node pools are several, so no label of GKE's names them all.
+# Label on nodes of multi-host slices: each slice is a node pool, so no label of GKE's covers them all.
 POOL_LABEL = "muster.dev/pool"
 
 
@@ -34,80 +34,81 @@ class Taint(NamedTuple):
     effect: str
 
 
-# GKE puts these on by itself, on pools with accelerators and on pools of queued provisioning.
+# GKE adds these by itself, on pools with accelerators and on pools with queued provisioning.
 GPU_TAINT = Taint("nvidia.com/gpu", "present", "NoSchedule")
 TPU_TAINT = Taint("google.com/tpu", "present", "NoSchedule")
 QUEUED_TAINT = Taint("cloud.google.com/gke-queued", "true", "NoSchedule")
-# GKE labels spot nodes but leaves their taint to the pool.
+# GKE labels spot nodes but does not taint them.
 SPOT_TAINT = Taint("cloud.google.com/gke-spot", "true", "NoSchedule")
 
 
 class Nodes(Model):
-    """How many nodes in all a pool may have."""
+    """Size limits of a pool, over all its zones."""
 
     min: Annotated[int, Field(ge=0)] = 0
-    """What the autoscaler leaves when nothing runs; 0 for queued and flex-start pools."""
+    """Minimum that the autoscaler keeps; must be 0 for queued and flex-start pools."""
     max: Annotated[int, Field(ge=1)]
-    """What it never goes beyond; the quotas of the pool's flavor are given out of these."""
+    """Maximum for the autoscaler, and the capacity behind the quotas of the pool's flavor."""
     initial: Annotated[int, Field(ge=0)] | None = None
-    """How many to begin with, in each zone, as GKE counts them; the autoscaler has its way afterwards."""
+    """Initial number of nodes per zone; the autoscaler takes over afterwards."""
 
 
 class Pool(Model):
-    """One kind of node, and the flavor that quotas know it by."""
+    """A node pool, and the ResourceFlavor by which quotas refer to it."""
 
     name: PoolName
-    """Of the node pool in GKE; TPU slices are numbered from it (`v6e-0`, `v6e-1`, …)."""
+    """Name of the node pool in GKE; the node pools of multi-host TPU slices are numbered (`v6e-0`, …)."""
     machine_type: MachineType
-    """One of the table in `settings/model/pools/machines.py`, from which follows what a node holds."""
+    """A machine type listed in `settings/model/pools/machines.py`, which gives its capacity."""
     gpu: Gpu | None = None
-    """Required where the machine type carries GPUs, and on `n1` machines that are to have some."""
+    """GPUs of each node; required if the machine type has GPUs, optional on `n1` machines."""
     tpu: Tpu | None = None
-    """Required where the machine type carries TPU chips."""
+    """TPU topology; required if the machine type has TPU chips."""
     provisioning: Provisioning = "on-demand"
-    """How nodes are got: bought as needed, spot, out of a reservation, for a limited time when there are some
-    (`flex-start`), or all nodes of a gang in one step by ProvisioningRequest (`queued`), which brings the
-    admission check along."""
+    """How nodes are obtained: `on-demand`, `spot`, from a reservation (`reserved`), for a limited time when
+    capacity is available (`flex-start`), or all nodes of a gang at once by a ProvisioningRequest (`queued`),
+    for which the stack adds an admission check."""
     reservation: Reservation | None = None
-    """The one that `provisioning: reserved` takes its nodes from."""
+    """The reservation that `provisioning: reserved` uses."""
     nodes: Nodes | None = None
-    """How many there may be; pools of TPU slices of several machines say `slices` in its place."""
+    """Size limits of the pool; pools of multi-host TPU slices use `slices` instead."""
     slices: Slices | None = None
-    """How many slices there may be, of TPU topologies that take several machines each."""
+    """Limit of multi-host TPU slices."""
     zones: tuple[Zone, ...] = ()
-    """Where its nodes are, if not everywhere the cluster is."""
+    """Zones of the nodes (none: those of the cluster)."""
     placement: Literal["compact"] | None = None
-    """`compact`: close to each other, for the sake of the network between them."""
+    """`compact`: places nodes close to each other, for lower network latency."""
     upgrade: Upgrade | None = None
-    """GKE's own way (surge, one node at a time) unless given; GKE alone decides for queued and flex-start
-    pools."""
+    """Upgrade strategy; GKE's default (surge, one node at a time) if unset. Not for queued and flex-start
+    pools, which GKE upgrades in its own way."""
     max_run_seconds: Annotated[int, Field(ge=1)] | None = None
-    """When GKE stops a node, however busy it is."""
+    """Time after which GKE stops a node, even if it is in use."""
     boot_disk: BootDisk = BootDisk()
-    """What nodes boot from; GKE's choice unless given."""
+    """Boot disk of the nodes."""
     local_ssds: Annotated[int, Field(ge=1)] | None = None
-    """How many back the pods' ephemeral storage, where the machine type doesn't say it."""
+    """Local SSDs for pods' ephemeral storage, if the machine type does not fix their number."""
     secondary_boot_disks: tuple[DiskImage, ...] = ()
-    """Disk images that bring container images along, such as Ray's, so that nodes don't pull them."""
+    """Disk images that contain container images, such as Ray's, so that nodes need not pull them."""
     image_streaming: bool | None = None
-    """Start containers before their images are there whole."""
+    """Starts containers before their images are fully pulled."""
     gpudirect: Literal["tcpx", "tcpxo"] | None = None
-    """GPUs of several nodes talk past the CPUs, over networks of their own."""
+    """GPUDirect: traffic between GPUs of several nodes bypasses the CPUs, over dedicated networks."""
     dranet: bool = False
-    """The network cards of accelerators as Kubernetes resources, on networks that GKE sets up."""
+    """DRANET: exposes the network interfaces of accelerators as Kubernetes resources, on networks that GKE
+    creates."""
     fast_socket: bool = False
-    """NCCL Fast Socket, for GPUs that talk over the nodes' own network."""
+    """NCCL Fast Socket, for GPUs that communicate over the nodes' primary network."""
     max_pods_per_node: Annotated[int, Field(ge=8, le=256)] | None = None
-    """110 unless given, as in GKE; each node takes twice as many addresses of the range for pods, rounded up
-    to a power of two."""
+    """Pods per node; 110 if unset, as in GKE. A node takes twice as many addresses from the range for pods,
+    rounded up to a power of two."""
     service_account: ServiceAccount | None = None
-    """Whom nodes act as; an account of the stack's own, which may log and pull images, unless given."""
+    """Service account of the nodes; if unset, the stack creates one that may write logs and pull images."""
     secure_boot: bool = True
-    """Only signed kernel modules are loaded (CIS GKE 5.5.7); false for drivers of your own."""
+    """Loads signed kernel modules only (CIS GKE 5.5.7); set to false for drivers of your own."""
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
-    """Node labels beside GKE's; the flavor has them too."""
+    """Additional node labels, which the flavor has too."""
     flavor: DnsSubdomain | None = None
-    """The name of its ResourceFlavor, if not the pool's."""
+    """Name of the ResourceFlavor; the pool's name if unset."""
 
     @property
     def queued(self) -> bool:
@@ -127,21 +128,21 @@ class Pool(Model):
 
     @property
     def slice_nodes(self) -> int:
-        """Nodes of one TPU slice; 1 for every other kind of pool."""
+        """Nodes per TPU slice; 1 for all other pools."""
         return self.tpu.machines(self.machine) if self.tpu else 1
 
     @property
     def multi_host(self) -> bool:
-        """Whether one TPU slice takes several nodes, which then live and die together."""
+        """Whether one TPU slice takes several nodes, which GKE creates and deletes together."""
         return self.slice_nodes > 1
 
     @property
     def node_pools(self) -> tuple[str, ...]:
-        """The names of its node pools in GKE: itself, or one a slice.
+        """Names of its node pools in GKE: its own name, or one per slice.
 
-        In GKE a node pool of a multi-host topology is one slice and scales between nothing and all of it
-        ("Plan TPUs in GKE"), so `slices: {max: 2}` is two node pools. They are numbered even when there is
-        one, as in cluster-toolkit's num_slices but for that: a second slice must not recreate the first.
+        In GKE a node pool of a multi-host topology is one slice and scales between zero and all its nodes
+        ("Plan TPUs in GKE"), so `slices: {max: 2}` makes two node pools. Unlike cluster-toolkit's num_slices,
+        a single one is numbered too: adding a second slice must not recreate the first.
         """
         if not self.slices:
             return (self.name,)
@@ -149,14 +150,14 @@ class Pool(Model):
 
     @property
     def nodes_max(self) -> int:
-        """The most nodes there may be in all."""
+        """The most nodes that the pool may have."""
         if self.slices:
             return self.slices.max * self.slice_nodes
         return self.nodes.max if self.nodes else 0
 
     @property
     def image_streamed(self) -> bool:
-        """Nodes with images on secondary boot disks read them the same way (GKE, secondary boot disks)."""
+        """Whether images are streamed, which secondary boot disks require (GKE, secondary boot disks)."""
         return self.image_streaming or bool(self.secondary_boot_disks)
 
     @property
@@ -165,20 +166,20 @@ class Pool(Model):
 
     @property
     def declared_labels(self) -> dict[str, str]:
-        """The node labels the pool has to ask for, because GKE does not add them by itself."""
+        """Node labels that the pool must declare because GKE does not add them."""
         labels = dict(self.labels)
         if self.slices:
             labels[POOL_LABEL] = self.name
         if self.dranet:
             labels["cloud.google.com/gke-networking-dra-driver"] = "true"
         if self.gpu and self.gpu.driver == "disabled":
-            # Or GKE's device plugin and the GPU Operator's would both offer the GPUs.
+            # Otherwise the device plugins of GKE and of the GPU Operator would both advertise the GPUs.
             labels["gke-no-default-nvidia-gpu-device-plugin"] = "true"
         return labels
 
     @property
     def node_labels(self) -> dict[str, str]:
-        """The labels by which a ResourceFlavor finds the pool's nodes."""
+        """Labels by which a ResourceFlavor selects the pool's nodes."""
         labels = {} if self.slices else {"cloud.google.com/gke-nodepool": self.name}
         if self.gpu:
             labels |= self.gpu.node_labels
@@ -191,7 +192,7 @@ class Pool(Model):
 
     @property
     def node_taints(self) -> tuple[Taint, ...]:
-        """Every taint the pool's nodes carry, whoever puts it there."""
+        """All taints of the pool's nodes, GKE's and declared ones."""
         taints = [GPU_TAINT] if self.gpu else []
         if self.tpu:
             taints.append(TPU_TAINT)
@@ -201,12 +202,12 @@ class Pool(Model):
 
     @property
     def declared_taints(self) -> tuple[Taint, ...]:
-        """The taints the pool has to ask for, because GKE does not add them by itself."""
+        """Taints that the pool must declare because GKE does not add them."""
         return (SPOT_TAINT,) if self.provisioning == "spot" else ()
 
     @property
     def capacity(self) -> dict[str, str]:
-        """What one node holds, as Kubernetes quantities, before GKE's own reservations."""
+        """Capacity of one node as Kubernetes quantities, before GKE's reservations."""
         capacity = {"cpu": str(self.machine.vcpus), "memory": f"{self.machine.memory_gib}Gi"}
         if gpus := self.gpu.offered if self.gpu else self.machine.gpu_count:
             capacity[GPU_RESOURCE] = str(gpus)

@@ -1,4 +1,4 @@
-"""TPU topologies: the shape in which a slice's chips are wired, and the machines that it takes.
+"""TPU topologies: how the chips of a slice are connected, and how many machines a slice takes.
 
 Sources: GKE, "Plan TPUs in GKE"; xpk (system_characteristics.py) and cluster-toolkit (tpu-definition).
 """
@@ -19,37 +19,37 @@ TOPOLOGY = re.compile(r"[1-9][0-9]*x[1-9][0-9]*(x[1-9][0-9]*)?")
 _FLAT = ("2x2", "2x4", "4x4", "4x8", "8x8", "8x16", "16x16")
 _SMALL_CUBES = ("2x2x1", "2x2x2", "2x2x4", "2x4x4")
 _FLAT_TYPES = ("tpu-v5-lite-podslice", "tpu-v6e-slice")
-# Larger slices are made of cubes of 4x4x4 chips, at most so many of them.
+# Larger slices are made of cubes of 4x4x4 chips, at most this many.
 _CUBES_MAX = {"tpu-v5p-slice": 140, "tpu7x": 144}
 
 
 def _topology(topology: str) -> str:
     if not TOPOLOGY.fullmatch(topology):
-        refuse("a topology: chips along two or three axes, such as 4x4 or 2x2x4", "write it that way")
+        refuse("a topology: chips along two or three axes", "write it as 4x4 or 2x2x4")
     return topology
 
 
 class Tpu(Model):
-    """The slice that a pool's machines are part of; a machine of its own is a slice of one."""
+    """TPU slices of a pool's machines."""
 
     topology: Annotated[str, AfterValidator(_topology), Doc("topology")]
-    """Chips along two or three axes, such as 4x4 or 2x2x4; how many machines a slice takes follows."""
+    """Chips along two or three axes, such as 4x4 or 2x2x4, which gives the number of machines per slice."""
 
     @property
     def chips(self) -> int:
-        """Chips of the whole slice."""
+        """Number of chips of the slice."""
         return prod(_axes(self.topology))
 
     def machines(self, machine: Machine) -> int:
-        """How many machines one slice takes."""
+        """Number of machines per slice."""
         return max(1, self.chips // machine.tpu_chips) if machine.tpu_chips else 1
 
 
 class Slices(Model):
-    """How many slices of several machines a pool may have; each comes and goes whole."""
+    """Limit of a pool's multi-host slices; GKE creates and deletes the nodes of a slice together."""
 
     max: Annotated[int, Field(ge=1)]
-    """The node pools there will be, one a slice, each with no node or all of its nodes."""
+    """Number of node pools, one per slice, each with either no nodes or all of them."""
 
 
 def is_topology_of(topology: str, machine: Machine) -> bool:
@@ -65,7 +65,7 @@ def is_topology_of(topology: str, machine: Machine) -> bool:
 
 
 def smallest_topology(machine: Machine) -> str:
-    """The topology of one machine of this type alone."""
+    """Returns the topology of a slice of a single machine of this type."""
     flat = machine.tpu_type in _FLAT_TYPES
     return {1: "1x1" if flat else "1x1x1", 4: "2x2" if flat else "2x2x1", 8: "2x4"}[machine.tpu_chips]
 

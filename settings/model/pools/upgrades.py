@@ -1,4 +1,4 @@
-"""How GKE replaces a pool's nodes when it upgrades them."""
+"""Upgrade strategies of a pool's nodes."""
 
 from typing import Annotated, Literal, Self
 
@@ -8,16 +8,16 @@ from settings.model.base import Model, refuse
 
 
 class Upgrade(Model):
-    """Nodes added and taken away at a time (surge), or a second set of nodes (blue-green)."""
+    """How GKE upgrades nodes: a few at a time (surge), or by a second set of nodes (blue-green)."""
 
     strategy: Literal["surge", "blue-green"] = "surge"
-    """`blue-green` needs room for a second set of nodes, and compact pools can't have it."""
+    """`blue-green` needs capacity for a second set of nodes; compact pools do not support it."""
     max_surge: Annotated[int, Field(ge=0)] = 1
-    """Nodes that are added before others go, at a time."""
+    """Nodes added at a time before others are removed."""
     max_unavailable: Annotated[int, Field(ge=0)] = 0
-    """Nodes that may be missing, at a time."""
+    """Nodes that may be unavailable at a time."""
     soak_seconds: Annotated[int, Field(ge=0, le=7 * 24 * 3600)] = 3600
-    """How long blue-green keeps the old nodes, emptied, for the way back."""
+    """How long `blue-green` keeps the drained old nodes for a rollback."""
 
     @model_validator(mode="after")
     def _some_node_moves(self) -> Self:

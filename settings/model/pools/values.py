@@ -1,4 +1,4 @@
-"""Values of a pool that have a form of their own: names that GKE and Kubernetes would refuse otherwise."""
+"""Types of a pool's values, checked against the formats of GKE and Kubernetes."""
 
 import re
 from typing import Annotated
@@ -23,8 +23,8 @@ ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]")
 def _pool_name(name: str) -> str:
     if not POOL_NAME.fullmatch(name):
         refuse(
-            "1 to 36 of a-z, 0-9 and '-', from a letter to a letter or digit (GKE API: NodePool.name)",
-            "choose such a name",
+            "1 to 36 of a-z, 0-9 and '-', from a letter on, no '-' at the end (GKE API: NodePool.name)",
+            "rename it",
         )
     return name
 
@@ -32,7 +32,7 @@ def _pool_name(name: str) -> str:
 def _machine_type(name: str) -> str:
     if name not in MACHINES:
         refuse(
-            "a machine type of the table in settings/model/pools/machines.py, where new ones can be added",
+            "a machine type listed in settings/model/pools/machines.py, where new ones can be added",
             did_you_mean(name, MACHINES),
         )
     return name
@@ -41,7 +41,7 @@ def _machine_type(name: str) -> str:
 def _reservation(name: str) -> str:
     if not RESERVATION.fullmatch(name):
         refuse(
-            "a reservation's name, with its project if it is another's and with a block of it if wanted",
+            "a reservation's name, optionally with its project or a reservation block",
             "write <name>, projects/<project>/reservations/<name> or <name>/reservationBlocks/<block>",
         )
     return name
@@ -49,27 +49,30 @@ def _reservation(name: str) -> str:
 
 def _label_key(key: str) -> str:
     if not LABEL_KEY.fullmatch(key):
-        refuse("a label's key, with an optional DNS prefix and '/' (Kubernetes)", "choose such a key")
+        refuse("a label key, with an optional DNS prefix and '/' (Kubernetes)", "rename it")
     return key
 
 
 def _zone(zone: str) -> str:
     if not ZONE.fullmatch(zone):
-        refuse("a zone such as us-west1-b", "name zones of the cluster's region")
+        refuse("a zone such as us-west1-b", "write a zone of the cluster's region")
     return zone
 
 
 def _label_value(value: str) -> str:
     if not LABEL_VALUE.fullmatch(value):
         refuse(
-            "a label's value: up to 63 of letters, digits, '-', '_' and '.' (Kubernetes)", "choose another"
+            "a label value: up to 63 of letters, digits, '-', '_' and '.' (Kubernetes)",
+            "choose another value",
         )
     return value
 
 
 def _service_account(email: str) -> str:
     if not SERVICE_ACCOUNT.fullmatch(email):
-        refuse("a Google service account's address", "write <name>@<project>.iam.gserviceaccount.com")
+        refuse(
+            "the e-mail address of a Google service account", "write <name>@<project>.iam.gserviceaccount.com"
+        )
     return email
 
 
@@ -78,5 +81,5 @@ MachineType = Annotated[str, AfterValidator(_machine_type), Doc("machine type")]
 Reservation = Annotated[str, AfterValidator(_reservation), Doc("reservation")]
 LabelKey = Annotated[str, AfterValidator(_label_key), Doc("label key")]
 LabelValue = Annotated[str, AfterValidator(_label_value), Doc("label value")]
-ServiceAccount = Annotated[str, AfterValidator(_service_account), Doc("service account's address")]
+ServiceAccount = Annotated[str, AfterValidator(_service_account), Doc("e-mail address of a service account")]
 Zone = Annotated[str, AfterValidator(_zone), Doc("zone")]

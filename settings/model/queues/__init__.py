@@ -1,1 +1,1 @@
-"""Queues, and who admits what stands in them."""
+"""Queues, their quotas, and the admission of workloads."""

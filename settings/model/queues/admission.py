@@ -1,4 +1,4 @@
-"""Who admits workloads, by which priorities, and how queued capacity is asked for."""
+"""Admission: the engine, workload priorities, and provisioning of queued pools."""
 
 from typing import Annotated, Literal
 
@@ -15,29 +15,29 @@ class Retry(Model):
     """Kueue's ProvisioningRequestRetryStrategy, with Kueue's defaults."""
 
     limit: Annotated[int, Field(ge=0)] = 3
-    """How often a request that failed is made anew; then the gang's Workload is deactivated."""
+    """Retries of a failed request before the gang's Workload is deactivated."""
     base_seconds: Annotated[int, Field(ge=1)] = 60
-    """How long the first retry waits; each further one waits twice as long."""
+    """Backoff of the first retry; it doubles with each further one."""
     max_seconds: Annotated[int, Field(ge=1)] = 1800
-    """The longest that one waits."""
+    """Upper bound of the backoff."""
 
 
 class QueuedProvisioning(Model):
-    """The check that gangs on queued pools pass; GKE lets a request live 7 days at most."""
+    """The admission check of gangs on queued pools, which requests their nodes by ProvisioningRequest."""
 
     retry: Retry = Retry()
-    """What happens when GKE can't give the nodes (a stock-out, say)."""
+    """Retries when GKE cannot provide the nodes, for example in a stock-out."""
     max_run_seconds: Annotated[int, Field(ge=1, le=WEEK_SECONDS)] | None = None
-    """When GKE takes the nodes back, counted from when they come; 604800 (7 days), the most there is, unless
-    given."""
+    """Time after which GKE deletes the provisioned nodes; 604800 (7 days), the maximum, if unset."""
 
 
 class Admission(Model):
-    """Who admits gangs, and by which priorities (WorkloadPriorityClasses)."""
+    """The engine that admits gangs, and their priorities."""
 
     engine: Literal["muster", "kueue", "kai"] = "muster"
-    """Muster's controller, Kueue's, or KAI Scheduler; users' manifests stay the same."""
+    """Admits gangs: Muster's controller, Kueue's, or KAI Scheduler. Users' manifests stay the same."""
     priorities: dict[DnsSubdomain, Priority] = Field(default_factory=dict)
-    """By the name that jobs are labelled with; the higher value goes first, and may preempt the lower."""
+    """WorkloadPriorityClasses: the name that jobs are labeled with, and its value. Higher values are admitted
+    first and may preempt lower ones."""
     queued_provisioning: QueuedProvisioning = QueuedProvisioning()
-    """How queued pools are asked for nodes."""
+    """How nodes of queued pools are requested."""

@@ -1,4 +1,4 @@
-"""Queues: a tree of cohorts, cluster queues with their quotas by flavor, and how they share and preempt."""
+"""Queues: a tree of cohorts, cluster queues with quotas by flavor, and how they borrow and preempt."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -10,19 +10,19 @@ from settings.model.queues.resource_groups import Quotas, ResourceGroup, resourc
 
 Strategy = Literal["StrictFIFO", "BestEffortFIFO"]
 FlavorPolicy = Literal["MayStopSearch", "TryNextFlavor"]
-# The controller name of the check that queued pools get (Kueue; Muster answers to it as well).
+# Controller name of the check on queued pools (Kueue's name, which Muster uses as well).
 PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 
 
 def _weight(value: object) -> object:
-    """A fair-sharing weight is a Kubernetes quantity; YAML reads `2` and `0.5` as numbers."""
+    """Checks a fair-sharing weight, a Kubernetes quantity; YAML reads `2` and `0.5` as numbers."""
     text = str(value)
     try:
         good = not isinstance(value, bool) and amount(text) >= 0
     except ValueError:
         good = False
     if not good:
-        refuse("a weight of 0 or more, 1 being the usual one", "write a number, such as 2 or 0.5")
+        refuse("a weight of 0 or more; the default is 1", "write a number, such as 2 or 0.5")
     return text
 
 
@@ -30,59 +30,59 @@ Weight = Annotated[str, BeforeValidator(_weight), Doc("number")]
 
 
 class BorrowWithinCohort(Model):
-    """Whether a queue that has to borrow may preempt for it (Kueue: preemption.borrowWithinCohort)."""
+    """Preemption by a gang that needs to borrow (Kueue: preemption.borrowWithinCohort)."""
 
     policy: Literal["Never", "LowerPriority"] = "Never"
-    """`LowerPriority`: it may preempt lower priorities in the cohort (engines muster and kueue)."""
+    """`LowerPriority`: may preempt gangs of lower priority in the cohort (engines muster and kueue)."""
     max_priority_threshold: int | None = None
-    """The highest priority that may be preempted so; left out: any lower one."""
+    """Highest priority that may be preempted this way; any lower one if unset."""
 
 
 class Preemption(Model):
-    """Kueue's ClusterQueuePreemption, by its own enum names."""
+    """Kueue's ClusterQueuePreemption, with Kueue's values."""
 
     within_cluster_queue: Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"] = "Never"
-    """Whom of its own queue a gang may take the place of: nobody, lower priorities, or newer gangs of the
-    same priority too."""
+    """Gangs of the same queue that a gang may preempt: none, those of lower priority, or also newer ones of
+    equal priority."""
     reclaim_within_cohort: Literal["Never", "LowerPriority", "Any"] = "Never"
-    """Whether a queue takes back what others of its cohort borrowed: from nobody, from lower priorities, or
-    from anyone."""
+    """Gangs of other queues in the cohort that may be preempted to reclaim borrowed quota: none, those of
+    lower priority, or any."""
     borrow_within_cohort: BorrowWithinCohort | None = None
     """Needs `reclaimWithinCohort`; engines muster and kueue."""
 
 
 class FlavorFungibility(Model):
-    """When the search for a better flavor ends; with both at TryNextFlavor, which of two is better."""
+    """When the search for a flavor stops at one that requires borrowing or preemption."""
 
     when_can_borrow: FlavorPolicy = "MayStopSearch"
-    """Whether the search ends at a flavor in which the gang fits by borrowing."""
+    """Whether the search stops at a flavor in which the gang fits by borrowing."""
     when_can_preempt: FlavorPolicy = "TryNextFlavor"
-    """Whether the search ends at a flavor in which the gang fits by preempting."""
+    """Whether the search stops at a flavor in which the gang fits by preempting."""
     preference: Literal["BorrowingOverPreemption", "PreemptionOverBorrowing"] | None = None
-    """Which of the two is better, where both search on; left out: Kueue's BorrowingOverPreemption."""
+    """Which is preferred if both are TryNextFlavor; Kueue's BorrowingOverPreemption if unset."""
 
     @model_validator(mode="after")
-    def _preference_has_something_to_choose(self) -> Self:
+    def _preference_needs_two_options(self) -> Self:
         tries_all = self.when_can_borrow == self.when_can_preempt == "TryNextFlavor"
         if self.preference and not tries_all:
             refuse(
-                "a preference only where whenCanBorrow and whenCanPreempt are both TryNextFlavor (Kueue)",
+                "a preference only if whenCanBorrow and whenCanPreempt are both TryNextFlavor (Kueue)",
                 "remove `preference`, or set both to TryNextFlavor",
             )
         return self
 
 
 class Cohort(Model):
-    """A node of the quota tree: what it lends to those under it, beside what they bring in."""
+    """A Cohort: its queues and child cohorts borrow unused quota from each other."""
 
     name: DnsSubdomain
-    """By which cluster queues and other cohorts name it."""
+    """Name by which cluster queues and other cohorts refer to it."""
     parent: DnsSubdomain | None = None
-    """The cohort above, with which it borrows and lends; without one it is a root."""
+    """The parent cohort, through which it borrows and lends; a root if unset."""
     quotas: Quotas = Field(default_factory=dict)
-    """By flavor and resource, what it has to give beside what its queues bring in."""
+    """Quotas by flavor and resource, in addition to those of its queues."""
     weight: Weight | None = None
-    """Its share among those under the same parent, 1 unless given (engines muster and kueue with
+    """Fair-sharing weight among the children of its parent; 1 if unset (engines muster and kueue with
     `fairSharing`, engine kai)."""
 
     @property
@@ -91,29 +91,30 @@ class Cohort(Model):
 
 
 class ClusterQueue(Model):
-    """A ClusterQueue: gangs wait in it, by priority and age, for its quotas or what it can borrow."""
+    """A ClusterQueue: gangs wait in it, by priority and age, for its own or borrowed quota."""
 
     name: DnsSubdomain
-    """By which tenants' `queues` name it."""
+    """Name by which tenants' `queues` refer to it."""
     cohort: DnsSubdomain | None = None
-    """Whom it borrows from and lends to; without one, nobody."""
+    """The cohort in which it borrows and lends; neither if unset."""
     quotas: Annotated[Quotas, Field(min_length=1)]
-    """By flavor and resource; flavors are tried in the order in which they stand here."""
+    """Quotas by flavor and resource; flavors are tried in the order given here."""
     preemption: Preemption = Preemption()
-    """Whose place its gangs may take; nobody's unless given."""
+    """Which gangs its gangs may preempt; none by default."""
     strategy: Strategy = "BestEffortFIFO"
-    """`StrictFIFO`: a gang that does not fit holds back all behind it; `BestEffortFIFO`: smaller ones may go
-    ahead."""
+    """`StrictFIFO`: a gang that does not fit blocks all behind it. `BestEffortFIFO`: gangs behind it that fit
+    are admitted."""
     flavor_fungibility: FlavorFungibility | None = None
-    """When to look for a better flavor; Kueue's defaults unless given."""
+    """When to try the next flavor; Kueue's defaults if unset."""
     weight: Weight | None = None
-    """Its share in its cohort, 1 unless given (engines muster and kueue with `fairSharing`, engine kai)."""
+    """Fair-sharing weight in its cohort; 1 if unset (engines muster and kueue with `fairSharing`, engine
+    kai)."""
     checks: dict[DnsSubdomain, tuple[DnsSubdomain, ...]] = Field(default_factory=dict)
-    """Admission checks beside queued provisioning's, each with the flavors it holds for (none: all)."""
+    """Additional admission checks, each with the flavors it applies to (none: all)."""
     stop: Literal["None", "Hold", "HoldAndDrain"] = "None"
-    """`Hold`: nothing new is admitted; `HoldAndDrain`: what runs is sent away too."""
+    """`Hold`: admits no more workloads. `HoldAndDrain`: also evicts admitted ones."""
     namespaces: dict[str, str] = Field(default_factory=dict)
-    """Labels that a namespace must carry to use the queue (none: any namespace)."""
+    """Labels that a namespace must have to use the queue (none: any namespace)."""
 
     @property
     def resource_groups(self) -> tuple[ResourceGroup, ...]:
@@ -121,37 +122,37 @@ class ClusterQueue(Model):
 
 
 class CheckParameters(Model):
-    """The object that an admission check's controller reads its parameters from."""
+    """The object with the parameters of an admission check."""
 
     api_group: DnsSubdomain
-    """Such as budgets.example.com."""
+    """API group of the object, such as budgets.example.com."""
     kind: str
-    """Such as Budget."""
+    """Kind of the object, such as Budget."""
     name: DnsSubdomain
-    """Of that object."""
+    """Name of the object."""
 
 
 def _foreign_controller(name: str) -> str:
     if name == PROVISIONING_CONTROLLER:
         refuse(
-            "another controller: queued pools get their provisioning check by themselves",
-            "remove this check; `muster:admission.queuedProvisioning` is where it is set",
+            "another controller: the stack adds the provisioning check of queued pools",
+            "remove this check; configure it in `muster:admission.queuedProvisioning`",
         )
     return name
 
 
 class AdmissionCheck(Model):
-    """A check that a controller of your own answers, such as one that asks for a budget."""
+    """An admission check that a controller of your own decides, such as one that checks a budget."""
 
     name: DnsSubdomain
-    """By which cluster queues' `checks` name it."""
+    """Name by which cluster queues' `checks` refer to it."""
     controller: Annotated[str, AfterValidator(_foreign_controller), Doc("controller name")]
-    """The controllerName that the controller answers to."""
+    """The check's `spec.controllerName`."""
     parameters: CheckParameters | None = None
-    """Given to it as the check's `spec.parameters`."""
+    """The check's `spec.parameters`."""
 
     def spec(self) -> dict[str, Any]:
-        """The AdmissionCheck's spec."""
+        """Returns the spec of the AdmissionCheck."""
         spec: dict[str, Any] = {"controllerName": self.controller}
         if self.parameters:
             spec["parameters"] = self.parameters.model_dump(by_alias=True)
@@ -159,11 +160,11 @@ class AdmissionCheck(Model):
 
 
 class Queues(Model):
-    """Cohorts at the top, cluster queues under them; tenants' local queues lead to these."""
+    """Cohorts, and the cluster queues under them; tenants' local queues point to cluster queues."""
 
     cohorts: tuple[Cohort, ...] = ()
-    """The quota tree above the cluster queues."""
+    """The tree of cohorts above the cluster queues."""
     cluster_queues: Annotated[tuple[ClusterQueue, ...], Field(min_length=1)]
-    """Where quotas are; each gang waits in one."""
+    """Cluster queues with their quotas; each gang waits in one of them."""
     checks: tuple[AdmissionCheck, ...] = ()
-    """Those of controllers of your own; queued pools get theirs by themselves."""
+    """Admission checks of your own controllers; the stack adds that of queued pools."""

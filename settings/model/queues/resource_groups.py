@@ -1,4 +1,4 @@
-"""Kueue's resource groups out of quotas by flavor."""
+"""Derives Kueue's resource groups from quotas by flavor."""
 
 from collections.abc import Mapping
 from typing import Annotated, NamedTuple
@@ -9,18 +9,18 @@ from settings.model.base import DnsSubdomain, Model, Quantity, ResourceName
 
 
 class Quota(Model):
-    """Of one resource of one flavor."""
+    """Quota of one resource in one flavor."""
 
     nominal: Quantity
-    """What the queue has for itself; `cpu: 8` is short for `cpu: {nominal: 8}`."""
+    """Nominal quota; `cpu: 8` is short for `cpu: {nominal: 8}`."""
     borrowing_limit: Quantity | None = None
-    """The most it may borrow from its cohort beside that; 0: nothing, left out: no limit."""
+    """The most that may be borrowed from the cohort in addition; no limit if unset."""
     lending_limit: Quantity | None = None
-    """The most of it that the cohort may lend while it is idle; left out: all of it."""
+    """The most of the nominal quota that others in the cohort may borrow; all of it if unset."""
 
 
 def _bare_nominal(value: object) -> object:
-    """`cpu: 8` is short for `cpu: {nominal: 8}`."""
+    """Expands `cpu: 8` to `cpu: {nominal: 8}`."""
     return value if isinstance(value, dict) else {"nominal": value}
 
 
@@ -28,25 +28,25 @@ Quotas = dict[DnsSubdomain, dict[ResourceName, Annotated[Quota, BeforeValidator(
 
 
 class FlavorQuotas(NamedTuple):
-    """A flavor of a resource group, with a quota for every covered resource, in that order."""
+    """A flavor of a resource group, with a quota for every covered resource, in the same order."""
 
     flavor: str
     quotas: dict[str, Quota]
 
 
 class ResourceGroup(NamedTuple):
-    """Resources that come from one flavor together, and the flavors in the order they are tried."""
+    """Resources that are assigned from one flavor together, and the flavors in the order they are tried."""
 
     covered: tuple[str, ...]
     flavors: tuple[FlavorQuotas, ...]
 
 
 def resource_groups(quotas: Mapping[str, Mapping[str, Quota]]) -> tuple[ResourceGroup, ...]:
-    """Kueue's resource groups.
+    """Returns Kueue's resource groups.
 
-    There, a flavor and a resource each belong to one group only, and every flavor of a group gives a
-    quota for each of its resources (ClusterQueueSpec.resourceGroups). So flavors that share a resource
-    form a group, and what the file leaves unsaid is a quota of 0.
+    In Kueue a flavor and a resource each belong to one group only, and every flavor of a group has a quota
+    for each of its resources (ClusterQueueSpec.resourceGroups). So flavors that share a resource form a
+    group, and quotas missing from the file are 0.
     """
     groups: list[list[str]] = []
     for flavor, resources in quotas.items():

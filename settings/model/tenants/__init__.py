@@ -1,1 +1,1 @@
-"""Tenants: what a team may do, use and reach in its namespace."""
+"""Tenants: a team's permissions, limits and network access in its namespace."""

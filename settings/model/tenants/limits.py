@@ -1,4 +1,4 @@
-"""How much a tenant's namespace and the containers in it may use."""
+"""Limits of a tenant's namespace and of the containers in it."""
 
 import re
 from typing import Annotated
@@ -8,7 +8,7 @@ from typing_extensions import Doc
 
 from settings.model.base import DNS_SUBDOMAIN, RESOURCE_NAME, Model, Quantity, ResourceName, refuse
 
-# kubernetes.io/docs/concepts/policy/resource-quotas: what may stand without a prefix.
+# Keys of a ResourceQuota without a prefix (kubernetes.io/docs/concepts/policy/resource-quotas).
 PLAIN = (
     "configmaps",
     "cpu",
@@ -35,11 +35,14 @@ def _quota_key(key: str) -> str:
         or key.endswith(DEVICES)
     )
     if not known and _extended(key):
-        refuse("requests.: of extended resources Kubernetes bounds requests only", f"write requests.{key}")
+        refuse(
+            "requests.…: quotas of extended resources are on requests only (Kubernetes)",
+            f"write requests.{key}",
+        )
     if not known:
         refuse(
-            f"what a ResourceQuota can bound: {', '.join(PLAIN)}, requests.…, limits.… or count/…",
-            "write it so, as in requests.nvidia.com/gpu or count/rayclusters.ray.io",
+            f"a key of a ResourceQuota: {', '.join(PLAIN)}, requests.…, limits.… or count/…",
+            "write, for example, requests.nvidia.com/gpu or count/rayclusters.ray.io",
         )
     return key
 
@@ -55,13 +58,13 @@ Amounts = dict[ResourceName, Quantity]
 
 
 class Limits(Model):
-    """A LimitRange of the namespace's containers: bounds, and what they get where they say nothing."""
+    """A LimitRange: bounds and defaults of the namespace's containers."""
 
     default: Amounts = Field(default_factory=dict)
-    """Their limits, where they give none."""
+    """Default limits of a container."""
     default_request: Amounts = Field(default_factory=dict)
-    """Their requests, where they give none."""
+    """Default requests of a container."""
     min: Amounts = Field(default_factory=dict)
-    """The least that one may request."""
+    """Minimum requests of a container."""
     max: Amounts = Field(default_factory=dict)
-    """The most that one may be limited to."""
+    """Maximum limits of a container."""

@@ -1,4 +1,4 @@
-"""Whom a tenant's pods may reach, and who may reach them."""
+"""Network access from and to a tenant's pods."""
 
 from typing import Annotated, Literal
 
@@ -11,24 +11,24 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 
 
 class Destination(Model):
-    """Addresses that pods may open connections to, by TCP."""
+    """A range of addresses that pods may connect to by TCP."""
 
     cidr: Cidr
-    """Such as 10.20.0.5/32 for one address."""
+    """The range, such as 10.20.0.5/32 for a single address."""
     ports: tuple[Port, ...] = ()
-    """All ports unless given."""
+    """Allowed ports (none: all)."""
 
 
 class TenantNetwork(Model):
-    """NetworkPolicies of the namespace: nothing passes but what Ray needs and what stands here."""
+    """NetworkPolicies of the namespace, which allow only traffic that Ray needs and what is listed here."""
 
     isolated: bool = True
-    """`false` declares no NetworkPolicy: Ray's dashboard and job ports then answer every pod."""
+    """`false` declares no NetworkPolicy: every pod of the cluster can reach Ray's dashboard and job API."""
     egress: Literal["https", "google-apis", "none"] = "https"
-    """Beyond Ray, DNS and the metadata server: HTTPS to public addresses, as for PyPI and Hugging Face;
-    or only to Google's APIs by private.googleapis.com and restricted.googleapis.com, to which your DNS has
-    to lead; or nothing."""
+    """Egress in addition to Ray, DNS and the metadata server: HTTPS to public addresses, for example PyPI and
+    Hugging Face; only Google APIs through private.googleapis.com and restricted.googleapis.com, which your
+    DNS must resolve to; or none."""
     destinations: tuple[Destination, ...] = ()
-    """More that the pods may reach, such as a database or, for autoscaling clusters, the API server."""
+    """Further destinations, such as a database or, for autoscaling clusters, the API server."""
     clients: tuple[DnsLabel, ...] = ()
-    """Namespaces whose pods may call Ray Serve here (port 8000)."""
+    """Namespaces whose pods may call Ray Serve in this namespace (port 8000)."""

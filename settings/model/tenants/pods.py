@@ -1,4 +1,4 @@
-"""What a tenant's pods may be: their Pod Security level, and the devices they claim."""
+"""Pods of a tenant: their Pod Security levels, and the devices they claim."""
 
 from typing import Annotated, Any, Literal
 
@@ -10,17 +10,18 @@ Level = Literal["privileged", "baseline", "restricted"]
 
 
 class PodSecurity(Model):
-    """The Pod Security Standards' levels of a namespace; `podSecurity: restricted` is short for `enforce`.
+    """Pod Security Standards of the namespace; `podSecurity: restricted` is short for `enforce: restricted`.
 
-    Under `restricted` every pod template has to say so itself, the submitter's of a RayJob too.
+    Under `restricted` every pod template must set the required securityContext, including that of a RayJob's
+    submitter.
     """
 
     enforce: Level = "baseline"
-    """What is refused beyond; `baseline` keeps privileged pods and the node's own files out."""
+    """Pods that violate this level are refused; `baseline` forbids privileged pods and host paths."""
     audit: Level | None = None
-    """What the audit log tells of; `enforce` unless given."""
+    """Pods that violate this level are noted in the audit log; `enforce` if unset."""
     warn: Level | None = None
-    """What whoever makes a pod is warned of; `enforce` unless given."""
+    """Users that create pods that violate this level are warned; `enforce` if unset."""
 
     @model_validator(mode="before")
     @classmethod
@@ -38,9 +39,9 @@ class PodSecurity(Model):
 
 
 class DeviceClaim(Model):
-    """A ResourceClaimTemplate: so many devices of a DeviceClass, for each pod that names it."""
+    """A ResourceClaimTemplate: devices of a DeviceClass for each pod that refers to it."""
 
     device_class: DnsSubdomain
-    """Such as gpu.nvidia.com, as the driver's documentation has it."""
+    """The DeviceClass, such as gpu.nvidia.com; see the driver's documentation."""
     count: Annotated[int, Field(ge=1)] = 1
-    """How many of them each pod gets."""
+    """Devices per pod."""

@@ -1,4 +1,4 @@
-"""Tenants: the namespaces of teams, their local queues, and what a team may do, use and reach there."""
+"""Tenants: teams' namespaces, their local queues, permissions, limits and network access."""
 
 import re
 from typing import Annotated, Literal
@@ -12,54 +12,54 @@ from settings.model.tenants.limits import Limits, QuotaKey
 from settings.model.tenants.network import TenantNetwork
 from settings.model.tenants.pods import DeviceClaim, PodSecurity
 
-# Groups that everyone is in, or that RBAC gives everything already.
+# system: groups contain every user, or have all permissions already.
 GROUP = re.compile(r"(?!system:)\S+")
 
 
 def _group(group: str) -> str:
     if not GROUP.fullmatch(group):
         refuse(
-            "a group of your identity provider, not one of Kubernetes' own (system:…)",
+            "a group of your identity provider, not one of Kubernetes' (system:…)",
             "write the team's group, such as team-a@example.com",
         )
     return group
 
 
 class Tenant(Model):
-    """A team: its namespace and its queues; all else is optional."""
+    """A team: its namespace and local queues; all other keys are optional."""
 
     namespace: DnsLabel
-    """The team's own; its name is in those of what belongs to it."""
+    """The team's namespace, and prefix of the names of its resources."""
     queues: Annotated[dict[DnsSubdomain, DnsSubdomain], Field(min_length=1)]
-    """Local queues, by the name that jobs are labelled with, and the cluster queue each leads to."""
+    """Local queues: the name that jobs are labeled with, and its cluster queue."""
     queue_required: bool = False
-    """Refuse Ray objects without a queue's label, which would run past the queues."""
+    """Refuses Ray objects without a queue label, which would bypass the queues."""
     priorities: Annotated[tuple[DnsSubdomain, ...], Field(min_length=1)] | None = None
-    """WorkloadPriorityClasses that its jobs may name, of those in `muster:admission.priorities`; without it
-    all of them. Their pods can't have a priority class of another name."""
+    """WorkloadPriorityClasses that its jobs may use, of those in `muster:admission.priorities`; all if unset.
+    Pods may not have a PriorityClass of any other name."""
     group: Annotated[str, AfterValidator(_group), Doc("group")] | None = None
-    """The team's group: may run Ray in the namespace, and read queues, workloads, pods and logs."""
+    """The team's group, which may run Ray in the namespace and read queues, workloads, pods and logs."""
     resource_quota: dict[QuotaKey, Quantity] = Field(default_factory=dict)
-    """A ResourceQuota's hard limits, for what the queues don't count or as a bound above theirs."""
+    """Hard limits of a ResourceQuota, for resources that the queues do not count or as a bound above them."""
     limits: Limits | None = None
     """A LimitRange: bounds and defaults of each container."""
     pod_security: PodSecurity = PodSecurity()
-    """What pods of the namespace may ask of their node."""
+    """Pod Security Standards of the namespace."""
     network: TenantNetwork = TenantNetwork()
-    """Whom its pods reach, and who reaches them."""
+    """Network access from and to its pods."""
     ray_auth: Literal["token"] | None = None
-    """`token`: Ray itself asks for a token (Ray 2.52 or later), in every Ray cluster of the namespace."""
+    """`token`: every Ray cluster of the namespace requires Ray's token authentication (Ray 2.52 or later)."""
     device_claims: dict[DnsLabel, DeviceClaim] = Field(default_factory=dict)
-    """ResourceClaimTemplates by name, for pods that get devices by claim (Kubernetes 1.34 or later)."""
+    """ResourceClaimTemplates by name, for pods that claim devices (Kubernetes 1.34 or later)."""
     identity: Identity | None = None
-    """What its pods are to Google Cloud; GKE only."""
+    """A Google service account for its pods; GKE only."""
     checkpoints: Checkpoints | None = None
-    """A bucket of its own, which pods mount; GKE only, and needs `identity`."""
+    """A bucket that its pods mount; GKE only, requires `identity`."""
     serving: Serving | None = None
-    """Its RayServices under names of their own; GKE only."""
+    """Exposes its RayServices by HTTPS; GKE only."""
 
     @property
     def google_account(self) -> str:
-        """The ID of its Google service account, if it has an identity."""
+        """ID of its Google service account, if it has an identity."""
         named = self.identity.account if self.identity else None
         return named or f"{self.namespace}-ray"

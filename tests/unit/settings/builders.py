@@ -1,4 +1,4 @@
-"""A good stack to break, and the means to break it."""
+"""A valid stack, and functions that change it."""
 
 from copy import deepcopy
 from typing import Any, NamedTuple
@@ -49,7 +49,7 @@ L4: Path = ("muster:pools", 1)
 
 
 def put(*path_and_value: Any) -> dict[str, Any]:
-    """The good stack with one value put at a path; `None` takes away what stands there."""
+    """Returns the valid stack with one value set at a path; `None` removes the key."""
     *path, last, value = path_and_value
     config = deepcopy(GOOD)
     here: Any = config
@@ -65,7 +65,7 @@ def put(*path_and_value: Any) -> dict[str, Any]:
 
 
 def with_pool(pool: dict[str, Any], **cluster: Any) -> dict[str, Any]:
-    """The good stack with one pool more, named `more`, and with these keys of its cluster."""
+    """Returns the valid stack with another pool, named `more`, and with these keys in its cluster."""
     config = put("muster:pools", 2, {"name": "more", **pool})
     return config | {
         "muster:cluster": {**GOOD["muster:cluster"], **cluster},
@@ -74,7 +74,7 @@ def with_pool(pool: dict[str, Any], **cluster: Any) -> dict[str, Any]:
 
 
 def with_engine(name: str) -> dict[str, Any]:
-    """The good stack with another engine; KAI asks for no queued nodes, so with it they are on demand."""
+    """Returns the valid stack with another engine; KAI supports no queued pools, so theirs are on-demand."""
     config = put("muster:admission", "engine", name)
     if name == "kai":
         config["muster:pools"][1]["provisioning"] = "on-demand"
@@ -96,7 +96,7 @@ FILE = "stacks/Pulumi.test.yaml"
 
 
 class Case(NamedTuple):
-    """A broken stack and the parts of the only problem it has."""
+    """An invalid stack, and the parts of its only problem."""
 
     name: str
     config: dict[str, Any]
@@ -111,13 +111,13 @@ class Case(NamedTuple):
     @property
     def message(self) -> str:
         return (
-            f"{FILE}: 1 problem in the settings; nothing was declared.\n\n"
+            f"{FILE}: 1 problem in the settings; nothing was deployed.\n\n"
             f"{self.path}\n  given:    {self.given}\n  expected: {self.expected}\n  do:       {self.remedy}"
         )
 
 
 def refusal(config: dict[str, Any]) -> str:
-    """The whole message with which the settings refuse a stack."""
+    """Returns the error message for an invalid stack."""
     with pytest.raises(SettingsError) as refused:
         parse(config, FILE)
     return str(refused.value)

@@ -1,4 +1,4 @@
-"""Pools of every kind, to break in stacks and to mend."""
+"""Pools of every kind, for valid and invalid stacks."""
 
 from typing import Any, NamedTuple
 
@@ -15,19 +15,19 @@ H200 = {"machineType": "a3-ultragpu-8g", "gpu": {"type": "nvidia-h200-141gb", "c
 V6E = {"machineType": "ct6e-standard-4t", "tpu": {"topology": "2x2"}, **UP_TO_4}
 SLICES = {"machineType": "ct6e-standard-4t", "tpu": {"topology": "4x4"}, "slices": {"max": 2}}
 
-# Whole pools whose GPUs talk over networks of their own: four with TCPX, eight with TCPXO.
+# Pools with GPUDirect: four networks with TCPX, eight with TCPXO.
 GPUDIRECT_H100: dict[str, Any] = {"name": "h100", "provisioning": "queued", "gpudirect": "tcpx", **H100}
 GPUDIRECT_MEGA: dict[str, Any] = {"name": "mega", "provisioning": "queued", "gpudirect": "tcpxo", **H100_MEGA}
 
 QUEUED, FLEX = {"provisioning": "queued"}, {"provisioning": "flex-start"}
 SPOT, RESERVED = {"provisioning": "spot"}, {"provisioning": "reserved", "reservation": "gpus"}
-NOBODY: dict[str, Any] = {"muster:tenants": []}  # whom the old dataplane would not keep apart
+NO_TENANTS: dict[str, Any] = {"muster:tenants": []}  # isolated tenants require Dataplane V2
 COMPACT, REGION = {"placement": "compact"}, {"location": "us-west1"}
 LONG = "a" * 35
 
 
 class Rule(NamedTuple):
-    """A rule both ways: a stack that breaks it, and one that keeps it."""
+    """A rule with a stack that breaks it and one that keeps it."""
 
     broken: Case
     kept: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Stacks whose operators don't go together, each with the whole message; and what goes together."""
+"""Stacks with conflicting settings of operators, each with its error message; and valid combinations."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ ON_SPOT = put("muster:pools", 0, "provisioning", "spot")
 
 
 def engine(name: str, **operators: Any) -> dict[str, Any]:
-    """The good stack with another engine, and settings of operators by their section's name."""
+    """Returns the valid stack with another engine, and settings of operators by section name."""
     sections = {f"muster:{section}": settings for section, settings in operators.items()}
     return with_engine(name) | sections
 
@@ -31,15 +31,15 @@ CASES = [
         put("muster:controller", None),
         "muster:controller",
         "nothing",
-        "the controller that engine muster needs",
+        "the controller, which engine muster requires",
         "add `muster:controller: {build: {}}` (or {image: …}), or choose engine: kueue",
     ),
     Case(
-        "the add-on on a cluster that already runs",
+        "the add-on on an existing cluster",
         {**put("muster:kuberay", {"install": "addon"}), "muster:cluster": EXISTING},
         "muster:kuberay.install",
         '"addon"',
-        "helm or existing: the add-on is switched on where a GKE cluster is made",
+        "helm or existing: the add-on requires a GKE cluster that the stack creates",
         "write helm",
     ),
     Case(
@@ -47,8 +47,8 @@ CASES = [
         engine("kai", kuberay={"install": "addon"}),
         "muster:kuberay.install",
         '"addon"',
-        "helm or existing: only a KubeRay started with --batch-scheduler=kai-scheduler hands its pods to "
-        "KAI, and GKE's Ray add-on can't be told to",
+        "helm or existing: KubeRay must run with --batch-scheduler=kai-scheduler, which GKE's Ray "
+        "add-on does not support",
         "write helm, or choose another engine",
     ),
     Case(
@@ -56,7 +56,7 @@ CASES = [
         put("muster:kuberay", {"install": "addon", "version": "1.6.2"}),
         "muster:kuberay.version",
         '"1.6.2"',
-        "nothing: with install: addon it is not this stack's to choose",
+        "no value: install: addon does not use it",
         "remove `version`, or write install: helm",
     ),
     Case(
@@ -64,16 +64,16 @@ CASES = [
         put("muster:kuberay", {"addon": {"logging": False}}),
         "muster:kuberay.addon",
         '{"logging": false}',
-        "nothing: with install: helm there is no add-on",
+        "no value: with install: helm there is no add-on",
         "remove `addon`, or write install: addon",
     ),
     Case(
-        "a tenant that KubeRay doesn't watch",
+        "a tenant's namespace that KubeRay does not watch",
         put("muster:kuberay", {"watchNamespaces": ["team-b"]}),
         "muster:kuberay.watchNamespaces",
         '["team-b"]',
-        "every tenant's namespace: KubeRay would not see the jobs of team-a",
-        "add team-a, or remove `watchNamespaces` to watch all",
+        "all tenants' namespaces: KubeRay would ignore the jobs of team-a",
+        "add team-a, or remove `watchNamespaces` to watch all namespaces",
     ),
     Case(
         "an unknown feature gate of KubeRay",
@@ -98,7 +98,7 @@ CASES = [
         "muster:kuberay.resources",
         '{"requests": {"cpu": 1, "memory": "1Gi"}, "limits": {"cpu": "100m", "memory": "2Gi"}}',
         "requests.cpu of at most limits.cpu (Kubernetes)",
-        "lower the one or raise the other",
+        "lower the request or raise the limit",
     ),
     Case(
         "half of the limits",
@@ -113,7 +113,7 @@ CASES = [
         put("muster:kueue", {"replicas": 3}),
         "muster:kueue.replicas",
         "3",
-        "nothing: engine muster installs Kueue's API alone",
+        "no value: engine muster installs Kueue's CRDs only",
         "remove `replicas`, or write engine: kueue",
     ),
     Case(
@@ -121,15 +121,15 @@ CASES = [
         engine("kai", kueue={"version": "0.19.2"}),
         "muster:kueue.version",
         '"0.19.2"',
-        "nothing: engine kai installs nothing of Kueue's",
+        "no value: engine kai does not install Kueue",
         "remove `version`, or write engine: kueue",
     ),
     Case(
-        "the version of a Kueue that is there already",
+        "the version of an existing Kueue",
         engine("kueue", kueue={"install": "existing", "version": "0.19.2"}),
         "muster:kueue.version",
         '"0.19.2"',
-        "nothing: Kueue is there already",
+        "no value: Kueue is already installed",
         "remove `version`, or write install: upstream",
     ),
     Case(
@@ -137,8 +137,8 @@ CASES = [
         engine("kueue", kueue={"frameworks": ["batch/job", "ray.io/rayjob"]}),
         "muster:kueue.frameworks",
         '["batch/job", "ray.io/rayjob"]',
-        "ray.io/rayjob and ray.io/raycluster: queued ones are suspended at creation, and only Kueue would "
-        "start them",
+        "a list with ray.io/rayjob and ray.io/raycluster: queued ones are suspended at creation, and "
+        "only Kueue unsuspends them",
         "add ray.io/raycluster",
     ),
     Case(
@@ -159,14 +159,14 @@ CASES = [
         "muster:kueue.featureGates.partialAdmission",
         '"partialAdmission"',
         "the name of a feature gate",
-        "write it as the operator's documentation does, in CamelCase",
+        "write it as in the operator's documentation, in CamelCase",
     ),
     Case(
-        "a weight that Kueue is not told to read",
+        "a weight without Kueue's fair sharing",
         put(*TEAM_A, "weight", 2) | {"muster:admission": {"engine": "kueue"}},
         "muster:queues.clusterQueues[0].weight",
         "2",
-        "no weight: Kueue weighs no shares unless told to",
+        "no weight: it has no effect without `fairSharing` in `muster:kueue`",
         "remove it, or add `muster:kueue: {fairSharing: {}}`",
     ),
     Case(
@@ -174,15 +174,15 @@ CASES = [
         put("muster:kai", {"placement": "spread"}),
         "muster:kai.placement",
         '"spread"',
-        "nothing: engine muster installs no KAI Scheduler",
+        "no value: engine muster does not install KAI Scheduler",
         "remove `placement`, or write engine: kai",
     ),
     Case(
-        "the version of a KAI that is there already",
+        "the version of an existing KAI",
         engine("kai", kai={"install": "existing", "version": "0.12.0"}),
         "muster:kai.version",
         '"0.12.0"',
-        "nothing: KAI Scheduler is there already",
+        "no value: KAI Scheduler is already installed",
         "remove `version`, or write install: helm",
     ),
     Case(
@@ -190,40 +190,40 @@ CASES = [
         engine("kai", kai={"version": "latest"}),
         "muster:kai.version",
         '"latest"',
-        "a whole version without 'v'",
-        "pin one release by all three numbers, as in 1.6.2",
+        "a full version without 'v'",
+        "pin a release by all three numbers, such as 1.6.2",
     ),
     Case(
-        "two keepers of the GPUs",
+        "drivers from GKE and from the GPU Operator",
         put("muster:gpuOperator", {"install": "helm"}),
         "muster:pools[1].gpu.driver",
         "nothing",
-        "disabled: the GPU Operator is installed, and what GKE installs would be in its way (NVIDIA, "
-        '"NVIDIA GPU Operator with Google GKE")',
+        "disabled: the GPU Operator is installed, and GKE's driver and device plugin would conflict "
+        'with it (NVIDIA, "NVIDIA GPU Operator with Google GKE")',
         "write driver: disabled, or remove `muster:gpuOperator`",
     ),
     Case(
-        "no keeper of the GPUs",
+        "no driver for the GPUs",
         driver_disabled(),
         "muster:pools[1].gpu.driver",
         '"disabled"',
-        "default or latest: nothing else installs a driver, and the nodes' GPUs stay unseen",
+        "default or latest: nothing else installs a driver, so the nodes would offer no GPUs",
         "write latest, or add `muster:gpuOperator: {install: helm}`",
     ),
     Case(
-        "the GPU Operator on a cluster that already runs",
+        "the GPU Operator on an existing cluster",
         {**driver_disabled(gpuOperator={"install": "helm"}), "muster:cluster": EXISTING},
         "muster:gpuOperator.install",
         '"helm"',
-        "none or existing: its paths and its driver's installer are those of GKE's nodes",
-        "install it yourself, and write existing",
+        "none or existing: the stack configures the operator for GKE's nodes only",
+        "install it yourself and write existing",
     ),
     Case(
         "MIG without the GPU Operator",
         put("muster:gpuOperator", {"migStrategy": "mixed"}),
         "muster:gpuOperator.migStrategy",
         '"mixed"',
-        "nothing: install: none installs nothing",
+        "no value: install: none installs nothing",
         "remove `migStrategy`, or write install: helm",
     ),
     Case(
@@ -231,18 +231,18 @@ CASES = [
         ON_SPOT,
         "muster:pools",
         json.dumps(ON_SPOT["muster:pools"]),
-        "a pool on demand, without accelerators, for KubeRay and the other operators",
+        "an on-demand pool without accelerators, for KubeRay and the other operators",
         "add one, such as {name: system, machineType: e2-standard-4, nodes: {min: 1, max: 3}}",
     ),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_message(case: Case) -> None:
+def test_conflicting_operators_are_refused(case: Case) -> None:
     assert refusal(case.config) == case.message
 
 
-# The other side of each rule: what only looks like one of the cases above.
+# Valid counterparts of the cases above.
 ACCEPTED = {
     "the add-on with its own settings": put(
         "muster:kuberay", {"install": "addon", "addon": {"monitoring": False}}
@@ -254,16 +254,16 @@ ACCEPTED = {
     "Kueue configured": engine("kueue", kueue={"replicas": 3, "waitForPodsReady": {"timeoutSeconds": 600}}),
     "weights with fair sharing": put(*TEAM_A, "weight", 2)
     | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"fairSharing": {}}},
-    "weights that Muster weighs": put(*TEAM_A, "weight", 2)
+    "weights with Muster's fair sharing": put(*TEAM_A, "weight", 2)
     | {"muster:controller": {**GOOD["muster:controller"], "fairSharing": {}}},
     "Muster preempts to borrow": put(
         *TEAM_A, "preemption", {"reclaimWithinCohort": "Any", "borrowWithinCohort": {}}
     ),
-    "weights for a Kueue that is there already": put(*TEAM_A, "weight", 2)
+    "weights for an existing Kueue": put(*TEAM_A, "weight", 2)
     | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"install": "existing"}},
-    "the GPU Operator where GKE leaves the GPUs alone": driver_disabled(gpuOperator={"install": "helm"}),
-    "somebody else's GPU Operator": driver_disabled(gpuOperator={"install": "existing"}),
-    "a driver that is somebody else's business": {**driver_disabled(), "muster:cluster": EXISTING},
+    "the GPU Operator without GKE's drivers": driver_disabled(gpuOperator={"install": "helm"}),
+    "an existing GPU Operator": driver_disabled(gpuOperator={"install": "existing"}),
+    "drivers of an existing cluster": {**driver_disabled(), "muster:cluster": EXISTING},
     "an image with tag and digest": put(
         "muster:kuberay", {"image": f"quay.io/kuberay/operator:v1.6.2@sha256:{'0' * 64}"}
     ),
@@ -271,11 +271,11 @@ ACCEPTED = {
 
 
 @pytest.mark.parametrize("config", ACCEPTED.values(), ids=ACCEPTED.keys())
-def test_accepted(config: dict[str, Any]) -> None:
+def test_valid_operators_are_accepted(config: dict[str, Any]) -> None:
     parse(config, FILE)
 
 
-def test_operators_run_on_the_first_pool_on_demand_without_taints() -> None:
+def test_operators_run_on_the_first_on_demand_pool_without_taints() -> None:
     pools = [GOOD["muster:pools"][1], {**GOOD["muster:pools"][0], "name": "cpu", "flavor": "spare"}]
     settings = parse({**GOOD, "muster:pools": [*pools, GOOD["muster:pools"][0]]}, FILE)
 

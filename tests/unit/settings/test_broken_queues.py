@@ -1,4 +1,4 @@
-"""Stacks whose queues do not agree with the rest, each with the whole message."""
+"""Stacks with invalid queues, each with its error message."""
 
 from typing import Any
 
@@ -26,27 +26,27 @@ CASES = [
         put("muster:queues", "cohorts", 1, {"name": "ml"}),
         "muster:queues.cohorts[1].name",
         '"ml"',
-        "a cohort name of its own",
-        "ml is taken already; choose another name",
+        "a unique cohort name",
+        "ml is already in use; choose another name",
     ),
     Case(
         "two cluster queues of one name",
         put("muster:queues", "clusterQueues", 1, {"name": "team-a", "quotas": {"cpu": {"cpu": 1}}}),
         "muster:queues.clusterQueues[1].name",
         '"team-a"',
-        "a cluster queue name of its own",
-        "team-a is taken already; choose another name",
+        "a unique cluster queue name",
+        "team-a is already in use; choose another name",
     ),
     Case(
         "two tenants in one namespace",
         put("muster:tenants", 1, {"namespace": "team-a", "queues": {"other": "team-a"}}),
         "muster:tenants[1].namespace",
         '"team-a"',
-        "a namespace of its own",
-        "team-a is taken already; choose another name",
+        "a unique namespace",
+        "team-a is already in use; choose another name",
     ),
     Case(
-        "a cohort that is not there",
+        "a queue in an unknown cohort",
         put(*TEAM_A, "cohort", "mll"),
         "muster:queues.clusterQueues[0].cohort",
         '"mll"',
@@ -54,7 +54,7 @@ CASES = [
         "did you mean ml?",
     ),
     Case(
-        "a parent that is not there",
+        "an unknown parent",
         put("muster:queues", "cohorts", 0, "parent", "org"),
         "muster:queues.cohorts[0].parent",
         '"org"',
@@ -62,15 +62,15 @@ CASES = [
         "choose one of ml",
     ),
     Case(
-        "cohorts in a circle",
+        "a cycle of cohorts",
         put("muster:queues", "cohorts", CIRCLE),
         "muster:queues.cohorts[0].parent",
         '"org"',
-        "a tree; this goes round: ml -> org -> ml",
+        "a tree; this is a cycle: ml -> org -> ml",
         "remove `parent` from one of them",
     ),
     Case(
-        "a quota of a flavor that no pool yields",
+        "a quota of an unknown flavor",
         put(*TEAM_A, "quotas", "l5", {"cpu": 1}),
         "muster:queues.clusterQueues[0].quotas.l5",
         '{"cpu": 1}',
@@ -78,7 +78,7 @@ CASES = [
         "choose one of cpu, l4",
     ),
     Case(
-        "a quota of GPUs on a pool without",
+        "a quota of GPUs on a pool without GPUs",
         put(*TEAM_A, "quotas", "cpu", "nvidia.com/gpu", 1),
         'muster:queues.clusterQueues[0].quotas.cpu["nvidia.com/gpu"]',
         "1",
@@ -94,7 +94,7 @@ CASES = [
         "did you mean memory?",
     ),
     Case(
-        "a limit on borrowing from no cohort",
+        "a borrowing limit without a cohort",
         put(*TEAM_A, "cohort", None),
         'muster:queues.clusterQueues[0].quotas.l4["nvidia.com/gpu"].borrowingLimit',
         "0",
@@ -102,12 +102,12 @@ CASES = [
         "remove `borrowingLimit`, or give the queue a `cohort`",
     ),
     Case(
-        "more lent than there is",
+        "a lending limit above the quota",
         put(*TEAM_A, "quotas", "cpu", "cpu", {"nominal": 2, "lendingLimit": "2500m"}),
         "muster:queues.clusterQueues[0].quotas.cpu.cpu.lendingLimit",
         '"2500m"',
         "at most the nominal quota, which is 2 (Kueue)",
-        "lower the one or raise the other",
+        "lower `lendingLimit` or raise `nominal`",
     ),
     Case(
         "a cohort's limit without a parent",
@@ -118,7 +118,7 @@ CASES = [
         "remove `lendingLimit`, or give the cohort a `parent`",
     ),
     Case(
-        "a cohort's quota of nodes that nobody makes",
+        "a cohort's quota of an unknown flavor",
         put("muster:queues", "cohorts", 0, "quotas", {"cpus": {"cpu": 4}}),
         "muster:queues.cohorts[0].quotas.cpus",
         '{"cpu": 4}',
@@ -134,23 +134,23 @@ CASES = [
         ),
         "muster:queues.clusterQueues[0].preemption.borrowWithinCohort.policy",
         '"LowerPriority"',
-        "Never, as long as reclaimWithinCohort is Never (Kueue)",
+        "Never, because reclaimWithinCohort is Never (Kueue)",
         "set `reclaimWithinCohort` to LowerPriority or Any, or remove `borrowWithinCohort`",
     ),
     Case(
-        "a queue's weight that Muster is not told to read",
+        "a queue's weight without Muster's fair sharing",
         put(*TEAM_A, "weight", 2),
         "muster:queues.clusterQueues[0].weight",
         "2",
-        "no weight: Muster weighs no shares unless told to",
+        "no weight: it has no effect without `fairSharing` in `muster:controller`",
         "remove it, or add `muster:controller: {fairSharing: {}}`",
     ),
     Case(
-        "a cohort's weight that Muster is not told to read",
+        "a cohort's weight without Muster's fair sharing",
         put("muster:queues", "cohorts", 0, "weight", 2),
         "muster:queues.cohorts[0].weight",
         "2",
-        "no weight: Muster weighs no shares unless told to",
+        "no weight: it has no effect without `fairSharing` in `muster:controller`",
         "remove it, or add `muster:controller: {fairSharing: {}}`",
     ),
     Case(
@@ -158,15 +158,15 @@ CASES = [
         _with_engine_kueue(*TEAM_A, "weight", -1),
         "muster:queues.clusterQueues[0].weight",
         "-1",
-        "a weight of 0 or more, 1 being the usual one",
+        "a weight of 0 or more; the default is 1",
         "write a number, such as 2 or 0.5",
     ),
     Case(
-        "a preference with nothing to choose from",
+        "a preference with a single option",
         put(*TEAM_A, "flavorFungibility", {"preference": "BorrowingOverPreemption"}),
         "muster:queues.clusterQueues[0].flavorFungibility",
         '{"preference": "BorrowingOverPreemption"}',
-        "a preference only where whenCanBorrow and whenCanPreempt are both TryNextFlavor (Kueue)",
+        "a preference only if whenCanBorrow and whenCanPreempt are both TryNextFlavor (Kueue)",
         "remove `preference`, or set both to TryNextFlavor",
     ),
     Case(
@@ -175,35 +175,35 @@ CASES = [
         "muster:queues.clusterQueues[0].checks.budget",
         "[]",
         "the name of a check in muster:queues.checks",
-        "there is none yet: add it first",
+        "none is defined yet: add it first",
     ),
     Case(
-        "a check on a flavor that the queue has none of",
+        "a check on a flavor without quota",
         _with_budget(*TEAM_A, "checks", {"budget": ["l44"]}),
         "muster:queues.clusterQueues[0].checks.budget[0]",
         '"l44"',
-        "a flavor that this queue has quota of (Kueue)",
+        "a flavor in which this queue has quota (Kueue)",
         "did you mean l4?",
     ),
     Case(
-        "a provisioning check of one's own",
+        "a user-defined provisioning check",
         put("muster:queues", "checks", [{"name": "mine", "controller": PROVISIONING}]),
         "muster:queues.checks[0].controller",
         f'"{PROVISIONING}"',
-        "another controller: queued pools get their provisioning check by themselves",
-        "remove this check; `muster:admission.queuedProvisioning` is where it is set",
+        "another controller: the stack adds the provisioning check of queued pools",
+        "remove this check; configure it in `muster:admission.queuedProvisioning`",
     ),
     Case(
         "two checks of one name",
         put("muster:queues", "checks", [BUDGET, BUDGET]),
         "muster:queues.checks[1].name",
         '"budget"',
-        "a check name of its own",
-        "budget is taken already; choose another name",
+        "a unique check name",
+        "budget is already in use; choose another name",
     ),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_message(case: Case) -> None:
+def test_invalid_queues_are_refused(case: Case) -> None:
     assert refusal(case.config) == case.message

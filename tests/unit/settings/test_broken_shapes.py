@@ -1,4 +1,4 @@
-"""Stacks of the wrong shape, each with the whole message that its author sees."""
+"""Stacks with unknown or missing keys or values of a wrong type, each with its error message."""
 
 import pytest
 
@@ -68,7 +68,7 @@ CASES = [
         "write it without quotes",
     ),
     Case(
-        "no node at all",
+        "a maximum of no nodes",
         put(*L4, "nodes", "max", 0),
         "muster:pools[1].nodes.max",
         "0",
@@ -108,7 +108,7 @@ CASES = [
         "write `key: value` lines under it",
     ),
     Case(
-        "a kind of cluster unheard of",
+        "an unknown kind of cluster",
         put("muster:cluster", "kind", "gk"),
         "muster:cluster.kind",
         '"gk"',
@@ -116,7 +116,7 @@ CASES = [
         "did you mean gke?",
     ),
     Case(
-        "a cluster of no kind",
+        "a cluster without a kind",
         put("muster:cluster", "kind", None),
         "muster:cluster.kind",
         "nothing",
@@ -135,5 +135,5 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_message(case: Case) -> None:
+def test_malformed_stacks_are_refused(case: Case) -> None:
     assert refusal(case.config) == case.message

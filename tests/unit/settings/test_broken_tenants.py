@@ -1,4 +1,4 @@
-"""Stacks whose tenants do not agree with the rest, or with themselves, each with the whole message."""
+"""Stacks with invalid tenants, each with its error message."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ TEAM_B = {"namespace": "team-b", "queues": {"user-queue": "team-a"}}
 
 
 def tenant(**settings: Any) -> dict[str, Any]:
-    """The good stack with more of its tenant."""
+    """Returns the valid stack with these keys added to its tenant."""
     return put("muster:tenants", 0, {**GOOD["muster:tenants"][0], **settings})
 
 
@@ -25,20 +25,20 @@ def two(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def on(cluster: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-    """The stack with more of its cluster."""
+    """Returns the stack with these keys added to its cluster."""
     return {**config, "muster:cluster": {**config["muster:cluster"], **cluster}}
 
 
 HERE = "muster:tenants[0]"
 OWN = (
-    "a namespace of the team's own: not default, gpu-operator, kai-scheduler, kuberay-system, kueue-system, "
-    "muster-system, nor one of the system's (kube-*, gke-*, gmp-*)"
+    "a namespace for the team: not default, gpu-operator, kai-scheduler, kuberay-system, kueue-system, "
+    "muster-system, nor one of the system (kube-*, gke-*, gmp-*)"
 )
-NOT_GOOGLES = "nothing: it is of Google Cloud, and this cluster was not made by the stack"
+NOT_ON_GKE = "no value: it needs Google Cloud, and the stack did not create this cluster"
 
 CASES = [
     Case(
-        "a local queue that leads nowhere",
+        "a local queue of an unknown cluster queue",
         put("muster:tenants", 0, "queues", "user-queue", "team-b"),
         "muster:tenants[0].queues.user-queue",
         '"team-b"',
@@ -72,79 +72,79 @@ CASES = [
         "the name of a priority in muster:admission.priorities",
         "choose one of prod-priority, dev-priority",
     ),
-    # On another cluster than Google's
+    # On an existing cluster
     Case(
-        "an identity on a cluster that is not GKE's",
+        "an identity on an existing cluster",
         {**tenant(identity={}), "muster:cluster": EXISTING},
         f"{HERE}.identity",
         "{}",
-        NOT_GOOGLES,
+        NOT_ON_GKE,
         "remove `identity`, or write muster:cluster.kind: gke",
     ),
     Case(
-        "a Gateway on a cluster that is not GKE's",
+        "a Gateway on an existing cluster",
         {**tenant(serving=SERVING), "muster:cluster": EXISTING},
         f"{HERE}.serving",
         '{"hosts": {"models.example.com": "vllm"}, "iap": {"members": ["group:ml@example.com"]}}',
-        NOT_GOOGLES,
+        NOT_ON_GKE,
         "remove `serving`, or write muster:cluster.kind: gke",
     ),
-    # What the cluster has to have
+    # Requirements on the cluster
     Case(
-        "a bucket that nothing mounts",
+        "a bucket without the CSI driver",
         on({"csiDrivers": ["persistent-disk"]}, tenant(identity={}, checkpoints=CHECKPOINTS)),
         f"{HERE}.checkpoints",
         '{"bucket": "acme-ml-checkpoints"}',
-        "nothing: the cluster has no gcs-fuse among its csiDrivers, which mounts buckets",
+        "no value: the cluster's csiDrivers do not include gcs-fuse, which mounts buckets",
         "add gcs-fuse to muster:cluster.csiDrivers, or remove `checkpoints`",
     ),
     Case(
-        "a Gateway that nobody makes",
+        "a Gateway without a controller",
         on({"gatewayApi": False}, tenant(serving=SERVING)),
         f"{HERE}.serving",
         '{"hosts": {"models.example.com": "vllm"}, "iap": {"members": ["group:ml@example.com"]}}',
-        "nothing: the cluster's gatewayApi is off, and nobody would make the Gateway's load balancer",
+        "no value: the cluster's gatewayApi is off, so the Gateway would get no load balancer",
         "write muster:cluster.gatewayApi: true, or remove `serving`",
     ),
     Case(
-        "devices by claim on a version that serves no claims",
+        "device claims on a version without the API",
         on({"version": "1.33"}, tenant(deviceClaims={"gpu": {"deviceClass": "gpu.nvidia.com"}})),
         f"{HERE}.deviceClaims",
         '{"gpu": {"deviceClass": "gpu.nvidia.com"}}',
-        "nothing: ResourceClaimTemplate is served as v1 from 1.34 on",
+        "no value: ResourceClaimTemplate v1 requires Kubernetes 1.34",
         'raise muster:cluster.version to "1.34" or later, or remove `deviceClaims`',
     ),
     Case(
-        "network policies that nobody heeds",
+        "network policies without enforcement",
         on({"dataplaneV2": False}, tenant(network={"isolated": True})),
         f"{HERE}.network.isolated",
         "true",
-        "false: without dataplaneV2 the cluster heeds no NetworkPolicy (GKE, network policy)",
+        "false: without dataplaneV2 the cluster does not enforce NetworkPolicies (GKE, network policy)",
         "write muster:cluster.dataplaneV2: true, or isolated: false",
     ),
     Case(
-        "tokens that nobody makes",
+        "tokens with a KubeRay that does not create them",
         {**tenant(rayAuth="token"), "muster:kuberay": {"version": "1.5.0"}},
         f"{HERE}.rayAuth",
         '"token"',
-        "nothing: KubeRay 1.5.0 knows no authOptions",
+        "no value: KubeRay 1.5.0 does not support authOptions",
         "raise muster:kuberay.version to 1.5.1 or later, or remove `rayAuth`",
     ),
-    # What of a tenant needs another part of it
+    # Keys that require other keys
     Case(
-        "a bucket for nobody",
+        "a bucket without an identity",
         tenant(checkpoints=CHECKPOINTS),
         f"{HERE}.identity",
         "nothing",
-        "the identity by which pods reach the bucket of `checkpoints`",
+        "an identity, with which pods access the bucket of `checkpoints`",
         "add `identity: {}`",
     ),
     Case(
-        "a bucket out of reach",
+        "a bucket without egress",
         tenant(identity={}, checkpoints=CHECKPOINTS, network={"egress": "none"}),
         f"{HERE}.network.egress",
         '"none"',
-        "https or google-apis: the bucket of `checkpoints` is reached by Google's APIs",
+        "https or google-apis: pods reach the bucket of `checkpoints` through Google APIs",
         "write google-apis",
     ),
     Case(
@@ -152,50 +152,52 @@ CASES = [
         put("muster:tenants", 0, {**TEAM_B, "namespace": "foundation-models-and-many-more", "identity": {}}),
         f"{HERE}.identity.account",
         "nothing",
-        "a name of 6 to 30 characters, which foundation-models-and-many-more-ray is not (IAM: accountId)",
-        "add `account` with one",
+        "a name of 6 to 30 characters; the default foundation-models-and-many-more-ray is not (IAM: "
+        "accountId)",
+        "set `account` to such a name",
     ),
-    # What has to be one of its own
+    # Unique names
     Case(
         "two tenants with one bucket",
         two({"identity": {}, "checkpoints": CHECKPOINTS}, {"identity": {}, "checkpoints": CHECKPOINTS}),
         "muster:tenants[1].checkpoints.bucket",
         '"acme-ml-checkpoints"',
-        "a bucket of its own",
-        "acme-ml-checkpoints is taken already; choose another name",
+        "a unique bucket",
+        "acme-ml-checkpoints is already in use; choose another name",
     ),
     Case(
         "two tenants with one Google service account",
         two({"identity": {}}, {"identity": {"account": "team-a-ray"}}),
         "muster:tenants[1].identity.account",
         '"team-a-ray"',
-        "a Google service account of its own",
-        "team-a-ray is taken already; choose another name",
+        "a unique Google service account",
+        "team-a-ray is already in use; choose another name",
     ),
     Case(
         "two tenants behind one host",
         two({"serving": SERVING}, {"serving": SERVING}),
         'muster:tenants[1].serving.hosts["models.example.com"]',
         '"vllm"',
-        "a host of its own",
-        "models.example.com is taken already; choose another name",
+        "a unique host",
+        "models.example.com is already in use; choose another name",
     ),
     Case(
-        "a namespace that Google can make no address for",
+        "a namespace that makes no valid address name",
         put("muster:tenants", 0, {**TEAM_B, "namespace": "3-team", "serving": OWN_MAP}),
         f"{HERE}.namespace",
         '"3-team"',
-        "with `serving` one that makes a name of 1 to 63 from a letter on, which 3-team-serving is not "
-        "(Compute Engine)",
+        "with `serving`, a namespace for which 3-team-serving is a valid name: 1 to 63 characters, "
+        "from a letter on (Compute Engine)",
         "choose another namespace, or remove `serving`",
     ),
     Case(
-        "a host that Google can make no certificate's name of",
+        "a host that makes no valid certificate name",
         tenant(serving={**SERVING, "hosts": {f"{'long-' * 11}name.example.com": "vllm"}}),
         f'{HERE}.serving.hosts["{"long-" * 11}name.example.com"]',
         '"vllm"',
-        "a host that makes a certificate's name of 1 to 63 together with the namespace (Certificate Manager)",
-        "choose a shorter host, or make its certificate yourself and give `certificateMap`",
+        "a host whose certificate name, which includes the namespace, has at most 63 characters "
+        "(Certificate Manager)",
+        "choose a shorter host, or create its certificate yourself and set `certificateMap`",
     ),
     # Bounds
     Case(
@@ -204,7 +206,7 @@ CASES = [
         f"{HERE}.limits.defaultRequest.cpu",
         '"1500m"',
         "at most `default`, which is 1",
-        "lower the one or raise the other",
+        "lower `defaultRequest` or raise `default`",
     ),
     Case(
         "a minimum above the maximum",
@@ -212,14 +214,15 @@ CASES = [
         f"{HERE}.limits.min.memory",
         '"2Gi"',
         "at most `max`, which is 1Gi",
-        "lower the one or raise the other",
+        "lower `min` or raise `max`",
     ),
     Case(
         "a ResourceQuota that splits gangs",
         tenant(resourceQuota={"requests.nvidia.com/gpu": 3}),
         f'{HERE}.resourceQuota["requests.nvidia.com/gpu"]',
         "3",
-        "at least the nominal quota of its queues, 4: a gang that they admit would start in part",
+        "at least the nominal quota of its queues, 4: otherwise a gang that they admit may start only"
+        " partially",
         "raise it, or lower the queues' quotas",
     ),
     Case(
@@ -227,7 +230,8 @@ CASES = [
         tenant(resourceQuota={"cpu": 23}),
         f"{HERE}.resourceQuota.cpu",
         "23",
-        "at least the nominal quota of its queues, 8 + 16: a gang that they admit would start in part",
+        "at least the nominal quota of its queues, 8 + 16: otherwise a gang that they admit may start"
+        " only partially",
         "raise it, or lower the queues' quotas",
     ),
     # Values
@@ -236,7 +240,7 @@ CASES = [
         tenant(resourceQuota={"nvidia.com/gpu": 4}),
         f'{HERE}.resourceQuota["nvidia.com/gpu"]',
         '"nvidia.com/gpu"',
-        "requests.: of extended resources Kubernetes bounds requests only",
+        "requests.…: quotas of extended resources are on requests only (Kubernetes)",
         "write requests.nvidia.com/gpu",
     ),
     Case(
@@ -244,21 +248,21 @@ CASES = [
         tenant(resourceQuota={"gpus": 4}),
         f"{HERE}.resourceQuota.gpus",
         '"gpus"',
-        "what a ResourceQuota can bound: configmaps, cpu, ephemeral-storage, memory, persistentvolumeclaims, "
-        "pods, secrets, services, services.loadbalancers, services.nodeports, requests.…, limits.… or "
-        "count/…",
-        "write it so, as in requests.nvidia.com/gpu or count/rayclusters.ray.io",
+        "a key of a ResourceQuota: configmaps, cpu, ephemeral-storage, memory, "
+        "persistentvolumeclaims, pods, secrets, services, services.loadbalancers, services.nodeports,"
+        " requests.…, limits.… or count/…",
+        "write, for example, requests.nvidia.com/gpu or count/rayclusters.ray.io",
     ),
     Case(
-        "a group that everyone is in",
+        "a group of all users",
         tenant(group="system:authenticated"),
         f"{HERE}.group",
         '"system:authenticated"',
-        "a group of your identity provider, not one of Kubernetes' own (system:…)",
+        "a group of your identity provider, not one of Kubernetes' (system:…)",
         "write the team's group, such as team-a@example.com",
     ),
     Case(
-        "a level that is none",
+        "an unknown level",
         tenant(podSecurity="strict"),
         f"{HERE}.podSecurity",
         '"strict"',
@@ -266,12 +270,12 @@ CASES = [
         "did you mean restricted?",
     ),
     Case(
-        "a service for everyone",
+        "a service without authentication",
         tenant(serving={**SERVING, "iap": {"members": ["allUsers"]}}),
         f"{HERE}.serving.iap.members[0]",
         '"allUsers"',
-        "who may come in: user:…@…, group:…@…, serviceAccount:…@… or domain:…",
-        "write it so, as in group:team-a@example.com (allUsers would be no authentication at all)",
+        "an IAM member: user:…@…, group:…@…, serviceAccount:…@… or domain:…",
+        "write, for example, group:team-a@example.com (allUsers is refused: it disables authentication)",
     ),
     Case(
         "a service without IAP",
@@ -286,61 +290,61 @@ CASES = [
         tenant(serving={**SERVING, "hosts": {"models": "vllm"}}),
         f"{HERE}.serving.hosts.models",
         '"models"',
-        "a host's full name",
-        "write it as your DNS has it, such as models.example.com",
+        "a fully qualified host name",
+        "write it as in your DNS, such as models.example.com",
     ),
     Case(
-        "a bucket of Google's",
+        "a bucket name with google",
         tenant(identity={}, checkpoints={"bucket": "google-checkpoints"}),
         f"{HERE}.checkpoints.bucket",
         '"google-checkpoints"',
-        "a bucket name: 3 to 63 of a-z, 0-9, '-' and '_', no '-' or '_' at either end, nothing of google",
-        "choose such a name; it has to be one of its own in all of Cloud Storage",
+        "a bucket name: 3 to 63 of a-z, 0-9, '-' and '_', no '-' or '_' at either end, without google",
+        "rename it; bucket names are unique in all of Cloud Storage",
     ),
     Case(
-        "deleted objects that are kept too shortly",
+        "soft delete for too few days",
         tenant(identity={}, checkpoints={**CHECKPOINTS, "softDeleteDays": 3}),
         f"{HERE}.checkpoints.softDeleteDays",
         "3",
         "0 or 7 to 90 days (Cloud Storage, soft delete)",
-        "choose such a number; 0 switches it off",
+        "write such a number; 0 disables soft delete",
     ),
     Case(
-        "a Google service account of a wrong name",
+        "an invalid name of a Google service account",
         tenant(identity={"account": "ray"}),
         f"{HERE}.identity.account",
         '"ray"',
-        "6 to 30 of a-z, 0-9 and '-', from a letter to a letter or digit (IAM: accountId)",
-        "choose such a name",
+        "6 to 30 of a-z, 0-9 and '-', from a letter on, no '-' at the end (IAM: accountId)",
+        "rename it",
     ),
     Case(
         "a certificate map by its full name",
         tenant(serving={**SERVING, "certificateMap": "projects/acme/certificates"}),
         f"{HERE}.serving.certificateMap",
         '"projects/acme/certificates"',
-        "the name of a certificate map of the project",
-        "write its name alone, as in my-certificates",
+        "the name of a certificate map in the project",
+        "write the bare name, such as my-certificates",
     ),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_message(case: Case) -> None:
+def test_invalid_tenants_are_refused(case: Case) -> None:
     with pytest.raises(SettingsError) as refused:
         parse(case.config, FILE)
 
     assert str(refused.value) == case.message
 
 
-# Each of them is a case above but for one thing.
+# Each differs from an invalid case above in one key.
 GOOD_TENANTS = {
-    "a bucket that pods reach by Google's APIs alone": tenant(
+    "a bucket with egress to Google APIs only": tenant(
         identity={}, checkpoints=CHECKPOINTS, network={"egress": "google-apis"}
     ),
     "a bucket without network policies": tenant(
         identity={}, checkpoints=CHECKPOINTS, network={"isolated": False, "egress": "none"}
     ),
-    "a long namespace with an account named": put(
+    "a long namespace with an explicit account": put(
         "muster:tenants",
         0,
         {**TEAM_B, "namespace": "foundation-models-and-many-more", "identity": {"account": "models"}},
@@ -352,11 +356,13 @@ GOOD_TENANTS = {
         **tenant(deviceClaims={"gpu": {"deviceClass": "gpu.nvidia.com"}}),
         "muster:cluster": EXISTING,
     },
-    "buckets of their own": two(
+    "different buckets": two(
         {"identity": {}, "checkpoints": CHECKPOINTS}, {"identity": {}, "checkpoints": {"bucket": "others"}}
     ),
-    "a ResourceQuota with just room": tenant(resourceQuota={"requests.nvidia.com/gpu": 4, "cpu": 24}),
-    "a ResourceQuota of what queues don't count": tenant(
+    "a ResourceQuota equal to the queues' quotas": tenant(
+        resourceQuota={"requests.nvidia.com/gpu": 4, "cpu": 24}
+    ),
+    "a ResourceQuota of resources that queues do not count": tenant(
         resourceQuota={
             "count/rayclusters.ray.io": 10,
             "limits.memory": "1Ti",
@@ -375,5 +381,5 @@ GOOD_TENANTS = {
 
 
 @pytest.mark.parametrize("config", GOOD_TENANTS.values(), ids=GOOD_TENANTS)
-def test_accepted(config: dict[str, Any]) -> None:
+def test_valid_tenants_are_accepted(config: dict[str, Any]) -> None:
     assert parse(config, FILE).tenants

@@ -1,4 +1,4 @@
-"""Stacks with a wrong value, each with the whole message that its author sees."""
+"""Stacks with an invalid value, each with its error message."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.unit.settings.builders import L4, TEAM_A, Case, put, refusal
 
 CASES = [
     Case(
-        "an environment that no policies are made for",
+        "an unknown environment",
         {**put("muster:cluster", "name", "ray"), "muster:environment": "production"},
         "muster:environment",
         '"production"',
@@ -18,25 +18,25 @@ CASES = [
         put("muster:cluster", "name", "Ray"),
         "muster:cluster.name",
         '"Ray"',
-        "1 to 40 of a-z, 0-9 and '-', from a letter to a letter or digit (GKE API: Cluster.name)",
-        "choose such a name",
+        "1 to 40 of a-z, 0-9 and '-', from a letter on, no '-' at the end (GKE API: Cluster.name)",
+        "rename it",
     ),
     Case(
-        "a location that is none",
+        "an invalid location",
         put("muster:cluster", "location", "west"),
         "muster:cluster.location",
         '"west"',
         "a zone such as us-west1-b or a region such as us-west1",
-        "choose where the cluster runs",
+        "write where the cluster runs",
     ),
     Case(
         "a version too old for validating policies",
         put("muster:cluster", "version", "1.29"),
         "muster:cluster.version",
         '"1.29"',
-        "1.30 or later, the first version that serves ValidatingAdmissionPolicy v1, by which Ray objects are "
-        "kept in their queues",
-        'raise it, best to "1.36", which suspends queued Ray objects for their users',
+        "1.30 or later, the first version with ValidatingAdmissionPolicy v1, which keeps Ray objects "
+        "in their queues",
+        'raise it, preferably to "1.36", which also suspends queued Ray objects at creation',
     ),
     Case(
         "a version that is a word",
@@ -59,15 +59,15 @@ CASES = [
         put(*L4, "name", "L4_pool"),
         "muster:pools[1].name",
         '"L4_pool"',
-        "1 to 36 of a-z, 0-9 and '-', from a letter to a letter or digit (GKE API: NodePool.name)",
-        "choose such a name",
+        "1 to 36 of a-z, 0-9 and '-', from a letter on, no '-' at the end (GKE API: NodePool.name)",
+        "rename it",
     ),
     Case(
         "an unknown machine type",
         put(*L4, "machineType", "g2-standard-5"),
         "muster:pools[1].machineType",
         '"g2-standard-5"',
-        "a machine type of the table in settings/model/pools/machines.py, where new ones can be added",
+        "a machine type listed in settings/model/pools/machines.py, where new ones can be added",
         "did you mean g2-standard-8?",
     ),
     Case(
@@ -91,8 +91,8 @@ CASES = [
         put("muster:kueue", {"version": "v0.19"}),
         "muster:kueue.version",
         '"v0.19"',
-        "a whole version without 'v'",
-        "pin one release by all three numbers, as in 1.6.2",
+        "a full version without 'v'",
+        "pin a release by all three numbers, such as 1.6.2",
     ),
     Case(
         "a priority in words",
@@ -111,7 +111,7 @@ CASES = [
         "lower it",
     ),
     Case(
-        "a request that lives longer than 7 days",
+        "a request of more than 7 days",
         put("muster:admission", "queuedProvisioning", {"maxRunSeconds": 604801}),
         "muster:admission.queuedProvisioning.maxRunSeconds",
         "604801",
@@ -119,7 +119,7 @@ CASES = [
         "lower it",
     ),
     Case(
-        "less than no retries",
+        "a negative number of retries",
         put("muster:admission", "queuedProvisioning", {"retry": {"limit": -1}}),
         "muster:admission.queuedProvisioning.retry.limit",
         "-1",
@@ -148,15 +148,15 @@ CASES = [
         'muster:queues.clusterQueues[0].quotas.l4["nvidia.com/gpu"]',
         "-1",
         "a quantity of 0 or more",
-        "quotas can't be negative; write 0 to give none",
+        "quotas cannot be negative; write 0 for none",
     ),
     Case(
         "a resource name with a blank",
         put(*TEAM_A, "quotas", "cpu", "c pu", 1),
         'muster:queues.clusterQueues[0].quotas.cpu["c pu"]',
         '"c pu"',
-        "a resource's name",
-        "write cpu, memory or the device plugin's name, such as nvidia.com/gpu",
+        "a resource name",
+        "write cpu, memory or an extended resource, such as nvidia.com/gpu",
     ),
     Case(
         "a preemption policy of the wrong field",
@@ -175,20 +175,20 @@ CASES = [
         "did you mean StrictFIFO?",
     ),
     Case(
-        "a namespace that is no DNS label",
+        "a namespace that is not a DNS label",
         put("muster:tenants", 0, "namespace", "Team_A"),
         "muster:tenants[0].namespace",
         '"Team_A"',
         "a DNS label: 1 to 63 of a-z, 0-9 and '-', no '-' at either end (RFC 1123)",
-        "choose such a name",
+        "rename it",
     ),
     Case(
-        "a local queue name that is none",
+        "an invalid name of a local queue",
         put("muster:tenants", 0, "queues", {"User_Queue": "team-a"}),
         "muster:tenants[0].queues.User_Queue",
         '"User_Queue"',
         "an object name: up to 253 of a-z, 0-9, '-' and '.', no '-' or '.' at either end (RFC 1123)",
-        "choose such a name",
+        "rename it",
     ),
     Case(
         "a tenant without queues",
@@ -202,5 +202,5 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_message(case: Case) -> None:
+def test_invalid_values_are_refused(case: Case) -> None:
     assert refusal(case.config) == case.message

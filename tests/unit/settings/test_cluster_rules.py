@@ -1,4 +1,4 @@
-"""Rules of the cluster: each broken, with the whole message, and each kept."""
+"""Rules of the cluster, each with a stack that breaks it and one that keeps it."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from tests.unit.settings.builders import EXISTING, FILE, GOOD, Case, put, refusa
 
 KEY = "projects/acme-ml/locations/{}/keyRings/ray/cryptoKeys/etcd"
 OFFICE = {"office": "203.0.113.0/24"}
-# As much as the good stack's pools may have: 3 machines with 4 CPUs and 16 GB, 10 with an L4 beside them.
+# The most that the valid stack's pools may have: 3 machines with 4 CPUs and 16 GB, and 10 with an L4 too.
 LIMITS = {"cpu": {"max": 52}, "memory": {"max": 208}, "accelerators": {"nvidia-l4": {"max": 10}}}
 
 
 def with_cluster(**keys: object) -> dict[str, Any]:
-    """The good stack with these keys in its cluster."""
+    """Returns the valid stack with these keys in its cluster."""
     return {**GOOD, "muster:cluster": GOOD["muster:cluster"] | keys}
 
 
@@ -33,11 +33,11 @@ BROKEN = [
         "add `gcp:project`",
     ),
     Case(
-        "a setting of GKE for a cluster that runs already",
+        "a GKE setting for an existing cluster",
         {**GOOD, "muster:cluster": EXISTING | {"privateNodes": True}},
         "muster:cluster",
         '{"kind": "existing", "name": "sandbox", "privateNodes": true}',
-        "no privateNodes: this cluster runs already, only one that the stack makes has them",
+        "no privateNodes: only clusters that the stack creates have such keys",
         "remove them, or write kind: gke",
     ),
     Case(
@@ -53,7 +53,7 @@ BROKEN = [
         with_cluster(zones=["us-west1-b"]),
         "muster:cluster.zones[0]",
         '"us-west1-b"',
-        "zones beside us-west1-b, where the nodes of this cluster run anyway",
+        "zones other than us-west1-b, which a cluster in that zone always has",
         "remove it",
     ),
     Case(
@@ -65,7 +65,7 @@ BROKEN = [
         "remove it",
     ),
     Case(
-        "a public endpoint for nobody",
+        "a public endpoint without authorized networks",
         with_cluster(publicEndpoint=True),
         "muster:cluster.authorizedNetworks",
         "nothing",
@@ -73,7 +73,7 @@ BROKEN = [
         "add one, such as {office: 203.0.113.0/24}, or remove `publicEndpoint`",
     ),
     Case(
-        "no way to the control plane",
+        "no access to the control plane",
         with_cluster(dnsEndpoint=False),
         "muster:cluster.authorizedNetworks",
         "nothing",
@@ -82,23 +82,23 @@ BROKEN = [
         "add one, such as {vpn: 10.200.0.0/16}, or write dnsEndpoint: true",
     ),
     Case(
-        "a control plane for everyone",
+        "a control plane open to the internet",
         with_cluster(publicEndpoint=True, authorizedNetworks={"all": "0.0.0.0/0"}),
         "muster:cluster.authorizedNetworks.all",
         '"0.0.0.0/0"',
-        "a network: this one is the whole internet (CIS GKE 5.6.3)",
-        "write who may come, or remove it: the DNS endpoint is reached from anywhere, by IAM",
+        "a network smaller than the whole internet (CIS GKE 5.6.3)",
+        "write your networks, or remove it: the DNS endpoint serves any network and uses IAM",
     ),
     Case(
-        "a key far away",
+        "a key in another region",
         with_cluster(secretsEncryption=KEY.format("global")),
         "muster:cluster.secretsEncryption",
         f'"{KEY.format("global")}"',
         "a key in us-west1, where the cluster is (GKE, application-layer secrets encryption)",
-        "choose or make a key there: keys can't be moved",
+        "choose or create a key there: keys cannot be moved",
     ),
     Case(
-        "resource claims before there were any",
+        "resource claims on a version without them",
         with_cluster(dynamicResourceAllocation=True, version="1.31")
         | {"muster:pools": [GOOD["muster:pools"][0], GOOD["muster:pools"][1] | {"provisioning": "spot"}]},
         "muster:cluster.version",
@@ -107,29 +107,29 @@ BROKEN = [
         "raise it, or remove `dynamicResourceAllocation`",
     ),
     Case(
-        "a least above the most",
+        "a minimum above the maximum",
         limits("memory", min=300, max=208),
         "muster:cluster.nodeAutoProvisioning.memory.min",
         "300",
         "at most max, which is 208",
-        "lower the one or raise the other",
+        "lower `min` or raise `max`",
     ),
     Case(
-        "less CPUs than the pools have",
+        "fewer CPUs than the pools have",
         limits("cpu", max=51),
         "muster:cluster.nodeAutoProvisioning.cpu.max",
         "51",
-        "52 or more, what this stack's pools may have: the limit holds for them too "
-        "(GKE, node auto-provisioning)",
+        "at least 52, the most that this stack's pools may have: the limit includes them (GKE, node "
+        "auto-provisioning)",
         "raise it, or lower the pools' nodes.max",
     ),
     Case(
-        "less GPUs than the pools have",
+        "fewer GPUs than the pools have",
         with_cluster(nodeAutoProvisioning={**LIMITS, "accelerators": {"nvidia-l4": {"max": 9}}}),
         "muster:cluster.nodeAutoProvisioning.accelerators.nvidia-l4.max",
         "9",
-        "10 or more, what this stack's pools may have: the limit holds for them too "
-        "(GKE, node auto-provisioning)",
+        "at least 10, the most that this stack's pools may have: the limit includes them (GKE, node "
+        "auto-provisioning)",
         "raise it, or lower the pools' nodes.max",
     ),
     Case(
@@ -141,37 +141,37 @@ BROKEN = [
         "add `memory`",
     ),
     Case(
-        "a key by half its name",
+        "a key without its full name",
         with_cluster(secretsEncryption="etcd"),
         "muster:cluster.secretsEncryption",
         '"etcd"',
-        "a key of Cloud KMS by its full name",
+        "the full name of a Cloud KMS key",
         "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
     ),
     Case(
-        "a group that GKE would not look at",
+        "a group that GKE does not use",
         with_cluster(securityGroup="ml@acme.example"),
         "muster:cluster.securityGroup",
         '"ml@acme.example"',
-        "the group of groups that GKE looks RBAC's groups up in, which must have that name "
-        "(GKE, Google Groups for RBAC)",
-        "write gke-security-groups@ and your domain",
+        "the group that contains the groups used in RBAC, whose name GKE prescribes (GKE, Google "
+        "Groups for RBAC)",
+        "write gke-security-groups@ followed by your domain",
     ),
     Case(
-        "a team's Google group that GKE does not find",
+        "a team's Google group without the security group",
         put("muster:tenants", 0, "group", "team-a@acme.example"),
         "muster:cluster.securityGroup",
         "nothing",
-        "gke-security-groups@DOMAIN, the group with team-a@acme.example in it: without it GKE finds no "
-        "Google group, and the tenants' groups are bound to nothing (GKE, Google Groups for RBAC)",
+        "gke-security-groups@DOMAIN, the group that contains team-a@acme.example: without it GKE "
+        "ignores Google groups, and tenants' groups have no access (GKE, Google Groups for RBAC)",
         "add it, or remove `group` from the tenants",
     ),
     Case(
-        "a topic by half its name",
+        "a topic without its full name",
         with_cluster(notifications="gke"),
         "muster:cluster.notifications",
         '"gke"',
-        "a Pub/Sub topic by its full name",
+        "the full name of a Pub/Sub topic",
         "write projects/PROJECT/topics/TOPIC",
     ),
     Case(
@@ -186,7 +186,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=str)
-def test_broken(case: Case) -> None:
+def test_stack_that_breaks_a_cluster_rule_is_refused(case: Case) -> None:
     assert refusal(case.config) == case.message
 
 
@@ -199,7 +199,7 @@ KEPT: dict[str, dict[str, Any]] = {
     "resource claims by beta APIs": with_cluster(
         dynamicResourceAllocation=True, version="1.32.2-gke.1652000"
     ),
-    "limits that hold the pools": with_cluster(nodeAutoProvisioning=LIMITS),
+    "limits that include the pools": with_cluster(nodeAutoProvisioning=LIMITS),
     "a group of groups": with_cluster(securityGroup="gke-security-groups@acme.example"),
     "a team's Google group in the group of groups": with_cluster(
         securityGroup="gke-security-groups@acme.example"
@@ -210,7 +210,7 @@ KEPT: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("config", KEPT.values(), ids=KEPT.keys())
-def test_kept(config: dict[str, Any]) -> None:
+def test_stack_that_keeps_a_cluster_rule_is_accepted(config: dict[str, Any]) -> None:
     assert isinstance(parse(config, FILE).cluster, Gke)
 
 
@@ -222,7 +222,7 @@ def test_mutating_policies_are_served_from_1_36_on(version: str, serves: bool) -
 
 
 @pytest.mark.parametrize("serves", [True, False])
-def test_an_existing_cluster_says_whether_it_serves_them(serves: bool) -> None:
+def test_existing_cluster_declares_whether_it_serves_mutating_policies(serves: bool) -> None:
     cluster = parse({**GOOD, "muster:cluster": EXISTING | {"servesMutatingPolicies": serves}}, FILE).cluster
 
     assert isinstance(cluster, Existing)

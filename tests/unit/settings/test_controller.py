@@ -1,4 +1,4 @@
-"""Muster's controller in the settings: one image, named or built."""
+"""Settings of Muster's controller: an existing image, or a build."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ CASES = [
         "muster:controller",
         '{"replicas": 2}',
         "either image or build",
-        "name the image to run, or write `build: {}` to have it built",
+        "set `image`, or write `build: {}` to build it from this checkout",
     ),
     Case(
         "an image and a build",
@@ -23,7 +23,7 @@ CASES = [
         "muster:controller",
         f'{{"image": "{IMAGE}", "build": {{}}}}',
         "either image or build",
-        "name the image to run, or write `build: {}` to have it built",
+        "set `image`, or write `build: {}` to build it from this checkout",
     ),
     Case(
         "no replicas",
@@ -45,13 +45,13 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_broken_controller_is_refused(case: Case) -> None:
+def test_invalid_controller_is_refused(case: Case) -> None:
     with pytest.raises(SettingsError) as refused:
         parse(case.config, FILE)
     assert str(refused.value) == case.message
 
 
-def test_a_cluster_that_is_not_the_stacks_has_no_registry_of_its_own() -> None:
+def test_image_is_not_built_for_an_existing_cluster() -> None:
     config: dict[str, Any] = {**GOOD, "muster:cluster": EXISTING, "muster:controller": {"build": {}}}
     with pytest.raises(SettingsError) as refused:
         parse(config, FILE)
@@ -62,14 +62,14 @@ def test_a_cluster_that_is_not_the_stacks_has_no_registry_of_its_own() -> None:
             config,
             "muster:controller.build",
             "{}",
-            "a GKE cluster to build for: the stack makes the image's registry in its project and region",
+            "a GKE cluster: the stack creates the image's registry in its project and region",
             "build and push the image yourself, and write `image: repository@sha256:…`",
         ).message
     )
 
 
 @pytest.mark.parametrize("controller", [{"image": IMAGE}, {"build": {}}])
-def test_a_good_controller(controller: dict[str, Any]) -> None:
+def test_valid_controller_has_two_replicas(controller: dict[str, Any]) -> None:
     settings = parse(put("muster:controller", controller), FILE)
     assert settings.controller is not None
     assert settings.controller.replicas == 2

@@ -1,8 +1,8 @@
-"""GKE's rules, each both ways: a stack that breaks it, with the whole message, and one that keeps it.
+"""GKE's rules of provisioning, each with a stack that breaks it and one that keeps it.
 
-Rules that settings have no words to break (location policy ANY, no static node count, auto-repair off for
-flex-start, NO_RESERVATION for spot, limits by zone or in all but not both, …) are shown by what is asked of
-GKE, in tests/unit/components/test_node_pools.py and test_queues.py.
+Rules that no settings can break (location policy ANY, no static node count, auto-repair off for flex-start,
+NO_RESERVATION for spot, limits by zone or in total but not both, …) are tested on the declared resources, in
+tests/unit/components/test_node_pools.py and test_queues.py.
 """
 
 import pytest
@@ -33,8 +33,8 @@ PROVISIONING = [
         with_pool({**GPU, **QUEUED}),
         f"{MORE}.reservation",
         '"gpus"',
-        "no reservation: the API answers 400 to queued pools that may use one "
-        "(terraform-provider-google#18341)",
+        "no reservation: the API refuses queued pools with one, with status 400 (terraform-provider-"
+        "google#18341)",
         "remove `reservation`, or write provisioning: reserved",
     ),
     rule(
@@ -43,7 +43,7 @@ PROVISIONING = [
         with_pool({**GPU, **FLEX}),
         f"{MORE}.reservation",
         '"gpus"',
-        "no reservation: flex-start nodes come from none (cluster-toolkit, gke-node-pool; xpk)",
+        "no reservation: flex-start nodes cannot use one (cluster-toolkit, gke-node-pool; xpk)",
         "remove `reservation`, or write provisioning: reserved",
     ),
     rule(
@@ -52,16 +52,16 @@ PROVISIONING = [
         with_pool({**GPU, **SPOT}),
         f"{MORE}.reservation",
         '"gpus"',
-        "no reservation: spot nodes come from none (cluster-toolkit, gke-node-pool)",
+        "no reservation: spot nodes cannot use one (cluster-toolkit, gke-node-pool)",
         "remove `reservation`, or write provisioning: reserved",
     ),
     rule(
-        "on demand: no reservation by name",
+        "on-demand: no reservation by name",
         with_pool({**GPU, "reservation": "gpus"}),
         with_pool({**GPU, **RESERVED, "reservation": "projects/other/reservations/gpus"}),
         f"{MORE}.reservation",
         '"gpus"',
-        "no reservation: only `provisioning: reserved` asks for one by name",
+        "no reservation: only `provisioning: reserved` uses one by name",
         "remove `reservation`, or write provisioning: reserved",
     ),
     rule(
@@ -70,26 +70,26 @@ PROVISIONING = [
         with_pool({**GPU, **RESERVED}),
         f"{MORE}.reservation",
         "nothing",
-        "the reservation that the nodes come from (GKE, SPECIFIC_RESERVATION)",
+        "the reservation to take nodes from (GKE, SPECIFIC_RESERVATION)",
         "add `reservation: <name>`, or write provisioning: on-demand, which uses open ones",
     ),
     rule(
-        "queued: no nodes but those of requests",
+        "queued: no minimum",
         with_pool({**GPU, **QUEUED, "nodes": {"min": 1, "max": 4}}),
         with_pool({**GPU, **QUEUED, "nodes": {"min": 0, "max": 4}}),
         f"{MORE}.nodes.min",
         "1",
-        "0: only ProvisioningRequests bring nodes to a queued pool (GKE, queued provisioning)",
-        "write 0, or leave `min` out",
+        "0: only ProvisioningRequests add nodes to a queued pool (GKE, queued provisioning)",
+        "write 0, or remove `min`",
     ),
     rule(
-        "queued: none at the start",
+        "queued: no initial nodes",
         with_pool({**GPU, **QUEUED, "nodes": {"initial": 1, "max": 4}}),
         with_pool({**GPU, **QUEUED, "nodes": {"initial": 0, "max": 4}}),
         f"{MORE}.nodes.initial",
         "1",
-        "0: only ProvisioningRequests bring nodes to a queued pool (GKE, queued provisioning)",
-        "write 0, or leave `initial` out",
+        "0: only ProvisioningRequests add nodes to a queued pool (GKE, queued provisioning)",
+        "write 0, or remove `initial`",
     ),
     rule(
         "flex-start: no static nodes",
@@ -98,7 +98,7 @@ PROVISIONING = [
         f"{MORE}.nodes.min",
         "4",
         "0: flex-start pools have no static nodes (cluster-toolkit, gke-node-pool; xpk)",
-        "write 0, or leave `min` out",
+        "write 0, or remove `min`",
     ),
     rule(
         "one way of provisioning: neither queued nor flex-start is spot",
@@ -115,7 +115,7 @@ PROVISIONING = [
         with_pool({**CPU, **SPOT}),
         f"{MORE}.provisioning",
         '"queued"',
-        "on-demand or spot: GKE rejects queued requests for pods with CPUs only",
+        "on-demand or spot: GKE rejects ProvisioningRequests for pods without accelerators",
         "choose on-demand, or a machine type with GPUs",
     ),
     rule(
@@ -124,7 +124,7 @@ PROVISIONING = [
         with_pool({**H4D, **FLEX}),
         f"{MORE}.provisioning",
         '"flex-start"',
-        "on-demand or spot: flex-start serves GPUs, TPUs and h4d machines (GKE, flex-start)",
+        "on-demand or spot: flex-start requires GPUs, TPUs or an h4d machine (GKE, flex-start)",
         "choose on-demand, or such a machine type",
     ),
     rule(
@@ -133,8 +133,8 @@ PROVISIONING = [
         with_pool({**GPU, "upgrade": {"maxSurge": 2}}),
         f"{MORE}.upgrade",
         '{"maxSurge": 2}',
-        "nothing: GKE upgrades queued pools in its own way, as their nodes end "
-        "(GKE, node pool upgrade strategies: short-lived)",
+        "no value: GKE upgrades queued pools when their nodes end (GKE, node pool upgrade strategies:"
+        " short-lived)",
         "remove `upgrade`",
     ),
     rule(
@@ -143,8 +143,8 @@ PROVISIONING = [
         with_pool({**GPU, **SPOT, "upgrade": {"strategy": "blue-green"}}),
         f"{MORE}.upgrade",
         '{"strategy": "surge"}',
-        "nothing: GKE upgrades flex-start pools in its own way, as their nodes end "
-        "(GKE, node pool upgrade strategies: short-lived)",
+        "no value: GKE upgrades flex-start pools when their nodes end (GKE, node pool upgrade "
+        "strategies: short-lived)",
         "remove `upgrade`",
     ),
     rule(
@@ -153,7 +153,7 @@ PROVISIONING = [
         with_pool({**GPU, **FLEX, "maxRunSeconds": 604800}),
         f"{MORE}.maxRunSeconds",
         "604801",
-        "604800 or less: flex-start nodes live 7 days at most (GKE, flex-start)",
+        "at most 604800: flex-start nodes run for up to 7 days (GKE, flex-start)",
         "lower it",
     ),
     rule(
@@ -163,16 +163,16 @@ PROVISIONING = [
         "muster:pools",
         '[{"name": "l4", "machineType": "g2-standard-4", "gpu": {"type": "nvidia-l4", "count": 1}, '
         '"provisioning": "queued", "nodes": {"max": 10}}]',
-        "a pool that is not queued, for system pods and Ray's heads (GKE, queued provisioning)",
+        "a pool that is not queued, for system pods and Ray heads (GKE, queued provisioning)",
         "add one, such as {name: system, machineType: e2-standard-4, nodes: {min: 1, max: 3}}",
     ),
     rule(
-        "small A3 High machines: never on demand",
+        "small A3 High machines: never on-demand",
         with_pool(H100_ALONE),
         with_pool({**H100_ALONE, **FLEX}),
         f"{MORE}.provisioning",
         "nothing",
-        "spot, flex-start or queued: a3-highgpu-1g comes in no other way (Compute Engine)",
+        "spot, flex-start or queued, the only ways to get a3-highgpu-1g (Compute Engine)",
         "choose one of them, or a3-highgpu-8g",
     ),
 ]
@@ -209,7 +209,7 @@ VERSIONS = [
 
 OPERATORS = [
     rule(
-        "the Ray add-on or an operator of one's own, never both",
+        "KubeRay: the add-on or the chart, not both",
         put("muster:kuberay", {"install": ["addon", "helm"]}),
         put("muster:kuberay", {"install": "addon"}),
         "muster:kuberay.install",
@@ -222,24 +222,24 @@ RULES = [*PROVISIONING, *VERSIONS, *OPERATORS]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_a_stack_that_breaks_it_is_refused(rule: Rule) -> None:
+def test_stack_that_breaks_a_provisioning_rule_is_refused(rule: Rule) -> None:
     assert refusal(rule.broken.config) == rule.broken.message
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_a_stack_that_keeps_it_is_accepted(rule: Rule) -> None:
+def test_stack_that_keeps_a_provisioning_rule_is_accepted(rule: Rule) -> None:
     assert parse(rule.kept, FILE).pools
 
 
-def test_where_sources_disagree_the_user_is_warned() -> None:
+def test_user_is_warned_where_sources_disagree() -> None:
     assert warnings(parse(with_pool({**SLICES, **QUEUED}), FILE)) == [
         f"{MORE}.provisioning\n"
         '  given:  "queued"\n'
-        "  why:    GKE has answered 400, flex-start node pools don't support TPUs with queued provisioning; "
-        "cluster-toolkit has added them since for v6e and TPU7x; if GKE refuses it, write flex-start\n"
-        "  source: xpk#900 against cluster-toolkit#5218"
+        "  why:    GKE may refuse TPUs with queued provisioning (status 400), although cluster-toolkit "
+        "supports them for v6e and TPU7x; if GKE refuses the pool, write flex-start\n"
+        "  source: xpk#900, contradicted by cluster-toolkit#5218"
     ]
 
 
-def test_a_stack_without_doubts_warns_of_nothing() -> None:
+def test_stack_without_doubts_has_no_warnings() -> None:
     assert warnings(parse(with_pool({**SLICES, **FLEX}), FILE)) == []

@@ -1,4 +1,4 @@
-"""GKE's rules of where nodes are and what joins them, each both ways, as in test_gke_rules.py."""
+"""GKE's rules of placement and networks, each with a stack that breaks it and one that keeps it."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.unit.settings.pool_builders import (
     H200,
     LONG,
     MORE,
-    NOBODY,
+    NO_TENANTS,
     QUEUED,
     REGION,
     SLICES,
@@ -26,13 +26,13 @@ from tests.unit.settings.pool_builders import (
 
 PLACEMENT = [
     rule(
-        "queued: not compact, but for TPUs",
+        "queued: compact for TPUs only",
         with_pool({**H200, **QUEUED, **COMPACT}),
         with_pool({**SLICES, **QUEUED, **COMPACT}),
         f"{MORE}.placement",
         '"compact"',
-        "no placement: queued provisioning takes compact placement for TPUs only "
-        "(cluster-toolkit, gke-node-pool)",
+        "no placement: queued provisioning supports compact placement for TPUs only (cluster-toolkit,"
+        " gke-node-pool)",
         "remove `placement`",
     ),
     rule(
@@ -41,8 +41,8 @@ PLACEMENT = [
         with_pool({**H200, **FLEX, **COMPACT}),
         f"{MORE}.placement",
         '"compact"',
-        "no placement: flex-start takes compact placement for a3-ultragpu, a4 and h4d machines only "
-        "(cluster-toolkit, gke-node-pool)",
+        "no placement: flex-start supports compact placement for a3-ultragpu, a4 and h4d machines "
+        "only (cluster-toolkit, gke-node-pool)",
         "remove `placement`",
     ),
     rule(
@@ -51,7 +51,7 @@ PLACEMENT = [
         with_pool({**H100, **COMPACT, "zones": ["us-west1-a"]}, **REGION),
         f"{MORE}.zones",
         "nothing",
-        "one zone: nodes are close to each other in one only (cluster-toolkit, gke-node-pool)",
+        "a single zone: compact placement does not span zones (cluster-toolkit, gke-node-pool)",
         "add `zones: [<zone>]`, or remove `placement`",
     ),
     rule(
@@ -60,7 +60,7 @@ PLACEMENT = [
         with_pool({**H100, **COMPACT, "upgrade": {"strategy": "surge"}}),
         f"{MORE}.upgrade.strategy",
         '"blue-green"',
-        "surge: compact pools take no blue-green upgrades (cluster-toolkit, gke-node-pool)",
+        "surge: compact pools do not support blue-green upgrades (cluster-toolkit, gke-node-pool)",
         "write surge, or remove `placement`",
     ),
     rule(
@@ -76,48 +76,48 @@ PLACEMENT = [
 
 TPUS = [
     rule(
-        "TPUs of single machines: no placement",
+        "single-host TPUs: no placement",
         with_pool({**V6E, **COMPACT}),
         with_pool(V6E),
         f"{MORE}.placement",
         '"compact"',
-        "no placement: single-host TPUs have no others to be close to (cluster-toolkit, gke-node-pool)",
+        "no placement: single-host TPU slices have one node each (cluster-toolkit, gke-node-pool)",
         "remove `placement`",
     ),
     rule(
-        "TPU slices: max is the slice",
+        "multi-host TPUs: slices instead of nodes",
         with_pool({"machineType": "ct6e-standard-4t", "tpu": {"topology": "4x4"}, **UP_TO_4}),
         with_pool(SLICES),
         f"{MORE}.nodes",
         '{"max": 4}',
-        "slices, which come and go whole: this topology takes 4 machines (cluster-toolkit; xpk)",
-        "write `slices: {max: …}` in its place",
+        "slices instead: each slice of this topology takes 4 machines (cluster-toolkit; xpk)",
+        "write `slices: {max: …}` instead",
     ),
     rule(
-        "TPU slices: how many",
+        "multi-host TPUs: slices are required",
         with_pool({"machineType": "ct6e-standard-4t", "tpu": {"topology": "4x4"}}),
         with_pool(SLICES),
         f"{MORE}.slices",
         "nothing",
-        "how many slices there may be",
+        "the maximum number of slices",
         "add `slices: {max: …}`",
     ),
     rule(
-        "slices: of several machines",
+        "slices: multi-host TPUs only",
         with_pool({"machineType": "ct6e-standard-4t", "tpu": {"topology": "2x2"}, "slices": {"max": 2}}),
         with_pool(V6E),
         f"{MORE}.slices",
         '{"max": 2}',
-        "nodes: only TPU topologies of several machines make slices (GKE, Plan TPUs)",
-        "write `nodes: {max: …}` in its place",
+        "nodes instead: only TPU topologies of several machines have slices (GKE, Plan TPUs)",
+        "write `nodes: {max: …}` instead",
     ),
     rule(
-        "other pools: how many nodes",
+        "other pools: nodes are required",
         with_pool({"machineType": "n2-standard-8"}),
         with_pool(CPU),
         f"{MORE}.nodes",
         "nothing",
-        "how many nodes there may be",
+        "the maximum number of nodes",
         "add `nodes: {max: …}`",
     ),
     rule(
@@ -126,38 +126,39 @@ TPUS = [
         with_pool({**SLICES, "zones": ["us-west1-c"]}, **REGION),
         f"{MORE}.zones",
         "nothing",
-        "one zone: the machines of a slice are wired to each other (cluster-toolkit)",
+        "a single zone: the machines of a slice are connected to each other (cluster-toolkit)",
         "add `zones: [<zone>]` with the zone that has these TPUs",
     ),
     rule(
-        "TPU slices: a name for the last of them",
+        "TPU slices: the last name is short enough",
         with_pool({**SLICES, "name": LONG}),
         with_pool({**SLICES, "name": LONG[:34]}),
         f"{MORE}.name",
         f'"{LONG}"',
-        f"a name short enough for that of its last slice, {LONG}-1: 36 characters (GKE API: NodePool.name)",
+        f"a name with which that of its last slice, {LONG}-1, has at most"
+        " 36 characters (GKE API: NodePool.name)",
         "choose a shorter one",
     ),
     rule(
-        "TPUs: on machines that carry them",
+        "TPUs: on machines with TPU chips",
         with_pool({**CPU, "tpu": {"topology": "2x2"}}),
         with_pool(V6E),
         f"{MORE}.tpu",
         '{"topology": "2x2"}',
-        "no TPU: n2-standard-8 carries none",
+        "no TPU: n2-standard-8 has none",
         "remove `tpu`, or choose a ct5lp, ct5p, ct6e or tpu7x machine",
     ),
     rule(
-        "TPUs: in a topology",
+        "TPUs: the topology is required",
         with_pool({"machineType": "ct6e-standard-4t", **UP_TO_4}),
         with_pool(V6E),
         f"{MORE}.tpu",
         "nothing",
-        "the topology that ct6e-standard-4t is used in (GKE, Plan TPUs)",
+        "the topology of the slices of ct6e-standard-4t (GKE, Plan TPUs)",
         "add `tpu: {topology: 2x2}` for single machines, or a larger one for slices",
     ),
     rule(
-        "TPUs: 4 chips a machine, unless there is only one",
+        "TPUs: a topology of the machine type",
         with_pool({**V6E, "tpu": {"topology": "1x1"}}),
         with_pool({**V6E, "machineType": "ct6e-standard-1t", "tpu": {"topology": "1x1"}}),
         f"{MORE}.tpu.topology",
@@ -175,26 +176,26 @@ NETWORKS = [
         with_pool({**V6E, "dranet": True}),
         f"{MORE}.dranet",
         "true",
-        "no DRANET: it is for a3, a4, a4x, ct6e and tpu7x machines (cluster-toolkit, gke-node-pool)",
+        "no DRANET: it requires a3, a4, a4x, ct6e or tpu7x machines (cluster-toolkit, gke-node-pool)",
         "remove `dranet`, or choose such a machine type",
     ),
     rule(
         "DRANET: Dataplane V2",
-        with_pool({**H200, "dranet": True}, dataplaneV2=False) | NOBODY,
-        with_pool(H200, dataplaneV2=False) | NOBODY,
+        with_pool({**H200, "dranet": True}, dataplaneV2=False) | NO_TENANTS,
+        with_pool(H200, dataplaneV2=False) | NO_TENANTS,
         "muster:cluster.dataplaneV2",
         "false",
         "true, for DRANET in pool more (cluster-toolkit, gke-node-pool)",
         "remove `dataplaneV2`, or `dranet`",
     ),
     rule(
-        "DRANET: no networks of GPUDirect beside",
+        "DRANET: not with GPUDirect",
         with_pool({**H100, "dranet": True, "gpudirect": "tcpx"}),
         with_pool({**H100, "dranet": True}),
         f"{MORE}.dranet",
         "true",
-        "one of dranet and gpudirect: DRANET sets up the networks by itself (cluster-toolkit)",
-        "remove the other",
+        "either dranet or gpudirect: DRANET creates the networks itself (cluster-toolkit)",
+        "remove one of them",
     ),
     rule(
         "TCPX: on a3-highgpu-8g",
@@ -202,7 +203,7 @@ NETWORKS = [
         with_pool({**H100, "gpudirect": "tcpx"}),
         f"{MORE}.gpudirect",
         '"tcpx"',
-        "no tcpx: it is for a3-highgpu-8g (GKE, GPUDirect)",
+        "no tcpx: it requires a3-highgpu-8g (GKE, GPUDirect)",
         "remove `gpudirect`, or choose that machine type",
     ),
     rule(
@@ -211,16 +212,16 @@ NETWORKS = [
         with_pool({**H100_MEGA, "gpudirect": "tcpxo"}),
         f"{MORE}.gpudirect",
         '"tcpxo"',
-        "no tcpxo: it is for a3-megagpu-8g (GKE, GPUDirect)",
+        "no tcpxo: it requires a3-megagpu-8g (GKE, GPUDirect)",
         "remove `gpudirect`, or choose that machine type",
     ),
     rule(
         "multi-networking: Dataplane V2",
-        with_pool({**H100, "gpudirect": "tcpx"}, dataplaneV2=False) | NOBODY,
+        with_pool({**H100, "gpudirect": "tcpx"}, dataplaneV2=False) | NO_TENANTS,
         with_pool({**H100, "gpudirect": "tcpx"}),
         "muster:cluster.dataplaneV2",
         "false",
-        "true: GPUDirect's interfaces need multi-networking, and that Dataplane V2 (GKE)",
+        "true: GPUDirect requires multi-networking, which requires Dataplane V2 (GKE)",
         "write true, or remove `gpudirect` from the pools",
     ),
 ]
@@ -228,10 +229,10 @@ RULES = [*PLACEMENT, *TPUS, *NETWORKS]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_a_stack_that_breaks_it_is_refused(rule: Rule) -> None:
+def test_stack_that_breaks_a_placement_rule_is_refused(rule: Rule) -> None:
     assert refusal(rule.broken.config) == rule.broken.message
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_a_stack_that_keeps_it_is_accepted(rule: Rule) -> None:
+def test_stack_that_keeps_a_placement_rule_is_accepted(rule: Rule) -> None:
     assert parse(rule.kept, FILE).pools

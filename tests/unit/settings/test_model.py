@@ -1,4 +1,4 @@
-"""Kubernetes quantities, exactly."""
+"""Exact values of Kubernetes quantities."""
 
 from fractions import Fraction
 
@@ -22,11 +22,11 @@ AMOUNTS = {
 
 
 @pytest.mark.parametrize(("quantity", "exact"), AMOUNTS.items(), ids=AMOUNTS.keys())
-def test_amount(quantity: str, exact: Fraction) -> None:
+def test_quantity_has_its_exact_value(quantity: str, exact: Fraction) -> None:
     assert amount(quantity) == exact
 
 
 @pytest.mark.parametrize("text", ["", "Gi", "1 Gi", "1gi", "1Ei2", "1e3", "0x1", "one"])
-def test_not_a_quantity(text: str) -> None:
+def test_text_that_is_not_a_quantity_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="not a Kubernetes quantity"):
         amount(text)

@@ -1,4 +1,4 @@
-"""Rules of the network: each broken, with the whole message, and each kept."""
+"""Rules of the network, each with a stack that breaks it and one that keeps it."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ SYSTEM, L4 = GOOD["muster:pools"]
 
 
 def with_network(*pools: dict[str, Any], **keys: object) -> dict[str, Any]:
-    """The good stack with a network of its own, changed by `keys`, and `pools` beside its own."""
+    """Returns the valid stack with a network, changed by `keys`, and additional pools."""
     network = {"name": "ray", **keys}
     return {**GOOD, "muster:network": network, "muster:pools": [SYSTEM, L4, *pools]}
 
@@ -26,11 +26,11 @@ def with_cluster(config: dict[str, Any], **keys: object) -> dict[str, Any]:
 
 BROKEN = [
     Case(
-        "a network for a cluster that runs already",
+        "a network for an existing cluster",
         {**with_network(), "muster:cluster": EXISTING},
         "muster:network",
         '{"name": "ray"}',
-        "no network: the cluster runs already, and its network with it",
+        "no network: an existing cluster has its own",
         "remove `muster:network`, or write kind: gke in `muster:cluster`",
     ),
     Case(
@@ -38,55 +38,55 @@ BROKEN = [
         with_cluster(with_network(), network="shared"),
         "muster:cluster.network",
         '"shared"',
-        "nothing: the cluster is in the network of `muster:network`",
-        "remove `network`, or `muster:network` to use a network that exists",
+        "no value: the cluster uses the network of `muster:network`",
+        "remove `network`, or remove `muster:network` to use an existing network",
     ),
     Case(
-        "a name too long for what is appended",
+        "a name too long for its suffixes",
         with_network(name="r" * 49),
         "muster:network.name",
         f'"{"r" * 49}"',
-        "1 to 48 of a-z, 0-9 and '-', from a letter to a letter or digit",
-        "choose such a name",
+        "1 to 48 of a-z, 0-9 and '-', from a letter on, no '-' at the end",
+        "rename it",
     ),
     Case(
         "a range in words",
         with_network(subnet={"pods": "big"}),
         "muster:network.subnet.pods",
         '"big"',
-        "a range of IPv4 addresses",
-        "write its first address and its size, such as 10.0.0.0/20",
+        "an IPv4 range",
+        "write it in CIDR notation, such as 10.0.0.0/20",
     ),
     Case(
-        "a range that begins in its middle",
+        "a range with host bits",
         with_network(subnet={"nodes": "10.0.0.1/20"}),
         "muster:network.subnet.nodes",
         '"10.0.0.1/20"',
-        "a range of IPv4 addresses that begins with its first one",
+        "an IPv4 range without host bits",
         "did you mean 10.0.0.0/20?",
     ),
     Case(
-        "services among the pods",
+        "Services in the range of pods",
         with_network(subnet={"services": "10.4.0.0/20"}),
         "muster:network.subnet.services",
         '"10.4.0.0/20"',
-        "a range apart from 10.4.0.0/14 (VPC, subnets)",
-        "choose another one, such as a part of 10.0.0.0/8 that nothing else uses",
+        "a range that does not overlap 10.4.0.0/14 (VPC, subnets)",
+        "choose another one, such as an unused part of 10.0.0.0/8",
     ),
     Case(
-        "GPU traffic among the nodes",
+        "GPU traffic in the range of nodes",
         with_network(gpuTraffic="10.0.0.0/16"),
         "muster:network.gpuTraffic",
         '"10.0.0.0/16"',
-        "a range apart from 10.0.0.0/20 (VPC, subnets)",
-        "choose another one, such as a part of 10.0.0.0/8 that nothing else uses",
+        "a range that does not overlap 10.0.0.0/20 (VPC, subnets)",
+        "choose another one, such as an unused part of 10.0.0.0/8",
     ),
     Case(
         "too few addresses for nodes",
         with_network(subnet={"nodes": "10.0.0.0/28"}),
         "muster:network.subnet.nodes",
         '"10.0.0.0/28"',
-        "room for the 13 nodes that the pools may have; this holds 12 (VPC, subnets)",
+        "room for the 13 nodes that the pools may have; this range has 12 addresses (VPC, subnets)",
         "write a /27 or a larger range",
     ),
     Case(
@@ -94,17 +94,16 @@ BROKEN = [
         with_network(subnet={"pods": "10.4.0.0/21"}),
         "muster:network.subnet.pods",
         '"10.4.0.0/21"',
-        "3328 addresses or more for the 13 nodes that the pools may have: each takes twice its pods, rounded "
-        "up to a power of two (GKE, VPC-native clusters)",
+        "at least 3328 addresses for the 13 nodes that the pools may have: each takes twice its pods,"
+        " rounded up to a power of two (GKE, VPC-native clusters)",
         "write a /20 or a larger range, or lower the pools' maxPodsPerNode",
     ),
     Case(
-        "GPUDirect in a network of others",
+        "GPUDirect in an existing network",
         {key: value for key, value in with_network(H100).items() if key != "muster:network"},
         "muster:pools[2].gpudirect",
         '"tcpx"',
-        "a network of the stack's own beside it, which the 4 networks for GPU traffic belong to "
-        "(GKE, GPUDirect)",
+        "`muster:network` in addition, as the stack must create 4 networks for GPU traffic (GKE, GPUDirect)",
         "add `muster:network: {name: …}`, or remove `gpudirect`",
     ),
     Case(
@@ -112,7 +111,7 @@ BROKEN = [
         with_cluster(with_network(H100), dataplaneV2=False) | {"muster:tenants": []},
         "muster:cluster.dataplaneV2",
         "false",
-        "true: GPUDirect's interfaces need multi-networking, and that Dataplane V2 (GKE)",
+        "true: GPUDirect requires multi-networking, which requires Dataplane V2 (GKE)",
         "write true, or remove `gpudirect` from the pools",
     ),
     Case(
@@ -120,20 +119,20 @@ BROKEN = [
         with_network(H100, MEGA, gpuTraffic="192.168.0.0/26"),
         "muster:network.gpuTraffic",
         '"192.168.0.0/26"',
-        "eight parts with room for the 8 nodes with GPUDirect each (VPC, subnets)",
+        "a range whose eight parts each have room for the 8 nodes with GPUDirect (VPC, subnets)",
         "write a /25 or a larger range",
     ),
 ]
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=str)
-def test_broken(case: Case) -> None:
+def test_stack_that_breaks_a_network_rule_is_refused(case: Case) -> None:
     assert refusal(case.config) == case.message
 
 
 KEPT: dict[str, dict[str, Any]] = {
-    "a network of its own": with_network(),
-    "a network that exists": with_cluster(GOOD, network="shared", subnetwork="ray"),
+    "a new network": with_network(),
+    "an existing network": with_cluster(GOOD, network="shared", subnetwork="ray"),
     "as many addresses as nodes": with_network(subnet={"nodes": "10.0.0.0/27", "pods": "10.4.0.0/20"}),
     "fewer addresses for fewer pods": with_network(subnet={"pods": "10.4.0.0/21"})
     | {"muster:pools": [pool | {"maxPodsPerNode": 32} for pool in (SYSTEM, L4)]},
@@ -143,27 +142,27 @@ KEPT: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("config", KEPT.values(), ids=KEPT.keys())
-def test_kept(config: dict[str, Any]) -> None:
+def test_stack_that_keeps_a_network_rule_is_accepted(config: dict[str, Any]) -> None:
     assert isinstance(parse(config, FILE).cluster, Gke)
 
 
 @pytest.mark.parametrize(("pools", "networks"), [([], 0), ([H100], 4), ([MEGA], 8), ([H100, MEGA], 8)])
-def test_pools_share_as_many_networks_as_the_widest_needs(pools: list[dict[str, Any]], networks: int) -> None:
+def test_pools_share_the_most_networks_that_one_needs(pools: list[dict[str, Any]], networks: int) -> None:
     assert gpu_networks(parse(with_network(*pools), FILE).pools) == networks
 
 
 NO_NAT = (
-    "without a NAT, private nodes pull images from Artifact Registry only, by Private Google Access: not "
-    "KubeRay's from quay.io, Kueue's from registry.k8s.io or Ray's from Docker Hub. {}, or have the images "
-    "in a registry of your own\n  source: GKE, private nodes"
+    "without a NAT, private nodes can pull images from Artifact Registry only (Private Google Access), not "
+    "KubeRay's from quay.io, Kueue's from registry.k8s.io or Ray's from Docker Hub. {}, or mirror the images "
+    "to a registry of your own\n  source: GKE, private nodes"
 )
 # The stack -> the warnings it gets.
 IMAGES: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "private nodes in a network of others": (
+    "private nodes in an existing network": (
         GOOD,
         [
             "muster:cluster.privateNodes\n  given:  nothing\n  why:    "
-            + NO_NAT.format("Add `muster:network`, see to a NAT in the network that there is")
+            + NO_NAT.format("Add `muster:network`, create a NAT in the existing network")
         ],
     ),
     "private nodes without a NAT": (
@@ -172,10 +171,12 @@ IMAGES: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "private nodes with a NAT": (with_network(), []),
     "public nodes": (with_cluster(GOOD, privateNodes=False), []),
-    "a cluster that runs already": ({**GOOD, "muster:cluster": EXISTING}, []),
+    "an existing cluster": ({**GOOD, "muster:cluster": EXISTING}, []),
 }
 
 
-@pytest.mark.parametrize(("config", "told"), IMAGES.values(), ids=IMAGES.keys())
-def test_private_nodes_may_not_pull_images(config: dict[str, Any], told: list[str]) -> None:
-    assert warnings(parse(config, FILE)) == told
+@pytest.mark.parametrize(("config", "expected"), IMAGES.values(), ids=IMAGES.keys())
+def test_user_is_warned_of_images_that_private_nodes_cannot_pull(
+    config: dict[str, Any], expected: list[str]
+) -> None:
+    assert warnings(parse(config, FILE)) == expected

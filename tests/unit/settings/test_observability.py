@@ -1,4 +1,4 @@
-"""What is observed, in the settings: with limits that Google Cloud has, and only where it can be."""
+"""Settings of observability: their limits, and what they require of the cluster."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ CASES = [
         observing({}, **cluster(managedPrometheus=False)),
         "muster:cluster.managedPrometheus",
         "false",
-        "true: muster:observability reads what managed Prometheus scrapes",
+        "true: muster:observability requires the metrics of managed Prometheus",
         "remove the line, or remove muster:observability",
     ),
     Case(
@@ -38,19 +38,19 @@ CASES = [
         observing({}, **cluster(logs=["apiserver"])),
         "muster:cluster.logs",
         '["apiserver"]',
-        "workloads among them: muster:observability keeps the logs of Ray's pods",
+        "a list with workloads: muster:observability keeps the logs of Ray's pods",
         "add workloads, or remove muster:observability",
     ),
     Case(
-        "an archive that forgets first",
+        "an archive shorter than the log bucket",
         observing({"logs": {"searchableDays": 90, "archiveDays": 30}}),
         "muster:observability.logs",
         '{"searchableDays": 90, "archiveDays": 30}',
         "archiveDays of at least searchableDays",
-        "raise the one, lower the other, or write null",
+        "raise archiveDays, lower searchableDays, or write null",
     ),
     Case(
-        "logs for longer than they can be kept",
+        "logs for more days than Cloud Logging keeps",
         observing({"logs": {"searchableDays": 4000, "archiveDays": None}}),
         "muster:observability.logs.searchableDays",
         "4000",
@@ -58,7 +58,7 @@ CASES = [
         "lower it",
     ),
     Case(
-        "an alert that watches for longer than it can",
+        "an alert over more time than Cloud Monitoring allows",
         observing({"alerts": {"overQuotaMinutes": 1440}}),
         "muster:observability.alerts.overQuotaMinutes",
         "1440",
@@ -66,31 +66,31 @@ CASES = [
         "lower it",
     ),
     Case(
-        "an address that is none",
+        "an invalid address",
         observing({"notify": {"emails": ["ml-platform"]}}),
         "muster:observability.notify.emails[0]",
         '"ml-platform"',
         "an e-mail address",
-        "write it whole, as in ml-platform@example.com",
+        "write the full address, such as ml-platform@example.com",
     ),
     Case(
         "a channel by its number",
         observing({"notify": {"channels": ["12345"]}}),
         "muster:observability.notify.channels[0]",
         '"12345"',
-        "a notification channel's full name: projects/…/notificationChannels/…",
+        "the full name of a notification channel: projects/…/notificationChannels/…",
         "copy it from `gcloud beta monitoring channels list`",
     ),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_cannot_be_observed_is_refused(case: Case) -> None:
+def test_invalid_observability_is_refused(case: Case) -> None:
     with pytest.raises(SettingsError) as refused:
         parse(case.config, FILE)
     assert str(refused.value) == case.message
 
 
-def test_nothing_is_observed_unless_asked_for() -> None:
+def test_observability_is_off_by_default() -> None:
     assert parse(GOOD, FILE).observability is None
     assert parse(put("muster:observability", {}), FILE).observability is not None

@@ -1,4 +1,4 @@
-"""What follows from a pool: its flavor's labels and taints, what a node holds, and its node pools in GKE."""
+"""Properties of a pool: its flavor's labels and taints, a node's capacity, and its node pools in GKE."""
 
 from typing import Any
 
@@ -25,11 +25,11 @@ def pool_of(pool: dict[str, Any]) -> Pool:
     return parse(with_pool(pool), FILE).pools[2]
 
 
-# Name of the case -> the pool, its nodes' labels beside the node pool's, and their taints.
+# Case -> the pool, its nodes' labels besides that of the node pool, and their taints.
 KINDS: dict[str, tuple[dict[str, Any], dict[str, str], tuple[Taint, ...]]] = {
     "CPUs": (CPU, {}, ()),
-    "labels of one's own": ({**CPU, "labels": {"team": "data"}}, {"team": "data"}, ()),
-    "queued GPUs: GKE adds the taint": (
+    "declared labels": ({**CPU, "labels": {"team": "data"}}, {"team": "data"}, ()),
+    "queued GPUs: GKE adds the taints": (
         {**GPU, **QUEUED},
         {"gke-accelerator": "nvidia-l4"},
         (GPU_TAINT, QUEUED_TAINT),
@@ -44,7 +44,7 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, str], tuple[Taint, ...]]] = {
         {"gke-accelerator": "nvidia-l4", "gke-spot": "true"},
         (GPU_TAINT, SPOT_TAINT),
     ),
-    "GPUs in parts, shared": (
+    "GPUs partitioned and shared": (
         {
             "machineType": "a2-highgpu-8g",
             **UP_TO_4,
@@ -68,15 +68,17 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, str], tuple[Taint, ...]]] = {
 
 
 @pytest.mark.parametrize(("pool", "labels", "taints"), KINDS.values(), ids=KINDS.keys())
-def test_flavors(pool: dict[str, Any], labels: dict[str, str], taints: tuple[Taint, ...]) -> None:
-    made = pool_of(pool)
+def test_pool_has_the_labels_and_taints_of_its_nodes(
+    pool: dict[str, Any], labels: dict[str, str], taints: tuple[Taint, ...]
+) -> None:
+    parsed = pool_of(pool)
 
     google = {f"cloud.google.com/{k}" if k.startswith("gke-") else k: v for k, v in labels.items()}
-    assert made.node_labels == {"cloud.google.com/gke-nodepool": "more", **google}
-    assert made.node_taints == taints
+    assert parsed.node_labels == {"cloud.google.com/gke-nodepool": "more", **google}
+    assert parsed.node_taints == taints
 
 
-def test_slices_are_found_by_a_label_that_all_their_node_pools_have() -> None:
+def test_slices_have_a_label_that_all_their_node_pools_share() -> None:
     slices = pool_of(SLICES)
 
     assert slices.node_pools == ("more-0", "more-1")
@@ -89,18 +91,18 @@ def test_slices_are_found_by_a_label_that_all_their_node_pools_have() -> None:
     assert (slices.slice_nodes, slices.nodes_max) == (4, 8)
 
 
-# Name of the case -> the pool, and what one node offers of its accelerators.
+# Case -> the pool, and the capacity of a node that differs from a plain machine's.
 OFFERS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
-    "as many GPUs as there are": ({"machineType": "a2-highgpu-8g", "gpu": A100}, {"nvidia.com/gpu": "8"}),
-    "seven parts of each": (
+    "whole GPUs": ({"machineType": "a2-highgpu-8g", "gpu": A100}, {"nvidia.com/gpu": "8"}),
+    "seven partitions per GPU": (
         {"machineType": "a2-highgpu-8g", "gpu": {**A100, "partition": "1g.5gb"}},
         {"nvidia.com/gpu": "56"},
     ),
-    "four clients of each": (
+    "four clients per GPU": (
         {"machineType": "a2-highgpu-8g", "gpu": {**A100, "sharing": TIME_SHARING}},
         {"nvidia.com/gpu": "32"},
     ),
-    "four clients of each of two parts": (
+    "four clients per partition": (
         {"machineType": "a2-highgpu-8g", "gpu": {**A100, "partition": "3g.20gb", "sharing": TIME_SHARING}},
         {"nvidia.com/gpu": "64"},
     ),
@@ -114,14 +116,14 @@ OFFERS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("pool", "offer"), OFFERS.values(), ids=OFFERS.keys())
-def test_capacity(pool: dict[str, Any], offer: dict[str, str]) -> None:
-    made = pool_of({**pool, **UP_TO_4})
+def test_node_capacity_counts_shares_of_accelerators(pool: dict[str, Any], offer: dict[str, str]) -> None:
+    parsed = pool_of({**pool, **UP_TO_4})
 
-    machine = {"cpu": str(made.machine.vcpus), "memory": f"{made.machine.memory_gib}Gi", "pods": "110"}
-    assert made.capacity == machine | offer
+    machine = {"cpu": str(parsed.machine.vcpus), "memory": f"{parsed.machine.memory_gib}Gi", "pods": "110"}
+    assert parsed.capacity == machine | offer
 
 
-# Machine type, topology -> the machines of a slice (xpk, cluster-toolkit: chips / chips a machine).
+# Machine type, topology -> machines per slice (xpk, cluster-toolkit: chips / chips per machine).
 SLICE_SIZES = {
     ("ct5lp-hightpu-1t", "1x1"): 1,
     ("ct5lp-hightpu-4t", "2x2"): 1,
@@ -138,7 +140,7 @@ SLICE_SIZES = {
 
 
 @pytest.mark.parametrize(("slice_of", "machines"), SLICE_SIZES.items(), ids=map(" ".join, SLICE_SIZES))
-def test_slices(slice_of: tuple[str, str], machines: int) -> None:
+def test_topology_gives_the_machines_per_slice(slice_of: tuple[str, str], machines: int) -> None:
     machine_type, topology = slice_of
 
     assert is_topology_of(topology, MACHINES[machine_type])
@@ -159,7 +161,7 @@ NO_TOPOLOGY = [
 
 
 @pytest.mark.parametrize(("machine_type", "topology"), NO_TOPOLOGY)
-def test_no_such_slice(machine_type: str, topology: str) -> None:
+def test_topology_of_another_machine_type_is_not_offered(machine_type: str, topology: str) -> None:
     assert not is_topology_of(topology, MACHINES[machine_type])
 
 
@@ -167,7 +169,7 @@ TPU_MACHINES = [name for name, machine in MACHINES.items() if machine.tpu_chips]
 
 
 @given(st.sampled_from(TPU_MACHINES), st.lists(st.integers(1, 20), min_size=2, max_size=3))
-def test_machines_of_a_slice_have_its_chips_between_them(name: str, axes: list[int]) -> None:
+def test_machines_of_a_slice_have_all_its_chips(name: str, axes: list[int]) -> None:
     machine, topology = MACHINES[name], "x".join(map(str, axes))
     tpu = Tpu(topology=topology)
 

@@ -1,4 +1,4 @@
-"""The settings reference: the page in docs/ is what the models give, and it leaves out no key."""
+"""The settings reference: docs/settings.md is up to date and describes every key."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,29 +35,29 @@ def all_models(model: type[BaseModel] = Settings) -> Iterator[type[BaseModel]]:
 MODELS = sorted(set(all_models()), key=lambda model: model.__name__)
 
 
-def test_the_page_is_what_the_models_give() -> None:
+def test_page_is_up_to_date_with_the_models() -> None:
     assert PAGE.read_text() == reference(), "the models have changed: run `make docs`"
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_every_model_and_every_key_says_what_it_is(model: type[BaseModel]) -> None:
-    assert model.__doc__, "write it as the class's docstring"
-    silent = [name for name, key in model.model_fields.items() if not key.description]
-    assert silent == [], "write what they say as a docstring under each"
+def test_every_model_and_key_has_a_description(model: type[BaseModel]) -> None:
+    assert model.__doc__, "the class must have a docstring"
+    undescribed = [name for name, key in model.model_fields.items() if not key.description]
+    assert undescribed == [], "each field must have a docstring under it"
 
 
-def test_every_key_stands_in_a_table() -> None:
+def test_every_key_is_in_a_table() -> None:
     rows = [line.split(" | ")[0] for line in reference().splitlines() if line.startswith("| `")]
     keys = [f"| `{key.alias or name}`" for m in MODELS for name, key in m.model_fields.items()]
     assert sorted(rows) == sorted(keys)
 
 
-def test_every_section_has_a_heading_of_its_own() -> None:
+def test_every_section_has_a_unique_heading() -> None:
     headings = [line.lstrip("# ") for line in reference().splitlines() if line.startswith("##")]
     assert len({anchor(heading) for heading in headings}) == len(headings)
 
 
-def test_the_example_is_a_good_stack() -> None:
+def test_example_is_a_valid_stack() -> None:
     assert parse(yaml.safe_load(EXAMPLE)["config"], "the example").tenants[0].namespace == "vision"
 
 
@@ -71,7 +71,7 @@ VALUES: dict[str, tuple[Any, str]] = {
     "above": (Annotated[float, Field(gt=0)], "number (more than 0)"),
     "one choice": (Literal["a"], "`a`"),
     "choices": (Literal["a", "b", "c"], "`a`, `b` or `c`"),
-    "list": (Annotated[tuple[Short, ...], Field(min_length=1)], "list of: short text (1 at least)"),
+    "list": (Annotated[tuple[Short, ...], Field(min_length=1)], "list of: short text (at least 1)"),
     "mapping": (dict[Short, bool], "mapping of short text to: `true` or `false`"),
     "model": (Inner, "[these keys](#inner)"),
     "models": (tuple[Inner, ...], "list of: [these keys](#inner)"),
@@ -79,7 +79,7 @@ VALUES: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("annotation", "words"), VALUES.values(), ids=VALUES.keys())
-def test_values_in_words(annotation: Any, words: str) -> None:
+def test_type_is_described_in_words(annotation: Any, words: str) -> None:
     assert described(annotation, {Inner: "inner"}) == words
 
 
@@ -92,5 +92,5 @@ ANCHORS = {
 
 
 @pytest.mark.parametrize(("heading", "expected"), ANCHORS.items(), ids=ANCHORS.keys())
-def test_anchors_are_githubs(heading: str, expected: str) -> None:
+def test_anchor_of_a_heading_is_githubs(heading: str, expected: str) -> None:
     assert anchor(heading) == expected

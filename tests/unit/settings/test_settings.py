@@ -1,4 +1,4 @@
-"""Good stacks: what they give, and the files of this repository."""
+"""Valid stacks: their parsed settings, and the stack files of this repository."""
 
 import json
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ STACKS = Path(__file__).parents[3] / "stacks"
 
 
 @pytest.mark.parametrize("file", sorted(STACKS.glob("Pulumi.*.yaml")), ids=lambda file: file.name)
-def test_every_stack_of_the_repository_loads(file: Path) -> None:
+def test_every_stack_file_loads(file: Path) -> None:
     assert load(file).pools
 
 
-def test_stack_local_is_the_sandbox() -> None:
+def test_stack_local_matches_the_sandbox() -> None:
     local = load(STACKS / "Pulumi.local.yaml")
 
     assert isinstance(local.cluster, Existing)
@@ -41,7 +41,7 @@ def test_stack_local_is_the_sandbox() -> None:
     }
 
 
-def test_a_queued_gpu_pool_yields_its_flavor() -> None:
+def test_queued_gpu_pool_has_the_labels_and_taints_of_gke() -> None:
     pool = parse(GOOD, FILE).pools[1]
 
     assert pool.queued
@@ -57,7 +57,7 @@ def test_a_queued_gpu_pool_yields_its_flavor() -> None:
     assert pool.capacity == {"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "1", "pods": "110"}
 
 
-def test_a_spot_pool_asks_for_its_taint() -> None:
+def test_spot_pool_declares_its_taint() -> None:
     pool = parse(put(*L4, "provisioning", "spot"), FILE).pools[1]
 
     spot = Taint("cloud.google.com/gke-spot", "true", "NoSchedule")
@@ -76,17 +76,17 @@ def test_a_cluster_in_a_region_is_regional(location: str, regional: bool) -> Non
     assert cluster.regional is regional
 
 
-# Quotas by flavor -> Kueue's groups as (covered resources, {flavor: nominal quotas in that order}).
+# Case -> quotas by flavor, and Kueue's groups as (covered resources, {flavor: nominal quotas in that order}).
 GROUPS: dict[str, tuple[dict[str, Any], list[tuple[str, dict[str, str]]]]] = {
     "flavors that share a resource are one group, filled with zeros": (
         {"cpu": {"cpu": 8, "memory": "32Gi"}, "l4": {"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 4}},
         [("cpu memory nvidia.com/gpu", {"cpu": "8 32Gi 0", "l4": "16 64Gi 4"})],
     ),
-    "flavors that share nothing are groups of their own": (
+    "flavors that share no resource are separate groups": (
         {"cpu": {"cpu": 8}, "l4": {"nvidia.com/gpu": 4}},
         [("cpu", {"cpu": "8"}), ("nvidia.com/gpu", {"l4": "4"})],
     ),
-    "a flavor that shares with two groups makes one of them, in the order written": (
+    "a flavor that shares with two groups joins them, in the order given": (
         {"cpu": {"cpu": 8}, "l4": {"nvidia.com/gpu": 4}, "big": {"nvidia.com/gpu": 1, "cpu": 2}},
         [("cpu nvidia.com/gpu", {"cpu": "8 0", "l4": "0 4", "big": "2 1"})],
     ),
@@ -94,7 +94,9 @@ GROUPS: dict[str, tuple[dict[str, Any], list[tuple[str, dict[str, str]]]]] = {
 
 
 @pytest.mark.parametrize(("quotas", "groups"), GROUPS.values(), ids=GROUPS.keys())
-def test_resource_groups(quotas: dict[str, Any], groups: list[tuple[str, dict[str, str]]]) -> None:
+def test_quotas_by_flavor_become_resource_groups(
+    quotas: dict[str, Any], groups: list[tuple[str, dict[str, str]]]
+) -> None:
     big = {**GOOD["muster:pools"][1], "name": "big"}
     config = put(*TEAM_A, "quotas", quotas) | {"muster:pools": [*GOOD["muster:pools"], big]}
     queue = parse(config, FILE).queues.cluster_queues[0]
@@ -108,7 +110,7 @@ def test_resource_groups(quotas: dict[str, Any], groups: list[tuple[str, dict[st
     ] == groups
 
 
-def test_every_problem_is_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     config = put(*L4, "nodes", "max", "10") | {"muster:tenant": []}
 
     with pytest.raises(SettingsError) as refused:
@@ -118,10 +120,10 @@ def test_every_problem_is_told_at_once() -> None:
         "muster:pools[1].nodes.max",
         "muster:tenant",
     ]
-    assert str(refused.value).startswith(f"{FILE}: 2 problems in the settings; nothing was declared.\n\n")
+    assert str(refused.value).startswith(f"{FILE}: 2 problems in the settings; nothing was deployed.\n\n")
 
 
-def test_keys_of_other_packages_are_left_to_them() -> None:
+def test_keys_of_other_packages_are_ignored() -> None:
     assert parse({**GOOD, "gcp:region": "us-west1", "pulumi:tags": {}}, FILE) == parse(GOOD, FILE)
 
 
@@ -140,7 +142,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("content", "expected"), UNREADABLE.values(), ids=UNREADABLE.keys())
-def test_unreadable_files(content: str | bytes | None, expected: str, tmp_path: Path) -> None:
+def test_unreadable_file_is_an_error(content: str | bytes | None, expected: str, tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.x.yaml"
     if content is not None:
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -154,20 +156,20 @@ def test_unreadable_files(content: str | bytes | None, expected: str, tmp_path: 
 
 @pytest.fixture
 def running_program() -> Iterator[dict[str, Any]]:
-    """The good stack as Pulumi hands it to a program: objects as JSON, plain values as they are."""
+    """The valid stack as Pulumi passes it to a program: objects as JSON, plain values as text."""
     before = CONFIG.get()
     config = {key: value if isinstance(value, str) else json.dumps(value) for key, value in GOOD.items()}
     yield config
     pulumi.runtime.set_all_config(before)
 
 
-def test_a_running_program_reads_the_same(running_program: dict[str, str]) -> None:
+def test_running_program_reads_the_same_settings(running_program: dict[str, str]) -> None:
     pulumi.runtime.set_all_config(running_program)
 
     assert from_config() == parse(GOOD, FILE)
 
 
-def test_a_running_program_refuses_the_same(running_program: dict[str, str]) -> None:
+def test_running_program_refuses_the_same_keys(running_program: dict[str, str]) -> None:
     pulumi.runtime.set_all_config({**running_program, "muster:cost": "{}"})
 
     with pytest.raises(SettingsError, match=r"(?s)muster:cost\n.*a known key"):

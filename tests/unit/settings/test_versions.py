@@ -1,4 +1,4 @@
-"""GKE versions in their order."""
+"""Order of GKE versions."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import pytest
 
 from settings.model.versions import GkeVersion
 
-# From old to new.
+# In ascending order.
 ORDER = [
     "1.32.1-gke.9999999",
     "1.32.1",
@@ -21,11 +21,11 @@ ORDER = [
 
 
 @pytest.mark.parametrize(("older", "newer"), list(pairwise(ORDER)))
-def test_order(older: str, newer: str) -> None:
+def test_versions_are_ordered_by_age(older: str, newer: str) -> None:
     assert GkeVersion.parse(older) < GkeVersion.parse(newer)
 
 
 @pytest.mark.parametrize("text", ["", "1", "latest", "v1.36", "1.36-gke.1", "1.36.1-gke"])
-def test_not_a_version(text: str) -> None:
+def test_text_that_is_not_a_version_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="not a GKE version"):
         GkeVersion.parse(text)
