@@ -1,1 +1,1 @@
-"""The policy pack: what no stack may break, whoever wrote it. README.md tells how it is run and excused."""
+"""The policy pack: rules for every stack. README.md explains how to run it and how to exempt resources."""

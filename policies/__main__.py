@@ -1,9 +1,9 @@
-"""Serves the pack to the engine, which runs this folder and reads a port from stdout. It never returns."""
+"""Serves the pack to the engine, which runs this folder and reads a port from stdout; never returns."""
 
 import sys
 from pathlib import Path
 
-# The engine runs the folder, so Python would look for modules in it; they are named from the checkout.
+# The engine runs this folder, so Python would import from it; modules are imported from the checkout.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from policies.catalogue import RULES  # noqa: E402

@@ -1,4 +1,4 @@
-"""Every rule, in the order in which `README.md` and the engine list them."""
+"""All rules, in the order in which the engine lists them."""
 
 from policies.rule import ResourceRule, StackRule
 from policies.rules import (

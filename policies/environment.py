@@ -1,4 +1,4 @@
-"""What a stack's environment enforces: `config/<environment>.json`, by the stack's `muster:environment`."""
+"""Reads the enforcement levels of a stack's `muster:environment` from `config/<environment>.json`."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 KEY = "muster:environment"
-# Strictest of all: to forget the key must not be a way round the policies.
+# The strictest: omitting the key must not bypass the policies.
 UNDECLARED = "prod"
 
 _FILES = {path.stem: path for path in Path(__file__).with_name("config").glob("*.json")}
 
 
 def enforced(stack_config: Mapping[str, str], rules: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return `enforcementLevel` and the other properties of each rule, by its id.
+    """Returns `enforcementLevel` and the other properties of each rule, by its id.
 
-    stack_config: the stack's configuration, values as text. Raises ValueError for an environment that has no
-    file, and for a file that names a rule which does not exist: the engine itself takes any id.
+    stack_config: the stack's configuration, values as text. Raises ValueError for an environment without a
+    file, and for a file that names an unknown rule: the engine itself accepts any id.
     """
     environment = stack_config.get(KEY, UNDECLARED)
     if environment not in _FILES:
@@ -25,10 +25,10 @@ def enforced(stack_config: Mapping[str, str], rules: Iterable[str]) -> dict[str,
             "set it in the stack file, or add policies/config/<environment>.json"
         )
     content: dict[str, Any] = json.loads(_FILES[environment].read_text())
-    # The engine takes a policy without a level for one that only advises.
+    # The engine treats a policy without a level as advisory.
     shared: dict[str, Any] = {"enforcementLevel": content.pop("all")}
     if KEY not in stack_config:
-        shared["because"] = f"it is judged as {UNDECLARED}, as the stack declares no {KEY}"
+        shared["because"] = f"checked as {UNDECLARED}, as the stack declares no {KEY}"
     ids = tuple(rules)
     if unknown := content.keys() - set(ids):
         raise ValueError(f"policies/config/{environment}.json: no rule {', '.join(sorted(unknown))}")

@@ -1,8 +1,8 @@
-"""Rules as policies of Pulumi's engine, with what an environment's configuration says of each.
+"""Turns rules into policies of Pulumi's engine, configured by the environment.
 
-A configuration (config/<environment>.json) gives a rule's enforcement level and `because`, the reason for
-it, which is shown with every violation; `exempt`, reasons by the names of resources that the rule then leaves
-alone; and where the rule can mend what it finds, what it needs for that.
+A configuration (config/<environment>.json) has a rule's enforcement level; `because`, the reason for it,
+which is shown with every violation; `exempt`, names of exempt resources with reasons; and for rules with a
+remedy, its parameters.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,15 +23,15 @@ from pulumi_policy import (
 from policies.rule import Resource, ResourceRule, StackRule
 
 TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}}
-# Resources as the program declared them, by URN. In the preview of a cluster that is not there yet the engine
-# shows stack policies empty objects: its provider can't be asked. What resource policies saw is complete.
+# Resources as the program declared them, by URN. While a cluster does not exist yet, the engine passes empty
+# objects to stack policies in a preview; resource policies get complete ones, which are kept here.
 Declared = dict[str, Resource]
 
 CONFIG: dict[str, dict[str, Any]] = {"because": {"type": "string", "minLength": 1}, "exempt": TEXTS}
 
 
 def policies(rules: Iterable[ResourceRule | StackRule]) -> list[Policy]:
-    """A policy a rule, of its id."""
+    """Returns a policy per rule, named by its id."""
     declared: Declared = {}
     return [_policy(rule, declared) for rule in rules]
 
@@ -39,18 +39,18 @@ def policies(rules: Iterable[ResourceRule | StackRule]) -> list[Policy]:
 def _policy(rule: ResourceRule | StackRule, declared: Declared) -> Policy:
     shared: dict[str, Any] = {
         "name": rule.id,
-        "description": f"{rule.says} ({rule.source})",
+        "description": f"{rule.description} ({rule.source})",
         "severity": Severity(rule.severity),
         "config_schema": PolicyConfigSchema({**CONFIG, **_remedy_config(rule)}),
     }
     if isinstance(rule, StackRule):
         return StackValidationPolicy(
-            **shared, validate=lambda args, report: _judge_stack(rule, args, report, declared)
+            **shared, validate=lambda args, report: _check_stack(rule, args, report, declared)
         )
     return ResourceValidationPolicy(
         **shared,
-        validate=lambda args, report: _judge(rule, args, report, declared),
-        remediate=_mender(rule),
+        validate=lambda args, report: _check(rule, args, report, declared),
+        remediate=_remediation(rule),
     )
 
 
@@ -58,7 +58,7 @@ def _remedy_config(rule: ResourceRule | StackRule) -> dict[str, dict[str, Any]]:
     return {"labels": TEXTS} if isinstance(rule, ResourceRule) and rule.remedy else {}
 
 
-def _judge(
+def _check(
     rule: ResourceRule, args: ResourceValidationArgs, report: ReportViolation, declared: Declared
 ) -> None:
     resource, config = _resource(args), args.get_config()
@@ -71,7 +71,7 @@ def _judge(
         report(_with_reason(message, config), None)
 
 
-def _judge_stack(
+def _check_stack(
     rule: StackRule, args: StackValidationArgs, report: ReportViolation, declared: Declared
 ) -> None:
     config = args.get_config()
@@ -82,21 +82,21 @@ def _judge_stack(
             report(_with_reason(message, config), resource.urn)
 
 
-def _mender(rule: ResourceRule) -> Any:
-    """The remedy as a remediation (whose type pulumi_policy gives as awaitable only), or None."""
+def _remediation(rule: ResourceRule) -> Any:
+    """Returns the rule's remedy as a remediation (pulumi_policy types it as awaitable only), or None."""
     if (remedy := rule.remedy) is None:
         return None
 
-    def mend(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
+    def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
         resource = _resource(args)
         changes = remedy(resource, args.get_config()) if resource.kind in rule.kinds else {}
-        # Changed in place: what is not known yet, or secret, can't be copied.
+        # Changed in place, because unknown and secret values cannot be copied.
         properties: Any = args.props
         for key, value in changes.items():
             properties[key] = value
         return args.props if changes else None
 
-    return mend
+    return remediate
 
 
 def _resource(seen: ResourceValidationArgs | PolicyResource) -> Resource:

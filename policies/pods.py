@@ -1,4 +1,4 @@
-"""Where the kinds of Kubernetes and Ray hold pods."""
+"""Finds pod specs in the kinds of Kubernetes and Ray."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from policies.rule import Resource
 TEMPLATE = "spec.template.spec"
 _RAY_CLUSTER = ("headGroupSpec.template.spec", "workerGroupSpecs.*.template.spec")
 
-# By kind, the paths of pod specs; `*` stands for each entry of a list.
+# Paths of pod specs by kind; `*` means each entry of a list.
 POD_SPECS: Mapping[str, tuple[str, ...]] = {
     "kubernetes:core:Pod": ("spec",),
     "kubernetes:core:PodTemplate": ("template.spec",),
@@ -37,7 +37,7 @@ class Pod(NamedTuple):
 
 
 def pods(resource: Resource) -> Iterator[Pod]:
-    """Every pod spec of a resource of one of the kinds above."""
+    """Yields every pod spec of a resource of one of the kinds above."""
     for path in POD_SPECS[resource.kind]:
         lists, _, below = path.rpartition(".*.")
         if not lists:
@@ -49,7 +49,7 @@ def pods(resource: Resource) -> Iterator[Pod]:
 
 
 def containers(pod: Pod) -> Iterator[tuple[str, Any]]:
-    """The containers of a pod, init containers too, each with its path in the resource."""
+    """Yields the containers of a pod, including init containers, each with its path in the resource."""
     for key in ("initContainers", "containers"):
         for i, container in enumerate(pick(pod.spec, key) or ()):
             yield f"{pod.path}.{key}[{i}]", container

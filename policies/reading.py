@@ -1,4 +1,4 @@
-"""Reading properties that may be absent, and the two questions that most rules ask of one."""
+"""Reads properties that may be absent, and yields the messages that most rules need."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,27 +8,27 @@ from policies.rule import Resource
 
 
 def pick(value: Any, *path: str) -> Any:
-    """What stands at the path, or None where any part of it is absent."""
+    """Returns the value at the path, or None if any part of it is absent."""
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
 def must_be(resource: Resource, path: str, *wanted: object) -> Iterator[str]:
-    """Asks for one of the `wanted` values at a path such as `nodeConfig.imageType`."""
+    """Requires one of the `wanted` values at a path such as `nodeConfig.imageType`."""
     given = pick(resource.props, *path.split("."))
     if given not in wanted:
         yield f"set {path} to {' or '.join(map(json.dumps, wanted))}: {_it_is(given)}"
 
 
 def must_not_be(resource: Resource, path: str, unwanted: object) -> Iterator[str]:
-    """For what is right by default: complains only where it has been set wrong."""
+    """Forbids the `unwanted` value at the path, for properties whose default is correct."""
     if pick(resource.props, *path.split(".")) == unwanted:
-        yield f"leave {path} out: {_it_is(unwanted)}"
+        yield f"remove {path}: {_it_is(unwanted)}"
 
 
 def must_have(resource: Resource, path: str) -> Iterator[str]:
-    """Asks for any value at the path, an empty object included."""
+    """Requires any value at the path, an empty object included."""
     if pick(resource.props, *path.split(".")) is None:
         yield f"set {path}: it is absent"
 

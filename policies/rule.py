@@ -1,7 +1,7 @@
-"""What a rule is: an id, what it asks and why, where that is written, and the check itself.
+"""The types of rules: an id, a description, its source, and the check itself.
 
-A check is a function of properties that yields one message a violation, each saying what to do.
-Its docstring is what users read first: what is asked and why, in a sentence or two.
+A check is a function of properties that yields one message per violation, which says what to do.
+Its docstring is the description that users read first: the requirement and its reason, in a sentence or two.
 """
 
 import re
@@ -17,10 +17,10 @@ _API_VERSION = re.compile(r"/v[0-9][a-z0-9]*:")
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource as a policy sees it: in a preview that is what the program declared.
+    """A resource as a policy sees it; in a preview, as the program declared it.
 
-    type: Pulumi's token, such as `gcp:container/nodePool:NodePool`. name: that in the program.
-    props: in camelCase; reading one whose value is not known yet raises pulumi_policy's UnknownValueError.
+    type: Pulumi's token, such as `gcp:container/nodePool:NodePool`. name: its name in the program.
+    props: in camelCase; reading one whose value is unknown raises pulumi_policy's UnknownValueError.
     protect: whether Pulumi refuses to delete it.
     """
 
@@ -37,7 +37,7 @@ class Resource:
 
 
 class Violation(NamedTuple):
-    """Which resource breaks a rule of the whole stack, and what to do."""
+    """A resource that breaks a rule of the whole stack, and what to do."""
 
     resource: Resource
     message: str
@@ -45,23 +45,23 @@ class Violation(NamedTuple):
 
 ResourceCheck = Callable[[Resource], Iterator[str]]
 StackCheck = Callable[[Sequence[Resource]], Iterator[Violation]]
-# Takes the labels, or whatever else the environment's configuration gives, to the properties to change.
+# Returns the properties to change, from the environment's configuration of the rule, such as labels.
 Remedy = Callable[[Resource, Mapping[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`says`: what is asked and why. `source`: where that is written, ids of other catalogues included."""
+    """`description`: the requirement and its reason. `source`: its sources, with ids of other catalogues."""
 
     id: str
-    says: str
+    description: str
     source: str
     severity: Severity
 
 
 @dataclass(frozen=True)
 class ResourceRule(Rule):
-    """Judges each resource of the `kinds` by itself; `remedy` mends one where the environment asks for it."""
+    """Checks each resource of the `kinds` by itself; `remedy` fixes it if the environment enables that."""
 
     kinds: frozenset[str]
     check: ResourceCheck
@@ -70,7 +70,7 @@ class ResourceRule(Rule):
 
 @dataclass(frozen=True)
 class StackRule(Rule):
-    """Judges all resources of a stack together."""
+    """Checks all resources of a stack together."""
 
     check: StackCheck
 
@@ -78,23 +78,23 @@ class StackRule(Rule):
 def resource_rule(
     id: str, *kinds: str, source: str, severity: Severity, remedy: Remedy | None = None
 ) -> Callable[[ResourceCheck], ResourceRule]:
-    """Makes a rule of a check; `kinds` as in `Resource.kind`."""
+    """Turns a check into a rule; `kinds` as in `Resource.kind`."""
 
     def make(check: ResourceCheck) -> ResourceRule:
-        return ResourceRule(id, _says(check), source, severity, frozenset(kinds), check, remedy)
+        return ResourceRule(id, _description(check), source, severity, frozenset(kinds), check, remedy)
 
     return make
 
 
 def stack_rule(id: str, *, source: str, severity: Severity) -> Callable[[StackCheck], StackRule]:
-    """Makes a rule of a check of the whole stack."""
+    """Turns a check of the whole stack into a rule."""
 
     def make(check: StackCheck) -> StackRule:
-        return StackRule(id, _says(check), source, severity, check)
+        return StackRule(id, _description(check), source, severity, check)
 
     return make
 
 
-def _says(check: Callable[..., Any]) -> str:
-    assert check.__doc__, f"{check.__name__} has to say what it asks and why"
+def _description(check: Callable[..., Any]) -> str:
+    assert check.__doc__, f"{check.__name__} must have a docstring: the requirement and its reason"
     return " ".join(cleandoc(check.__doc__).split())

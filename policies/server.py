@@ -1,8 +1,8 @@
-"""Serves the pack so that the stack's own configuration chooses what is enforced.
+"""Serves the pack with enforcement levels that depend on the stack's configuration.
 
-pulumi_policy fixes its `initial_config` when the pack starts. The engine tells of the stack's configuration
-after that, by ConfigureStack, and then asks for the initial configuration (Pulumi's pkg/engine/update.go). A
-file given by `--policy-pack-config` is laid over it.
+pulumi_policy fixes its `initial_config` when the pack starts. The engine sends the stack's configuration
+later, by ConfigureStack, and then requests the initial configuration (Pulumi's pkg/engine/update.go). A file
+given by `--policy-pack-config` overrides it.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
@@ -19,13 +19,13 @@ from policies.environment import enforced
 
 
 class EnvironmentAnalyzer(_PolicyAnalyzerServicer):
-    """pulumi_policy's server of a pack, with the stack's environment for an initial configuration."""
+    """pulumi_policy's server of a pack, with the initial configuration of the stack's environment."""
 
     _enforced: dict[str, dict[str, Any]] = {}
     rules: Sequence[str] = ()
 
     def ConfigureStack(self, request: Any, context: Any) -> Any:
-        """Reads `muster:environment`; the engine fails with our words if that is none."""
+        """Reads `muster:environment`; the engine fails with our message if it is invalid."""
         try:
             self._enforced = enforced(request.config, self.rules)
         except ValueError as error:
@@ -44,7 +44,7 @@ class EnvironmentAnalyzer(_PolicyAnalyzerServicer):
 
 
 def serve(name: str, policies: list[Policy]) -> None:
-    """Serves until the engine ends this process. Where nothing else is said every policy is mandatory."""
+    """Serves until the engine ends this process. Policies are mandatory by default."""
     EnvironmentAnalyzer.rules = [policy.name for policy in policies]
     # PolicyPack has no parameter for its server.
     setattr(pulumi_policy.policy, _PolicyAnalyzerServicer.__name__, EnvironmentAnalyzer)

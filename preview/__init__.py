@@ -1,1 +1,1 @@
-"""The plan of a stack without an account or a cluster: the Pulumi CLI, stand-in plug-ins, reports."""
+"""Previews of a stack without an account or a cluster: the Pulumi CLI, stand-in plugins, reports."""

@@ -1,4 +1,4 @@
-"""`python -m preview STACK`: what a stack would become, offline."""
+"""Previews a stack offline: shows what `pulumi up` would create, change and delete."""
 
 import argparse
 import sys
@@ -9,11 +9,13 @@ from sandbox.toolchain.command import carry_out
 
 
 def main(arguments: list[str]) -> int:
-    """Shows the plan of one stack; returns the exit code."""
+    """Previews one stack; returns the exit code."""
     parser = argparse.ArgumentParser(prog="make preview", description=__doc__)
-    parser.add_argument("stack", help="a stack of stacks/, for example: dev")
-    parser.add_argument("--since", metavar="REF", help="compare with this git ref, as if that were up")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write it as a comment there too")
+    parser.add_argument("stack", help="a stack in stacks/, for example dev")
+    parser.add_argument("--since", metavar="REF", help="compare with the stack at this git ref")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="also write it to FILE, as a pull request comment"
+    )
     options = parser.parse_args(arguments)
     return carry_out("preview", lambda: preview(options.stack, options.since, options.markdown))
 

@@ -1,4 +1,4 @@
-"""The engine's event log: what it said while it worked, apart from the resources themselves."""
+"""Reads the engine's event log: errors, warnings and counts."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any
 
 Event = Mapping[str, Any]
 
-# What the engine says when others have said why.
+# Messages of the engine that add nothing to the errors of the program and the providers.
 _EMPTY_WORDS = frozenset({"", "preview failed", "update failed"})
 
 
 def read_events(log: Path) -> list[Event]:
-    """One JSON object a line; none when the engine failed before it started.
+    """Reads one JSON object per line; returns none if the engine failed before it started.
 
-    The last line of an engine that was killed may be cut off.
+    The last line may be incomplete if the engine was killed.
     """
     lines = log.read_text().splitlines(keepends=True) if log.exists() else []
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def errors(events: Iterable[Event]) -> list[str]:
-    """What the engine, the program and the providers reported as errors, each once."""
+    """Returns the errors of the engine, the program and the providers, each once."""
     messages = [text.removeprefix("Preview failed: ").strip() for text in _diagnostics(events, "error")]
     return list(dict.fromkeys(message for message in messages if message not in _EMPTY_WORDS))
 
 
 def warnings(events: Iterable[Event]) -> tuple[str, ...]:
-    """What the engine, the program, the providers and the policies warn of, each once."""
+    """Returns the warnings of the engine, the program, the providers and the policies, each once."""
     counted: dict[str, int] = {}
     for text in [*_diagnostics(events, "warning"), *_advice(events)]:
         counted[text.strip()] = counted.get(text.strip(), 0) + 1
@@ -37,7 +37,7 @@ def warnings(events: Iterable[Event]) -> tuple[str, ...]:
 
 
 def counts(events: Iterable[Event]) -> dict[str, int]:
-    """Resources by op, without those that stay the same."""
+    """Returns the number of resources by op, without unchanged ones."""
     summaries = [event["summaryEvent"] for event in events if "summaryEvent" in event]
     found: Mapping[str, int] = summaries[-1]["resourceChanges"] if summaries else {}
     return {op: number for op, number in found.items() if op != "same"}
@@ -51,7 +51,7 @@ def _diagnostics(events: Iterable[Event], severity: str) -> Iterator[str]:
 
 
 def _advice(events: Iterable[Event]) -> Iterator[str]:
-    """What policies say that do not stop anything."""
+    """Yields the violations of advisory policies."""
     for event in events:
         violation = event.get("policyEvent", {})
         if violation.get("enforcementLevel") == "advisory":

@@ -1,4 +1,4 @@
-"""`golden`: the summary of each stack's plan, kept in the tests: a change to it is reviewed like code."""
+"""Golden plans: the summary of each stack's plan, kept in the tests and reviewed like code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACCEPT = "make golden"
 
 
 def golden() -> int:
-    """Writes the summaries anew and says which have changed."""
+    """Rewrites the summaries and prints which have changed."""
     pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
     FOLDER.mkdir(exist_ok=True)
     for settings in sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml")):
@@ -27,7 +27,7 @@ def golden() -> int:
         outcome = cli.select(stack, settings).preview()
         differs = difference(stack, outcome.changes)
         file(stack).write_text(plan_text.summary(outcome.changes))
-        print(f"{stack}: {'changed' if differs else 'as it was'} ({outcome.seconds:.1f} s)", flush=True)
+        print(f"{stack}: {'changed' if differs else 'unchanged'} ({outcome.seconds:.1f} s)", flush=True)
     return 0
 
 
@@ -36,7 +36,7 @@ def file(stack: str) -> Path:
 
 
 def difference(stack: str, changes: tuple[Change, ...]) -> str:
-    """A unified diff from the kept summary to that of these changes; empty where they agree."""
+    """Returns a unified diff from the kept summary to that of these changes; empty if they agree."""
     kept = file(stack).read_text() if file(stack).exists() else ""
     names = (f"tests/stacks/golden/{stack}.txt", f"plan of {stack} now")
     old, new = kept.splitlines(), plan_text.summary(changes).splitlines()

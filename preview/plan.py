@@ -1,4 +1,4 @@
-"""What the engine did or would do, read from its event log: one change a resource."""
+"""Reads a plan, or what the engine did, from its event log: one change per resource."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STACK = "pulumi:pulumi:Stack"
 
 @dataclass(frozen=True)
 class Difference:
-    """One property that changes: its path in Pulumi's notation, and its values, None where there is none."""
+    """One changed property: its path in Pulumi's notation, and its values, None if it is not set."""
 
     path: str
     before: Any
@@ -24,11 +24,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to one resource. `op` is the engine's word: create, update, replace, delete, same, read.
+    """Change of one resource. `op` is the engine's: create, update, replace, delete, same or read.
 
-    before, after: its inputs; secrets are masked, and empty where the resource is not there.
+    before, after: its inputs, with secrets masked; empty if the resource does not exist.
     replacing: the properties that make the provider recreate it.
-    custom: whether a provider makes it; a component is only a name for what it holds.
+    custom: whether a provider manages it; components are not managed by one.
     """
 
     op: str
@@ -47,7 +47,7 @@ class Change:
 
     @property
     def differences(self) -> list[Difference]:
-        """What changes in the inputs; a property that only its secret part changes is named all the same."""
+        """Changed inputs, including properties of which only a masked secret changes."""
         found = [
             Difference(text, _at(self.before, path), _at(self.after, path), self._replaces(text))
             for path, _ in differences(self.before, self.after)
@@ -62,30 +62,30 @@ class Change:
 
 
 def read_changes(events: Iterable[Event]) -> tuple[Change, ...]:
-    """One for each resource, in the engine's order; the three steps of a replacement are one change."""
+    """Returns one change per resource, in the engine's order; a replacement's three steps are one change."""
     steps: dict[str, Mapping[str, Any]] = {}
     for event in events:
         if step := event.get("resourcePreEvent", {}).get("metadata"):
-            if step["op"] == "refresh":  # what is there is only read; what it means comes in a later step
+            if step["op"] == "refresh":  # only reads the resource; a later step has the change
                 continue
             known = steps.get(step["urn"])
-            # `replace` is the step that has both sides; around it stand a creation and a deletion.
+            # A replacement has three steps; only `replace` has both old and new inputs.
             if known is None or step["op"] == "replace":
                 steps[step["urn"]] = step
     return tuple(_change(step) for step in steps.values())
 
 
 def read_drift(events: Iterable[Event]) -> tuple[Change, ...]:
-    """What undoes the drift that a refresh found: `before` is what is there, `after` what was deployed.
+    """Returns the changes that revert drift: `before` is the live resource, `after` the deployed one.
 
-    What was found of a resource is in the event that follows its reading: update, or delete if it is gone.
+    The event after a resource's refresh step holds what was found: update, or delete if it does not exist.
     """
     steps = [event.get("resOutputsEvent", {}).get("metadata", {}) for event in events]
-    undone = {"update": "update", "delete": "create"}
+    reverted_by = {"update": "update", "delete": "create"}
     return tuple(
-        _change({**step, "op": undone[step["op"]], "old": step.get("new"), "new": step.get("old")})
+        _change({**step, "op": reverted_by[step["op"]], "old": step.get("new"), "new": step.get("old")})
         for step in steps
-        if step.get("op") in undone
+        if step.get("op") in reverted_by
     )
 
 
@@ -118,6 +118,6 @@ def _at(value: Any, path: Iterable[str | int]) -> Any:
 
 
 def _related(one: str, other: str) -> bool:
-    """Whether one of two property paths is the other, or lies below it."""
+    """Whether two property paths are equal, or one is below the other."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     return longer == shorter or (longer.startswith(shorter) and longer[len(shorter)] in ".[")

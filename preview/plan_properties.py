@@ -1,4 +1,4 @@
-"""What a reviewer wants to read of a resource: its kind in short, and the few properties that matter."""
+"""Describes a resource for reviewers: its short kind, and the few properties that matter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from preview.plugins.values import UNKNOWN
 NOT_KNOWN = "(known later)"
 
 # By short kind.
-_TELLING: Mapping[str, tuple[str, ...]] = {
+_SHOWN: Mapping[str, tuple[str, ...]] = {
     "artifactregistry.Repository": ("location", "format", "repositoryId"),
     "compute.Firewall": ("direction", "sourceRanges", "allows", "denies"),
     "compute.Network": ("autoCreateSubnetworks", "networkProfile", "mtu"),
@@ -72,7 +72,7 @@ _TELLING: Mapping[str, tuple[str, ...]] = {
 
 
 def short_kind(token: str) -> str:
-    """`container.NodePool` for Google's, `Namespace` for Kubernetes' types, `provider gcp` for a provider."""
+    """Shortens a type: `container.NodePool` (GCP), `Namespace` (Kubernetes), `provider gcp` (a provider)."""
     package, _, rest = token.partition(":")
     module, _, kind = rest.rpartition(":")
     if module == "providers":
@@ -83,9 +83,9 @@ def short_kind(token: str) -> str:
 
 
 def described(token: str, inputs: Mapping[str, Any]) -> str:
-    """The telling properties as `name=value`, those that are set."""
+    """Returns the shown properties that are set, as `name=value`."""
     kind = short_kind(token)
-    paths = _TELLING.get(kind, ("role", "member") if kind.endswith(("IAMMember", "IamMember")) else ())
+    paths = _SHOWN.get(kind, ("role", "member") if kind.endswith(("IAMMember", "IamMember")) else ())
     found = ((_label(path), _at(inputs, path.split("."))) for path in paths)
     words = [f"{name}={plain(value)}" for name, value in found if value not in (None, [], {})]
     special = _SPECIAL.get(kind)
@@ -93,13 +93,13 @@ def described(token: str, inputs: Mapping[str, Any]) -> str:
 
 
 def _label(path: str) -> str:
-    """The last part of a path; where that says nothing alone, the last two."""
+    """Returns the last part of a path, or the last two if the last alone is ambiguous."""
     *_, last = parts = path.split(".")
     return ".".join(parts[-2:]) if last in ("enabled", "name", "state") else last
 
 
 def plain(value: Any) -> str:
-    """A value on one line, as YAML's flow style has it."""
+    """Formats a value on one line, in YAML's flow style."""
     match value:
         case str():
             return NOT_KNOWN if UNKNOWN in value else " ".join(value.split("\n"))
@@ -111,7 +111,7 @@ def plain(value: Any) -> str:
 
 
 def _at(value: Any, path: list[str]) -> Any:
-    """What stands at a path; of the entries of a list, one value each."""
+    """Returns the value at a path; for a list, the value in each entry."""
     if not path or value is None:
         return value
     if isinstance(value, list):
@@ -121,7 +121,7 @@ def _at(value: Any, path: list[str]) -> Any:
 
 
 def _quotas(inputs: Mapping[str, Any]) -> list[str]:
-    """A word a flavor: `l4(cpu 20, nvidia.com/gpu 5)`, with `+` what may be borrowed, `-` what lent."""
+    """Returns one word per flavor: `l4(cpu 20, nvidia.com/gpu 5)`, `+` borrowing and `-` lending limit."""
     spec = inputs.get("spec", {})
     words = [f"cohort={spec['cohortName']}"] if spec.get("cohortName") else []
     for group in spec.get("resourceGroups", ()):
@@ -141,7 +141,7 @@ def _amount(resource: Mapping[str, Any]) -> str:
 
 
 def _images(inputs: Mapping[str, Any]) -> list[str]:
-    """Where an image goes; its tags are made from what it is built of, and say nothing to a reviewer."""
+    """Returns the repositories of an image; its tags are hashes, which tell a reviewer nothing."""
     return sorted({str(tag).partition("@")[0].rpartition(":")[0] for tag in inputs.get("tags", ())})
 
 

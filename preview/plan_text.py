@@ -1,4 +1,4 @@
-"""A plan as people read it: in a terminal, in a pull request, and as the summary that the tests keep."""
+"""Formats a plan for the terminal, for pull requests, and as the summary that the tests keep."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ PROVIDERS = "pulumi:providers:"
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the tree: the sign of what happens, the resource below its parents, and what of it."""
+    """One line of the tree: the sign of the op, the resource, indented below its parents, and details."""
 
     sign: str
     resource: str
-    says: str
+    details: str
 
 
 def counts(changes: Iterable[Change]) -> str:
-    """For example `1 to replace, 2 to update, 140 unchanged`; what matters most comes first."""
+    """Formats counts as `1 to replace, 2 to update, 140 unchanged`, the most important first."""
     found = Counter(change.op for change in changes if change.type != STACK)
     known = [f"{found[op]} {words}" for op, words in _WORDS.items() if found[op]]
     others = [f"{number} to {op}" for op, number in sorted(found.items()) if op not in _WORDS]
@@ -39,7 +39,7 @@ def counts(changes: Iterable[Change]) -> str:
 
 
 def tree(changes: Sequence[Change]) -> list[Row]:
-    """What changes, below the components that hold it, in an order that does not depend on timing."""
+    """Returns changed resources below their components, in an order that does not depend on timing."""
     children: dict[str, list[Change]] = {}
     urns = {change.urn for change in changes if change.type != STACK}
     for change in changes:
@@ -50,7 +50,7 @@ def tree(changes: Sequence[Change]) -> list[Row]:
         for change in sorted(children.get(parent, ()), key=lambda c: (short_kind(c.type), c.name)):
             below = list(rows(change.urn, depth + 1))
             if below or change.op != "same":
-                yield Row(SIGNS.get(change.op, change.op), _INDENT * depth + title(change), _says(change))
+                yield Row(SIGNS.get(change.op, change.op), _INDENT * depth + title(change), _details(change))
                 yield from below
 
     return list(rows("", 0))
@@ -60,7 +60,7 @@ def title(change: Change) -> str:
     return f"{short_kind(change.type)} {change.name}"
 
 
-def _says(change: Change) -> str:
+def _details(change: Change) -> str:
     if change.op in ("update", "replace"):
         return "; ".join(map(_difference, change.differences))
     words = described(change.type, change.after or change.before) if change.op != "same" else ""
@@ -78,20 +78,20 @@ def _difference(difference: Difference) -> str:
 
 
 def summary(changes: Sequence[Change]) -> str:
-    """The plan as lines that compare well: nothing is aligned, so that one change changes one line."""
-    lines = [f"{row.sign} {row.resource}  {row.says}".rstrip() for row in tree(changes)]
+    """Formats the plan for diffs: without alignment, so that one change affects one line."""
+    lines = [f"{row.sign} {row.resource}  {row.details}".rstrip() for row in tree(changes)]
     return "\n".join([counts(changes), *lines]) + "\n"
 
 
 def table(changes: Sequence[Change]) -> list[tuple[str, str]]:
-    """Sign and line of each row, the lines with their columns under each other."""
+    """Returns the sign and the line of each row, with aligned columns."""
     rows = tree(changes)
     width = max((len(row.resource) for row in rows), default=0)
-    return [(row.sign, f"{row.sign} {row.resource:{width}}  {row.says}".rstrip()) for row in rows]
+    return [(row.sign, f"{row.sign} {row.resource:{width}}  {row.details}".rstrip()) for row in rows]
 
 
 def dangers(changes: Sequence[Change]) -> list[str]:
-    """What is really recreated or deleted, with the properties that make it so."""
+    """Returns a line per recreated or deleted resource (not component), with the properties that force it."""
     found = [
         change
         for change in changes
@@ -108,7 +108,7 @@ def _danger(change: Change) -> str:
 
 
 def markdown(heading: str, changes: Sequence[Change], warnings: Sequence[str]) -> str:
-    """A comment for a pull request: the counts and what is dangerous in sight, the plan folded."""
+    """Formats a pull request comment: counts and dangerous changes on top, the plan folded."""
     parts = [f"### {heading}", counts(changes)]
     if warnings:
         parts.append("\n".join(f"- :warning: {' '.join(warning.split())}" for warning in warnings))

@@ -1,4 +1,4 @@
-"""The policy pack (policies/) as the CLI runs it, and its findings as users read them."""
+"""The policy pack (policies/) for the CLI, and its violations as text."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ PACK = CHECKOUT / "policies"
 
 
 def violations(events: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What the engine stopped at, a text a rule: its id and what it asks, then resources and what to do."""
+    """Returns a text per violated mandatory rule: id and requirement, then each resource and its remedy."""
     found: dict[str, list[str]] = {}
     for event in events:
         violation = event.get("policyEvent", {})
         if violation.get("enforcementLevel") != "mandatory":
             continue
-        # The pack puts what is asked on the first line, what to do about this resource on the next.
-        asked, _, remedy = violation["message"].strip().partition("\n")
-        resources = found.setdefault(f"{violation['policyName']}: {asked}", [])
+        # The pack writes the requirement on the first line and the remedy for this resource on the next.
+        required, _, remedy = violation["message"].strip().partition("\n")
+        resources = found.setdefault(f"{violation['policyName']}: {required}", [])
         resources.append(f"  {_resource(violation['resourceUrn'])}: {remedy}")
     return ["\n".join([rule, *resources]) for rule, resources in found.items()]
 
 
 def _resource(urn: str) -> str:
-    """Type and name: a URN is urn:pulumi:<stack>::<project>::<parent type>$<type>::<name>."""
+    """Returns type and name; a URN is urn:pulumi:<stack>::<project>::<parent type>$<type>::<name>."""
     _, _, kind_and_name = urn.split("::", 2)
     kind, _, name = kind_and_name.partition("::")
     return f"{kind.rpartition('$')[2]} {name}"

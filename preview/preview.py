@@ -1,4 +1,4 @@
-"""`preview`: what a stack would become, offline; beside nothing, or beside what it is at another git ref."""
+"""Previews a stack offline, compared with nothing or with the stack at another git ref."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STYLES = {"±": "bold red", "-": "red", "~": "yellow", "+": "green"}
 
 
 def preview(stack: str, since: str | None = None, markdown: Path | None = None) -> int:
-    """Shows the plan of one stack, judged by the policies of its environment; `markdown` gets a comment."""
+    """Shows the plan of one stack, checked by the policies of its environment; writes `markdown` if given."""
     settings = settings_file(stack)
     pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
     heading = f"Preview of {stack}" + (f" since {since}" if since else "")
@@ -63,17 +63,17 @@ def _outcome(pulumi: Path, stack: str, settings: Path, since: str | None) -> Out
 
 @dataclass(frozen=True)
 class Program:
-    """A folder with Pulumi.yaml, and the settings of one stack of it."""
+    """A folder with Pulumi.yaml, and one of its stack files."""
 
     folder: Path
     settings: Path
 
 
 def changed_since(pulumi: Path, root: Path, stack: str, before: Program, now: Program) -> Stack:
-    """The stack of `now`, in the state that `before` would have left behind; new where that has no settings.
+    """Returns the stack of `now`, in the state that `before` would have left; empty if it has no stack file.
 
-    Both run with the stand-in providers, whatever is installed: no official one knows a pretended cloud.
-    root: holds the state, and must hold none of another comparison.
+    Both run with stand-in providers, even if official ones are installed: those have no placeholders.
+    root: the folder of the state, which must be empty.
     """
 
     def select(program: Program) -> Stack:
@@ -89,27 +89,27 @@ def changed_since(pulumi: Path, root: Path, stack: str, before: Program, now: Pr
 
 
 def _stand_ins() -> Mapping[str, Choice]:
-    """The language host that is there, and the stand-in of every provider."""
+    """Returns the installed language host, and the stand-in of every provider."""
     chosen = choose_offline()
-    return chosen | stand_ins(chosen.keys() - {"python"}, "only a stand-in can pretend a cloud")
+    return chosen | stand_ins(chosen.keys() - {"python"}, "only stand-ins support placeholders")
 
 
 def check_out(ref: str, folder: Path, repository: Path = CHECKOUT) -> None:
-    """The files of a git ref. Raises StepError where this is no clone, or has no such ref."""
+    """Extracts the files of a git ref. Raises StepError if this is not a clone or lacks the ref."""
     command = ["git", "-C", str(repository), "archive", "--format=tar", ref]
     try:
         archive = subprocess.run(command, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", b"").decode(errors="replace").strip() or str(error)
         raise StepError(
-            f"no files of git ref {ref!r}: {said}", try_this="git fetch, then a ref that git log knows"
+            f"cannot read git ref {ref!r}: {said}", try_this="run git fetch, then use a ref of git log"
         ) from None
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         files.extractall(folder, filter="data")
 
 
 def settings_file(stack: str) -> Path:
-    """Raises StepError, with the stacks that there are, for one that is not there."""
+    """Returns the stack's file. Raises StepError, which lists the stacks, if there is none."""
     stacks = {path.stem.removeprefix("Pulumi."): path for path in (CHECKOUT / "stacks").glob("Pulumi.*.yaml")}
     if stack not in stacks:
         raise StepError(f"no stack {stack!r} in stacks/", try_this=f"one of {', '.join(sorted(stacks))}")
@@ -117,7 +117,7 @@ def settings_file(stack: str) -> Path:
 
 
 def show(heading: str, outcome: Outcome, screen: Console) -> None:
-    """Warnings and what is recreated or deleted first, then the tree, then the counts."""
+    """Prints warnings and recreated or deleted resources, then the tree, then the counts."""
     for warning in outcome.warnings:
         screen.print(Text(f"warning: {warning}", style="yellow"), soft_wrap=True)
     if dangers := plan_text.dangers(outcome.changes):

@@ -1,7 +1,7 @@
-"""A stack's state as it would be had a plan been carried out, made from the plan itself.
+"""Builds the state that a stack would have after a plan, from the plan itself.
 
-For a preview of a change where no real backend is in reach: the engine then compares the program with this
-state and tells updates and replacements from creations. Nothing was made; ids are pretended.
+For previews of changes without access to the real backend: the engine compares the program with this state
+and so tells updates and replacements from creations. Nothing is created; ids are placeholders.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-Plan = Mapping[
-    str, Mapping[str, Any]
-]  # by URN: `goal`, `state` and more, as `pulumi preview --save-plan` has it
+# By URN: `goal`, `state` and more, as `pulumi preview --save-plan` writes it.
+Plan = Mapping[str, Mapping[str, Any]]
 
 _PROVIDER = "pulumi:providers:"
 _PROVIDER_ID = "00000000-0000-4000-8000-000000000000"
@@ -19,7 +18,7 @@ _KEPT = ("parent", "protect", "dependencies", "propertyDependencies", "additiona
 
 
 def with_resources(deployment: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
-    """An exported deployment that holds nothing yet, with every resource that the plan creates."""
+    """Returns an exported, empty deployment with every resource that the plan creates added."""
     resources = [_resource(urn, plan[urn]) for urn in _in_order(plan)]
     return {**deployment, "deployment": {**deployment["deployment"], "resources": resources}}
 
@@ -27,7 +26,7 @@ def with_resources(deployment: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
 def _resource(urn: str, planned: Mapping[str, Any]) -> dict[str, Any]:
     goal = planned["goal"]
     inputs = goal["inputDiff"].get("adds", {})
-    # A provider that cannot be asked yet has no outputs to show.
+    # A provider that cannot be asked yet has no outputs.
     outputs = planned.get("state") or inputs
     resource = {
         "urn": urn,
@@ -46,12 +45,12 @@ def _resource(urn: str, planned: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _provider(goal: Mapping[str, Any]) -> str:
-    """The URN in a reference of the form `<urn>::<id>`."""
+    """Returns the URN of a reference `<urn>::<id>`."""
     return str(goal.get("provider", "")).rpartition("::")[0]
 
 
 def _in_order(plan: Plan) -> Iterator[str]:
-    """Each after all that it needs, as a state has to be."""
+    """Yields each resource after its dependencies, as a state requires."""
     done: set[str] = set()
 
     def visit(urn: str) -> Iterator[str]:

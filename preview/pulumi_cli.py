@@ -1,7 +1,7 @@
-"""Runs the Pulumi CLI on this checkout, with a backend, a home and plugins of its own in the run state.
+"""Runs the Pulumi CLI on this checkout, with a backend, a home and plugins in the run state.
 
-Nothing of the user's own Pulumi is touched or asked: no login, no `~/.pulumi` beyond plugins that are used
-from there, no KUBECONFIG but the one that is given.
+The user's own Pulumi is not used: no login, nothing of `~/.pulumi` except installed plugins, and no
+KUBECONFIG except the one that is passed.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ SECRETS_PROVIDER = re.compile(r"^(?:secretsprovider|encryptedkey|encryptionsalt)
 
 
 class PulumiError(StepError):
-    """A Pulumi command that failed: the engine's own error messages, and the log with all of it."""
+    """A failed Pulumi command: the engine's error messages, and the path of the full log."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an operation did. `counts` are resources by op, without those that stayed the same."""
+    """Result of an operation. `counts` are resources by op, without unchanged ones."""
 
     counts: Mapping[str, int]
     changes: tuple[Change, ...]
@@ -54,13 +54,13 @@ class Outcome:
 class PulumiCli:
     """The CLI for one run state.
 
-    binary: a pulumi that was built without plugins; the official one is used instead where it is installed.
+    binary: a pulumi built without plugins; the official one is used instead if it is installed.
     state_dir: the run state; everything is kept in `pulumi/` and logs in `logs/` below it.
     python: the interpreter that runs the program and the stand-ins.
     env: added to the environment, for example KUBECONFIG. Without that no cluster is reached.
     variables: what its commands get beside the user's environment.
     project: the folder with Pulumi.yaml.
-    choices: which plugins are used; by default decided by what is installed.
+    choices: which plugins to use; by default depending on what is installed.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class PulumiCli:
         self._env = {**inherited, **self.variables}
 
     def _own_variables(self, python: str) -> dict[str, str]:
-        """The variables that take the place of the user's Pulumi and of their cluster."""
+        """Returns the variables that replace those of the user's Pulumi and cluster."""
         passphrase = self.folder / "passphrase"
         if not passphrase.exists():
             unfinished = passphrase.with_suffix(".unfinished")
@@ -101,7 +101,7 @@ class PulumiCli:
             "NO_COLOR": "1",
             "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
             "PULUMI_CONFIG_PASSPHRASE_FILE": str(passphrase),
-            "PULUMI_DEBUG_COMMANDS": "true",  # has the flag --event-log
+            "PULUMI_DEBUG_COMMANDS": "true",  # enables the flag --event-log
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
             "PULUMI_HOME": str(self._home),
             "PULUMI_IGNORE_AMBIENT_PLUGINS": "true",
@@ -110,15 +110,15 @@ class PulumiCli:
         }
 
     def select(self, name: str, config_file: Path) -> Stack:
-        """The stack `name` with the settings of `config_file`, made when there is none yet.
+        """Selects the stack `name` with the settings of `config_file`; creates it if it does not exist.
 
-        The engine writes its encryption salt into the settings, so it gets a copy: the file stays as it is.
-        What it says of the real stack's key is left out, as nobody can ask Cloud KMS offline.
+        The engine writes its encryption salt into the settings, so it gets a copy. The real stack's key is
+        removed from it, because Cloud KMS is not available offline.
         """
         config = self.folder / f"Pulumi.{name}.yaml"
         config.write_text(SECRETS_PROVIDER.sub("", config_file.read_text()))
         stack = Stack(self, name, config)
-        # `stack select` has no --config-file; in a folder of its own it writes no settings into the checkout.
+        # `stack select` has no --config-file; in a separate folder it writes no settings into the checkout.
         home = self.folder / "project"
         home.mkdir(exist_ok=True)
         project = yaml.safe_load((self.project / "Pulumi.yaml").read_text())
@@ -156,13 +156,13 @@ class PulumiCli:
                     say(line.rstrip("\n"))
         if process.returncode != 0:
             last = [line.rstrip() for line in lines if line.strip()][-LINES_IN_ERROR:]
-            raise PulumiError("\n".join(last) or f"pulumi ended with code {process.returncode}", log=log)
+            raise PulumiError("\n".join(last) or f"pulumi exited with code {process.returncode}", log=log)
         return "".join(lines)
 
 
 @dataclass(frozen=True)
 class Stack:
-    """One stack and the settings file that its commands use."""
+    """One stack, and the settings file that its commands use."""
 
     cli: PulumiCli
     name: str
@@ -177,11 +177,11 @@ class Stack:
         policies: bool = False,
         plan: Path | None = None,
     ) -> Outcome:
-        """What `up` would do.
+        """Previews `up`.
 
-        policies: whether the policy pack judges it, as one of the environment that the settings declare.
-        refresh: reads what is there first, so that it shows what was changed by hand.
-        plan: where the engine writes what it would do, in full and with secrets encrypted.
+        policies: runs the policy pack, with the configuration of the environment in the settings.
+        refresh: reads live resources first, so that the preview shows changes made by hand.
+        plan: file to which the engine writes the full plan, with secrets encrypted.
         """
         flags = [*_flags(expect_no_changes, refresh), *(["--policy-pack", str(PACK)] if policies else [])]
         flags += ["--save-plan", str(plan)] if plan else []
@@ -190,24 +190,24 @@ class Stack:
     def up(
         self, say: Say | None = None, *, expect_no_changes: bool = False, refresh: bool = False
     ) -> Outcome:
-        """Makes the stack as the program declares it; with `refresh` out of what is there, not the state."""
+        """Deploys the program; with `refresh` compared with the live resources, not with the state."""
         return self._operate("up", ["--yes", "--skip-preview", *_flags(expect_no_changes, refresh)], say)
 
     def drift(self, say: Say | None = None) -> tuple[Change, ...]:
-        """What would bring things back to the last deployed state; the program does not run."""
+        """Returns the changes that would restore the last deployed state; the program does not run."""
         self._operate("refresh", ["--preview-only"], say)
         return read_drift(engine_events.read_events(self._events("refresh")))
 
     def refresh(self, say: Say | None = None) -> Outcome:
-        """Takes what is really there into the state: objects changed or deleted by hand."""
+        """Updates the state from the live resources: objects changed or deleted by hand."""
         return self._operate("refresh", ["--yes", "--skip-preview", "--clear-pending-creates"], say)
 
     def destroy(self, say: Say | None = None) -> Outcome:
-        """Deletes everything that the stack made; the empty stack stays."""
+        """Deletes all resources of the stack; the empty stack remains."""
         return self._operate("destroy", ["--yes", "--skip-preview"], say)
 
     def outputs(self) -> dict[str, Any]:
-        """What the program exported, secrets masked."""
+        """Returns the program's outputs, secrets masked."""
         log = self.cli.logs / f"pulumi-output-{self.name}.log"
         answer: dict[str, Any] = json.loads(
             self.cli.run(["stack", "output", "--json", "--stack", self.name], log)
@@ -215,7 +215,7 @@ class Stack:
         return answer
 
     def assume(self, plan: Path) -> None:
-        """Takes a preview's plan for carried out. The stack must hold nothing yet, and nothing is made."""
+        """Sets the state as if a preview's plan were deployed. The stack must be empty; creates nothing."""
         log, file = self.cli.logs / f"pulumi-assume-{self.name}.log", plan.with_suffix(".state.json")
         self.cli.run(["stack", "export", "--stack", self.name, "--file", str(file)], log)
         planned = json.loads(plan.read_text())["resourcePlans"]
@@ -223,7 +223,7 @@ class Stack:
         self.cli.run(["stack", "import", "--stack", self.name, "--file", str(file)], log)
 
     def break_stale_lock(self) -> None:
-        """Removes the lock of a run that was killed: a lock names its process, and that one is gone."""
+        """Removes the lock of a killed run: a lock names its process, which no longer exists."""
         for lock in (self.cli.folder / "state").glob(f".pulumi/locks/**/{self.name}/*.json"):
             if not psutil.pid_exists(json.loads(lock.read_text())["pid"]):
                 lock.unlink()

@@ -1,1 +1,1 @@
-"""One file a concept; `policies.catalogue` lists every rule of them."""
+"""The rules, one file per concept; `policies.catalogue` lists all of them."""

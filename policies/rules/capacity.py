@@ -1,4 +1,4 @@
-"""What a stack can grow to, and what must not go away with it."""
+"""Capacity limits of a stack, and protection against deletion."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,12 @@ REPELS = ("NO_SCHEDULE", "NO_EXECUTE")
 
 @stack_rule(
     "muster-system-pool-is-not-queued",
-    source="GKE, queued provisioning: system pods need a pool that is not",
+    source="GKE, queued provisioning: system pods need a pool that is not queued",
     severity="high",
 )
 def system_pool_is_not_queued(resources: Sequence[Resource]) -> Iterator[Violation]:
-    """Some pool is always there for system pods, operators and Ray's heads: on demand, without accelerators
-    and without taints."""
+    """At least one pool is available for system pods, operators and Ray heads: on-demand, without
+    accelerators and without taints."""
     pools = [r for r in resources if r.kind == NODE_POOL]
     if pools and not any(_takes_system_pods(pool) for pool in pools):
         yield Violation(
@@ -38,7 +38,7 @@ def system_pool_is_not_queued(resources: Sequence[Resource]) -> Iterator[Violati
     severity="high",
 )
 def pool_size_is_bounded(resource: Resource) -> Iterator[str]:
-    """Whatever makes nodes knows how many at most, so that the bill has an end too."""
+    """Node pools and node auto-provisioning have upper limits, which bound the costs."""
     if resource.kind == NODE_POOL:
         limits = pick(resource.props, "autoscaling") or {}
         bounds = (
@@ -60,11 +60,11 @@ def pool_size_is_bounded(resource: Resource) -> Iterator[str]:
 @resource_rule(
     "muster-default-pool-is-removed",
     CLUSTER,
-    source="Checkov CKV_GCP_123; GKE: a cluster's own pool can't be changed without making the cluster anew",
+    source="Checkov CKV_GCP_123; GKE: changing a cluster's default pool recreates the cluster",
     severity="medium",
 )
 def default_pool_is_removed(cluster: Resource) -> Iterator[str]:
-    """All nodes are in declared pools, where rules and quotas can see them: not in the cluster's own one."""
+    """All nodes are in declared pools, which rules and quotas cover, not in the cluster's default pool."""
     if not cluster.props.get("enableAutopilot"):
         yield from must_be(cluster, "removeDefaultNodePool", True)
 
@@ -77,7 +77,7 @@ def default_pool_is_removed(cluster: Resource) -> Iterator[str]:
     severity="critical",
 )
 def deletion_protection(resource: Resource) -> Iterator[str]:
-    """No mistake deletes a cluster: GKE and Pulumi both refuse. And a bucket goes only when it is empty."""
+    """GKE and Pulumi refuse to delete a cluster by mistake, and a bucket can be deleted only when empty."""
     if resource.kind == BUCKET:
         yield from must_not_be(resource, "forceDestroy", True)
         return
@@ -87,7 +87,7 @@ def deletion_protection(resource: Resource) -> Iterator[str]:
 
 
 def nodes_max(pool: Resource) -> int | None:
-    """How many nodes a pool can grow to; None where nothing limits it, or it is for each zone of a region."""
+    """Returns the maximum number of nodes; None if there is no limit, or one per zone of a region."""
     if (total := pick(pool.props, "autoscaling", "totalMaxNodeCount")) is not None:
         return int(total)
     by_zone, zones = pick(pool.props, "autoscaling", "maxNodeCount"), pool.props.get("nodeLocations")
@@ -97,7 +97,7 @@ def nodes_max(pool: Resource) -> int | None:
 
 
 def gpus_max(pool: Resource) -> int | None:
-    """How many `nvidia.com/gpu` its nodes can offer; None where that can't be told from the pool alone."""
+    """Returns the maximum `nvidia.com/gpu` of a pool; None if the pool alone does not tell."""
     nodes, gpus = nodes_max(pool), 0
     for accelerator in pick(pool.props, "nodeConfig", "guestAccelerators") or ():
         shared = pick(accelerator, "gpuSharingConfig", "maxSharedClientsPerGpu") or 1

@@ -1,4 +1,4 @@
-"""Helm charts. Pulumi sees what a release is asked for, not the objects that Helm makes of it."""
+"""Helm charts. Pulumi sees the inputs of a release, not the objects that Helm creates."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,21 +14,21 @@ RELEASE = "kubernetes:helm.sh:Release"
 DEPLOYMENT = "kubernetes:apps:Deployment"
 KUBERAY = "kuberay-operator"
 EXACT = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?")
-# Where "latest" means an image: a chart may well have another setting of that value.
+# Keys whose value "latest" means an image; other settings of a chart may have that value.
 NAMES_VERSION = ("tag", "version")
-# Files of this checkout are under version control already.
+# Charts in this checkout are under version control.
 LOCAL = ("./", "../", "/")
 
 
 @resource_rule(
     "muster-charts-are-pinned",
     RELEASE,
-    source="Helm, chart versions: without one, or with a range, the newest is taken",
+    source="Helm, chart versions: without one, or with a range, Helm installs the newest",
     severity="high",
 )
 def charts_are_pinned(release: Resource) -> Iterator[str]:
-    """A chart has one exact version, from an OCI registry too, and its values no image tagged latest: what
-    runs changes only when the stack does."""
+    """A chart has an exact version, also from an OCI registry, and its values contain no image tagged latest:
+    deployed software changes only with the stack."""
     chart, version = release.props.get("chart") or "", release.props.get("version")
     if not chart.startswith(LOCAL) and not EXACT.fullmatch(version or ""):
         yield f"set version to an exact one, such as 1.2.3: it is {version or 'absent'}"
@@ -38,7 +38,7 @@ def charts_are_pinned(release: Resource) -> Iterator[str]:
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Every text in the values that is known, with its path."""
+    """Yields every known text in the values, with its path."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping | Sequence):
@@ -53,16 +53,16 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 @stack_rule(
     "muster-one-kuberay-operator",
-    source="Cluster Toolkit: GKE's Ray add-on and an own operator exclude each other",
+    source="Cluster Toolkit: GKE's Ray add-on and another KubeRay operator exclude each other",
     severity="high",
 )
 def one_kuberay_operator(resources: Sequence[Resource]) -> Iterator[Violation]:
-    """Ray objects have one operator, GKE's add-on or an own one: two would fight over every one of them."""
+    """Ray objects have one operator, GKE's add-on or KubeRay's chart: two would conflict over each object."""
     addons = [r for r in resources if r.kind == CLUSTER and _has_ray_addon(r)]
     own = [r for r in resources if _is_kuberay(r)]
     for operator in own if addons else own[1:]:
         other = f"the add-on of cluster {addons[0].name}" if addons else own[0].name
-        yield Violation(operator, f"remove it, or {other}: both would be KubeRay's operator")
+        yield Violation(operator, f"remove it, or {other}: both are KubeRay's operator")
 
 
 def _has_ray_addon(cluster: Resource) -> bool:

@@ -8,7 +8,7 @@ from policies.rule import Resource, resource_rule
 CLUSTER = "gcp:container/cluster:Cluster"
 SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
 
-# Compute Engine keeps no flow logs for these: they hold proxies of load balancers, no nodes.
+# Compute Engine has no flow logs for these subnets of load balancers' proxies, which have no nodes.
 WITHOUT_FLOW_LOGS = frozenset(
     {
         "REGIONAL_MANAGED_PROXY",
@@ -26,14 +26,14 @@ WITHOUT_FLOW_LOGS = frozenset(
     severity="high",
 )
 def network_policies_enforced(cluster: Resource) -> Iterator[str]:
-    """The cluster enforces NetworkPolicies, without which those of the tenants are only written down."""
+    """The cluster enforces NetworkPolicies; otherwise those of the tenants have no effect."""
     if not pick(cluster.props, "networkPolicy", "enabled"):
         yield from must_be(cluster, "datapathProvider", "ADVANCED_DATAPATH")
 
 
 @resource_rule("cis-gke-5.2.2-workload-identity", CLUSTER, source="CIS GKE 1.9, 5.2.2", severity="high")
 def workload_identity(cluster: Resource) -> Iterator[str]:
-    """Pods have Google identities of their own (Workload Identity), so none needs a key or the node's."""
+    """Pods have their own Google identities (Workload Identity), so they need no key and no node identity."""
     return must_have(cluster, "workloadIdentityConfig.workloadPool")
 
 
@@ -55,7 +55,7 @@ def release_channel(cluster: Resource) -> Iterator[str]:
     severity="high",
 )
 def shielded_nodes(cluster: Resource) -> Iterator[str]:
-    """Nodes prove what they are when they join (shielded nodes, GKE's default): none can be impersonated."""
+    """Nodes prove their identity when they join (shielded nodes, GKE's default), against impersonation."""
     return must_not_be(cluster, "enableShieldedNodes", False)
 
 
@@ -67,7 +67,7 @@ def shielded_nodes(cluster: Resource) -> Iterator[str]:
     severity="low",
 )
 def flow_logs(resource: Resource) -> Iterator[str]:
-    """Traffic is on record: flow logs of the nodes' subnets, and what pods of one node say to each other."""
+    """Traffic is logged: flow logs of the nodes' subnets, including traffic between pods of a node."""
     if resource.kind == CLUSTER:
         yield from must_be(resource, "enableIntranodeVisibility", True)
     elif resource.props.get("purpose") not in WITHOUT_FLOW_LOGS:
@@ -81,7 +81,7 @@ def flow_logs(resource: Resource) -> Iterator[str]:
     severity="medium",
 )
 def vpc_native(cluster: Resource) -> Iterator[str]:
-    """Pods have addresses of the VPC (alias ranges), so that its firewall and routes hold for them."""
+    """Pods have addresses of the VPC (alias ranges), so that its firewall and routes apply to them."""
     yield from must_have(cluster, "ipAllocationPolicy")
     yield from must_not_be(cluster, "networkingMode", "ROUTES")
 
@@ -93,7 +93,7 @@ def vpc_native(cluster: Resource) -> Iterator[str]:
     severity="high",
 )
 def private_nodes(cluster: Resource) -> Iterator[str]:
-    """Nodes have no public address, so that nothing on the internet reaches them."""
+    """Nodes have no public addresses, so they are not reachable from the internet."""
     return must_be(cluster, "privateClusterConfig.enablePrivateNodes", True)
 
 
@@ -104,7 +104,7 @@ def private_nodes(cluster: Resource) -> Iterator[str]:
     severity="medium",
 )
 def logging_and_monitoring(cluster: Resource) -> Iterator[str]:
-    """Logs and metrics of the system leave the cluster (GKE's default), so that they outlive it."""
+    """System logs and metrics are exported (GKE's default), so that they outlive the cluster."""
     for name in ("logging", "monitoring"):
         yield from must_not_be(cluster, f"{name}Service", "none")
         components = pick(cluster.props, f"{name}Config", "enableComponents")
@@ -114,5 +114,5 @@ def logging_and_monitoring(cluster: Resource) -> Iterator[str]:
 
 @resource_rule("cis-gke-5.10.2-no-alpha", CLUSTER, source="CIS GKE 1.9, 5.10.2", severity="high")
 def no_alpha(cluster: Resource) -> Iterator[str]:
-    """No alpha cluster: it is neither upgraded nor supported, and GKE deletes it after 30 days."""
+    """The cluster is not an alpha cluster: GKE does not upgrade those, and deletes them after 30 days."""
     return must_not_be(cluster, "enableKubernetesAlpha", True)

@@ -1,4 +1,4 @@
-"""Who reaches the API server, and as whom (CIS GKE Benchmark 1.9, sections 4.1, 5.6 and 5.8)."""
+"""Access to the API server (CIS GKE Benchmark 1.9, sections 4.1, 5.6 and 5.8)."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
 
 
 def _ip_endpoints_are_off(cluster: Resource) -> bool:
-    """The API server is then reached by its DNS endpoint alone, behind Google's IAM."""
+    """Whether the API server is reachable by its DNS endpoint only, which is protected by IAM."""
     return pick(cluster.props, "controlPlaneEndpointsConfig", "ipEndpointsConfig", "enabled") is False
 
 
@@ -21,14 +21,14 @@ def _ip_endpoints_are_off(cluster: Resource) -> bool:
     severity="high",
 )
 def authorized_networks(cluster: Resource) -> Iterator[str]:
-    """Only named networks reach the API server's addresses, or it has none but the DNS endpoint, where IAM
-    decides."""
+    """Only listed networks reach the API server's IP addresses, or it has only the DNS endpoint, which is
+    protected by IAM."""
     if _ip_endpoints_are_off(cluster):
         return
     networks = pick(cluster.props, "masterAuthorizedNetworksConfig")
     if networks is None:
         yield (
-            "name the networks in masterAuthorizedNetworksConfig.cidrBlocks, or set "
+            "list the networks in masterAuthorizedNetworksConfig.cidrBlocks, or set "
             "controlPlaneEndpointsConfig.ipEndpointsConfig.enabled to false"
         )
     for block in pick(networks, "cidrBlocks") or ():
@@ -43,7 +43,7 @@ def authorized_networks(cluster: Resource) -> Iterator[str]:
     severity="high",
 )
 def private_endpoint(cluster: Resource) -> Iterator[str]:
-    """The API server has no public address: a private one, or the DNS endpoint alone, where IAM decides."""
+    """The API server has no public IP address: only a private one, or the DNS endpoint protected by IAM."""
     private = pick(cluster.props, "privateClusterConfig", "enablePrivateEndpoint")
     if not private and not _ip_endpoints_are_off(cluster):
         yield (
@@ -59,7 +59,7 @@ def private_endpoint(cluster: Resource) -> Iterator[str]:
     severity="high",
 )
 def no_client_certificates(cluster: Resource) -> Iterator[str]:
-    """GKE issues no client certificate (its default): nobody could revoke one that is lost."""
+    """GKE issues no client certificates (its default), because a leaked one cannot be revoked."""
     return must_not_be(cluster, "masterAuth.clientCertificateConfig.issueClientCertificate", True)
 
 
@@ -70,7 +70,7 @@ def no_client_certificates(cluster: Resource) -> Iterator[str]:
     severity="critical",
 )
 def no_legacy_abac(cluster: Resource) -> Iterator[str]:
-    """RBAC alone decides (GKE's default): legacy ABAC gives every service account all rights."""
+    """Only RBAC authorizes requests (GKE's default): legacy ABAC allows every service account everything."""
     return must_not_be(cluster, "enableLegacyAbac", True)
 
 
@@ -81,6 +81,6 @@ def no_legacy_abac(cluster: Resource) -> Iterator[str]:
     severity="high",
 )
 def insecure_bindings_are_refused(cluster: Resource) -> Iterator[str]:
-    """The API server refuses to bind roles to everyone: to the unauthenticated, or to any Google account."""
+    """The API server refuses to bind roles to unauthenticated users or to all Google accounts."""
     for group in ("Authenticated", "Unauthenticated"):
         yield from must_be(cluster, f"rbacBindingConfig.enableInsecureBindingSystem{group}", False)

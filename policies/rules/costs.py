@@ -1,4 +1,4 @@
-"""Costs: whose they are."""
+"""Cost allocation."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from policies.rule import Resource, resource_rule
 from policies.rules.cluster import CLUSTER
 
 LABELS = ("environment", "cost-center")
-# By kind, the property that holds its labels. GKE puts a cluster's on its nodes and disks.
+# The property with a kind's labels. GKE copies a cluster's labels to its nodes and disks.
 LABELLED = {
     CLUSTER: "resourceLabels",
     "gcp:artifactregistry/repository:Repository": "labels",
@@ -21,7 +21,7 @@ def _labels(resource: Resource) -> Mapping[str, str]:
 
 
 def add_labels(resource: Resource, config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The labels that are missing, with the values that the environment's configuration gives (`labels`)."""
+    """Returns missing labels, with the values in the environment's configuration (`labels`)."""
     missing = {
         key: value for key, value in (config.get("labels") or {}).items() if key not in _labels(resource)
     }
@@ -36,7 +36,7 @@ def add_labels(resource: Resource, config: Mapping[str, Any]) -> Mapping[str, An
     remedy=add_labels,
 )
 def cost_labels(resource: Resource) -> Iterator[str]:
-    """What costs money says whose it is, so that a bill can be split by environment and cost center."""
+    """Billed resources are labeled, so that costs can be split by environment and cost center."""
     for label in LABELS:
         if label not in _labels(resource):
             yield f"add the label {label} to {LABELLED[resource.kind]}"
@@ -49,6 +49,6 @@ def cost_labels(resource: Resource) -> Iterator[str]:
     severity="low",
 )
 def cost_allocation(cluster: Resource) -> Iterator[str]:
-    """A cluster's bill is split by namespace, and so by team."""
+    """A cluster's costs are split by namespace, and so by team."""
     if not pick(cluster.props, "costManagementConfig", "enabled"):
         yield "set costManagementConfig.enabled to true"

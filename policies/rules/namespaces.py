@@ -1,7 +1,7 @@
-"""Namespaces: what may run in one, and who may reach it (CIS GKE Benchmark 1.9, 4.2 to 4.6).
+"""Namespaces: pod security and network access (CIS GKE Benchmark 1.9, 4.2 to 4.6).
 
-The system's namespaces are exempt because no stack declares them; one that a stack does declare and that
-can't comply is excused by name, with the reason, in the environment's configuration.
+System namespaces are not checked because no stack declares them; a declared namespace that cannot comply is
+exempt by name, with a reason, in the environment's configuration.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,8 +36,8 @@ NAMESPACED = (
 )
 
 
-def _made_by_helm(release: Resource) -> str | None:
-    """The namespace that Helm makes for a release, of which Pulumi sees nothing else."""
+def _created_by_helm(release: Resource) -> str | None:
+    """Returns the namespace that Helm creates for a release, which is not a Pulumi resource."""
     return release.props.get("namespace") if release.props.get("createNamespace") else None
 
 
@@ -49,15 +49,15 @@ def _made_by_helm(release: Resource) -> str | None:
     severity="high",
 )
 def pod_security(resource: Resource) -> Iterator[str]:
-    """A namespace refuses pods that break the Pod Security Standard baseline, such as privileged ones."""
+    """A namespace refuses pods that violate the Pod Security Standard baseline, such as privileged ones."""
     if resource.kind == NAMESPACE:
         level = pick(resource.props, "metadata", "labels", ENFORCE)
         if level not in LEVELS:
             yield f"label it {ENFORCE}: {' or '.join(LEVELS)}"
-    elif namespace := _made_by_helm(resource):
+    elif namespace := _created_by_helm(resource):
         yield (
-            f"declare Namespace {namespace} with the label {ENFORCE} and leave createNamespace out: "
-            "Helm would make it without"
+            f"declare Namespace {namespace} with the label {ENFORCE} and remove createNamespace: "
+            "Helm would create it without the label"
         )
 
 
@@ -67,18 +67,18 @@ def pod_security(resource: Resource) -> Iterator[str]:
     severity="high",
 )
 def namespace_has_network_policy(resources: Sequence[Resource]) -> Iterator[Violation]:
-    """A namespace says who may reach its pods: without a NetworkPolicy every pod of the cluster may."""
+    """A namespace has a NetworkPolicy: without one, every pod of the cluster can reach its pods."""
     guarded = {pick(r.props, "metadata", "namespace") for r in resources if r.kind == NETWORK_POLICY}
     for resource in resources:
         if resource.kind == NAMESPACE:
             name = pick(resource.props, "metadata", "name")
         elif resource.kind == RELEASE:
-            name = _made_by_helm(resource)
+            name = _created_by_helm(resource)
         else:
             continue
         if name is not None and name not in guarded:
             yield Violation(
-                resource, f"declare a NetworkPolicy in namespace {name}, one that denies by default"
+                resource, f"declare a NetworkPolicy in namespace {name} that denies traffic by default"
             )
 
 
@@ -90,7 +90,7 @@ def namespace_has_network_policy(resources: Sequence[Resource]) -> Iterator[Viol
     severity="low",
 )
 def no_default_namespace(resource: Resource) -> Iterator[str]:
-    """Nothing is put into the namespace default, where what belongs together can't be told from the rest."""
+    """No objects are in the namespace default, where they cannot be separated by team or purpose."""
     path = "namespace" if resource.kind == RELEASE else "metadata.namespace"
     if pick(resource.props, *path.split(".")) in (None, "", "default"):
-        yield f"set {path} to a namespace of its own"
+        yield f"set {path} to a namespace other than default"

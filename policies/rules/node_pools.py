@@ -1,4 +1,4 @@
-"""Nodes, of pools and of node auto-provisioning (CIS GKE Benchmark 1.9, sections 5.2, 5.4 and 5.5)."""
+"""Nodes of pools and of node auto-provisioning (CIS GKE Benchmark 1.9, sections 5.2, 5.4 and 5.5)."""
 
 from collections.abc import Iterator
 
@@ -18,12 +18,12 @@ def is_queued(pool: Resource) -> bool:
 
 
 def comes_on_request(pool: Resource) -> bool:
-    """Queued or flex-start: nodes come for a job and go with it."""
+    """Whether the pool is queued or flex-start: its nodes are created for a job and deleted after it."""
     return is_queued(pool) or bool(pick(pool.props, "nodeConfig", "flexStart"))
 
 
 def _node_configs(resource: Resource) -> list[str]:
-    """Where the resource says what its nodes are like: a cluster does if it makes pools by itself."""
+    """Returns the paths of node configurations; a cluster has one if node auto-provisioning is on."""
     if resource.kind == NODE_POOL:
         return ["nodeConfig"]
     return [AUTO_PROVISIONED] if pick(resource.props, "clusterAutoscaling", "enabled") else []
@@ -37,11 +37,11 @@ def _node_configs(resource: Resource) -> list[str]:
     severity="high",
 )
 def node_service_account(resource: Resource) -> Iterator[str]:
-    """Nodes run as a service account of their own: Compute Engine's default one may edit the project."""
+    """Nodes have a dedicated service account: Compute Engine's default one may edit the project."""
     for where in _node_configs(resource):
         try:
             account = pick(resource.props, *where.split("."), "serviceAccount") or "default"
-        except UnknownValueError:  # one that the same stack makes, so not the default one
+        except UnknownValueError:  # created by the same stack, so not the default one
             continue
         if account == "default" or account.endswith(DEFAULT_ACCOUNT):
             yield f"set {where}.serviceAccount to one that may only write logs and metrics and pull images"
@@ -54,7 +54,7 @@ def node_service_account(resource: Resource) -> Iterator[str]:
     severity="high",
 )
 def metadata_server(pool: Resource) -> Iterator[str]:
-    """Pods meet GKE's metadata server, not the node's, which would hand out the node's credentials."""
+    """Pods use GKE's metadata server, not the node's, which would expose the node's credentials."""
     return must_be(pool, "nodeConfig.workloadMetadataConfig.mode", "GKE_METADATA")
 
 
@@ -80,8 +80,8 @@ def container_optimized_os(resource: Resource) -> Iterator[str]:
     severity="medium",
 )
 def auto_repair(pool: Resource) -> Iterator[str]:
-    """Broken nodes are replaced. Not asked of queued and flex-start pools, where GKE refuses it: their nodes
-    go with the job."""
+    """GKE repairs broken nodes. Not required for queued and flex-start pools, where GKE refuses it: their
+    nodes are deleted with the job."""
     if not comes_on_request(pool):
         yield from must_be(pool, "management.autoRepair", True)
 
@@ -93,7 +93,7 @@ def auto_repair(pool: Resource) -> Iterator[str]:
     severity="medium",
 )
 def auto_upgrade(pool: Resource) -> Iterator[str]:
-    """Nodes get security fixes by themselves. Queued and flex-start pools may leave it to GKE, which upgrades
+    """Nodes get security fixes automatically. Queued and flex-start pools may leave it unset: GKE upgrades
     them while they are empty."""
     if comes_on_request(pool):
         yield from must_not_be(pool, "management.autoUpgrade", False)
@@ -109,7 +109,7 @@ def auto_upgrade(pool: Resource) -> Iterator[str]:
     severity="medium",
 )
 def integrity_monitoring(resource: Resource) -> Iterator[str]:
-    """A node that booted something else than before is noticed (GKE's default)."""
+    """Changes to a node's boot sequence are detected (GKE's default)."""
     for where in _node_configs(resource):
         yield from must_not_be(resource, f"{where}.shieldedInstanceConfig.enableIntegrityMonitoring", False)
 
@@ -122,6 +122,6 @@ def integrity_monitoring(resource: Resource) -> Iterator[str]:
     severity="medium",
 )
 def secure_boot(resource: Resource) -> Iterator[str]:
-    """Nodes boot only what is signed, so that no rootkit stays in one. GPU drivers that GKE installs are."""
+    """Nodes boot signed software only, which prevents rootkits. GPU drivers that GKE installs are signed."""
     for where in _node_configs(resource):
         yield from must_be(resource, f"{where}.shieldedInstanceConfig.enableSecureBoot", True)

@@ -1,4 +1,4 @@
-"""Queues and the pools behind them, which only a stack as a whole can show to fit."""
+"""Queues and their pools, checked for the stack as a whole."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -23,8 +23,8 @@ GPU = "nvidia.com/gpu"
     severity="high",
 )
 def queued_pool_has_checked_flavor(resources: Sequence[Resource]) -> Iterator[Violation]:
-    """Quota of a queued pool is given through a provisioning AdmissionCheck: without the request that it
-    makes no node ever comes, and admitted jobs hold quota and wait for good."""
+    """Queues with quota of a queued pool have a provisioning AdmissionCheck: without its ProvisioningRequest
+    no nodes are created, and admitted jobs hold quota and wait forever."""
     checks = {
         _name(r)
         for r in resources
@@ -54,12 +54,12 @@ def queued_pool_has_checked_flavor(resources: Sequence[Resource]) -> Iterator[Vi
 
 @stack_rule(
     "muster-quota-is-finite",
-    source="Kueue, ClusterQueue: nominalQuota is what is there to give; GKE, node pool autoscaling limits",
+    source="Kueue, ClusterQueue: nominalQuota is the available capacity; GKE, node pool autoscaling limits",
     severity="medium",
 )
 def quota_is_finite(resources: Sequence[Resource]) -> Iterator[Violation]:
-    """Every resource of every flavor has a quota, and together they give out no more GPUs than the flavor's
-    pool can grow to: what is admitted beyond that waits for nodes that never come."""
+    """Every resource of every flavor has a quota, and the quotas together have no more GPUs than the flavor's
+    pool can provide: jobs admitted beyond that wait for nodes that are never created."""
     given: dict[str, float] = defaultdict(float)
     holders: dict[str, Resource] = {}
     for holder in (r for r in resources if r.kind in (CLUSTER_QUEUE, COHORT)):
@@ -79,8 +79,8 @@ def quota_is_finite(resources: Sequence[Resource]) -> Iterator[Violation]:
         if pools and None not in there and quota > sum(filter(None, there)):
             yield Violation(
                 holders[flavor],
-                f"lower the quotas of {GPU} in flavor {flavor}, {quota:g} in all, or let "
-                f"{' and '.join(map(_pool_name, pools))} grow, which {sum(filter(None, there))} fill",
+                f"lower the quotas of {GPU} in flavor {flavor}, {quota:g} in total, or raise the limits of "
+                f"{' and '.join(map(_pool_name, pools))}, which can have {sum(filter(None, there))}",
             )
 
 
@@ -93,7 +93,7 @@ def _pool_name(pool: Resource) -> str:
 
 
 def _flavors_of(pool: Resource, resources: Sequence[Resource]) -> list[str]:
-    """The names of the flavors that are this pool's nodes: no label that both know may differ."""
+    """Returns the flavors that select this pool's nodes: all labels that both have are equal."""
     labels, names = _labels(pool), []
     for flavor in (r for r in resources if r.kind == FLAVOR):
         wanted = pick(flavor.props, "spec", "nodeLabels") or {}
@@ -104,7 +104,7 @@ def _flavors_of(pool: Resource, resources: Sequence[Resource]) -> list[str]:
 
 
 def _labels(pool: Resource) -> dict[str, Any]:
-    """Those of its nodes' labels that a pool declares, or that GKE derives from what it does."""
+    """Returns the node labels that a pool declares or that GKE derives from it."""
     accelerators = pick(pool.props, "nodeConfig", "guestAccelerators")
     derived = {
         POOL_LABEL: _pool_name(pool),
@@ -120,7 +120,7 @@ def _flavors_in(queue: Resource) -> set[str]:
 
 
 def _quotas(holder: Resource) -> Iterator[tuple[str, str, Any]]:
-    """Flavor, resource and nominal quota (None where it is absent) of a ClusterQueue or Cohort."""
+    """Yields flavor, resource and nominal quota (None if absent) of a ClusterQueue or Cohort."""
     for group in pick(holder.props, "spec", "resourceGroups") or ():
         for flavor in group["flavors"]:
             quotas = {resource["name"]: resource.get("nominalQuota") for resource in flavor["resources"]}
@@ -129,7 +129,7 @@ def _quotas(holder: Resource) -> Iterator[tuple[str, str, Any]]:
 
 
 def _is_checked(queue: Resource, flavor: str, checks: set[str]) -> bool:
-    """Whether one of the checks holds for the flavor; no `onFlavors` means all flavors."""
+    """Whether one of the checks applies to the flavor; no `onFlavors` means all flavors."""
     strategy = pick(queue.props, "spec", "admissionChecksStrategy", "admissionChecks") or ()
     return any(
         check["name"] in checks and (not check.get("onFlavors") or flavor in check["onFlavors"])

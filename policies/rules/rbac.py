@@ -1,4 +1,4 @@
-"""Rights in the cluster (CIS GKE Benchmark 1.9, section 4.1)."""
+"""Permissions in the cluster (CIS GKE Benchmark 1.9, section 4.1)."""
 
 from collections.abc import Iterator
 
@@ -17,11 +17,11 @@ EVERYONE = frozenset({"system:anonymous", "system:authenticated", "system:unauth
     severity="high",
 )
 def no_wildcards(role: Resource) -> Iterator[str]:
-    """A role names what it gives: a wildcard also gives what is added to the cluster later."""
+    """A role lists its permissions: a wildcard also covers APIs that are added to the cluster later."""
     for i, rule in enumerate(role.props.get("rules") or ()):
         for field in ("apiGroups", "resources", "verbs"):
             if "*" in (pick(rule, field) or ()):
-                yield f'write out rules[{i}].{field} instead of "*"'
+                yield f'list the values of rules[{i}].{field} instead of "*"'
 
 
 @resource_rule(
@@ -32,7 +32,7 @@ def no_wildcards(role: Resource) -> Iterator[str]:
     severity="critical",
 )
 def no_bindings_to_everyone(binding: Resource) -> Iterator[str]:
-    """A role is bound to someone: system:authenticated is everyone who has a Google account."""
+    """A role is bound to specific subjects: system:authenticated includes every Google account."""
     for i, subject in enumerate(binding.props.get("subjects") or ()):
         if subject["name"] in EVERYONE:
             yield f"bind subjects[{i}] to a group of your own: it is {subject['name']}"

@@ -1,4 +1,4 @@
-"""Pods, wherever a stack declares some (CIS GKE Benchmark 1.9, section 4.6)."""
+"""Pods that a stack declares (CIS GKE Benchmark 1.9, section 4.6)."""
 
 import re
 from collections.abc import Iterator
@@ -39,12 +39,12 @@ def seccomp(resource: Resource) -> Iterator[str]:
     severity="high",
 )
 def images_are_pinned(resource: Resource) -> Iterator[str]:
-    """An image is named by digest, or by a tag other than latest, so that what runs is what was reviewed."""
+    """Images have a digest, or a tag other than latest, so that the reviewed version is the one that runs."""
     for pod in pods(resource):
         for path, container in containers(pod):
             try:
                 image = container.get("image") or ""
-            except UnknownValueError:  # one that the same stack builds, by digest
+            except UnknownValueError:  # built by the same stack, with a digest
                 continue
             if not PINNED.fullmatch(image.rpartition("/")[2]):
-                yield f'pin {path}.image, as in repository@sha256:… or repository:1.2.3: it is "{image}"'
+                yield f'pin {path}.image, such as repository@sha256:… or repository:1.2.3: it is "{image}"'

@@ -1,4 +1,4 @@
-"""Official plugin or stand-in: decided for each plugin from what is installed, before anything runs."""
+"""Chooses the official plugin or the stand-in for each plugin, depending on what is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 LANGUAGE_HOST = "pulumi-language-python"
-# Plugin and the Python SDK whose version it must have.
+# Plugin -> the Python SDK whose version it must have.
 _PROVIDERS = {
     "kubernetes": "pulumi-kubernetes",
     "gcp": "pulumi-gcp",
@@ -21,7 +21,7 @@ _PROVIDERS = {
 
 @dataclass(frozen=True)
 class Installed:
-    """What the user has: Pulumi's own CLI on PATH, and the plugins in its home.
+    """The user's installation: Pulumi's CLI on PATH, and the plugins in its home.
 
     cli_version: without the leading v. plugins: folders by `<name>-v<version>` as in `~/.pulumi/plugins`,
     without the leading `resource-`.
@@ -35,7 +35,7 @@ class Installed:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which one is used for `plugin`, and why. `official` is its file or folder, None means the stand-in."""
+    """The choice for `plugin` and its reason. `official` is a file or folder; None means the stand-in."""
 
     plugin: str
     official: Path | None
@@ -43,18 +43,18 @@ class Choice:
 
 
 def wanted_versions() -> dict[str, str]:
-    """The engine's and the providers' versions that the installed SDKs ask for."""
+    """Returns the versions of the engine and the providers that the installed SDKs require."""
     providers = {name: version(package) for name, package in _PROVIDERS.items()}
     return {"pulumi": version("pulumi"), **providers}
 
 
 def users_home() -> Path:
-    """Return the folder in which the user's own Pulumi keeps its plugins."""
+    """Returns the folder in which the user's Pulumi keeps its plugins."""
     return Path(os.environ.get("PULUMI_HOME", Path.home() / ".pulumi"))
 
 
 def find_installed(home: Path) -> Installed:
-    """Looks on PATH and in `home` (see `users_home`). An executable that fails counts as not there."""
+    """Searches PATH and `home` (see `users_home`). An executable that fails counts as not installed."""
     folders = home.glob("plugins/resource-*")
     plugins = {folder.name.removeprefix("resource-"): folder for folder in folders if _is_complete(folder)}
     found = shutil.which("pulumi")
@@ -79,8 +79,8 @@ def find_installed(home: Path) -> Installed:
 def _is_complete(folder: Path) -> bool:
     """Whether the plugin in `resource-<name>-v<version>` is fully installed.
 
-    While Pulumi installs one, and after an installation that was interrupted, a file `<folder>.partial` lies
-    beside it (Pulumi's sdk/go/common/workspace/plugins.go, PartialFilePath).
+    During an installation, and after an interrupted one, there is a file `<folder>.partial` beside it
+    (Pulumi's sdk/go/common/workspace/plugins.go, PartialFilePath).
     """
     executable = folder / f"pulumi-{folder.name.rpartition('-v')[0]}"
     unfinished = folder.with_name(f"{folder.name}.partial")
@@ -88,24 +88,24 @@ def _is_complete(folder: Path) -> bool:
 
 
 def choose_offline() -> dict[str, Choice]:
-    """Choose for previews that need no account: what is installed, without the plugins of Google and Docker.
+    """Chooses plugins for previews without an account: installed ones, but stand-ins for GCP and Docker.
 
-    The official plugin of gcp asks for credentials before it previews anything.
+    The official gcp plugin requires credentials even for a preview.
     """
     chosen = choose_plugins(wanted_versions(), find_installed(users_home()))
     return chosen | stand_ins(("gcp", "docker-build"), "a preview needs no account")
 
 
 def stand_ins(names: Iterable[str], why: str) -> dict[str, Choice]:
-    """Choose the stand-in for each of these plugins."""
+    """Chooses the stand-in for each of these plugins."""
     return {name: Choice(name, None, why) for name in names}
 
 
 def choose_plugins(wanted: Mapping[str, str], installed: Installed) -> dict[str, Choice]:
-    """One choice for each plugin, by name: `python` (the language host), `kubernetes`, `gcp`, `docker-build`.
+    """Returns a choice per plugin: `python` (the language host), `kubernetes`, `gcp`, `docker-build`.
 
-    wanted: versions by the same names, the language host's by `pulumi`. Only exactly these are used:
-    another version may differ from what the SDK and the tests were made for.
+    wanted: versions by the same names, the language host's under `pulumi`. Only exactly these are used:
+    another version may not match the SDK and the tests.
     """
     return {
         "python": _language_host(wanted["pulumi"], installed),

@@ -1,4 +1,4 @@
-"""Which properties differ between old and new inputs, in the form of the engine's detailed diff."""
+"""Finds the properties that differ between old and new inputs, as the engine's detailed diff."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Change(Enum):
 
 
 def differences(old: Any, new: Any, at: Path = ()) -> Iterator[tuple[Path, Change]]:
-    """The paths of every leaf that was added, deleted or changed; secretness alone is no difference.
+    """Yields the path of every leaf that was added, deleted or changed; being secret is not a difference.
 
     Keys that start with two underscores belong to the provider and are skipped.
     """
@@ -53,7 +53,7 @@ def _entries(
 
 
 def property_path(path: Path) -> str:
-    """The path in Pulumi's notation, for example `spec.template["a/b"].items[0]`."""
+    """Formats a path in Pulumi's notation, for example `spec.template["a/b"].items[0]`."""
     text = ""
     for step in path:
         if isinstance(step, int):
@@ -68,9 +68,9 @@ def property_path(path: Path) -> str:
 def diff_response(
     changes: Mapping[Path, Change], replacing: frozenset[Path] = frozenset(), *, delete_first: bool = False
 ) -> provider_pb2.DiffResponse:
-    """The engine's form of `changes`; those in `replacing` cannot be changed in place.
+    """Returns `changes` as the engine's response; those in `replacing` cannot be changed in place.
 
-    delete_first: the old resource goes before the new one is made, as both would have the same name.
+    delete_first: delete the old resource before creating the new one, as both would have the same name.
     """
     detailed = {}
     for path, change in changes.items():

@@ -1,7 +1,7 @@
-"""`pulumi-resource-docker-build` for previews without Docker: shows which images a stack builds, builds none.
+"""`pulumi-resource-docker-build` for previews without Docker: shows the images that a stack would build.
 
-Properties are held against the SDK's. Left out, as only the official plugin can do it: building and pushing,
-reading the Dockerfile and its context, and what comes of that (`ref` and `digest` stay unknown).
+Properties are checked against the SDK. Not supported: building and pushing, reading the Dockerfile and its
+context, and outputs that result from it (`ref` and `digest` stay unknown).
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
@@ -20,14 +20,14 @@ from preview.plugins.values import from_struct
 
 def _needs_the_official_plugin(what: str) -> RefusedError:
     return RefusedError(
-        f"{what}: the offline stand-in of the docker-build provider only previews. Building needs Docker and "
-        "the official plugin: install Pulumi's own CLI, run `pulumi plugin install resource docker-build` "
-        "and then `pulumi up`; or name an image that is built already."
+        f"{what}: the offline stand-in of the docker-build provider supports previews only. Building "
+        "requires Docker and the official plugin: install Pulumi's CLI, run `pulumi plugin install resource "
+        "docker-build`, then `pulumi up`; or set an existing image."
     )
 
 
 class DockerBuildProvider(StandInProvider):
-    """Echoes inputs in a preview and refuses everything that would need Docker."""
+    """Echoes inputs in a preview and refuses everything that requires Docker."""
 
     sdk = "pulumi-docker-build"
 

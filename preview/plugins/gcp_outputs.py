@@ -1,7 +1,7 @@
-"""What a preview says of the outputs that Google computes: that they are not known yet.
+"""Marks outputs that Google computes as unknown in a preview.
 
-The engine does so itself for whatever is missing at the top. Inside a block that the program declares, such
-as the endpoint in `controlPlaneEndpointsConfig`, missing would mean that there is none.
+The engine does so for missing top-level outputs. An output inside a block that the program declares, such as
+the endpoint in `controlPlaneEndpointsConfig`, would be taken as unset.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ CLUSTER = "gcp:container/cluster:Cluster"
 
 
 def previewed(token: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The declared properties, with what Google will add inside of them."""
+    """Returns the declared properties, with unknown values for outputs that Google adds inside them."""
     if token != CLUSTER:
         return dict(properties)
     return _with_addresses(properties, host=UNKNOWN, certificate=UNKNOWN)
 
 
 def pretended(token: str, name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The same in a pretended cloud: with an id, and addresses where nothing answers."""
+    """Returns the properties as of an existing resource: with an id, and host names that never resolve."""
     outputs = {**properties, "id": f"pretended/{name}"}
     if token != CLUSTER:
         return outputs
@@ -42,5 +42,5 @@ def _with_addresses(properties: Mapping[str, Any], host: str, certificate: str) 
 
 
 def _mapping(value: Any) -> dict[str, Any]:
-    """The properties below one that may not be set, or not be known."""
+    """Returns the properties below one; empty if it is unset or unknown."""
     return dict(value) if isinstance(value, Mapping) else {}

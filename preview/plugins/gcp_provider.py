@@ -1,9 +1,9 @@
-"""`pulumi-resource-gcp` for previews without Google: shows what a stack declares, and makes nothing.
+"""`pulumi-resource-gcp` for previews without an account: shows what a stack declares, and creates nothing.
 
-Every resource is held against the SDK's own properties, clusters and node pools against GKE's API description
-besides; a change tells whether it would recreate the resource. Left out, as only the official plugin can do
-it: creating, changing, reading and deleting anything in a project, Google's own defaults and validation,
-outputs that Google computes (they stay unknown), and functions that look something up.
+Every resource is checked against the SDK's properties, clusters and node pools also against GKE's API
+description; a diff tells whether it would recreate the resource. Not supported: creating, changing, reading
+and deleting resources, Google's defaults and validation, outputs that Google computes (they stay unknown),
+and provider functions.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
@@ -28,13 +28,14 @@ from preview.plugins.values import from_struct, to_struct
 
 def _needs_the_official_plugin(what: str) -> RefusedError:
     return RefusedError(
-        f"{what}: the offline stand-in of the gcp provider only previews. A real project needs the official "
-        "plugin: install Pulumi's own CLI, run `pulumi plugin install resource gcp` and then `pulumi up`."
+        f"{what}: the offline stand-in of the gcp provider supports previews only. A real project requires "
+        "the official plugin: install Pulumi's CLI, run `pulumi plugin install resource gcp`, then "
+        "`pulumi up`."
     )
 
 
 class GcpProvider(StandInProvider):
-    """Echoes inputs in a preview and refuses everything that would need a project."""
+    """Echoes inputs in a preview and refuses everything that requires a project."""
 
     sdk = "pulumi-gcp"
 
@@ -46,7 +47,7 @@ class GcpProvider(StandInProvider):
         return provider_pb2.CheckResponse(inputs=request.news, failures=check_failures(found))
 
     def _problems(self, token: str, inputs: Mapping[str, Any]) -> list[Problem]:
-        """By place: where both find something wrong, the SDK's names are those that the user writes."""
+        """Returns one problem per path; the SDK's are preferred, because users write its names."""
         found = {problem.path: problem for problem in self._sdk.problems(token, inputs)}
         if message := gke_document.MESSAGES.get(token):
             for problem in gke_document.problems(message, inputs):

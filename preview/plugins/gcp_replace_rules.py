@@ -1,9 +1,9 @@
-"""Which changes to a resource of Google's make Terraform's google-beta provider recreate it.
+"""Properties of Google Cloud resources whose change recreates the resource.
 
-Pulumi's plugin is built on that provider, whose schemas (7.45) mark a property ForceNew; these are its marks,
-in Pulumi's names, for the types that the components declare, and two that it lacks (a pool's placementPolicy,
-a resource policy's name), where Google has no call that changes them. Left out: properties that Google fills
-in by itself. Taking one away changes nothing with the official plugin, and counts as a replacement here.
+Pulumi's plugin is built on Terraform's google-beta provider, whose schemas (7.45) mark properties ForceNew.
+These are the marked ones, in Pulumi's names, for the types that the components declare, and two unmarked ones
+that Google has no call to change (a pool's placementPolicy, a resource policy's name). Known difference:
+removing a property that Google computes changes nothing with the official plugin, but is a replacement here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from ipaddress import ip_network
 from typing import Any
 
-# A name stands for itself and all below it; with `#` only for being added or taken away as a whole.
+# A name covers the property and all below it; with `#` only adding or removing it as a whole.
 _NODE_CONFIG = (
     "advancedMachineFeatures#",
     "advancedMachineFeatures.enableNestedVirtualization",
@@ -218,7 +218,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
     ),
 }
 
-# Grants are one per role and member: whatever changes in one makes it another.
+# A grant is one role of one member: any change makes another grant.
 GRANTS = ("IAMMember", "IamMember")
 
 
@@ -231,7 +231,7 @@ def _takes_one_away(old: Any, new: Any) -> bool:
 
 
 def _shrinks(old: Any, new: Any) -> bool:
-    """Whether a range of addresses loses some; a subnet can only grow."""
+    """Whether a range loses addresses; a subnet can only be expanded."""
     return bool(old and new) and not ip_network(old).subnet_of(ip_network(new))  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Which of a resource's changed properties make Google's plugin recreate it: gcp_replace_rules, applied."""
+"""Applies gcp_replace_rules: which changed properties make Google's plugin recreate a resource."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from preview.plugins.differences import Change, Path
 from preview.plugins.gcp_replace_rules import CONDITIONS, GRANTS, RULES
 from preview.plugins.values import UNKNOWN, opened
 
-Names = tuple[str, ...]  # a path without the places in lists
+Names = tuple[str, ...]  # a path without list indexes
 
 
 def has_rules(token: str) -> bool:
-    """Whether anything is known of the type; a change to any other one counts as an update."""
+    """Whether the type has rules; changes to types without rules count as updates."""
     return token in RULES or token.endswith(GRANTS)
 
 
 def replacing(
     token: str, old: Mapping[str, Any], new: Mapping[str, Any], changes: Mapping[Path, Change]
 ) -> frozenset[Path]:
-    """The changed paths that cannot be changed in place."""
+    """Returns the changed paths that cannot be changed in place."""
     if token.endswith(GRANTS):
         return frozenset(changes)
     rules = [(tuple(rule.removesuffix("#").split(".")), rule.endswith("#")) for rule in RULES.get(token, ())]
@@ -39,9 +39,9 @@ def replacing(
 def _matches(
     path: Path, change: Change, rule: Names, whole: bool, sides: tuple[Mapping[str, Any], Mapping[str, Any]]
 ) -> bool:
-    """Whether the change is at or below what the rule names, or brings or takes it with it.
+    """Whether the change is at or below the rule's property, or adds or removes a value that contains it.
 
-    whole: the rule is only about being added or taken away.
+    whole: the rule applies only to adding or removing the property.
     """
     names = tuple(step for step in path if isinstance(step, str))
     if names[: len(rule)] == rule and not whole:
@@ -55,7 +55,7 @@ def _matches(
 
 
 def _holds(value: Any, names: Names) -> bool:
-    """Whether something stands at that place, in a list in any of its entries."""
+    """Whether there is a value at that path; in a list, in any entry."""
     if isinstance(value, list) and names:
         return any(_holds(item, names) for item in value)
     if not names:
@@ -70,5 +70,5 @@ def _at(value: Any, names: Names) -> Any:
 
 
 def delete_first(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether both would have the same name, so that the old one has to go before the new one is made."""
+    """Whether both have the same name, so that the old one must be deleted before the new one is created."""
     return old.get("name") is not None and opened(old.get("name")) == opened(new.get("name"))

@@ -1,7 +1,7 @@
-"""GKE's own API description, and the inputs of clusters and node pools held against it.
+"""Checks inputs of clusters and node pools against GKE's API description.
 
-The document is the one that google-api-python-client ships (container v1beta1): it knows names, types and the
-words of enums, and nothing of what is required or goes together, which is for the settings' rules.
+The document is the one in google-api-python-client (container v1beta1). It has names, types and enum values,
+but not which fields are required or exclude each other; the settings' rules check that.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MESSAGES: Mapping[str, str] = {
     "gcp:container/cluster:Cluster": "Cluster",
     "gcp:container/nodePool:NodePool": "NodePool",
 }
-"""The message of the API that a resource becomes, by Pulumi's type."""
+"""The API message of a resource, by Pulumi's type."""
 
-Field = Mapping[str, Any]  # as the discovery document describes one
+Field = Mapping[str, Any]  # its description in the discovery document
 _FORMATS: Mapping[str | None, tuple[re.Pattern[str], str]] = {
     "int64": (re.compile(r"-?\d+"), "a whole number"),
     "google-duration": (re.compile(r"\d+(\.\d+)?s"), "seconds, such as 3600s"),
@@ -40,14 +40,14 @@ _KINDS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool
 
 @cache
 def schemas() -> Mapping[str, Field]:
-    """Every message of the API by name."""
+    """Returns every message of the API by name."""
     document: dict[str, Any] = json.loads(get_static_doc("container", "v1beta1"))
     found: Mapping[str, Field] = document["schemas"]
     return found
 
 
 def field(message: str, name: str) -> Field | None:
-    """The field of the API behind a property, None where there is none."""
+    """Returns the API field of a property, None if there is none."""
     here: Field = {"$ref": message}
     for step in FIELDS.get(message, {}).get(name, name).split("."):
         if step == "*":
@@ -60,7 +60,7 @@ def field(message: str, name: str) -> Field | None:
 
 
 def problems(message: str, value: Mapping[str, Any], at: Path = ()) -> Iterator[Problem]:
-    """Where properties have no field, the wrong type or a word that GKE does not know."""
+    """Yields properties that have no field, a wrong type or an unknown enum value."""
     for name, item in value.items():
         if name in PULUMI_ONLY.get(message, {}) or name.startswith("__"):
             continue
@@ -81,7 +81,7 @@ def _in_value(value: Any, behind: Field, at: Path) -> Iterator[Problem]:
         case Secret():
             yield from concealing(_in_value(value.value, behind, at))
         case list():
-            # Where Terraform has a list of at most one, the field is the message itself.
+            # Terraform has a list of at most one entry for some fields that are a single message in the API.
             for index, item in enumerate(value):
                 yield from _in_value(item, behind.get("items", behind), (*at, index))
         case dict() if "$ref" in behind:
@@ -97,15 +97,15 @@ def _in_value(value: Any, behind: Field, at: Path) -> Iterator[Problem]:
 
 def _word(value: Any, words: list[str], at: Path) -> Iterator[Problem]:
     if value not in words and value != UNKNOWN:
-        # The API's own word for "nothing said" is accepted, but nobody should be told to write it.
-        sayable = [word for word in words if not word.endswith("UNSPECIFIED")]
-        yield Problem(at, f"expected one of {', '.join(sayable)}", shown(value))
+        # The API accepts its value for "unset", but users should not be told to write it.
+        suggested = [word for word in words if not word.endswith("UNSPECIFIED")]
+        yield Problem(at, f"expected one of {', '.join(suggested)}", shown(value))
 
 
 def _plain(value: Any, behind: Field, at: Path) -> Iterator[Problem]:
     kind, form = _KINDS.get(behind.get("type", ""), "message"), behind.get("format")
     if form == "int64" and fits(value, "int"):
-        return  # text in the API only because JSON's numbers are too small for it
+        return  # a string in the API only because JSON numbers cannot hold an int64
     pattern, wanted = _FORMATS.get(form) or (None, expected(kind))
     if not fits(value, kind) or (pattern and not pattern.fullmatch(value)):
         yield Problem(at, f"expected {wanted}", shown(value))

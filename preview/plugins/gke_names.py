@@ -1,10 +1,10 @@
-"""How the properties of `gcp.container.Cluster` and `NodePool` are called in GKE's own API.
+"""Names of the properties of `gcp.container.Cluster` and `NodePool` in GKE's API.
 
-Pulumi's names are those of Terraform's google-beta provider in camel case. Most are the API's too; here are
-the others, by the message of the API (container v1beta1) that holds them. A field is written as a path from
-that message: `.` goes into a message, `*` is any value of a map. What Terraform has as a list of at most one
-entry may be a single message in the API. Read from pulumi_gcp 10.2.0 and the provider's own field mapping
-(resource_container_cluster_meta.yaml, resource_container_node_pool_meta.yaml); a test holds it complete.
+Pulumi's names are those of Terraform's google-beta provider in camel case. Most are the API's too; these are
+the others, by the API message (container v1beta1) that contains them. A field is a path from that message:
+`.` descends into a message, `*` is any value of a map. A list of at most one entry in Terraform may be a
+single message in the API. Source: pulumi_gcp 10.2.0 and the provider's field mapping
+(resource_container_cluster_meta.yaml, resource_container_node_pool_meta.yaml); a test checks completeness.
 """
 
 from __future__ import annotations
@@ -99,21 +99,21 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
 
 PULUMI_ONLY: Mapping[str, Mapping[str, str]] = {
     "Cluster": {
-        "deletionPolicy": "what the provider does on deletion",
-        "deletionProtection": "what the provider does on deletion",
+        "deletionPolicy": "done by the provider on deletion",
+        "deletionProtection": "done by the provider on deletion",
         "desiredEmulatedVersion": "set by an update of the cluster, not part of it",
-        "ignoreNodeCountChanges": "what the provider reads",
+        "ignoreNodeCountChanges": "read by the provider",
         "project": "part of the cluster's address",
-        "removeDefaultNodePool": "what the provider does after creation",
-        "skipNodePoolRefresh": "what the provider reads",
+        "removeDefaultNodePool": "done by the provider after creation",
+        "skipNodePoolRefresh": "read by the provider",
     },
     "NodePool": {
         "cluster": "part of the pool's address",
-        "deletionPolicy": "what the provider does on deletion",
-        "ignoreNodeCountChanges": "what the provider reads",
+        "deletionPolicy": "done by the provider on deletion",
+        "ignoreNodeCountChanges": "read by the provider",
         "location": "part of the pool's address",
-        "namePrefix": "what the provider makes the name from",
-        "nodeCount": "set by a call of its own (setSize)",
+        "namePrefix": "the provider generates the name from it",
+        "nodeCount": "set by a separate call (setSize)",
         "project": "part of the pool's address",
     },
     "Fleet": {
@@ -129,7 +129,7 @@ VALUES: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("NodeConfigDefaults", "insecureKubeletReadonlyPortEnabled"): {"TRUE": True, "FALSE": False},
     ("NodeKubeletConfig", "insecureKubeletReadonlyPortEnabled"): {"TRUE": True, "FALSE": False},
 }
-"""Where Terraform has words for the API's values, by message and property."""
+"""Terraform's words for values of the API, by message and property."""
 
 GO_DURATIONS = frozenset({("RecurringMaintenanceWindow", "windowDuration")})
-"""Message and property of what the provider turns into seconds itself: `4h30m` is fine there."""
+"""Message and property of durations that the provider converts to seconds, such as `4h30m`."""

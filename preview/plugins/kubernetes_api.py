@@ -1,6 +1,6 @@
-"""The few requests that the Kubernetes stand-in makes of an API server, on plain JSON objects.
+"""A minimal Kubernetes client for the stand-in, on plain JSON objects.
 
-Connection and credentials come from a kubeconfig through lightkube. Plural names and scope come from the API
+lightkube reads connection and credentials from a kubeconfig. Plural names and scope come from the API
 server's discovery documents, so that custom resources need no code here.
 """
 
@@ -25,11 +25,11 @@ Object = dict[str, Any]
 
 
 class UnreachableError(Exception):
-    """No answer from the API server."""
+    """The API server does not respond."""
 
 
 class ApiError(Exception):
-    """The API server refused; `reason` and the text are its own (a Kubernetes Status)."""
+    """The API server refused a request; `reason` and the message are from its Status."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(f"{status} {reason}: {message}")
@@ -38,12 +38,12 @@ class ApiError(Exception):
 
 
 class UnknownKindError(Exception):
-    """The API server serves no such kind (yet): its CRD is not installed or not established."""
+    """The API server does not serve a kind (yet): its CRD is not installed or not established."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """How a kind is addressed: its REST collection and whether it lives in a namespace."""
+    """The REST resource of a kind: its collection, and whether it is namespaced."""
 
     api_version: str
     plural: str
@@ -58,8 +58,8 @@ class Resource:
 class ApiServer:
     """One API server. Safe to use from several threads.
 
-    default_namespace: where namespaced objects go that name no namespace.
-    take_over: fields that are applied are taken from other managers that set them.
+    default_namespace: for namespaced objects without a namespace.
+    take_over: takes ownership of applied fields from other managers.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class ApiServer:
         self.take_over = take_over
         self.default_namespace = default_namespace
         timeout = httpx2.Timeout(REQUEST_SECONDS_MAX, connect=CONNECT_SECONDS_MAX)
-        # As Go's clients do: a proxy from the environment is never asked for an address on this machine.
+        # As Go's clients do: never use a proxy of the environment for loopback addresses.
         parameters = ConnectionParams(timeout=timeout, trust_env=not _is_loopback(self.url))
         self._http = HttpClient(config, parameters)
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._lock = threading.Lock()
 
     def resource(self, api_version: str, kind: str) -> Resource:
-        """The resource behind a kind. Raises UnknownKindError; asks again each time until it is served."""
+        """Returns the resource of a kind; raises UnknownKindError. A kind not served yet is not cached."""
         with self._lock:
             if (api_version, kind) not in self._kinds:
                 self._discover(api_version)
@@ -99,7 +99,7 @@ class ApiServer:
                 self._kinds[api_version, entry["kind"]] = resource
 
     def get(self, wanted: Mapping[str, Any]) -> Object | None:
-        """The live object with the kind, name and namespace of `wanted`; None when there is none."""
+        """Returns the live object with kind, name and namespace of `wanted`; None if it does not exist."""
         try:
             return self._request("GET", self._path(wanted))
         except ApiError as error:
@@ -110,14 +110,14 @@ class ApiServer:
     def apply(
         self, wanted: Mapping[str, Any], manager: str, *, dry_run: bool = False, force: bool = False
     ) -> Object:
-        """Server-side apply; returns the object as the server stores (or, dry, would store) it."""
+        """Applies server-side; returns the object as stored, or as it would be stored in a dry run."""
         parameters = {"fieldManager": manager, "force": str(force).lower()}
         if dry_run:
             parameters["dryRun"] = "All"
         return self._request("PATCH", self._path(wanted), parameters, wanted, "application/apply-patch+yaml")
 
     def delete(self, wanted: Mapping[str, Any]) -> None:
-        """Starts a foreground deletion: the object goes after everything that it owns."""
+        """Starts a foreground deletion: the object is deleted after everything that it owns."""
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground"}
         self._request("DELETE", self._path(wanted), body=options)
 
@@ -139,7 +139,7 @@ class ApiServer:
                 method, path, params=parameters, json=body, headers={"Content-Type": content_type}
             )
         except httpx2.TransportError as error:
-            raise UnreachableError(f"no answer from the API server {self.url}: {error}") from error
+            raise UnreachableError(f"the API server {self.url} does not respond: {error}") from error
         if response.is_success:
             answer: Object = response.json()
             return answer
@@ -151,7 +151,7 @@ def _api_error(response: httpx2.Response) -> ApiError:
         status = response.json()
         return ApiError(response.status_code, status.get("reason", response.reason_phrase), status["message"])
     except (ValueError, KeyError, AttributeError):
-        # While a CRD is being installed the API server answers plain text.
+        # While a CRD is being installed, the API server responds with plain text.
         return ApiError(response.status_code, response.reason_phrase, response.text[:500])
 
 

@@ -1,4 +1,4 @@
-"""Which cluster a Kubernetes provider talks to, from its inputs or the ambient KUBECONFIG."""
+"""Connects a Kubernetes provider to its cluster, from its inputs or KUBECONFIG."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from preview.plugins.kubernetes_api import ApiServer
 from preview.plugins.pretence import NO_HOST
 from preview.plugins.serving import RefusedError
 
-# Inputs of pulumi_kubernetes.Provider that choose the cluster, and whether its objects are taken over …
-_UNDERSTOOD = frozenset({"enablePatchForce", "kubeconfig", "context", "namespace"})
-# … and those that change nothing here.
-_HARMLESS = frozenset(
+# Inputs of pulumi_kubernetes.Provider that are supported, …
+_SUPPORTED = frozenset({"enablePatchForce", "kubeconfig", "context", "namespace"})
+# … and those that have no effect here.
+_IGNORED = frozenset(
     {
         "clusterIdentifier",
         "enableServerSideApply",
@@ -31,21 +31,21 @@ _HARMLESS = frozenset(
 
 
 class NoClusterError(Exception):
-    """Nothing says which cluster; a preview goes on without one."""
+    """No cluster is configured; a preview continues without one."""
 
 
 def connect(inputs: Mapping[str, Any], environment: Mapping[str, str]) -> ApiServer:
-    """The API server that a provider's inputs name, or else the ambient KUBECONFIG.
+    """Connects to the API server of the provider's inputs, or else of KUBECONFIG.
 
-    `~/.kube/config` is left out on purpose: an offline preview must not reach somebody's cluster by accident.
-    Raises NoClusterError when there is no kubeconfig, RefusedError when it cannot be used or when an input is
-    set that only the official plugin honours.
+    `~/.kube/config` is ignored on purpose: an offline preview must not reach a user's cluster by accident.
+    Raises NoClusterError if there is no kubeconfig, RefusedError if it cannot be used or an input is set that
+    only the official plugin supports.
     """
-    foreign = sorted(set(inputs) - _UNDERSTOOD - _HARMLESS)
-    if foreign:
+    unsupported = sorted(set(inputs) - _SUPPORTED - _IGNORED)
+    if unsupported:
         raise RefusedError(
-            f"kubernetes.Provider: the offline stand-in does not know {', '.join(foreign)}; "
-            f"it knows {', '.join(sorted(_UNDERSTOOD))}. Leave it out or use the official plugin."
+            f"kubernetes.Provider: the offline stand-in does not support {', '.join(unsupported)}, "
+            f"only {', '.join(sorted(_SUPPORTED))}. Remove it or use the official plugin."
         )
     source = inputs.get("kubeconfig") or environment.get("KUBECONFIG")
     if not source:
@@ -57,7 +57,7 @@ def connect(inputs: Mapping[str, Any], environment: Mapping[str, str]) -> ApiSer
         raise RefusedError(f"kubeconfig {where}: {type(error).__name__} {_safe(error)}") from None
     assert config is not None, "get() without a default raises instead"
     if (urlsplit(config.cluster.server).hostname or "").endswith(NO_HOST):
-        raise NoClusterError(f"{config.cluster.server} is only pretended")
+        raise NoClusterError(f"{config.cluster.server} is a placeholder of a preview")
     take_over = inputs.get("enablePatchForce") == "true"
     return ApiServer(config, inputs.get("namespace") or config.namespace, take_over=take_over)
 
@@ -71,10 +71,10 @@ def _parse(source: str) -> KubeConfig:
 
 
 def _is_content(source: str) -> bool:
-    """A kubeconfig itself (YAML or JSON), where otherwise its path is given."""
+    """Whether `source` is a kubeconfig itself (YAML or JSON) and not its path."""
     return "\n" in source or source.lstrip().startswith("{")
 
 
 def _safe(error: Exception) -> str:
-    """A YAML error quotes the text around it, which may be a key or a token."""
+    """Drops the message of a YAML error, which quotes the text around it: it may be a key or a token."""
     return "" if isinstance(error, yaml.YAMLError) else str(error)

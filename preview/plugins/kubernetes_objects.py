@@ -1,4 +1,4 @@
-"""What the Kubernetes stand-in knows about objects, without any cluster: names, replacement, drift."""
+"""Rules of Kubernetes objects that need no cluster: names, replacement, state, drift."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from preview.plugins.values import Secret, opened
 AUTONAMED = "pulumi.com/autonamed"
 # The state's own keys, as the official plugin names them.
 INPUTS, FIELD_MANAGER, INITIAL_API_VERSION = "__inputs", "__fieldManager", "__initialApiVersion"
-# Written by the API server; no input of anybody, and not known before the object exists.
+# Set by the API server: never an input, and unknown before the object exists.
 _SERVER_METADATA = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
 
 _IDENTITY: tuple[Path, ...] = (("kind",), ("metadata", "name"), ("metadata", "namespace"))
-# Fields that the API refuses to change; those of ConfigMaps and Secrets are replaced so that pods see it.
-# A part of the official plugin's table: the kinds that our components and their users declare.
+# Immutable fields, and those of ConfigMaps and Secrets, which are replaced so that pods restart. Part of the
+# official plugin's table: the kinds that the components and their users declare.
 _IMMUTABLE: Mapping[str, tuple[Path, ...]] = {
     "ConfigMap": (("data",), ("binaryData",), ("immutable",)),
     "Secret": (("data",), ("stringData",), ("type",)),
@@ -35,14 +35,14 @@ _BUILT_IN_GROUPS = frozenset({"", "apps", "batch"})
 def named(
     inputs: Mapping[str, Any], old: Mapping[str, Any], resource_name: str, seed: bytes
 ) -> dict[str, Any]:
-    """The inputs with a name: their own, the automatic one that they had before, or `<resource>-<8 hex>`."""
+    """Returns the inputs with a name: their own, the previous automatic one, or `<resource>-<8 hex>`."""
     metadata = dict(opened(inputs.get("metadata") or {}))
     if metadata.get("name"):
         return dict(inputs)
     if metadata.get("generateName"):
         raise RefusedError(
-            f"{inputs.get('kind')} {resource_name!r}: metadata.generateName is unknown to the stand-in; "
-            "set metadata.name, or leave both out for an automatic name."
+            f"{inputs.get('kind')} {resource_name!r}: the stand-in does not support metadata.generateName; "
+            "set metadata.name, or remove both for an automatic name."
         )
     before = opened(old.get("metadata") or {})
     automatic = is_autonamed(old) and before["name"]
@@ -57,7 +57,7 @@ def is_autonamed(inputs: Mapping[str, Any]) -> bool:
 
 
 def replacing(old: Mapping[str, Any], changed: Iterable[Path]) -> frozenset[Path]:
-    """The changed paths that need a new object. A custom resource is only replaced for another identity."""
+    """Returns the changed paths that require a new object; for custom resources only name and namespace."""
     group = str(old.get("apiVersion", "")).rpartition("/")[0]
     built_in = group in _BUILT_IN_GROUPS or group.endswith(".k8s.io")
     fixed = _IDENTITY + (_IMMUTABLE.get(str(old.get("kind")), ()) if built_in else ())
@@ -65,7 +65,7 @@ def replacing(old: Mapping[str, Any], changed: Iterable[Path]) -> frozenset[Path
 
 
 def same_address(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the old object has to be gone before the new one can be made."""
+    """Whether the old object must be deleted before the new one can be created."""
     return all(opened(_at(old, path)) == opened(_at(new, path)) for path in _IDENTITY)
 
 
@@ -76,7 +76,7 @@ def _at(inputs: Any, path: Path) -> Any:
 
 
 def state(live: Mapping[str, Any], inputs: Mapping[str, Any], manager: str) -> dict[str, Any]:
-    """What Pulumi keeps of an object: the live one, and what it came from. A Secret's data stay secret."""
+    """Returns an object's state for Pulumi: the live object and its inputs. A Secret's data stay secret."""
     kept = without_server_metadata(live, drop=("managedFields",))
     if live.get("kind") == "Secret" and "data" in kept:
         kept["data"] = Secret(kept["data"])
@@ -96,15 +96,15 @@ def without_server_metadata(
 
 
 def imported(live: Mapping[str, Any]) -> dict[str, Any]:
-    """Inputs that would make the object that was found: all that a user can set."""
+    """Returns inputs that would create the live object: all that a user can set."""
     return {key: value for key, value in without_server_metadata(live).items() if key != "status"}
 
 
 def drifted(inputs: Any, applied: Any, live: Any) -> Any:
-    """The inputs, with those fields replaced by live ones that somebody else has changed since.
+    """Returns the inputs, with fields that others have changed since replaced by the live ones.
 
-    applied: what the API server would store if the inputs were applied now. Where that equals the live value,
-    nothing has drifted, however differently the server writes the same thing (1000m and 1).
+    applied: what the API server would store if the inputs were applied now. A field that equals the live one
+    has not drifted, even if the server formats it differently from the inputs (1000m and 1).
     """
     if isinstance(inputs, Secret):
         return Secret(drifted(inputs.value, applied, live))
@@ -118,7 +118,7 @@ def drifted(inputs: Any, applied: Any, live: Any) -> Any:
 
 
 def address(token: str, resource_id: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Kind, name and namespace of a resource in the state, or of one that is imported by `[namespace/]name`.
+    """Returns kind, name and namespace of a resource in the state, or of an imported `[namespace/]name`.
 
     token: Pulumi's type, such as `kubernetes:rbac.authorization.k8s.io/v1:Role` or `kubernetes:core/v1:Pod`.
     """

@@ -1,12 +1,12 @@
 """`pulumi-resource-kubernetes` for a sandbox: real objects on a real API server, without the official plugin.
 
-It follows what the official plugin does (id, state, diff, server-side apply, dry-run previews, foreground
-deletion), and leaves out:
-- awaiting: only a CustomResourceDefinition is awaited until it is established, and a custom resource until
-  its kind is served. A Deployment, Job or Service is done when the API server has accepted it;
-- Helm releases and the components that read YAML or charts (`yaml.v2.ConfigGroup`, `yaml.v2.ConfigFile`, …):
+It behaves as the official plugin does (id, state, diff, server-side apply, dry-run previews, foreground
+deletion). Not supported:
+- awaiting, except that a CustomResourceDefinition must be established, and the kind of a custom resource
+  served. A Deployment, Job or Service is done when the API server has accepted it;
+- Helm releases and components that read YAML or charts (`yaml.v2.ConfigGroup`, `yaml.v2.ConfigFile`, …):
   shown in a preview, a component without its children, and refused in `up`;
-- Patch and List resources, metadata.generateName, provider functions, normalising inputs in Check.
+- Patch and List resources, metadata.generateName, provider functions, normalization of inputs in Check.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
@@ -34,13 +34,13 @@ DELETE_SECONDS_MAX = 300.0
 
 def _official_only(what: str) -> RefusedError:
     return RefusedError(
-        f"{what}: the offline stand-in of the kubernetes provider shows this in a preview only. "
-        "Install Pulumi's own CLI and `pulumi plugin install resource kubernetes` to run it."
+        f"{what}: the offline stand-in of the kubernetes provider supports this in a preview only. "
+        "Install Pulumi's CLI and run `pulumi plugin install resource kubernetes` to deploy it."
     )
 
 
 class KubernetesProvider(StandInProvider):
-    """One configured provider: the engine starts a process for each."""
+    """One configured provider; the engine starts a process for each."""
 
     sdk = "pulumi-kubernetes"
 
@@ -63,8 +63,8 @@ class KubernetesProvider(StandInProvider):
         inputs = from_struct(request.news)
         if not request.type.endswith(f":{inputs.get('kind')}"):
             raise RefusedError(
-                f"{request.type} {request.name!r}: the offline stand-in knows single objects only, "
-                "no Patch and no List. Declare the objects themselves or use the official plugin."
+                f"{request.type} {request.name!r}: the offline stand-in supports single objects only, not "
+                "Patch or List. Declare the objects themselves or use the official plugin."
             )
         named = objects.named(inputs, from_struct(request.olds), request.name, request.randomSeed)
         return provider_pb2.CheckResponse(inputs=to_struct(named))
@@ -94,7 +94,7 @@ class KubernetesProvider(StandInProvider):
         return provider_pb2.UpdateResponse(properties=_state(live, inputs))
 
     def Read(self, request: provider_pb2.ReadRequest, context: Any) -> provider_pb2.ReadResponse:
-        """Refresh and import; the empty answer says that the object is gone."""
+        """Refreshes or imports an object; the empty response means that it does not exist."""
         inputs, api = from_struct(request.inputs), self._cluster()
         address = objects.address(request.type, request.id, opened(from_struct(request.properties)))
         with writes.explained("read", address):
@@ -119,7 +119,7 @@ class KubernetesProvider(StandInProvider):
     ) -> provider_pb2.ConstructResponse:
         """Registers a component without its children, which only the official plugin can read."""
         if not request.dryRun:
-            raise _official_only(f"cannot make {request.type} {request.name!r}")
+            raise _official_only(f"cannot create {request.type} {request.name!r}")
         with grpc.insecure_channel(request.monitorEndpoint) as channel:
             registered = resource_pb2_grpc.ResourceMonitorStub(channel).RegisterResource(
                 resource_pb2.RegisterResourceRequest(
@@ -131,15 +131,15 @@ class KubernetesProvider(StandInProvider):
     def _cluster(self) -> ApiServer:
         if self._api is None:
             raise RefusedError(
-                f"no cluster to work on: {self._no_cluster}. Set KUBECONFIG or give one to the provider."
+                f"no cluster: {self._no_cluster}. Set KUBECONFIG or the provider's kubeconfig."
             )
         return self._api
 
     def _previewed(self, properties: Struct, *, creating: bool) -> Struct:
-        """What the API server would store, or the inputs where it cannot be asked (yet).
+        """Returns what the API server would store, or the inputs if it cannot be asked (yet).
 
-        An object that exists while one is to be created is about to be replaced: a dry run of the new one on
-        top of it would say nothing.
+        An existing object of the same name is about to be replaced; a dry run of the new object would be
+        merged with it.
         """
         inputs = from_struct(properties)
         if self._api is None or "kind" not in inputs or not is_known(inputs):
@@ -152,7 +152,7 @@ class KubernetesProvider(StandInProvider):
         except (UnreachableError, UnknownKindError):
             return properties
         except ApiError as error:
-            if error.status == 404:  # its namespace is not there yet
+            if error.status == 404:  # its namespace does not exist yet
                 return properties
             raise writes.refusal("preview", wanted, error) from error
         return _state(objects.without_server_metadata(live) if creating else live, inputs)

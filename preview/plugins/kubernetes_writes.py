@@ -1,4 +1,4 @@
-"""Creating, changing and deleting one object, with the waits and the errors that a user of Pulumi sees."""
+"""Creates, changes and deletes single objects, with the waits and errors that a Pulumi user expects."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MANAGER = "pulumi-kubernetes"
 # The official plugin's annotation for taking fields over from other managers.
 PATCH_FORCE = "pulumi.com/patchForce"
 POLL_SECONDS = 0.25
-# The official plugin gives a kind that is not served yet about a minute.
+# The official plugin waits about a minute for a kind to be served.
 KIND_SECONDS_MAX = 60.0
 
 
 def title(wanted: Mapping[str, Any]) -> str:
-    """How errors name an object: `ClusterQueue.kueue.x-k8s.io team-a`, `Service ray/head`."""
+    """Names an object in errors: `ClusterQueue.kueue.x-k8s.io team-a`, `Service ray/head`."""
     group = wanted["apiVersion"].rpartition("/")[0]
     metadata = wanted["metadata"]
     name = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
@@ -29,7 +29,7 @@ def title(wanted: Mapping[str, Any]) -> str:
 
 
 def refusal(doing: str, wanted: Mapping[str, Any], error: Exception) -> RefusedError:
-    """The error that a user reads: what could not be done, the API server's own words, what would help."""
+    """Returns the user's error: what failed, the API server's message, and what to do."""
     hint = ""
     if isinstance(error, UnknownKindError):
         hint = "; install its CRD first"
@@ -42,7 +42,7 @@ def refusal(doing: str, wanted: Mapping[str, Any], error: Exception) -> RefusedE
 
 @contextmanager
 def explained(doing: str, wanted: Mapping[str, Any]) -> Iterator[None]:
-    """Ends every error of the API server in a `refusal`."""
+    """Turns every error of the API server into a `refusal`."""
     try:
         yield
     except (ApiError, UnknownKindError, UnreachableError) as error:
@@ -50,9 +50,10 @@ def explained(doing: str, wanted: Mapping[str, Any]) -> Iterator[None]:
 
 
 def create(api: ApiServer, wanted: Object) -> Object:
-    """Makes the object and returns it. One that somebody else made is refused.
+    """Creates the object and returns it; refuses an existing one that others created.
 
-    One that this plugin made before is taken over: its creation was cut off before Pulumi's state knew of it.
+    An object that this plugin created before is adopted: the run was interrupted before Pulumi's state was
+    written.
     """
     with explained("create", wanted):
         _wait_until_served(api, wanted)
@@ -61,27 +62,27 @@ def create(api: ApiServer, wanted: Object) -> Object:
             wait_until_gone(api, existing, KIND_SECONDS_MAX)
         elif existing and MANAGER not in _managers(existing):
             raise RefusedError(
-                f"cannot create {title(wanted)}: it exists already and was not made by Pulumi; "
+                f"cannot create {title(wanted)}: it already exists and was not created by Pulumi; "
                 "delete it, or `pulumi import` it into the stack"
             )
         return _wait_until_established(api, apply(api, wanted))
 
 
 def update(api: ApiServer, wanted: Object) -> Object:
-    """Changes the object to what is wanted; fields that were wanted before and no longer are removed."""
+    """Updates the object; fields that are no longer declared are removed."""
     with explained("update", wanted):
         return _wait_until_established(api, apply(api, wanted))
 
 
 def apply(api: ApiServer, wanted: Object, *, dry_run: bool = False) -> Object:
-    """Server-side apply under Pulumi's field manager; takes over foreign fields only where the provider or
-    the object's annotation says so."""
+    """Applies server-side as Pulumi's field manager; takes over others' fields only if the provider or the
+    object's annotation allows it."""
     annotated = (wanted["metadata"].get("annotations") or {}).get(PATCH_FORCE) == "true"
     return api.apply(wanted, MANAGER, dry_run=dry_run, force=annotated or api.take_over)
 
 
 def delete(api: ApiServer, wanted: Object, seconds_max: float) -> None:
-    """Deletes the object with everything it owns and waits until it is gone; being gone already is fine."""
+    """Deletes the object with everything it owns and waits for it; an object that does not exist is fine."""
     with explained("delete", wanted):
         try:
             api.delete(wanted)
@@ -98,12 +99,12 @@ def wait_until_gone(api: ApiServer, wanted: Object, seconds_max: float) -> None:
     _wait(
         lambda: api.get(wanted) is None,
         seconds_max,
-        lambda: f"{title(wanted)} is being deleted but still there{_held_by(api.get(wanted))}",
+        lambda: f"{title(wanted)} is still being deleted{_held_by(api.get(wanted))}",
     )
 
 
 def refreshed(api: ApiServer, inputs: Mapping[str, Any], live: Object) -> dict[str, Any]:
-    """The inputs as they would have to be to make the live object: different where it was edited by hand."""
+    """Returns the inputs that would produce the live object: they differ where it was edited by hand."""
     applied = api.apply(opened(inputs), MANAGER, dry_run=True, force=True)
     drifted: dict[str, Any] = objects.drifted(dict(inputs), applied, live)
     return drifted
@@ -125,7 +126,7 @@ def _wait_until_served(api: ApiServer, wanted: Object) -> None:
 
 
 def _wait_until_established(api: ApiServer, live: Object) -> Object:
-    """A new CRD is served a moment after it was stored; any other object is done at once."""
+    """Waits until a new CRD is served, a moment after it is stored; other objects need no wait."""
     if live["kind"] != "CustomResourceDefinition":
         return live
     latest = live
@@ -144,7 +145,7 @@ def _wait_until_established(api: ApiServer, live: Object) -> Object:
 
 
 def is_established(definition: Object) -> bool:
-    """Whether a CRD is served. A new one has `conditions: null` until its controller has seen it."""
+    """Whether a CRD is served. A new one has `conditions: null` until its controller processes it."""
     conditions = definition.get("status", {}).get("conditions") or []
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 

@@ -1,8 +1,8 @@
-"""`pulumi-language-python` without its Go module: runs the project's `__main__.py` in this very interpreter.
+"""`pulumi-language-python` without its Go module: runs the project's `__main__.py` in this interpreter.
 
-Policy packs are programs too, which the engine asks to be run beside the project's.
-Left out: virtual environments and dependencies (the interpreter that serves is the one that has them), the
-list of plugins that the program needs (they are beside the engine), debuggers, code generation.
+The engine also runs policy packs, which are plugins written in Python. Not supported: virtual environments
+and dependencies (this interpreter has them), the list of plugins that the program needs (they are beside the
+engine), debuggers, code generation.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
@@ -26,14 +26,14 @@ CHUNK_BYTES_MAX = 64 * 1024
 
 
 class ProgramServer(LanguageServer):
-    """The SDK's own language server for inline programs, given the program that the engine names."""
+    """The SDK's language server for inline programs, running the program that the engine names."""
 
     def __init__(self, engine_address: str) -> None:
         super().__init__(program=lambda: None)
         self._engine_address = engine_address
 
     def Run(self, request: language_pb2.RunRequest, context: Any) -> language_pb2.RunResponse:
-        """Runs the program in its own folder and waits for all of its resources."""
+        """Runs the program in its folder and waits for all of its resources."""
         directory = request.info.program_directory or request.pwd
         entry_point = os.path.join(directory, request.info.entry_point)
         os.chdir(directory)
@@ -41,9 +41,8 @@ class ProgramServer(LanguageServer):
         self.program = lambda: _run(entry_point)
         request.args[:] = [self._engine_address]
         response: language_pb2.RunResponse = super().Run(request, context)  # type: ignore[no-untyped-call]
-        if (
-            response.error
-        ):  # it has been logged already: as the official host does, end without saying it again
+        if response.error:
+            # As in the official host: the error was already logged, so bail out without repeating it.
             return language_pb2.RunResponse(bail=True)
         return response
 
@@ -56,14 +55,14 @@ class ProgramServer(LanguageServer):
         with subprocess.Popen(
             command, cwd=request.pwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as plugin:
-            if not context.add_callback(plugin.terminate):  # the engine has hung up already
+            if not context.add_callback(plugin.terminate):  # the engine has already hung up
                 plugin.terminate()
             yield from _output(plugin)
             yield language_pb2.RunPluginResponse(exitcode=plugin.wait())
 
 
 def _output(plugin: subprocess.Popen[bytes]) -> Iterator[language_pb2.RunPluginResponse]:
-    """What the plugin prints, as it comes, until it has closed both streams."""
+    """Yields the plugin's output as it is printed, until both streams are closed."""
     with selectors.DefaultSelector() as streams:
         for name in ("stdout", "stderr"):
             streams.register(getattr(plugin, name), selectors.EVENT_READ, name)
@@ -79,7 +78,7 @@ def _output(plugin: subprocess.Popen[bytes]) -> Iterator[language_pb2.RunPluginR
 
 
 def _run(entry_point: str) -> None:
-    # The SDKs' million objects live as long as this process: looking for garbage among them takes seconds.
+    # The SDKs' million objects live as long as this process; collecting garbage among them takes seconds.
     gc.disable()
     runpy.run_path(entry_point, run_name="__main__")
 

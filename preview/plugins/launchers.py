@@ -1,4 +1,4 @@
-"""Puts the chosen plugins where the engine looks for them: beside its own binary, and in its plugin cache."""
+"""Installs the chosen plugins where the engine looks for them: beside its binary, and in its plugin cache."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CHECKOUT = Path(__file__).parents[2]
 def install_engine(folder: Path, binary: Path, python: str, language_host: Choice) -> Path:
     """Returns the pulumi binary to run, with a language host beside it.
 
-    The engine takes a language host for its own only when it lies in the same folder, symlinks resolved. So
-    the official binary is used where it is, and ours is linked (on another disk: copied) beside the launcher.
+    The engine trusts a language host only in its own folder, with symlinks resolved. So the official binary
+    is used in place, and ours is hard-linked (or copied, from another disk) beside the launcher.
     """
     if language_host.official is not None:
         return language_host.official.with_name("pulumi")
@@ -38,8 +38,8 @@ def install_providers(
 ) -> None:
     """Fills the plugin cache of a PULUMI_HOME with official plugins or launchers of stand-ins.
 
-    The engine skips a plugin whose folder is a symbolic link (tryPlugin in Pulumi's
-    sdk/go/common/workspace/plugins.go). So the folder is a real one, with links to the plugin's files.
+    The engine skips plugin folders that are symbolic links (tryPlugin in Pulumi's
+    sdk/go/common/workspace/plugins.go). So each is a real folder with links to the plugin's files.
     """
     for name, choice in choices.items():
         if name not in versions:
@@ -58,7 +58,7 @@ def install_providers(
 
 
 def _link_files(source: Path, folder: Path) -> None:
-    """Makes `folder` hold one link to each entry of `source`, and nothing else."""
+    """Makes `folder` contain a link to each entry of `source`, and nothing else."""
     entries = {entry.name: entry.resolve() for entry in source.iterdir()}
     _remove_all_but(folder, {name for name, entry in entries.items() if _leads_to(folder / name, entry)})
     for name, entry in entries.items():
@@ -72,7 +72,7 @@ def _leads_to(link: Path, target: Path) -> bool:
 
 
 def _remove_all_but(folder: Path, kept: Set[str]) -> None:
-    """Removes every file, link and folder that is not named, such as those of the plugin used before."""
+    """Removes all other files, links and folders, such as those of a plugin used before."""
     for entry in folder.iterdir():
         if entry.name in kept:
             continue
@@ -88,10 +88,10 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _write_launcher(path: Path, python: str, module: str) -> None:
-    """A script that becomes the module's process; `exec` keeps the pid that the engine knows.
+    """Writes a script that execs the module, so that it keeps the pid that the engine knows.
 
-    The engine starts it in the program's folder. -P leaves that out of the import path: it may be an earlier
-    checkout, with earlier stand-ins.
+    The engine starts it in the program's folder. -P keeps that folder off the import path: it may be an older
+    checkout, with older stand-ins.
     """
     script = f'#!/bin/sh\nPYTHONPATH={quote(str(CHECKOUT))} exec {quote(python)} -P -m {module} "$@"\n'
     unfinished = path.with_suffix(".unfinished")

@@ -1,4 +1,4 @@
-"""What is wrong with a resource's inputs, by its place, in the words of who declared it."""
+"""Problems in a resource's inputs, by property path in the program's notation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from settings.problems import did_you_mean
 
 
 class Problem(NamedTuple):
-    """`given` is empty where the place itself is wrong, and never shows a secret."""
+    """One problem; `given` is empty if the property itself is wrong, and never contains a secret."""
 
     path: Path
     wrong: str
@@ -29,7 +29,7 @@ def unknown_property(path: Path, known: Iterable[str]) -> Problem:
 
 
 def concealing(problems: Iterable[Problem]) -> Iterable[Problem]:
-    """The problems of a secret value, without the value."""
+    """Returns the problems of a secret value, without the value."""
     return (Problem(p.path, p.wrong, "a secret" if p.given else "") for p in problems)
 
 
@@ -43,18 +43,18 @@ PRIMITIVES: Mapping[str, tuple[tuple[type, ...], str]] = {
 
 
 def expected(kind: str) -> str:
-    """What a value of a Python primitive's name, or else of a message or a map, should look like."""
+    """Describes the expected value: of a Python primitive, or else of a message or map."""
     return PRIMITIVES[kind][1] if kind in PRIMITIVES else "a mapping"
 
 
 def fits(value: Any, kind: str) -> bool:
-    """Whether a value that is no mapping is of that kind. Python's bool is an int, nobody else's is."""
+    """Whether a value that is not a mapping is of that kind; a bool is not an int, unlike in Python."""
     types, _ = PRIMITIVES.get(kind, ((), ""))
     return isinstance(value, types) and (kind == "bool") == isinstance(value, bool)
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in a message."""
+    """Formats a value for a message."""
     match value:
         case Secret():
             return "a secret"
@@ -66,5 +66,5 @@ def shown(value: Any) -> str:
 
 
 def check_failures(problems: Iterable[Problem]) -> list[provider_pb2.CheckFailure]:
-    """In the engine's form. Without its `property`, or the engine would print that property's value."""
+    """Returns the engine's failures, without `property`: the engine would print that property's value."""
     return [provider_pb2.CheckFailure(reason=str(problem)) for problem in problems]

@@ -1,8 +1,8 @@
-"""What every stand-in plugin has in common: start a gRPC server, print its port, turn refusals into errors.
+"""Serves a stand-in plugin: starts its gRPC server, prints the port, and returns refusals as errors.
 
 The protocol: the engine starts `pulumi-resource-<name>` or `pulumi-language-<name>` with its own address as
 the last argument and reads the port of the plugin's gRPC server from the first line of stdout.
-Left out: Handshake (the engine tolerates that), Cancel in mid-call, tracing, debuggers.
+Not supported: Handshake (the engine tolerates that), Cancel during a call, tracing, debuggers.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
@@ -23,18 +23,18 @@ from pulumi.runtime.proto import ResourceProviderServicer, plugin_pb2, provider_
 
 from preview.plugins.values import from_struct
 
-# Helm releases and CRDs travel in one message; pulumi's own limit is 400 MiB (pulumi.runtime._grpc_settings).
+# Helm releases and CRDs are sent in one message; Pulumi's limit is 400 MiB (pulumi.runtime._grpc_settings).
 MESSAGE_BYTES_MAX = 400 * 1024 * 1024
-# The engine calls resources in parallel, at most this many are worked on here at once.
+# The engine calls in parallel; at most this many calls are served at once.
 CALLS_MAX = 32
 
 
 class RefusedError(Exception):
-    """A request that cannot be met. The text is what the user reads: what, where and what to do."""
+    """A request that cannot be served. Users read the text: what, where and what to do."""
 
 
 class _RefusedAsStatus(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc ships no types
-    """Ends a call that raised a `RefusedError` with its text and no traceback."""
+    """Returns a `RefusedError` as a gRPC error with its text and without a traceback."""
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
         handler = continuation(details)
@@ -55,7 +55,7 @@ class _RefusedAsStatus(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc sh
 
 
 def serve(register: Callable[[Any], None]) -> None:
-    """Serves on a free loopback port until the engine ends this process, or is gone itself.
+    """Serves on a free loopback port until the engine ends this process or exits itself.
 
     register: adds the servicer to the gRPC server.
     """
@@ -69,12 +69,12 @@ def serve(register: Callable[[Any], None]) -> None:
     server.start()
     _end_with_the_engine()
     print(port, flush=True)
-    with suppress(KeyboardInterrupt):  # the engine ends a language host with SIGINT
+    with suppress(KeyboardInterrupt):  # the engine stops a language host with SIGINT
         server.wait_for_termination()
 
 
 def _end_with_the_engine(poll_seconds: float = 1.0) -> None:
-    """An engine that was killed cannot end its plugins; without this they would live on."""
+    """Exits when the engine is gone: a killed engine cannot stop its plugins."""
     engine = os.getppid()
 
     def watch() -> None:
@@ -86,7 +86,7 @@ def _end_with_the_engine(poll_seconds: float = 1.0) -> None:
 
 
 class StandInProvider(ResourceProviderServicer):
-    """The calls that need no knowledge of the provider: configuration is echoed and never replaced.
+    """Calls that are the same for every provider: configuration is echoed and never replaced.
 
     sdk: the Python package whose version the engine expects the plugin to have.
     """

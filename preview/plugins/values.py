@@ -1,8 +1,8 @@
-"""Property values as they travel over Pulumi's gRPC: protobuf Structs here, plain JSON-like Python there.
+"""Converts property values between Pulumi's protobuf Structs and plain JSON-like Python.
 
-Secrets arrive as an object with a signature key and become `Secret`; a value that is not known during a
-preview is the string `UNKNOWN` (both from `pulumi.runtime.rpc`). Left out: assets, archives and resource
-references, which no stack of ours passes to these providers; they travel through unchanged.
+Secrets are objects with a signature key and become `Secret`; a value that is unknown during a preview is the
+string `UNKNOWN` (both from `pulumi.runtime.rpc`). Assets, archives and resource references, which our stacks
+do not pass to these providers, are not converted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Secret:
 
 
 def from_struct(struct: Struct) -> dict[str, Any]:
-    """The properties of a request. Whole numbers become int: the API server refuses 1.0 for an integer."""
+    """Converts a Struct to Python. Whole numbers become int: the API server refuses 1.0 for an integer."""
     return {key: _from_value(value) for key, value in struct.fields.items()}
 
 
@@ -50,7 +50,7 @@ def _from_value(value: Value) -> Any:
 
 
 def to_struct(properties: Mapping[str, Any]) -> Struct:
-    """The inverse of `from_struct`."""
+    """Converts Python to a Struct, the inverse of `from_struct`."""
     return Struct(fields={key: _to_value(value) for key, value in properties.items()})
 
 
@@ -70,11 +70,11 @@ def _to_value(value: Any) -> Value:
             return Value(struct_value=to_struct(value))
         case list():
             return Value(list_value=ListValue(values=[_to_value(item) for item in value]))
-    raise TypeError(f"no property value can hold a {type(value).__name__}")
+    raise TypeError(f"not a property value: {type(value).__name__}")
 
 
 def opened(value: Any) -> Any:
-    """The value with its secrets open, as an API needs it. Nothing of it may be logged."""
+    """Returns the value with its secrets in plain text, for API requests. It must not be logged."""
     match value:
         case Secret():
             return opened(value.value)
@@ -86,7 +86,7 @@ def opened(value: Any) -> Any:
 
 
 def is_known(value: Any) -> bool:
-    """False when anything in the value is only known after other resources are made."""
+    """Whether no part of the value is unknown until other resources are created."""
     match value:
         case Secret():
             return is_known(value.value)
@@ -98,7 +98,7 @@ def is_known(value: Any) -> bool:
 
 
 def concealed(value: Any, like: Any) -> Any:
-    """`value` with everything secret that is secret at the same path in `like`."""
+    """Returns `value`, with parts marked secret that are secret at the same path in `like`."""
     if isinstance(like, Secret):
         return Secret(value)
     if isinstance(value, Mapping) and isinstance(like, Mapping):

@@ -54,7 +54,7 @@ def test_an_image_is_previewed_and_not_built(select: Selects) -> None:
     stack = select(parts="image")
     assert stack.preview().counts == {"create": 2}
     with pytest.raises(
-        PulumiError, match=r"cannot build 'controller': the offline stand-in .* only previews"
+        PulumiError, match=r"cannot build 'controller': the offline stand-in .* previews only"
     ):
         stack.up()
 

@@ -127,7 +127,7 @@ def test_a_stack_that_declares_no_environment_is_judged_as_prod_and_told_so(prev
     with pytest.raises(PulumiError) as failure:
         preview(None, cluster(protect=False), pool())
     assert "muster-deletion-protection: " in str(failure.value)
-    assert "it is judged as prod, as the stack declares no muster:environment" in str(failure.value)
+    assert "checked as prod, as the stack declares no muster:environment" in str(failure.value)
 
 
 def test_an_environment_that_does_not_exist_is_refused(preview: Preview) -> None:

@@ -1,4 +1,4 @@
-"""Good resources to break, and the shape of a case."""
+"""Valid resources to change, and the type of a case."""
 
 from typing import Any, NamedTuple
 
@@ -35,12 +35,12 @@ QUEUED = {"enabled": True}
 
 
 class Case(NamedTuple):
-    """A stack and everything that the rule says of it, as `resource: message`; nothing when it passes."""
+    """A stack and all messages of the rule about it, as `resource: message`; none if it passes."""
 
     rule: ResourceRule | StackRule
     name: str
     resources: list[Resource]
-    says: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.rule.id}: {self.name}"
@@ -51,13 +51,13 @@ def passes(rule: ResourceRule | StackRule, name: str, *resources: Resource) -> C
 
 
 def fails(
-    rule: ResourceRule | StackRule, name: str, resources: Resource | list[Resource], *says: str
+    rule: ResourceRule | StackRule, name: str, resources: Resource | list[Resource], *messages: str
 ) -> Case:
-    return Case(rule, name, resources if isinstance(resources, list) else [resources], says)
+    return Case(rule, name, resources if isinstance(resources, list) else [resources], messages)
 
 
 def resource(type: str, name: str, properties: dict[str, Any], protect: bool = False) -> Resource:
-    """A resource without those properties that are None."""
+    """Returns a resource without properties that are None."""
     given = {key: value for key, value in properties.items() if value is not None}
     return Resource(type, name, given, protect, urn=f"urn:pulumi:prod::muster::{type}::{name}")
 
@@ -67,12 +67,12 @@ def cluster(protect: bool = True, **changes: Any) -> Resource:
 
 
 def auto_provisioning(**defaults: Any) -> Resource:
-    """A cluster that makes node pools by itself, with these defaults."""
+    """Returns a cluster with node auto-provisioning and these defaults."""
     return cluster(clusterAutoscaling={"enabled": True, "autoProvisioningDefaults": defaults})
 
 
 def pool(name: str = "system", config: dict[str, Any] | None = None, **changes: Any) -> Resource:
-    """A pool; `config` changes its nodeConfig, where None takes a part away."""
+    """Returns a pool; `config` changes its nodeConfig, where None removes a key."""
     merged = {key: value for key, value in {**NODE_CONFIG, **(config or {})}.items() if value is not None}
     good = {
         "name": name,
@@ -85,7 +85,7 @@ def pool(name: str = "system", config: dict[str, Any] | None = None, **changes: 
 
 
 def l4_pool(name: str = "l4", **changes: Any) -> Resource:
-    """A queued pool of four L4s."""
+    """Returns a queued pool of four L4s."""
     queued = {
         "queuedProvisioning": QUEUED,
         "management": None,
@@ -95,7 +95,7 @@ def l4_pool(name: str = "l4", **changes: Any) -> Resource:
 
 
 def kubernetes(kind: str, name: str, *, labels: dict[str, str] | None = None, **properties: Any) -> Resource:
-    """An object of `kind` such as `apps/v1:Deployment`, in the namespace team-a unless that is None."""
+    """Returns an object of `kind`, such as `apps/v1:Deployment`, by default in the namespace team-a."""
     namespace = properties.pop("namespace", "team-a")
     metadata = {"name": name, "namespace": namespace, "labels": labels}
     given = {key: value for key, value in metadata.items() if value is not None}
@@ -113,7 +113,7 @@ def release(**changes: Any) -> Resource:
 
 
 def pod(*images: str, seccomp: str | None = "RuntimeDefault") -> dict[str, Any]:
-    """A pod spec with a container an image."""
+    """Returns a pod spec with one container per image."""
     context = {"securityContext": {"seccompProfile": {"type": seccomp}}} if seccomp else {}
     return {**context, "containers": [{"image": image} for image in images]}
 
@@ -124,7 +124,7 @@ def deployment(*images: str, seccomp: str | None = "RuntimeDefault", name: str =
 
 
 def ray_cluster(head: dict[str, Any], workers: dict[str, Any]) -> Resource:
-    """A RayCluster with these pod specs."""
+    """Returns a RayCluster with these pod specs."""
     groups = {
         "headGroupSpec": {"template": {"spec": head}},
         "workerGroupSpecs": [{"template": {"spec": workers}}],
@@ -137,7 +137,7 @@ def kueue(kind: str, name: str, spec: dict[str, Any]) -> Resource:
 
 
 def flavor(name: str = "l4", **labels: str) -> Resource:
-    """A flavor of the pool of its name, or of nodes with these labels (of cloud.google.com/)."""
+    """Returns a flavor of the pool of its name, or of nodes with these labels (of cloud.google.com/)."""
     wanted = {f"cloud.google.com/{key.replace('_', '-')}": value for key, value in labels.items()}
     return kueue("ResourceFlavor", name, {"nodeLabels": wanted or {"cloud.google.com/gke-nodepool": name}})
 
@@ -152,7 +152,7 @@ def queue(
     checks: list[dict[str, Any]] | None = None,
     kind: str = "ClusterQueue",
 ) -> Resource:
-    """A queue with quota of GPUs in flavor l4; `checks` as in admissionChecksStrategy."""
+    """Returns a queue with quota of GPUs in flavor l4; `checks` as in admissionChecksStrategy."""
     quota = {"name": "nvidia.com/gpu", **({} if gpus is None else {"nominalQuota": gpus})}
     group = {"coveredResources": ["nvidia.com/gpu"], "flavors": [{"name": "l4", "resources": [quota]}]}
     strategy = {} if checks is None else {"admissionChecksStrategy": {"admissionChecks": checks}}

@@ -9,7 +9,7 @@ PRIVATE_OR_DNS = (
     "controlPlaneEndpointsConfig.ipEndpointsConfig.enabled to false"
 )
 NETWORKS_OR_DNS = (
-    "ray: name the networks in masterAuthorizedNetworksConfig.cidrBlocks, or set "
+    "ray: list the networks in masterAuthorizedNetworksConfig.cidrBlocks, or set "
     "controlPlaneEndpointsConfig.ipEndpointsConfig.enabled to false"
 )
 SUBNET = "gcp:compute/subnetwork:Subnetwork"
@@ -52,7 +52,7 @@ CASES: tuple[Case, ...] = (
         rules.shielded_nodes,
         "switched off",
         cluster(enableShieldedNodes=False),
-        "ray: leave enableShieldedNodes out: it is false",
+        "ray: remove enableShieldedNodes: it is false",
     ),
     passes(
         rules.flow_logs,
@@ -74,7 +74,7 @@ CASES: tuple[Case, ...] = (
         "routes",
         cluster(ipAllocationPolicy=None, networkingMode="ROUTES"),
         "ray: set ipAllocationPolicy: it is absent",
-        'ray: leave networkingMode out: it is "ROUTES"',
+        'ray: remove networkingMode: it is "ROUTES"',
     ),
     passes(rules.private_nodes, "private", cluster()),
     fails(
@@ -93,7 +93,7 @@ CASES: tuple[Case, ...] = (
         rules.logging_and_monitoring,
         "only GPUs, and no logs",
         cluster(monitoringConfig={"enableComponents": ["DCGM"]}, loggingService="none"),
-        'ray: leave loggingService out: it is "none"',
+        'ray: remove loggingService: it is "none"',
         "ray: add SYSTEM_COMPONENTS to monitoringConfig.enableComponents",
     ),
     passes(rules.no_alpha, "no alpha", cluster()),
@@ -101,7 +101,7 @@ CASES: tuple[Case, ...] = (
         rules.no_alpha,
         "alpha",
         cluster(enableKubernetesAlpha=True),
-        "ray: leave enableKubernetesAlpha out: it is true",
+        "ray: remove enableKubernetesAlpha: it is true",
     ),
     passes(control_plane.authorized_networks, "the DNS endpoint alone", cluster()),
     passes(
@@ -141,14 +141,14 @@ CASES: tuple[Case, ...] = (
         control_plane.no_client_certificates,
         "one is issued",
         cluster(masterAuth={"clientCertificateConfig": {"issueClientCertificate": True}}),
-        "ray: leave masterAuth.clientCertificateConfig.issueClientCertificate out: it is true",
+        "ray: remove masterAuth.clientCertificateConfig.issueClientCertificate: it is true",
     ),
     passes(control_plane.no_legacy_abac, "RBAC", cluster()),
     fails(
         control_plane.no_legacy_abac,
         "ABAC",
         cluster(enableLegacyAbac=True),
-        "ray: leave enableLegacyAbac out: it is true",
+        "ray: remove enableLegacyAbac: it is true",
     ),
     passes(control_plane.insecure_bindings_are_refused, "both refused", cluster()),
     fails(

@@ -21,7 +21,7 @@ RBAC = "rbac.authorization.k8s.io/v1"
 DIGEST = "@sha256:" + "0" * 64
 READ_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 ENFORCE = "pod-security.kubernetes.io/enforce"
-PIN = "as in repository@sha256:… or repository:1.2.3"
+PIN = "such as repository@sha256:… or repository:1.2.3"
 IN_HELMS = {"createNamespace": True}
 RAY_ADDON: dict[str, Any] = {"addonsConfig": {"rayOperatorConfigs": [{"enabled": True}]}}
 
@@ -49,9 +49,9 @@ CASES: tuple[Case, ...] = (
             role(READ_PODS, {"apiGroups": ["*"], "resources": ["pods"], "verbs": ["get", "*"]}),
             role({**READ_PODS, "resources": ["*"]}, kind="Role"),
         ],
-        'reader: write out rules[1].apiGroups instead of "*"',
-        'reader: write out rules[1].verbs instead of "*"',
-        'reader: write out rules[0].resources instead of "*"',
+        'reader: list the values of rules[1].apiGroups instead of "*"',
+        'reader: list the values of rules[1].verbs instead of "*"',
+        'reader: list the values of rules[0].resources instead of "*"',
     ),
     passes(rbac.no_bindings_to_everyone, "a group", binding("team-a@acme.example")),
     fails(
@@ -68,8 +68,8 @@ CASES: tuple[Case, ...] = (
         [namespace("a", None), namespace("b", "privileged"), release(**IN_HELMS)],
         f"a: label it {ENFORCE}: baseline or restricted",
         f"b: label it {ENFORCE}: baseline or restricted",
-        f"kuberay-operator: declare Namespace kuberay-system with the label {ENFORCE} and leave "
-        "createNamespace out: Helm would make it without",
+        f"kuberay-operator: declare Namespace kuberay-system with the label {ENFORCE} and remove "
+        "createNamespace: Helm would create it without the label",
     ),
     passes(
         namespaces.namespace_has_network_policy,
@@ -83,8 +83,9 @@ CASES: tuple[Case, ...] = (
         namespaces.namespace_has_network_policy,
         "some without",
         [namespace("team-a"), network_policy("team-a"), namespace("team-b"), release(**IN_HELMS)],
-        "team-b: declare a NetworkPolicy in namespace team-b, one that denies by default",
-        "kuberay-operator: declare a NetworkPolicy in namespace kuberay-system, one that denies by default",
+        "team-b: declare a NetworkPolicy in namespace team-b that denies traffic by default",
+        "kuberay-operator: declare a NetworkPolicy in namespace kuberay-system that denies traffic by "
+        "default",
     ),
     passes(namespaces.no_default_namespace, "named", deployment(), release()),
     fails(
@@ -95,9 +96,9 @@ CASES: tuple[Case, ...] = (
             kubernetes("kueue.x-k8s.io/v1beta2:LocalQueue", "queue", namespace=None),
             release(namespace=None),
         ],
-        "secret: set metadata.namespace to a namespace of its own",
-        "queue: set metadata.namespace to a namespace of its own",
-        "kuberay-operator: set namespace to a namespace of its own",
+        "secret: set metadata.namespace to a namespace other than default",
+        "queue: set metadata.namespace to a namespace other than default",
+        "kuberay-operator: set namespace to a namespace other than default",
     ),
     passes(
         workloads.seccomp,
@@ -169,12 +170,12 @@ CASES: tuple[Case, ...] = (
         charts.one_kuberay_operator,
         "the add-on and a release",
         [cluster(**RAY_ADDON), release()],
-        "kuberay-operator: remove it, or the add-on of cluster ray: both would be KubeRay's operator",
+        "kuberay-operator: remove it, or the add-on of cluster ray: both are KubeRay's operator",
     ),
     fails(
         charts.one_kuberay_operator,
         "a release and a Deployment",
         [release(), deployment("operator:1.6.2", name="kuberay-operator")],
-        "kuberay-operator: remove it, or kuberay-operator: both would be KubeRay's operator",
+        "kuberay-operator: remove it, or kuberay-operator: both are KubeRay's operator",
     ),
 )

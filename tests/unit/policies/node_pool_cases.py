@@ -84,7 +84,7 @@ CASES: tuple[Case, ...] = (
         "off",
         [pool(management=None), l4_pool(management={"autoUpgrade": False})],
         "system: set management.autoUpgrade to true: it is absent",
-        "l4: leave management.autoUpgrade out: it is false",
+        "l4: remove management.autoUpgrade: it is false",
     ),
     passes(rules.integrity_monitoring, "GKE's default", pool(), auto_provisioning()),
     fails(
@@ -94,8 +94,8 @@ CASES: tuple[Case, ...] = (
             pool(config={"shieldedInstanceConfig": {"enableIntegrityMonitoring": False}}),
             auto_provisioning(shieldedInstanceConfig={"enableIntegrityMonitoring": False}),
         ],
-        "system: leave nodeConfig.shieldedInstanceConfig.enableIntegrityMonitoring out: it is false",
-        f"ray: leave {DEFAULTS}.shieldedInstanceConfig.enableIntegrityMonitoring out: it is false",
+        "system: remove nodeConfig.shieldedInstanceConfig.enableIntegrityMonitoring: it is false",
+        f"ray: remove {DEFAULTS}.shieldedInstanceConfig.enableIntegrityMonitoring: it is false",
     ),
     passes(
         rules.secure_boot, "on", pool(), auto_provisioning(shieldedInstanceConfig={"enableSecureBoot": True})
@@ -124,7 +124,7 @@ CASES: tuple[Case, ...] = (
     ),
     passes(
         capacity.pool_size_is_bounded,
-        "by zone, in all, or fixed",
+        "by zone, in total, or fixed",
         pool(),
         pool(autoscaling={"totalMaxNodeCount": 3}),
         pool(autoscaling=None, nodeCount=3),
@@ -168,8 +168,8 @@ CASES: tuple[Case, ...] = (
             cluster(protect=False, deletionProtection=False),
             resource(BUCKET, "checkpoints", {"forceDestroy": True}),
         ],
-        "ray: leave deletionProtection out: it is false",
+        "ray: remove deletionProtection: it is false",
         "ray: set the resource option protect",
-        "checkpoints: leave forceDestroy out: it is true",
+        "checkpoints: remove forceDestroy: it is true",
     ),
 )

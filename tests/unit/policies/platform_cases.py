@@ -125,7 +125,8 @@ CASES: tuple[Case, ...] = (
         queues.quota_is_finite,
         "more than there can be, a cohort's own included",
         [l4_pool(), flavor(), queue(gpus="4"), queue("ml", "1", kind="Cohort")],
-        "ml: lower the quotas of nvidia.com/gpu in flavor l4, 5 in all, or let l4 grow, which 4 fill",
+        "ml: lower the quotas of nvidia.com/gpu in flavor l4, 5 in total, or raise the limits of l4, which "
+        "can have 4",
     ),
     passes(
         costs.cost_labels,

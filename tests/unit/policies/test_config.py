@@ -1,4 +1,4 @@
-"""What each environment enforces: policies/config/, chosen by the stack's `muster:environment`."""
+"""Enforcement by environment: policies/config/, selected by the stack's `muster:environment`."""
 
 import json
 from pathlib import Path
@@ -32,34 +32,34 @@ def test_every_environment_has_a_configuration() -> None:
 
 
 @pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
-def test_every_stack_of_the_repository_declares_its_environment(path: Path) -> None:
+def test_every_stack_file_declares_its_environment(path: Path) -> None:
     config = yaml.safe_load(path.read_text())["config"]
     assert config[KEY] == path.stem.removeprefix("Pulumi.")
 
 
-def test_a_stack_that_declares_none_is_judged_like_prod_and_told_so() -> None:
+def test_stack_without_environment_is_checked_like_prod_with_a_note() -> None:
     assert Settings.model_fields["environment"].default == UNDECLARED == "prod"
     for id, given in enforced({}, IDS).items():
         assert given == {
             "enforcementLevel": "mandatory",
-            "because": "it is judged as prod, as the stack declares no muster:environment",
+            "because": "checked as prod, as the stack declares no muster:environment",
         }, id
 
 
-def test_the_stack_says_which_environment_it_is_and_not_its_name() -> None:
+def test_environment_is_declared_and_not_derived_from_the_stack_name() -> None:
     levels = {name: enforced({KEY: name}, IDS)[PROTECTION]["enforcementLevel"] for name in ("dev", "prod")}
     assert levels == {"dev": "disabled", "prod": "mandatory"}
 
 
 @pytest.mark.parametrize("name", ["qa", "", "../config/dev", "Prod"])
-def test_an_unknown_environment_is_refused_with_those_there_are(name: str) -> None:
+def test_error_of_an_unknown_environment_lists_the_known_ones(name: str) -> None:
     with pytest.raises(ValueError, match="expected one of dev, local, prod, staging: set it") as refused:
         enforced({KEY: name}, IDS)
     assert repr(name) in str(refused.value)
 
 
-def test_every_rule_has_a_level_and_keeps_what_its_environment_says() -> None:
-    """The engine takes a policy of the initial configuration without a level for one that only advises."""
+def test_every_rule_has_the_level_of_its_environment() -> None:
+    """The engine treats a policy without a level in the initial configuration as advisory."""
     dev = enforced({KEY: "dev"}, IDS)
     assert list(dev) == IDS
     assert all(given["enforcementLevel"] in LEVELS for given in dev.values())
@@ -67,7 +67,7 @@ def test_every_rule_has_a_level_and_keeps_what_its_environment_says() -> None:
     assert "because" not in dev["cis-gke-5.6.2-vpc-native"]
 
 
-def test_a_rule_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unknown_rule_in_a_configuration_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "dev.json"
     file.write_text('{"all": "mandatory", "muster-typo": {"enforcementLevel": "disabled"}}')
     monkeypatch.setitem(environment._FILES, "dev", file)
@@ -80,8 +80,8 @@ def test_prod_enforces_everything() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_rule_is_excused_by_its_id_and_with_a_reason(path: Path) -> None:
-    """The engine itself takes an id that no rule has."""
+def test_exceptions_have_the_id_of_a_rule_and_a_reason(path: Path) -> None:
+    """The engine itself accepts unknown ids."""
     rules = {rule.id: rule for rule in RULES}
     config = read(path)
     assert config.pop("all") == "mandatory"

@@ -1,4 +1,4 @@
-"""Rules as policies: reasons, exemptions, values that are not known yet, remediation."""
+"""Rules as policies: reasons, exemptions, unknown values, remediation."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def options(protect: bool) -> PolicyResourceOptions:
 
 
 def shown(seen: Resource, config: dict[str, Any] | None = None) -> ResourceValidationArgs:
-    """A resource as the engine shows it to a resource policy."""
+    """A resource as the engine passes it to a resource policy."""
     properties = unknown_checking_proxy(dict(seen.props))
     return ResourceValidationArgs(
         seen.type, properties, seen.urn, seen.name, options(seen.protect), None, config
@@ -48,7 +48,7 @@ def shown(seen: Resource, config: dict[str, Any] | None = None) -> ResourceValid
 
 
 class Engine:
-    """What the engine does with the policies of some rules: resources first, then the stack."""
+    """Runs the policies of some rules as the engine does: resources first, then the stack."""
 
     def __init__(self, *rules: Any, config: dict[str, Any] | None = None) -> None:
         self.policies = policies(rules)
@@ -66,7 +66,7 @@ class Engine:
         return self.reported
 
     def judge_stack(self, *resources: Resource) -> list[tuple[str, str | None]]:
-        """With the empty objects that stack policies get where the cluster is not there yet."""
+        """Passes the empty objects that stack policies get while the cluster does not exist."""
         empty = unknown_checking_proxy({})
         stack = [
             PolicyResource(seen.type, empty, seen.urn, seen.name, options(False), None, None, [], {})
@@ -78,31 +78,31 @@ class Engine:
         return self.reported
 
 
-def mended(config: dict[str, Any], seen: Resource) -> Any:
+def remediated(config: dict[str, Any], seen: Resource) -> Any:
     (policy,) = policies([costs.cost_labels])
     assert isinstance(policy, ResourceValidationPolicy)
     return policy.remediate(shown(seen, config))
 
 
-def test_every_rule_is_a_policy_that_says_what_why_and_where_from() -> None:
+def test_every_rule_is_a_policy_with_description_and_source() -> None:
     for rule, policy in zip(RULES, policies(RULES), strict=True):
         assert policy.name == rule.id
-        assert policy.description == f"{rule.says} ({rule.source})"
+        assert policy.description == f"{rule.description} ({rule.source})"
         assert "\n" not in policy.description
         has_remedy = isinstance(policy, ResourceValidationPolicy) and policy.has_remediation()
         assert has_remedy is (rule is costs.cost_labels)
 
 
-def test_a_violation_is_reported_and_other_kinds_are_left_alone() -> None:
+def test_only_resources_of_the_rules_kinds_are_checked() -> None:
     assert Engine(cluster.private_nodes).judge(PUBLIC, pool()) == [(MAKE_PRIVATE, None)]
 
 
-def test_the_reason_for_a_level_is_shown() -> None:
+def test_reason_for_a_level_is_shown() -> None:
     engine = Engine(cluster.private_nodes, config={"because": "no Cloud NAT"})
     assert engine.judge(PUBLIC) == [(f"{MAKE_PRIVATE} (in this environment: no Cloud NAT)", None)]
 
 
-def test_an_exemption_is_by_name_and_with_its_reason() -> None:
+def test_resource_is_exempt_by_name_with_a_reason() -> None:
     exempt = {"exempt": {"ray": "moved next week"}}
     with pytest.raises(_NotApplicableError) as left_alone:
         Engine(cluster.private_nodes, config=exempt).judge(PUBLIC)
@@ -111,7 +111,7 @@ def test_an_exemption_is_by_name_and_with_its_reason() -> None:
     assert Engine(cluster.private_nodes, config=other).judge(PUBLIC) == [(MAKE_PRIVATE, None)]
 
 
-def test_a_stack_rule_names_the_resource_and_can_be_exempted_from() -> None:
+def test_stack_rule_names_the_resource_and_allows_exemptions() -> None:
     stack = (l4_pool(), flavor(), queue())
     rules = (queues.queued_pool_has_checked_flavor, cluster.private_nodes)
     engine = Engine(*rules)
@@ -129,13 +129,13 @@ def test_a_stack_rule_names_the_resource_and_can_be_exempted_from() -> None:
     assert exempting.judge_stack(*stack) == []
 
 
-def test_what_the_stack_makes_itself_is_not_a_default_and_not_latest() -> None:
+def test_accounts_and_images_that_the_stack_creates_pass() -> None:
     engine = Engine(node_pools.node_service_account, workloads.images_are_pinned)
     assert engine.judge(pool(config={"serviceAccount": UNKNOWN}), deployment(UNKNOWN)) == []
 
 
-def test_a_value_that_is_not_known_is_not_judged_before_it_is() -> None:
-    """pulumi_policy makes a warning of it that names the rule."""
+def test_unknown_value_is_not_checked() -> None:
+    """pulumi_policy turns it into a warning that names the rule."""
     with pytest.raises(UnknownValueError):
         Engine(capacity.deletion_protection).judge(a_cluster(deletionProtection=UNKNOWN))
 
@@ -151,16 +151,16 @@ def test_a_value_that_is_not_known_is_not_judged_before_it_is() -> None:
 )
 def test_missing_labels_are_added(labels: dict[str, str], wanted: dict[str, str] | None) -> None:
     config = {"labels": {"environment": "dev", "cost-center": "none"}}
-    result = mended(config, resource(BUCKET, "logs", {"labels": labels, "location": UNKNOWN}))
+    result = remediated(config, resource(BUCKET, "logs", {"labels": labels, "location": UNKNOWN}))
     if wanted is None:
         assert result is None
     else:
         assert result["labels"] == wanted
-        # Still there, and still not known.
+        # Kept, and still unknown.
         with pytest.raises(UnknownValueError):
             result["location"]
 
 
-def test_without_values_nothing_is_mended_and_other_kinds_never_are() -> None:
-    assert mended({}, resource(BUCKET, "logs", {})) is None
-    assert mended({"labels": {"environment": "dev"}}, pool()) is None
+def test_nothing_is_remediated_without_values_or_for_other_kinds() -> None:
+    assert remediated({}, resource(BUCKET, "logs", {})) is None
+    assert remediated({"labels": {"environment": "dev"}}, pool()) is None

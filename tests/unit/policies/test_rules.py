@@ -1,4 +1,4 @@
-"""Every rule against resources that pass and resources that fail, with every word that it says."""
+"""Every rule with passing and failing resources, and all its messages."""
 
 import pytest
 
@@ -19,14 +19,14 @@ def judged(case: Case) -> list[str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_rule(case: Case) -> None:
-    assert judged(case) == list(case.says)
+def test_rule_yields_exactly_its_messages(case: Case) -> None:
+    assert judged(case) == list(case.messages)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_every_rule_is_shown_to_pass_and_to_fail(rule: object) -> None:
-    assert {bool(case.says) for case in CASES if case.rule is rule} == {True, False}
+def test_every_rule_has_a_passing_and_a_failing_case(rule: object) -> None:
+    assert {bool(case.messages) for case in CASES if case.rule is rule} == {True, False}
 
 
-def test_ids_are_unique() -> None:
+def test_rule_ids_are_unique() -> None:
     assert len({rule.id for rule in RULES}) == len(RULES)

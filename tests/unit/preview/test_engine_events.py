@@ -1,4 +1,4 @@
-"""What the engine said, from its event log."""
+"""Errors, warnings and counts of the engine's event log."""
 
 import json
 from pathlib import Path
@@ -22,19 +22,19 @@ def judged(level: str, message: str) -> dict[str, Any]:
     return {"policyEvent": violation}
 
 
-def test_half_a_line_at_the_end_is_left_out(tmp_path: Path) -> None:
+def test_incomplete_last_line_is_skipped(tmp_path: Path) -> None:
     log = tmp_path / "events"
     log.write_text(json.dumps(said("info", "hello")) + '\n{"diagn')
     assert read_events(log) == [said("info", "hello")]
     assert read_events(tmp_path / "none") == []
 
 
-def test_errors_are_told_once_and_without_the_engines_own_words() -> None:
+def test_errors_are_reported_once_without_the_engines_generic_ones() -> None:
     events = [said("error", "no such zone\n"), said("error", "no such zone"), said("error", "preview failed")]
     assert errors([*events, said("warning", "mind the gap")]) == ["no such zone"]
 
 
-def test_warnings_are_told_once_with_how_often() -> None:
+def test_repeated_warnings_are_reported_once_with_their_number() -> None:
     events = [
         said("warning", "not known during preview\n"),
         said("error", "no such zone"),
@@ -48,6 +48,6 @@ def test_warnings_are_told_once_with_how_often() -> None:
     )
 
 
-def test_counts_leave_out_what_stays() -> None:
+def test_counts_exclude_unchanged_resources() -> None:
     assert counts([{"summaryEvent": {"resourceChanges": {"create": 2, "same": 5}}}]) == {"create": 2}
     assert counts([]) == {}

@@ -1,4 +1,4 @@
-"""What the engine would do, read from its event log."""
+"""Changes and drift, read from the engine's event log."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ def forcing(*paths: str) -> dict[str, Any]:
     return {path: {"diffKind": "update-replace", "inputDiff": True} for path in paths}
 
 
-def test_a_creation() -> None:
+def test_creation_has_only_new_inputs() -> None:
     (change,) = read_changes([event("create", new={"name": "l4"})])
     assert (change.op, change.name, change.parent) == ("create", "l4", f"{STACK}a::b")
     assert (change.before, change.after, change.protect) == ({}, {"name": "l4"}, False)
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)], ids=["delete first", "last", "mixed"])
-def test_the_steps_of_a_replacement_are_one_change(order: tuple[int, ...]) -> None:
+def test_steps_of_a_replacement_are_one_change(order: tuple[int, ...]) -> None:
     old, new = {"spot": True, "name": "l4"}, {"spot": False, "name": "l4"}
     steps = [
         event("delete-replaced", old=old),
@@ -39,7 +39,7 @@ def test_the_steps_of_a_replacement_are_one_change(order: tuple[int, ...]) -> No
     assert change.differences == [Difference("spot", before=True, after=False, replaces=True)]
 
 
-def test_differences_say_which_of_them_replace() -> None:
+def test_differences_tell_which_of_them_replace() -> None:
     change = Change(
         "replace",
         "t",
@@ -56,13 +56,13 @@ def test_differences_say_which_of_them_replace() -> None:
     ]
 
 
-def test_a_replacing_secret_is_named_without_its_value() -> None:
+def test_secret_that_replaces_is_named_without_its_value() -> None:
     masked = {"password": "[secret]"}
     change = Change("replace", "t", POOL, before=masked, after=masked, replacing=frozenset({"password"}))
     assert change.differences == [Difference("password", None, None, replaces=True)]
 
 
-def test_a_plugin_may_name_the_block_where_one_part_changed() -> None:
+def test_plugin_may_name_the_block_of_a_changed_property() -> None:
     change = Change(
         "replace",
         "t",
@@ -74,18 +74,18 @@ def test_a_plugin_may_name_the_block_where_one_part_changed() -> None:
     assert change.differences == [Difference("spec.selector.a", 1, 2, replaces=True)]
 
 
-def test_other_events_are_no_changes() -> None:
+def test_other_events_are_not_changes() -> None:
     assert read_changes([{"preludeEvent": {}}, {"summaryEvent": {"resourceChanges": {"create": 1}}}]) == ()
 
 
 def refreshed(op: str, name: str, old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any]:
-    """The event in which the engine tells what a refresh found of a resource."""
+    """Returns the engine's event with what a refresh found of a resource."""
     sides = {side: {"inputs": inputs} for side, inputs in (("old", old), ("new", new)) if inputs is not None}
     metadata = {"op": op, "type": "a:b:C", "urn": f"urn:pulumi:s::p::a:b:C::{name}", **sides}
     return {"resOutputsEvent": {"metadata": metadata}}
 
 
-def test_drift_is_told_as_what_undoes_it() -> None:
+def test_drift_is_reported_as_the_changes_that_revert_it() -> None:
     drifted = read_drift(
         [
             {"resourcePreEvent": {"metadata": {"op": "refresh"}}},

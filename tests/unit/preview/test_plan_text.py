@@ -1,4 +1,4 @@
-"""A plan as it is read in a terminal, in a pull request and in the kept summaries."""
+"""Plans formatted for the terminal, pull requests and golden summaries."""
 
 from typing import Any
 
@@ -52,13 +52,13 @@ UNCHANGED = change("same", "kubernetes:core/v1:Namespace", "team-a", parent=STAC
 CHANGES = (STACK, UNCHANGED, DELETED, UPDATED, CREATED, POOLS, REPLACED)
 
 
-def test_what_matters_most_is_counted_first() -> None:
+def test_most_important_changes_are_counted_first() -> None:
     assert plan_text.counts(CHANGES) == "1 to replace, 1 to delete, 1 to update, 1 to create, 2 unchanged"
     assert plan_text.counts([STACK]) == "nothing declared"
     assert plan_text.counts([change("import", POOL, "a")]) == "1 to import"
 
 
-def test_the_table_lines_up_and_leaves_out_what_stays() -> None:
+def test_table_is_aligned_and_excludes_unchanged_resources() -> None:
     assert [line for _, line in plan_text.table(CHANGES)] == [
         "- Namespace team-b                   protected",
         "  NodePools node-pools",
@@ -68,12 +68,12 @@ def test_the_table_lines_up_and_leaves_out_what_stays() -> None:
     ]
 
 
-def test_the_summary_does_not_depend_on_the_order_and_aligns_nothing() -> None:
+def test_summary_does_not_depend_on_the_order_and_is_not_aligned() -> None:
     assert plan_text.summary(CHANGES) == plan_text.summary(CHANGES[::-1])
     assert "+   container.NodePool l4  machineType=g2-standard-4 protected\n" in plan_text.summary(CHANGES)
 
 
-def test_dangers_say_why() -> None:
+def test_dangers_name_the_property_that_forces_them() -> None:
     assert plan_text.dangers(CHANGES) == [
         "± container.NodePool h100  nodeConfig.spot: true → (none) (replaces)",
         "- Namespace team-b  protected: the engine refuses",
@@ -87,7 +87,7 @@ def test_dangers_say_why() -> None:
     assert plan_text.dangers([dependent]) == ["± container.NodePool l4  with what it depends on"]
 
 
-def test_a_comment_shows_counts_and_dangers_and_folds_the_plan() -> None:
+def test_comment_shows_counts_and_dangers_and_folds_the_plan() -> None:
     comment = plan_text.markdown("Preview of dev", CHANGES, ["mind\n  the gap"])
     shown, folded = comment.split("<details>")
     assert shown.startswith("### Preview of dev\n\n1 to replace,")
@@ -112,7 +112,7 @@ def test_a_comment_shows_counts_and_dangers_and_folds_the_plan() -> None:
         (PLATFORM, "NodePools"),
     ],
 )
-def test_short_kind(token: str, kind: str) -> None:
+def test_type_has_a_short_kind(token: str, kind: str) -> None:
     assert short_kind(token) == kind
 
 
@@ -138,7 +138,7 @@ def quota(name: str, nominal: int, **limits: int) -> dict[str, Any]:
             "kubernetes:apps/v1:Deployment",
             {"spec": {"replicas": 2, "template": {"spec": {"containers": [{"image": f"a@{UNKNOWN}"}]}}}},
             "replicas=2 image=(known later)",
-            id="a value out of a list",
+            id="a value in a list",
         ),
         pytest.param(
             "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue",
@@ -170,9 +170,9 @@ def quota(name: str, nominal: int, **limits: int) -> dict[str, Any]:
         pytest.param(
             "gcp:projects/iAMMember:IAMMember", {"role": "a", "member": "b"}, "role=a member=b", id="grant"
         ),
-        pytest.param("kubernetes:v1:Secret", {"stringData": {"token": "[secret]"}}, "", id="nothing to tell"),
+        pytest.param("kubernetes:v1:Secret", {"stringData": {"token": "[secret]"}}, "", id="nothing to show"),
         pytest.param("kubernetes:core/v1:Namespace", {"metadata": {"labels": {}}}, "", id="nothing set"),
     ],
 )
-def test_described(token: str, inputs: dict[str, Any], words: str) -> None:
+def test_resource_is_described_by_few_properties(token: str, inputs: dict[str, Any], words: str) -> None:
     assert described(token, inputs) == words

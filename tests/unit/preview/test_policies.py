@@ -1,4 +1,4 @@
-"""What users read of violated policies, rule by rule."""
+"""Violated policies as text, grouped by rule."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def event(policy: str, name: str, message: str, level: str = "mandatory") -> dic
     return {"sequence": 1, "policyEvent": found}
 
 
-def test_violations_are_told_rule_by_rule() -> None:
+def test_violations_are_grouped_by_rule() -> None:
     events = [
         {"sequence": 0, "summaryEvent": {}},
         event("private-nodes", "one", "set it"),
@@ -31,5 +31,5 @@ def test_violations_are_told_rule_by_rule() -> None:
     ]
 
 
-def test_what_stops_nothing_is_no_violation() -> None:
+def test_advisory_policies_are_not_violations() -> None:
     assert violations([event("private-nodes", "one", "set it", level="advisory")]) == []

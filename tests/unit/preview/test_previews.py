@@ -1,4 +1,4 @@
-"""What a preview is compared with, and how it is shown."""
+"""The git ref that a preview is compared with, and the preview's output."""
 
 import subprocess
 from pathlib import Path
@@ -14,31 +14,31 @@ from sandbox.toolchain.steps import StepError
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A clone with one commit, and a change that is not committed."""
+    """A clone with one commit and an uncommitted change."""
     folder = tmp_path / "repository"
     (folder / "stacks").mkdir(parents=True)
     settings = folder / "stacks" / "Pulumi.dev.yaml"
     settings.write_text("committed")
-    who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
-    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "one"]):
+    author = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "one"]):
         subprocess.run(["git", "-C", str(folder), *command], check=True)
     settings.write_text("changed since")
     return folder
 
 
-def test_the_files_of_a_ref_are_those_that_were_committed(repository: Path, tmp_path: Path) -> None:
+def test_files_of_a_ref_are_the_committed_ones(repository: Path, tmp_path: Path) -> None:
     check_out("HEAD", tmp_path / "earlier", repository)
     assert (tmp_path / "earlier" / "stacks" / "Pulumi.dev.yaml").read_text() == "committed"
 
 
 @pytest.mark.parametrize("ref", ["no-such-branch", "HEAD~5"])
-def test_an_unknown_ref_is_told_with_gits_words(repository: Path, tmp_path: Path, ref: str) -> None:
-    with pytest.raises(StepError, match=f"no files of git ref '{ref}': fatal: ") as refused:
+def test_error_of_an_unknown_ref_has_gits_message(repository: Path, tmp_path: Path, ref: str) -> None:
+    with pytest.raises(StepError, match=f"cannot read git ref '{ref}': fatal: ") as refused:
         check_out(ref, tmp_path / "earlier", repository)
-    assert refused.value.try_this == "git fetch, then a ref that git log knows"
+    assert refused.value.try_this == "run git fetch, then use a ref of git log"
 
 
-def test_a_stack_that_is_not_there() -> None:
+def test_error_of_an_unknown_stack_lists_the_stacks() -> None:
     with pytest.raises(StepError, match="no stack 'live' in stacks/") as refused:
         settings_file("live")
     assert refused.value.try_this == "one of dev, local, prod, staging"

@@ -1,4 +1,4 @@
-"""A state made from a plan, as if that had been carried out."""
+"""A state built from a plan, as if it were deployed."""
 
 from typing import Any
 
@@ -36,11 +36,11 @@ def resources(plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {resource["urn"]: resource for resource in made["deployment"]["resources"]}
 
 
-def test_each_comes_after_what_it_needs() -> None:
+def test_resources_come_after_their_dependencies() -> None:
     assert list(resources(PLAN)) == [COMPONENT, PROVIDER, CLUSTER]
 
 
-def test_a_resource_keeps_its_inputs_outputs_and_options() -> None:
+def test_resource_keeps_its_inputs_outputs_and_options() -> None:
     cluster = resources(PLAN)[CLUSTER]
     assert cluster["inputs"] == {"name": "ray"}
     assert cluster["outputs"] == {"name": "ray", "id": "pretended/ray"}
@@ -48,16 +48,16 @@ def test_a_resource_keeps_its_inputs_outputs_and_options() -> None:
     assert "ignoreChanges" not in cluster  # an option of the program, not of the state
 
 
-def test_a_provider_is_referred_to_by_its_new_id() -> None:
+def test_provider_is_referenced_by_its_new_id() -> None:
     made = resources(PLAN)
     assert made[CLUSTER]["provider"] == f"{PROVIDER}::{made[PROVIDER]['id']}"
 
 
-def test_what_could_not_be_asked_has_its_inputs_for_outputs_and_some_id() -> None:
+def test_resource_without_outputs_has_its_inputs_and_a_placeholder_id() -> None:
     namespace = f"{STACK}kubernetes:core/v1:Namespace::team-a"
     made = resources({namespace: planned("kubernetes:core/v1:Namespace", "team-a")})[namespace]
     assert (made["outputs"], made["id"]) == ({"name": "team-a"}, "pretended/team-a")
 
 
-def test_a_component_has_no_id() -> None:
+def test_component_has_no_id() -> None:
     assert "id" not in resources(PLAN)[COMPONENT]

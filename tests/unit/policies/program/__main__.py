@@ -23,7 +23,7 @@ def filled(value: Any) -> Any:
 
 
 def header(type: str) -> dict[str, str]:
-    """What the Kubernetes SDK adds to an object of `kubernetes:apps/v1:Deployment`."""
+    """Returns what the Kubernetes SDK adds to an object of `kubernetes:apps/v1:Deployment`."""
     package, api, kind = type.split(":")
     is_object = package == "kubernetes" and not api.startswith("helm.sh")
     return {"apiVersion": api.removeprefix("core/"), "kind": kind} if is_object else {}

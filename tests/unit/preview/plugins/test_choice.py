@@ -1,4 +1,4 @@
-"""Official plugin or stand-in, and where the engine finds them."""
+"""The choice of official plugins or stand-ins, and their installation for the engine."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ KUBERNETES = Path("/home/me/.pulumi/plugins/resource-kubernetes-v4.34.2")
             Installed(CLI, "3.259.0", None),
             set(),
             {"python": f"no {LANGUAGE_HOST} beside {CLI}"},
-            id="a CLI that was built alone",
+            id="a CLI without a language host",
         ),
         pytest.param(
             Installed(plugins={"kubernetes-v4.34.2": KUBERNETES, "gcp-v9.0.0": Path("/p")}),
@@ -63,37 +63,39 @@ KUBERNETES = Path("/home/me/.pulumi/plugins/resource-kubernetes-v4.34.2")
         ),
     ],
 )
-def test_choose_plugins(installed: Installed, official: set[str], why: dict[str, str]) -> None:
+def test_official_plugins_are_chosen_in_the_wanted_version_only(
+    installed: Installed, official: set[str], why: dict[str, str]
+) -> None:
     choices = choose_plugins(WANTED, installed)
     assert set(choices) == {"python", "kubernetes", "gcp", "docker-build"}
     assert {name for name, choice in choices.items() if choice.official} == official
     assert {name: choices[name].why for name in why} == why
 
 
-STAND_IN = Choice("python", None, "")
+OFFLINE = Choice("python", None, "")
 
 
-def test_the_engine_lies_beside_its_language_host(tmp_path: Path) -> None:
+def test_engine_is_beside_its_language_host(tmp_path: Path) -> None:
     binary = tmp_path / "cache" / "pulumi"
     binary.parent.mkdir()
     binary.write_text("engine")
-    engine = install_engine(tmp_path / "bin", binary, sys.executable, STAND_IN)
-    install_engine(tmp_path / "bin", binary, sys.executable, STAND_IN)  # again changes nothing
-    assert engine.resolve().parent == tmp_path / "bin"  # the engine resolves links before it looks around
+    engine = install_engine(tmp_path / "bin", binary, sys.executable, OFFLINE)
+    install_engine(tmp_path / "bin", binary, sys.executable, OFFLINE)  # repeating it changes nothing
+    assert engine.resolve().parent == tmp_path / "bin"  # the engine resolves links before it searches
     assert engine.with_name(LANGUAGE_HOST).stat().st_mode & 0o111
     binary.unlink()
     binary.write_text("newer engine")
-    assert install_engine(tmp_path / "bin", binary, sys.executable, STAND_IN).read_text() == "newer engine"
+    assert install_engine(tmp_path / "bin", binary, sys.executable, OFFLINE).read_text() == "newer engine"
 
 
-def test_an_official_engine_is_used_where_it_is(tmp_path: Path) -> None:
+def test_official_engine_is_used_in_place(tmp_path: Path) -> None:
     official = Choice("python", HOST, "")
     assert install_engine(tmp_path / "bin", tmp_path / "ours", sys.executable, official) == CLI
     assert not (tmp_path / "bin").exists()
 
 
 def installed_plugin(home: Path, plugin: str = "gcp-v10.2.0", executable: str = "") -> Path:
-    """A plugin as Pulumi installs it; `executable` is its content."""
+    """Creates a plugin as Pulumi installs it; `executable` is its content."""
     folder = home / "plugins" / f"resource-{plugin}"
     folder.mkdir(parents=True)
     file = folder / f"pulumi-resource-{plugin.rpartition('-v')[0]}"
@@ -103,12 +105,12 @@ def installed_plugin(home: Path, plugin: str = "gcp-v10.2.0", executable: str = 
     return folder
 
 
-def test_an_official_plugin_is_a_real_folder_of_links(tmp_path: Path) -> None:
-    """The engine skips a plugin folder that is itself a symbolic link."""
+def test_official_plugin_is_a_real_folder_of_links(tmp_path: Path) -> None:
+    """The engine skips plugin folders that are symbolic links."""
     official = installed_plugin(tmp_path / "user")
     folder = tmp_path / "home" / "plugins" / official.name
     folder.parent.mkdir(parents=True)
-    folder.symlink_to(official)  # as an earlier version of the sandbox left it
+    folder.symlink_to(official)  # as left by an earlier version of the sandbox
     for _ in range(2):
         install_providers(tmp_path / "home", sys.executable, WANTED, {"gcp": Choice("gcp", official, "")})
         assert folder.is_dir()
@@ -117,7 +119,7 @@ def test_an_official_plugin_is_a_real_folder_of_links(tmp_path: Path) -> None:
         assert linked == {entry.name: entry for entry in official.iterdir()}
 
 
-def test_a_plugin_that_was_installed_anew_is_linked_anew(tmp_path: Path) -> None:
+def test_reinstalled_plugin_is_relinked(tmp_path: Path) -> None:
     home = tmp_path / "home"
     for user, executable in (("one", "echo one"), ("two", "echo two")):
         official = installed_plugin(tmp_path / user, executable=executable)
@@ -128,7 +130,7 @@ def test_a_plugin_that_was_installed_anew_is_linked_anew(tmp_path: Path) -> None
     assert {entry.name for entry in folder.iterdir()} == {"pulumi-resource-gcp", "LICENSE", "only-two"}
 
 
-def test_a_provider_changes_from_stand_in_to_official_and_back(tmp_path: Path) -> None:
+def test_provider_can_change_to_the_official_plugin_and_back(tmp_path: Path) -> None:
     official = installed_plugin(tmp_path / "user")
     before = {entry: entry.read_text() for entry in official.iterdir()}
     folder = tmp_path / "home" / "plugins" / "resource-gcp-v10.2.0"
@@ -174,7 +176,7 @@ def test_only_complete_installations_are_found(
     assert set(find_installed(tmp_path).plugins) == found
 
 
-def test_offline_previews_use_no_plugin_that_asks_for_an_account(
+def test_offline_previews_use_no_plugin_that_requires_an_account(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = wanted_versions()
@@ -185,23 +187,23 @@ def test_offline_previews_use_no_plugin_that_asks_for_an_account(
     assert {name for name, choice in choices.items() if choice.official} - {"python"} == {"kubernetes"}
 
 
-def test_a_launcher_runs_the_module_from_any_folder(tmp_path: Path) -> None:
+def test_launcher_runs_the_module_from_any_folder(tmp_path: Path) -> None:
     python = tmp_path / "my python"
     python.write_text('#!/bin/sh\necho "$PYTHONPATH" "$@"\n')
     python.chmod(0o755)
     install_providers(tmp_path, str(python), WANTED, {"gcp": Choice("gcp", None, "")})
     launcher = tmp_path / "plugins" / "resource-gcp-v10.2.0" / "pulumi-resource-gcp"
-    said = subprocess.run([launcher, "127.0.0.1:1"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    ran = subprocess.run([launcher, "127.0.0.1:1"], cwd=tmp_path, capture_output=True, text=True, check=True)
     checkout = Path(__file__).parents[4]
-    assert said.stdout == f"{checkout} -P -m preview.plugins.gcp_provider 127.0.0.1:1\n"
+    assert ran.stdout == f"{checkout} -P -m preview.plugins.gcp_provider 127.0.0.1:1\n"
 
 
-def test_a_plugin_with_a_dash_is_a_module_without_one(tmp_path: Path) -> None:
+def test_dash_in_a_plugin_name_is_an_underscore_in_its_module(tmp_path: Path) -> None:
     install_providers(tmp_path, "python", WANTED, {"docker-build": Choice("docker-build", None, "")})
     launcher = tmp_path / "plugins" / "resource-docker-build-v0.0.22" / "pulumi-resource-docker-build"
     assert "-m preview.plugins.docker_build_provider" in launcher.read_text()
 
 
-def test_every_wanted_provider_has_a_stand_in() -> None:
+def test_every_wanted_provider_has_an_offline_plugin() -> None:
     for name in set(wanted_versions()) - {"pulumi"}:
         assert find_spec(f"preview.plugins.{name.replace('-', '_')}_provider") is not None

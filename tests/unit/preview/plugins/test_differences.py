@@ -1,4 +1,4 @@
-"""Detailed differences and their form on the wire."""
+"""Detailed differences, and the engine's response with them."""
 
 from typing import Any
 
@@ -27,16 +27,16 @@ from preview.plugins.values import UNKNOWN, Secret
         pytest.param({"__defaults": []}, {"__defaults": ["a"]}, {}, id="the provider's own"),
     ],
 )
-def test_differences(old: Any, new: Any, wanted: dict[str, Change]) -> None:
+def test_differences_are_found_at_the_leaves(old: Any, new: Any, wanted: dict[str, Change]) -> None:
     assert {property_path(path): change for path, change in differences(old, new)} == wanted
 
 
 @given(st.dictionaries(st.text(), st.lists(st.integers()) | st.dictionaries(st.text(), st.text())))
-def test_nothing_differs_from_itself(value: dict[str, Any]) -> None:
+def test_value_does_not_differ_from_itself(value: dict[str, Any]) -> None:
     assert list(differences(value, value)) == []
 
 
-def test_the_response_names_what_replaces() -> None:
+def test_response_names_properties_that_force_replacement() -> None:
     name: Path = ("metadata", "name")
     labels: Path = ("metadata", "labels", "a/b")
     changes = {name: Change.UPDATE, labels: Change.ADD}
@@ -51,7 +51,7 @@ def test_the_response_names_what_replaces() -> None:
     assert response.changes == provider_pb2.DiffResponse.DIFF_SOME
 
 
-def test_without_changes_nothing_is_replaced() -> None:
+def test_response_without_changes_replaces_nothing() -> None:
     response = diff_response({}, delete_first=True)
     assert response.changes == provider_pb2.DiffResponse.DIFF_NONE
     assert not response.deleteBeforeReplace

@@ -1,4 +1,4 @@
-"""The docker-build stand-in shows which images would be built, and builds none."""
+"""The docker-build stand-in previews images and builds none."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ TYPE, NAME = "docker-build:index:Image", "controller"
 INPUTS = {"push": True, "tags": ["us-docker.pkg.dev/a/b:1"], "dockerfile": {"location": "Dockerfile"}}
 
 
-def test_a_preview_echoes_the_inputs() -> None:
+def test_image_preview_echoes_the_inputs() -> None:
     provider, inputs = DockerBuildProvider(), to_struct(INPUTS)
     checked = provider.Check(pb.CheckRequest(type=TYPE, news=inputs), None)
     created = provider.Create(pb.CreateRequest(type=TYPE, properties=inputs, preview=True), None)
@@ -25,7 +25,7 @@ def test_a_preview_echoes_the_inputs() -> None:
     } == {str(INPUTS)}
 
 
-def test_a_misspelt_property_fails_the_check() -> None:
+def test_misspelled_property_fails_the_check() -> None:
     news = to_struct({**INPUTS, "dockerfile": {"locaton": "Dockerfile"}})
     checked = DockerBuildProvider().Check(pb.CheckRequest(type=TYPE, news=news), None)
     assert [failure.reason for failure in checked.failures] == [
@@ -33,7 +33,7 @@ def test_a_misspelt_property_fails_the_check() -> None:
     ]
 
 
-def test_another_tag_is_an_update() -> None:
+def test_changed_tag_is_an_update() -> None:
     old, new = to_struct(INPUTS), to_struct({**INPUTS, "tags": ["us-docker.pkg.dev/a/b:2"]})
     response = DockerBuildProvider().Diff(pb.DiffRequest(old_inputs=old, news=new), None)
     assert list(response.detailedDiff) == ["tags[0]"]
@@ -50,6 +50,6 @@ def test_another_tag_is_an_update() -> None:
     ],
     ids=["create", "update", "read", "delete"],
 )
-def test_building_needs_the_official_plugin(call: Callable[[DockerBuildProvider], Any]) -> None:
+def test_building_requires_the_official_plugin(call: Callable[[DockerBuildProvider], Any]) -> None:
     with pytest.raises(RefusedError, match=f"'{NAME}'.*Docker.*pulumi plugin install resource docker-build"):
         call(DockerBuildProvider())

@@ -1,4 +1,4 @@
-"""The gcp stand-in checks and shows everything, and makes nothing."""
+"""The gcp stand-in checks and previews resources, and creates nothing."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ def updated(token: str, **request: dict[str, Any]) -> dict[str, Any]:
     return from_struct(response.properties)
 
 
-def test_a_preview_echoes_the_inputs_with_secrets_and_unknown_values() -> None:
+def test_preview_echoes_the_inputs_with_secrets_and_unknown_values() -> None:
     checked = GcpProvider().Check(pb.CheckRequest(type=TYPE, news=to_struct(INPUTS)), None)
     assert from_struct(checked.inputs) == INPUTS
     assert list(checked.failures) == []
@@ -35,7 +35,7 @@ def test_a_preview_echoes_the_inputs_with_secrets_and_unknown_values() -> None:
     assert INPUTS.items() <= updated(TYPE, news=INPUTS).items()
 
 
-def test_wrong_inputs_fail_the_check_each_place_once() -> None:
+def test_invalid_inputs_fail_the_check_once_per_path() -> None:
     news = {
         "nodeConfig": {"spot": "yes", "guestAccelerators": [{"tpye": "nvidia-l4"}]},
         "placementPolicy": {"type": "TIGHT"},
@@ -46,11 +46,11 @@ def test_wrong_inputs_fail_the_check_each_place_once() -> None:
         'nodeConfig.spot: expected true or false, given "yes"',
         'placementPolicy.type: expected one of COMPACT, given "TIGHT"',
     ]
-    # The engine would print the value of a property that is named.
+    # The engine would print the value of a named property.
     assert {failure.property for failure in checked.failures} == {""}
 
 
-def test_another_resource_is_held_against_the_sdk() -> None:
+def test_other_resources_are_checked_against_the_sdk() -> None:
     news = to_struct({"location": "US", "uniform": True})
     request = pb.CheckRequest(type="gcp:storage/bucket:Bucket", news=news)
     assert [f.reason.partition(";")[0] for f in GcpProvider().Check(request, None).failures] == [
@@ -58,7 +58,7 @@ def test_another_resource_is_held_against_the_sdk() -> None:
     ]
 
 
-def test_a_difference_tells_whether_it_recreates() -> None:
+def test_difference_tells_whether_it_recreates_the_resource() -> None:
     old = to_struct({"name": "l4", "nodeConfig": {"machineType": "g2-standard-4", "spot": False}})
     new = to_struct({"name": "l4", "nodeConfig": {"machineType": "g2-standard-8", "spot": True}})
     response = GcpProvider().Diff(pb.DiffRequest(type=POOL, old_inputs=old, news=new), None)
@@ -70,7 +70,7 @@ def test_a_difference_tells_whether_it_recreates() -> None:
     assert response.deleteBeforeReplace
 
 
-def test_addresses_of_a_cluster_are_not_known_before_it_is_there() -> None:
+def test_addresses_of_a_cluster_are_unknown_before_its_creation() -> None:
     outputs = created(
         TYPE, {"controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"allowExternalTraffic": True}}}
     )
@@ -81,7 +81,7 @@ def test_addresses_of_a_cluster_are_not_known_before_it_is_there() -> None:
     assert "id" not in outputs
 
 
-def test_a_pretended_cloud_has_ids_and_addresses_where_nothing_answers(
+def test_placeholder_ids_and_addresses_never_resolve(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1")
@@ -90,7 +90,7 @@ def test_a_pretended_cloud_has_ids_and_addresses_where_nothing_answers(
     assert created(POOL, {"name": "l4"}) == {"name": "l4", "id": "pretended/ray"}
 
 
-def test_an_update_keeps_what_google_had_computed() -> None:
+def test_update_keeps_computed_outputs() -> None:
     olds = {"name": "l4", "version": "1.36", "instanceGroupUrls": ["https://a"]}
     news = {"name": "l4", "nodeCount": 2}
     assert updated(POOL, olds=olds, old_inputs={"name": "l4", "version": "1.36"}, news=news) == {
@@ -109,6 +109,6 @@ def test_an_update_keeps_what_google_had_computed() -> None:
     ],
     ids=["create", "update", "read", "delete"],
 )
-def test_a_real_project_needs_the_official_plugin(call: Callable[[GcpProvider], Any]) -> None:
+def test_real_project_requires_the_official_plugin(call: Callable[[GcpProvider], Any]) -> None:
     with pytest.raises(RefusedError, match=f"{TYPE} '{NAME}'.*official plugin.*pulumi plugin install"):
         call(GcpProvider())

@@ -1,4 +1,4 @@
-"""Which changes recreate a resource of Google's."""
+"""Changes that recreate a Google Cloud resource."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ MEMBER = "gcp:projects/iAMMember:IAMMember"
 
 def recreated_by(token: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     changes = dict(differences(old, new))
-    assert changes, "the case changes nothing"
+    assert changes, "the case must change something"
     return sorted(property_path(path) for path in replacing(token, old, new, changes))
 
 
@@ -38,21 +38,25 @@ def gpu(**other: Any) -> dict[str, Any]:
             id="shared GPUs",
         ),
         pytest.param(
-            POOL, {"nodeConfig": {}}, gpu(), ["nodeConfig.guestAccelerators"], id="GPUs where were none"
+            POOL,
+            {"nodeConfig": {}},
+            gpu(),
+            ["nodeConfig.guestAccelerators"],
+            id="GPUs on a pool without GPUs",
         ),
         pytest.param(
             POOL,
             {},
             {"queuedProvisioning": {"enabled": True}},
             ["queuedProvisioning"],
-            id="queued from now on",
+            id="queued switched on",
         ),
         pytest.param(
             POOL,
             {"queuedProvisioning": {"enabled": True}},
             {"queuedProvisioning": {"enabled": False}},
             ["queuedProvisioning.enabled"],
-            id="queued no more",
+            id="queued switched off",
         ),
         pytest.param(
             POOL, {"nodeConfig": {"spot": True}}, {"nodeConfig": {}}, ["nodeConfig.spot"], id="no longer spot"
@@ -62,14 +66,14 @@ def gpu(**other: Any) -> dict[str, Any]:
             {"placementPolicy": {"type": "COMPACT", "tpuTopology": "2x2"}},
             {"placementPolicy": {"type": "COMPACT", "tpuTopology": "4x4"}},
             ["placementPolicy.tpuTopology"],
-            id="another slice",
+            id="another topology",
         ),
         pytest.param(
             POOL,
             {"nodeConfig": {"oauthScopes": ["a"]}},
             {"nodeConfig": {"oauthScopes": ["a", "b"]}},
             ["nodeConfig.oauthScopes[1]"],
-            id="one more in a list",
+            id="an entry added to a list",
         ),
         pytest.param(
             POOL,
@@ -91,7 +95,7 @@ def gpu(**other: Any) -> dict[str, Any]:
                 "networkConfig": {"enablePrivateNodes": True},
             },
             [],
-            id="what GKE changes in place",
+            id="properties that GKE changes in place",
         ),
         pytest.param(
             POOL, {}, {"networkConfig": {"enablePrivateNodes": True}}, [], id="a block without a forcing part"
@@ -117,8 +121,10 @@ def gpu(**other: Any) -> dict[str, Any]:
             ["nodeConfig.sandboxConfig"],
             id="a block that counts as a whole",
         ),
-        pytest.param(CLUSTER, {"location": "a"}, {"location": "b"}, ["location"], id="cluster moves"),
-        pytest.param(CLUSTER, {"network": "a"}, {"network": UNKNOWN}, ["network"], id="a network to be made"),
+        pytest.param(CLUSTER, {"location": "a"}, {"location": "b"}, ["location"], id="another location"),
+        pytest.param(
+            CLUSTER, {"network": "a"}, {"network": UNKNOWN}, ["network"], id="a network not created yet"
+        ),
         pytest.param(
             CLUSTER,
             {"releaseChannel": {"channel": "REGULAR"}, "minMasterVersion": "1.35"},
@@ -131,7 +137,7 @@ def gpu(**other: Any) -> dict[str, Any]:
             {"nodePools": [{"nodeConfig": {"spot": True}}]},
             {"nodePools": [{"nodeConfig": {"spot": False}}]},
             ["nodePools[0].nodeConfig.spot"],
-            id="a pool inside of a cluster",
+            id="a pool inside a cluster",
         ),
         pytest.param(
             CLUSTER,
@@ -145,21 +151,21 @@ def gpu(**other: Any) -> dict[str, Any]:
             {"enableFqdnNetworkPolicy": True},
             {"enableFqdnNetworkPolicy": False},
             ["enableFqdnNetworkPolicy"],
-            id="and off",
+            id="a policy switched off",
         ),
         pytest.param(
             CLUSTER,
             {"enableK8sBetaApis": {"enabledApis": ["a"]}},
             {"enableK8sBetaApis": {"enabledApis": ["b", "a"]}},
             [],
-            id="one more beta API",
+            id="a beta API added",
         ),
         pytest.param(
             CLUSTER,
             {"enableK8sBetaApis": {"enabledApis": ["a", "b"]}},
             {"enableK8sBetaApis": {"enabledApis": ["a"]}},
             ["enableK8sBetaApis.enabledApis[1]"],
-            id="one less",
+            id="a beta API removed",
         ),
         pytest.param(
             SUBNETWORK,
@@ -180,7 +186,7 @@ def gpu(**other: Any) -> dict[str, Any]:
             {"location": "US", "labels": {}},
             {"location": "EU", "labels": {"a": "b"}},
             ["location"],
-            id="a bucket moves",
+            id="another location of a bucket",
         ),
         pytest.param(
             MEMBER,
@@ -199,7 +205,9 @@ def gpu(**other: Any) -> dict[str, Any]:
         pytest.param("gcp:imaginary/a:A", {"name": "a"}, {"name": "b"}, [], id="a type without rules"),
     ],
 )
-def test_recreated(token: str, old: dict[str, Any], new: dict[str, Any], recreating: list[str]) -> None:
+def test_change_recreates_the_resource_only_by_a_rule(
+    token: str, old: dict[str, Any], new: dict[str, Any], recreating: list[str]
+) -> None:
     assert recreated_by(token, old, new) == recreating
 
 
@@ -212,14 +220,14 @@ def test_every_rule_names_a_property(token: str) -> None:
 
 
 def exists(sdk: Sdk, token: str, path: list[str]) -> bool:
-    """Whether the SDK has a property there, each step of the way in a mapping or in a list of them."""
+    """Whether the SDK has a property at that path, each step being a mapping or a list of mappings."""
     inputs: list[dict[str, Any]] = [{path[-1]: None}]
     for step in reversed(path[:-1]):
         inputs = [{step: held} for inner in inputs for held in (inner, [inner])]
     return any(not list(sdk.problems(token, candidate)) for candidate in inputs)
 
 
-def test_types_with_rules() -> None:
+def test_types_with_rules_are_known() -> None:
     assert has_rules(POOL)
     assert has_rules(MEMBER)
     assert not has_rules("gcp:imaginary/a:A")
@@ -233,7 +241,7 @@ def test_types_with_rules() -> None:
         ({"role": "a"}, {"role": "b"}, False),
     ],
 )
-def test_the_old_one_goes_first_where_both_have_one_name(
+def test_resource_of_the_same_name_is_deleted_first(
     old: dict[str, Any], new: dict[str, Any], first: bool
 ) -> None:
     assert delete_first(old, new) is first

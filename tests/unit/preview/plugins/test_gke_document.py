@@ -1,4 +1,4 @@
-"""Clusters and node pools held against GKE's own description of its API."""
+"""Clusters and node pools checked against GKE's API description."""
 
 from typing import Any
 
@@ -29,12 +29,12 @@ def pool(**node_config: Any) -> dict[str, Any]:
                 },
             },
             [],
-            id="right",
+            id="valid",
         ),
         pytest.param(
             pool(guestAccelerators=[{"tpye": "nvidia-l4"}]),
             ["nodeConfig.guestAccelerators[0].tpye: unknown property; did you mean type?"],
-            id="no such field, by the names that the user writes",
+            id="an unknown field, with the program's names",
         ),
         pytest.param(
             pool(taints=[{"key": "gpu", "effect": "NoSchedule"}]),
@@ -42,7 +42,7 @@ def pool(**node_config: Any) -> dict[str, Any]:
                 "nodeConfig.taints[0].effect: expected one of NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE, "
                 'given "NoSchedule"'
             ],
-            id="Kubernetes' word",
+            id="Kubernetes' value of an enum",
         ),
         pytest.param(
             pool(guestAccelerators=[{"gpuDriverInstallationConfig": {"gpuDriverVersion": "latest"}}]),
@@ -55,7 +55,7 @@ def pool(**node_config: Any) -> dict[str, Any]:
         pytest.param(
             {"placementPolicy": {"type": "TIGHT"}},
             ['placementPolicy.type: expected one of COMPACT, given "TIGHT"'],
-            id="one word only",
+            id="an enum with one value",
         ),
         pytest.param(
             {"placementPolicy": {"type": "TYPE_UNSPECIFIED"}}, [], id="accepted, but never recommended"
@@ -66,7 +66,7 @@ def pool(**node_config: Any) -> dict[str, Any]:
                 "nodeConfig.kubeletConfig.insecureKubeletReadonlyPortEnabled: expected one of TRUE, FALSE, "
                 "given false"
             ],
-            id="Terraform's word for a truth value",
+            id="Terraform's words for a boolean",
         ),
         pytest.param(
             pool(maxRunDuration="7d"),
@@ -76,7 +76,7 @@ def pool(**node_config: Any) -> dict[str, Any]:
         pytest.param(
             {"maxPodsPerNode": "many"},
             ['maxPodsPerNode: expected a whole number, given "many"'],
-            id="a number that the API has as text",
+            id="a number that is a string in the API",
         ),
         pytest.param(
             pool(diskSizeGb="100"), ['nodeConfig.diskSizeGb: expected a whole number, given "100"'], id="text"
@@ -102,7 +102,7 @@ def pool(**node_config: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_node_pools(inputs: dict[str, Any], messages: list[str]) -> None:
+def test_problems_of_node_pools_are_found(inputs: dict[str, Any], messages: list[str]) -> None:
     assert [str(problem) for problem in gke_document.problems("NodePool", inputs)] == messages
 
 
@@ -131,7 +131,7 @@ WEEKEND = {"startTime": "2026-11-21T00:00:00Z", "endTime": "2026-11-22T00:00:00Z
                 },
             },
             [],
-            id="right",
+            id="valid",
         ),
         pytest.param(
             {"datapathProvider": "CILIUM"},
@@ -139,7 +139,7 @@ WEEKEND = {"startTime": "2026-11-21T00:00:00Z", "endTime": "2026-11-22T00:00:00Z
                 "datapathProvider: expected one of LEGACY_DATAPATH, ADVANCED_DATAPATH, "
                 'MIGRATE_TO_ADVANCED_DATAPATH, MIGRATE_TO_LEGACY_DATAPATH, given "CILIUM"'
             ],
-            id="a field that the API keeps elsewhere",
+            id="a field with another path in the API",
         ),
         pytest.param(
             {"networkingMode": "NATIVE"},
@@ -152,7 +152,7 @@ WEEKEND = {"startTime": "2026-11-21T00:00:00Z", "endTime": "2026-11-22T00:00:00Z
                 "loggingConfig.enableComponents[1]: expected one of SYSTEM_COMPONENTS, WORKLOADS, APISERVER, "
                 'SCHEDULER, CONTROLLER_MANAGER, KCP_SSHD, KCP_CONNECTION, KCP_HPA, KCP_VPA, given "WORKLOAD"'
             ],
-            id="a word in a list",
+            id="an enum in a list",
         ),
         pytest.param(
             {"maintenancePolicy": {"maintenanceExclusions": [{"exclusionOptions": {"scope": "ALL"}}]}},
@@ -160,7 +160,7 @@ WEEKEND = {"startTime": "2026-11-21T00:00:00Z", "endTime": "2026-11-22T00:00:00Z
                 "maintenancePolicy.maintenanceExclusions[0].exclusionOptions.scope: expected one of "
                 'NO_UPGRADES, NO_MINOR_UPGRADES, NO_MINOR_OR_NODE_UPGRADES, given "ALL"'
             ],
-            id="a list that the API has as a map",
+            id="a list that is a map in the API",
         ),
         pytest.param(
             {"maintenancePolicy": {"recurringWindow": {"startTime": "09:00"}}},
@@ -173,14 +173,14 @@ WEEKEND = {"startTime": "2026-11-21T00:00:00Z", "endTime": "2026-11-22T00:00:00Z
         pytest.param(
             {"maintenancePolicy": {"recurringMaintenanceWindow": {"windowDuration": "4h30m"}}},
             [],
-            id="a duration that the provider turns into seconds",
+            id="a duration that the provider converts to seconds",
         ),
         pytest.param(
             {"addonsConfig": {"rayOperatorConfigs": [{"enabled": "yes"}]}},
             ['addonsConfig.rayOperatorConfigs[0].enabled: expected true or false, given "yes"'],
-            id="a list of one that the API has as a message",
+            id="a list of one that is a message in the API",
         ),
     ],
 )
-def test_clusters(inputs: dict[str, Any], messages: list[str]) -> None:
+def test_problems_of_clusters_are_found(inputs: dict[str, Any], messages: list[str]) -> None:
     assert [str(problem) for problem in gke_document.problems("Cluster", inputs)] == messages

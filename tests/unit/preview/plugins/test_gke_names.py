@@ -1,4 +1,4 @@
-"""The table of names, complete for everything that clusters and node pools can carry."""
+"""The table of names is complete for all properties of clusters and node pools."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import NoneType
@@ -13,7 +13,7 @@ from preview.plugins.gke_names import FIELDS, GO_DURATIONS, PULUMI_ONLY, VALUES
 
 
 def kinds(annotation: Any) -> tuple[list[str], Any]:
-    """Lists and maps from the outside in, and what they hold, without inputs' other forms."""
+    """Returns nested lists and maps from the outside in, and the type that they contain."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Sequence, Mapping):
         outer, inner = kinds(arguments[-1])
@@ -26,7 +26,7 @@ def kinds(annotation: Any) -> tuple[list[str], Any]:
 
 
 def properties(arguments: type, message: str, seen: set[tuple[type, str]]) -> Iterator[tuple[str, str, Any]]:
-    """Message, property and annotation of all that such arguments can carry."""
+    """Yields message, property and annotation of everything that such arguments can contain."""
     if (arguments, message) in seen:
         return
     seen.add((arguments, message))
@@ -50,7 +50,7 @@ EVERYTHING = everything()
 API_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-def test_every_property_has_a_field_or_a_reason_to_have_none() -> None:
+def test_every_property_has_a_field_or_a_reason_to_lack_one() -> None:
     assert len(EVERYTHING) > 500
     lost = [
         f"{message}.{name}"
@@ -60,7 +60,7 @@ def test_every_property_has_a_field_or_a_reason_to_have_none() -> None:
     assert sorted(set(lost)) == []
 
 
-def test_every_property_is_shaped_like_its_field() -> None:
+def test_every_property_has_the_type_of_its_field() -> None:
     wrong = []
     for message, name, annotation in EVERYTHING:
         behind = gke_document.field(message, name)
@@ -76,7 +76,7 @@ def test_every_property_is_shaped_like_its_field() -> None:
     assert wrong == []
 
 
-def test_no_name_is_left_over() -> None:
+def test_every_name_in_the_tables_is_used() -> None:
     used = {(message, name) for message, name, _ in EVERYTHING}
     tables = [
         *((message, name) for table in (FIELDS, PULUMI_ONLY) for message in table for name in table[message]),

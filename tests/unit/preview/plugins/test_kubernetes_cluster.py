@@ -1,4 +1,4 @@
-"""Which cluster a provider gets, and that nothing of a kubeconfig shows in errors."""
+"""The cluster that a provider connects to, and errors that show nothing of a kubeconfig."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from preview.plugins.serving import RefusedError
 
 
 def kubeconfig(**contexts: str) -> str:
-    """One cluster, user and context for each `name=server`; the first is the current one."""
+    """Returns a kubeconfig with a cluster, user and context per `name=server`; the first is current."""
     names = list(contexts)
     return yaml.safe_dump(
         {
@@ -35,10 +35,12 @@ TWO = kubeconfig(a="http://127.0.0.1:1", b="http://127.0.0.1:2")
         pytest.param({"kubeconfig": TWO, "context": "b"}, ("http://127.0.0.1:2", "of-b"), id="context"),
         pytest.param({"kubeconfig": TWO, "namespace": "n"}, ("http://127.0.0.1:1", "n"), id="namespace"),
         pytest.param({}, ("http://127.0.0.1:9", "of-c"), id="ambient"),
-        pytest.param({"enableServerSideApply": "true"}, ("http://127.0.0.1:9", "of-c"), id="harmless input"),
+        pytest.param({"enableServerSideApply": "true"}, ("http://127.0.0.1:9", "of-c"), id="ignored input"),
     ],
 )
-def test_connect(tmp_path: Path, inputs: dict[str, Any], wanted: tuple[str, str]) -> None:
+def test_provider_connects_to_the_cluster_of_its_inputs_or_environment(
+    tmp_path: Path, inputs: dict[str, Any], wanted: tuple[str, str]
+) -> None:
     ambient = tmp_path / "kubeconfig"
     ambient.write_text(kubeconfig(c="http://127.0.0.1:9"))
     api = connect(inputs, {"KUBECONFIG": str(ambient)})
@@ -46,19 +48,19 @@ def test_connect(tmp_path: Path, inputs: dict[str, Any], wanted: tuple[str, str]
 
 
 @pytest.mark.parametrize(("given", "wanted"), [({}, False), ({"enablePatchForce": "true"}, True)])
-def test_what_others_set_is_taken_over_where_the_provider_says_so(
+def test_fields_of_others_are_taken_over_if_the_provider_allows_it(
     given: dict[str, str], wanted: bool
 ) -> None:
     assert connect({"kubeconfig": TWO, **given}, {}).take_over is wanted
 
 
-def test_a_pretended_cluster_is_none() -> None:
-    with pytest.raises(NoClusterError, match=r"https://ray\.invalid is only pretended"):
+def test_placeholder_is_not_a_cluster() -> None:
+    with pytest.raises(NoClusterError, match=r"https://ray\.invalid is a placeholder of a preview"):
         connect({"kubeconfig": kubeconfig(a="https://ray.invalid")}, {})
 
 
 @pytest.mark.parametrize("environment", [{}, {"KUBECONFIG": "/nowhere/kubeconfig"}])
-def test_without_a_kubeconfig_there_is_no_cluster(environment: dict[str, str]) -> None:
+def test_missing_kubeconfig_means_no_cluster(environment: dict[str, str]) -> None:
     with pytest.raises(NoClusterError, match=r"KUBECONFIG is not set|/nowhere/kubeconfig does not exist"):
         connect({}, environment)
 
@@ -67,12 +69,14 @@ def test_without_a_kubeconfig_there_is_no_cluster(environment: dict[str, str]) -
     ("inputs", "wanted"),
     [
         pytest.param({"kubeconfig": TWO, "context": "c"}, "Context 'c' not found", id="unknown context"),
-        pytest.param({"kubeconfig": "a: b\n"}, "clusters", id="no kubeconfig at all"),
+        pytest.param({"kubeconfig": "a: b\n"}, "clusters", id="not a kubeconfig"),
         pytest.param({"kubeconfig": "token: opensesame\n  x: ]"}, "given as text", id="not YAML"),
-        pytest.param({"renderYamlToDirectory": "d"}, "does not know renderYamlToDirectory", id="foreign"),
+        pytest.param(
+            {"renderYamlToDirectory": "d"}, "does not support renderYamlToDirectory", id="unsupported"
+        ),
     ],
 )
-def test_what_cannot_be_used_is_refused_without_showing_it(inputs: dict[str, Any], wanted: str) -> None:
+def test_unusable_inputs_are_refused_without_showing_them(inputs: dict[str, Any], wanted: str) -> None:
     with pytest.raises(RefusedError) as refused:
         connect(inputs, {})
     assert wanted in str(refused.value)

@@ -1,4 +1,4 @@
-"""What the Kubernetes stand-in decides without a cluster."""
+"""Names, replacement, state and drift of Kubernetes objects, without a cluster."""
 
 from typing import Any
 
@@ -16,24 +16,24 @@ def manifest(kind: str = "ConfigMap", api_version: str = "v1", **rest: Any) -> d
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "one"}, **rest}
 
 
-def test_a_name_is_kept() -> None:
+def test_given_name_is_kept() -> None:
     assert objects.named(manifest(), {}, "resource", SEED) == manifest()
 
 
-def test_a_missing_name_is_made_from_the_resource_and_marked() -> None:
+def test_missing_name_is_generated_from_the_resource_and_marked() -> None:
     named = objects.named({"kind": "ConfigMap", "metadata": {"namespace": "ns"}}, {}, "config", SEED)
     annotations = {"pulumi.com/autonamed": "true"}
     wanted = {"name": "config-01234567", "namespace": "ns", "annotations": annotations}
     assert named["metadata"] == wanted
 
 
-def test_an_automatic_name_stays_the_same() -> None:
+def test_automatic_name_stays_the_same() -> None:
     first = objects.named({"kind": "ConfigMap"}, {}, "config", SEED)
     again = objects.named({"kind": "ConfigMap"}, first, "config", b"another!")
     assert again == first
 
 
-def test_a_name_of_the_users_is_no_automatic_name() -> None:
+def test_previous_given_name_is_not_reused_as_an_automatic_name() -> None:
     again = objects.named({"kind": "ConfigMap"}, manifest(), "config", SEED)
     assert again["metadata"]["name"] == "config-01234567"
 
@@ -83,12 +83,14 @@ def test_generate_name_is_refused_with_what_to_do() -> None:
         ),
     ],
 )
-def test_replacing(old: dict[str, Any], new: dict[str, Any], wanted: set[str]) -> None:
+def test_immutable_fields_require_a_new_object(
+    old: dict[str, Any], new: dict[str, Any], wanted: set[str]
+) -> None:
     changed = dict(differences(old, new))
     assert {property_path(path) for path in objects.replacing(old, changed)} == wanted
 
 
-def test_only_an_object_of_the_same_name_goes_before_the_new_one_comes() -> None:
+def test_only_an_object_of_the_same_name_is_deleted_first() -> None:
     changed_in_place = manifest(data={"a": "2"})
     renamed = manifest(metadata={"name": "two"})
     assert objects.same_address(manifest(), changed_in_place)
@@ -109,7 +111,9 @@ def test_only_an_object_of_the_same_name_goes_before_the_new_one_comes() -> None
         ),
     ],
 )
-def test_drifted(inputs: Any, applied: Any, live: Any, wanted: Any) -> None:
+def test_drift_replaces_only_inputs_that_others_changed(
+    inputs: Any, applied: Any, live: Any, wanted: Any
+) -> None:
     assert objects.drifted(inputs, applied, live) == wanted
 
 
@@ -125,12 +129,14 @@ def test_drifted(inputs: Any, applied: Any, live: Any, wanted: Any) -> None:
         ),
     ],
 )
-def test_address_of_an_import(token: str, resource_id: str, wanted: tuple[str, str, dict[str, str]]) -> None:
+def test_import_is_addressed_by_type_and_id(
+    token: str, resource_id: str, wanted: tuple[str, str, dict[str, str]]
+) -> None:
     address = objects.address(token, resource_id, {})
     assert (address["apiVersion"], address["kind"], address["metadata"]) == wanted
 
 
-def test_the_state_of_a_secret_is_secret_and_free_of_managed_fields() -> None:
+def test_state_of_a_secret_is_secret_and_has_no_managed_fields() -> None:
     live = manifest("Secret", data={"token": "eA=="})
     live["metadata"] |= {"uid": "u", "managedFields": [{}]}
     state = objects.state(live, {"kind": "Secret"}, "manager")
@@ -139,7 +145,7 @@ def test_the_state_of_a_secret_is_secret_and_free_of_managed_fields() -> None:
     assert state["__inputs"] == {"kind": "Secret"}
 
 
-def test_an_import_takes_what_a_user_can_set() -> None:
+def test_import_has_all_fields_that_a_user_can_set() -> None:
     live = manifest(data={"a": "1"}, status={"phase": "x"})
     live["metadata"] |= {"uid": "u", "resourceVersion": "7"}
     assert objects.imported(live) == manifest(data={"a": "1"})

@@ -1,4 +1,4 @@
-"""The Kubernetes stand-in against a dictionary for an API server: refusals, waits, what is asked of it."""
+"""The Kubernetes stand-in with a dictionary as the API server: refusals, waits, previews."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -16,7 +16,7 @@ NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team
 
 
 class Server:
-    """Objects by name; `error` is what the next apply answers."""
+    """An API server with objects by name; `error` is raised by the next apply."""
 
     url = "https://server"
     take_over = False
@@ -50,9 +50,9 @@ class Server:
 
 
 def provider(server: Server | None) -> KubernetesProvider:
-    made = KubernetesProvider()
-    made._api = cast(ApiServer, server)
-    return made
+    configured = KubernetesProvider()
+    configured._api = cast(ApiServer, server)
+    return configured
 
 
 def create(
@@ -64,18 +64,18 @@ def create(
     return provider(server).Create(request, None)
 
 
-def test_what_is_created_has_its_name_for_an_id_and_the_live_object_for_state() -> None:
+def test_created_object_has_its_name_as_id_and_the_live_object_as_state() -> None:
     response = create(Server())
     assert response.id == "team"
     assert from_struct(response.properties)["metadata"] == {"name": "team", "uid": "u"}
 
 
-def test_what_somebody_else_made_is_not_taken_over() -> None:
-    with pytest.raises(RefusedError, match=r"Namespace team: it exists already.*pulumi import"):
+def test_object_that_others_created_is_not_adopted() -> None:
+    with pytest.raises(RefusedError, match=r"Namespace team: it already exists.*pulumi import"):
         create(Server(NAMESPACE))
 
 
-def test_what_a_creation_that_was_cut_off_left_behind_is_taken_over() -> None:
+def test_object_of_an_interrupted_run_is_adopted() -> None:
     server = Server()
     create(server)
     assert create(server).id == "team"
@@ -97,7 +97,7 @@ def test_what_a_creation_that_was_cut_off_left_behind_is_taken_over() -> None:
     ],
     ids=["invalid", "conflict", "unreachable", "unknown kind"],
 )
-def test_what_the_server_says_reaches_the_user(error: Exception, why: str) -> None:
+def test_errors_of_the_server_reach_the_user(error: Exception, why: str) -> None:
     with pytest.raises(RefusedError, match=why):
         create(Server(error=error))
 
@@ -107,32 +107,34 @@ def test_what_the_server_says_reaches_the_user(error: Exception, why: str) -> No
     [
         pytest.param(None, NAMESPACE, id="no cluster"),
         pytest.param(Server(error=UnreachableError("down")), NAMESPACE, id="unreachable"),
-        pytest.param(Server(error=UnknownKindError("no CRD")), NAMESPACE, id="CRD not there yet"),
-        pytest.param(Server(error=ApiError(404, "NotFound", "ns")), NAMESPACE, id="namespace not there yet"),
+        pytest.param(Server(error=UnknownKindError("no CRD")), NAMESPACE, id="CRD not installed yet"),
+        pytest.param(
+            Server(error=ApiError(404, "NotFound", "ns")), NAMESPACE, id="namespace does not exist yet"
+        ),
         pytest.param(Server(NAMESPACE), NAMESPACE, id="about to be replaced"),
         pytest.param(Server(), {**NAMESPACE, "spec": UNKNOWN}, id="unknown values"),
         pytest.param(Server(), {"chart": "kuberay"}, id="Helm release"),
     ],
 )
-def test_where_the_server_cannot_be_asked_a_preview_shows_the_inputs(
+def test_preview_shows_the_inputs_if_the_server_cannot_be_asked(
     server: Server | None, inputs: dict[str, Any]
 ) -> None:
     assert from_struct(create(server, inputs, preview=True).properties) == inputs
 
 
-def test_a_preview_shows_what_the_server_would_store_and_makes_nothing() -> None:
+def test_preview_shows_what_the_server_would_store_and_creates_nothing() -> None:
     server = Server()
     properties = from_struct(create(server, preview=True).properties)
-    assert properties["metadata"] == {"name": "team"}  # no uid: the real one will be another
+    assert properties["metadata"] == {"name": "team"}  # no uid: the real one will differ
     assert server.objects == {}
 
 
-def test_a_preview_tells_what_the_server_would_refuse() -> None:
+def test_preview_fails_if_the_server_would_refuse_the_object() -> None:
     with pytest.raises(RefusedError, match="cannot preview Namespace team: 422 Invalid: wrong"):
         create(Server(error=ApiError(422, "Invalid", "wrong")), preview=True)
 
 
-def test_fields_of_others_are_only_taken_where_that_is_asked_for() -> None:
+def test_fields_of_others_are_taken_over_only_by_annotation_or_provider() -> None:
     asked = {"name": "asked", "annotations": {writes.PATCH_FORCE: "true"}}
     server = Server()
     create(server)
@@ -142,14 +144,14 @@ def test_fields_of_others_are_only_taken_where_that_is_asked_for() -> None:
     assert server.forced == [False, True, True]
 
 
-def test_deleting_what_is_gone_is_fine() -> None:
+def test_deleting_a_missing_object_succeeds() -> None:
     request = pb.DeleteRequest(
         type="kubernetes:core/v1:Namespace", id="team", properties=to_struct(NAMESPACE)
     )
     provider(Server()).Delete(request, None)
 
 
-def test_what_will_not_go_is_told_with_what_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_a_blocked_deletion_names_the_finalizers(monkeypatch: pytest.MonkeyPatch) -> None:
     held = {**NAMESPACE, "metadata": {"name": "team", "finalizers": ["kueue.x-k8s.io/resource-in-use"]}}
     server = Server(held)
     monkeypatch.setattr(server, "delete", lambda wanted: None)
@@ -157,12 +159,12 @@ def test_what_will_not_go_is_told_with_what_holds_it(monkeypatch: pytest.MonkeyP
         writes.delete(cast(ApiServer, server), NAMESPACE, seconds_max=0)
 
 
-def test_reading_what_is_gone_answers_nothing() -> None:
+def test_reading_a_missing_object_returns_an_empty_response() -> None:
     request = pb.ReadRequest(type="kubernetes:core/v1:Namespace", id="team", properties=to_struct(NAMESPACE))
     assert provider(Server()).Read(request, None) == pb.ReadResponse()
 
 
-def test_an_import_takes_the_live_object_for_inputs() -> None:
+def test_import_returns_the_live_object_as_inputs() -> None:
     live = {**NAMESPACE, "status": {"phase": "Active"}}
     request = pb.ReadRequest(type="kubernetes:core/v1:Namespace", id="team")
     assert from_struct(provider(Server(live)).Read(request, None).inputs) == NAMESPACE
@@ -171,11 +173,11 @@ def test_an_import_takes_the_live_object_for_inputs() -> None:
 @pytest.mark.parametrize("kind", ["NamespacePatch", "NamespaceList"])
 def test_patches_and_lists_are_refused(kind: str) -> None:
     request = pb.CheckRequest(type=f"kubernetes:core/v1:{kind}", name="x", news=to_struct(NAMESPACE))
-    with pytest.raises(RefusedError, match="no Patch and no List"):
+    with pytest.raises(RefusedError, match="not Patch or List"):
         provider(Server()).Check(request, None)
 
 
-def test_charts_and_components_are_refused_where_they_would_have_to_be_made() -> None:
+def test_charts_and_components_are_refused_outside_of_previews() -> None:
     with pytest.raises(RefusedError, match=r"helm\.sh/v3:Release 'kuberay'.*pulumi plugin install"):
         provider(Server()).Create(pb.CreateRequest(type=HELM_RELEASE, name="kuberay"), None)
     with pytest.raises(RefusedError, match=r"ConfigGroup 'crds'.*pulumi plugin install"):
@@ -184,7 +186,7 @@ def test_charts_and_components_are_refused_where_they_would_have_to_be_made() ->
         )
 
 
-def test_without_a_cluster_nothing_is_made() -> None:
+def test_creation_without_a_cluster_is_refused() -> None:
     unconfigured = KubernetesProvider()
     unconfigured.Configure(pb.ConfigureRequest(args=to_struct({"kubeconfig": "/nowhere"})), None)
     with pytest.raises(RefusedError, match=r"/nowhere does not exist.*Set KUBECONFIG"):

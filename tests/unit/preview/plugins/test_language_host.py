@@ -1,4 +1,4 @@
-"""Plugins written in Python, such as policy packs, as the engine has the language host run them."""
+"""Plugins written in Python, such as policy packs, that the language host runs for the engine."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from preview.plugins.language_host import ProgramServer
 
 
 class Call:
-    """The engine's side of a call: it may have hung up before the plugin runs, or do so at its first line."""
+    """The engine's side of a call: it may hang up before the plugin runs, or at its first line."""
 
     def __init__(self, *, hung_up: bool = False, hangs_up: bool = False) -> None:
         self.hung_up, self.hangs_up = hung_up, hangs_up
@@ -24,7 +24,7 @@ class Call:
 def run(
     program: Path, code: str, call: Call, arguments: tuple[str, ...] = ()
 ) -> list[language_pb2.RunPluginResponse]:
-    """All that the host answers."""
+    """Returns all responses of the host."""
     program.mkdir()
     (program / "__main__.py").write_text(code)
     request = language_pb2.RunPluginRequest(
@@ -36,13 +36,13 @@ def run(
     answers = []
     for answer in ProgramServer("127.0.0.1:1").RunPlugin(request, call):
         answers.append(answer)
-        # Unbuffered, a line may come in pieces: its end alone comes once.
+        # Unbuffered, a line may arrive in pieces; only its end arrives once.
         if call.hangs_up and answer.stdout.endswith(b"\n"):
             call.hang_up()
     return answers
 
 
-def test_a_plugin_runs_with_what_it_is_given_and_its_output_comes_back(tmp_path: Path) -> None:
+def test_plugin_gets_arguments_and_environment_and_returns_its_output(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
         "print(os.environ['PLACE'], os.path.basename(os.getcwd()), *sys.argv[1:])\n"
@@ -58,7 +58,7 @@ def test_a_plugin_runs_with_what_it_is_given_and_its_output_comes_back(tmp_path:
 
 
 @pytest.mark.parametrize("hung_up", [True, False], ids=["before it ran", "while it runs"])
-def test_a_plugin_ends_when_the_engine_hangs_up(tmp_path: Path, hung_up: bool) -> None:
+def test_plugin_ends_when_the_engine_hangs_up(tmp_path: Path, hung_up: bool) -> None:
     long = "import time\nprint('ready', flush=True)\ntime.sleep(60)\n"
     answers = run(tmp_path / "pack", long, Call(hung_up=hung_up, hangs_up=not hung_up))
     assert answers[-1].exitcode == -15

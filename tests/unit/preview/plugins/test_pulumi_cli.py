@@ -1,4 +1,4 @@
-"""How the CLI is run and what becomes of its answers, with a shell script in the engine's place."""
+"""Running the CLI and reading its results, with a shell script as the engine."""
 
 import json
 import os
@@ -13,7 +13,7 @@ STAND_INS = {name: Choice(name, None, "") for name in ("python", "kubernetes", "
 
 
 def cli(tmp_path: Path, script: str, **env: str) -> PulumiCli:
-    """A CLI whose engine is this shell script; `$events` is the file of --event-log, if that is given."""
+    """Returns a CLI whose engine is this shell script; `$events` is the file of --event-log, if given."""
     project = tmp_path / "project"
     project.mkdir(exist_ok=True)
     (project / "Pulumi.yaml").write_text("name: demo\nruntime: python\nstackConfigDir: stacks\n")
@@ -29,7 +29,7 @@ def stack(tmp_path: Path, script: str) -> Stack:
 
 
 def events(*items: object) -> str:
-    """A script line that writes these engine events."""
+    """Returns script lines that write these engine events."""
     return "".join(f"printf '%s\\n' '{json.dumps(item)}' >> $events\n" for item in items)
 
 
@@ -45,9 +45,7 @@ def test_output_goes_to_the_caller_line_by_line_and_to_the_log(tmp_path: Path) -
     assert text == log.read_text() == "one\ntwo\n"
 
 
-def test_the_users_own_pulumi_and_cluster_are_out_of_reach(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_users_pulumi_and_cluster_are_not_reachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", "/home/me/.kube/config")
     monkeypatch.setenv("PULUMI_ACCESS_TOKEN", "opensesame")
     seen = cli(tmp_path, "env").run(["about"], tmp_path / "log")
@@ -60,19 +58,19 @@ def test_the_users_own_pulumi_and_cluster_are_out_of_reach(
     assert passphrase.read_text() not in seen
 
 
-def test_the_kubeconfig_that_is_given_is_used(tmp_path: Path) -> None:
+def test_given_kubeconfig_is_used(tmp_path: Path) -> None:
     engine = cli(tmp_path, 'echo "$KUBECONFIG"', KUBECONFIG="/run/kubeconfig")
     assert engine.run(["about"], tmp_path / "log") == "/run/kubeconfig\n"
 
 
-def test_the_passphrase_survives_the_next_run(tmp_path: Path) -> None:
+def test_passphrase_is_kept_for_the_next_run(tmp_path: Path) -> None:
     show = 'cat "$PULUMI_CONFIG_PASSPHRASE_FILE"'
     first = cli(tmp_path, show).run([], tmp_path / "log")
     assert len(first) > 20
     assert cli(tmp_path, show).run([], tmp_path / "log") == first
 
 
-def test_selecting_a_stack_leaves_its_settings_alone(tmp_path: Path) -> None:
+def test_selecting_a_stack_does_not_change_its_settings(tmp_path: Path) -> None:
     settings = tmp_path / "Pulumi.demo.yaml"
     settings.write_text("config: {}\n")
     engine = cli(tmp_path, 'pwd; cat Pulumi.yaml; echo "encryptionsalt: x" >> Pulumi.demo.yaml')
@@ -84,8 +82,8 @@ def test_selecting_a_stack_leaves_its_settings_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "project" / "Pulumi.demo.yaml").exists()
 
 
-def test_the_key_of_the_real_stack_is_not_asked_for(tmp_path: Path) -> None:
-    """It is committed with the settings; Cloud KMS answers nobody without an account."""
+def test_key_of_the_real_stack_is_not_used(tmp_path: Path) -> None:
+    """It is committed with the settings, but Cloud KMS requires an account."""
     settings = tmp_path / "Pulumi.demo.yaml"
     config = "config:\n  gcp:project: acme\n"
     settings.write_text(f"secretsprovider: gcpkms://projects/acme\nencryptedkey: CiQA=\n{config}")
@@ -93,9 +91,9 @@ def test_the_key_of_the_real_stack_is_not_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pid", "kept"), [(2**22 + 1, False), (os.getpid(), True)], ids=["of a run that is gone", "of a live one"]
+    ("pid", "kept"), [(2**22 + 1, False), (os.getpid(), True)], ids=["of a killed run", "of a live run"]
 )
-def test_only_the_lock_of_a_run_that_is_gone_is_removed(tmp_path: Path, pid: int, kept: bool) -> None:
+def test_only_the_lock_of_a_killed_run_is_removed(tmp_path: Path, pid: int, kept: bool) -> None:
     settings = tmp_path / "Pulumi.demo.yaml"
     settings.write_text("config: {}\n")
     lock = tmp_path / "run/pulumi/state/.pulumi/locks/organization/muster/demo/1.json"
@@ -105,7 +103,7 @@ def test_only_the_lock_of_a_run_that_is_gone_is_removed(tmp_path: Path, pid: int
     assert lock.exists() is kept
 
 
-def test_an_outcome_counts_what_changed(tmp_path: Path) -> None:
+def test_outcome_counts_changes(tmp_path: Path) -> None:
     step = {"op": "create", "type": "kubernetes:core/v1:Namespace", "urn": "urn:pulumi:a::b::c::ns"}
     summary = {"resourceChanges": {"create": 1, "same": 2}}
     script = events({"resourcePreEvent": {"metadata": step}}, {"summaryEvent": summary}) + "echo done"
@@ -115,7 +113,7 @@ def test_an_outcome_counts_what_changed(tmp_path: Path) -> None:
     assert outcome.text == "done\n"
 
 
-def test_a_failure_tells_the_engines_errors_and_where_the_log_is(tmp_path: Path) -> None:
+def test_failure_reports_the_engines_errors_and_the_log(tmp_path: Path) -> None:
     script = events(
         diagnostic("warning", "mind the gap"),
         diagnostic("error", "cannot create Namespace a: 403 Forbidden\n"),
@@ -128,17 +126,17 @@ def test_a_failure_tells_the_engines_errors_and_where_the_log_is(tmp_path: Path)
     assert failure.value.log.read_text() == "noise\n"
 
 
-def test_events_of_an_engine_that_was_killed_may_end_in_half_a_line(tmp_path: Path) -> None:
+def test_events_of_a_killed_engine_may_end_in_half_a_line(tmp_path: Path) -> None:
     script = events(diagnostic("error", "half a network")) + "printf '{\"diagno' >> $events; kill -9 $$"
     with pytest.raises(PulumiError, match="half a network"):
         stack(tmp_path, script).up()
 
 
-def test_a_failure_before_the_engine_starts_tells_the_last_lines(tmp_path: Path) -> None:
+def test_failure_before_the_engine_starts_reports_the_last_lines(tmp_path: Path) -> None:
     with pytest.raises(PulumiError, match=r"error: no Pulumi\.yaml"):
         stack(tmp_path, "seq 100; echo 'error: no Pulumi.yaml' >&2; exit 1").preview()
 
 
-def test_old_events_are_not_taken_for_new_ones(tmp_path: Path) -> None:
+def test_events_of_an_earlier_run_are_not_read(tmp_path: Path) -> None:
     stack(tmp_path, events({"summaryEvent": {"resourceChanges": {"create": 1}}})).preview()
     assert stack(tmp_path, "true").preview().counts == {}

@@ -1,4 +1,4 @@
-"""Inputs held against the properties of the installed SDKs."""
+"""Inputs checked against the properties of the installed SDKs."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ POOL = "gcp:container/nodePool:NodePool"
 SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
 
 
-def test_names_are_pulumis_and_types_the_sdks() -> None:
+def test_properties_have_pulumis_names_and_the_sdks_types() -> None:
     known = GCP.properties(POOL)
     assert known is not None
     assert known["initialNodeCount"] == Shape("int")
@@ -32,29 +32,29 @@ def test_names_are_pulumis_and_types_the_sdks() -> None:
         ("gcp:compute/managedSslCertificate:ManagedSslCertificate", "managed"),
     ],
 )
-def test_a_type_is_found_by_its_token(token: str, property_name: str) -> None:
+def test_type_is_found_by_its_token(token: str, property_name: str) -> None:
     assert property_name in (GCP.properties(token) or {})
 
 
-def test_a_provider_with_one_module_is_read_as_well() -> None:
+def test_provider_with_a_single_module_is_supported() -> None:
     image = Sdk("pulumi_docker_build").properties("docker-build:index:Image")
     assert image is not None
     assert image["tags"] == Shape("list", Shape("str"))
-    assert image["network"] == ANY  # one of several types
+    assert image["network"] == ANY  # a union type
 
 
-def test_a_type_that_the_sdk_has_not_is_not_judged() -> None:
+def test_type_that_the_sdk_lacks_is_not_checked() -> None:
     assert list(GCP.problems("gcp:container/imaginary:Imaginary", {"whatever": 1})) == []
 
 
 @pytest.mark.parametrize(
     ("inputs", "messages"),
     [
-        pytest.param({"name": "l4", "nodeConfig": {"spot": True}}, [], id="right"),
+        pytest.param({"name": "l4", "nodeConfig": {"spot": True}}, [], id="valid"),
         pytest.param(
             {"nodeConfig": {"guestAccelerators": [{"tpye": "nvidia-l4", "count": 1}]}},
             ["nodeConfig.guestAccelerators[0].tpye: unknown property; did you mean type?"],
-            id="misspelt",
+            id="misspelled",
         ),
         pytest.param(
             {"node_config": {}},
@@ -64,7 +64,7 @@ def test_a_type_that_the_sdk_has_not_is_not_judged() -> None:
         pytest.param(
             {"queuedProvisioning": {"on": True}},
             ["queuedProvisioning.on: unknown property; choose one of enabled"],
-            id="unlike any",
+            id="similar to none",
         ),
         pytest.param(
             {"initialNodeCount": "3"}, ['initialNodeCount: expected a whole number, given "3"'], id="text"
@@ -102,11 +102,11 @@ def test_a_type_that_the_sdk_has_not_is_not_judged() -> None:
         ),
     ],
 )
-def test_problems(inputs: dict[str, Any], messages: list[str]) -> None:
+def test_unknown_properties_and_wrong_types_are_found(inputs: dict[str, Any], messages: list[str]) -> None:
     assert [str(problem) for problem in GCP.problems(POOL, inputs)] == messages
 
 
-def test_a_resource_of_another_module() -> None:
+def test_resource_of_another_module_is_checked() -> None:
     inputs = {
         "ipCidrRange": "10.0.0.0/20",
         "secondaryIpRanges": [{"rangeName": "pods", "ipCidr": "10.4.0.0/14"}],
@@ -116,6 +116,6 @@ def test_a_resource_of_another_module() -> None:
     ]
 
 
-def test_an_sdk_that_is_not_installed() -> None:
+def test_missing_sdk_is_an_error() -> None:
     with pytest.raises(ModuleNotFoundError, match="pulumi_nothing"):
         Sdk("pulumi_nothing")

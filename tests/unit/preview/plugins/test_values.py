@@ -1,4 +1,4 @@
-"""Property values: what goes over the wire comes back, secrets stay secret, unknown stays unknown."""
+"""Property values: round trips, secrets and unknown values."""
 
 from typing import Any
 
@@ -23,16 +23,16 @@ _VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=5), _VALUES, max_size=4))
-def test_what_is_sent_comes_back(properties: dict[str, Any]) -> None:
+def test_properties_survive_a_round_trip(properties: dict[str, Any]) -> None:
     assert from_struct(to_struct(properties)) == properties
 
 
-def test_whole_numbers_come_back_as_integers_that_an_api_server_accepts() -> None:
+def test_whole_numbers_become_integers_that_an_api_server_accepts() -> None:
     properties = from_struct(to_struct({"replicas": 3.0, "ratio": 0.5}))
     assert {key: type(value) for key, value in properties.items()} == {"replicas": int, "ratio": float}
 
 
-def test_a_secret_has_the_wire_form_that_the_engine_knows() -> None:
+def test_secret_has_the_engines_wire_format() -> None:
     wire = Struct()
     wire.update({"token": {rpc._special_sig_key: rpc._special_secret_sig, "value": "x"}})
     assert to_struct({"token": Secret("x")}) == wire
@@ -47,7 +47,7 @@ def test_a_secret_has_the_wire_form_that_the_engine_knows() -> None:
         (Secret("x"), True),
     ],
 )
-def test_anything_unknown_inside_makes_a_value_unknown(value: Any, known: bool) -> None:
+def test_value_with_an_unknown_part_is_unknown(value: Any, known: bool) -> None:
     assert is_known(value) is known
 
 
@@ -62,9 +62,9 @@ def test_anything_unknown_inside_makes_a_value_unknown(value: Any, known: bool) 
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_concealed(name: str, value: Any, like: Any, wanted: Any) -> None:
+def test_value_is_secret_where_the_pattern_is(name: str, value: Any, like: Any, wanted: Any) -> None:
     assert concealed(value, like) == wanted
 
 
-def test_opened_has_no_secret_left() -> None:
+def test_opened_value_has_no_secrets() -> None:
     assert opened({"a": Secret({"b": [Secret("x")]})}) == {"a": {"b": ["x"]}}

@@ -9,7 +9,7 @@ config = pulumi.Config()
 
 
 def project() -> None:
-    """A cluster, and a Kubernetes provider whose kubeconfig is only known once it is there."""
+    """Declares a cluster, and a Kubernetes provider whose kubeconfig is an output of it."""
     import pulumi_gcp as gcp  # takes seconds, so only where it is needed
 
     cluster = gcp.container.Cluster("ray", location="us-west1")
@@ -19,7 +19,7 @@ def project() -> None:
 
 
 def pool() -> None:
-    """A node pool in dictionaries, with a word and a key that GKE does not know."""
+    """Declares a node pool in dictionaries, with an enum value and a key that GKE does not know."""
     import pulumi_gcp as gcp
 
     accelerators: Any = [{"tpye": "nvidia-l4", "count": 1}]
@@ -29,14 +29,14 @@ def pool() -> None:
 
 
 def image() -> None:
-    """A container image."""
+    """Declares a container image."""
     import pulumi_docker_build as docker_build
 
     docker_build.Image("controller", push=True, tags=["us-docker.pkg.dev/a/b/c:1"])
 
 
 def objects() -> None:
-    """Objects of several kinds, one of them named automatically, one secret, one of a new CRD."""
+    """Declares objects of several kinds: one auto-named, one secret, one of a new CRD."""
     namespace = kubernetes.core.v1.Namespace("team", metadata={"name": "team"})
     name = namespace.metadata["name"]
     kubernetes.core.v1.ConfigMap("automatic", metadata={"namespace": name}, data={"a": "1"})
@@ -70,7 +70,7 @@ def objects() -> None:
 
 
 def gadgets() -> pulumi.Resource:
-    """A CRD of cluster-scoped gadgets with a size."""
+    """Declares a CRD of cluster-scoped gadgets with a size."""
     size = {"type": "object", "properties": {"size": {"type": "integer"}}}
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": size}}}
     spec: Any = {
@@ -86,14 +86,14 @@ def gadgets() -> pulumi.Resource:
 
 
 def orphan() -> None:
-    """A custom resource whose CRD nobody installs."""
+    """Declares a custom resource without its CRD."""
     kubernetes.apiextensions.CustomResource(
         "orphan", api_version="missing.test/v1", kind="Orphan", metadata={"name": "orphan"}
     )
 
 
 def charts() -> None:
-    """What the stand-in only shows."""
+    """Declares resources that the stand-in supports in previews only."""
     from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
     kubernetes.helm.v3.Release("release", chart="kuberay-operator")
