@@ -1,1 +1,1 @@
-"""`make bench`: what the product costs in seconds and bytes, beside a peer or a limit in the same run."""
+"""`make bench`: time and memory of the product, next to a peer or a limit in the same run."""

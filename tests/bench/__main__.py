@@ -1,4 +1,4 @@
-"""Prints every figure with this machine's cores. Exit code 1 when a target is missed."""
+"""Prints every figure and this machine's cores. Exit code 1 if a target is missed."""
 
 import os
 import platform

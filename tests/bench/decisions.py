@@ -1,10 +1,10 @@
-"""How fast the core decides: from scratch until nothing changes, and on one arrival or finish.
+"""Speed of the core's decisions: from scratch until nothing changes, and after one arrival or finish.
 
 The load is that of Kueue's large-scale performance test (test/performance/scheduler/configs): cohorts
 of 100 queues, three classes of jobs in rising priority, reclaim Any, preemption of lower priority
-within the queue. With little quota nearly all of them wait, with much all are let in, and in between
-queues reclaim from each other. Seconds are of CPU; each load runs in a process of its own, so that its
-peak memory is its own.
+within the queue. With little quota nearly all jobs wait, with much quota all are admitted, and in between
+queues reclaim from each other. Seconds are CPU time; each load runs in its own process, to measure its
+peak memory.
 """
 
 import gc
@@ -35,21 +35,21 @@ from muster.admission import (
 from tests.bench.report import Figure, show
 
 QUEUES_A_COHORT = 100
-CPU = 1000  # of quota, as the core counts it
+CPU = 1000  # in the core's units
 NOMINAL_CPUS, BORROWED_CPUS_MAX = 20, 100
-CLASSES = ((35, 1, 50), (10, 5, 100), (5, 20, 200))  # how many of 50; cpus; priority
-ROOMY_CPUS = 250  # for the 185 of a queue's 50 jobs, and for those that arrive
+CLASSES = ((35, 1, 50), (10, 5, 100), (5, 20, 200))  # jobs out of 50, CPUs, priority
+ROOMY_CPUS = 250  # fits the 185 CPUs of a queue's 50 jobs, and arrivals
 CONTENDED_CPUS = 145
 EVENTS = 300
 NOW_MS = 1_767_268_800_000
-LOADS = (  # how many are pending, the nominal quota of a queue
+LOADS = (  # name, pending workloads, nominal quota of a queue
     ("all are let in", 5_000, ROOMY_CPUS),
     ("all are let in", 50_000, ROOMY_CPUS),
     ("all are let in", 500_000, ROOMY_CPUS),
     ("nearly all wait", 50_000, NOMINAL_CPUS),
     ("queues reclaim", 50_000, CONTENDED_CPUS),
 )
-VICTIMS_LEAVE_MAX = 100  # times, until there are none
+VICTIMS_LEAVE_MAX = 100  # rounds
 EVENTS_PENDING_MAX = 50_000  # a larger load is decided from scratch only
 
 ADMISSIONS_A_SECOND_MIN = 20_000
@@ -60,8 +60,8 @@ EVENT_MS_MAX = 1.0
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one load. `arrival_ms` and `finish_ms`: median and p99 of one, decided at once; of how many others
-    a finish decides, on average, that they are let in or preempted."""
+    """Results of one load. `arrival_ms` and `finish_ms`: median and p99 of deciding one event;
+    `finish_decides`: the average number of workloads that are admitted or preempted after a finish."""
 
     pending: int
     admitted: int
@@ -74,7 +74,7 @@ class Measured:
 
 
 def load(pending: int, nominal_cpus: int) -> Snapshot:
-    """That many workloads, 50 a queue up to 1,000 queues, more a queue beyond."""
+    """Returns `pending` workloads: 50 a queue up to 1,000 queues, then more in each queue."""
     queues = min(1000, pending // 50)
     cluster_queues = [_queue(index, nominal_cpus * pending // (queues * 50)) for index in range(queues)]
     kinds = [(cpus, priority) for many, cpus, priority in CLASSES for _ in range(many)]
@@ -103,7 +103,8 @@ def job(index: int, queue: str, cpus: int, priority: int) -> Workload:
 
 
 def measure(pending: int, nominal_cpus: int) -> Measured:
-    """In this process. Peak memory is that of the decision from scratch, with its snapshot and its plan."""
+    """Measures a load in this process. Peak memory is that of deciding from scratch, with snapshot and
+    plan."""
     snapshot = load(pending, nominal_cpus)
     gc.collect()
     cpu, wall = time.process_time(), time.perf_counter()
@@ -120,8 +121,9 @@ def measure(pending: int, nominal_cpus: int) -> Measured:
 
 
 def _events(snapshot: Snapshot) -> tuple[list[float], list[float], list[int]]:
-    """Seconds of each, and how many others a finish decides on. An arrival leaves again before the next
-    event, and victims leave at once, which is not measured; those who finish do not come back."""
+    """Returns seconds of each arrival and each finish, and the number of workloads that a finish decides on.
+    An arrival is removed before the next event, and victims are removed at once, which is not measured;
+    finished workloads do not return."""
     engine = Engine(snapshot)
     admitted = [decision.workload for decision in engine.decide(NOW_MS).admissions]
     pending = len(snapshot.workloads)
@@ -153,7 +155,7 @@ def _finish(engine: Engine, key: str) -> tuple[float, int]:
 
 
 def _victims_leave(engine: Engine, plan: Plan) -> None:
-    """For good; and whomever those preempt who are let in then."""
+    """Removes victims, and victims of the workloads that are then admitted."""
     for _ in range(VICTIMS_LEAVE_MAX):
         for preemption in plan.preemptions:
             engine.remove(preemption.workload)
@@ -177,14 +179,14 @@ def figures() -> list[Figure]:
 
 
 def _figures(name: str, m: Measured) -> Iterator[Figure]:
-    """The targets are for 50,000; smaller and larger loads show the growth. That of an event is for one
-    after which no more than one other is decided on."""
+    """Yields a load's figures. Targets are for 50,000 workloads; other loads show the growth. The target of
+    an event is for one after which at most one other workload is decided on."""
     what = f"{m.pending:,} pending, {name}"
     is_target = m.pending == TARGET_PENDING
     limit = m.pending / ADMISSIONS_A_SECOND_MIN
     yield Figure(f"{what}: {m.admitted:,} admitted", m.cpu_s, "s", limit=limit if is_target else None)
     yield Figure(f"{what}: by the clock", m.wall_s, "s")
-    yield Figure(f"{what}: for each of them", m.cpu_s / m.pending * 1e6, "µs")
+    yield Figure(f"{what}: per workload", m.cpu_s / m.pending * 1e6, "µs")
     yield Figure(f"{what}: peak RSS", m.rss_mb, "MB", limit=RSS_MB_MAX if is_target else None)
     if m.pending <= EVENTS_PENDING_MAX:
         yield from _spread_figures(f"{what}: an arrival", m.arrival_ms, is_target)
@@ -199,7 +201,7 @@ def _spread_figures(event: str, spread: tuple[float, float], is_target: bool) ->
 
 
 def main(arguments: list[str]) -> None:
-    """With a size and a nominal quota: that one, as JSON. Without: all, as a table."""
+    """With a size and a nominal quota, prints that load as JSON; without, all as a table."""
     if arguments:
         print(json.dumps(asdict(measure(int(arguments[0]), int(arguments[1])))))
     else:

@@ -1,6 +1,6 @@
-"""One engine under load: how soon a RayJob is admitted, and what a thousand of them cost it.
+"""One engine under load: the time until a RayJob is admitted, and the cost of a thousand RayJobs.
 
-Left out: KubeRay is stopped, so that the time is the engine's and the API server's alone.
+KubeRay is stopped, so that only the engine and the API server are measured.
 """
 
 import time
@@ -23,7 +23,7 @@ from sandbox.up import down, up
 NAMESPACE = "bench"
 LATENCY_JOBS = 200
 JOBS = 1000
-PAUSE_SECONDS = 0.05  # between submissions: the queue is idle when the next one comes
+PAUSE_SECONDS = 0.05  # between submissions, so that the queue is idle at the next one
 ADMISSION_SECONDS_MAX = 180.0
 IDLE_SECONDS, IDLE_PERCENT_MAX = 2.0, 3.0
 
@@ -57,7 +57,7 @@ def measure(engine: str) -> Load:
 def _load(client: Client, process: psutil.Process) -> Load:
     cpu_before = _cpu(process)
     with admissions(client) as admitted:
-        client.create(from_dict(ray_job("warm-up")))  # neither engine's first job ever is measured
+        client.create(from_dict(ray_job("warm-up")))  # the first job is measured for neither engine
         _until(lambda: len(admitted) == 1, "the first job was not admitted")
         created = {}
         for number in range(LATENCY_JOBS):
@@ -68,7 +68,7 @@ def _load(client: Client, process: psutil.Process) -> Load:
         waits = sorted(admitted[name] - at for name, at in created.items())
     for number in range(LATENCY_JOBS, JOBS):
         client.create(from_dict(ray_job(f"job-{number}")))
-    _until(lambda: _workloads(client) >= JOBS and _idle(process), f"{JOBS} Workloads were not dealt with")
+    _until(lambda: _workloads(client) >= JOBS and _idle(process), f"{JOBS} Workloads were not processed")
     cuts = quantiles(waits, n=100, method="inclusive")
     return Load(cuts[49], cuts[98], _cpu(process) - cpu_before, process.memory_info().rss / 2**20)
 
@@ -91,13 +91,13 @@ def _workloads(client: Client) -> int:
 
 
 def _idle(process: psutil.Process) -> bool:
-    """Nothing left to do: the engine has used next to no processor for a while."""
+    """Returns whether the engine has used hardly any CPU for a while."""
     return bool(process.cpu_percent(interval=IDLE_SECONDS) < IDLE_PERCENT_MAX)
 
 
 @contextmanager
 def admissions(client: Client) -> Iterator[Mapping[str, float]]:
-    """When the watch showed each job's Workload as Admitted, by job name (monotonic seconds)."""
+    """Yields when the watch showed each job's Workload as Admitted, by job name (monotonic seconds)."""
     seen: dict[str, float] = {}
 
     def note(_kind: str, workload: kinds.Object, _gone: bool) -> None:
@@ -143,7 +143,7 @@ def ray_job(name: str) -> dict[str, Any]:
 
 
 def queue_objects() -> list[dict[str, Any]]:
-    """A namespace and a queue of its own with quota for the warm-up and the first LATENCY_JOBS jobs."""
+    """Returns a namespace and its queue, with quota for the warm-up and the first LATENCY_JOBS jobs."""
     jobs = LATENCY_JOBS + 1
     version = "kueue.x-k8s.io/v1beta2"
     quotas = [

@@ -1,4 +1,4 @@
-"""A figure beside what it is held against, and the table of them."""
+"""Figures next to their limits or peers, and their table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from sandbox.toolchain.console import console, table
 
 @dataclass(frozen=True)
 class Figure:
-    """`value` in `unit`; `limit` is the target it must not exceed, `peer` the same of another engine."""
+    """`value` in `unit`; `limit` must not be exceeded, `peer` is the value of another engine."""
 
     what: str
     value: float

@@ -18,7 +18,7 @@ PREVIEW_SECONDS_MAX = 15
 
 
 def warm_up() -> Iterator[Figure]:
-    """A whole `make up` with the tools cached, step by step."""
+    """Yields the steps of `make up` with the tools cached."""
     state = RunState("bench-up")
     try:
         up(state, "muster", fresh=True)
@@ -31,7 +31,7 @@ def warm_up() -> Iterator[Figure]:
 
 
 def cold_builds() -> Iterator[Figure]:
-    """What this machine took to make the environment and each tool, as noted beside them in the cache."""
+    """Yields the build times of the environment and each tool on this machine, noted in the cache."""
     environment = float(stamp(Path(sys.prefix)).read_text())
     yield Figure("up, cold: Python environment", environment, "s")
     total = environment
@@ -48,7 +48,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def previews(pulumi: Path) -> Iterator[Figure]:
-    """As `make preview` runs them, policies included."""
+    """Yields previews of each stack, with policies, as `make preview` runs them."""
     for file in sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml")):
         stack = file.stem.removeprefix("Pulumi.")
         cli = PulumiCli(pulumi, RunState("bench-preview").root, choices=choose_offline())

@@ -1,1 +1,1 @@
-"""Kueue's own cases, replayed through the core behind the controller's snapshot builder."""
+"""Kueue's own test cases, replayed through the controller's snapshot builder and the core."""

@@ -1,9 +1,9 @@
-"""`make conformance`: does the core decide as Kueue does?
+"""`make conformance`: compares the core's decisions with Kueue's.
 
-Without SEEDS it replays the cases of Kueue's own tests in a folder and prints what passed, failed or does
-not apply, by suite; exit code 1 when a case fails that docs/conformance.md does not list, or when it lists
-one that passes. With SEEDS it plays that many random clusters and histories through the real Kueue and
-through the core, on one API server, and prints where they differ.
+Without SEEDS it replays a folder of cases of Kueue's own tests and prints by suite which passed, failed or do
+not apply; exit code 1 if a case fails that docs/conformance.md does not list, or if a listed case passes.
+With SEEDS it runs that many random clusters and histories through the real Kueue and the core, on one API
+server, and prints where they differ.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from tests.conformance.replay import LISTED, SHARED, listed, replay, replays, sh
 def main(arguments: list[str]) -> int:
     chosen = _parser().parse_args(arguments)
     if chosen.seeds:
-        from tests.conformance.differential import run  # needs a cluster's tools
+        from tests.conformance.differential import run  # imports the tools of a cluster
 
         return run.main(range(chosen.seed_base, chosen.seed_base + chosen.seeds))
     if not chosen.cases.is_dir():
@@ -37,9 +37,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cases", type=Path, default=SHARED, help="folder of cases, one folder a suite")
     parser.add_argument("--suite", default="", help="only suites whose name contains this")
     parser.add_argument("--case", default="", help="only cases whose name contains this")
-    parser.add_argument("--seeds", type=int, default=0, metavar="N", help="play N random histories instead")
+    parser.add_argument("--seeds", type=int, default=0, metavar="N", help="run N random histories instead")
     parser.add_argument("--seed-base", type=int, default=0, metavar="K", help="the first seed (0)")
-    parser.add_argument("-v", "--verbose", action="store_true", help="whole differences; what does not apply")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show whole differences, and cases that do not apply"
+    )
     return parser
 
 

@@ -1,4 +1,4 @@
-"""The queues of a case, cycle by cycle: one cycle of the core as the engine runs it, and what it wrote."""
+"""The queues of a case: runs the core cycle by cycle, as the engine does, and records the results."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -36,22 +36,22 @@ REASONS = {
     Outcome.REFUSED: "Misconfigured",
     Outcome.CHECK_FAILED: "PendingEvaluation",
 }
-"""Kueue's reasons for QuotaReserved=False by what became of a head."""
+"""Kueue's reasons for QuotaReserved=False by the outcome of a head."""
 
 
 class Board:
-    """`local_usage` may change while the cycles go on."""
+    """The queues of a case; `local_usage` may change between cycles."""
 
     def __init__(self, case: Case, rules: core.Rules, local_usage: LocalUsage | None = None) -> None:
         self._case = case
         self._local_usage = local_usage
         self.rules = rules
         self.state = self._loaded(case.input)
-        self._given_up: set[str] = set()  # who was parked when the queues were put in order again
-        self.queues = self._standing()
+        self._kept_parked: set[str] = set()  # workloads that were parked before `reorder`
+        self.queues = self._new_queues()
         self.preempted: set[tuple[str, str]] = set()  # keys of workloads, with the reasons
         self.number = 0
-        self.heads: dict[str, Entry] = {}  # of the last cycle in which it was one, by workload
+        self.heads: dict[str, Entry] = {}  # the last entry of each workload that was a head
 
     def _loaded(self, data: Data) -> WorkingState:
         found = snapshot_of(data, self.rules, **_nodes_and_topologies(data))
@@ -59,20 +59,20 @@ class Board:
             found = replace(found, cluster_queues=_undefaulted(found.cluster_queues, data["clusterQueues"]))
         return WorkingState(replace(found, local_usage=self._local_usage or {}), self.rules)
 
-    def _standing(self) -> dict[str, PendingQueue]:
+    def _new_queues(self) -> dict[str, PendingQueue]:
         queues = {
             name: PendingQueue(queue, self.state.tree.queues[name], self._local_usage)
             for name, queue in self.state.snapshot.cluster_queues.items()
         }
         for workload in self._pending():
-            if workload.key not in self._given_up:
+            if workload.key not in self._kept_parked:
                 queues[workload.cluster_queue].put(workload)
         for pending in queues.values():
             pending.open()
         return queues
 
     def _pending(self) -> list[core.Workload]:
-        """Those that stand in a queue."""
+        """Returns the workloads in queues."""
         held, queues = self.held(), self.state.snapshot.cluster_queues
         return [
             workload
@@ -81,22 +81,22 @@ class Board:
         ]
 
     def reorder(self) -> None:
-        """What LocalQueues used has changed; who is parked stays so."""
-        _, parked = self.standing()
-        self._given_up = {key for keys in parked.values() for key in keys}
-        self.queues = self._standing()
+        """Rebuilds the queues after usage of LocalQueues changed; parked workloads stay parked."""
+        _, parked = self.pending_and_parked()
+        self._kept_parked = {key for keys in parked.values() for key in keys}
+        self.queues = self._new_queues()
 
     def requote(self, data: Data) -> None:
-        """The case's queues have other quotas now; all workloads may try again."""
+        """Loads other quotas, and retries all workloads."""
         before, held = self.state, self.held()
         self.state = self._loaded(data)
         self.state.generations.update({name: number + 1 for name, number in before.generations.items()})
         for holding in held.values():
             self.state.hold(replace(holding, node=self.state.tree.queues[holding.node.name]))
-        self.queues = self._standing()
+        self.queues = self._new_queues()
 
     def cycle(self) -> list[Entry]:
-        """One of all active queues; answers with their heads."""
+        """Runs one cycle of all active queues, and returns their heads."""
         self.number += 1
         heads = [*self._second_passes(), *self._popped()]
         Cycle(self.state, self.number, self._case.now_ms).run(heads)
@@ -105,10 +105,10 @@ class Board:
             if head.workload.admission is None:
                 self._settle(head)
             if head.outcome is Outcome.PREEMPTING:
-                self._send_away(head.targets)
+                self._evict(head.targets)
         return heads
 
-    def _send_away(self, targets: Iterable[Target]) -> None:
+    def _evict(self, targets: Iterable[Target]) -> None:
         for target in targets:
             if not target.holding.evicted:
                 self.state.evict(target.holding)
@@ -141,12 +141,12 @@ class Board:
             flavors_left = head.scan is not None and head.scan.progress.pending
             queue.requeue_head(REQUEUE[head.outcome], flavors_left)
         elif self._case.config.get("statusPatchError"):
-            self.state.take_back(self.held()[head.workload.key])  # and it stays the head of its queue
+            self.state.take_back(self.held()[head.workload.key])  # it stays the head of its queue
         else:
             queue.admit_head()
 
     def finish(self, keys: Iterable[str]) -> None:
-        """These are gone; all queues of their trees may try again."""
+        """Removes finished workloads, and reopens all queues of their trees."""
         for key in keys:
             holding = self.held()[key]
             self.state.take_back(holding)
@@ -155,22 +155,22 @@ class Board:
                     queue.open()
 
     def held(self) -> dict[str, Holding]:
-        """Who holds quota, by the workloads' keys."""
+        """Returns quota holders by workload key."""
         return {key: holding for of in self.state.holdings.values() for key, holding in of.items()}
 
     def _is_parked(self, workload: core.Workload) -> bool:
-        if workload.key in self._given_up:
+        if workload.key in self._kept_parked:
             return True
         group, _ = self.queues[workload.cluster_queue].place(workload)
         return group.parked
 
-    def standing(self) -> tuple[Data, Data]:
-        """Workloads that will be tried again, and those that are parked, by queue."""
+    def pending_and_parked(self) -> tuple[Data, Data]:
+        """Returns pending workloads that will be retried, and parked ones, by queue."""
         active: dict[str, list[str]] = {}
         parked: dict[str, list[str]] = {}
         for workload in self._pending():
-            stands = parked if self._is_parked(workload) else active
-            stands.setdefault(workload.cluster_queue, []).append(workload.key)
+            queues = parked if self._is_parked(workload) else active
+            queues.setdefault(workload.cluster_queue, []).append(workload.key)
         return active, parked
 
 
@@ -185,10 +185,11 @@ def _nodes_and_topologies(data: Data) -> topology.Places:
 def _undefaulted(
     queues: Mapping[str, core.ClusterQueue], data: Iterable[Data]
 ) -> dict[str, core.ClusterQueue]:
-    """Cases give objects that no API server has seen. Where one would write reclaimWithinCohort: Never
-    among a queue's policies, Kueue with fair sharing reads the lack of it as leave to preempt for more
-    than the nominal quota (canPreemptWhileBorrowing in pkg/scheduler/flavorassigner), as it reads
-    borrowWithinCohort; a queue without any policies never preempts."""
+    """Undoes a default that an API server would have set, because cases contain objects without defaults.
+
+    With fair sharing, Kueue treats a missing reclaimWithinCohort like borrowWithinCohort: the queue may
+    preempt while it borrows (canPreemptWhileBorrowing in pkg/scheduler/flavorassigner). An API server would
+    default it to Never. A queue without any preemption policies never preempts."""
     lacking = {
         of["metadata"]["name"]
         for of in data
@@ -201,7 +202,7 @@ def _undefaulted(
 
 
 def neutral(admission: core.Admission) -> Data:
-    """As cases tell admissions, with amounts as the core counts them."""
+    """Returns an admission in the form of cases, with amounts in the core's units."""
     return {
         "clusterQueue": admission.cluster_queue,
         "podSets": [
@@ -227,7 +228,7 @@ def neutral_of(expected: Data) -> Data:
 
 
 def reason(head: Entry) -> str:
-    """Kueue's reason for QuotaReserved=False."""
+    """Returns Kueue's reason for QuotaReserved=False."""
     if head.outcome is Outcome.NO_FIT:
         return OBSTACLES[head.assignment.obstacle]
     return REASONS[head.outcome]

@@ -1,4 +1,4 @@
-"""A case as data: what is loaded, what is expected, and which gates and settings it has."""
+"""A case as data: its objects, expected outcome, feature gates and settings."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -12,12 +12,12 @@ Data = Mapping[str, Any]
 
 
 class NotApplicable(Exception):
-    """The case is about something that Muster does not have; the message says what."""
+    """Raised for a case of a feature that Muster does not have; the message names it."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """`gates` are those that differ from Kueue's defaults, as the case was run."""
+    """One case; `gates` are those that differed from Kueue's defaults when it was recorded."""
 
     suite: str
     name: str
@@ -32,11 +32,11 @@ class Case:
 
 
 Replay = Callable[[Case], None]
-"""Returns when the case passes; raises AssertionError with the difference, or NotApplicable."""
+"""Returns if the case passes; raises AssertionError with the difference, or NotApplicable."""
 
 
 def load(folder: Path) -> Iterator[Case]:
-    """Every case of a folder of suites, in order. Raises: ValueError naming the file that is none."""
+    """Yields every case of a folder of suites, in order. Raises: ValueError that names an invalid file."""
     for path in sorted(folder.glob("*/*.json")):
         try:
             yield _case(json.loads(path.read_text()))
@@ -57,7 +57,7 @@ def _case(data: Data) -> Case:
 
 
 def _effective_gates(data: Data) -> Mapping[str, bool]:
-    """Those that every run of the case had in common, and those that the case sets itself."""
+    """Returns the gates that all runs of the case share, and those that the case sets itself."""
     runs = [run["gatesDifferingFromDefault"] for run in data.get("runs") or ()]
     common = {k: v for k, v in (runs[0] if runs else {}).items() if all(r.get(k) == v for r in runs)}
     return {**common, **data.get("featureGates", {})}

@@ -1,12 +1,12 @@
-"""A case decided by the engine, as the controller would: `decide`, and an engine that is told of changes.
+"""Decides a case with `decide` and with an incremental engine, as the controller does.
 
-A case of Kueue's is one cycle; `decide` runs cycles until nothing changes. So of each case holds:
+A case of Kueue's is one cycle; `decide` runs cycles until nothing changes. Each case must satisfy:
 
-- what Kueue reserves and preempts in its cycle is in the plan;
-- once the plan is carried out, a plain round of cycles, in which every workload has a turn, finds nothing
-  more to do (`settled`);
-- an engine that is told of every change, while workloads come, finish and are preempted one by one, decides
-  and explains as a fresh one does from the same objects (`lived`).
+- the plan contains everything that Kueue reserves and preempts in its cycle;
+- after the plan is carried out, a full round of cycles, which tries every workload, finds nothing more to do
+  (`left_to_do`);
+- an engine that receives every change, while workloads arrive, finish and are preempted one by one, decides
+  and explains as a fresh one does from the same objects (`rounds`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,11 +29,11 @@ from tests.conformance.suites.cycle import compare
 from tests.conformance.suites.tas import expected_admissions, with_places
 
 ROUNDS_MAX = 40
-STEP_MS = 60_000  # of the clock, from one round to the next
+STEP_MS = 60_000  # of the clock, between rounds
 
 
 def decided(case: Case) -> None:
-    """Raises AssertionError with the first difference."""
+    """Checks the case. Raises: AssertionError with the first difference."""
     if case.suite not in SUITES or case.config.get("statusPatchError"):
         return
     rules = rules_of(case)
@@ -43,10 +43,10 @@ def decided(case: Case) -> None:
         _compare_with_kueue(of, plan, case.expect)
     engine = core.Engine(of, rules)
     engine.decide(case.now_ms)
-    more = settled(_standing_as(engine, carried_out(of, plan, case.now_ms)), rules, case.now_ms)
-    assert not more, f"decide leaves to be done: {more}"
-    for when, told, anew in lived(of, rules, case.now_ms):
-        assert told == anew, f"{when}: the engine says {told}\n  a fresh one {anew}"
+    more = left_to_do(_with_marks_of(engine, carried_out(of, plan, case.now_ms)), rules, case.now_ms)
+    assert not more, f"decide leaves to do: {more}"
+    for what, incremental, fresh in rounds(of, rules, case.now_ms):
+        assert incremental == fresh, f"{what}: incremental engine {incremental}\n  fresh engine {fresh}"
 
 
 def _board(case: Case, rules: core.Rules) -> core.Snapshot:
@@ -54,7 +54,7 @@ def _board(case: Case, rules: core.Rules) -> core.Snapshot:
 
 
 def _preemptor(case: Case, rules: core.Rules) -> core.Snapshot:
-    """What holds quota, and who is to preempt."""
+    """Returns the workloads with quota, and the incoming one that preempts."""
     incoming = view(case.input["incoming"], kueue.Workload)
     pending = gangs.workload(incoming, incoming.status, case.input["targetClusterQueue"], rules)
     of = snapshot_of(case.input, rules)
@@ -74,11 +74,11 @@ SUITES: Mapping[str, Callable[[Case, core.Rules], core.Snapshot]] = {
     "TestHierarchicalPreemptions": _preemptor,
     "TestFairPreemptions": _preemptor,
 }
-"""Where a case's objects are, by suite."""
+"""Builds the snapshot of a case, by suite."""
 
 
 def _is_to_be_placed(of: core.Snapshot, key: str) -> bool:
-    """Whether it has its quota, and its nodes are there now."""
+    """Returns whether it has quota, and healthy nodes that its pods can now be placed on."""
     return any(
         one.key == key and one.admission is not None and not one.unhealthy_nodes and needs_second_pass(one)
         for one in of.workloads
@@ -86,7 +86,7 @@ def _is_to_be_placed(of: core.Snapshot, key: str) -> bool:
 
 
 def _leaves_no_choice(case: Case, of: core.Snapshot) -> bool:
-    """Whether a workload whose flavors the case gives can have these only."""
+    """Returns whether the workload can only get the flavors that the case gives it."""
     given = {
         (resource, flavor["name"])
         for pod_set in (case.input.get("assignment") or {}).get("podSets") or ()
@@ -100,7 +100,7 @@ def _leaves_no_choice(case: Case, of: core.Snapshot) -> bool:
 
 
 def _compare_with_kueue(of: core.Snapshot, plan: core.Plan, expect: Data) -> None:
-    """All that Kueue does in its cycle for workloads without quota; `decide` may do more."""
+    """Checks that the plan contains Kueue's decisions on workloads without quota; it may contain more."""
     summary = expect.get("summary") or expect.get("summaryAfterFirstCycle") or {}
     reserved = summary.get("newlyQuotaReserved") or {
         key: of for key, of in (expect.get("admissions") or {}).items() if of.get("new")
@@ -115,11 +115,11 @@ def _compare_with_kueue(of: core.Snapshot, plan: core.Plan, expect: Data) -> Non
         compare(f"admission of {key}", found.get(key), neutral_of(reserved[key]))
     victims = {(one.workload, str(one.reason)) for one in plan.preemptions}
     preempted = {(one["workload"].removeprefix("/"), one["reason"]) for one in summary.get("preempted") or ()}
-    compare("preemptions that are missing", preempted - victims, set())
+    compare("missing preemptions", preempted - victims, set())
 
 
 def carried_out(before: core.Snapshot, plan: core.Plan, now_ms: int) -> core.Snapshot:
-    """The objects once the controller has written the plan: victims hold their quota still."""
+    """Returns the objects after the controller has written the plan; victims still hold their quota."""
     admitted = {decision.workload: decision.admission for decision in plan.admissions}
     leaving = {*(one.workload for one in plan.preemptions), *plan.drained, *plan.displaced}
 
@@ -138,9 +138,9 @@ def carried_out(before: core.Snapshot, plan: core.Plan, now_ms: int) -> core.Sna
     return replace(before, workloads=tuple(map(after, kept)))
 
 
-def settled(of: core.Snapshot, rules: core.Rules, now_ms: int) -> list[str]:
-    """What a plain round of cycles would still do: no queue is passed over, nobody is parked beforehand,
-    and nothing is remembered of an earlier search."""
+def left_to_do(of: core.Snapshot, rules: core.Rules, now_ms: int) -> list[str]:
+    """Returns what a full round of cycles would still do, with no queue skipped, no workload parked, and no
+    state of an earlier search."""
     state = WorkingState(of, rules)
     state.begin(now_ms)
     queues = [
@@ -180,8 +180,8 @@ def _news(heads: list[Entry]) -> Iterator[str]:
                     yield f"preempts {target.holding.workload.key} for {head.workload.key}"
 
 
-def lived(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[str, Any, Any]]:
-    """What the engine that is told of changes says, and what a fresh one does, round by round."""
+def rounds(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[str, Any, Any]]:
+    """Yields a description, the incremental engine's answer and a fresh engine's, several in each round."""
     now = replace(of, workloads=())
     engine = core.Engine(now, rules)
     waiting: dict[str, core.Waiting] = {}
@@ -190,19 +190,19 @@ def lived(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[s
         arrived, coming = coming[: len(coming) // 2 + 1], coming[len(coming) // 2 + 1 :]
         for one in arrived:
             engine.put(one)
-        now = _standing_as(engine, replace(now, workloads=(*now.workloads, *arrived)))
+        now = _with_marks_of(engine, replace(now, workloads=(*now.workloads, *arrived)))
         fresh = core.Engine(now, rules)
         plan = engine.decide(now_ms)
         yield f"round {round_}", _changes(plan), _changes(fresh.decide(now_ms))
-        _listen(waiting, engine, plan, now_ms)
+        _update_waits(waiting, engine, plan, now_ms)
         yield f"waits of round {round_}", waiting, {one.workload: one for one in fresh.waiting(now_ms)}
-        now = _standing_as(engine, carried_out(now, plan, now_ms))
-        # a fresh engine knows it from the Workload's condition alone
+        now = _with_marks_of(engine, carried_out(now, plan, now_ms))
+        # a fresh engine reads it from the Workload's condition
         told = {key for key, one in waiting.items() if one.reason is core.WaitReason.PREEMPTION}
         marked = {one.key for one in now.workloads if one.preempting}
-        yield f"who waits for victims and goes first after round {round_}", marked, told
+        yield f"workloads that wait for victims after round {round_}", marked, told
         yield f"objects after round {round_}", _by_key(engine.snapshot), _by_key(now)
-        now, left = _one_leaves(now, now_ms)
+        now, left = _one_ends(now, now_ms)
         for one in left:
             if one.admission is None:
                 engine.put(one)
@@ -215,7 +215,7 @@ def lived(of: core.Snapshot, rules: core.Rules, now_ms: int) -> Iterator[tuple[s
 
 
 def _challengers(of: core.Snapshot) -> Iterator[core.Workload]:
-    """The pending workloads once more, later, and of a priority for which all others may be preempted."""
+    """Yields copies of the pending workloads, with a priority that can preempt all others."""
     for one in of.workloads:
         if one.admission is None and one.replaces is None:
             yield replace(
@@ -223,8 +223,8 @@ def _challengers(of: core.Snapshot) -> Iterator[core.Workload]:
             )
 
 
-def _standing_as(engine: core.Engine, now: core.Snapshot) -> core.Snapshot:
-    """With what the engine alone knows of pending workloads: who is parked, and who stands first."""
+def _with_marks_of(engine: core.Engine, now: core.Snapshot) -> core.Snapshot:
+    """Returns `now` with the marks `parked` and `preempting`, which only the engine knows."""
     known = _by_key(engine.snapshot)
     return replace(
         now,
@@ -237,8 +237,10 @@ def _standing_as(engine: core.Engine, now: core.Snapshot) -> core.Snapshot:
     )
 
 
-def _listen(waiting: dict[str, core.Waiting], engine: core.Engine, plan: core.Plan, now_ms: int) -> None:
-    """Keeps what the engine last told of everybody who waits, as the controller does."""
+def _update_waits(
+    waiting: dict[str, core.Waiting], engine: core.Engine, plan: core.Plan, now_ms: int
+) -> None:
+    """Keeps the last wait reason of each pending workload, as the controller does."""
     pending = {one.key for one in engine.snapshot.workloads if one.admission is None}
     for key in waiting.keys() - pending:
         del waiting[key]
@@ -247,9 +249,9 @@ def _listen(waiting: dict[str, core.Waiting], engine: core.Engine, plan: core.Pl
         waiting[one.workload] = one
 
 
-def _one_leaves(now: core.Snapshot, now_ms: int) -> tuple[core.Snapshot, list[core.Workload]]:
-    """Workloads that are evicted are pending again after a backoff of more than a round; if there are none,
-    the first that runs ends, and is answered with its admission."""
+def _one_ends(now: core.Snapshot, now_ms: int) -> tuple[core.Snapshot, list[core.Workload]]:
+    """Requeues evicted workloads with a backoff longer than a round; if there are none, ends the first
+    running workload. Returns the snapshot and the workloads that released quota."""
     again_ms = now_ms + STEP_MS + 1
     back = {
         one.key: replace(one, admission=None, evicted=False, requeue_at_ms=again_ms)

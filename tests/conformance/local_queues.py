@@ -1,4 +1,4 @@
-"""What the LocalQueues of a case used, as the cycles go on."""
+"""Usage of a case's LocalQueues, updated between cycles."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -10,7 +10,7 @@ from tests.conformance.case import Case, Data
 
 
 class LocalQueues:
-    """`usage` is by namespace/name; one that was deleted has the weight of one that says nothing of it."""
+    """`usage` is by namespace/name; a deleted LocalQueue has the default weight."""
 
     def __init__(self, case: Case) -> None:
         sharing = case.config["admissionFairSharing"]
@@ -55,7 +55,7 @@ def _weight(spec: Data) -> Fraction:
 
 
 def _seconds(duration: str) -> Fraction:
-    """Of a Go duration of one unit."""
+    """Returns the seconds of a Go duration with one unit."""
     units = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60), "h": Fraction(3600)}
     number = duration.rstrip("msh")
     return Fraction(number) * units[duration.removeprefix(number)]

@@ -1,4 +1,4 @@
-"""Objects of a case as the controller's typed views, and amounts as the core counts them."""
+"""Objects of a case as the controller's typed views, and amounts in the core's units."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ UNLIMITED = 2**63 - 1
 
 
 def view(data: Any, kind: type[V]) -> V:
-    """By way of JSON, as pod templates are kept in it; null is as good as absent, as in Go."""
+    """Decodes it from JSON, in which pod templates are kept; null equals absent, as in Go."""
     return msgspec.json.decode(msgspec.json.encode(_without_nulls(data)), type=kind)
 
 
@@ -43,25 +43,25 @@ def snapshot_of(
     workload: Callable[[kueue.Workload], core.Workload | None] | None = None,
     **more: Any,
 ) -> core.Snapshot:
-    """The case's objects by the controller's builder; `queue_names` are the keys that hold queues.
+    """Builds the case's snapshot as the controller does; `queue_names` are the keys of its queues.
 
-    Each Workload stands in the queue of its LocalQueue, or is what `workload` makes of it.
+    Each Workload is in the queue of its LocalQueue, unless `workload` converts it.
     """
     local_queues = {q.key: q.spec.cluster_queue for q in views(data.get("localQueues"), kueue.LocalQueue)}
     limit_ranges = _limit_ranges(data)
-    standing = []
+    workloads = []
     for obj in views(data.get("workloads"), kueue.Workload):
         queue = local_queues.get(f"{obj.metadata.namespace}/{obj.spec.queue_name}", "")
         ranges = limit_ranges.get(obj.metadata.namespace, ())
         made = workload(obj) if workload else gangs.workload(obj, obj.status, queue, rules, ranges)
         if made is not None:
-            standing.append(made)
+            workloads.append(made)
     queues = [queue for name in queue_names for queue in _listed(data.get(name))]
     return snapshot.snapshot(
         views(data.get("resourceFlavors"), kueue.ResourceFlavor),
         views(data.get("cohorts"), kueue.Cohort),
         views(queues, kueue.ClusterQueue),
-        standing,
+        workloads,
         checks=by_name(views(data.get("admissionChecks"), kueue.AdmissionCheck)),
         namespaces=_namespaces(data),
         **more,
@@ -81,7 +81,7 @@ def _namespaces(data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def _limit_ranges(data: Mapping[str, Any]) -> dict[str, list[LimitRange]]:
-    """By namespace."""
+    """Returns LimitRanges by namespace."""
     found: dict[str, list[LimitRange]] = {}
     for obj in data.get("objects") or ():
         if obj["kind"] == "LimitRange":
@@ -90,7 +90,7 @@ def _limit_ranges(data: Mapping[str, Any]) -> dict[str, list[LimitRange]]:
 
 
 def usage(frqs: Iterable[Mapping[str, Any]] | None) -> Usage:
-    """Amounts by flavor and resource, as a case lists them (`value` is in the core's units)."""
+    """Returns a case's list of amounts by flavor and resource (`value` is in the core's units)."""
     return {core.FlavorResource(frq["flavor"], frq["resource"]): amount(frq) for frq in frqs or ()}
 
 

@@ -1,4 +1,4 @@
-"""Replays cases, tells what passed, failed or does not apply, and holds that against docs/conformance.md."""
+"""Replays cases, reports which passed, failed or do not apply, and compares this with docs/conformance.md."""
 
 import importlib
 import pkgutil
@@ -24,11 +24,11 @@ class Result:
     case: Case
     outcome: str
     why: str = ""
-    refused: str = ""  # by Kueue's webhooks: the rule that an object of the case breaks
+    refused: str = ""  # the rule of Kueue's webhooks that an object of the case violates
 
 
 def replays() -> Mapping[str, Replay]:
-    """By suite, from all modules of tests/conformance/suites."""
+    """Returns all modules of tests/conformance/suites, by suite."""
     found: dict[str, Replay] = {}
     for module in pkgutil.iter_modules(suites.__path__):
         found |= importlib.import_module(f"{suites.__name__}.{module.name}").SUITES
@@ -53,7 +53,7 @@ def replay(case: Case, by_suite: Mapping[str, Replay]) -> Result:
 
 
 def show(results: Iterable[Result], details: bool) -> None:
-    """What counts, by suite; then the cases with objects that Kueue's webhooks refuse."""
+    """Prints the results by suite, then those of cases with objects that Kueue's webhooks refuse."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     results = list(results)
     for result in [result for result in results if not result.refused]:
@@ -71,7 +71,7 @@ def show(results: Iterable[Result], details: bool) -> None:
     print(f"{total[PASSED]} passed, {total[FAILED]} failed, {total[NOT_APPLICABLE]} not applicable")
     invalid = [result for result in results if result.refused]
     if invalid:
-        print(f"{len(invalid)} not counted, as Kueue's webhooks refuse an object of theirs:")
+        print(f"{len(invalid)} not counted, as Kueue's webhooks refuse one of their objects:")
     for result in invalid:
         print(f"  {result.outcome}: {result.case.suite}: {result.case.name}: {result.refused}")
 
@@ -82,17 +82,17 @@ def _indented(result: Result, details: bool) -> str:
 
 
 def listed(page: Path) -> set[str]:
-    """The cases that the page says fail: rows of a table that start with `suite: name` in backticks."""
+    """Returns the page's failing cases: table rows that begin with `suite: name` in backticks."""
     rows = page.read_text().splitlines() if page.exists() else []
     return {row.split("`")[1] for row in rows if row.startswith("| `Test")}
 
 
 def unexpected(results: Iterable[Result], known: set[str]) -> list[str]:
-    """What is at odds with the page: a failure that it does not explain, an explanation out of date. Cases
-    that no cluster could have are left out."""
+    """Returns contradictions to the page: unlisted failures, and listed cases that pass. Cases with refused
+    objects are left out."""
     outcomes = {f"{r.case.suite}: {r.case.name}": r.outcome for r in results if not r.refused}
     failed = {name for name, outcome in outcomes.items() if outcome == FAILED}
     passed = {name for name, outcome in outcomes.items() if outcome == PASSED}
-    return [f"{name}: fails, and {LISTED.name} does not say why" for name in sorted(failed - known)] + [
-        f"{name}: passes, and {LISTED.name} says that it fails" for name in sorted(known & passed)
+    return [f"{name}: fails, and {LISTED.name} does not list it" for name in sorted(failed - known)] + [
+        f"{name}: passes, and {LISTED.name} lists it as failing" for name in sorted(known & passed)
     ]

@@ -1,7 +1,6 @@
-"""The core's rules by a case's feature gates and settings.
+"""The core's rules from a case's feature gates and settings.
 
-Most gates are those that a stack may set; the others are here, and docs/conformance.md says why they can
-not be set.
+Stacks can set most gates; the others are here, and docs/conformance.md says why stacks cannot set them.
 """
 
 from dataclasses import replace
@@ -16,23 +15,23 @@ ONLY_HERE = {
     "ElasticJobsViaWorkloadSlicesWithTAS": "topology_elastic",
     "MultiKueueOrchestratedPreemption": "preemption_gates",
 }
-"""Rules of the core that only its tests switch."""
+"""Gates of rules that only tests switch."""
 
 IGNORED = frozenset(
     {
-        "AdmissionFairSharing",  # its suite does without usage
-        "ElasticJobsViaWorkloadSlices",  # on wherever it is named
+        "AdmissionFairSharing",  # its suite has no usage
+        "ElasticJobsViaWorkloadSlices",  # on in all cases that name it
         "SchedulerLibraryIntegration",  # its cases do not apply
-        "TASMultiLayerTopology",  # on wherever it is named
+        "TASMultiLayerTopology",  # on in all cases that name it
         "UnadmittedWorkloadsObservability",
         "VectorizedResourceRequests",
     }
 )
-"""Gates that switch no rule."""
+"""Gates without a rule in the core."""
 
 
 def rules_of(case: Case, fair: bool | None = None) -> core.Rules:
-    """`fair`: whether shares are weighed, if not as the case's settings say."""
+    """Returns the case's rules; `fair` overrides the settings' fair sharing."""
     if case.gate("SchedulerLibraryIntegration", False):
         raise NotApplicable("nodes are not simulated with the library of the Kubernetes scheduler")
     strategies = case.config.get("fairSharingPreemptionStrategies")

@@ -1,4 +1,4 @@
-"""Every case of Kueue's own tests that is at hand, and every step that was once decided differently."""
+"""All available cases of Kueue's own tests, and the kept steps that were once decided differently."""
 
 from pathlib import Path
 
@@ -13,23 +13,23 @@ KNOWN = listed(LISTED)
 
 
 @pytest.mark.skipif(bool(CASES), reason="there are cases")
-def test_there_are_cases() -> None:
+def test_cases_are_available() -> None:
     pytest.skip(f"no cases at {SHARED.parent.name}/{SHARED.name} beside the checkout: nothing is replayed")
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_as_kueue_decides(case: Case) -> None:
+def test_a_case_is_decided_as_kueue_decides(case: Case) -> None:
     result = replay(case, replays())
     if result.outcome == NOT_APPLICABLE:
         pytest.skip(result.why)
     if result.refused and result.outcome == FAILED:
         pytest.skip(f"Kueue's webhooks refuse an object of it: {result.refused}")
     expected_to_fail = f"{case.suite}: {case.name}" in KNOWN
-    assert (result.outcome == FAILED) == expected_to_fail, result.why or f"{LISTED.name} says that it fails"
+    assert (result.outcome == FAILED) == expected_to_fail, result.why or f"{LISTED.name} lists it as failing"
 
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("*.json")), ids=lambda path: path.stem)
-def test_as_kueue_decided(path: Path) -> None:
+def test_a_kept_step_is_decided_as_kueue_decided(path: Path) -> None:
     found = read(path)
     differences = found.differences()
-    assert bool(differences) == bool(found.on_purpose), differences or "it does not differ any more"
+    assert bool(differences) == bool(found.on_purpose), differences or "it no longer differs"

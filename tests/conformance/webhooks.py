@@ -1,8 +1,8 @@
-"""Cases with objects that Kueue's webhooks refuse: no cluster has them, so they say little of conformance.
+"""Finds cases with objects that Kueue's webhooks refuse: no cluster can have them.
 
-Kueue's tests make objects by hand. The rules here are those of pkg/webhooks at v0.19.2 that a case can
-break on creation, after the API server's defaults. Not a limit without a cohort, which limits nothing, and
-which a queue has that most cases of TestSchedule share.
+Kueue's tests create objects in code. The rules are those of pkg/webhooks at v0.19.2 that a case can violate
+on creation, after the API server's defaults. A limit without a cohort is left out: it has no effect, and most
+cases of TestSchedule share a queue with one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ Body = Mapping[str, Any]
 
 
 def refused(case: Case) -> str:
-    """The first rule that an object of the case breaks; empty if there is none."""
+    """Returns the first rule that an object of the case violates, or an empty string."""
     return next(_problems(case), "")
 
 
@@ -40,7 +40,7 @@ def _listed(given: Body, *keys: str) -> Iterator[Body]:
 
 
 def _queue(spec: Body) -> Iterator[str]:
-    """validateClusterQueueSpec and validateAdmissionCheckOnFlavors in clusterqueue_webhook.go."""
+    """Source: validateClusterQueueSpec and validateAdmissionCheckOnFlavors in clusterqueue_webhook.go."""
     yield from _groups(spec, lends_all=False)
     preemption = spec.get("preemption") or {}
     borrows = (preemption.get("borrowWithinCohort") or {}).get("policy", "Never")
@@ -60,7 +60,7 @@ def _queue(spec: Body) -> Iterator[str]:
 
 
 def _groups(spec: Body, *, lends_all: bool) -> Iterator[str]:
-    """validateResourceGroups; `lends_all`: the lending limit may be above the quota, as a cohort's may."""
+    """Source: validateResourceGroups; `lends_all`: the lending limit may exceed the quota, as in a cohort."""
     groups = spec.get("resourceGroups") or ()
     yield from _twice("resource", (name for group in groups for name in group.get("coveredResources") or ()))
     yield from _twice("flavor", (flavor["name"] for group in groups for flavor in group.get("flavors") or ()))
@@ -82,7 +82,7 @@ def _quota(where: str, of: Body, lends_all: bool) -> Iterator[str]:
 
 
 def _workload(spec: Body) -> Iterator[str]:
-    """ValidateWorkload in workload_webhook.go."""
+    """Source: ValidateWorkload in workload_webhook.go."""
     pod_sets: Sequence[Body] = spec.get("podSets") or ()
     yield from _twice("pod set", (pod_set["name"] for pod_set in pod_sets))
     if sum(pod_set.get("minCount") is not None for pod_set in pod_sets) > 1:

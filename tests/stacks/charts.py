@@ -1,4 +1,4 @@
-"""Helm charts as folders: what they make of values, and which values they know."""
+"""Helm charts as folders: their rendered objects, and the values that they use."""
 
 import json
 import re
@@ -15,7 +15,7 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True)
 class ChartFolder:
-    """A chart as it lies in its module, and the name that its component installs it under."""
+    """A chart in its Go module, and the name of its component's release."""
 
     helm: Path
     path: Path
@@ -31,9 +31,9 @@ class ChartFolder:
         return [found for found in yaml.load_all(answer.stdout, yaml.CSafeLoader) if found]
 
     def unknown(self, values: Mapping[str, Any]) -> list[str]:
-        """The values that the chart neither lists in its values.yaml nor reads in a template.
+        """Returns the values that the chart neither lists in its values.yaml nor reads in a template.
 
-        Below a value that the chart leaves empty (a nodeSelector) anything goes.
+        Below a value that the chart leaves empty (a nodeSelector), every key is accepted.
         """
         listed = yaml.safe_load((self.path / "values.yaml").read_text())
         read = "\n".join(path.read_text() for path in (self.path / "templates").rglob("*.*"))
@@ -51,7 +51,7 @@ def _unknown(values: Mapping[str, Any], listed: Mapping[str, Any], read: str, pr
 
 
 def the(objects: Sequence[Object], kind: str, name: str) -> Object:
-    """The only object of this kind and name."""
+    """Returns the only object of this kind and name."""
     found = [o for o in objects if (o["kind"], o["metadata"]["name"]) == (kind, name)]
     assert len(found) == 1, f"{len(found)} of {kind}/{name}"
     return found[0]

@@ -1,4 +1,4 @@
-"""The real engine for previews, and a control plane for what the Kubernetes stand-in does to one."""
+"""Fixtures: the real Pulumi engine, and a control plane for the Kubernetes stand-in."""
 
 import json
 from collections.abc import Iterator
@@ -35,13 +35,13 @@ STAND_INS = {name: Choice(name, None, "this is what is tested") for name in PLUG
 
 @pytest.fixture(scope="session")
 def tools() -> dict[str, Path]:
-    """The executables, built if they are not there yet."""
+    """The executables, built if they are missing."""
     return {name: found.path for name, found in ensure_tools(["pulumi", *CLUSTER_TOOLS], Screen()).items()}
 
 
 @pytest.fixture(scope="session")
 def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    """A Kubernetes with no nodes, shared by all tests here; its administrator's kubectl."""
+    """The administrator's kubectl for a Kubernetes without nodes, shared by all tests here."""
     state = RunState("plugins", checkout=tmp_path_factory.mktemp("cluster"))
     processes = Processes(state)
     try:
@@ -63,15 +63,15 @@ def local_cli(
 
 @pytest.fixture(scope="session")
 def local_stack(local_cli: PulumiCli) -> Stack:
-    """Stack local, brought up once."""
+    """Stack local, deployed once."""
     stack = local_cli.select("local", LOCAL)
     assert set(stack.up().counts) == {"create"}
     return stack
 
 
-# For what stack local's tenants leave out, by the label that their namespace would carry.
+# Settings that stack local's tenants do not use, by the label of their namespace.
 NAMESPACES = {"team-a-tokens": "muster.dev/ray-auth=token", "team-a-queued": "muster.dev/queue-required=true"}
-# The Vertical Pod Autoscaler's kind; its own definition is no part of the sandbox.
+# The Vertical Pod Autoscaler's kind; the sandbox does not install its CRD.
 AUTOSCALER = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -104,12 +104,12 @@ AUTOSCALER = {
 
 @pytest.fixture(scope="session")
 def server(local_stack: Stack, cluster: Kubectl) -> Kubectl:
-    """Stack local with an object of each of Ray's kinds in team-a; nothing runs, so they stay as made."""
+    """Stack local with an object of each of Ray's kinds in team-a, which no controller changes."""
     cluster.create([AUTOSCALER])
     for namespace, label in NAMESPACES.items():
         cluster.run("create", "namespace", namespace)
         cluster.run("label", "namespace", namespace, label)
-    # The API server takes a new admission policy up with some delay.
+    # The API server enforces a new admission policy with some delay.
     wait_until("suspension at creation", lambda: suspended(create(cluster, ADMIN, rayjob())), 15.0)
     for manifest in (rayjob("job"), raycluster("notebook"), rayservice("service"), unqueued("free")):
         cluster.run("create", "-f", "-", *ALICE, given=json.dumps(manifest))

@@ -1,4 +1,4 @@
-"""Requests for Ray objects as a team, the controller and administrators make them to the API server."""
+"""Requests for Ray objects to the API server, as a team, the controller or an administrator."""
 
 import json
 from typing import Any
@@ -10,20 +10,21 @@ from sandbox.toolchain.paths import CHECKOUT
 from sandbox.toolchain.steps import StepError
 
 Manifest = dict[str, Any]
-Who = tuple[str, ...]
+# kubectl's flags that impersonate a user.
+User = tuple[str, ...]
 
-ALICE: Who = ("--as=alice@example.com", "--as-group=team-a@example.com", "--as-group=system:authenticated")
-CONTROLLER: Who = (
+ALICE: User = ("--as=alice@example.com", "--as-group=team-a@example.com", "--as-group=system:authenticated")
+CONTROLLER: User = (
     "--as=system:serviceaccount:muster-system:muster-controller",
     "--as-group=system:authenticated",
 )
-ADMIN: Who = ()  # as which KubeRay and Kueue run in the sandbox
+ADMIN: User = ()  # KubeRay and Kueue also run as this user in the sandbox
 
 QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def example(file: str, name: str) -> Manifest:
-    """An example of the repository under this name."""
+    """Returns an example of the repository under this name."""
     manifest: Manifest = yaml.safe_load((CHECKOUT / "examples" / file).read_text())
     manifest["metadata"].pop("generateName", None)
     manifest["metadata"]["name"] = name
@@ -39,7 +40,7 @@ def raycluster(name: str = "new") -> Manifest:
 
 
 def rayservice(name: str = "new") -> Manifest:
-    """One that KubeRay would upgrade as it does by default."""
+    """Returns a RayService with KubeRay's default upgrade strategy."""
     service = example("vllm-inference.rayservice.yaml", name)
     service["spec"].pop("upgradeStrategy", None)
     return service
@@ -52,33 +53,33 @@ def unqueued(name: str = "new") -> Manifest:
 
 
 def child(name: str = "new", job_uid: str = "1") -> Manifest:
-    """A RayCluster as KubeRay makes it for a RayJob that runs; without the job it is soon collected."""
+    """Returns a RayCluster as KubeRay creates it for a running RayJob; without the job it is soon deleted."""
     owner = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "job", "uid": job_uid, "controller": True}
     cluster = raycluster(name)
     cluster["metadata"]["ownerReferences"] = [owner]
     return cluster
 
 
-def create(server: Kubectl, who: Who, manifest: Manifest) -> Manifest:
-    """Creates it on trial; the object as it would be kept. Raises StepError when it is refused."""
-    arguments = ("create", "--dry-run=server", "-o", "json", "-f", "-", *who)
-    kept: Manifest = json.loads(server.run(*arguments, given=json.dumps(manifest)))
-    return kept
+def create(server: Kubectl, user: User, manifest: Manifest) -> Manifest:
+    """Creates it as a dry run, and returns the resulting object. Raises StepError if it is refused."""
+    arguments = ("create", "--dry-run=server", "-o", "json", "-f", "-", *user)
+    created: Manifest = json.loads(server.run(*arguments, given=json.dumps(manifest)))
+    return created
 
 
-def suspended(kept: Manifest) -> bool:
-    return bool(kept["spec"].get("rayClusterConfig", kept["spec"]).get("suspend"))
+def suspended(manifest: Manifest) -> bool:
+    return bool(manifest["spec"].get("rayClusterConfig", manifest["spec"]).get("suspend"))
 
 
-def said(error: StepError) -> str:
-    """What the policy that refused it says."""
+def message_of(error: StepError) -> str:
+    """Returns the message of the policy that refused the request."""
     return str(error).partition("denied request: ")[2].strip()
 
 
-def refusal(server: Kubectl, who: Who, manifest: Manifest) -> str:
-    """Creates it on trial; what refuses it says, or nothing."""
+def refusal(server: Kubectl, user: User, manifest: Manifest) -> str:
+    """Creates it as a dry run; returns the message of its refusal, or an empty string."""
     try:
-        create(server, who, manifest)
+        create(server, user, manifest)
     except StepError as refused:
-        return said(refused) or str(refused)
+        return message_of(refused) or str(refused)
     return ""

@@ -1,4 +1,4 @@
-"""Commands as the documentation and the workflows have them, typed in a clone of this checkout."""
+"""Runs commands of the documentation and the workflows in a clone of this checkout."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OWN = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE_FILE")
 
 @dataclass(frozen=True)
 class Terminal:
-    """A shell in a clone, with the engine and the plugins of `cli` on PATH and nobody logged in anywhere."""
+    """A shell in a clone, with the engine and the plugins of `cli` on PATH, and not logged in anywhere."""
 
     cli: PulumiCli
     folder: Path
     env: Mapping[str, str] = field(default_factory=dict)
 
     def type(self, command: str) -> str:
-        """Runs one command as GitHub's runners do, and fails if it fails; returns what it prints."""
+        """Runs one command as GitHub's runners do, and returns its output; asserts that it succeeds."""
         env = {name: value for name, value in self.cli._env.items() if name not in OWN}
         env["PATH"] = f"{self.cli.binary.parent}:{env['PATH']}"
         done = subprocess.run(
@@ -41,5 +41,5 @@ class Terminal:
 
 
 def copy_checkout(folder: Path) -> Path:
-    """The files of this checkout, edits that are not committed included."""
+    """Copies the files of this checkout, including uncommitted edits."""
     return Path(shutil.copytree(CHECKOUT, folder, ignore=shutil.ignore_patterns(*NOT_CLONED)))

@@ -1,4 +1,4 @@
-"""What the API server does to Ray objects at their creation, by stack local's policies."""
+"""Admission of new Ray objects by stack local's policies: suspension and refusals."""
 
 import copy
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from tests.stacks.ray_requests import (
     ALICE,
     QUEUE,
     Manifest,
-    Who,
+    User,
     child,
     create,
+    message_of,
     raycluster,
     rayjob,
     rayservice,
-    said,
     suspended,
     unqueued,
 )
@@ -27,7 +27,7 @@ from tests.stacks.ray_requests import (
 
 class Creation(NamedTuple):
     name: str
-    who: Who
+    user: User
     make: Callable[[], Manifest]
     suspended: bool
 
@@ -41,17 +41,17 @@ CREATIONS = [
     Creation("a team's RayService is suspended", ALICE, rayservice, True),
     Creation("an administrator's RayJob too", ADMIN, rayjob, True),
     Creation("the RayCluster that KubeRay makes for a RayJob starts", ADMIN, child, False),
-    Creation("what is in no queue is left alone", ALICE, unqueued, False),
+    Creation("an unqueued RayCluster is left alone", ALICE, unqueued, False),
 ]
 
 
 @pytest.mark.parametrize("case", CREATIONS, ids=str)
-def test_created(server: Kubectl, case: Creation) -> None:
-    assert suspended(create(server, case.who, case.make())) is case.suspended
+def test_queued_objects_are_suspended_at_creation(server: Kubectl, case: Creation) -> None:
+    assert suspended(create(server, case.user, case.make())) is case.suspended
 
 
 class Change(NamedTuple):
-    """A manifest changed in one place, and the whole message of the policy that refuses it, if one does."""
+    """A manifest with one changed field, and the whole message that refuses it; empty if it is accepted."""
 
     name: str
     make: Callable[[], Manifest]
@@ -107,7 +107,7 @@ REFUSALS = [
         "waits for quota",
     ),
     Change(
-        "a RayJob on a cluster of others",
+        "a RayJob on an existing cluster",
         rayjob,
         "spec.clusterSelector",
         {"ray.io/cluster": "shared"},
@@ -142,14 +142,14 @@ REFUSALS = [
         STAY_INSIDE.format("spec.serveService.spec.type"),
     ),
     Change(
-        "a head's own Service behind a load balancer, outside of all queues",
+        "a head's Service behind a load balancer, unqueued",
         unqueued,
         "spec.headGroupSpec.headService",
         {"spec": {"type": "LoadBalancer"}},
         STAY_INSIDE.format("spec.headGroupSpec.headService.spec.type"),
     ),
     Change(
-        "outside of the queues, where they are required",
+        "unqueued, where a queue is required",
         raycluster,
         "metadata.labels",
         {},
@@ -182,13 +182,13 @@ REFUSALS = [
         "team-a-tokens",
     ),
     Change(
-        "pods that are made larger than admitted",
+        "resizing of new pods beyond their admission",
         vpa,
         "spec.updatePolicy.updateMode",
         "Initial",
         RECOMMEND_ONLY,
     ),
-    Change("pods that are resized, which is the default", vpa, "spec.updatePolicy", {}, RECOMMEND_ONLY),
+    Change("resizing, which is the default", vpa, "spec.updatePolicy", {}, RECOMMEND_ONLY),
 ]
 
 
@@ -196,7 +196,7 @@ REFUSALS = [
 def test_refused_at_creation(server: Kubectl, case: Change) -> None:
     with pytest.raises(StepError) as refused:
         create(server, ADMIN, case.manifest)
-    assert said(refused.value) == case.message
+    assert message_of(refused.value) == case.message
 
 
 ACCEPTED = [
@@ -209,8 +209,10 @@ ACCEPTED = [
     ),
     Change("a Service inside the cluster", rayservice, "spec.serveService", {"spec": {"type": "ClusterIP"}}),
     Change("recommendations", vpa, "spec.updatePolicy.updateMode", "Off"),
-    Change("resizing what is not Ray's", vpa, "spec", {"targetRef": {"apiVersion": "apps/v1"}}),
-    Change("resizing Ray in a namespace of nobody", vpa, "spec.updatePolicy", {}, namespace="default"),
+    Change("resizing of other workloads", vpa, "spec", {"targetRef": {"apiVersion": "apps/v1"}}),
+    Change(
+        "resizing of Ray outside the tenants' namespaces", vpa, "spec.updatePolicy", {}, namespace="default"
+    ),
 ]
 
 

@@ -1,4 +1,4 @@
-"""What the API server takes of a queued gang's ownership, shape and pods, by stack local's policies."""
+"""Admission of a queued gang's ownership, shape and pods by stack local's policies."""
 
 import copy
 import json
@@ -14,13 +14,13 @@ from tests.stacks.ray_requests import (
     ALICE,
     CONTROLLER,
     Manifest,
-    Who,
+    User,
     child,
+    message_of,
     raycluster,
     rayjob,
     rayservice,
     refusal,
-    said,
     unqueued,
 )
 from tests.stacks.test_admission_on_update import (
@@ -37,7 +37,7 @@ from tests.stacks.test_admission_on_update import (
     remove,
 )
 
-COLLECTOR: Who = (
+COLLECTOR: User = (
     "--as=system:serviceaccount:kube-system:generic-garbage-collector",
     "--as-group=system:serviceaccounts:kube-system",
     "--as-group=system:authenticated",
@@ -49,14 +49,14 @@ WORKER = {"spec": {"containers": [{"name": "worker", "image": "ray", "resources"
 
 
 class Creation(NamedTuple):
-    """A manifest with one value put at a path, and a part of the message that refuses it, if one does."""
+    """A manifest with one value set at a path, and a part of the message that refuses it, or nothing."""
 
     name: str
     make: Callable[[], Manifest]
     path: str
     value: Any
     message: str = ""
-    who: Who = ALICE
+    user: User = ALICE
 
     def __str__(self) -> str:
         return self.name
@@ -102,16 +102,16 @@ SLICES = "has to be a JSON list of one to three objects"
 ORIGIN = "ray.io/originated-from-crd"
 
 CREATIONS = [
-    # Whose it is
+    # Ownership
     Creation("an owner that controls it", raycluster, "metadata/ownerReferences", [MINE], OWNED),
     Creation(
         "an owner that does not", raycluster, "metadata/ownerReferences", [{**MINE, "controller": False}]
     ),
-    Creation("an owner outside of all queues", unqueued, "metadata/ownerReferences", [MINE]),
-    Creation("KubeRay's own", child, "metadata/labels/stage", "two", who=ADMIN),
+    Creation("an owner, unqueued", unqueued, "metadata/ownerReferences", [MINE]),
+    Creation("KubeRay's own", child, "metadata/labels/stage", "two", user=ADMIN),
     Creation("a finalizer", raycluster, "metadata/finalizers", ["example.com/mine"], FINALIZED),
     Creation("a RayJob's finalizer", rayjob, "metadata/finalizers", ["foregroundDeletion"], FINALIZED),
-    Creation("a finalizer outside of all queues", unqueued, "metadata/finalizers", ["example.com/mine"]),
+    Creation("a finalizer, unqueued", unqueued, "metadata/finalizers", ["example.com/mine"]),
     Creation("another manager", raycluster, "spec/managedBy", "kueue.x-k8s.io/multikueue", MANAGED),
     Creation(
         "another manager of a job's cluster",
@@ -122,13 +122,13 @@ CREATIONS = [
     ),
     Creation("KubeRay as its manager", raycluster, "spec/managedBy", "ray.io/kuberay-operator"),
     # Worker groups
-    Creation("two groups of one name", raycluster, "spec/workerGroupSpecs/1", group("gpu"), TWICE),
+    Creation("two groups with one name", raycluster, "spec/workerGroupSpecs/1", group("gpu"), TWICE),
     Creation("two groups", raycluster, "spec/workerGroupSpecs/1", group("more")),
     Creation("a group named head", raycluster, "spec/workerGroupSpecs/1", group("head"), NAMED),
     Creation(
         "a group named submitter", rayjob, "spec/rayClusterSpec/workerGroupSpecs/1", group("submitter"), NAMED
     ),
-    Creation("a group whose name is no name", raycluster, "spec/workerGroupSpecs/1", group("a_b"), NAMED),
+    Creation("a group with an invalid name", raycluster, "spec/workerGroupSpecs/1", group("a_b"), NAMED),
     Creation("a group without a name", raycluster, "spec/workerGroupSpecs/1", group(""), NAMED),
     Creation("no groups at all", raycluster, "spec/workerGroupSpecs", []),
     Creation(
@@ -138,51 +138,53 @@ CREATIONS = [
         [group(f"g{i}") for i in range(17)],
     ),
     Creation(
-        "one more",
+        "one group too many",
         raycluster,
         "spec/workerGroupSpecs",
         [group(f"g{i}") for i in range(18)],
         "has at most 17 worker groups",
     ),
     Creation(
-        "a hundred",
+        "a hundred groups",
         rayjob,
         "spec/rayClusterSpec/workerGroupSpecs",
         [group(f"g{i}") for i in range(100)],
         "has at most 16 worker groups",
     ),
     Creation("a maximum below the minimum", raycluster, f"{FIRST_GROUP}/maxReplicas", 1, SIZED),
-    Creation("a minimum below nothing", raycluster, f"{FIRST_GROUP}/minReplicas", -1, SIZED),
-    Creation("fewer replicas than nothing", raycluster, f"{FIRST_GROUP}/replicas", -1, SIZED),
+    Creation("a negative minimum", raycluster, f"{FIRST_GROUP}/minReplicas", -1, SIZED),
+    Creation("negative replicas", raycluster, f"{FIRST_GROUP}/replicas", -1, SIZED),
     Creation("no hosts", raycluster, f"{FIRST_GROUP}/numOfHosts", 0, SIZED),
     Creation(
         "fewer replicas than the minimum, which KubeRay raises", raycluster, f"{FIRST_GROUP}/replicas", 1
     ),
     # Jobs
-    Creation("a backoff below nothing", rayjob, "spec/backoffLimit", -1, BACKOFF),
-    Creation("no time to run", rayjob, "spec/activeDeadlineSeconds", 0, BACKOFF),
+    Creation("a negative backoff limit", rayjob, "spec/backoffLimit", -1, BACKOFF),
+    Creation("a deadline of zero", rayjob, "spec/activeDeadlineSeconds", 0, BACKOFF),
     Creation("retries", rayjob, "spec/backoffLimit", 2),
     Creation("a deadline", rayjob, "spec/activeDeadlineSeconds", 60),
-    Creation("nodes kept for two hours", rayjob, "spec/ttlSecondsAfterFinished", 7200, TTL),
-    Creation("nodes kept for less than nothing", rayjob, "spec/ttlSecondsAfterFinished", -1, TTL),
-    Creation("nodes kept for an hour", rayjob, "spec/ttlSecondsAfterFinished", 3600),
+    Creation("pods kept for two hours", rayjob, "spec/ttlSecondsAfterFinished", 7200, TTL),
+    Creation("a negative ttl", rayjob, "spec/ttlSecondsAfterFinished", -1, TTL),
+    Creation("pods kept for an hour", rayjob, "spec/ttlSecondsAfterFinished", 3600),
     # Pods
     Creation(
         "pods with a finalizer", raycluster, f"{POD}/metadata/finalizers", ["a.b/c"], "have no finalizers"
     ),
-    Creation("pods that never leave", raycluster, f"{POD}/spec/terminationGracePeriodSeconds", 301, "300 s"),
-    Creation("pods that leave slowly", raycluster, f"{POD}/spec/terminationGracePeriodSeconds", 300),
-    Creation("a node of its own choice", rayjob, f"{IN_JOB}/spec/nodeName", "node-1", "remove nodeName"),
+    Creation(
+        "a grace period too long", raycluster, f"{POD}/spec/terminationGracePeriodSeconds", 301, "300 s"
+    ),
+    Creation("the longest grace period", raycluster, f"{POD}/spec/terminationGracePeriodSeconds", 300),
+    Creation("a nodeName", rayjob, f"{IN_JOB}/spec/nodeName", "node-1", "remove nodeName"),
     Creation("no containers", raycluster, f"{POD}/spec/containers", [], "needs a container"),
     Creation(
-        "capacity of somebody else",
+        "capacity of another gang's request",
         raycluster,
         f"{POD}/metadata/annotations",
         {"autoscaling.x-k8s.io/consume-provisioning-request": "theirs"},
         OURS,
     ),
     Creation(
-        "the annotation of what we wrote",
+        "an annotation of the controller",
         rayjob,
         "spec/submitterPodTemplate",
         {"metadata": {"annotations": {"muster.dev/written-out": "true"}}, **WORKER},
@@ -190,20 +192,20 @@ CREATIONS = [
     ),
     # Quota
     Creation("the label of a Workload", raycluster, f"{POD}/metadata/labels", {UID: "theirs"}, LABEL),
-    Creation("the same outside of all queues", unqueued, f"{POD}/metadata/labels", {UID: "theirs"}, LABEL),
-    Creation("the same by a group's labels", unqueued, "spec/headGroupSpec/labels", {UID: "theirs"}, LABEL),
+    Creation("the label, unqueued", unqueued, f"{POD}/metadata/labels", {UID: "theirs"}, LABEL),
+    Creation("the label in a group's labels", unqueued, "spec/headGroupSpec/labels", {UID: "theirs"}, LABEL),
     Creation(
-        "the same of workers", rayjob, "spec/rayClusterSpec/workerGroupSpecs/0/labels", {UID: "x"}, LABEL
+        "the label of workers", rayjob, "spec/rayClusterSpec/workerGroupSpecs/0/labels", {UID: "x"}, LABEL
     ),
     Creation(
-        "the same of the submitter",
+        "the label of the submitter",
         rayjob,
         "spec/submitterPodTemplate",
         {"metadata": {"labels": {UID: "theirs"}}, **WORKER},
         LABEL,
     ),
     Creation(
-        "the same of a service",
+        "the label of a service",
         rayservice,
         f"spec/rayClusterConfig/{POD[5:]}/metadata/labels",
         {UID: "x"},
@@ -215,17 +217,22 @@ CREATIONS = [
     ),
     # Topology
     Creation(
-        "no boolean", raycluster, *annotated("unconstrained-topology", "yes"), "has to be true or false"
+        "an invalid boolean",
+        raycluster,
+        *annotated("unconstrained-topology", "yes"),
+        "has to be true or false",
     ),
     Creation("a boolean", raycluster, *annotated("unconstrained-topology", "true")),
-    Creation("no level", raycluster, *annotated("required-topology", "not a label"), TOPOLOGY),
+    Creation("an invalid level", raycluster, *annotated("required-topology", "not a label"), TOPOLOGY),
     Creation("a level", raycluster, *annotated("preferred-topology", "cloud.google.com/gce-topology-block")),
-    Creation("no size", raycluster, *annotated("slice-size", "four"), "has to be a number of pods"),
+    Creation("an invalid size", raycluster, *annotated("slice-size", "four"), "has to be a number of pods"),
     Creation("a size", raycluster, *annotated("slice-size", "4")),
-    Creation("no JSON", raycluster, *annotated("slice-required-topology-constraints", "[{]"), SLICES),
-    Creation("no list", raycluster, *annotated("slice-required-topology-constraints", "{}"), SLICES),
+    Creation("invalid JSON", raycluster, *annotated("slice-required-topology-constraints", "[{]"), SLICES),
     Creation(
-        "a size of text",
+        "JSON that is no list", raycluster, *annotated("slice-required-topology-constraints", "{}"), SLICES
+    ),
+    Creation(
+        "a size that is a string",
         raycluster,
         *annotated("slice-required-topology-constraints", '[{"topology": "b", "size": "4"}]'),
         SLICES,
@@ -242,13 +249,13 @@ CREATIONS = [
 
 
 @pytest.mark.parametrize("case", CREATIONS, ids=str)
-def test_created(server: Kubectl, case: Creation) -> None:
-    found = refusal(server, case.who, case.manifest)
+def test_creations_of_gangs_are_checked(server: Kubectl, case: Creation) -> None:
+    found = refusal(server, case.user, case.manifest)
     assert case.message in found
     assert bool(found) is bool(case.message)
 
 
-def test_the_older_version_is_held_to_the_same(server: Kubectl) -> None:
+def test_objects_of_the_older_version_are_checked_too(server: Kubectl) -> None:
     older = raycluster() | {"apiVersion": "ray.io/v1alpha1"}
     older["metadata"]["finalizers"] = ["example.com/mine"]
     assert FINALIZED in refusal(server, ALICE, older)
@@ -279,16 +286,16 @@ def of_workers(target: str, path: str, value: object) -> Operation:
 TOLERATE = [{"operator": "Exists"}]
 NEAR = {f"{ANNOTATION}required-topology": "cloud.google.com/gce-topology-block"}
 UPDATES = [
-    # Whose it is
+    # Ownership
     Case("an owner", ALICE, CLUSTER, put("/metadata/ownerReferences", [MINE]), OWNED),
-    Case("an owner of what runs", ALICE, CHILD, put("/metadata/ownerReferences", [MINE]), OWNED),
-    Case("its owner taken away", ALICE, CHILD, remove("/metadata/ownerReferences"), OWNED),
-    Case("an owner outside of all queues", ALICE, FREE, put("/metadata/ownerReferences", [MINE])),
+    Case("an owner of a running cluster", ALICE, CHILD, put("/metadata/ownerReferences", [MINE]), OWNED),
+    Case("its owner removed", ALICE, CHILD, remove("/metadata/ownerReferences"), OWNED),
+    Case("an owner, unqueued", ALICE, FREE, put("/metadata/ownerReferences", [MINE])),
     Case("a finalizer", ALICE, JOB, put("/metadata/finalizers", ["example.com/mine"]), FINALIZED),
     Case("orphans", ALICE, CLUSTER, put("/metadata/finalizers", ["orphan"]), FINALIZED),
     Case("KubeRay's finalizer", ADMIN, JOB, put("/metadata/finalizers", ["ray.io/rayjob-finalizer"])),
     Case("another manager", ALICE, CHILD, put("/spec/managedBy", "kueue.x-k8s.io/multikueue"), MANAGED),
-    # What admission decided
+    # Inputs of the admission decision
     Case("a higher priority while it runs", ALICE, CHILD, put(PRIORITY, "prod-priority"), MORE_TIME),
     Case("a higher priority while it waits", ALICE, CLUSTER, put(PRIORITY, "prod-priority")),
     Case(
@@ -299,7 +306,7 @@ UPDATES = [
         MORE_TIME,
     ),
     Case(
-        "a run time that is no number",
+        "an invalid run time",
         ALICE,
         CLUSTER,
         put("/metadata/labels/kueue.x-k8s.io~1max-exec-time-seconds", "soon"),
@@ -320,13 +327,13 @@ UPDATES = [
     ),
     Case("a priority of pods", ALICE, JOB, of_head(JOB, "spec/priorityClassName", "dev-priority"), PODS),
     Case("another scheduler", ALICE, JOB, of_head(JOB, "spec/schedulerName", "mine"), PODS),
-    Case("a slow end", ALICE, JOB, of_head(JOB, "spec/terminationGracePeriodSeconds", 30), PODS),
+    Case("another grace period", ALICE, JOB, of_head(JOB, "spec/terminationGracePeriodSeconds", 30), PODS),
     Case("a runtime class", ALICE, JOB, of_head(JOB, "spec/runtimeClassName", "gvisor"), PODS),
-    Case("a gate", ALICE, JOB, of_head(JOB, "spec/schedulingGates", [{"name": "a.b/c"}]), PODS),
+    Case("a scheduling gate", ALICE, JOB, of_head(JOB, "spec/schedulingGates", [{"name": "a.b/c"}]), PODS),
     Case("the controller tolerates", CONTROLLER, JOB, of_head(JOB, "spec/tolerations", TOLERATE)),
-    Case("near each other", ALICE, JOB, of_head(JOB, "metadata", {"annotations": NEAR}), MARKS),
+    Case("a topology", ALICE, JOB, of_head(JOB, "metadata", {"annotations": NEAR}), MARKS),
     Case(
-        "an annotation that can't be read",
+        "an unreadable annotation",
         ALICE,
         CHILD,
         of_workers(CHILD, "template/metadata", {"annotations": {f"{ANNOTATION}unconstrained-topology": "?"}}),
@@ -336,23 +343,31 @@ UPDATES = [
         "the label of a Workload", ALICE, CLUSTER, of_head(CLUSTER, "metadata", {"labels": {UID: "x"}}), UID
     ),
     Case(
-        "the same by a group's labels", ALICE, FREE, put("/spec/headGroupSpec/labels", {UID: "theirs"}), LABEL
+        "the label in a group's labels",
+        ALICE,
+        FREE,
+        put("/spec/headGroupSpec/labels", {UID: "theirs"}),
+        LABEL,
     ),
     Case(
-        "the same outside of all queues",
+        "the label, unqueued",
         ALICE,
         FREE,
         of_head(FREE, "metadata", {"labels": {UID: "x"}}),
         LABEL,
     ),
-    Case("the controller's", CONTROLLER, JOB, of_head(JOB, "metadata", {"labels": {UID: "x"}})),
+    Case("the label by the controller", CONTROLLER, JOB, of_head(JOB, "metadata", {"labels": {UID: "x"}})),
     Case("another label of pods", ALICE, JOB, of_head(JOB, "metadata", {"labels": {"team": "a"}})),
-    # What KubeRay checks before it suspends
-    Case("a backoff below nothing", ALICE, JOB, put("/spec/backoffLimit", -1), SETTINGS),
+    # Fields that KubeRay checks before it suspends
+    Case("a negative backoff limit", ALICE, JOB, put("/spec/backoffLimit", -1), SETTINGS),
     Case("another way to submit", ALICE, JOB, put("/spec/submissionMode", "HTTPMode"), SETTINGS),
-    Case("an environment that is no YAML", ALICE, JOB, put("/spec/runtimeEnvYAML", "["), SETTINGS),
+    Case("an environment that is invalid YAML", ALICE, JOB, put("/spec/runtimeEnvYAML", "["), SETTINGS),
     Case(
-        "an upgrade of a cluster", ALICE, CHILD, put("/spec/upgradeStrategy", {"type": "Recreate"}), SETTINGS
+        "a cluster's upgrade strategy",
+        ALICE,
+        CHILD,
+        put("/spec/upgradeStrategy", {"type": "Recreate"}),
+        SETTINGS,
     ),
     Case(
         "fault tolerance",
@@ -361,18 +376,20 @@ UPDATES = [
         put("/spec/gcsFaultToleranceOptions", {"redisAddress": "x"}),
         SETTINGS,
     ),
-    Case("tokens", ALICE, CHILD, put("/spec/authOptions", {"mode": "token"}), SETTINGS),
-    Case("labels that are none", ALICE, CHILD, of_workers(CHILD, "labels", {"not a label": ""}), SETTINGS),
-    Case("parameters", ALICE, CHILD, of_workers(CHILD, "rayStartParams", {"labels": "x"}), SETTINGS),
+    Case("token authentication", ALICE, CHILD, put("/spec/authOptions", {"mode": "token"}), SETTINGS),
+    Case("invalid labels", ALICE, CHILD, of_workers(CHILD, "labels", {"not a label": ""}), SETTINGS),
     Case(
-        "Redis by the environment",
+        "Ray's start parameters", ALICE, CHILD, of_workers(CHILD, "rayStartParams", {"labels": "x"}), SETTINGS
+    ),
+    Case(
+        "Redis in an environment variable",
         ALICE,
         CHILD,
         of_head(CHILD, "spec/containers/0/env", [{"name": "RAY_REDIS_ADDRESS", "value": "x"}]),
         SETTINGS,
     ),
     Case(
-        "another environment",
+        "another environment variable",
         ALICE,
         CHILD,
         of_head(CHILD, "spec/containers/0/env", [{"name": "LEVEL", "value": "debug"}]),
@@ -385,8 +402,8 @@ UPDATES = [
         "keeps its labels and annotations ray.io/",
     ),
     Case("another program", ALICE, JOB, put("/spec/entrypoint", "python other.py")),
-    Case("nodes kept for a day", ALICE, JOB, put("/spec/ttlSecondsAfterFinished", 86400), TTL),
-    Case("nodes kept for a minute", ALICE, JOB, put("/spec/ttlSecondsAfterFinished", 60)),
+    Case("pods kept for a day", ALICE, JOB, put("/spec/ttlSecondsAfterFinished", 86400), TTL),
+    Case("pods kept for a minute", ALICE, JOB, put("/spec/ttlSecondsAfterFinished", 60)),
     # Shape
     Case("a maximum below the minimum", ALICE, CLUSTER, of_workers(CLUSTER, "maxReplicas", 1), SIZED),
     Case("no hosts", ALICE, CLUSTER, of_workers(CLUSTER, "numOfHosts", 0), SIZED),
@@ -401,19 +418,19 @@ UPDATES = [
 
 
 @pytest.mark.parametrize("case", UPDATES, ids=str)
-def test_changed(server: Kubectl, case: Case) -> None:
+def test_updates_of_gangs_are_checked(server: Kubectl, case: Case) -> None:
     found = change(server, case, [case.patch])
     assert case.message in found
     assert bool(found) is bool(case.message)
 
 
-def test_a_second_group_of_one_name_is_refused_on_updates_too(server: Kubectl) -> None:
+def test_a_duplicate_group_name_is_refused_on_update(server: Kubectl) -> None:
     again = put(f"{GROUPS[CLUSTER]}/-", raycluster()["spec"]["workerGroupSpecs"][0])
     assert TWICE in change(server, Case("", ALICE, CLUSTER, again), [again])
 
 
-def test_the_largest_gang_can_be_made_smaller(server: Kubectl) -> None:
-    """Its rules are within what the API server spends on one request."""
+def test_the_largest_gang_can_shrink(server: Kubectl) -> None:
+    """The policies stay within the API server's cost limit for a request."""
     largest = raycluster("largest")
     largest["spec"]["workerGroupSpecs"] = [group(f"g{i}", replicas=2) for i in range(17)]
     server.run("create", "-f", "-", *ALICE, given=json.dumps(largest))
@@ -421,7 +438,7 @@ def test_the_largest_gang_can_be_made_smaller(server: Kubectl) -> None:
     assert change(server, Case("", ALICE, "raycluster/largest", fewer), [fewer]) == ""
 
 
-def test_a_service_is_never_upgraded_by_a_second_cluster(server: Kubectl) -> None:
+def test_a_service_is_never_upgraded_with_a_second_cluster(server: Kubectl) -> None:
     service = rayservice("in-place")
     service["spec"]["upgradeStrategy"] = {"type": "None"}
     server.run("create", "-f", "-", *ALICE, given=json.dumps(service))
@@ -432,51 +449,55 @@ def test_a_service_is_never_upgraded_by_a_second_cluster(server: Kubectl) -> Non
     assert change(server, Case("", ALICE, SERVICE, in_place), [in_place]) == ""
 
 
-def test_a_finalizer_that_is_there_can_be_taken_away(server: Kubectl) -> None:
+def test_an_existing_finalizer_can_be_removed(server: Kubectl) -> None:
     server.run("create", "-f", "-", *ALICE, given=json.dumps(rayjob("held")))
     held = put("/metadata/finalizers", ["example.com/theirs"])
     server.run("patch", "rayjob/held", "--namespace=team-a", "--type=json", "--patch", json.dumps([held]))
-    lifted = remove("/metadata/finalizers")
-    assert change(server, Case("", ALICE, "rayjob/held", lifted), [lifted]) == ""
+    removed = remove("/metadata/finalizers")
+    assert change(server, Case("", ALICE, "rayjob/held", removed), [removed]) == ""
 
 
 @pytest.mark.parametrize(
     ("cascade", "message"),
     [("orphan", "delete it without --cascade=orphan"), ("foreground", ""), ("background", "")],
 )
-def test_deleted_with_what_it_made(server: Kubectl, cascade: str, message: str) -> None:
+def test_a_job_is_not_deleted_with_orphan_propagation(server: Kubectl, cascade: str, message: str) -> None:
     arguments = ("delete", JOB, "--namespace=team-a", "--dry-run=server", f"--cascade={cascade}", *ALICE)
     try:
         server.run(*arguments)
         found = ""
     except StepError as refused:
-        found = said(refused)
+        found = message_of(refused)
     assert message in found
     assert bool(found) is bool(message)
 
 
 @pytest.mark.parametrize(
-    ("who", "target", "message"),
+    ("user", "target", "message"),
     [
-        pytest.param(ALICE, CHILD, "delete the RayJob or RayService that it belongs to", id="a part"),
+        pytest.param(
+            ALICE, CHILD, "delete the RayJob or RayService that it belongs to", id="a job's cluster"
+        ),
         pytest.param(ALICE, CLUSTER, "", id="a RayCluster of its own"),
-        pytest.param(ALICE, FREE, "", id="one outside of all queues"),
-        pytest.param(COLLECTOR, CHILD, "", id="a part, by the garbage collector"),
-        pytest.param(ADMIN, CHILD, "", id="a part, by an administrator"),
+        pytest.param(ALICE, FREE, "", id="an unqueued RayCluster"),
+        pytest.param(COLLECTOR, CHILD, "", id="a job's cluster, by the garbage collector"),
+        pytest.param(ADMIN, CHILD, "", id="a job's cluster, by an administrator"),
     ],
 )
-def test_ray_clusters_deleted(server: Kubectl, who: Who, target: str, message: str) -> None:
+def test_a_users_deletion_of_a_jobs_ray_cluster_is_refused(
+    server: Kubectl, user: User, target: str, message: str
+) -> None:
     try:
-        server.run("delete", target, "--namespace=team-a", "--dry-run=server", *who)
+        server.run("delete", target, "--namespace=team-a", "--dry-run=server", *user)
         found = ""
     except StepError as refused:
-        found = said(refused) or str(refused)
+        found = message_of(refused) or str(refused)
     assert message in found
     assert bool(found) is bool(message)
 
 
-def test_a_manifest_is_applied_again(server: Kubectl) -> None:
-    """After its gang was placed: kubectl takes nothing away that the manifest never had."""
+def test_a_manifest_can_be_applied_again_after_placement(server: Kubectl) -> None:
+    """kubectl apply does not remove fields that the manifest never had."""
     manifest = raycluster("applied")
     manifest["spec"]["workerGroupSpecs"] = []
     server.run("apply", "-f", "-", *ALICE, given=json.dumps(manifest))

@@ -1,4 +1,4 @@
-"""Kueue's objects as the API server takes them where no Kueue runs; the rules: docs/kueue-webhooks.md."""
+"""Admission of Kueue's objects where no Kueue runs; docs/kueue-webhooks.md lists the rules."""
 
 import copy
 import json
@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.toolchain.steps import StepError
-from tests.stacks.ray_requests import ADMIN, Manifest, refusal, said
+from tests.stacks.ray_requests import ADMIN, Manifest, message_of, refusal
 
 ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
 GATES = "kueue.x-k8s.io/admission-gated-by"
@@ -83,7 +83,7 @@ def topology(**request: Any) -> Manifest:
 
 
 def elsewhere(of: Manifest) -> Manifest:
-    """The same in the older version of the API, which holds quotas under the same names."""
+    """Returns the manifest in the older API version, which has the same fields for quotas."""
     return {**of, "apiVersion": "kueue.x-k8s.io/v1beta1"}
 
 
@@ -103,7 +103,7 @@ GATED = f"the annotation {GATES} has to be a list of different names"
 
 
 class Creation(NamedTuple):
-    """An object, and a part of what refuses it, if it is refused."""
+    """An object, and a part of the message that refuses it; empty if it is accepted."""
 
     name: str
     manifest: Manifest
@@ -135,26 +135,26 @@ CREATIONS = [
     Creation("a quota", queue(of_cpu())),
     Creation("a quota in the older version", elsewhere(queue(of_cpu()))),
     Creation("a fraction", queue(of_cpu("1500m"))),
-    Creation("nothing", queue(of_cpu(0))),
+    Creation("a quota of zero", queue(of_cpu(0))),
     Creation("an exponent", queue(of_cpu("2e3"))),
-    Creation("less than nothing", queue(of_cpu("-1")), QUOTAS),
-    Creation("less than nothing in the older version", elsewhere(queue(of_cpu("-1"))), QUOTAS),
-    Creation("more than can be counted", queue(of_cpu("1e400")), QUOTAS),
-    Creation("more cores than can be counted", queue(of_cpu("2P")), QUOTAS),
-    Creation("a petabyte", queue(group(["memory"], ("f", [quota("memory", "2P")])))),
+    Creation("a negative quota", queue(of_cpu("-1")), QUOTAS),
+    Creation("a negative quota in the older version", elsewhere(queue(of_cpu("-1"))), QUOTAS),
+    Creation("a quota of 1e400", queue(of_cpu("1e400")), QUOTAS),
+    Creation("a quota of 2P cores", queue(of_cpu("2P")), QUOTAS),
+    Creation("a quota of 2P bytes", queue(group(["memory"], ("f", [quota("memory", "2P")])))),
+    Creation("a quota of 8E bytes", queue(group(["memory"], ("f", [quota("memory", "8E")]))), QUOTAS),
+    Creation("a quota of seventy digits", queue(of_cpu("0" * 69 + "1")), QUOTAS),
+    Creation("an invalid exponent", queue(of_cpu("1e1.5")), QUOTAS),
+    Creation("a borrowing limit", queue(of_cpu(borrowingLimit=2), cohortName="ml")),
+    Creation("a negative borrowing limit", queue(of_cpu(borrowingLimit=-2), cohortName="ml"), QUOTAS),
+    Creation("a lending limit", queue(of_cpu(lendingLimit=4), cohortName="ml")),
+    Creation("a negative lending limit", queue(of_cpu(lendingLimit=-4), cohortName="ml"), QUOTAS),
     Creation(
-        "more bytes than can be counted", queue(group(["memory"], ("f", [quota("memory", "8E")]))), QUOTAS
+        "a lending limit above the quota",
+        queue(of_cpu(lendingLimit=5), cohortName="ml"),
+        "is at most the nominal",
     ),
-    Creation("a number of seventy digits", queue(of_cpu("0" * 69 + "1")), QUOTAS),
-    Creation("an exponent that is none", queue(of_cpu("1e1.5")), QUOTAS),
-    Creation("borrowing", queue(of_cpu(borrowingLimit=2), cohortName="ml")),
-    Creation("borrowing less than nothing", queue(of_cpu(borrowingLimit=-2), cohortName="ml"), QUOTAS),
-    Creation("lending", queue(of_cpu(lendingLimit=4), cohortName="ml")),
-    Creation("lending less than nothing", queue(of_cpu(lendingLimit=-4), cohortName="ml"), QUOTAS),
-    Creation(
-        "lending more than it has", queue(of_cpu(lendingLimit=5), cohortName="ml"), "is at most the nominal"
-    ),
-    Creation("lending to nobody", queue(of_cpu(lendingLimit=1)), LIMITS.format("cohortName")),
+    Creation("a lending limit without a cohort", queue(of_cpu(lendingLimit=1)), LIMITS.format("cohortName")),
     # Resource groups
     Creation("two groups", queue(of_cpu(), group(["memory"], ("other", [quota("memory")])))),
     Creation("a resource in two groups", queue(of_cpu(), group(["cpu"], ("other", [quota("cpu")]))), TWICE),
@@ -162,12 +162,12 @@ CREATIONS = [
         "a flavor in two groups", queue(of_cpu(), group(["memory"], ("default", [quota("memory")]))), FLAVORS
     ),
     Creation(
-        "another order",
+        "resources in another order",
         queue(group(["cpu", "memory"], ("f", [quota("memory"), quota("cpu")]))),
         "in the same order",
     ),
-    Creation("no name of a resource", queue(group(["a b"], ("f", [quota("a b")]))), "those of resources"),
-    Creation("as many as there may be", queue(*MANY[:4])),
+    Creation("an invalid resource name", queue(group(["a b"], ("f", [quota("a b")]))), "those of resources"),
+    Creation("as many resources as allowed", queue(*MANY[:4])),
     Creation("too many resources", queue(*MANY), TOTAL),
     Creation("too many flavors", queue(*WIDE), TOTAL),
     Creation("too many pairs", queue(PAIRS), TOTAL),
@@ -175,35 +175,41 @@ CREATIONS = [
     Creation("a check on its flavor", checked("default")),
     Creation("a check on another flavor", checked("default", "other"), CHECKS),
     Creation("a selector", selecting(matchExpressions=[{"key": "a/b", "operator": "In", "values": ["c"]}])),
-    Creation("no operator", selecting(matchExpressions=[{"key": "a", "operator": "Is"}]), SELECTOR),
-    Creation("In nothing", selecting(matchExpressions=[{"key": "a", "operator": "In"}]), SELECTOR),
-    Creation("no label", selecting(matchLabels={"a b": "c"}), SELECTOR),
-    Creation("no value", selecting(matchLabels={"a": "b c"}), SELECTOR),
+    Creation("an invalid operator", selecting(matchExpressions=[{"key": "a", "operator": "Is"}]), SELECTOR),
+    Creation("In without values", selecting(matchExpressions=[{"key": "a", "operator": "In"}]), SELECTOR),
+    Creation("an invalid label in the selector", selecting(matchLabels={"a b": "c"}), SELECTOR),
+    Creation("an invalid value in the selector", selecting(matchLabels={"a": "b c"}), SELECTOR),
     Creation("a weight", queue(of_cpu(), fairSharing={"weight": "0.5"})),
-    Creation("a weight of nothing", queue(of_cpu(), fairSharing={"weight": 0})),
+    Creation("a weight of zero", queue(of_cpu(), fairSharing={"weight": 0})),
     Creation("a weight too small", queue(of_cpu(), fairSharing={"weight": "1n"}), WEIGHT),
-    Creation("a weight below nothing", queue(of_cpu(), fairSharing={"weight": -1}), WEIGHT),
+    Creation("a negative weight", queue(of_cpu(), fairSharing={"weight": -1}), WEIGHT),
     # Cohorts
     Creation("a cohort", cohort()),
-    Creation("a cohort of nothing", kueue("Cohort", {})),
-    Creation("a cohort that lends more than it has", cohort(parent="ml", lendingLimit=5)),
-    Creation("a cohort below nothing", cohort(-1), QUOTAS),
-    Creation("a cohort that borrows of nobody", cohort(borrowingLimit=5), LIMITS.format("parentName")),
-    Creation("a cohort's weight below nothing", weighed("Cohort", "-1"), WEIGHT),
+    Creation("an empty cohort", kueue("Cohort", {})),
+    Creation("a cohort's lending limit above its quota", cohort(parent="ml", lendingLimit=5)),
+    Creation("a cohort's negative quota", cohort(-1), QUOTAS),
+    Creation(
+        "a cohort's borrowing limit without a parent", cohort(borrowingLimit=5), LIMITS.format("parentName")
+    ),
+    Creation("a cohort's negative weight", weighed("Cohort", "-1"), WEIGHT),
     # LocalQueues
     Creation("a local queue", kueue("LocalQueue", {"clusterQueue": "team-a"})),
     Creation("a local queue's weight", weighed("LocalQueue", "2")),
-    Creation("a local queue's weight below nothing", weighed("LocalQueue", "-2"), WEIGHT),
-    Creation("a local queue's weight beyond counting", weighed("LocalQueue", "1e400"), WEIGHT),
+    Creation("a local queue's negative weight", weighed("LocalQueue", "-2"), WEIGHT),
+    Creation("a local queue's weight of 1e400", weighed("LocalQueue", "1e400"), WEIGHT),
     # ResourceFlavors
     Creation("a flavor", flavor(nodeLabels={"cloud.google.com/gke-nodepool": "l4"})),
     Creation(
-        "no label of nodes", flavor(nodeLabels={"not a label": "l4"}), "spec.nodeLabels have to be labels"
+        "an invalid node label", flavor(nodeLabels={"not a label": "l4"}), "spec.nodeLabels have to be labels"
     ),
-    Creation("no value of a label", flavor(nodeLabels={"pool": "l 4"}), "spec.nodeLabels have to be labels"),
+    Creation(
+        "an invalid node label value", flavor(nodeLabels={"pool": "l 4"}), "spec.nodeLabels have to be labels"
+    ),
     Creation("a taint", flavor(nodeTaints=[{"key": "a", "value": "b", "effect": "NoSchedule"}])),
     Creation(
-        "no key of a taint", flavor(nodeTaints=[{"key": "a b", "effect": "NoSchedule"}]), "have to be taints"
+        "an invalid taint key",
+        flavor(nodeTaints=[{"key": "a b", "effect": "NoSchedule"}]),
+        "have to be taints",
     ),
     Creation(
         "a taint twice",
@@ -212,34 +218,40 @@ CREATIONS = [
     ),
     Creation("a toleration of everything", flavor(tolerations=[{"operator": "Exists"}])),
     Creation(
-        "no key of a toleration",
+        "an invalid toleration key",
         flavor(tolerations=[{"key": "a b", "operator": "Exists"}]),
         "have to be those of taints",
     ),
     # Workloads
     Creation("a workload", workload()),
-    Creation("one minimum", workload(pod_set(minCount=1), pod_set("more"))),
-    Creation("two minimums", workload(pod_set(minCount=1), pod_set("more", minCount=1)), MIN_COUNT),
-    Creation("an elastic minimum", workload(pod_set(minCount=1), annotations=ELASTIC), MIN_COUNT),
-    Creation("requests below nothing", workload(pod_set(requests={"cpu": "-1"})), REQUESTS),
+    Creation("one minCount", workload(pod_set(minCount=1), pod_set("more"))),
+    Creation("two minCounts", workload(pod_set(minCount=1), pod_set("more", minCount=1)), MIN_COUNT),
+    Creation("a minCount of an elastic job", workload(pod_set(minCount=1), annotations=ELASTIC), MIN_COUNT),
+    Creation("negative requests", workload(pod_set(requests={"cpu": "-1"})), REQUESTS),
     Creation("requests of pods", workload(pod_set(requests={"pods": "1"})), REQUESTS),
-    Creation("requests beyond counting", workload(pod_set(requests={"cpu": "1e400"})), REQUESTS),
-    Creation("no label", workload(pod_set(metadata={"labels": {"a b": "c"}})), TEMPLATES),
-    Creation("no annotation", workload(pod_set(metadata={"annotations": {"a b": "c"}})), TEMPLATES),
+    Creation("requests of 1e400", workload(pod_set(requests={"cpu": "1e400"})), REQUESTS),
+    Creation(
+        "an invalid label in a template", workload(pod_set(metadata={"labels": {"a b": "c"}})), TEMPLATES
+    ),
+    Creation(
+        "an invalid annotation in a template",
+        workload(pod_set(metadata={"annotations": {"a b": "c"}})),
+        TEMPLATES,
+    ),
     Creation(
         "any value of an annotation", workload(pod_set(metadata={"annotations": {"A.b/C": "any thing"}}))
     ),
     Creation("slices", topology(podSetSliceRequiredTopology="rack", podSetSliceSize=2)),
-    Creation("slices of no size", topology(podSetSliceRequiredTopology="rack"), SLICES),
-    Creation("sizes of no slice", topology(podSetSliceSize=2), SLICES),
+    Creation("slices without a size", topology(podSetSliceRequiredTopology="rack"), SLICES),
+    Creation("a slice size without a topology", topology(podSetSliceSize=2), SLICES),
     Creation("a gate", workload(annotations={GATES: "example.com/a,example.com/b"})),
     Creation("a gate twice", workload(annotations={GATES: "example.com/a,example.com/a"}), GATED),
-    Creation("no gate", workload(annotations={GATES: "example.com/a,"}), GATED),
+    Creation("an empty gate", workload(annotations={GATES: "example.com/a,"}), GATED),
 ]
 
 
 @pytest.mark.parametrize("case", CREATIONS, ids=str)
-def test_created(server: Kubectl, case: Creation) -> None:
+def test_creations_of_kueue_objects_are_checked(server: Kubectl, case: Creation) -> None:
     found = refusal(server, ADMIN, case.manifest)
     assert case.message in found
     assert bool(found) is bool(case.message)
@@ -266,8 +278,8 @@ UPDATES = [{"name": "main", "nodeSelector": {"pool": "l4"}}]
 
 
 def check(state: str, updates: list[dict[str, Any]]) -> dict[str, Any]:
-    told = {"name": "check", "state": state, "message": "", "lastTransitionTime": WHEN}
-    return {"admissionChecks": [{**told, "podSetUpdates": updates}]}
+    checked = {"name": "check", "state": state, "message": "", "lastTransitionTime": WHEN}
+    return {"admissionChecks": [{**checked, "podSetUpdates": updates}]}
 
 
 def admission(**usage: Any) -> dict[str, Any]:
@@ -279,7 +291,7 @@ def reclaimable(**counts: int) -> dict[str, Any]:
 
 
 class Status(NamedTuple):
-    """The status of a Workload before and after a change, and a part of what refuses it, if it is refused."""
+    """A Workload's status before and after a change, and a part of the message that refuses the change."""
 
     name: str
     before: dict[str, Any]
@@ -290,27 +302,43 @@ class Status(NamedTuple):
         return self.name
 
 
-ANEW = admission(flavors={"cpu": "g"}) | {
+RESERVED_AGAIN = admission(flavors={"cpu": "g"}) | {
     "conditions": [{**condition("QuotaReserved"), "lastTransitionTime": "2026-01-01T00:00:01Z"}]
 }
 ABSENT = "status.admission has to be there while the condition QuotaReserved is True"
 STATUSES = [
     Status("quota reserved", {}, RESERVED),
     Status("quota reserved without an admission", {}, {"conditions": RESERVED["conditions"]}, ABSENT),
+    Status("usage of an unknown pod set", {}, admission(name="other"), "have to name pod sets of the spec"),
     Status(
-        "of a pod set that there is not", {}, admission(name="other"), "have to name pod sets of the spec"
+        "usage that is no multiple of the count",
+        {},
+        admission(resourceUsage={"cpu": "3", "memory": "5"}),
+        "a multiple",
     ),
     Status(
-        "no multiple of the count", {}, admission(resourceUsage={"cpu": "3", "memory": "5"}), "a multiple"
+        "millicores that are no multiple of the count",
+        {},
+        admission(resourceUsage={"cpu": "2501m"}),
+        "a multiple",
     ),
-    Status("millicores that are none", {}, admission(resourceUsage={"cpu": "2501m"}), "a multiple"),
     Status("another admission", RESERVED, admission(flavors={"cpu": "g"}), "is immutable until quota"),
-    Status("another admission by another reservation", RESERVED, ANEW),
+    Status("another admission by another reservation", RESERVED, RESERVED_AGAIN),
     Status("the same admission with a condition", RESERVED, {**RESERVED, **check("Pending", [])}),
     Status("evicted", RESERVED, {"conditions": [condition("QuotaReserved", "False")], "admission": None}),
     Status("reclaimable pods", RESERVED, {**RESERVED, **reclaimable(main=2)}),
-    Status("more reclaimable pods than there are", {}, reclaimable(main=5), "is at most that of the pod set"),
-    Status("reclaimable pods of nothing", {}, reclaimable(other=1), "reclaimablePods have to name pod sets"),
+    Status(
+        "more reclaimable pods than the pod set has",
+        {},
+        reclaimable(main=5),
+        "is at most that of the pod set",
+    ),
+    Status(
+        "reclaimable pods of an unknown pod set",
+        {},
+        reclaimable(other=1),
+        "reclaimablePods have to name pod sets",
+    ),
     Status(
         "fewer reclaimable pods",
         {**RESERVED, **reclaimable(main=2)},
@@ -318,9 +346,14 @@ STATUSES = [
         "only rise while quota is reserved",
     ),
     Status("a ready check", {}, check("Ready", UPDATES)),
-    Status("updates of nothing", {}, check("Ready", [{"name": "other"}]), "podSetUpdates of status"),
     Status(
-        "no labels", {}, check("Ready", [{"name": "main", "labels": {"a b": ""}}]), "podSetUpdates of status"
+        "updates of an unknown pod set", {}, check("Ready", [{"name": "other"}]), "podSetUpdates of status"
+    ),
+    Status(
+        "updates with an invalid label",
+        {},
+        check("Ready", [{"name": "main", "labels": {"a b": ""}}]),
+        "podSetUpdates of status",
     ),
     Status(
         "other updates of a ready check",
@@ -328,7 +361,7 @@ STATUSES = [
         check("Ready", []),
         "of an admission check that is Ready are immutable",
     ),
-    Status("updates of a check that is tried again", check("Ready", UPDATES), check("Retry", [])),
+    Status("updates of a retried check", check("Ready", UPDATES), check("Retry", [])),
     Status("another cluster", {}, {"clusterName": "other"}, "has to be one of the nominatedClusterNames"),
 ]
 
@@ -338,12 +371,12 @@ def write(server: Kubectl, name: str, status: dict[str, Any], *more: str) -> str
     try:
         server.run(*arguments, "--patch", json.dumps({"status": status}), *more)
     except StepError as refused:
-        return said(refused) or str(refused)
+        return message_of(refused) or str(refused)
     return ""
 
 
 @pytest.mark.parametrize("case", STATUSES, ids=str)
-def test_status(server: Kubectl, case: Status) -> None:
+def test_statuses_of_workloads_are_checked(server: Kubectl, case: Status) -> None:
     server.create([workload(*copy.deepcopy(SETS), name="written")])
     try:
         assert write(server, "written", case.before) == ""
@@ -369,7 +402,9 @@ def test_status(server: Kubectl, case: Status) -> None:
         pytest.param({"path": "/metadata/annotations", "value": {GATES: "a.b/c"}}, "not added", id="gated"),
     ],
 )
-def test_workload_with_quota(server: Kubectl, change: dict[str, Any], message: str) -> None:
+def test_a_workload_with_quota_keeps_its_pod_sets(
+    server: Kubectl, change: dict[str, Any], message: str
+) -> None:
     server.create([workload(*copy.deepcopy(SETS), name="holder")])
     patch = json.dumps([{"op": "add", **change}])
     try:
@@ -386,7 +421,7 @@ def test_workload_with_quota(server: Kubectl, change: dict[str, Any], message: s
                 "--dry-run=server",
             )
         except StepError as refused:
-            found = said(refused) or str(refused)
+            found = message_of(refused) or str(refused)
     finally:
         server.run("delete", "workload/holder", "--namespace=team-a")
     assert message in found
@@ -406,8 +441,8 @@ FIXED = [
 
 
 @pytest.mark.parametrize(("manifest", "spec"), FIXED)
-def test_the_schema_keeps(server: Kubectl, manifest: Manifest, spec: dict[str, str]) -> None:
-    """What no webhook of Kueue checks, because its definitions do."""
+def test_the_schema_makes_fields_immutable(server: Kubectl, manifest: Manifest, spec: dict[str, str]) -> None:
+    """No webhook of Kueue checks these; its CustomResourceDefinitions do."""
     target = (f"{manifest['kind'].lower()}s.kueue.x-k8s.io", "new", "--namespace=team-a")
     server.create([manifest])
     try:
@@ -417,8 +452,8 @@ def test_the_schema_keeps(server: Kubectl, manifest: Manifest, spec: dict[str, s
         server.run("delete", *target)
 
 
-def test_a_check_of_before_stays_until_the_flavors_change(server: Kubectl) -> None:
-    """As in Kueue, whose queues may have named other flavors; and finalizers can always go."""
+def test_checks_are_validated_only_when_the_flavors_change(server: Kubectl) -> None:
+    """As in Kueue: other changes of the queue do not validate its checks."""
     manifest = checked("default")
     manifest["metadata"]["name"] = "checked"
     server.create([manifest])

@@ -1,4 +1,4 @@
-"""Who may label pods and Jobs as a Workload's, by stack local's policies."""
+"""Which users may label pods and Jobs as a Workload's, by stack local's policies."""
 
 import json
 from typing import NamedTuple
@@ -7,13 +7,13 @@ import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.toolchain.steps import StepError
-from tests.stacks.ray_requests import ADMIN, Manifest, Who, refusal, said
+from tests.stacks.ray_requests import ADMIN, Manifest, User, message_of, refusal
 
 UID = "muster.dev/workload-uid"
 MESSAGE = f"the label {UID} is written by admission alone, because what has it holds quota: remove it"
-# May write pods and Jobs, as users of other platforms in the cluster may.
-CAROL: Who = ("--as=carol@example.com", "--as-group=pod-makers", "--as-group=system:authenticated")
-JOBS: Who = (
+# May write pods and Jobs, like users of other platforms in the cluster.
+CAROL: User = ("--as=carol@example.com", "--as-group=pod-makers", "--as-group=system:authenticated")
+JOBS: User = (
     "--as=system:serviceaccount:kube-system:job-controller",
     "--as-group=system:serviceaccounts:kube-system",
 )
@@ -36,7 +36,7 @@ def job(*, labelled: bool = True) -> Manifest:
 
 @pytest.fixture(scope="module")
 def shared(server: Kubectl) -> Kubectl:
-    """With a role for those who make pods, which no team has."""
+    """Adds a role that may create pods, which no team has, and pods with and without the label."""
     rules = [{"apiGroups": ["", "batch"], "resources": ["pods", "pods/status", "jobs"], "verbs": ["*"]}]
     rbac = "rbac.authorization.k8s.io"
     metadata = {"name": "pod-makers"}
@@ -54,7 +54,7 @@ def shared(server: Kubectl) -> Kubectl:
 
 class Creation(NamedTuple):
     name: str
-    who: Who
+    user: User
     manifest: Manifest
     message: str = ""
 
@@ -69,13 +69,13 @@ CREATIONS = [
     Creation("a user's Job without it", CAROL, job(labelled=False)),
     Creation("KubeRay's pod", ADMIN, pod()),
     Creation("KubeRay's Job", ADMIN, job()),
-    Creation("a pod of that Job", JOBS, pod()),
+    Creation("a Job's pod by the Job controller", JOBS, pod()),
 ]
 
 
 @pytest.mark.parametrize("case", CREATIONS, ids=str)
-def test_created(shared: Kubectl, case: Creation) -> None:
-    assert refusal(shared, case.who, case.manifest) == case.message
+def test_created_pods_and_jobs_are_labelled_by_kuberay_only(shared: Kubectl, case: Creation) -> None:
+    assert refusal(shared, case.user, case.manifest) == case.message
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_created(shared: Kubectl, case: Creation) -> None:
         pytest.param("theirs", {UID: "another"}, None, MESSAGE, id="changed"),
         pytest.param("theirs", {UID: None}, None, MESSAGE, id="removed"),
         pytest.param("plain", {UID: "theirs"}, "status", MESSAGE, id="set by the status"),
-        pytest.param("theirs", {"team": "b"}, None, "", id="another label beside it"),
+        pytest.param("theirs", {"team": "b"}, None, "", id="another label"),
     ],
 )
-def test_changed(
+def test_users_cannot_change_the_label_of_pods(
     shared: Kubectl, name: str, labels: dict[str, str | None], subresource: str | None, message: str
 ) -> None:
     patch = json.dumps({"metadata": {"labels": labels}})
@@ -99,5 +99,5 @@ def test_changed(
         shared.run(*arguments, *CAROL)
         found = ""
     except StepError as refused:
-        found = said(refused) or str(refused)
+        found = message_of(refused) or str(refused)
     assert found == message

@@ -1,4 +1,4 @@
-"""Which priorities the API server lets tenants give to their work, by stack local's policies.
+"""Which priorities tenants may give to their jobs, by stack local's policies.
 
 team-a may use all of the stack's; team-b none of production's (stacks/Pulumi.local.yaml).
 """
@@ -14,7 +14,7 @@ from tests.stacks.ray_requests import (
     ALICE,
     QUEUE,
     Manifest,
-    Who,
+    User,
     raycluster,
     rayjob,
     rayservice,
@@ -22,7 +22,7 @@ from tests.stacks.ray_requests import (
     unqueued,
 )
 
-BOB: Who = ("--as=bob@example.com", "--as-group=team-b@example.com", "--as-group=system:authenticated")
+BOB: User = ("--as=bob@example.com", "--as-group=team-b@example.com", "--as-group=system:authenticated")
 PRIORITY = "kueue.x-k8s.io/priority-class"
 CRITICAL = "system-node-critical"
 POD = {"spec": {"containers": [{"name": "submitter", "image": "x"}], "priorityClassName": CRITICAL}}
@@ -31,11 +31,11 @@ PODS = "priorityClassName of a pod template can't give more than this namespace 
 
 
 class Case(NamedTuple):
-    """A request in a namespace, with the priority of its label and of its pods, and why it is refused."""
+    """A request in a namespace, the priority of its label and pods, and the message that refuses it."""
 
     name: str
     make: Callable[[], Manifest]
-    who: Who
+    user: User
     namespace: str
     label: str | None
     pods: str | None = None
@@ -74,29 +74,29 @@ CASES = [
     Case("one of another tenant's", rayjob, BOB, "team-b", "prod-priority", message=LABEL),
     Case("one of another tenant's, of a cluster", raycluster, BOB, "team-b", "inference", message=LABEL),
     Case("one of another tenant's, of a service", rayservice, BOB, "team-b", "inference", message=LABEL),
-    Case("one that there is not", raycluster, BOB, "team-b", "urgent", message=LABEL),
+    Case("one that does not exist", raycluster, BOB, "team-b", "urgent", message=LABEL),
     Case("an administrator in that namespace", rayjob, ADMIN, "team-b", "prod-priority", message=LABEL),
-    Case("outside of the queues", unqueued, BOB, "team-b", "prod-priority"),
+    Case("another tenant's, unqueued", unqueued, BOB, "team-b", "prod-priority"),
     Case("a critical head", rayjob, ALICE, "team-a", None, CRITICAL, PODS),
     Case("a critical head beside a label", rayjob, ALICE, "team-a", "dev-priority", CRITICAL, PODS),
     Case("critical workers", raycluster, ALICE, "team-a", None, "system-cluster-critical", PODS, True),
     Case("a critical submitter", critical_submitter, ALICE, "team-a", None, message=PODS),
     Case("a critical service", rayservice, ALICE, "team-a", None, CRITICAL, PODS),
-    Case("critical pods outside of the queues", unqueued, ALICE, "team-a", None, CRITICAL, PODS),
+    Case("critical pods, unqueued", unqueued, ALICE, "team-a", None, CRITICAL, PODS),
     Case("production's for pods", rayjob, BOB, "team-b", None, "prod-priority", PODS),
     Case("its own for pods", rayjob, BOB, "team-b", None, "training"),
-    Case("production's for pods that may", rayjob, ALICE, "team-a", None, "prod-priority"),
-    Case("pods in a namespace of nobody", unqueued, ADMIN, "default", None, CRITICAL),
-    Case("queued pods in a namespace of nobody", raycluster, ADMIN, "default", None, CRITICAL, PODS),
+    Case("production's for pods where it is allowed", rayjob, ALICE, "team-a", None, "prod-priority"),
+    Case("pods outside the tenants' namespaces", unqueued, ADMIN, "default", None, CRITICAL),
+    Case("queued pods outside the tenants' namespaces", raycluster, ADMIN, "default", None, CRITICAL, PODS),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_created(server: Kubectl, case: Case) -> None:
-    found = refusal(server, case.who, case.manifest)
+def test_priorities_must_be_the_tenants(server: Kubectl, case: Case) -> None:
+    found = refusal(server, case.user, case.manifest)
     assert case.message in found
     assert bool(found) is bool(case.message)
 
 
-def test_these_are_queued() -> None:
+def test_the_manifests_are_queued() -> None:
     assert all(QUEUE in make()["metadata"]["labels"] for make in (rayjob, raycluster, rayservice))

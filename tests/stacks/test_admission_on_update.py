@@ -1,4 +1,4 @@
-"""What the API server lets users and the engine change of queued Ray objects, by stack local's policies."""
+"""Which changes of queued Ray objects users and the engine may make, by stack local's policies."""
 
 import json
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.toolchain.steps import StepError
-from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, QUEUE, Who, said
+from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, QUEUE, User, message_of
 
 Operation = dict[str, Any]
 
@@ -41,10 +41,10 @@ def sized(target: str, key: str, value: object) -> Operation:
 
 
 class Case(NamedTuple):
-    """A patch of an object, and the whole message of the policy that refuses it; "" where it is accepted."""
+    """A patch of an object, and the whole message that refuses it; empty if it is accepted."""
 
     name: str
-    who: Who
+    user: User
     target: str
     patch: Operation
     message: str = ""
@@ -113,7 +113,7 @@ CASES = [
     # Starting
     Case("a user starts a RayJob", ALICE, JOB, START, lift("RayJob")),
     Case("a user starts a RayCluster", ALICE, CLUSTER, START, lift("RayCluster")),
-    Case("a user takes the field away", ALICE, CLUSTER, remove("/spec/suspend"), lift("RayCluster")),
+    Case("a user removes the field", ALICE, CLUSTER, remove("/spec/suspend"), lift("RayCluster")),
     Case(
         "a user starts a RayService",
         ALICE,
@@ -124,12 +124,18 @@ CASES = [
     Case("the controller starts a RayJob", CONTROLLER, JOB, START),
     Case("the controller starts a RayCluster", CONTROLLER, CLUSTER, START),
     Case("the controller starts a RayService", CONTROLLER, SERVICE, SERVE),
-    Case("an administrator breaks the glass", ADMIN, JOB, START),
-    Case("a user suspends what runs", ALICE, CHILD, put("/spec/suspend", True)),
+    Case("an administrator starts a RayJob", ADMIN, JOB, START),
+    Case("a user suspends a running cluster", ALICE, CHILD, put("/spec/suspend", True)),
     # Moving
     Case("a user changes the queue", ALICE, JOB, put(LABEL, "other"), moved("RayJob")),
     Case("a user leaves the queue", ALICE, CLUSTER, remove(LABEL), moved("RayCluster")),
-    Case("a user queues what runs", ALICE, FREE, put("/metadata/labels", {QUEUE: "x"}), moved("RayCluster")),
+    Case(
+        "a user queues a running cluster",
+        ALICE,
+        FREE,
+        put("/metadata/labels", {QUEUE: "x"}),
+        moved("RayCluster"),
+    ),
     Case("a user moves a job's own cluster", ALICE, CHILD, remove(LABEL), moved("RayCluster")),
     Case("a user changes another label", ALICE, JOB, put("/metadata/labels/stage", "two")),
     # Growing
@@ -142,8 +148,8 @@ CASES = [
     Case(
         "more replicas of a job's own cluster", ALICE, CHILD, sized(CHILD, "replicas", 3), grown("RayCluster")
     ),
-    Case("KubeRay grows that", ADMIN, CHILD, sized(CHILD, "replicas", 3)),
-    Case("a user grows what is in no queue", ALICE, FREE, put("/spec/workerGroupSpecs/0/replicas", 3)),
+    Case("KubeRay grows a job's own cluster", ADMIN, CHILD, sized(CHILD, "replicas", 3)),
+    Case("a user grows an unqueued cluster", ALICE, FREE, put("/spec/workerGroupSpecs/0/replicas", 3)),
     Case("fewer replicas", ALICE, JOB, sized(JOB, "replicas", 1)),
     Case("fewer groups", ALICE, CLUSTER, remove(f"{GROUPS[CLUSTER]}/0")),
     Case("fewer replicas of a service", ALICE, SERVICE, sized(SERVICE, "replicas", 1)),
@@ -169,7 +175,7 @@ CASES = [
     Case("devices by claim", ALICE, JOB, put(f"{HEAD}/resourceClaims", [{"name": "gpu"}]), resized("RayJob")),
     Case("other nodes", ALICE, JOB, put(f"{HEAD}/nodeSelector", {"pool": "h100"}), resized("RayJob")),
     Case(
-        "a submitter with resources of its own",
+        "a submitter with its own resources",
         ALICE,
         JOB,
         put(
@@ -180,8 +186,14 @@ CASES = [
     ),
     Case("another image", ALICE, JOB, put(f"{HEAD}/containers/0/image", "rayproject/ray:2.47.0")),
     Case("the controller places it", CONTROLLER, JOB, put(f"{HEAD}/nodeSelector", {"pool": "l4"})),
-    # What preemption relies on
-    Case("a RayJob that stays", ALICE, JOB, put("/spec/shutdownAfterJobFinishes", False), KEPT),
+    # Fields that preemption relies on
+    Case(
+        "a RayJob that stays after it finishes",
+        ALICE,
+        JOB,
+        put("/spec/shutdownAfterJobFinishes", False),
+        KEPT,
+    ),
     # Upgrades of services
     Case("an upgrade beside the running service", ALICE, SERVICE, NEW_IMAGE, SECOND_CLUSTER),
     Case("one group less", ALICE, SERVICE, remove(f"{GROUPS[SERVICE]}/0"), SECOND_CLUSTER),
@@ -190,21 +202,21 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_change(server: Kubectl, case: Case) -> None:
+def test_updates_of_queued_objects_are_checked(server: Kubectl, case: Case) -> None:
     assert change(server, case, [case.patch]) == case.message
 
 
-def test_a_service_that_is_not_upgraded_beside_itself_may_change(server: Kubectl) -> None:
+def test_a_service_without_upgrades_may_change(server: Kubectl) -> None:
     case = Case("", ALICE, SERVICE, NEW_IMAGE)
     in_place = put("/spec/upgradeStrategy", {"type": "None"})
     assert change(server, case, [in_place, NEW_IMAGE]) == ""
 
 
 def change(server: Kubectl, case: Case, patch: list[Operation]) -> str:
-    """Patches on trial; what the policy that refuses it says, or nothing."""
+    """Patches as a dry run; returns the message of the refusal, or an empty string."""
     arguments = ("patch", case.target, "--namespace=team-a", "--dry-run=server", "--type=json")
     try:
-        server.run(*arguments, "--patch", json.dumps(patch), *case.who)
+        server.run(*arguments, "--patch", json.dumps(patch), *case.user)
     except StepError as refused:
-        return said(refused) or str(refused)
+        return message_of(refused) or str(refused)
     return ""

@@ -1,4 +1,4 @@
-"""A cluster that serves no MutatingAdmissionPolicy: users suspend what they queue, and are told so."""
+"""Clusters without MutatingAdmissionPolicy: users must suspend queued objects, and the refusal says so."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,12 +31,12 @@ POLICY_SECONDS_MAX = 15.0
 def older(
     server: Kubectl, local_cli: PulumiCli, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Kubectl]:
-    """Stack local as on such a cluster; afterwards it is as it was."""
+    """Deploys stack local as on such a cluster, and restores it afterwards."""
     settings = yaml.safe_load(LOCAL.read_text())
     settings["config"]["muster:cluster"]["servesMutatingPolicies"] = False
     changed: Path = tmp_path_factory.mktemp("older") / LOCAL.name
     changed.write_text(yaml.safe_dump(settings))
-    # What suspends goes, and what asks for suspension comes.
+    # Policies that suspend are deleted, and policies that require suspension are created.
     assert local_cli.select("local", changed).up().counts == {"create": 6, "delete": 4}
     try:
         wait_until("the policies' effect", lambda: refusal(server, ALICE, rayjob()) != "", POLICY_SECONDS_MAX)
@@ -62,7 +62,7 @@ def test_the_message_asks_for_suspension(older: Kubectl, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_suspended_objects_are_taken(older: Kubectl, kind: str) -> None:
+def test_suspended_objects_are_accepted(older: Kubectl, kind: str) -> None:
     make, path = KINDS[kind]
     manifest = make()
     spec = manifest["spec"]
@@ -70,8 +70,8 @@ def test_suspended_objects_are_taken(older: Kubectl, kind: str) -> None:
     assert suspended(create(older, ALICE, manifest))
 
 
-@pytest.mark.parametrize(("who", "make"), [(ALICE, unqueued), (ADMIN, child)], ids=["unqueued", "KubeRay's"])
-def test_what_starts_at_once_is_left_alone(
-    older: Kubectl, who: tuple[str, ...], make: Callable[[], Manifest]
+@pytest.mark.parametrize(("user", "make"), [(ALICE, unqueued), (ADMIN, child)], ids=["unqueued", "KubeRay's"])
+def test_unqueued_and_owned_objects_are_not_suspended(
+    older: Kubectl, user: tuple[str, ...], make: Callable[[], Manifest]
 ) -> None:
-    assert not suspended(create(older, who, make()))
+    assert not suspended(create(older, user, make()))

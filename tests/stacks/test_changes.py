@@ -1,4 +1,4 @@
-"""Previews of a change: stack dev as it would have been left behind, and settings that differ from it."""
+"""Previews of a change: the state of stack dev, and settings that differ from it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ DEV = CHECKOUT / "stacks" / "Pulumi.dev.yaml"
 
 @pytest.fixture
 def changed(tools: dict[str, Path], tmp_path: Path) -> Changed:
-    """Stack dev with an edit to its settings, in a state that knows it without, or with another edit."""
+    """Previews stack dev with an edit to its settings, in a state without it or with another edit."""
 
     def edited(name: str, edit: Edit) -> Program:
         settings = yaml.safe_load(DEV.read_text())
@@ -35,7 +35,7 @@ def changed(tools: dict[str, Path], tmp_path: Path) -> Changed:
     return changes
 
 
-def test_what_is_recreated_updated_made_and_left_alone(changed: Changed) -> None:
+def test_a_change_shows_recreated_updated_and_created_resources(changed: Changed) -> None:
     def edit(config: dict[str, Any]) -> None:
         system, gpus = config["muster:pools"]
         system["nodes"]["max"] = 7
@@ -55,13 +55,13 @@ def test_what_is_recreated_updated_made_and_left_alone(changed: Changed) -> None
     assert "queuedProvisioning: {enabled: true} → (none) (replaces)" in danger
 
 
-def test_nothing_changed_is_nothing_to_do(changed: Changed) -> None:
+def test_an_unchanged_stack_has_no_changes(changed: Changed) -> None:
     outcome = changed(lambda config: None).preview(expect_no_changes=True)
     assert outcome.counts == {}
     assert {change.op for change in outcome.changes} == {"same"}
 
 
-def test_what_is_protected_is_not_recreated(changed: Changed) -> None:
+def test_protected_resources_are_not_recreated(changed: Changed) -> None:
     def protected(config: dict[str, Any]) -> None:
         config["muster:cluster"]["deletionProtection"] = True
 
@@ -73,7 +73,7 @@ def test_what_is_protected_is_not_recreated(changed: Changed) -> None:
         changed(moved, before=protected).preview()
 
 
-def test_a_stack_that_was_not_there_before_is_new(tools: dict[str, Path], tmp_path: Path) -> None:
+def test_a_new_stack_is_created_as_a_whole(tools: dict[str, Path], tmp_path: Path) -> None:
     now = Program(CHECKOUT, CHECKOUT / "stacks" / "Pulumi.local.yaml")
     before = Program(CHECKOUT, tmp_path / "Pulumi.local.yaml")
     stack = changed_since(tools["pulumi"], tmp_path / "run", "local", before, now)

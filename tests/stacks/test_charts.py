@@ -1,6 +1,6 @@
-"""The values of the charts that lie in the Kueue and KAI modules, rendered by the real Helm.
+"""Values of the charts in the Go modules of Kueue and KAI, rendered by the real Helm.
 
-Every value that a stack sets must be one that the chart knows: Helm takes an unknown one without a word.
+The chart must use every value that a stack sets: Helm ignores unknown values silently.
 """
 
 import json
@@ -84,7 +84,7 @@ def served(cluster: Kubectl, kai_chart: ChartFolder) -> Iterator[Kubectl]:
     ).split()
     wait_until("KAI's kinds", lambda: all(is_established(cluster, name) for name in made), 30.0)
     yield cluster
-    cluster.run("delete", "--wait=false", *set(made) - before)  # which can take a minute on a busy machine
+    cluster.run("delete", "--wait=false", *set(made) - before)  # it can take a minute on a busy machine
 
 
 def is_established(cluster: Kubectl, name: str) -> bool:
@@ -102,7 +102,7 @@ def test_kais_chart_knows_every_value(kai_chart: ChartFolder, settings: Kai) -> 
     assert kai_chart.unknown(kai.values(settings, SYSTEM, "nvidia")) == []
 
 
-def test_a_value_that_a_chart_does_not_know_is_found(kueue_chart: ChartFolder) -> None:
+def test_an_unknown_value_is_found(kueue_chart: ChartFolder) -> None:
     wrong = {
         "controllerManager": {"replica": 2, "manager": {"image": {"digest": DIGEST}}},
         "nodeSelector": {},
@@ -140,7 +140,7 @@ def test_a_single_kueue_can_be_drained(every_kueue_object: list[Object]) -> None
     assert "PodDisruptionBudget" not in {found["kind"] for found in every_kueue_object}
 
 
-def test_kueue_reads_the_configuration_that_the_settings_give(every_kueue_object: list[Object]) -> None:
+def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[Object]) -> None:
     data = the(every_kueue_object, "ConfigMap", "kueue-manager-config")["data"]
     read = yaml.safe_load(data["controller_manager_config.yaml"])
 
@@ -166,8 +166,8 @@ def test_kueue_reads_the_configuration_that_the_settings_give(every_kueue_object
 
 
 @pytest.mark.parametrize("settings", [Kueue(), EVERY_KUEUE_SETTING], ids=["as it comes", "every setting"])
-def test_kueue_itself_takes_the_configuration(settings: Kueue, tmp_path: Path) -> None:
-    """Its first line says so: it refuses unknown fields and wrong values before it looks for a cluster."""
+def test_kueue_accepts_the_configuration(settings: Kueue, tmp_path: Path) -> None:
+    """Reads the first log line: Kueue checks the file before it connects to a cluster."""
     wanted = configuration(settings) | {
         "health": {"healthProbeBindAddress": "0"},
         "metrics": {"bindAddress": "0"},
@@ -229,7 +229,7 @@ def test_kai_runs_as_the_settings_say(every_kai_object: list[Object]) -> None:
 
 
 def test_kais_services_run_on_the_system_pool(every_kai_object: list[Object]) -> None:
-    """The chart's nodeSelector does not reach what its operator makes."""
+    """The chart's nodeSelector does not apply to the pods of its operator."""
     config = the(every_kai_object, "Config", "kai-config")["spec"]
     node_affinity = config["global"]["affinity"]["nodeAffinity"]
 
@@ -240,22 +240,22 @@ def test_kais_services_run_on_the_system_pool(every_kai_object: list[Object]) ->
 
 
 @pytest.mark.parametrize("runtime_class", ["", "nvidia"])
-def test_kais_runtime_class(kai_chart: ChartFolder, runtime_class: str) -> None:
-    """Left out it would be `nvidia`, which GKE's nodes don't have: no pod with GPUs could be created."""
+def test_kais_runtime_class_is_the_settings(kai_chart: ChartFolder, runtime_class: str) -> None:
+    """By default it is `nvidia`, which GKE's nodes do not have: no pod with GPUs could be created."""
     config = the(kai_chart.render(kai.values(Kai(), SYSTEM, runtime_class)), "Config", "kai-config")["spec"]
 
     assert config["admission"]["gpuPodRuntimeClassName"] == runtime_class
     assert config["binder"]["resourceReservation"]["runtimeClassName"] == runtime_class
 
 
-def test_kai_brings_no_queues_of_its_own(every_kai_object: list[Object]) -> None:
+def test_kai_creates_no_default_queue(every_kai_object: list[Object]) -> None:
     assert "Queue" not in {found["kind"] for found in every_kai_object}
 
 
-def test_the_api_server_takes_what_the_charts_make(
+def test_the_api_server_accepts_the_rendered_charts(
     served: Kubectl, every_kueue_object: list[Object], every_kai_object: list[Object]
 ) -> None:
-    """By dry run, in namespaces that are there: a dry run makes none for what comes after it."""
+    """Uses dry runs in existing namespaces, as a dry run creates no namespace for later objects."""
     objects = [*every_kueue_object, *every_kai_object]
     namespaces = {found["metadata"]["name"] for found in objects if found["kind"] == "Namespace"}
     namespaces |= {kueue.NAMESPACE, kai.NAMESPACE}

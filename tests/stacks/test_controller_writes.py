@@ -1,4 +1,4 @@
-"""The controller's less usual writes, as its own account and under all policies of stack local."""
+"""The controller's rarer writes, with its own account and under all policies of stack local."""
 
 import asyncio
 import json
@@ -74,7 +74,7 @@ def set_finalizers(server: Kubectl, account: Path, kind: Kind[Any], target: str,
 
 
 def goes_when_it_is_released(server: Kubectl, account: Path, kind: Kind[Any], target: str) -> None:
-    """It is kept by the finalizer, and gone without it."""
+    """Asserts that the finalizer keeps the object, and that its removal deletes it."""
     set_finalizers(server, account, kind, target, [RESOURCE_IN_USE])
     server.run("delete", target, "--wait=false")
     assert server.run("get", target, "-o", "jsonpath={.metadata.finalizers}") == f'["{RESOURCE_IN_USE}"]'
@@ -83,7 +83,9 @@ def goes_when_it_is_released(server: Kubectl, account: Path, kind: Kind[Any], ta
 
 
 @pytest.mark.parametrize("name", IN_USE)
-def test_what_is_in_use_is_kept_and_released(server: Kubectl, account: Path, name: str) -> None:
+def test_objects_in_use_are_kept_by_a_finalizer_and_released(
+    server: Kubectl, account: Path, name: str
+) -> None:
     kind, manifest = IN_USE[name]
     server.create([manifest])
     goes_when_it_is_released(server, account, kind, f"{name}/{NAME}")
@@ -91,7 +93,7 @@ def test_what_is_in_use_is_kept_and_released(server: Kubectl, account: Path, nam
 
 @pytest.fixture(params=INVALID)
 def invalid(server: Kubectl, request: pytest.FixtureRequest) -> tuple[Kind[Any], str]:
-    """An object that the policies refuse, of before they were there; now they are."""
+    """An object that the policies refuse, created before they were enforced."""
     kind, manifest = INVALID[request.param]
     target = f"validatingadmissionpolicybinding/muster-{request.param.lower()}s-are-valid"
     binding = json.loads(server.run("get", target, "-o", "json"))
@@ -107,7 +109,7 @@ def invalid(server: Kubectl, request: pytest.FixtureRequest) -> tuple[Kind[Any],
     return kind, f"{request.param}/{NAME}"
 
 
-def test_what_is_invalid_is_kept_and_released_too(
+def test_invalid_objects_are_kept_and_released_too(
     server: Kubectl, account: Path, invalid: tuple[Kind[Any], str]
 ) -> None:
     goes_when_it_is_released(server, account, *invalid)
@@ -120,7 +122,7 @@ SUSPENDED = {"spec": {"suspend": True}}
 
 
 def test_a_gang_that_kuberay_does_not_stop_is_stopped(server: Kubectl, account: Path) -> None:
-    """Its RayCluster and the Job that submits it are suspended, its pods deleted."""
+    """Suspends its RayCluster and its submitter Job, and deletes its pods."""
     uid = server.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
     cluster = made(server, child(NAME, uid))
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": META, "spec": {"template": {"spec": POD}}}

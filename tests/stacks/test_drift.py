@@ -1,4 +1,4 @@
-"""Drift is what was changed by hand since the last deployment, and not what was edited in the stack file."""
+"""Drift: changes made by hand since the last deployment, without edits of the stack file."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ Select = Callable[..., Stack]
 
 @pytest.fixture
 def select(tools: dict[str, Path], tmp_path: Path, cluster: Kubectl) -> Iterator[Select]:
-    """Selects the stack with a configuration; what it made is destroyed afterwards."""
+    """Selects the stack with a configuration; destroys its resources afterwards."""
 
     def selects(**config: str) -> Stack:
         settings = tmp_path / "settings.yaml"
@@ -34,11 +34,11 @@ def select(tools: dict[str, Path], tmp_path: Path, cluster: Kubectl) -> Iterator
 
 
 def told(stack: Stack) -> list[str]:
-    """Each line without its place in the tree."""
+    """Returns each line of the drift without its indentation."""
     return [line.strip(" │├└─") for _, line in plan_text.table(stack.drift())]
 
 
-def test_only_what_was_changed_by_hand_is_drift(select: Select, cluster: Kubectl) -> None:
+def test_only_changes_by_hand_are_drift(select: Select, cluster: Kubectl) -> None:
     deployed = select(tier="one")
     deployed.up()
     assert deployed.drift() == ()

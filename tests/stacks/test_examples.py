@@ -1,4 +1,4 @@
-"""The examples, as a real API server takes them: KubeRay's definitions and the policies of stack local."""
+"""A real API server accepts the examples, with KubeRay's CRDs and stack local's policies."""
 
 from pathlib import Path
 
@@ -12,6 +12,6 @@ EXAMPLES = sorted((CHECKOUT / "examples").glob("**/*.ray*.yaml"))
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
-def test_it_is_taken(cluster: Kubectl, local_stack: Stack, file: Path) -> None:
-    said = cluster.run("create", "--dry-run=server", "--validate=strict", "-f", str(file))
-    assert "created (server dry run)" in said
+def test_the_api_server_accepts_every_example(cluster: Kubectl, local_stack: Stack, file: Path) -> None:
+    output = cluster.run("create", "--dry-run=server", "--validate=strict", "-f", str(file))
+    assert "created (server dry run)" in output

@@ -1,7 +1,7 @@
-"""The workflows' own commands and those of docs/gitops.md, run from one throw-away clone after the other.
+"""Commands of the workflows and of docs/gitops.md, each run in a fresh clone.
 
-A folder takes the bucket's place, a server that speaks Vault's transit API that of Cloud KMS: as with KMS, no
-passphrase is around. The program is a small one, because no stand-in can make a cluster of GKE.
+A folder replaces the bucket, and a server with Vault's transit API replaces Cloud KMS: as with KMS, there is
+no passphrase. The program is a small one, because no stand-in can create a GKE cluster.
 """
 
 import base64
@@ -33,7 +33,7 @@ KEY = "hashivault://stacks"
 
 
 class Transit(BaseHTTPRequestHandler):
-    """Vault's transit engine: what is encrypted is only marked."""
+    """Vault's transit engine; its encryption only adds a prefix."""
 
     def do_PUT(self) -> None:
         given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -49,7 +49,7 @@ class Transit(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def key_server() -> Iterator[str]:
 
 
 class Runner:
-    """Runs jobs of the workflows, each in a clone of its own."""
+    """Runs jobs of the workflows, each in its own clone."""
 
     def __init__(self, cli: PulumiCli, folder: Path, env: dict[str, str]) -> None:
         self.cli, self.folder, self.env = cli, folder, env
@@ -87,7 +87,7 @@ class Runner:
         return Terminal(self.cli, folder, {**self.env, **env})
 
     def job(self, command: str) -> str:
-        """The steps of pulumi.yaml, called with this command."""
+        """Runs the steps of pulumi.yaml with this command, and returns their output."""
         job = yaml.safe_load((WORKFLOWS / "pulumi.yaml").read_text())["jobs"]["pulumi"]
         variables = {"PULUMI_BACKEND_URL": self.bucket, "PULUMI_SECRETS_PROVIDER": KEY}
         known = {"inputs": {"stack": STACK, "environment": STACK, "command": command}, "vars": variables}
@@ -107,14 +107,14 @@ def runner(tools: dict[str, Path], tmp_path: Path, key_server: str) -> Runner:
 
 
 def commands(workflow: str) -> set[str]:
-    """What the workflow asks of pulumi.yaml for stack dev."""
+    """Returns the commands that the workflow passes to pulumi.yaml."""
     jobs = yaml.safe_load((WORKFLOWS / workflow).read_text())["jobs"]
     return {job["with"]["command"] for job in jobs.values() if "command" in job.get("with", {})}
 
 
 def test_every_workflow_runs_again_from_a_fresh_clone(runner: Runner) -> None:
     (live,), (deploy,), (drift,) = commands("preview.yaml"), commands("deploy.yaml"), commands("drift.yaml")
-    # A pull request is previewed before anything was ever deployed, too.
+    # Pull requests are also previewed before the first deployment.
     for command in (live, live, deploy, deploy, drift, drift, live):
         assert re.search(r"muster(@v|\|local)", runner.job(command)), "no policies"
 

@@ -1,4 +1,4 @@
-"""A plugin that the user has installed in `~/.pulumi`, as the engine finds it in the home made for it."""
+"""A plugin that the user has installed in `~/.pulumi`, used from the home directory made for the engine."""
 
 import shlex
 import sys
@@ -17,7 +17,7 @@ VERSION = wanted_versions()["kubernetes"]
 
 @pytest.fixture
 def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home with a Kubernetes plugin, which notes in the file that is returned that it was started."""
+    """A home with a Kubernetes plugin; returns the file that the plugin writes when it is started."""
     home = tmp_path / "home"
     folder = home / ".pulumi" / "plugins" / f"resource-kubernetes-v{VERSION}"
     folder.mkdir(parents=True)
@@ -30,7 +30,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     plugin.chmod(0o755)
     folder.with_name(f"{folder.name}.lock").touch()
-    monkeypatch.setenv("MUSTER_CACHE", str(cache_directory()))  # lies in the real home
+    monkeypatch.setenv("MUSTER_CACHE", str(cache_directory()))  # which is in the real home
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("PULUMI_HOME", raising=False)
     return notes

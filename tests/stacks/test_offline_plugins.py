@@ -1,4 +1,4 @@
-"""The stand-in plugins under the real engine: what they show, make, change, refuse and take away."""
+"""The stand-in plugins under the real engine: previews, creation, updates, refusals and deletion."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ Selects = Callable[..., Stack]
 
 @pytest.fixture
 def select(tools: dict[str, Path], tmp_path: Path) -> Selects:
-    """Selects a stack of the small program with this configuration, with or without a cluster."""
+    """Selects a stack of the test program with this configuration, with or without a cluster."""
 
     def selects(cluster: Kubectl | None = None, **config: str) -> Stack:
         settings = tmp_path / "settings.yaml"
@@ -32,14 +32,14 @@ def select(tools: dict[str, Path], tmp_path: Path) -> Selects:
     return selects
 
 
-def test_without_a_project_and_a_cluster_everything_can_be_previewed(select: Selects) -> None:
+def test_everything_is_previewed_without_a_project_or_a_cluster(select: Selects) -> None:
     outcome = select(parts="project,objects,charts").preview()
     assert outcome.counts == {"create": 14}
     assert "warning" not in outcome.text
     assert "Traceback" not in outcome.text
 
 
-def test_a_body_that_gke_would_refuse_fails_the_preview_with_every_place(select: Selects) -> None:
+def test_an_invalid_gke_body_fails_the_preview_with_all_paths(select: Selects) -> None:
     with pytest.raises(PulumiError) as refused:
         select(parts="pool").preview()
     for place in (
@@ -59,7 +59,7 @@ def test_an_image_is_previewed_and_not_built(select: Selects) -> None:
         stack.up()
 
 
-def test_objects_from_creation_to_deletion(select: Selects, cluster: Kubectl, tmp_path: Path) -> None:
+def test_objects_are_created_updated_and_deleted(select: Selects, cluster: Kubectl, tmp_path: Path) -> None:
     stack = select(cluster)
     assert stack.up().counts == {"create": 9}
     assert stack.outputs() == {"account": "team/account"}
@@ -84,12 +84,12 @@ def test_objects_from_creation_to_deletion(select: Selects, cluster: Kubectl, tm
 
 
 def assert_secret_nowhere(run: Path) -> None:
-    """The program's secret is in no file of the run: not in the state, the logs or the events."""
+    """Asserts that the program's secret is in no file of the run: state, logs or events."""
     written = [path.read_bytes() for path in run.rglob("*") if path.is_file()]
     for form in (b"opensesame", b"b3BlbnNlc2FtZQ"):  # plain and in base64
         assert not any(form in content for content in written)
 
 
-def test_stack_local_is_made_once_and_then_stays(local_stack: Stack) -> None:
-    """Every object of the stack as the API server and the CRDs' own validation accept it."""
+def test_stack_local_is_deployed_once_without_further_changes(local_stack: Stack) -> None:
+    """The API server and the CRDs' own validation accept every object of the stack."""
     local_stack.up(expect_no_changes=True)

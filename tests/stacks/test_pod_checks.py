@@ -1,5 +1,5 @@
-"""What a real API server says of the pods and Services of gangs before these may have quota, when the
-controller's own account asks under all policies of stack local."""
+"""Dry runs of gangs' pods and Services before they get quota, in a real API server, with the controller's own
+account and under all policies of stack local."""
 
 import asyncio
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ def account(server: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def template(
     metadata: Mapping[str, Any] | None = None, container: Mapping[str, Any] | None = None, **spec: Any
 ) -> Body:
-    """The worker's, with these fields of its metadata, its container and its spec."""
+    """Returns the worker's template with these fields in its metadata, its container and its spec."""
     body = deepcopy(WORKER)
     body["spec"]["containers"][0] |= dict(container or {})
     return {"metadata": dict(metadata or {}), "spec": {**body["spec"], **spec}}
@@ -52,7 +52,7 @@ def near(operator: str, **more: Any) -> Body:
 
 
 def head(service: Body | None = None, **fields: Any) -> Body:
-    """A RayJob with this Service of its head, and these fields in its cluster's spec."""
+    """Returns a RayJob with this head Service, and these fields in its cluster's spec."""
     spec = {**ray_cluster_spec(1, WORKER), **fields}
     spec["headGroupSpec"] = {**spec["headGroupSpec"], **({"headService": service} if service else {})}
     return ray_job("bad", rayClusterSpec=spec)
@@ -78,15 +78,15 @@ IMPOSSIBLE: dict[str, tuple[Body, str]] = {
         template(tolerations=[{"key": "gpu", "operator": "Exists", "value": "yes"}]),
         "spec.tolerations[0]",
     ),
-    "more than its limit": (
+    "requests above the limit": (
         template(container={"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}),
         "resources.requests",
     ),
-    "less than nothing": (
+    "negative requests": (
         template(container={"resources": {"requests": {"cpu": "-1"}}}),
         "resources.requests[cpu]",
     ),
-    "a part of a GPU": (
+    "a fraction of a GPU": (
         template(container={"resources": {"limits": {"nvidia.com/gpu": "0.5"}}}),
         "resources.limits[nvidia.com/gpu]",
     ),
@@ -94,95 +94,95 @@ IMPOSSIBLE: dict[str, tuple[Body, str]] = {
         template(initContainers=[{"name": "wait-gcs-ready", "image": "ray"}]),
         "spec.initContainers[1].name: Duplicate value",
     ),
-    "service account": (template(serviceAccountName="nobody"), 'serviceaccount "nobody" not found'),
+    "service account": (template(serviceAccountName="absent"), 'serviceaccount "absent" not found'),
     "Pod Security": (template(hostNetwork=True), 'violates PodSecurity "baseline:latest": host namespaces'),
     "priority as a number": (template(priority=5), "the integer value of priority (5) must not be provided"),
     "priority class": (template(priorityClassName="urgent"), "no PriorityClass with name urgent was found"),
     "runtime class": (template(runtimeClassName="sand"), 'RuntimeClass "sand" not found'),
 }
 BAD_KEY = {"not a key": "x"}
-OF_SERVICES: dict[str, tuple[Body, str]] = {
+BAD_SERVICES: dict[str, tuple[Body, str]] = {
     "name": (head({"metadata": {"name": "Bad_Name"}}), "metadata.name"),
     "label": (head({"metadata": {"labels": BAD_KEY}}), "metadata.labels"),
     "annotation": (head({"metadata": {"annotations": BAD_KEY}}), "metadata.annotations"),
-    "annotation for it": (head(headServiceAnnotations=BAD_KEY), "metadata.annotations"),
+    "annotation in headServiceAnnotations": (head(headServiceAnnotations=BAD_KEY), "metadata.annotations"),
     "type": (head({"spec": {"type": "Nowhere"}}), "spec.type"),
     "a port that KubeRay adds": (head({"spec": {"ports": [{"name": "mine", "port": 8265}]}}), "spec.ports["),
     "two ports with one number": (head(**with_ports(6379, 6379)), "spec.ports["),
-    "of Ray Serve": (
+    "Ray Serve's annotation": (
         ray_service("bad", worker=WORKER, serveService={"metadata": {"annotations": BAD_KEY}}),
         "metadata.annotations",
     ),
 }
-TAKEN: dict[str, Body] = {
+VALID: dict[str, Body] = {
     "an affinity": ray_job(
         "good",
         worker=template(affinity=near("In", values=["l4"])),
     ),
     "a name that workers do not get": ray_job("good", worker=template({"name": "Bad_Name"})),
     "a namespace that KubeRay replaces": ray_job("good", worker=template({"namespace": "team-b"})),
-    "a Service of its own": head(
+    "a Service with its own metadata": head(
         {"metadata": {"name": "mine", "namespace": "team-b"}, "spec": {"ports": [{"name": "a", "port": 1}]}}
     ),
-    "ports of its own": head(**with_ports(6379, 8265)),
+    "its own ports": head(**with_ports(6379, 8265)),
     "Ray Serve": ray_service("good", worker=WORKER, serveService={"metadata": {"name": "mine"}}),
 }
 
 
-def said(account: Path, *jobs: Job) -> list[str | None]:
-    """What is answered to each dry run of these jobs, but for what is taken."""
+def refusals(account: Path, *jobs: Job) -> list[str | None]:
+    """Returns the refusals of these jobs' dry runs."""
 
-    async def story() -> list[str | None]:
+    async def run() -> list[str | None]:
         kube = Kube(str(account))
         try:
-            told = [await kube.refusal(create) for job in jobs for _, create in dry_runs(job)]
+            messages = [await kube.refusal(create) for job in jobs for _, create in dry_runs(job)]
         finally:
             await kube.close()
-        return [text for text in told if text != ""]
+        return [text for text in messages if text != ""]
 
-    return asyncio.run(story())
+    return asyncio.run(run())
 
 
 @pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_templates_that_no_pod_can_be_made_of(account: Path, name: str) -> None:
+def test_templates_without_valid_pods_are_refused(account: Path, name: str) -> None:
     body, field = IMPOSSIBLE[name]
-    (told,) = said(account, job(ray_job("bad", worker=body)))
-    assert told is not None
-    assert field in told
+    (message,) = refusals(account, job(ray_job("bad", worker=body)))
+    assert message is not None
+    assert field in message
 
 
-@pytest.mark.parametrize("name", OF_SERVICES)
-def test_services_that_can_not_be_made(account: Path, name: str) -> None:
-    body, field = OF_SERVICES[name]
-    (told,) = said(account, job(body))
-    assert told is not None
-    assert field in told
+@pytest.mark.parametrize("name", BAD_SERVICES)
+def test_invalid_services_are_refused(account: Path, name: str) -> None:
+    body, field = BAD_SERVICES[name]
+    (message,) = refusals(account, job(body))
+    assert message is not None
+    assert field in message
 
 
-@pytest.mark.parametrize("name", TAKEN)
-def test_a_sound_gang_is_taken_and_leaves_nothing(server: Kubectl, account: Path, name: str) -> None:
-    assert said(account, job(TAKEN[name])) == []
+@pytest.mark.parametrize("name", VALID)
+def test_a_valid_gang_is_accepted_and_leaves_nothing(server: Kubectl, account: Path, name: str) -> None:
+    assert refusals(account, job(VALID[name])) == []
     assert "muster-dry-run" not in server.run("get", "pods,services", "--all-namespaces")
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
-def test_the_examples_are_taken(account: Path, file: Path) -> None:
+def test_the_examples_pods_are_accepted(account: Path, file: Path) -> None:
     found = [job(named(body)) for body in yaml.safe_load_all(file.read_text()) if "ray.io" in str(body)]
     assert found
-    assert said(account, *found) == []
+    assert refusals(account, *found) == []
 
 
 def named(body: Body) -> Body:
     return {**body, "metadata": {"name": "example", **body["metadata"]}}
 
 
-def test_a_resource_quota_that_is_used_up_says_nothing(server: Kubectl, account: Path) -> None:
-    """What uses it may be preempted."""
+def test_an_exhausted_resource_quota_refuses_no_dry_run(server: Kubectl, account: Path) -> None:
+    """The pods that use the quota may be preempted."""
     server.run("create", "quota", "nothing", "--namespace=team-b", "--hard=pods=0,services=0")
     pod = {"apiVersion": "v1", "kind": "Pod", **POD.body}
-    wait_until("a quota of nothing", lambda: "exceeded quota" in refusal(server, ADMIN, pod), 15.0)
+    wait_until("the quota of zero", lambda: "exceeded quota" in refusal(server, ADMIN, pod), 15.0)
     try:
-        assert said(account, job(ray_job("dev", namespace="team-b", worker=WORKER))) == []
+        assert refusals(account, job(ray_job("dev", namespace="team-b", worker=WORKER))) == []
     finally:
         server.run("delete", "quota", "nothing", "--namespace=team-b")
 
@@ -195,9 +195,9 @@ SERVICE = Create(
 
 
 def creation(account: Path, create: Create) -> WriteError | None:
-    """What the API server has against it, as it is, not as a dry run."""
+    """Returns the API server's refusal of the real creation, not of a dry run."""
 
-    async def story() -> WriteError | None:
+    async def run() -> WriteError | None:
         kube = Kube(str(account))
         try:
             await kube.perform(create)
@@ -207,10 +207,10 @@ def creation(account: Path, create: Create) -> WriteError | None:
             await kube.close()
         return None
 
-    return asyncio.run(story())
+    return asyncio.run(run())
 
 
 @pytest.mark.parametrize("create", [POD, SERVICE], ids=lambda create: create.kind.name)
-def test_the_controller_can_only_ask(server: Kubectl, account: Path, create: Create) -> None:
+def test_the_controller_can_only_do_dry_runs(server: Kubectl, account: Path, create: Create) -> None:
     assert "muster-controller-makes-only-dry-runs" in str(creation(account, create))
     assert "made" not in server.run("get", "pods,services", "--namespace=team-b", "-o", "name")

@@ -1,4 +1,4 @@
-"""The policy pack in the real engine, on what breaks its rules; test_previews.py runs it on every stack."""
+"""The policy pack in the real engine, on violations; test_previews.py runs it on every stack."""
 
 import json
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def cli(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Pul
 
 @pytest.fixture
 def preview(tools: dict[str, Path], tmp_path: Path) -> Preview:
-    """Previews a stack of these resources as one of the environment, None for one that declares none."""
+    """Previews a stack with these resources in an environment; None declares no environment."""
 
     def previews(environment: str | None, *resources: Resource) -> Outcome:
         listed = [
@@ -56,7 +56,7 @@ def preview(tools: dict[str, Path], tmp_path: Path) -> Preview:
 
 
 def changed(path: Path, tmp_path: Path, *place: str, to: object) -> Path:
-    """A copy of a stack's file with another value at `place`."""
+    """Returns a copy of a stack file with another value at `place`."""
     content: dict[str, Any] = yaml.safe_load(path.read_text())
     here = content["config"]
     for part in place[:-1]:
@@ -81,7 +81,7 @@ def test_prod_without_deletion_protection_fails(cli: PulumiCli, tmp_path: Path) 
     )
 
 
-def test_what_keeps_all_rules_passes_as_prod(preview: Preview) -> None:
+def test_a_compliant_stack_passes_as_prod(preview: Preview) -> None:
     good = (cluster(), pool(), l4_pool(), flavor(), check(), queue(checks=CHECKED), deployment(), release())
     outcome = preview("prod", *good)
     assert outcome.counts == {"create": 9}
@@ -116,14 +116,14 @@ def test_each_class_of_violation_fails_with_its_id(preview: Preview) -> None:
         assert f"{id}: " in str(failure.value)
 
 
-def test_what_an_environment_only_advises_is_a_warning_with_the_reason(preview: Preview) -> None:
+def test_an_advisory_violation_is_a_warning_with_the_reason(preview: Preview) -> None:
     outcome = preview("dev", cluster(protect=False, privateClusterConfig=None), pool())
     assert "[advisory] [severity: high]  cis-gke-5.6.5-private-nodes" in outcome.text
     assert "(in this environment: the default network has no Cloud NAT" in outcome.text
     assert "muster-deletion-protection" not in outcome.text
 
 
-def test_a_stack_that_declares_no_environment_is_judged_as_prod_and_told_so(preview: Preview) -> None:
+def test_a_stack_without_an_environment_is_checked_as_prod(preview: Preview) -> None:
     with pytest.raises(PulumiError) as failure:
         preview(None, cluster(protect=False), pool())
     assert "muster-deletion-protection: " in str(failure.value)
@@ -137,7 +137,7 @@ def test_an_environment_that_does_not_exist_is_refused(preview: Preview) -> None
         preview("qa", cluster())
 
 
-def test_missing_cost_labels_are_filled_in_where_that_is_asked_for(preview: Preview, tmp_path: Path) -> None:
+def test_missing_cost_labels_are_added_with_remediation(preview: Preview, tmp_path: Path) -> None:
     bucket = resource(BUCKET, "logs", {"location": "US", "labels": {"team": "ml"}, "project": "id of first"})
     labelled = resource(
         BUCKET, "first", {"location": "US", "labels": {"environment": "a", "cost-center": "b"}}
@@ -148,7 +148,9 @@ def test_missing_cost_labels_are_filled_in_where_that_is_asked_for(preview: Prev
     steps = [json.loads(line).get("resourcePreEvent", {}).get("metadata") for line in events]
     (planned,) = [step["new"]["inputs"] for step in steps if step and step["urn"].endswith("::logs")]
     assert planned["labels"] == {"team": "ml", "environment": "dev", "cost-center": "unassigned"}
-    assert planned["project"] == "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # the engine's sign for: not known
+    assert (
+        planned["project"] == "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+    )  # the engine's placeholder for unknown values
 
     with pytest.raises(PulumiError, match=r"muster-cost-labels: .*\n.*::?Bucket logs: add the label"):
         preview("prod", labelled, bucket)

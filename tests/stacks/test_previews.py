@@ -27,13 +27,13 @@ def cli(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Pul
 
 
 def kinds(outcome: Outcome) -> Counter[str]:
-    """How many resources of each kind, by the last part of Pulumi's type."""
+    """Returns the number of resources of each kind, by the last part of Pulumi's type."""
     return Counter(change.type.rpartition(":")[2] for change in outcome.changes)
 
 
 @pytest.fixture(scope="module", params=STACKS, ids=stack_name)
 def previewed(request: pytest.FixtureRequest, cli: PulumiCli) -> tuple[Path, Outcome]:
-    """Each stack's settings and what comes of them, judged by its policies; run once for all tests."""
+    """Each stack's settings and the outcome of its preview with policies; run once for all tests."""
     path: Path = request.param
     before = path.read_bytes()
     outcome = cli.select(stack_name(path), path).preview(policies=True)
@@ -41,7 +41,7 @@ def previewed(request: pytest.FixtureRequest, cli: PulumiCli) -> tuple[Path, Out
     return path, outcome
 
 
-def test_preview(previewed: tuple[Path, Outcome]) -> None:
+def test_every_stack_is_previewed(previewed: tuple[Path, Outcome]) -> None:
     path, outcome = previewed
     assert set(outcome.counts) == {"create"}
     settings, made = load(path), kinds(outcome)
@@ -54,14 +54,14 @@ def test_preview(previewed: tuple[Path, Outcome]) -> None:
 
 
 def is_advice(warning: str) -> bool:
-    """Of a policy that the environment only advises to keep."""
+    """Returns whether the warning is of a policy that is only advisory in the environment."""
     return any(warning.startswith(f"{rule.id}:") for rule in RULES)
 
 
 def test_every_stack_keeps_the_rules_of_its_environment(previewed: tuple[Path, Outcome]) -> None:
     _, outcome = previewed
     assert "muster@v" in outcome.text
-    # Every rule could be judged: nothing that it reads is known only after `up`.
+    # Every rule was checked: none reads values that are only known after `up`.
     assert not [warning for warning in outcome.warnings if "can't run policy" in warning]
 
 
@@ -71,13 +71,13 @@ def test_the_plan_is_the_one_that_was_reviewed(previewed: tuple[Path, Outcome]) 
     assert not differs, f"{differs}\n\nIf that is what you want, accept it with: {golden.ACCEPT}"
 
 
-def test_of_every_type_it_is_known_what_recreates_it(previewed: tuple[Path, Outcome]) -> None:
+def test_replacing_properties_of_every_type_are_known(previewed: tuple[Path, Outcome]) -> None:
     types = {change.type for change in previewed[1].changes if change.type.startswith("gcp:")}
     assert {token for token in types if not has_rules(token)} == set()
 
 
-def test_another_engine_is_the_same_stack_without_our_controller(cli: PulumiCli, tmp_path: Path) -> None:
-    """What `make up ENGINE=kueue` does: the settings of stack local, the engine changed."""
+def test_engine_kueue_declares_the_same_stack_without_the_controller(cli: PulumiCli, tmp_path: Path) -> None:
+    """Changes the engine of stack local, as `make up ENGINE=kueue` does."""
     content = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.local.yaml").read_text())
     content["config"]["muster:admission"]["engine"] = "kueue"
     changed = tmp_path / "Pulumi.local.yaml"
@@ -95,4 +95,4 @@ def test_a_wrong_setting_is_refused_before_anything_is_declared(cli: PulumiCli, 
     with pytest.raises(PulumiError, match="slurm") as failure:
         cli.select("wrong", wrong).preview()
     assert "Traceback" not in str(failure.value)
-    assert str(failure.value).count("expected:") == 1  # said once
+    assert str(failure.value).count("expected:") == 1  # reported once

@@ -1,4 +1,4 @@
-"""Everything that a stack can say of its queues, as a real API server takes it by Kueue's own CRDs."""
+"""Every setting of queues, applied to a real API server with Kueue's own CRDs."""
 
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ CHECKS = [
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Path:
-    """Stack local with engine kueue and queues that leave nothing out."""
+    """Stack local with engine kueue and queues that use every setting."""
     content: dict[str, Any] = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.local.yaml").read_text())
     config = content["config"]
     config["muster:admission"]["engine"] = "kueue"
@@ -61,7 +61,9 @@ def settings(tmp_path: Path) -> Path:
     return file
 
 
-def test_all_of_it_is_taken_and_stays(local_cli: PulumiCli, cluster: Kubectl, settings: Path) -> None:
+def test_queues_with_every_setting_are_applied_without_drift(
+    local_cli: PulumiCli, cluster: Kubectl, settings: Path
+) -> None:
     stack = local_cli.select("queues", settings)
     try:
         assert set(stack.up().counts) == {"create"}

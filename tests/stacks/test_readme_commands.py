@@ -1,4 +1,4 @@
-"""What README says to type for a project of one's own: a copy of stack dev, previewed with the policies."""
+"""README's commands for a real project: a copy of stack dev, previewed with the policies."""
 
 import re
 import secrets
@@ -13,13 +13,13 @@ from tests.stacks.terminal import Terminal, copy_checkout
 
 SECTION = re.compile(r"^## A real project\n(.*?)^## ", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# The environment is made already; the stand-in of gcp makes nothing; make has its own tests.
+# The environment exists already; the stand-in of gcp creates nothing; make has its own tests.
 NOT_TYPED = re.compile(r"python3 -m venv|make |pulumi up")
 NAME = "ray-at-acme"
 
 
 def readme_commands(**placeholders: str) -> list[str]:
-    """The section's commands with its <placeholders> filled in."""
+    """Returns the section's commands with its <placeholders> filled in."""
     section = SECTION.search((CHECKOUT / "README.md").read_text())
     assert section
     text = "".join(BLOCK.findall(section[1]))
@@ -37,29 +37,29 @@ def terminal(tools: dict[str, Path], tmp_path: Path) -> Terminal:
 
 
 def test_a_copy_of_stack_dev_passes_as_dev_under_any_name(terminal: Terminal, tmp_path: Path) -> None:
-    """A bucket and a key of Google's are replaced by a folder and a passphrase, as there is no account."""
+    """Replaces Google's bucket and key by a folder and a passphrase, as there is no account."""
     (tmp_path / "state").mkdir()
     typed = readme_commands(yours=NAME, your_state_bucket=f"{tmp_path}/state", your_key="passphrase")
     local = [line.replace("gs://", "file://").replace("gcpkms://", "") for line in typed]
-    said = ""
+    output = ""
     for command in local:
         if command.startswith("pulumi preview"):  # by now the copy was edited
             settings = terminal.folder / "stacks" / f"Pulumi.{NAME}.yaml"
             content = settings.read_text()
-            assert "encryptionsalt: " in content  # what is to be committed
+            assert "encryptionsalt: " in content  # which users commit
             settings.write_text(
                 content.replace("acme-ml-dev", "my-project").replace("kuberay-gpu-cluster", NAME)
             )
         if not NOT_TYPED.match(command):
-            said = terminal.type(command)
-    assert "muster@v" in said
-    assert f"Cluster {NAME}" in " ".join(said.split())
-    assert "[mandatory]" not in said
+            output = terminal.type(command)
+    assert "muster@v" in output
+    assert f"Cluster {NAME}" in " ".join(output.split())
+    assert "[mandatory]" not in output
     assert "my-project" in (terminal.folder / "stacks" / f"Pulumi.{NAME}.yaml").read_text()
 
 
-def test_what_it_declares_decides_and_not_its_name(terminal: Terminal) -> None:
-    """The very copy of dev, declared as prod, breaks prod's rules."""
+def test_the_declared_environment_decides_and_not_the_stacks_name(terminal: Terminal) -> None:
+    """A copy of dev that declares environment prod violates prod's policies."""
     stack = terminal.folder / "stacks" / f"Pulumi.{NAME}.yaml"
     dev = (terminal.folder / "stacks" / "Pulumi.dev.yaml").read_text()
     stack.write_text(dev.replace("muster:environment: dev", "muster:environment: prod"))

@@ -1,4 +1,4 @@
-"""What stack local's RBAC lets a team do, as the API server says it."""
+"""A team's rights by stack local's RBAC, according to the API server."""
 
 import pytest
 
@@ -34,12 +34,12 @@ MAY_NOT = [
 
 
 @pytest.mark.parametrize(("verb", "resource", "namespace"), MAY)
-def test_may(server: Kubectl, verb: str, resource: str, namespace: str) -> None:
+def test_a_team_may(server: Kubectl, verb: str, resource: str, namespace: str) -> None:
     assert can(server, verb, resource, namespace) == "yes"
 
 
 @pytest.mark.parametrize(("verb", "resource", "namespace"), MAY_NOT)
-def test_may_not(server: Kubectl, verb: str, resource: str, namespace: str) -> None:
+def test_a_team_may_not(server: Kubectl, verb: str, resource: str, namespace: str) -> None:
     assert can(server, verb, resource, namespace) == "no"
 
 
@@ -47,7 +47,7 @@ def can(server: Kubectl, verb: str, resource: str, namespace: str) -> str:
     resource, _, part = resource.partition("/")
     where = [f"--namespace={namespace}" if namespace else "--all-namespaces", f"--subresource={part}"]
     try:
-        # "no" comes with an exit code of 1, and nothing else does.
+        # kubectl exits with 1 for "no" only.
         return server.run("auth", "can-i", verb, resource, *where, *ALICE).strip()
     except StepError:
         return "no"

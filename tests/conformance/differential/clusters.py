@@ -54,7 +54,7 @@ def cluster(random: Random, mode: str) -> Cluster:
 
 
 def _groups(random: Random) -> tuple[Group, ...]:
-    """Up to three flavors for up to two resources, together or each for itself."""
+    """Returns up to three flavors for up to two resources, in one group or one group each."""
     names = tuple(f"f{n}" for n in range(random.choice((1, 1, 2, 2, 3))))
     if random.random() < 0.6:
         return (Group((CPU,), names),)
@@ -71,7 +71,7 @@ def _flavor(random: Random, name: str) -> Manifest:
 
 
 def _cohort(random: Random, made: Cluster, number: int) -> Manifest:
-    """Below one that was made before it, if there is one: often the last, so that trees get deep."""
+    """Returns a cohort below an earlier one, often the last, so that trees get deep."""
     spec = cohort_spec(random, made, bool(number))
     if number:
         spec["parentName"] = f"c{random.choice((number - 1, random.randrange(number)))}"
@@ -79,13 +79,13 @@ def _cohort(random: Random, made: Cluster, number: int) -> Manifest:
 
 
 def cohort_spec(random: Random, made: Cluster, shares: bool) -> dict[str, Any]:
-    """`shares`: it has a parent to borrow from."""
+    """Returns a random Cohort's spec; `shares`: it has a parent to borrow from."""
     quotas = {"resourceGroups": _quotas(random, made, shares)} if random.random() < 0.3 else {}
     return {**quotas, **_weight(random, made.mode)}
 
 
 def queue_spec(random: Random, made: Cluster, shares: bool) -> dict[str, Any]:
-    """`shares`: it is in a cohort."""
+    """Returns a random ClusterQueue's spec; `shares`: it is in a cohort."""
     spec: dict[str, Any] = {
         "namespaceSelector": {},
         "queueingStrategy": random.choice(("BestEffortFIFO", "BestEffortFIFO", "StrictFIFO")),
@@ -126,7 +126,7 @@ def _quotas(random: Random, made: Cluster, shares: bool) -> list[dict[str, Any]]
 
 
 def _fungibility(random: Random) -> dict[str, Any]:
-    """What the API takes: a preference needs both to try the next flavor."""
+    """Returns a valid flavorFungibility: a preference requires TryNextFlavor for both."""
     policies = ("MayStopSearch", "TryNextFlavor")
     chosen = {"whenCanBorrow": random.choice(policies), "whenCanPreempt": random.choice(policies)}
     if set(chosen.values()) == {"TryNextFlavor"} and random.random() < 0.7:
@@ -135,7 +135,7 @@ def _fungibility(random: Random) -> dict[str, Any]:
 
 
 def _preemption(random: Random, mode: str) -> dict[str, Any]:
-    """What the API takes: borrowing while reclaiming needs a policy of reclaiming."""
+    """Returns valid preemption policies: borrowWithinCohort requires reclaimWithinCohort."""
     within = random.choice(("Never", "LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority"))
     reclaim = random.choice(("Never", "LowerPriority", "Any", "Any"))
     chosen: dict[str, Any] = {"withinClusterQueue": within, "reclaimWithinCohort": reclaim}

@@ -1,5 +1,5 @@
-"""What the core does with a step: decided on the objects as the API server has them, by the
-controller's snapshot builder and its transitions, until nothing changes any more."""
+"""Runs a step in the core: decides on the API server's objects, with the controller's snapshot builder and
+its transitions, until nothing changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from muster.objects import gangs, kueue, snapshot
 from muster.objects.meta import millis
 from tests.conformance.differential.outcome import Outcome, held_by
 
-ROUNDS_MAX = 30  # of decide, write, wait until the victims have left
+ROUNDS_MAX = 30  # of: decide, write, release the victims' quota
 
 
 @dataclass(frozen=True)
@@ -25,35 +25,35 @@ class Objects:
 
 
 def outcome(objects: Objects, workloads: Mapping[str, kueue.Workload], rules: core.Rules) -> Outcome:
-    """`workloads` by key, none finished, as they stand at the beginning of the step."""
+    """Returns the step's outcome; `workloads` are the unfinished ones at its beginning, by key."""
     now_ms = 1000 + max((_latest(w) for w in workloads.values()), default=0)
-    standing = dict(workloads)
+    current = dict(workloads)
     preempted: dict[str, str] = {}
     for _ in range(ROUNDS_MAX):
-        plan = core.decide(_snapshot(objects, standing, rules), now_ms, rules)
-        _carry_out(plan, standing, now_ms)
+        plan = core.decide(_snapshot(objects, current, rules), now_ms, rules)
+        _carry_out(plan, current, now_ms)
         for victim in plan.preemptions:
-            preempted[standing[victim.workload].metadata.name] = victim.reason
-        leaving = [key for key, w in standing.items() if leaves(w)]
+            preempted[current[victim.workload].metadata.name] = victim.reason
+        leaving = [key for key, w in current.items() if leaves(w)]
         for key in leaving:
-            _change(standing, key, transitions.release, now_ms)
+            _change(current, key, transitions.release, now_ms)
         if not (plan.admissions or leaving):
-            return Outcome(held_by(standing.values()), preempted)
+            return Outcome(held_by(current.values()), preempted)
     raise AssertionError(f"nothing settled after {ROUNDS_MAX} rounds")
 
 
-def _carry_out(plan: core.Plan, standing: dict[str, kueue.Workload], now_ms: int) -> None:
+def _carry_out(plan: core.Plan, current: dict[str, kueue.Workload], now_ms: int) -> None:
     for decision in plan.admissions:
-        _change(standing, decision.workload, transitions.reserve, decision.admission, (), now_ms)
+        _change(current, decision.workload, transitions.reserve, decision.admission, (), now_ms)
     for waiting in plan.waiting:
         told = WAIT_REASONS[waiting.reason], waiting.message, now_ms
-        _change(standing, waiting.workload, transitions.wait, *told)
+        _change(current, waiting.workload, transitions.wait, *told)
     for victim in plan.preemptions:
-        _change(standing, victim.workload, transitions.preempt, victim.reason, "", now_ms)
+        _change(current, victim.workload, transitions.preempt, victim.reason, "", now_ms)
 
 
 def leaves(workload: kueue.Workload) -> bool:
-    """Whether it is evicted, and its quota still its own."""
+    """Returns whether it is evicted and still holds quota."""
     return gangs.holds_quota(workload.status) and transitions.is_evicted(workload.status)
 
 
@@ -70,10 +70,10 @@ def _snapshot(objects: Objects, workloads: Mapping[str, kueue.Workload], rules: 
     )
 
 
-def _change(standing: dict[str, kueue.Workload], key: str, step: object, *arguments: object) -> None:
+def _change(current: dict[str, kueue.Workload], key: str, step: object, *arguments: object) -> None:
     assert callable(step)
-    workload = standing[key]
-    standing[key] = msgspec.structs.replace(workload, status=step(workload.status, *arguments))
+    workload = current[key]
+    current[key] = msgspec.structs.replace(workload, status=step(workload.status, *arguments))
 
 
 def _latest(workload: kueue.Workload) -> int:

@@ -1,4 +1,4 @@
-"""A step that Kueue and the core once took differently, kept as data: what stood, and what Kueue did."""
+"""A step that Kueue and the core once decided differently, kept as data: objects, and Kueue's outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ RULES = {CLASSICAL: core.Rules(), FAIR: core.Rules(fair_sharing=core.FairSharing
 
 @dataclass(frozen=True)
 class Found:
-    """`name` says what it is about; `workloads` by key, as they stood when the step was taken.
+    """`name` describes the step; `workloads` are those before Kueue decided, by key.
 
-    `on_purpose` says why the core differs here still; for most it does not any more, and that is empty.
+    `on_purpose` says why the core still differs; it is empty if the core decides as Kueue does.
     """
 
     name: str
@@ -39,10 +39,10 @@ class Found:
         return ours.differences(self.kueue)
 
     def has_choosing_gang(self) -> bool:
-        """Whether there is a workload of several pod sets in a queue with several flavors for a resource.
+        """Returns whether a workload with several pod sets is in a queue with several flavors for a resource.
 
-        Kueue searches for their flavors over several cycles, sometimes for ever, and goes on where it
-        was; that is in its memory only, so that the core can not know it."""
+        Kueue searches for their flavors over several cycles, sometimes for ever, and resumes where it
+        stopped; this state is only in its memory, so the core cannot know it."""
         choosing = {
             queue.metadata.name
             for queue in self.objects.cluster_queues
@@ -98,7 +98,7 @@ def _plain(objects: Any) -> list[Any]:
 
 
 def _without_status_noise(data: dict[str, Any]) -> dict[str, Any]:
-    """Queues' counts are not read."""
+    """Drops the queues' statuses, which are not read."""
     if "podSets" not in data.get("spec", {}):
         data.pop("status", None)
     return data

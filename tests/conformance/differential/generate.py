@@ -1,9 +1,9 @@
-"""Random scenarios, the same for the same seed. Small ones: they disagree as well as large ones do.
+"""Random scenarios, the same for the same seed; small ones, which find as many differences as large ones.
 
-Left out is what Kueue itself does not do alike twice. Several submissions at once: it may decide
-between any two of them. A step while it still decides on the one before. Changes of a flavor, of
-the parent of a cohort or of the cohort of a queue: who was parked is tried again or is not, as its
-caches hear of it in one order or another.
+Steps with a nondeterministic outcome in Kueue are left out: several submissions at once, as it may
+decide between any two of them; a step while it still decides on the one before; changes of a flavor,
+of a cohort's parent or of a queue's cohort, as it retries parked workloads or not, depending on the
+order in which its caches receive the change.
 """
 
 from random import Random
@@ -23,7 +23,7 @@ from tests.conformance.differential.scenario import (
 )
 
 STEPS_MIN, STEPS_MAX = 8, 14
-STEPS = {"submit": 62, "finish": 24, "withdraw": 6, "change": 8}  # how often, beside each other
+STEPS = {"submit": 62, "finish": 24, "withdraw": 6, "change": 8}  # relative frequencies
 PRIORITIES = (0, 0, 100, 200)
 
 
@@ -45,8 +45,8 @@ def _step(random: Random, name: str, made: Cluster) -> Step:
 
 
 def _changed(random: Random, made: Cluster) -> Manifest:
-    """Other quotas, limits and weights for a queue or a cohort, or a queue stopped or opened; what it
-    belongs to stays."""
+    """Returns a queue or cohort with other quotas, limits and weights, or a stopped or resumed queue; its
+    cohort stays the same."""
     obj = random.choice((*made.cohorts, *made.queues))
     name, spec = obj["metadata"]["name"], obj["spec"]
     if obj["kind"] == "Cohort":
@@ -76,13 +76,13 @@ def _pod_set(random: Random, name: str, made: Cluster) -> dict[str, Any]:
     pod = {"restartPolicy": "Never", "containers": [container], **_placement(random, made)}
     count = random.choice((1, 1, 2, 3))
     pod_set: dict[str, Any] = {"name": name, "count": count, "template": {"spec": pod}}
-    if count > 1 and random.random() < 0.25 and name == "p0":  # of one pod set only, as Kueue demands
+    if count > 1 and random.random() < 0.25 and name == "p0":  # one pod set only, as Kueue requires
         pod_set["minCount"] = random.randint(1, count - 1)
     return pod_set
 
 
 def _placement(random: Random, made: Cluster) -> dict[str, Any]:
-    """A choice among flavors, by labels of theirs, and what a taint asks for."""
+    """Returns a node affinity to some flavors, and tolerations of taints."""
     placement: dict[str, Any] = {}
     chosen = random.choice(made.flavors)["metadata"]["name"]
     how = random.random()

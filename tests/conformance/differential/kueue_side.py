@@ -1,4 +1,4 @@
-"""The real Kueue on one API server, and many scenarios played through it side by side."""
+"""The real Kueue on one API server, with many scenarios run concurrently."""
 
 import time
 from collections import defaultdict
@@ -28,14 +28,14 @@ from tests.conformance.differential.stage import KINDS, Play, Stage
 from tests.conformance.objects import view
 
 SET_UP_THREADS = 8
-HEARD_SECONDS, HEARD_SECONDS_MAX = 3.0, 60.0  # Kueue has heard of new queues
+HEARD_SECONDS, HEARD_SECONDS_MAX = 3.0, 60.0  # until Kueue has received new queues
 Progress = Callable[[str], None]
 
 
 @contextmanager
 def cluster(state: RunState, screen: Screen) -> Iterator[tuple[Processes, Mapping[str, Path]]]:
-    """A control plane with Kueue's definitions and no Kueue yet. Its tools are built first, where they
-    are not in the cache: the screen says so. Raises: StepError."""
+    """Starts a control plane with Kueue's CRDs, without Kueue. Builds tools that are not in the cache, with
+    progress on the screen. Raises: StepError."""
     tools = {name: t.path for name, t in ensure_tools(["kueue", *CLUSTER_TOOLS], screen).items()}
     processes = Processes(state)
     try:
@@ -53,13 +53,13 @@ def play(
     run: str,
     progress: Progress = lambda _: None,
 ) -> list[Play]:
-    """All of a mode, side by side; `run` keeps the names apart from those of other runs."""
+    """Runs all scenarios of a mode concurrently; `run` is a prefix that makes their names unique."""
     strategies = [strategy.value for strategy in core.FairSharing().strategies]
     settings = {"fairSharing": {"preemptionStrategies": strategies}} if mode == FAIR else {}
     kubeconfig = processes.state.kubeconfig
     kueue_process.start(processes, executable, kubeconfig, settings)
     try:
-        client = kinds.connect(kubeconfig)  # never closed: the reflector's thread reads from it till the end
+        client = kinds.connect(kubeconfig)  # never closed: the reflector's thread reads from it until the end
         named = [prefixed(s, f"{run}{number}") for number, s in enumerate(scenarios)]
         with ThreadPoolExecutor(SET_UP_THREADS) as pool:
             plays = list(pool.map(partial(_set_up, client), named, (f"{run}{n}" for n in range(len(named)))))
@@ -68,7 +68,7 @@ def play(
         count = max((len(s.steps) for s in scenarios), default=0)
         for index in range(count):
             taken = stage.step(index)
-            progress(f"{mode}: step {index + 1} of {count} taken in {taken} of {len(scenarios)} histories")
+            progress(f"{mode}: step {index + 1} of {count} done in {taken} of {len(scenarios)} histories")
         stage.close()
         return plays
     finally:
@@ -76,7 +76,7 @@ def play(
 
 
 def _wait_until_heard(client: Client) -> None:
-    """Until Kueue knows all objects. It says so of ClusterQueues alone, so cohorts get a while more."""
+    """Waits until Kueue knows all objects; only ClusterQueues report it, so it waits longer for cohorts."""
 
     def all_told() -> bool:
         queues = client.list(kinds.ClusterQueue)

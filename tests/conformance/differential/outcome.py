@@ -1,4 +1,4 @@
-"""What a step came to: who holds quota for what, and who was preempted meanwhile."""
+"""The outcome of a step: which workloads hold quota for what, and which were preempted."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Outcome:
     preempted: Mapping[str, str]  # workload -> reason
 
     def differences(self, kueue_says: "Outcome") -> list[str]:
-        """What the core, which this is, does otherwise."""
+        """Returns where this outcome, the core's, differs from Kueue's."""
         lines = []
         for name in sorted({*self.held, *kueue_says.held}):
             ours, theirs = self.held.get(name), kueue_says.held.get(name)

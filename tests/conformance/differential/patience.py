@@ -1,4 +1,4 @@
-"""The API server of a machine that is busy: what it did not answer is asked again."""
+"""A client for a busy API server, which retries requests without an answer."""
 
 import time
 from collections.abc import Callable
@@ -15,13 +15,13 @@ CONFLICT, NOT_FOUND, TOO_MANY, SERVER_ERROR = 409, 404, 429, 500
 
 
 class PatientClient:
-    """Asks again what may have been carried out the first time already; all the same it is done once."""
+    """Retries requests that may already have succeeded, so that each takes effect once."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     def create(self, obj: Any) -> Any:
-        """The object as it is now; one of that name that is there is taken for it."""
+        """Returns the current object; an existing one with the same name counts as created."""
         try:
             return _insist(lambda: self._client.create(obj))
         except ApiError as error:
@@ -38,7 +38,7 @@ class PatientClient:
         return _insist(lambda: self._client.patch(kind, name, patch, patch_type=PatchType.JSON))
 
     def merge_status(self, kind: Any, name: str, namespace: str, body: Any) -> Any | None:
-        """None where the object has another version than `body` says, or is gone."""
+        """Returns None if the object has another resourceVersion than `body`, or is gone."""
         try:
             return _insist(
                 lambda: self._client.patch(

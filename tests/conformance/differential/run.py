@@ -1,7 +1,8 @@
-"""Plays scenarios through Kueue and the core, and makes those on which they differ as small as they get.
+"""Runs scenarios through Kueue and the core, and shrinks those on which they differ.
 
-A difference counts if it is there when the history is played again; Kueue decides a few things by
-chance: which of two cycles hears of a change first, and which of two workloads of a second was first.
+A difference counts if it recurs when the history is run again; a few of Kueue's decisions are
+nondeterministic: which of two cycles receives a change first, and the order of two workloads created in
+the same second.
 """
 
 import signal
@@ -23,12 +24,12 @@ from tests.conformance.differential.scenario import CLASSICAL, FAIR, Scenario
 from tests.conformance.differential.shrink import Disagreement, differing, shrunk
 from tests.conformance.differential.stage import Play
 
-TOGETHER = 100  # scenarios on the API server at once
+TOGETHER = 100  # scenarios on the API server at the same time
 DISAGREEMENTS = CHECKOUT / ".muster" / "disagreements"
-INTERRUPTED = 130  # the exit code of a shell for it
+INTERRUPTED = 130  # a shell's exit code after SIGINT
 
 Player = Callable[[str, Sequence[Scenario], str], list[Play]]
-"""Plays the scenarios of a mode side by side, under names that begin with the third argument."""
+"""Runs the scenarios of a mode concurrently, with names that begin with the third argument."""
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Counts:
     scenarios: int = 0
     steps: int = 0
     restless: int = 0
-    by_chance: list[str] = field(default_factory=list)  # names of those that differed only once
+    by_chance: list[str] = field(default_factory=list)  # names of scenarios that differed only once
 
     def note(self, play: Play) -> None:
         self.scenarios += 1
@@ -45,16 +46,16 @@ class Counts:
 
 
 def main(seeds: Sequence[int]) -> int:
-    """Exit code 1 when the core differs from Kueue anywhere, 2 when there is nothing to play on."""
+    """Returns exit code 1 if the core differs from Kueue anywhere, 2 if the cluster cannot start."""
     screen = Screen()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that all processes are stopped then too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stops all processes on SIGTERM too
     try:
         return _main(seeds, screen)
     except StepError as error:
         screen.line(f"nothing was compared\n{error.explain()}")
         return 2
     except KeyboardInterrupt:
-        screen.line("interrupted: nothing is left running")
+        screen.line("interrupted: all processes are stopped")
         return INTERRUPTED
 
 
@@ -65,32 +66,32 @@ def _main(seeds: Sequence[int], screen: Screen) -> int:
         found = runs.confirmed([scenario(seed) for seed in seeds], counts)
         seconds = time.monotonic() - begun
         for one in found:
-            screen.line(f"{one.scenario.name} ({one.scenario.mode}) differs; it is made smaller")
+            screen.line(f"{one.scenario.name} ({one.scenario.mode}) differs; shrinking it")
         smallest = shrunk(found, partial(_smaller, runs, screen))
         for one in smallest:
             _tell(one, screen)
     screen.line(
         f"seeds {seeds[0]} to {seeds[-1]}: {counts.scenarios} histories, {counts.steps} steps compared in "
-        f"{seconds:.0f} s; in {counts.restless} histories Kueue preempts without end and is left there"
+        f"{seconds:.0f} s; {counts.restless} histories stopped early, as Kueue preempts in a circle"
     )
     if counts.by_chance:
-        screen.line(f"differed once, and not when played again: {', '.join(counts.by_chance)}")
+        screen.line(f"differed once, but not when run again: {', '.join(counts.by_chance)}")
     unknowable = sum(one.found.has_choosing_gang() for one in smallest)
     if unknowable:
         screen.line(
-            f"{unknowable} of those that disagree have a gang of several pod sets that may choose between "
-            "flavors: docs/conformance.md says why they may"
+            f"{unknowable} of the differences have a gang of several pod sets that can use several flavors: "
+            "docs/conformance.md explains them"
         )
     screen.line(f"{counts.scenarios - len(found)} agree, {len(found)} disagree")
     return 1 if found else 0
 
 
 def _smaller(runs: "Runs", screen: Screen, scenarios: Sequence[Scenario]) -> list[Disagreement]:
-    """What has been found is not lost where the rest can't be played."""
+    """Shrinks the differences; returns those found so far if the cluster fails."""
     try:
         return list(runs.compare(scenarios, Counts()))
     except StepError as error:
-        screen.line(f"made no smaller than this\n{error.explain()}")
+        screen.line(f"shrinking failed\n{error.explain()}")
         return []
 
 
@@ -119,13 +120,13 @@ def _tell(smallest: Disagreement, screen: Screen) -> None:
 
 
 class Runs:
-    """Each run has names of its own on the API server."""
+    """Runs scenarios; each run has its own names on the API server."""
 
     def __init__(self, play: Player) -> None:
         self._play, self._count = play, 0
 
     def confirmed(self, scenarios: Sequence[Scenario], counts: Counts) -> list[Disagreement]:
-        """Those that differ twice."""
+        """Returns the scenarios that differ twice."""
         suspects = [one.scenario for one in self.compare(scenarios, counts)]
         found = list(self.compare(suspects, Counts()))
         again = {one.scenario.name for one in found}

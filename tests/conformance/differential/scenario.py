@@ -1,4 +1,4 @@
-"""A small cluster and what happens in it, as data: what a seed makes, and what a found case keeps."""
+"""A small cluster and its history, as data: generated from a seed, or kept from a difference."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,21 +16,21 @@ class Submit:
 
 @dataclass(frozen=True)
 class Finish:
-    """Of the workloads that hold quota, by name: the one at this place, counted round and round."""
+    """Finishes the workload at this index, modulo their number, of those with quota, sorted by name."""
 
     place: int
 
 
 @dataclass(frozen=True)
 class Withdraw:
-    """Of the workloads that wait, by name: the one at this place is deleted."""
+    """Deletes the workload at this index, modulo their number, of the pending ones, sorted by name."""
 
     place: int
 
 
 @dataclass(frozen=True)
 class Change:
-    """A ClusterQueue or Cohort of the scenario gets another spec."""
+    """Replaces the spec of a ClusterQueue or Cohort."""
 
     object: Manifest
 
@@ -40,18 +40,18 @@ Step = Submit | Finish | Withdraw | Change
 
 @dataclass(frozen=True)
 class Scenario:
-    """Names are its own: `prefixed` gives each of many scenarios on one API server a space for itself."""
+    """Objects and steps; `prefixed` makes the names of many scenarios on one API server unique."""
 
     name: str
     mode: str  # CLASSICAL | FAIR
-    objects: tuple[Manifest, ...]  # flavors, cohorts and queues; all of kind and metadata.name
+    objects: tuple[Manifest, ...]  # flavors, cohorts and queues, with kind and metadata.name
     steps: tuple[Step, ...]
 
     def until(self, step: int) -> "Scenario":
         return replace(self, steps=self.steps[: step + 1])
 
     def smaller(self) -> Iterator["Scenario"]:
-        """The same without some of its steps or objects: first without half of them, at last without one."""
+        """Yields copies without some steps or objects: first without half of them, last without one."""
         size = (max(len(self.steps), len(self.objects)) + 1) // 2
         while size:
             yield from (self._without_steps(range(n, n + size)) for n in range(0, len(self.steps), size))
@@ -62,7 +62,7 @@ class Scenario:
         return replace(self, steps=tuple(s for n, s in enumerate(self.steps) if n not in indexes))
 
     def _without_objects(self, indexes: range) -> "Scenario":
-        """Nor the changes of these objects."""
+        """Returns a copy without these objects and their changes."""
         kept = tuple(obj for n, obj in enumerate(self.objects) if n not in indexes)
         known = {identity(obj) for obj in kept}
         steps = (s for s in self.steps if not isinstance(s, Change) or identity(s.object) in known)
@@ -70,12 +70,12 @@ class Scenario:
 
 
 def identity(obj: Manifest) -> tuple[str, str]:
-    """Kind and name."""
+    """Returns kind and name."""
     return obj["kind"], obj["metadata"]["name"]
 
 
 def prefixed(scenario: Scenario, prefix: str) -> Scenario:
-    """Every name that the scenario gives or refers to, with the prefix; its namespace is the prefix."""
+    """Returns a copy with the prefix on every name and reference; its namespace is the prefix."""
     return replace(
         scenario,
         objects=tuple(_renamed(obj, prefix) for obj in scenario.objects),

@@ -1,4 +1,4 @@
-"""Histories on which Kueue and the core differ, made as small as they get."""
+"""Shrinks histories on which Kueue and the core differ."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tests.conformance.differential.stage import Play
 ROUNDS_MAX = 6
 
 Compare = Callable[[Sequence[Scenario]], Iterable["Disagreement"]]
-"""Plays scenarios and tells of those on which Kueue and the core differ."""
+"""Runs scenarios, and returns those on which Kueue and the core differ."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Disagreement:
 
 
 def differing(play: Play, of: Scenario) -> Disagreement | None:
-    """The first step that the core takes otherwise, from what stood before it."""
+    """Returns the first step that the core decides differently from the same objects, or None."""
     for index, (before, theirs) in enumerate(zip(play.before, play.outcomes, strict=True)):
         found = Found(of.name, of.mode, before.objects, before.workloads, theirs)
         differences = _differences(found)
@@ -32,7 +32,7 @@ def differing(play: Play, of: Scenario) -> Disagreement | None:
 
 
 def _differences(found: Found) -> list[str]:
-    """Kueue came to an end, so whatever goes wrong in the core is one."""
+    """Returns the core's differences; an exception in it is one, as Kueue has decided."""
     try:
         return found.differences()
     except Exception as error:
@@ -40,10 +40,10 @@ def _differences(found: Found) -> list[str]:
 
 
 def shrunk(found: Sequence[Disagreement], compare: Compare) -> list[Disagreement]:
-    """Each without the steps and objects that it does not need.
+    """Returns each without the steps and objects that the difference does not need.
 
-    A round plays, for all of them at once, what is left without a part of it, and goes on with the
-    smallest that differ; it ends when there are none, or after ROUNDS_MAX.
+    A round runs smaller copies of all of them at once, and continues with the smallest that differ, until
+    there are none, or for ROUNDS_MAX rounds.
     """
     smallest = {one.scenario.name: one for one in found}
     growing = list(smallest.values())

@@ -1,7 +1,7 @@
-"""Many plays on one API server: a step is taken in all of them, then Kueue decides until it is quiet.
+"""Runs many scenarios on one API server: takes a step in all of them, then waits until Kueue has decided.
 
-Nothing but Kueue's scheduler and its Workload controller is asked: no job owns the Workloads, so this
-file does what a job's controller does when its Workload is evicted, and gives the quota back.
+Only Kueue's scheduler and its Workload controller are tested: no job owns the Workloads, so this module
+releases the quota of evicted Workloads in place of a job's controller.
 """
 
 import threading
@@ -27,11 +27,11 @@ from tests.conformance.differential.patience import PatientClient
 from tests.conformance.differential.scenario import Change, Finish, Manifest, Scenario, Step, Submit
 from tests.conformance.objects import view
 
-QUIET_SECONDS = 2.2  # Kueue tries parked workloads again in batches of a second
-SAME_SECONDS = 8.0  # nobody came or went meanwhile, but a head's message changes from cycle to cycle
+QUIET_SECONDS = 2.2  # without changes; Kueue retries parked workloads in batches of a second
+SAME_SECONDS = 8.0  # without changes of quota, while a head's message changes from cycle to cycle
 STEP_SECONDS_MAX = 40.0
 PAUSE_SECONDS = 0.05
-RELEASES_MAX = 4  # of a workload in a step: Kueue preempts round and round
+RELEASES_MAX = 4  # of a workload in a step; beyond that, Kueue preempts in a circle
 KINDS = {
     "ResourceFlavor": create_global_resource(kueue.GROUP, "v1beta2", "ResourceFlavor", "resourceflavors"),
     "Cohort": create_global_resource(kueue.GROUP, "v1beta2", "Cohort", "cohorts"),
@@ -44,7 +44,7 @@ Workloads = dict[str, kueue.Workload]  # by key
 
 @dataclass(frozen=True)
 class Moment:
-    """What stood when a step had been taken, and Kueue had not decided yet."""
+    """The objects after a step, before Kueue has decided."""
 
     objects: Objects
     workloads: Workloads
@@ -52,25 +52,25 @@ class Moment:
 
 @dataclass
 class Play:
-    """One scenario on the API server: what stood at each step, and what it came to."""
+    """One scenario on the API server, and the objects and the outcome of each step."""
 
-    scenario: Scenario  # with the names that it has there
+    scenario: Scenario  # with its prefixed names
     namespace: str
     objects: Objects
     before: list[Moment] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
-    restless: bool = False  # Kueue found no end in the step after these
+    restless: bool = False  # Kueue did not settle in the step after these
 
 
 class Stage:
-    """Takes a step in every play, and waits until Kueue has nothing to do any more."""
+    """Takes a step in every play, and waits until Kueue has settled."""
 
     def __init__(self, client: Client, plays: Sequence[Play]) -> None:
         self._client, self._plays = PatientClient(client), plays
         self._seen: dict[str, kueue.Workload] = {}
         self._lock = threading.Lock()
-        self._changed_at: dict[str, float] = defaultdict(time.monotonic)  # by namespace: anything
-        self._moved_at: dict[str, float] = defaultdict(time.monotonic)  # by namespace: who holds quota
+        self._changed_at: dict[str, float] = defaultdict(time.monotonic)  # any change, by namespace
+        self._moved_at: dict[str, float] = defaultdict(time.monotonic)  # changes of quota, by namespace
         self._preempted: dict[str, dict[str, str]] = defaultdict(dict)  # by namespace
         self._releases: dict[str, int] = defaultdict(int)  # of workloads, by key
         self._reflector = Reflector(client, kinds.Workload, self._note).start()
@@ -80,19 +80,19 @@ class Stage:
         self._reflector.stop()
 
     def step(self, index: int) -> int:
-        """The number of plays that it was taken in."""
+        """Takes step `index`, and returns the number of plays that have it."""
         self._preempted.clear()
         self._releases.clear()
         taken = [p for p in self._plays if index < len(p.scenario.steps) and not p.restless]
         before = {one.namespace: self._take(one, one.scenario.steps[index]) for one in taken}
         self._settle(taken)
         for one in taken:
-            if one.restless:  # Kueue would be busy with it till the end
+            if one.restless:  # Kueue would keep working on it
                 self._client.delete_all(kinds.Workload, one.namespace)
                 continue
             one.before.append(Moment(one.objects, before[one.namespace]))
-            standing = self._standing(one.namespace).values()
-            one.outcomes.append(Outcome(held_by(standing), dict(self._preempted[one.namespace])))
+            workloads = self._unfinished(one.namespace).values()
+            one.outcomes.append(Outcome(held_by(workloads), dict(self._preempted[one.namespace])))
         return len(taken)
 
     def _note(self, _kind: str, obj: kinds.Object, gone: bool) -> None:
@@ -110,7 +110,7 @@ class Stage:
         if leaves(workload) and preempted is not None and preempted.status == "True":
             self._preempted[namespace][workload.metadata.name] = preempted.reason
 
-    def _standing(self, namespace: str) -> Workloads:
+    def _unfinished(self, namespace: str) -> Workloads:
         return {
             key: w
             for key, w in sorted(self._seen.copy().items())
@@ -118,25 +118,25 @@ class Stage:
         }
 
     def _take(self, play: Play, step: Step) -> Workloads:
-        """Does it; returns the workloads that stand then, before Kueue has decided."""
-        standing = self._standing(play.namespace)
+        """Takes the step; returns the workloads after it, before Kueue has decided."""
+        workloads = self._unfinished(play.namespace)
         if isinstance(step, Submit):
             made = view(self._client.create(kinds.Workload(step.workload)), kueue.Workload)
-            return {**standing, made.key: made}
+            return {**workloads, made.key: made}
         if isinstance(step, Change):
             play.objects = self._changed(play.objects, step.object)
-            return standing
+            return workloads
         finishes = isinstance(step, Finish)
-        able = [w for w in standing.values() if holds_quota(w.status) is finishes]
+        able = [w for w in workloads.values() if holds_quota(w.status) is finishes]
         if not able:
-            return standing
+            return workloads
         workload = able[step.place % len(able)]
         if finishes:
             self._finish(workload)
         else:
             self._client.delete(kinds.Workload, workload.metadata.name, workload.metadata.namespace)
             self._seen.pop(workload.key, None)
-        return {key: w for key, w in standing.items() if key != workload.key}
+        return {key: w for key, w in workloads.items() if key != workload.key}
 
     def _changed(self, objects: Objects, obj: Manifest) -> Objects:
         name = obj["metadata"]["name"]
@@ -177,7 +177,7 @@ class Stage:
             play.restless = True
 
     def _write(self, workload: kueue.Workload, status: kueue.WorkloadStatus) -> bool:
-        """Unless it has changed meanwhile: then it is looked at again."""
+        """Writes the status; returns False if the workload has changed meanwhile."""
         body = {
             "metadata": {"resourceVersion": workload.metadata.resource_version},
             "status": {"admission": None, **builtins(status)},
@@ -189,7 +189,7 @@ class Stage:
         return changed is not None
 
     def _keep(self, workload: kueue.Workload) -> None:
-        """What was written may be seen later than what Kueue made of it."""
+        """Keeps the newest version: the answer to a write may arrive after Kueue's next change."""
         with self._lock:
             known = self._seen.get(workload.key)
             if known is None or _version(known) < _version(workload):
@@ -197,7 +197,7 @@ class Stage:
 
 
 def _holds(workload: kueue.Workload) -> tuple[bool, bool]:
-    """Whether it holds quota, and whether it is to leave."""
+    """Returns whether it holds quota, and whether it is evicted."""
     return holds_quota(workload.status), transitions.is_evicted(workload.status)
 
 

@@ -1,1 +1,1 @@
-"""How the cases of each suite are replayed: one module for each room of the core."""
+"""Replays of the cases of each suite: one module for each package of the core."""

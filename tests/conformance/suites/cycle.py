@@ -1,4 +1,4 @@
-"""Whole cycles: who is admitted and with which flavors, who is preempted, who is parked."""
+"""Whole cycles: which workloads are admitted and with which flavors, preempted, or parked."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ def schedule(case: Case) -> None:
     heads = board.cycle()
     expected = case.expect
     compare("admissions", admissions(board), expected_admissions(expected["admissions"], heads))
-    active, parked = board.standing()
+    active, parked = board.pending_and_parked()
     compare("pending", unordered(active), unordered(expected["pending"]))
     compare("inadmissible", unordered(parked), unordered(expected["inadmissible"]))
     written = [] if case.config.get("statusPatchError") else heads
@@ -35,7 +35,7 @@ def schedule(case: Case) -> None:
 
 
 def admissions(board: Board) -> Data:
-    """All that is reserved in the end."""
+    """Returns all reserved admissions by workload."""
     return {
         key: neutral(core.Admission(of.node.name, tuple(of.pod_sets)))
         for key, of in sorted(board.held().items())
@@ -43,13 +43,13 @@ def admissions(board: Board) -> Data:
 
 
 def expected_admissions(expected: Mapping[str, Any] | None, heads: Iterable[Entry]) -> Data:
-    """Without slices that were replaced: Kueue's cache holds them until it sees that they finished."""
+    """Returns expected admissions without replaced slices, which Kueue's cache keeps until they finish."""
     replaced = {head.replaced.workload.key for head in heads if head.replaced and head.admission}
     return {key: neutral_of(of) for key, of in sorted((expected or {}).items()) if key not in replaced}
 
 
 def compare_summary(board: Board, heads: Iterable[Entry], expected: Data) -> None:
-    """What the heads' cycles wrote; a head comes later than itself in an earlier cycle."""
+    """Compares what the heads' cycles wrote; of several entries of a head, the last counts."""
     last = {head.workload.key: head for head in heads}
     reserved = {key: head for key, head in last.items() if head.outcome is Outcome.ADMITTED}
     wanted = expected["newlyQuotaReserved"]
@@ -63,8 +63,8 @@ def compare_summary(board: Board, heads: Iterable[Entry], expected: Data) -> Non
 
 
 def all_ready(head: Entry) -> bool:
-    """Whether all checks are that its queue asks of its flavors, or that it has: then it is admitted at
-    once."""
+    """Returns whether it is admitted at once: all checks that its queue requires of its flavors, and all that
+    it has, are ready."""
     assert head.admission is not None
     used = {flavor for of in head.admission.pod_sets for flavor in of.flavors.values()}
     asked = (check.name for check in head.queue.checks if not check.flavors or check.flavors & used)
@@ -73,7 +73,7 @@ def all_ready(head: Entry) -> bool:
 
 
 def skipped_preemptions(heads: Iterable[Entry]) -> Mapping[str, int]:
-    """Heads with targets for whom nothing was done, by queue."""
+    """Returns the number of heads by queue whose preemption was skipped."""
     return Counter(
         head.queue.name
         for head in heads
@@ -82,8 +82,8 @@ def skipped_preemptions(heads: Iterable[Entry]) -> Mapping[str, int]:
     )
 
 
-def unordered(standing: Data) -> Data:
-    return {queue: sorted(keys) for queue, keys in sorted(standing.items())}
+def unordered(by_queue: Data) -> Data:
+    return {queue: sorted(keys) for queue, keys in sorted(by_queue.items())}
 
 
 def compare(what: str, found: object, expected: object) -> None:
@@ -96,7 +96,7 @@ def entry_ordering(case: Case) -> None:
         requeue_behind_others=case.config.get("podsReadyRequeuingTimestamp") != "Creation",
     )
     order = cycle_order(rules)
-    # Without the last two, which only break ties: Kueue leaves those as they come.
+    # Without the last two keys, which only break ties; Kueue has no order for these.
     ranks = {
         entry["workload"]["metadata"]["name"]: order(
             _gang(entry["workload"], rules), entry["isPreemptor"], entry["borrowing"]
@@ -122,8 +122,7 @@ def last_scheduling_context(case: Case) -> None:
 
 
 def preserved_scan_progress(case: Case) -> None:
-    """Of two flavors the second has another quota after each cycle, so that the queue's flavors may
-    have room again."""
+    """Changes the second flavor's quota after each cycle, which lets the queue retry its flavors."""
     board = Board(case, rules_of(case))
     quotas = cycle_through(("5", "4"))
     for _ in range(case.config["cycles"]):
@@ -143,7 +142,7 @@ def _with_second_quota(data: Data, quota: str) -> Data:
 
 
 def admission_fair_sharing(case: Case) -> None:
-    """A cycle for each workload. In their queue those go first whose LocalQueue used less."""
+    """Runs a cycle for each workload; those of the LocalQueue with less usage come first in their queue."""
     used = LocalQueues(case) if case.gate("AdmissionFairSharing", True) else None
     board = Board(case, rules_of(case), used.usage if used else None)
     heads = []
@@ -157,12 +156,12 @@ def admission_fair_sharing(case: Case) -> None:
             board.reorder()
     summary = case.expect["summary"]
     tried = {*summary["newlyQuotaReserved"], *summary["quotaReservedFalse"]}
-    # Kueue parks equal workloads of a queue together, we only those of a LocalQueue.
+    # Kueue parks equal workloads of a queue together, Muster only those of a LocalQueue.
     compare_summary(board, (head for head in heads if head.workload.key in tried), summary)
 
 
 def concurrent_admission(case: Case) -> None:
-    raise NotApplicable("a workload has no variants that are admitted in its place")
+    raise NotApplicable("workloads have no variants that are admitted in place of each other")
 
 
 SUITES: Mapping[str, Replay] = {

@@ -1,4 +1,4 @@
-"""Quota trees and fair sharing: what is available, shares, whom they let preempt, who goes first."""
+"""Quota trees and fair sharing: available quota, shares, preemption by shares, and the order of heads."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ def fair_rules(case: Case) -> core.Rules:
 
 
 def _queues(case: Case) -> dict[str, QuotaNode]:
-    """The nodes of the case's queues, with the usage that it gives."""
+    """Returns the nodes of the case's queues, with the case's usage."""
     nodes = WorkingState(snapshot_of(case.input, fair_rules(case))).tree.queues
     for name, used in (case.input.get("usage") or {}).items():
         nodes[name].add(usage(used))
@@ -127,7 +127,7 @@ def _share(text: str) -> Share:
 
 
 def _borrowed(entry: Data, requested: Usage) -> tuple[core.FlavorResource, ...]:
-    """What the case only tells in two words: whether anything is, and whether of the requested."""
+    """Returns borrowed columns for the case's flags: whether it borrows, and whether requested resources."""
     if entry["subtreeBorrowingOnRequested"]:
         return tuple(requested)
     return (_ELSEWHERE,) if entry["subtreeBorrowing"] else ()

@@ -1,4 +1,4 @@
-"""Flavor assignment: which flavors a workload gets, how they could be had, and why not others."""
+"""Flavor assignment: which flavors a workload gets, in which mode, and why it does not get others."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import by_name, snapshot_of, usage, view, views
 from tests.conformance.rules import rules_of
 
-MODES = {Mode.NO_FIT: "NoFit", Mode.FIT: "Fit"}  # all others: Preempt
+MODES = {Mode.NO_FIT: "NoFit", Mode.FIT: "Fit"}  # all other modes: Preempt
 POSSIBILITIES = {"NoCandidates": Mode.NO_CANDIDATES, "Preempt": Mode.PREEMPT, "Reclaim": Mode.RECLAIM}
 REASONS = {
     None: "",
@@ -43,13 +43,13 @@ UNPROVIDED = re.compile(r"flavor (\S+) does not provide resource (\S+)")
 UNCOVERED = re.compile(r"resource (\S+) unavailable in ClusterQueue")
 
 Groups = Sequence[tuple[AbstractSet[str], AbstractSet[str]]]
-"""The flavors and the resources of each resource group."""
+"""Flavors and resources of each resource group."""
 Reason = tuple[str | int, ...]
-"""What kind of reason it is, and the names and amounts in it."""
+"""The kind of a reason, and the names and amounts in it."""
 
 
 def assigned(case: Case) -> Assignment:
-    """What the case's workload gets in the case's queue."""
+    """Returns the assignment of the case's workload in the case's queue."""
     rules = rules_of(case)
     topologies = by_name(views(case.input.get("topologies"), Topology))
     given = snapshot_of(
@@ -133,7 +133,8 @@ def _compare(choice: PodSetChoice, wanted: Data, groups: Groups) -> None:
 
 
 def compare_attempts(choice: PodSetChoice, wanted: Iterable[Data], groups: Groups) -> None:
-    """A case may tell of flavors after the one that fits, and that one that fits was not tried for all."""
+    """Compares attempts. A case may list flavors after the one that fits, and one that was not tried for all
+    resources."""
     expected = {of["flavor"]: {**of, "reasons": _read(of.get("reasons"))} for of in wanted}
     attempts = attempts_of(choice, groups)
     fitting = {flavor for flavor, of in attempts.items() if of["mode"] == "Fit"}
@@ -146,7 +147,7 @@ def compare_attempts(choice: PodSetChoice, wanted: Iterable[Data], groups: Group
 
 
 def _reasons(choice: PodSetChoice) -> set[Reason]:
-    """Those of the search that failed, or of all that ended without a fit."""
+    """Returns reasons of the failed search, or of all searches without a fit."""
     searches = [search for search in choice.searches if search.best is None] or [
         search for search in choice.searches if search.best and search.best.grade.mode is not Mode.FIT
     ]
@@ -173,7 +174,7 @@ def _of_shortage(shortage: Shortage) -> Reason:
 
 
 def _read(texts: Iterable[str] | None) -> set[Reason]:
-    """Kueue's sentences as data."""
+    """Parses Kueue's messages."""
     return {_reason(text) for text in texts or ()}
 
 
@@ -189,14 +190,14 @@ def _reason(text: str) -> Reason:
     if found := UNPROVIDED.fullmatch(text):
         return "unprovided", found[1], found[2]
     found = UNCOVERED.fullmatch(text)
-    assert found, f"no such reason is known: {text}"
+    assert found, f"unknown reason: {text}"
     return "uncovered", found[1]
 
 
 def attempts_of(choice: PodSetChoice, groups: Groups) -> dict[str, dict[str, Any]]:
-    """By flavor, merged over resource groups where a flavor is in several, as Kueue records them: not those
-    that the annotation excludes, and one that was tried for an earlier resource, but not for a later
-    one of a group that it is in too, does not provide that (mergeFlavorAttemptsForResource)."""
+    """Returns attempts by flavor, merged over resource groups as Kueue records them: without flavors that the
+    annotation excludes; a flavor that was tried for an earlier resource, but not for a later one of a group
+    that also has it, does not provide the later one (mergeFlavorAttemptsForResource)."""
     merged: dict[str, list[Attempt]] = {}
     unprovided: dict[str, set[Reason]] = {}
     for search in choice.searches:

@@ -1,4 +1,4 @@
-"""Classical preemption: whom a workload with given flavors preempts, and in which order it looks."""
+"""Classical preemption: the victims of a workload with given flavors, and the order of candidates."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ from tests.conformance.rules import rules_of
 
 
 def targets(case: Case, rules: core.Rules) -> list[Target]:
-    """Of the incoming workload, with the flavors and the contested resources that the case gives."""
+    """Returns the incoming workload's victims, for the case's flavors and contested resources."""
     state = WorkingState(snapshot_of(case.input, rules))
     queue = state.queue(case.input["targetClusterQueue"])
     incoming = _workload(case.input["incoming"], rules, queue.name)
@@ -31,7 +31,7 @@ def targets(case: Case, rules: core.Rules) -> list[Target]:
         for resource, amount in requests.items():
             flavor = given["flavors"].get(resource)
             if flavor is None:
-                assert resource == PODS or amount == 0, f"no flavor is given for {resource}"
+                assert resource == PODS or amount == 0, f"the case gives no flavor for {resource}"
                 continue
             wanted = core.FlavorResource(flavor["name"], resource)
             needs[wanted] = needs.get(wanted, 0) + amount

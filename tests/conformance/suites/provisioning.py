@@ -1,7 +1,7 @@
-"""ProvisioningRequests: one Workload with quota, its checks and requests, tended until nothing changes.
+"""ProvisioningRequests: a Workload with quota, its checks and requests, reconciled until nothing changes.
 
-What Kueue does in one reconcile our controller does in a few passes: each acts on what the one before
-has written. They run here against an API server in memory, by the controller's own writer.
+Muster's controller needs several passes for one reconcile of Kueue: each acts on what the one before has
+written. They run against an API server in memory, with the controller's own writer.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ TIMES = ("lastTransitionTime", "requeueAt")
 
 
 class _RefusingKube(EmulatedKube):
-    """`errors`: what the API server says to each creation of a kind."""
+    """`errors`: the API server's answer to each creation of a kind."""
 
     def __init__(self, api: Api, errors: Mapping[str, str]) -> None:
         super().__init__(api, Random(0), CALM)
@@ -56,7 +56,7 @@ class _RefusingKube(EmulatedKube):
 
 
 class _Run:
-    """What became of the case: objects in the API server, what was told, what went wrong."""
+    """Results of the case: objects in the API server, events, errors."""
 
     def __init__(self, case: Case) -> None:
         self._now_ms = case.now_ms
@@ -99,7 +99,7 @@ class _Run:
         return World(**items)
 
     def _steps(self, world: World) -> Iterator[Step]:
-        """The part of a pass that is about provisioning: statuses first, what follows from them then."""
+        """Yields the provisioning steps of a pass: statuses first, then what follows from them."""
         workload = world.workloads[self._key]
         status = workload.status
         if transitions.is_finished(status) or transitions.is_evicted(status):
@@ -114,14 +114,14 @@ class _Run:
             return
         for step in tend_requests(workload, world, self._now_ms):
             gives_up = [note.message for note in step.notes if note.reason == transitions.MISPLACED]
-            if gives_up:  # what Kueue would try again for ever
+            if gives_up:  # Kueue would retry for ever
                 self.errors += gives_up
             else:
                 yield step
 
 
 def _complete(workload: Body) -> Body:
-    """With the times that an API server asks for."""
+    """Adds the times that an API server requires."""
     status = workload.get("status") or {}
     checks = [
         {"lastTransitionTime": "2026-01-01T12:00:00Z", **c} for c in status.get("admissionChecks") or ()
@@ -130,7 +130,7 @@ def _complete(workload: Body) -> Body:
 
 
 def _owned(body: Body, owner: Body) -> Body:
-    """Owned by the Workload by UID, which the cases leave empty; without nulls."""
+    """Sets the owner's UID, which cases leave empty, and drops nulls."""
     new: Body = _pruned(body, ())
     references = new.get("metadata", {}).get("ownerReferences") or []
     if [r["name"] for r in references] == [owner["metadata"]["name"]]:
@@ -171,7 +171,7 @@ def _expect_error(wanted: str | None, errors: list[str]) -> None:
 
 
 def _found(run: _Run, kind: Kind[Any], name: str) -> Body:
-    """Empty if it is not there; everything of a case is in one namespace."""
+    """Returns the object, empty if it is absent; all objects of a case are in one namespace."""
     found = (body for body in run.api.all(kind) if body["metadata"]["name"] == name)
     return next(found, {})
 
@@ -187,7 +187,7 @@ def _same(what: str, found: Any, wanted: Any, without: tuple[str, ...] = ()) -> 
 
 
 def _pruned(value: Any, without: tuple[str, ...]) -> Any:
-    """Without those fields, and without what is empty; conditions by type."""
+    """Drops these fields and empty values; conditions are by type."""
     if isinstance(value, Mapping):
         kept = {key: _pruned(of, without) for key, of in value.items() if key not in without}
         return {key: of for key, of in kept.items() if of not in (None, {}, [], "")}

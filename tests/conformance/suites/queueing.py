@@ -1,4 +1,4 @@
-"""Queues: who is their head, where a head goes that was not admitted, and how long one is held back."""
+"""Queues: their heads, requeuing of heads, and backoff."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ QUEUE = "cq"
 
 
 def _queue(case: Case, strategy: str) -> PendingQueue:
-    """The only queue of the case, without workloads."""
+    """Returns the only queue of the case, without workloads."""
     spec = {"queueingStrategy": strategy, "namespaceSelector": {}}
     given = case.input.get("clusterQueue") or {"metadata": {"name": QUEUE}, "spec": spec}
     state = WorkingState(snapshot_of({"clusterQueues": [given]}, core.Rules()))
@@ -69,7 +69,7 @@ def _head(case: Case) -> None:
 
 
 def _requeue(case: Case) -> None:
-    """The head goes back; then a more urgent one comes, which may not overtake a sticky one."""
+    """Requeues the head; then a more urgent workload arrives, which must not overtake a sticky head."""
     queue = _queue(case, case.config["queueingStrategy"])
     reason = Requeue(case.input["requeueReason"])
     tried = Progress(tuple(case.input.get("lastTriedFlavorIdx") or ()))

@@ -1,4 +1,4 @@
-"""Whole cycles over nodes and topologies: where pods go, and who is placed again."""
+"""Whole cycles with nodes and topologies: placements, and replacements after node failures."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -21,7 +21,7 @@ def schedule(case: Case) -> None:
     heads = board.cycle()
     expected = case.expect
     compare("admissions", admissions(board, case.input), expected_admissions(expected["admissions"]))
-    active, parked = board.standing()
+    active, parked = board.pending_and_parked()
     compare("pending", unordered(active), unordered(expected["pending"]))
     compare("inadmissible", unordered(parked), unordered(expected["inadmissible"]))
     compare("events", sorted(events(heads, case)), sorted(map(_event, expected["eventsObservabilityOff"])))
@@ -30,7 +30,7 @@ def schedule(case: Case) -> None:
 
 
 def admissions(board: Board, data: Data) -> Data:
-    """Of those who were not admitted before, or have lost a node."""
+    """Returns admissions of workloads that were not admitted before, or have lost a node."""
     settled = {
         f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
         for obj in data["workloads"]
@@ -82,7 +82,7 @@ def _event(data: Data) -> Event:
 
 
 def events(heads: Iterable[Entry], case: Case) -> Iterator[Event]:
-    """What Kueue tells of a cycle like this."""
+    """Yields Kueue's events of such a cycle."""
     for head in heads:
         key = head.workload.key
         again = head.workload.admission is not None
@@ -95,7 +95,7 @@ def events(heads: Iterable[Entry], case: Case) -> Iterator[Event]:
         if head.outcome is Outcome.PREEMPTING:
             for target in head.targets:
                 if target.holding.workload.evicted:
-                    continue  # it was told before
+                    continue  # it has had its events
                 yield target.holding.workload.key, "Normal", "EvictedDueToPreempted"
                 yield target.holding.workload.key, "Normal", "Preempted"
                 yield key, "Normal", "PreemptedWorkload"

@@ -47,7 +47,7 @@ def _placed(usage: Data, flavor: str, levels: tuple[str, ...]) -> Placed:
 
 
 def _wanted(case: Case) -> dict[str, Any]:
-    """The arguments of `place`."""
+    """Returns the arguments of `place`."""
     current: dict[str, core.TopologyAssignment | None] = {}
     unhealthy: tuple[str, ...] = ()
     pinned = False
@@ -88,7 +88,7 @@ def _assignment(data: Data | None) -> core.TopologyAssignment | None:
 
 
 def _answer(placements: Placements, pod_set: str) -> Data:
-    """As a case writes it."""
+    """Returns the placement in the form of cases."""
     refusal = placements.refusal
     if refusal is not None and pod_set in refusal.pod_sets:
         return {"name": pod_set, "failureReason": refusal.message}

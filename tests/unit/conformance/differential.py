@@ -1,4 +1,4 @@
-"""Small scenarios, what stood in them and what Kueue is to have done, for the tests of the comparison."""
+"""Small scenarios, their objects and Kueue's assumed outcome, for tests of the comparison."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,8 +42,8 @@ def scenario(*steps: Step, name: str = "one", mode: str = CLASSICAL) -> Scenario
     return Scenario(name, mode, objects(), steps or (Submit(workload("w0")),))
 
 
-def standing(*workloads: Manifest) -> dict[str, kueue.Workload]:
-    """As the API server has them."""
+def as_served(*workloads: Manifest) -> dict[str, kueue.Workload]:
+    """Returns them as the API server would."""
     made = (
         {
             **w,
@@ -77,6 +77,7 @@ def found(
     pod_sets: int = 1,
     flavors: int = 1,
 ) -> Found:
-    """A workload of one CPU a pod set has come to a queue of `cpu`, and Kueue left these with quota."""
-    standing_by = standing(workload("w0", pod_sets=pod_sets))
-    return Found(name, CLASSICAL, api_objects(cpu, flavors), standing_by, Outcome(held, {}))
+    """Returns a step in which a workload with one CPU per pod set is in a queue of `cpu`, and Kueue's
+    `held`."""
+    workloads = as_served(workload("w0", pod_sets=pod_sets))
+    return Found(name, CLASSICAL, api_objects(cpu, flavors), workloads, Outcome(held, {}))

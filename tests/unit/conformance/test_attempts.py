@@ -1,4 +1,4 @@
-"""Flavors that were tried are compared as Kueue records them (mergeFlavorAttemptsForResource)."""
+"""Comparison of tried flavors with Kueue's records (mergeFlavorAttemptsForResource)."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def not_allowed(flavor: str) -> Attempt:
 
 
 def tried(**by_resource: list[Attempt]) -> dict[str, set[tuple[str | int, ...]]]:
-    """Reasons by flavor."""
+    """Returns reasons by flavor."""
     return {flavor: of["reasons"] for flavor, of in attempts_of(choice(by_resource), GROUPS).items()}
 
 
@@ -38,15 +38,15 @@ def choice(by_resource: dict[str, list[Attempt]]) -> PodSetChoice:
 CASES: dict[str, tuple[dict[str, list[Attempt]], dict[str, Any]]] = {
     "one search": ({"cpu": [fenced("one"), fits("two")]}, {"one": {("mismatch", "one")}, "two": set()}),
     "an excluded flavor is not recorded": ({"cpu": [not_allowed("one"), fits("two")]}, {"two": set()}),
-    "a flavor of both groups that was tried for one": (
+    "a flavor of both groups, tried for one": (
         {"cpu": [fenced("one"), fits("two")], "memory": [fits("three")]},
         {"one": {("mismatch", "one")}, "two": {("unprovided", "two", "memory")}, "three": set()},
     ),
-    "and was excluded from the other": (
+    "a flavor of both groups, excluded for one": (
         {"cpu": [fits("two")], "memory": [not_allowed("two"), fits("three")]},
         {"two": {("unprovided", "two", "memory")}, "three": set()},
     ),
-    "nothing was tried for the other": (
+    "a flavor of both groups, the other without attempts": (
         {"cpu": [fits("two")], "memory": [not_allowed("two")]},
         {"two": set()},
     ),
@@ -54,11 +54,13 @@ CASES: dict[str, tuple[dict[str, list[Attempt]], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("searches", "wanted"), CASES.values(), ids=CASES)
-def test_attempts(searches: dict[str, list[Attempt]], wanted: dict[str, Any]) -> None:
+def test_attempts_are_compared_as_kueue_records_them(
+    searches: dict[str, list[Attempt]], wanted: dict[str, Any]
+) -> None:
     assert tried(**searches) == wanted
 
 
-def test_what_a_case_says_of_flavors_after_the_one_that_fits() -> None:
+def test_a_case_may_list_flavors_after_the_one_that_fits() -> None:
     wanted = [
         {"flavor": "one", "mode": "Fit", "borrow": 0},
         {

@@ -1,4 +1,4 @@
-"""What counts as a difference, which ones count, how they get small, and how they are kept."""
+"""Differences between Kueue and the core: which ones count, how they are shrunk and saved."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ from tests.conformance.differential.run import INTERRUPTED, Counts, Player, Runs
 from tests.conformance.differential.scenario import CLASSICAL, FAIR, Finish, Scenario
 from tests.conformance.differential.shrink import ROUNDS_MAX, Disagreement, shrunk
 from tests.conformance.differential.stage import Moment, Play
-from tests.unit.conformance.differential import api_objects, found, scenario, standing, workload
+from tests.unit.conformance.differential import api_objects, as_served, found, scenario, workload
 
 ADMITTED = {"w0": {"main": "1 x cpu:f0"}}
 
@@ -48,7 +48,9 @@ ADMITTED = {"w0": {"main": "1 x cpu:f0"}}
         ),
     ],
 )
-def test_differences(ours: Outcome, kueue: Outcome, lines: list[str]) -> None:
+def test_differences_name_the_workload_and_both_outcomes(
+    ours: Outcome, kueue: Outcome, lines: list[str]
+) -> None:
     assert ours.differences(kueue) == lines
 
 
@@ -60,13 +62,11 @@ def test_differences(ours: Outcome, kueue: Outcome, lines: list[str]) -> None:
         pytest.param({}, "1", ["w0: Muster main 1 x cpu:f0, Kueue waits"], id="the core differs"),
     ],
 )
-def test_the_core_decides_on_what_was_found(
-    held: dict[str, dict[str, str]], cpu: str, lines: list[str]
-) -> None:
+def test_the_core_decides_a_kept_step(held: dict[str, dict[str, str]], cpu: str, lines: list[str]) -> None:
     assert found(held, cpu=cpu).differences() == lines
 
 
-def test_a_found_case_is_read_as_it_was_saved(tmp_path: Path) -> None:
+def test_a_kept_step_is_read_as_it_was_saved(tmp_path: Path) -> None:
     saved = found(ADMITTED)
     file = tmp_path / "folder" / "case.json"
     save(saved, file)
@@ -81,18 +81,18 @@ def test_a_found_case_is_read_as_it_was_saved(tmp_path: Path) -> None:
     [(1, 1, False), (2, 1, False), (1, 2, False), (2, 2, True)],
     ids=["neither", "several pod sets", "several flavors", "both"],
 )
-def test_gangs_that_choose(pod_sets: int, flavors: int, chooses: bool) -> None:
+def test_gangs_with_a_choice_of_flavors_are_found(pod_sets: int, flavors: int, chooses: bool) -> None:
     assert found({}, pod_sets=pod_sets, flavors=flavors).has_choosing_gang() is chooses
 
 
-# A history differs wherever a Finish of place 7 is in it; at that step Kueue leaves the workload waiting.
+# A history differs if it has a Finish of place 7; at that step Kueue leaves the workload pending.
 WRONG = Finish(7)
 
 
 def play(of: Scenario, differs: bool = True) -> Play:
     played = Play(of, "ns", api_objects())
     for step in of.steps:
-        played.before.append(Moment(played.objects, standing(workload("w0"))))
+        played.before.append(Moment(played.objects, as_served(workload("w0"))))
         played.outcomes.append(Outcome({} if differs and step == WRONG else ADMITTED, {}))
     return played
 
@@ -101,7 +101,7 @@ Times = Callable[[int], bool]
 
 
 def runs(differs: Times, asked: list[tuple[str, str, int]]) -> Runs:
-    """The n-th run differs as `differs` says."""
+    """Returns runs of which the n-th differs if `differs(n)`."""
 
     def played(mode: str, scenarios: Sequence[Scenario], run: str) -> list[Play]:
         asked.append((mode, run, len(scenarios)))
@@ -110,7 +110,7 @@ def runs(differs: Times, asked: list[tuple[str, str, int]]) -> Runs:
     return Runs(played)
 
 
-def test_modes_are_played_apart_and_runs_have_names_of_their_own() -> None:
+def test_modes_are_run_apart_and_runs_have_unique_names() -> None:
     asked: list[tuple[str, str, int]] = []
     counts = Counts()
     both = [scenario(Finish(0), mode=mode) for mode in (CLASSICAL, FAIR, CLASSICAL)]
@@ -119,7 +119,7 @@ def test_modes_are_played_apart_and_runs_have_names_of_their_own() -> None:
     assert (counts.scenarios, counts.steps, counts.restless) == (3, 3, 0)
 
 
-def test_the_first_step_that_differs_is_told() -> None:
+def test_the_first_step_that_differs_is_reported() -> None:
     one = scenario(Finish(0), WRONG, WRONG)
     (told,) = runs(lambda _: True, []).compare([one], Counts())
     assert (told.scenario, told.step) == (one, 1)
@@ -132,17 +132,17 @@ def test_a_core_that_fails_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told.differences == ("Muster fails: AssertionError: nothing settled after 0 rounds",)
 
 
-def test_what_differs_twice_counts() -> None:
+def test_recurring_differences_count() -> None:
     counts, asked = Counts(), list[tuple[str, str, int]]()
     (told,) = runs(lambda _: True, asked).confirmed(
         [scenario(WRONG), scenario(Finish(0), name="two")], counts
     )
     assert (told.scenario.name, counts.by_chance) == ("one", [])
     assert asked == [(CLASSICAL, "r1s", 2), (CLASSICAL, "r2s", 1)]
-    assert counts.scenarios == 2, "what is played again is not counted again"
+    assert counts.scenarios == 2, "repeated runs are not counted"
 
 
-def test_what_differs_once_is_told_by_name() -> None:
+def test_differences_that_do_not_recur_are_named() -> None:
     counts = Counts()
     assert runs(lambda time: time == 1, []).confirmed([scenario(WRONG)], counts) == []
     assert counts.by_chance == ["one"]
@@ -156,12 +156,12 @@ def compare(scenarios: Sequence[Scenario]) -> list[Disagreement]:
     return list(runs(lambda _: True, []).compare(scenarios, Counts()))
 
 
-def test_shrunk_to_what_it_needs() -> None:
+def test_a_scenario_is_shrunk_to_what_it_needs() -> None:
     whole = disagreement(scenario(*(Finish(n) for n in range(4)), WRONG, Finish(0), Finish(1)))
     assert whole is not None
     (smallest,) = shrunk([whole], compare)
     assert smallest.scenario.steps == (WRONG,)
-    assert smallest.scenario.objects == (), "the players of this test need none"
+    assert smallest.scenario.objects == (), "the player of this test needs no objects"
 
 
 def test_all_are_shrunk_in_the_same_rounds() -> None:
@@ -178,7 +178,7 @@ def test_all_are_shrunk_in_the_same_rounds() -> None:
     assert len(batches) <= ROUNDS_MAX
 
 
-def test_what_can_not_be_smaller_stays() -> None:
+def test_a_minimal_scenario_is_not_shrunk() -> None:
     whole = disagreement(scenario(Finish(0), WRONG))
     assert whole is not None
     assert shrunk([whole], lambda _: []) == [whole]
@@ -186,7 +186,7 @@ def test_what_can_not_be_smaller_stays() -> None:
 
 @pytest.fixture
 def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Player | BaseException], None]:
-    """What `main` plays on: a player, or what goes wrong instead."""
+    """Sets the player that `main` uses, or the exception that it raises."""
 
     def use(this: Player | BaseException) -> None:
         @contextmanager
@@ -210,23 +210,23 @@ def plays(differ: bool) -> Player:
 Use = Callable[[Player | BaseException], None]
 
 
-def test_all_agree(on: Use, capsys: pytest.CaptureFixture[str]) -> None:
+def test_main_returns_0_if_all_agree(on: Use, capsys: pytest.CaptureFixture[str]) -> None:
     on(plays(differ=False))
     assert run.main(range(5, 8)) == 0
     said = re.sub(r"in \d+ s", "in N s", capsys.readouterr().out)
     assert said.splitlines() == [
         "seeds 5 to 7: 3 histories, 6 steps compared in N s; "
-        "in 0 histories Kueue preempts without end and is left there",
+        "0 histories stopped early, as Kueue preempts in a circle",
         "3 agree, 0 disagree",
     ]
 
 
-def test_what_differs_is_kept_in_a_file(on: Use, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_differences_are_saved_to_a_file(on: Use, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     on(plays(differ=True))
     assert run.main(range(5, 6)) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[:3] == [
-        "seed 5 (classical) differs; it is made smaller",
+        "seed 5 (classical) differs; shrinking it",
         f"seed 5 (classical), 1 steps: kept as {tmp_path / 'seed-5.json'}",
         "    w0: Muster main 1 x cpu:f0, Kueue waits",
     ]
@@ -234,7 +234,7 @@ def test_what_differs_is_kept_in_a_file(on: Use, tmp_path: Path, capsys: pytest.
     assert read(tmp_path / "seed-5.json").kueue == Outcome({}, {})
 
 
-def test_what_was_found_is_kept_though_it_can_not_be_made_smaller(
+def test_differences_are_saved_if_shrinking_fails(
     on: Use, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs: list[str] = []
@@ -249,22 +249,22 @@ def test_what_was_found_is_kept_though_it_can_not_be_made_smaller(
     assert run.main(range(5, 6)) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[1:4] == [
-        "made no smaller than this",
+        "shrinking failed",
         "  why: kueue does not answer",
         f"seed 5 (classical), 2 steps: kept as {tmp_path / 'seed-5.json'}",
     ]
     assert said[-1] == "0 agree, 1 disagree"
 
 
-def test_what_only_kueues_memory_may_explain_is_told(
+def test_differences_that_kueues_memory_may_explain_are_counted(
     on: Use, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     on(plays(differ=True))
     monkeypatch.setattr(Found, "has_choosing_gang", lambda _: True)
     assert run.main(range(5, 6)) == 1
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "1 of those that disagree have a gang of several pod sets that may choose between flavors: "
-        "docs/conformance.md says why they may",
+        "1 of the differences have a gang of several pod sets that can use several flavors: "
+        "docs/conformance.md explains them",
         "0 agree, 1 disagree",
     ]
 
@@ -273,11 +273,11 @@ def test_what_only_kueues_memory_may_explain_is_told(
     ("wrong", "code", "said"),
     [
         (StepError("kueue does not build"), 2, "nothing was compared\n  why: kueue does not build\n"),
-        (KeyboardInterrupt(), INTERRUPTED, "interrupted: nothing is left running\n"),
+        (KeyboardInterrupt(), INTERRUPTED, "interrupted: all processes are stopped\n"),
     ],
     ids=["no tools", "interrupted"],
 )
-def test_nothing_to_play_on(
+def test_main_fails_without_a_cluster(
     on: Use, wrong: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     on(wrong)

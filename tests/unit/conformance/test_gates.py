@@ -1,4 +1,4 @@
-"""Every feature gate of Kueue's cases can be set in a stack, or docs/conformance.md says why not."""
+"""Every feature gate of Kueue's cases can be set in a stack, or docs/conformance.md explains why not."""
 
 from itertools import chain
 
@@ -12,12 +12,12 @@ from tests.conformance.rules import IGNORED, ONLY_HERE, rules_of
 
 
 def told() -> set[str]:
-    """The gates in the page's table."""
+    """Returns the gates in the page's table."""
     rows = LISTED.read_text().partition("### Feature gates")[2].partition("\n## ")[0].splitlines()
     return {row.split("`")[1] for row in rows if row.startswith("| `")}
 
 
-def test_the_page_lists_those_that_can_not_be_set() -> None:
+def test_the_page_lists_gates_that_cannot_be_set() -> None:
     assert told() == {*ONLY_HERE, *IGNORED}
     assert told().isdisjoint(SUPPORTED)
 
@@ -29,14 +29,14 @@ def test_no_case_has_another_gate() -> None:
 
 
 @pytest.mark.parametrize("gate", SUPPORTED)
-def test_cases_run_by_the_rules_that_a_stack_sets(gate: str) -> None:
+def test_cases_and_stacks_map_gates_to_the_same_rules(gate: str) -> None:
     off = Case("suite", "name", {}, {}, {"fairSharing": True}, {gate: False}, now_ms=0)
     fair = rules_of(Case("suite", "name", {}, {}, {"fairSharing": True}, {}, now_ms=0)).fair_sharing
     assert rules_of(off) == gated(Rules(fair_sharing=fair), {gate: False})
 
 
 @pytest.mark.parametrize("gate", ONLY_HERE)
-def test_the_others_switch_rules_too(gate: str) -> None:
+def test_other_gates_switch_rules_too(gate: str) -> None:
     on = Case("suite", "name", {}, {}, {}, {gate: True}, now_ms=0)
     assert getattr(rules_of(on), ONLY_HERE[gate]) is True
     assert getattr(Rules(), ONLY_HERE[gate]) is False

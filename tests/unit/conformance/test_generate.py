@@ -1,4 +1,4 @@
-"""Scenarios are the same for the same seed, whole, and of all kinds that they are said to be of."""
+"""Generated scenarios: deterministic, consistent, and of all kinds."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -31,19 +31,19 @@ def scenarios() -> list[Scenario]:
     return [scenario(seed) for seed in SEEDS]
 
 
-def test_the_same_for_the_same_seed(scenarios: list[Scenario]) -> None:
+def test_the_same_seed_gives_the_same_scenario(scenarios: list[Scenario]) -> None:
     assert [scenario(seed) for seed in SEEDS] == scenarios
 
 
-def test_another_for_another_seed(scenarios: list[Scenario]) -> None:
+def test_another_seed_gives_another_scenario(scenarios: list[Scenario]) -> None:
     assert len({repr(one.objects) + repr(one.steps) for one in scenarios}) == len(scenarios)
 
 
-def test_both_modes_in_turn(scenarios: list[Scenario]) -> None:
+def test_modes_alternate(scenarios: list[Scenario]) -> None:
     assert [one.mode for one in scenarios[:4]] == [CLASSICAL, FAIR, CLASSICAL, FAIR]
 
 
-def test_small(scenarios: list[Scenario]) -> None:
+def test_scenarios_are_small(scenarios: list[Scenario]) -> None:
     assert all(STEPS_MIN <= len(one.steps) <= STEPS_MAX for one in scenarios)
 
 
@@ -57,7 +57,7 @@ def manifests(of: Scenario) -> Iterator[Manifest]:
 
 
 def fields(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every field at every depth."""
+    """Yields every field at every depth."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield key, item
@@ -67,7 +67,7 @@ def fields(value: Any) -> Iterator[tuple[str, Any]]:
             yield from fields(item)
 
 
-def test_every_name_that_is_referred_to_is_there(scenarios: list[Scenario]) -> None:
+def test_every_referenced_name_exists(scenarios: list[Scenario]) -> None:
     for one in scenarios:
         known = {identity(obj) for obj in one.objects}
         for obj in manifests(one):
@@ -77,13 +77,13 @@ def test_every_name_that_is_referred_to_is_there(scenarios: list[Scenario]) -> N
                     assert ("ResourceFlavor", flavor["name"]) in known
 
 
-def test_changes_are_of_objects_that_are_there(scenarios: list[Scenario]) -> None:
+def test_changes_are_of_existing_objects(scenarios: list[Scenario]) -> None:
     for one in scenarios:
         changed = {identity(step.object) for step in one.steps if isinstance(step, Change)}
         assert changed <= {identity(obj) for obj in one.objects}
 
 
-def test_what_an_object_belongs_to_stays(scenarios: list[Scenario]) -> None:
+def test_changes_keep_the_cohort(scenarios: list[Scenario]) -> None:
     for one in scenarios:
         before = {identity(obj): obj["spec"] for obj in one.objects}
         for step in one.steps:
@@ -112,20 +112,20 @@ def test_what_an_object_belongs_to_stays(scenarios: list[Scenario]) -> None:
         ("lendingLimit", {"0", "1", "2", "3", "4", "5", "6"}),
     ],
 )
-def test_of_all_kinds(scenarios: list[Scenario], key: str, values: set[Any]) -> None:
+def test_all_kinds_of_settings_are_generated(scenarios: list[Scenario], key: str, values: set[Any]) -> None:
     seen = {
         value for one in scenarios for obj in manifests(one) for k, value in fields(obj["spec"]) if k == key
     }
     assert seen == values
 
 
-def test_of_all_sizes(scenarios: list[Scenario]) -> None:
+def test_all_sizes_are_generated(scenarios: list[Scenario]) -> None:
     kinds = [Counter(obj["kind"] for obj in one.objects) for one in scenarios]
     assert {of["Cohort"] for of in kinds} == {0, 1, 2, 3, 4}
     assert {of["ClusterQueue"] for of in kinds} == {1, 2, 3, 4}
     assert {of["ResourceFlavor"] for of in kinds} == {1, 2, 3}
 
 
-def test_steps_of_all_kinds(scenarios: list[Scenario]) -> None:
+def test_all_kinds_of_steps_are_generated(scenarios: list[Scenario]) -> None:
     seen = Counter(type(step).__name__ for one in scenarios for step in one.steps)
     assert [name for name, _ in seen.most_common()] == ["Submit", "Finish", "Change", "Withdraw"]

@@ -1,4 +1,4 @@
-"""A busy API server is asked again, and whatever was done already is done once."""
+"""Requests to a busy API server are retried, and take effect once."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +19,7 @@ def refusal(code: int) -> ApiError:
 
 
 class Server:
-    """Answers with these, one after the other; an exception is raised."""
+    """Gives these answers in order; exceptions are raised."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers, self.asked = list(answers), list[str]()
@@ -54,23 +54,25 @@ MADE = {"metadata": {"name": "w0", "namespace": "ns"}}
         pytest.param([MADE], ["create"], id="at once"),
         pytest.param([LATE, MADE], ["create"] * 2, id="after a timeout"),
         pytest.param([refusal(429), refusal(503), MADE], ["create"] * 3, id="after refusals"),
-        pytest.param([LATE, refusal(409), MADE], ["create", "create", "get"], id="made the first time"),
+        pytest.param(
+            [LATE, refusal(409), MADE], ["create", "create", "get"], id="created by the first request"
+        ),
     ],
 )
-def test_create(answers: Iterable[Any], asked: list[str]) -> None:
+def test_create_is_retried_and_takes_effect_once(answers: Iterable[Any], asked: list[str]) -> None:
     server = Server(*answers)
     assert client(server).create(kinds.Workload(MADE)) == MADE
     assert server.asked == asked
 
 
-def test_what_is_wrong_is_not_asked_again() -> None:
+def test_errors_are_not_retried() -> None:
     server = Server(refusal(422))
     with pytest.raises(ApiError):
         client(server).create(kinds.Workload(MADE))
     assert server.asked == ["create"]
 
 
-def test_patience_ends() -> None:
+def test_retries_end() -> None:
     server = Server(*[LATE] * TRIES_MAX)
     with pytest.raises(httpx2.ReadTimeout):
         client(server).read(kinds.Workload, "w0", "ns")
@@ -85,16 +87,16 @@ def test_patience_ends() -> None:
         pytest.param([refusal(404)], None, id="gone"),
     ],
 )
-def test_status(answers: Iterable[Any], changed: Any) -> None:
+def test_a_status_write_is_retried_unless_it_conflicts(answers: Iterable[Any], changed: Any) -> None:
     assert client(Server(*answers)).merge_status(kinds.Workload, "w0", "ns", {}) == changed
 
 
-def test_a_status_that_is_refused_is_an_error() -> None:
+def test_a_refused_status_is_an_error() -> None:
     with pytest.raises(ApiError):
         client(Server(refusal(422))).merge_status(kinds.Workload, "w0", "ns", {})
 
 
-def test_deleted_once() -> None:
+def test_a_deletion_is_retried_until_it_is_gone() -> None:
     server = Server(LATE, refusal(404))
     client(server).delete(kinds.Workload, "w0", "ns")
     assert server.asked == ["delete"] * 2

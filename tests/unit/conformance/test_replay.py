@@ -1,4 +1,4 @@
-"""How cases are read and judged: what counts as passed, and what is at odds with docs/conformance.md."""
+"""Reading and judging cases: their outcomes, and contradictions to docs/conformance.md."""
 
 import json
 from collections.abc import Mapping
@@ -42,12 +42,12 @@ def does_not_apply(_case: Case) -> None:
         pytest.param(does_not_apply, NOT_APPLICABLE, "no such feature", id="not applicable"),
     ],
 )
-def test_outcome(how: Any, outcome: str, why: str) -> None:
+def test_a_replay_has_an_outcome_and_a_reason(how: Any, outcome: str, why: str) -> None:
     result = replay(case(), {"TestSuite": how})
     assert (result.outcome, why in result.why) == (outcome, True)
 
 
-def test_a_suite_that_nobody_replays_does_not_apply() -> None:
+def test_a_suite_without_a_replay_does_not_apply() -> None:
     assert replay(case(suite="TestOther"), {"TestSuite": passes}).outcome == NOT_APPLICABLE
 
 
@@ -66,21 +66,23 @@ PAGE = """
         pytest.param(
             differs,
             "",
-            ["TestSuite: one: fails, and conformance.md does not say why"],
+            ["TestSuite: one: fails, and conformance.md does not list it"],
             id="fails unexplained",
         ),
         pytest.param(
-            passes, PAGE, ["TestSuite: one: passes, and conformance.md says that it fails"], id="out of date"
+            passes, PAGE, ["TestSuite: one: passes, and conformance.md lists it as failing"], id="out of date"
         ),
     ],
 )
-def test_against_the_page(how: Any, page: str, wrong: list[str], tmp_path: Path) -> None:
+def test_contradictions_to_the_page_are_reported(
+    how: Any, page: str, wrong: list[str], tmp_path: Path
+) -> None:
     file = tmp_path / "page.md"
     file.write_text(page)
     assert unexpected([replay(case(), {"TestSuite": how})], listed(file)) == wrong
 
 
-def test_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_are_shown_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     how = {"TestA": passes, "TestB": differs}
     show([replay(case(suite="TestA"), how), replay(case(suite="TestB"), how)], details=False)
     assert capsys.readouterr().out.splitlines() == [
@@ -93,19 +95,19 @@ def test_table(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_what_no_cluster_could_have_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cases_with_refused_objects_are_listed_apart(capsys: pytest.CaptureFixture[str]) -> None:
     twice = {"workloads": [{"metadata": {"name": "w"}, "spec": {"podSets": [{"name": "a"}, {"name": "a"}]}}]}
     invalid = replay(replace(case(), input=twice), {"TestSuite": differs})
     assert unexpected([invalid], set()) == []
     show([invalid], details=False)
     assert capsys.readouterr().out.splitlines()[1:] == [
         "0 passed, 0 failed, 0 not applicable",
-        "1 not counted, as Kueue's webhooks refuse an object of theirs:",
+        "1 not counted, as Kueue's webhooks refuse one of their objects:",
         "  failed: TestSuite: one: Workload w: pod set a twice",
     ]
 
 
-def test_no_folder_of_cases_is_said_plainly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_folder_of_cases_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "none"
     assert main(["--cases", str(folder)]) == 0
     assert capsys.readouterr().out == f"skipped: no cases at {folder}; name a folder of them with CASES=DIR\n"
@@ -118,7 +120,7 @@ def write(folder: Path, data: Mapping[str, Any]) -> Path:
     return file
 
 
-def test_gates_are_those_that_all_runs_share(tmp_path: Path) -> None:
+def test_gates_of_a_case_are_those_that_all_runs_share(tmp_path: Path) -> None:
     runs = [
         {"gatesDifferingFromDefault": {"A": True, "Detail": True}},
         {"gatesDifferingFromDefault": {"A": True}},
@@ -128,7 +130,7 @@ def test_gates_are_those_that_all_runs_share(tmp_path: Path) -> None:
     assert [one.gates for one in load(tmp_path)] == [{"A": True, "B": False}]
 
 
-def test_what_is_no_case_is_named(tmp_path: Path) -> None:
+def test_an_invalid_file_is_named(tmp_path: Path) -> None:
     file = write(tmp_path, {"suite": "TestSuite"})
     with pytest.raises(ValueError, match="no case: KeyError: 'name'") as error:
         list(load(tmp_path))

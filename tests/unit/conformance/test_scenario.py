@@ -1,4 +1,4 @@
-"""Scenarios side by side on one API server, and made smaller."""
+"""Scenarios: unique names on one API server, and smaller copies."""
 
 from tests.conformance.differential.scenario import Change, Finish, Submit, Withdraw, prefixed
 from tests.unit.conformance.differential import cluster_queue, scenario, workload
@@ -34,18 +34,18 @@ def test_only_references_have_the_prefix() -> None:
     assert submit.workload["spec"]["podSets"] == workload("w0")["spec"]["podSets"]
 
 
-def test_the_given_scenario_stays_as_it_is() -> None:
+def test_prefixing_does_not_change_the_scenario() -> None:
     given = scenario(Submit(workload("w0")))
     prefixed(given, "r1")
     assert given == scenario(Submit(workload("w0")))
 
 
-def test_until_a_step() -> None:
+def test_a_scenario_can_be_cut_at_a_step() -> None:
     steps = Finish(0), Finish(1), Finish(2)
     assert scenario(*steps).until(1) == scenario(*steps[:2])
 
 
-def test_smaller_ones_lack_half_first_and_one_at_last() -> None:
+def test_smaller_copies_lack_half_first_and_one_last() -> None:
     whole = scenario(Finish(0), Finish(1), Finish(2), Finish(3))
     smaller = list(whole.smaller())
     lacking = [(4 - len(one.steps), 4 - len(one.objects)) for one in smaller]
@@ -56,7 +56,7 @@ def test_smaller_ones_lack_half_first_and_one_at_last() -> None:
     ]
 
 
-def test_without_an_object_nor_its_changes() -> None:
+def test_removing_an_object_removes_its_changes() -> None:
     changed = Change(cluster_queue("q0", "3"))
     without = [one for one in scenario(changed, Finish(0)).smaller() if len(one.objects) == 3]
     assert [one.steps for one in without] == [

@@ -1,4 +1,4 @@
-"""Steps are taken on an API server, and what comes of them is noted when Kueue is quiet."""
+"""Steps are taken on an API server, and their outcome is recorded once Kueue has settled."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ React = Callable[[kueue.Workload], kueue.WorkloadStatus | None]
 
 
 def waits(_: kueue.Workload) -> None:
-    """Kueue lets nobody in."""
+    """Admits no workload."""
 
 
 def admits(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
@@ -33,7 +33,7 @@ def admits(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
 
 
 def preempts_once(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
-    """Whoever holds quota for the first time is sent away, and waits then."""
+    """Admits each workload once, preempts it, and then leaves it pending."""
     if any(c.type == transitions.PREEMPTED for c in seen.status.conditions):
         return None
     if transitions.holds_quota(seen.status):
@@ -49,14 +49,14 @@ def preempts_for_ever(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
 
 
 class Server:
-    """The API server with Kueue behind it, who does at once what `react` says, and its watch."""
+    """An API server with a watch, where Kueue reacts at once as `react` does."""
 
     def __init__(self, react: React) -> None:
         self.react = react
         self.workloads: dict[str, dict[str, Any]] = {}
         self.note: Callable[[str, Any, bool], None] = lambda *_: None
         self.version = 0
-        self.conflicts = 0  # how many writes are refused first
+        self.conflicts = 0  # number of first writes that conflict
         self.calls: list[str] = []
 
     def create(self, obj: Any) -> Any:
@@ -83,7 +83,7 @@ class Server:
         self.calls.append(f"delete all of {namespace}")
 
     def _put(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """The object as it was written; what Kueue makes of it comes by the watch, even before that."""
+        """Returns the written object; Kueue's changes arrive by the watch, even before the answer."""
         written = self._keep(obj)
         status = self.react(view(written, kueue.Workload))
         while status is not None:
@@ -124,7 +124,7 @@ def played(server: Server, *steps: Step) -> Play:
     return play
 
 
-def stood(play: Play) -> list[list[str]]:
+def workloads_before(play: Play) -> list[list[str]]:
     return [[w.metadata.name for w in moment.workloads.values()] for moment in play.before]
 
 
@@ -136,16 +136,16 @@ SUBMIT = Submit(workload("w0"))
     [
         pytest.param(waits, Outcome({}, {}), id="waits"),
         pytest.param(admits, Outcome({"w0": ADMITTED}, {}), id="is admitted"),
-        pytest.param(preempts_once, Outcome({}, {"w0": "InClusterQueue"}), id="is sent away again"),
+        pytest.param(preempts_once, Outcome({}, {"w0": "InClusterQueue"}), id="is admitted and preempted"),
     ],
 )
-def test_what_became_of_a_submission(react: React, outcome: Outcome) -> None:
+def test_the_outcome_of_a_submission_is_recorded(react: React, outcome: Outcome) -> None:
     play = played(Server(react), SUBMIT)
-    assert (stood(play), play.outcomes, play.restless) == ([["w0"]], [outcome], False)
+    assert (workloads_before(play), play.outcomes, play.restless) == ([["w0"]], [outcome], False)
     assert not play.before[0].workloads[f"{NAMESPACE}/w0"].status.conditions, "before Kueue has decided"
 
 
-def test_victims_are_those_of_the_step() -> None:
+def test_victims_are_recorded_by_step() -> None:
     play = played(Server(preempts_once), SUBMIT, Submit(workload("w1")))
     assert [outcome.preempted for outcome in play.outcomes] == [
         {"w0": "InClusterQueue"},
@@ -153,32 +153,32 @@ def test_victims_are_those_of_the_step() -> None:
     ]
 
 
-def test_a_finished_one_is_gone() -> None:
+def test_a_finished_workload_is_gone() -> None:
     play = played(Server(admits), SUBMIT, Submit(workload("w1")), Finish(3))
-    assert stood(play) == [["w0"], ["w0", "w1"], ["w0"]]
+    assert workloads_before(play) == [["w0"], ["w0", "w1"], ["w0"]]
     assert play.outcomes[-1] == Outcome({"w0": ADMITTED}, {})
 
 
-def test_it_is_finished_though_somebody_wrote_first() -> None:
+def test_finishing_is_retried_after_a_conflict() -> None:
     server = Server(admits)
     play = Play(scenario(SUBMIT, Finish(0)), NAMESPACE, api_objects())
     taken = Stage(server, [play])  # type: ignore[arg-type]
     taken.step(0)
     server.conflicts = 2
     taken.step(1)
-    assert (server.calls, stood(play)[-1]) == (["read"] * 2, [])
+    assert (server.calls, workloads_before(play)[-1]) == (["read"] * 2, [])
 
 
-def test_one_that_waits_is_withdrawn() -> None:
+def test_a_pending_workload_is_withdrawn() -> None:
     play = played(Server(waits), SUBMIT, Submit(workload("w1")), Withdraw(0), Finish(0))
-    assert stood(play) == [["w0"], ["w0", "w1"], ["w1"], ["w1"]]
+    assert workloads_before(play) == [["w0"], ["w0", "w1"], ["w1"], ["w1"]]
 
 
-def test_nobody_waits_to_be_withdrawn() -> None:
-    assert stood(played(Server(admits), SUBMIT, Withdraw(0))) == [["w0"], ["w0"]]
+def test_withdrawing_without_pending_workloads_does_nothing() -> None:
+    assert workloads_before(played(Server(admits), SUBMIT, Withdraw(0))) == [["w0"], ["w0"]]
 
 
-def test_a_queue_changes() -> None:
+def test_a_changed_queue_is_recorded() -> None:
     play = played(Server(waits), SUBMIT, Change(cluster_queue("q0", "7")))
     quotas = [
         moment.objects.cluster_queues[0].spec.resource_groups[0].flavors[0].resources[0].nominal_quota
@@ -187,15 +187,15 @@ def test_a_queue_changes() -> None:
     assert quotas == ["2", "7"]
 
 
-def test_a_cohort_changes() -> None:
+def test_a_changed_cohort_is_recorded() -> None:
     cohort = {"kind": "Cohort", "metadata": {"name": "c0"}, "spec": {"parentName": "root"}}
     play = played(Server(waits), SUBMIT, Change(cohort))
     assert [moment.objects.cohorts[0].spec.parent_name for moment in play.before] == ["", "root"]
 
 
-def test_a_history_without_end_is_left() -> None:
+def test_a_history_without_end_is_stopped() -> None:
     server = Server(preempts_for_ever)
     play = played(server, SUBMIT, Finish(0))
     assert (play.restless, play.before, play.outcomes) == (True, [], [])
     assert server.calls == [f"delete all of {NAMESPACE}"]
-    assert RELEASES_MAX < 10, "it would burden Kueue"
+    assert RELEASES_MAX < 10, "more would keep Kueue busy"

@@ -1,4 +1,4 @@
-"""Objects that Kueue's webhooks refuse are known by the rule that they break."""
+"""Objects that Kueue's webhooks refuse are found, with the rule that they violate."""
 
 from typing import Any
 
@@ -39,10 +39,12 @@ BORROWS = {"borrowWithinCohort": {"policy": "LowerPriority"}}
 FINE: dict[str, Body] = {
     "nothing": {},
     "a queue": queue(ONE, group(quota("memory"), flavor="t4", covered=("memory",))),
-    "a limit without a cohort, which limits nothing": queue(group(quota(borrowingLimit="0"))),
+    "a limit without a cohort, which has no effect": queue(group(quota(borrowingLimit="0"))),
     "borrowing by preemption": queue(ONE, preemption={**BORROWS, "reclaimWithinCohort": "Any"}),
-    "a cohort may lend more than its own": cohort(group(quota(lendingLimit="9"))),
-    "one variable pod set": workload({"name": "a", "minCount": 1}, {"name": "b", "template": asks(cpu="1")}),
+    "a cohort that lends more than its quota": cohort(group(quota(lendingLimit="9"))),
+    "one pod set with a minCount": workload(
+        {"name": "a", "minCount": 1}, {"name": "b", "template": asks(cpu="1")}
+    ),
 }
 WRONG: dict[str, tuple[Body, str]] = {
     "a resource in two groups": (
@@ -61,7 +63,7 @@ WRONG: dict[str, tuple[Body, str]] = {
         cohort(group(quota(nominalQuota="-1"))),
         "Cohort c: a negative quantity for cpu of flavor l4",
     ),
-    "lending more than there is": (
+    "a lending limit above the quota": (
         queue(group(quota(lendingLimit="5"))),
         "ClusterQueue q: a lending limit above the quota for cpu of flavor l4",
     ),
@@ -69,7 +71,7 @@ WRONG: dict[str, tuple[Body, str]] = {
         queue(ONE, preemption=BORROWS),
         "ClusterQueue q: borrowWithinCohort without reclaimWithinCohort",
     ),
-    "a preference that is never asked": (
+    "a preference without effect": (
         queue(ONE, flavorFungibility={"preference": "BorrowingOverPreemption", "whenCanBorrow": "Borrow"}),
         "ClusterQueue q: a preference, but the search for flavors ends at the first",
     ),
@@ -77,8 +79,8 @@ WRONG: dict[str, tuple[Body, str]] = {
         queue(ONE, admissionChecksStrategy={"admissionChecks": [{"name": "dws", "onFlavors": ["t4"]}]}),
         "ClusterQueue q: AdmissionCheck dws on flavors that the queue does not have: ['t4']",
     ),
-    "two pod sets of a name": (workload({"name": "a"}, {"name": "a"}), "Workload w: pod set a twice"),
-    "two variable pod sets": (
+    "two pod sets with one name": (workload({"name": "a"}, {"name": "a"}), "Workload w: pod set a twice"),
+    "two pod sets with a minCount": (
         workload({"name": "a", "minCount": 1}, {"name": "b", "minCount": 1}),
         "Workload w: several pod sets with a minCount",
     ),
@@ -94,10 +96,10 @@ def of(objects: Body) -> Case:
 
 
 @pytest.mark.parametrize("objects", FINE.values(), ids=FINE)
-def test_nothing_is_wrong(objects: Body) -> None:
+def test_valid_objects_are_accepted(objects: Body) -> None:
     assert refused(of(objects)) == ""
 
 
 @pytest.mark.parametrize(("objects", "rule"), WRONG.values(), ids=WRONG)
-def test_the_rule_is_told(objects: Body, rule: str) -> None:
+def test_the_violated_rule_is_named(objects: Body, rule: str) -> None:
     assert refused(of(objects)) == rule
