@@ -25,8 +25,8 @@ OTHER_WORDS = {
     "conditions and their values, states of jobs and of admission checks": "Complete DeactivationTarget "
     "Evicted False Finished InitializingTimeout PodsReady RayClusterSuspended Rejected Requeued Retry "
     "Running True",
-    "values of fields": "Creation DeleteNone Eviction In IdenticalPodTemplates InteractiveMode "
-    "IdenticalWorkloadSchedulingRequirements Never None Normal Recreate SidecarMode Warning",
+    "values of fields": "ClusterIP Creation DeleteNone Eviction In IdenticalPodTemplates InteractiveMode "
+    "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Recreate SidecarMode Warning",
     "kinds, types of the code, prefixes": "Json Merge PriorityClass Ts WorkloadPriorityClass",
     "feature gates of Kueue": "FairSharingPreemptWithinNominal FairSharingPrioritizeNonBorrowing "
     "FlavorFungibilityPreserveScanProgress PartialAdmission PrioritizePreemptorWorkloads PriorityBoost "
