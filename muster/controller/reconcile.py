@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from muster import admission as core
-from muster.controller import eligibility, leftovers, provisioning, workloads
+from muster.controller import eligibility, leftovers, provisioning, surplus, workloads
 from muster.controller import transitions as step
 from muster.controller.actions import Step, act
 from muster.controller.columns import columns
@@ -106,6 +106,7 @@ def reconcile(
             continue
         # whatever else goes wrong with a Workload, its gang is stopped
         result.stops += (s for s in stops(workload, world, now_ms) if s.subject not in held_back)
+        result.stops += (s for s in surplus.deletions(workload, world) if s.subject not in held_back)
         result.restores += (s for s in restores(workload, world) if s.subject not in held_back)
         if key not in held_back:
             result.first += act(workload, world, now_ms)

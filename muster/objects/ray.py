@@ -11,6 +11,8 @@ from muster.objects.meta import Condition, Object, View
 from muster.objects.pods import Template, own_template
 
 CLUSTER_LABEL = "ray.io/cluster"
+GROUP_LABEL = "ray.io/group"  # of a pod; all heads have the same one
+NODE_TYPE_LABEL, HEAD_TYPE = "ray.io/node-type", "head"
 ORIGIN_LABEL = "ray.io/originated-from-crd"  # of a RayCluster: the kind it was made for
 KUBERAY_OPERATOR = "ray.io/kuberay-operator"
 NO_TEMPLATE = Template(b"{}")

@@ -165,6 +165,15 @@ class KubeRay(Operator):
                     self._create_pod(meta, template, place.pod_set)
                     await self._think()
 
+    def make_pods_twice(self, cluster: Body) -> None:
+        """As if its cache had not shown it the first ones for too long (ExpectationsTimeout)."""
+        for place in self._gang(cluster).places:
+            for index in range(place.count):
+                key = f"{key_of(cluster)}-{place.pod_set}-again{index}"
+                meta = owned(kinds.RAY_CLUSTERS, cluster, key)
+                meta["labels"] = {CLUSTER_LABEL: cluster["metadata"]["name"]}
+                self._create_pod(meta, msgspec.json.decode(place.template), place.pod_set)
+
     def _create_pod(self, meta: Body, template: Body, group: str) -> None:
         labels = {**template.get("metadata", {}).get("labels", {}), **meta.get("labels", {})}
         meta = {**meta, "labels": {**labels, GROUP_LABEL: group}}

@@ -405,3 +405,22 @@ def test_a_local_queue_that_is_deleted_or_leads_elsewhere_moves_no_gang_that_run
         await others_get_the_rest(sim, dev)
 
     Simulation(1, shared()).run(story)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pods_that_kuberay_made_twice_are_deleted(seed: int) -> None:
+    """The first set goes on: the job ends as if nothing had been."""
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(ray_job("dev", seconds=60))
+        await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
+        sim.invariants.distrust(sim.job(dev))  # the pods are more than its quota for a moment
+        await asyncio.sleep(5)
+        before = sorted(key_of(pod) for pod in sim.api.all(kinds.PODS))
+        (cluster,) = sim.api.all(kinds.RAY_CLUSTERS)
+        sim.kuberay.make_pods_twice(cluster)
+        assert len(sim.api.all(kinds.PODS)) == len(before) + 5
+        await sim.until(lambda: sorted(key_of(pod) for pod in sim.api.all(kinds.PODS)) == before, "gone", 0.5)
+        await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
+
+    Simulation(seed, local_stack()).run(story)

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
+from muster.objects.meta import millis
 from sandbox.cluster.kinds import Object
 from tests.simulation.api import Api, Change, key_of
 from tests.simulation.invariants import Broken, Invariants
@@ -12,22 +14,33 @@ from tests.simulation.kuberay import GROUP_LABEL
 from tests.storm.recorder import Event
 
 ENDED = ("Complete", "Failed")
+EXPECTATIONS_S = 30
+"""After so long KubeRay v1.6.2 takes a pod that it made, and that its cache has not shown it, for gone, and
+makes another one (controllers/ray/expectations/scale_expectations.go: ExpectationsTimeout)."""
 
 
 class Replay:
-    """The recorded objects as they were, revision by revision, with the invariants checked at each."""
+    """The recorded objects as they were, revision by revision, with the invariants checked at each.
+
+    Pods that KubeRay made a second time are not looked at: no controller can keep it from that. But each has
+    to be deleted; `twice` are those that are not, by UID."""
 
     def __init__(self, queues: Iterable[tuple[Kind[Any], Object]]) -> None:
         self.api = Api(lambda: 0)
         for kind, body in queues:
             self.api.objects[kind][key_of(body)] = dict(body)
         self._invariants = Invariants(self.api, always=True)
+        self.twice: dict[str, str] = {}
+        self._passed_over: set[str] = set()
 
     def take(self, event: Event) -> None:
         """Raises Broken where an invariant does not hold after it."""
         body = _named_head(event.body) if event.kind is kinds.PODS else event.body
         objects, key = self.api.objects[event.kind], key_of(body)
         before = objects.get(key)
+        if event.kind is kinds.PODS and self._is_second(body):
+            self._pass_over(body, gone=event.type == "DELETED")
+            return
         if event.type == "DELETED":
             objects.pop(key, None)
         else:
@@ -35,6 +48,45 @@ class Replay:
         change = Change(event.revision, 0, event.kind, event.type, body, before, "controller")
         self.api.journal[event.kind].append(change)
         self._invariants.check(change)
+
+    def _is_second(self, pod: Object) -> bool:
+        """Whether its group was whole for EXPECTATIONS_S when it was made, by pods of the same RayCluster."""
+        meta = pod["metadata"]
+        if meta["uid"] in self._passed_over:
+            return True
+        pods = self.api.objects[kinds.PODS]
+        owners, group = meta.get("ownerReferences"), _group_of(pod)
+        count = self._admitted(pod).get(group)
+        if key_of(pod) in pods or not owners or count is None:
+            return False
+        first = [
+            p["metadata"]
+            for p in pods.values()
+            if p["metadata"].get("ownerReferences") == owners
+            and _group_of(p) == group
+            and "deletionTimestamp" not in p["metadata"]
+        ]
+        ages_ms = (millis(meta["creationTimestamp"]) - millis(p["creationTimestamp"]) for p in first)
+        return len(first) >= count and all(age_ms >= EXPECTATIONS_S * 1000 for age_ms in ages_ms)
+
+    def _pass_over(self, pod: Object, *, gone: bool) -> None:
+        uid = pod["metadata"]["uid"]
+        self._passed_over.add(uid)
+        if gone or "deletionTimestamp" in pod["metadata"]:
+            self.twice.pop(uid, None)
+        else:
+            self.twice[uid] = key_of(pod)
+
+    def _admitted(self, pod: Object) -> dict[str, int]:
+        """Of the pod's Workload, by pod set."""
+        uid = (pod["metadata"].get("labels") or {}).get(WORKLOAD_UID_LABEL)
+        found = (w for w in self.api.all(kinds.WORKLOADS) if w["metadata"]["uid"] == uid)
+        admission = (next(found, {}).get("status") or {}).get("admission") or {}
+        return {a["name"]: a["count"] for a in admission.get("podSetAssignments", ())}
+
+
+def _group_of(pod: Object) -> str:
+    return str((pod["metadata"].get("labels") or {}).get(GROUP_LABEL, ""))
 
 
 def _named_head(pod: Object) -> Object:
@@ -53,7 +105,10 @@ def broken(events: Iterable[Event], queues: Iterable[tuple[Kind[Any], Object]]) 
             replay.take(event)
         except Broken as wrong:
             found.append(f"revision {event.revision}: {wrong}")
-    return found
+    return [
+        *found,
+        *(f"KubeRay made {key} a second time, and nobody deleted it" for key in replay.twice.values()),
+    ]
 
 
 def unended(jobs: Iterable[Object]) -> list[str]:

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
+from muster.objects.meta import rfc3339
 from tests.simulation.api import Body
+from tests.simulation.kuberay import GROUP_LABEL
 from tests.simulation.manifests import GPU, local_stack
 from tests.storm.proxy import Proxy
 from tests.storm.recorder import Event
@@ -39,6 +42,48 @@ def test_every_revision_with_more_than_the_quota_is_found() -> None:
     events = [reserved("first", 3, 1), reserved("second", 1, 2), reserved("third", 1, 3)]
     (found,) = broken(events, STANDING)
     assert found.startswith("revision 3: team-a uses 5 of 4")
+
+
+def worker(name: str, revision: int, made_s: int, change: str = "ADDED", **meta: Any) -> Event:
+    """A pod of the Workload `first`, made at this second by its RayCluster."""
+    metadata = {
+        "namespace": "team-a",
+        "name": name,
+        "uid": name,
+        "creationTimestamp": rfc3339(made_s * 1000),
+        "labels": {WORKLOAD_UID_LABEL: "first", GROUP_LABEL: "gpu"},
+        "ownerReferences": [{"uid": "cluster", "controller": True}],
+        **meta,
+    }
+    body: Body = {"metadata": metadata, "spec": {}, "status": {"phase": "Running"}}
+    return Event(revision, kinds.PODS, change, body)
+
+
+@pytest.mark.parametrize(
+    ("events", "wrong"),
+    [
+        pytest.param([worker("b", 3, 29)], "revision 3: team-a/first has quota for", id="too early"),
+        pytest.param(
+            [worker("b", 3, 30)], "KubeRay made team-a/b a second time", id="a second time, and left"
+        ),
+        pytest.param(
+            [worker("b", 3, 30), worker("b", 4, 30, "MODIFIED", deletionTimestamp="now")],
+            "",
+            id="a second time, and deleted",
+        ),
+        pytest.param(
+            [worker("b", 3, 30), worker("b", 4, 30, "DELETED")], "", id="a second time, and gone at once"
+        ),
+        pytest.param(
+            [worker("b", 3, 30, ownerReferences=[{"uid": "other", "controller": True}])],
+            "revision 3: team-a/first has quota for",
+            id="of another RayCluster",
+        ),
+    ],
+)
+def test_pods_that_kuberay_makes_twice_have_to_be_deleted(events: list[Event], wrong: str) -> None:
+    found = broken([reserved("first", 1, 1), worker("a", 2, 0), *events], STANDING)
+    assert [text[: len(wrong)] for text in found] == ([wrong] if wrong else [])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""Pods that KubeRay made twice: more of a RayCluster than the gang has quota for.
+
+KubeRay v1.6.2 waits 30 s for a pod that it made to appear in its cache, and then takes it for gone
+(controllers/ray/expectations/scale_expectations.go: ExpectationsTimeout). Where its watch of pods is down for
+longer, as after an outage of the API server (client-go's reflectors wait up to a minute between two tries),
+it makes all of them again. Once it sees two heads, it does nothing for the RayCluster any more and asks for
+the extra ones to be deleted (raycluster_controller.go: reconcilePods): the job never starts, on twice its
+quota.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from muster.controller import transitions as step
+from muster.controller.actions import Step
+from muster.controller.events import on_workload
+from muster.controller.jobs.gang import HEAD
+from muster.controller.stops import POD_GRACE_S
+from muster.controller.suspension import must_stop
+from muster.controller.world import World
+from muster.kube.kinds import PODS, RAY_CLUSTERS
+from muster.kube.writes import Delete
+from muster.objects.core import Pod
+from muster.objects.kueue import Workload
+from muster.objects.ray import GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
+
+
+def deletions(workload: Workload, world: World) -> Iterator[Step]:
+    """Delete the newest pods of each group beyond those admitted: KubeRay goes on with the first set.
+
+    Nothing for a gang that must stop: all of its pods go anyway."""
+    job = world.job_of(workload)
+    if not step.is_admitted(workload.status) or job is None or job.outcome is not None:
+        return
+    if must_stop(workload, job):
+        return
+    surplus = [pod for pods in _by_group(workload, world).values() for pod in pods]
+    for pod in surplus:
+        told = f"Deleting {len(surplus)} pods beyond those admitted: KubeRay made them a second time"
+        notes = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is surplus[0] else ()
+        yield Step(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), notes)
+
+
+def _by_group(workload: Workload, world: World) -> dict[tuple[str, str], list[Pod]]:
+    """The surplus by RayCluster and pod set, without pods that are ending or belong to no pod set."""
+    groups: dict[tuple[str, str], list[Pod]] = defaultdict(list)
+    for pod in world.live_pods_of(workload):
+        maker = pod.metadata.controller
+        if maker is not None and maker.kind == RAY_CLUSTERS.name and not pod.metadata.deletion_timestamp:
+            groups[maker.uid, _pod_set(pod)].append(pod)
+    admitted = workload.status.admission.pod_set_assignments if workload.status.admission else ()
+    counts = {assigned.name: assigned.count for assigned in admitted}
+    return {
+        (cluster, name): sorted(pods, key=_age)[count:]
+        for (cluster, name), pods in groups.items()
+        if (count := counts.get(name)) is not None
+    }
+
+
+def _pod_set(pod: Pod) -> str:
+    labels = pod.metadata.labels
+    return HEAD if labels.get(NODE_TYPE_LABEL) == HEAD_TYPE else labels.get(GROUP_LABEL, "")
+
+
+def _age(pod: Pod) -> tuple[str, str]:
+    """The oldest first: as texts, UTC in whole seconds, as the API writes them."""
+    return pod.metadata.creation_timestamp, pod.metadata.name
