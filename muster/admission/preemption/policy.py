@@ -11,7 +11,7 @@ def satisfies(policy: PreemptionPolicy, preemptor: Workload, candidate: Workload
     return standing(candidate) < below(policy, standing(preemptor), buffer_ms)
 
 
-def below(policy: PreemptionPolicy, preemptor: Standing, buffer_ms: int = 0) -> Standing:
+def below(policy: PreemptionPolicy, preemptor: Standing, buffer_ms: int) -> Standing:
     """Whoever stands lower than this may be preempted.
 
     Of two of the same priority the older one goes before, if it waits more than `buffer_ms` longer

@@ -31,7 +31,7 @@ class Reach:
     ) -> None:
         self._node = node
         self._holdings = holdings
-        self._lower = below(queue.within_queue, (alike.priority, inf))  # however long it waits
+        self._lower = below(queue.within_queue, (alike.priority, inf), 0)  # however long it waits
         self._reclaims = queue.reclaim_within_cohort is not PreemptionPolicy.NEVER
         self._unbounded = bool(alike.replaces) or (
             self._reclaims and (rules.fair_sharing is not None or queue.borrow_within_cohort is not None)

@@ -406,3 +406,19 @@ def test_what_the_first_of_a_cycle_borrows_is_not_there_for_the_second() -> None
         ],
     )
     assert admitted(Engine(of).decide(NOW_MS)) == ["a1", "b1", "a2"]
+
+
+def test_the_node_that_a_gang_has_left_is_free_for_the_next_decision() -> None:
+    """In an engine that is kept, as in a fresh one."""
+    held = PodSetAssignment("workers", 1, {GPU: "l4"}, {GPU: 4}, topology=on(("x", 1)))
+    of = snapshot(
+        queue("q", {"l4": {GPU: 64}}),
+        workload("r", "q", _gang(1), admission=Admission("q", (held,)), unhealthy_nodes=("x",)),
+        workload("w", "q", _gang(1)),
+        flavors=[Flavor("l4", topology="racks")],
+        hosts=[host("x", gpu=4), host("y", gpu=4, rack="r1"), host("z", gpu=4, rack="r2")],
+    )
+    engine = Engine(of)
+    assert sorted(admitted(engine.decide(NOW_MS))) == ["r", "w"]
+    engine.put(workload("v", "q", _gang(1)))
+    assert admitted(engine.decide(NOW_MS)) == ["v"]

@@ -88,6 +88,10 @@ REFUSALS = {
         asks(BLOCK, None, (RACK, 4), (HOST, 3)),
         "additional slice layer size 3 must evenly divide parent layer size 4",
     ),
+    "inner slices without a size": (
+        asks(BLOCK, None, (RACK, 4), (HOST, 0)),
+        "additional slice layer size 0 must evenly divide parent layer size 4",
+    ),
     "a part of a slice": (asks(BLOCK, None, (HOST, 3)), "4 pods do not make whole slices of 3"),
 }
 
