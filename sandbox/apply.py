@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from preview.plan import Change
 from preview.preview import show
-from preview.pulumi_cli import PulumiCli, Stack
+from preview.pulumi_cli import PulumiCli
 from sandbox.cluster import kinds
 from sandbox.cluster.control_plane import create_nodes
 from sandbox.cluster.controller_process import update_controller
@@ -17,8 +16,8 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import node_changes, standing_nodes, surplus
 from sandbox.cluster.operators import update_provisioner
 from sandbox.cluster.processes import Processes
-from sandbox.running import engine_of, named, only_run, ray_objects, require_up
-from sandbox.stack_file import SOURCE, STACK, StackFile, deployed, read
+from sandbox.running import engine_of, named, only_run, ray_objects, require_api
+from sandbox.stack_file import SOURCE, STACK, deployed, read
 from sandbox.stand_ins.capacity import PROVISIONING_LABEL
 from sandbox.toolchain.console import console
 from sandbox.toolchain.ensure import ensure_tools
@@ -34,32 +33,30 @@ def apply(state: RunState, source: Path = SOURCE) -> None:
     Raises StepError where the sandbox is not up, the file is wrong, or the plan would delete jobs.
     """
     with only_run(state):
-        require_up(state)
+        require_api(state)
         update = _Update(state, engine_of(state), source)
         run_steps(update.steps(), update.screen)
         said = "it runs the stack file as it is now" if update.changed else "no change"
         update.screen.line(f"sandbox {state.name}: {said}")
 
 
-@dataclass
 class _Update:
     """One sandbox on its way to another stack file. Each step can be repeated after an interruption."""
 
-    state: RunState
-    engine: str
-    source: Path
-    screen: Screen = field(default_factory=Screen)
-    changed: bool = False
+    def __init__(self, state: RunState, engine: str, source: Path) -> None:
+        self.state, self.engine, self.source = state, engine, source
+        self.screen = Screen()
+        self.changed = False
+        self.stack_file = read(engine, source)
+        self.next_file = state.root / "next.yaml"
+        self.stack_file.write(self.next_file)
+        tools = ensure_tools(["pulumi", "kubectl"], self.screen)
+        self.kubectl = Kubectl(tools["kubectl"].path, state.kubeconfig)
+        cli = PulumiCli(tools["pulumi"].path, state.root, env={"KUBECONFIG": str(state.kubeconfig)})
+        self.stack = cli.select(STACK, self.next_file)
 
     def steps(self) -> list[Step]:
-        """Every step in order; what was deployed is noted last of all."""
-        self.stack_file: StackFile = read(self.engine, self.source)
-        tools = ensure_tools(["pulumi", "kubectl"], self.screen)
-        self.kubectl = Kubectl(tools["kubectl"].path, self.state.kubeconfig)
-        cli = PulumiCli(tools["pulumi"].path, self.state.root, env={"KUBECONFIG": str(self.state.kubeconfig)})
-        self.next_file = self.state.root / "next.yaml"
-        self.stack_file.write(self.next_file)
-        self.stack: Stack = cli.select(STACK, self.next_file)
+        """Every step in order; what was deployed is noted in the last one."""
         return [
             Step("plan", f"{self.source.name} with engine {self.engine}", self.plan),
             Step("pulumi up", "what the plan says", self.pulumi_up),
@@ -71,20 +68,20 @@ class _Update:
         """Shows what `pulumi up` would do; refuses to delete namespaces in which jobs are."""
         with self.screen.activity(lambda elapsed: f"  {elapsed:.0f} s"):
             outcome = self.stack.preview()
-        self.planned = [change for change in outcome.changes if change.op != "same"]
-        if self.planned:
+        planned = sum(change.op != "same" for change in outcome.changes)
+        if planned:
             show("Plan", outcome, console())
             keep_jobs(self.state, outcome.changes)
-        return f"{len(self.planned)} resources to change" if self.planned else "no change"
+        self.changed = bool(planned)
+        return f"{planned} resources to change" if planned else "no change"
 
     def pulumi_up(self) -> str:
         """Carries the plan out."""
-        if not self.planned:
+        if not self.changed:
             return "nothing to do"
         lines = [""]
         with self.screen.activity(lambda elapsed: f"  {elapsed:.0f} s: {lines[-1]}"):
             outcome = self.stack.up(lines.append)
-        self.changed = True
         return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items()))
 
     def nodes(self) -> str:

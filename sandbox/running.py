@@ -24,6 +24,7 @@ from sandbox.toolchain.console import duration
 from sandbox.toolchain.paths import DEFAULTS, RunState
 from sandbox.toolchain.steps import StepError
 
+NO_ANSWER = (ApiError, ConfigError, httpx2.HTTPError)
 NAMES_MAX = 5
 """How many jobs a sentence names before it only counts the rest."""
 
@@ -62,6 +63,19 @@ def require_up(state: RunState) -> None:
             f"sandbox {state.name} is not up{there_are}",
             try_this=state.command("up", ENGINE=engine_of(state)),
         )
+
+
+def require_api(state: RunState) -> None:
+    """Raises StepError where the sandbox is not up, or its API server does not answer."""
+    require_up(state)
+    try:
+        with closing(kinds.connect(state.kubeconfig)) as client:
+            client.get(kinds.Namespace, "default")
+    except NO_ANSWER as error:
+        raise StepError(
+            f"the API server of sandbox {state.name} does not answer: {error}",
+            try_this=state.command("status"),
+        ) from error
 
 
 def require_unused(state: RunState, engine: str) -> None:
@@ -115,7 +129,7 @@ def _contents(state: RunState) -> str:
     try:
         with closing(kinds.connect(state.kubeconfig)) as client:
             found = ray_objects(client)
-    except (ApiError, ConfigError, httpx2.HTTPError):
+    except NO_ANSWER:
         return "its API server does not answer"
     return f"with {named(found)} in it" if found else "with no job in it"
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from sandbox.cluster import kai_process, kinds
 from sandbox.cluster.processes import Processes
-from sandbox.running import engine_of, named, only_run, require_up, users_objects
+from sandbox.running import engine_of, named, only_run, require_api, users_objects
 from sandbox.scenarios import play
 from sandbox.scenarios.fit import changes, fit
 from sandbox.scenarios.jobs import JOBS
@@ -35,14 +35,14 @@ def chosen(engine: str, name: str | None) -> tuple[Scenario, ...]:
     found = tuple(s for s in SCENARIOS[engine] if name in (None, s.name))
     if not found:
         names = ", ".join(s.name for s in SCENARIOS[engine])
-        raise StepError(f"engine {engine} has no scenario {name!r}", try_this=f"SCENARIO=… one of {names}")
+        raise StepError(f"engine {engine} has no scenario {name!r}", try_this=f"SCENARIO= one of: {names}")
     return found
 
 
 def scenario(state: RunState, name: str | None) -> None:
     """Plays one scenario again, or all. Raises StepError where other jobs are in the sandbox."""
     with only_run(state):
-        require_up(state)
+        require_api(state)
         engine, screen = engine_of(state), Screen()
         scenarios = chosen(engine, name)
         _require_empty(state)

@@ -148,7 +148,8 @@ class Player:
         self._console.print(self._bars(), markup=False)
         missed = [m for m in milestones if m.problem]
         for milestone in missed:
-            self._console.print(f"NOT AS EXPECTED: {milestone.title}: {milestone.problem}", markup=False)
+            what = f"NOT AS EXPECTED: {milestone.title}: {milestone.problem}"
+            self._console.print(what, markup=False, style="red")
         if missed:
             for line in state_of(self._progress.world, self._cast.values()):
                 self._console.print(line, markup=False)
@@ -183,14 +184,15 @@ class Player:
             if self._timeline.see(seen.at, ref.name, now) and now is not None:
                 self._say(f"{ref.name}: {now.name.lower()}", seen.at)
         for milestone in reached:
-            self._say(f"OK {milestone.title}: {milestone.detail}", seen.at)
+            self._say(f"OK {milestone.title}: {milestone.detail}", seen.at, style="green")
         return reached
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._began
 
-    def _say(self, text: str, at: float | None = None) -> None:
-        self._console.print(f"{self._elapsed() if at is None else at:6.1f} s  {text}", markup=False)
+    def _say(self, text: str, at: float | None = None, style: str = "") -> None:
+        when = self._elapsed() if at is None else at
+        self._console.print(f"{when:6.1f} s  {text}", markup=False, style=style)
 
     def _live(self) -> AbstractContextManager[object]:
         if not self._console.is_terminal:

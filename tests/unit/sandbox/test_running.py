@@ -77,6 +77,20 @@ def test_one_whose_up_failed_is_said_to_be_incomplete(state: RunState, kubeconfi
         require_unused(state, "muster")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(lambda s: apply(s), id="apply"),
+        pytest.param(lambda s: scenario.scenario(s, None), id="scenario"),
+    ],
+)
+def test_commands_say_that_the_api_server_does_not_answer(command: object, state: RunState) -> None:
+    assert callable(command)
+    with pytest.raises(StepError, match=r"^the API server of sandbox mine does not answer") as refused:
+        command(state)
+    assert refused.value.try_this == "make status NAME=mine"
+
+
 def test_a_stopped_sandbox_is_free(tmp_path: Path) -> None:
     require_unused(RunState("mine", tmp_path), "muster")
 
@@ -114,7 +128,7 @@ def test_a_stopped_sandbox_is_brought_up_with_its_engine_again(state: RunState) 
 def test_an_unknown_scenario_is_refused_with_those_there_are() -> None:
     with pytest.raises(StepError, match="engine kai has no scenario 'jobs'") as refused:
         scenario.chosen("kai", "jobs")
-    assert refused.value.try_this == "SCENARIO=… one of serving"
+    assert refused.value.try_this == "SCENARIO= one of: serving"
     assert [s.name for s in scenario.chosen("muster", "serving")] == ["serving"]
     assert [s.name for s in scenario.chosen("muster", None)] == ["jobs", "serving"]
 
