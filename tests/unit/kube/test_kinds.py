@@ -12,10 +12,10 @@ CORE: tuple[Kind[Any], ...] = (kinds.PODS, kinds.POD_TEMPLATES, kinds.NAMESPACES
 
 
 @pytest.mark.parametrize("kind", CORE, ids=str)
-def test_core_kinds_are_left_to_others_in_the_process(kind: Kind[Any]) -> None:
-    """lightkube refuses whoever registers one after us."""
+def test_core_kinds_are_not_registered_with_lightkube(kind: Kind[Any]) -> None:
+    """lightkube refuses a second registration, for instance by another library in the process."""
     assert resource_registry.resource_registry.get("v1", kind.name) is not kind.body
 
 
-def test_the_status_of_a_kind_is_another_address() -> None:
+def test_a_kinds_status_has_its_own_path() -> None:
     assert kinds.WORKLOADS.body.Status._api_info.action == "status"

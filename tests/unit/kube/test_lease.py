@@ -1,4 +1,4 @@
-"""Who takes the Lease, when it may write, and when it has lost it."""
+"""Leader election: taking the Lease, when its holder may write, and losing it."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ TAKEN = {**HELD, "acquireTime": "2027-01-15T08:00:00.123000Z"}
 
 
 class Api(Kube):
-    """Has one Lease, or none; remembers what is written, and can be out of reach."""
+    """Has one Lease, or none; records writes, and can be unreachable."""
 
     def __init__(self, lease: LeaseSpec | None = None) -> None:
         self.lease, self.version = lease, 7
@@ -37,7 +37,7 @@ class Api(Kube):
     async def read(self, kind: Any, key: str) -> Any:
         assert (kind, key) == (LEASES, KEY)
         if not self.reachable:
-            raise httpx2.ConnectError("nobody there")
+            raise httpx2.ConnectError("connection refused")
         if self.lease is None:
             return None
         return Lease(metadata=ObjectMeta(resource_version=str(self.version)), spec=self.lease)
@@ -50,15 +50,15 @@ class Api(Kube):
 
 
 class Clock:
-    """Both clocks of an Election; only the one that counts moves."""
+    """The monotonic clock of an Election; its wall clock does not move."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
 
 
-def held_by(who: str | None, seconds: int = 15, transitions: int = 3, renewed: str = "") -> LeaseSpec:
+def held_by(holder: str | None, seconds: int = 15, transitions: int = 3, renewed: str = "") -> LeaseSpec:
     return LeaseSpec(
-        holder_identity=who,
+        holder_identity=holder,
         lease_duration_seconds=seconds,
         lease_transitions=transitions,
         renew_time=renewed,
@@ -70,7 +70,7 @@ def election(api: Api, clock: Clock) -> Election:
 
 
 async def tries(candidate: Election) -> bool:
-    """One look at the Lease: whether that makes it win at once."""
+    """Returns whether the candidate wins with one try."""
     try:
         async with asyncio.timeout(0.05):
             await candidate.win()
@@ -96,15 +96,15 @@ FIRST_LOOKS: dict[str, tuple[LeaseSpec | None, list[Write]]] = {
             )
         ],
     ),
-    "nobody holds it": (held_by(None), [patch({**TAKEN, "leaseTransitions": 4})]),
+    "not held": (held_by(None), [patch({**TAKEN, "leaseTransitions": 4})]),
     "released, as client-go writes it": (held_by("", 1), [patch({**TAKEN, "leaseTransitions": 4})]),
-    "the container before in the same pod holds it": (held_by(ME), [patch(HELD)]),
-    "another holds it, since when nobody knows": (held_by(OTHER), []),
+    "held by the previous container of the same pod": (held_by(ME), [patch(HELD)]),
+    "held by another, since an unknown time": (held_by(OTHER), []),
 }
 
 
 @pytest.mark.parametrize("name", FIRST_LOOKS)
-def test_the_first_look(name: str) -> None:
+def test_the_first_try_takes_a_free_lease_only(name: str) -> None:
     lease, written = FIRST_LOOKS[name]
     api = Api(lease)
     candidate = election(api, Clock())
@@ -114,7 +114,7 @@ def test_the_first_look(name: str) -> None:
 
 
 class Later(NamedTuple):
-    """What has become of another's Lease `after_s` after the first look at it."""
+    """Another's Lease `after_s` after the first look at it, and whether the candidate wins."""
 
     after_s: float
     lease: LeaseSpec | None
@@ -122,18 +122,18 @@ class Later(NamedTuple):
 
 
 LATER = {
-    "not renewed, but its term is not over": Later(14.9, held_by(OTHER), False),
-    "not renewed for a term": Later(15.0, held_by(OTHER), True),
+    "not renewed, but not expired": Later(14.9, held_by(OTHER), False),
+    "expired": Later(15.0, held_by(OTHER), True),
     "renewed": Later(15.0, held_by(OTHER, renewed="later"), False),
-    "given back": Later(1.0, held_by(None, 1), True),
-    "a third one holds it": Later(15.0, held_by("pod-c"), False),
-    "deleted, but its term is not over": Later(14.9, None, False),
-    "deleted a term ago": Later(15.0, None, True),
+    "released": Later(1.0, held_by(None, 1), True),
+    "held by a third candidate": Later(15.0, held_by("pod-c"), False),
+    "deleted, but not expired": Later(14.9, None, False),
+    "deleted and expired": Later(15.0, None, True),
 }
 
 
 @pytest.mark.parametrize("name", LATER)
-def test_a_later_look(name: str) -> None:
+def test_a_later_try_takes_an_expired_lease(name: str) -> None:
     later = LATER[name]
     api, clock = Api(held_by(OTHER)), Clock()
 
@@ -147,7 +147,7 @@ def test_a_later_look(name: str) -> None:
     assert asyncio.run(story()) is later.wins
 
 
-def test_who_is_refused_did_not_win() -> None:
+def test_a_refused_write_does_not_win() -> None:
     api = Api()
     api.refuses = 409
     assert not asyncio.run(tries(election(api, Clock())))
@@ -177,7 +177,7 @@ def run_out(api: Api, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("happens", [take_away, run_out])
-def test_it_is_lost(
+def test_a_lease_is_lost_if_taken_or_not_renewed(
     happens: Callable[[Api, Clock], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("muster.kube.lease.RETRY_S", 0.001)
@@ -194,7 +194,7 @@ def test_it_is_lost(
         asyncio.run(story())
 
 
-def test_one_failed_renewal_is_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_failed_renewal_does_not_lose_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.kube.lease.RETRY_S", 0.001)
     api, clock = Api(), Clock()
 
@@ -211,8 +211,8 @@ def test_one_failed_renewal_is_not_the_end(monkeypatch: pytest.MonkeyPatch) -> N
     assert asyncio.run(story())
 
 
-@pytest.mark.parametrize(("holder", "given_back"), [(ME, True), (OTHER, False)])
-def test_release(holder: str, given_back: bool) -> None:
+@pytest.mark.parametrize(("holder", "releases"), [(ME, True), (OTHER, False)])
+def test_the_holder_releases_the_lease(holder: str, releases: bool) -> None:
     api = Api()
 
     async def story() -> bool:
@@ -225,17 +225,17 @@ def test_release(holder: str, given_back: bool) -> None:
 
     assert not asyncio.run(story())
     released = {"holderIdentity": None, "leaseDurationSeconds": 1, "renewTime": HELD["renewTime"]}
-    assert api.written == ([patch(released)] if given_back else [])
+    assert api.written == ([patch(released)] if releases else [])
 
 
-def test_who_does_not_lead_gives_nothing_back() -> None:
+def test_a_candidate_that_does_not_lead_releases_nothing() -> None:
     api = Api(held_by(OTHER))
     asyncio.run(election(api, Clock()).release())
     assert api.written == []
 
 
 class Sender(Kube):
-    """Sends nowhere; an answer takes its time."""
+    """Sends nothing, and answers too late."""
 
     def __init__(self, seconds: float, answers_in_s: float = 0.0) -> None:
         self.write_seconds = lambda: seconds
@@ -248,14 +248,14 @@ class Sender(Kube):
         return None
 
 
-def test_no_write_begins_when_it_is_not_for_us_to_write() -> None:
+def test_no_write_begins_without_the_lease() -> None:
     kube = Sender(0.0)
     with pytest.raises(NotLeading, match="not leading any more, so not done: delete Lease a/b"):
         asyncio.run(kube.perform(Delete(LEASES, "a/b")))
     assert kube.sent == 0
 
 
-def test_a_write_without_an_answer_in_its_time_may_have_been_made() -> None:
+def test_a_write_without_a_timely_answer_is_unsure() -> None:
     with pytest.raises(WriteError, match=r"delete Lease a/b: no answer within 0.0 s") as failed:
         asyncio.run(Sender(0.001, answers_in_s=5.0).perform(Delete(LEASES, "a/b")))
     assert failed.value.unsure

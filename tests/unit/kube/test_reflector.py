@@ -1,4 +1,4 @@
-"""Following one kind: where a watch goes on, when all is listed again, and how long it waits before."""
+"""Following one kind: where a watch resumes, when objects are listed again, and the backoff."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
@@ -22,16 +22,16 @@ from muster.objects.meta import ObjectMeta
 from tests.simulation.clock import VirtualLoop
 
 Answer = Exception | list[Event[Any]] | None
-"""Of a watch: an error at once, events before it ends, or (None) silence."""
+"""The answer to a watch: an error at once, events before it ends, or (None) silence."""
 
 
 class Scripted(Kube):
-    """Lists are at version 100; each watch is answered by the next of `answers`, the last one for ever."""
+    """Lists are at version 100; each watch gets the next of `answers`, and then the last one for ever."""
 
     def __init__(self, *answers: Answer, lasts_s: float = 0.0, refused_lists: int = 0) -> None:
         self._answers, self._lasts_s = list(answers), lasts_s
         self._refused_lists = refused_lists
-        self.calls: list[tuple[float, str]] = []  # when, and "list" or the version to watch from
+        self.calls: list[tuple[float, str]] = []  # time, and "list" or the version of a watch
 
     async def list(
         self, kind: Any, labels: Mapping[str, Any] | None = None, namespace: str = "*"
@@ -58,7 +58,7 @@ class Scripted(Kube):
 
 
 def follow(kube: Scripted, seconds: float) -> list[str]:
-    """What it asks for within that time."""
+    """Returns its requests within that time."""
     loop = VirtualLoop()
 
     async def story() -> None:
@@ -107,14 +107,14 @@ CONTINUED: dict[str, tuple[Answer, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CONTINUED)
-def test_where_the_next_watch_goes_on(name: str) -> None:
+def test_the_next_watch_resumes_or_lists_again(name: str) -> None:
     answer, wanted = CONTINUED[name]
     asked = follow(Scripted(answer, None), SILENT_S_MAX + 5)
     assert asked[: len(wanted)] == wanted
 
 
 def test_a_server_that_keeps_failing_is_listed_again() -> None:
-    """It may have lost the version, as one restored from a backup has."""
+    """It may have lost the version, for instance if it was restored from a backup."""
     asked = follow(Scripted(refusal(504), refusal(504), refusal(504), None), 10)
     assert asked == ["list", "100", "100", "100", "list", "100"]
 
@@ -130,7 +130,7 @@ STORMS: dict[str, Scripted] = {
 
 
 @pytest.mark.parametrize("name", STORMS)
-def test_a_server_in_trouble_is_asked_less_and_less(name: str) -> None:
+def test_requests_to_a_failing_server_back_off(name: str) -> None:
     kube = STORMS[name]
     asked = follow(kube, 600)
     assert 600 / RETRY_S_MAX / 2 < len(asked) < 150
@@ -146,14 +146,14 @@ def test_retry_after_is_honoured() -> None:
     assert 20 <= second_s - first_s <= 30
 
 
-def test_a_watch_that_did_well_is_followed_at_once() -> None:
+def test_the_next_watch_follows_a_steady_one_at_once() -> None:
     kube = Scripted(httpx2.ReadError("reset"), httpx2.ReadError("reset"), [], lasts_s=STEADY_S)
     follow(kube, 100)
     watches = [at_s for at_s, what in kube.calls if what != "list"][3:]
     assert {round(b - a, 6) for a, b in pairwise(watches)} == {STEADY_S}
 
 
-def test_its_age_is_that_of_the_last_word() -> None:
+def test_its_age_is_that_of_the_last_event() -> None:
     loop = VirtualLoop()
 
     async def story() -> list[float | None]:
@@ -172,7 +172,7 @@ def test_its_age_is_that_of_the_last_word() -> None:
     loop.close()
 
 
-def test_a_watch_in_order_is_never_taken_for_a_silent_one() -> None:
+def test_a_healthy_watch_is_never_silent_for_too_long() -> None:
     assert SILENT_S_MAX > WATCH_S
 
 

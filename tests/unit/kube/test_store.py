@@ -1,4 +1,4 @@
-"""The local copy: watches and the answers to our own writes arrive in any order."""
+"""The local store: events of watches and answers to own writes arrive in any order."""
 
 from collections.abc import Callable
 
@@ -33,19 +33,19 @@ ORDERS: dict[str, tuple[tuple[Action, ...], tuple[str, str] | None]] = {
     "older does not replace newer": ((put(2), put(1)), ("a", "2")),
     "versions are numbers": ((put(9), put(10)), ("a", "10")),
     "removed": ((put(1), remove(2)), None),
-    "a late answer does not bring back what is gone": ((put(1), remove(3), put(2)), None),
-    "the next object of the name": ((put(1), remove(2), put(3, "b")), ("b", "3")),
-    "the end of the last object of the name": ((put(1), put(3, "b"), remove(2)), ("b", "3")),
+    "a late answer does not restore a deleted object": ((put(1), remove(3), put(2)), None),
+    "the next object with the name": ((put(1), remove(2), put(3, "b")), ("b", "3")),
+    "a late deletion of the previous object with the name": ((put(1), put(3, "b"), remove(2)), ("b", "3")),
     "a list replaces all": ((put(1), relist(5)), None),
-    "a list does not undo what was written since": ((put(1), put(7), relist(5, made(1))), ("a", "7")),
-    "nor what was created since": ((put(7), relist(5)), ("a", "7")),
-    "a late answer about what the list has no more": ((relist(5), put(4)), None),
-    "what comes after the list": ((relist(5), put(6)), ("a", "6")),
+    "a list does not undo later writes": ((put(1), put(7), relist(5, made(1))), ("a", "7")),
+    "a list does not remove objects created later": ((put(7), relist(5)), ("a", "7")),
+    "a late answer about an object absent from the list": ((relist(5), put(4)), None),
+    "an object created after the list": ((relist(5), put(6)), ("a", "6")),
 }
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_order_of_arrival(name: str) -> None:
+def test_the_newest_version_is_kept_in_any_order_of_arrival(name: str) -> None:
     actions, wanted = ORDERS[name]
     store: Store[Namespace] = Store()
     for action in actions:
@@ -54,12 +54,12 @@ def test_order_of_arrival(name: str) -> None:
     assert (found and (found.metadata.uid, found.metadata.resource_version)) == wanted
 
 
-def test_put_says_whether_anything_changed() -> None:
+def test_put_returns_whether_anything_changed() -> None:
     store: Store[Namespace] = Store()
     assert [store.put(made(v)) for v in (1, 1, 2)] == [True, False, True]
 
 
-def test_what_nobody_follows_is_not_kept() -> None:
+def test_objects_of_unwatched_kinds_are_not_kept() -> None:
     stores = Stores()
     followed = stores.of(kinds.NAMESPACES)
     stores.put(kinds.NAMESPACES, made(1))

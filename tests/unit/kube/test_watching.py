@@ -1,4 +1,4 @@
-"""Watches over a real connection: lines, bookmarks, and a peer that is gone without a word."""
+"""Watches over a real connection: lines, bookmarks, and a silent peer."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ def line(kind: str, name: str, version: int, **annotations: str) -> bytes:
 def followed(
     serve: Serve, tmp_path: Path, until: Callable[[Store[Any]], bool]
 ) -> tuple[Store[Any], list[str]]:
-    """Follows namespaces of an API server that answers watches with `serve`; the requests that it got."""
+    """Follows namespaces of an API server that answers watches with `serve`; returns its requests."""
     requests: list[str] = []
 
     connections: set[asyncio.Task[None]] = set()
@@ -47,7 +47,7 @@ def followed(
             writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         else:
             await serve(writer, requests[-1])
-            await reader.read()  # until the client hangs up
+            await reader.read()  # until the client disconnects
         writer.close()
         await writer.wait_closed()
 
@@ -85,10 +85,8 @@ async def begin(writer: asyncio.StreamWriter) -> None:
     await writer.drain()
 
 
-def test_a_peer_that_is_gone_without_a_word_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The connection is there, nothing comes and nothing ends it; the next one goes on from the bookmark."""
+def test_a_silent_peer_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection stays open without data; the next one resumes from the bookmark."""
     monkeypatch.setattr(reflector, "SILENT_S_MAX", 0.3)
     watches = 0
 
@@ -110,12 +108,12 @@ def test_a_peer_that_is_gone_without_a_word_is_noticed(
 
 
 def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
-    """Go writes U+0085 as it is, so users' annotations may bring it into the middle of an event."""
+    """Go does not escape U+0085, so users' annotations can put it into the middle of an event."""
 
     async def serve(writer: asyncio.StreamWriter, path: str) -> None:
         await begin(writer)
         text = line("ADDED", "a", 101, note=f"one{NEXT_LINE}two") + line("ADDED", "b", 102)
-        for at in range(0, len(text), 7):  # however it is cut on its way
+        for at in range(0, len(text), 7):  # whatever the chunks
             writer.write(text[at : at + 7])
             await writer.drain()
 
@@ -124,7 +122,7 @@ def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     assert store.items["a"].metadata.annotations == {"note": f"one{NEXT_LINE}two"}
 
 
-def test_an_error_without_a_type_is_an_error_like_any_other(tmp_path: Path) -> None:
+def test_an_error_without_a_content_type_is_an_error(tmp_path: Path) -> None:
     answers = 0
 
     async def serve(writer: asyncio.StreamWriter, path: str) -> None:
@@ -141,7 +139,7 @@ def test_an_error_without_a_type_is_an_error_like_any_other(tmp_path: Path) -> N
     assert list(store.items) == ["a"]
 
 
-# as API servers send them: an empty object of the kind
+# In the form of API servers: an empty object of the kind.
 BOOKMARKS: dict[str, tuple[Kind[Any], str]] = {
     "a custom resource": (kinds.WORKLOADS, '{"kind":"Workload","metadata":{"resourceVersion":"12"}}'),
     "a Pod": (

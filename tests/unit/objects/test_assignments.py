@@ -1,4 +1,4 @@
-"""Assignments to domains, between their compressed and their plain form."""
+"""Conversion of topology assignments between their compressed and their plain form."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ HOST = core.HOSTNAME
 
 
 def assigned(levels: tuple[str, ...], *domains: tuple[Any, ...]) -> core.TopologyAssignment:
-    """A domain is its values and its count."""
+    """Returns an assignment; a domain is given by its values and its count."""
     return core.TopologyAssignment(
         levels, tuple(core.TopologyDomain(tuple(values), count) for *values, count in domains)
     )
@@ -83,7 +83,9 @@ ONE_SLICE_SHARED = {
         ),
     ],
 )
-def test_compressed_and_back(plain: core.TopologyAssignment, form: dict[str, Any]) -> None:
+def test_an_assignment_is_compressed_and_expanded(
+    plain: core.TopologyAssignment, form: dict[str, Any]
+) -> None:
     compressed = assignments.compressed(plain)
     assert builtins(compressed) == form
     assert assignments.expanded(compressed) == plain
@@ -93,7 +95,7 @@ def hosts(prefix: str, count: int) -> list[tuple[Any, ...]]:
     return [(f"{prefix}-{number:04d}x", 1) for number in range(count)]
 
 
-def test_hostnames_of_two_pools_are_told_in_two_slices_if_that_is_shorter() -> None:
+def test_hostnames_of_two_pools_become_two_slices_if_shorter() -> None:
     pools = ["gke-cluster-one-large-pool-0a1b2c3d", "gke-cluster-one-small-pool-9f8e7d6c"]
     plain = assigned((HOST,), *hosts(pools[0], 20), *hosts(pools[1], 20))
     compressed = assignments.compressed(plain)
@@ -101,14 +103,14 @@ def test_hostnames_of_two_pools_are_told_in_two_slices_if_that_is_shorter() -> N
     assert assignments.expanded(compressed) == plain
 
 
-def test_hostnames_that_share_little_are_told_in_one_slice() -> None:
+def test_hostnames_that_share_little_become_one_slice() -> None:
     plain = assigned((HOST,), ("a-1", 1), ("a-2", 1), ("b-1", 1), ("b-2", 1))
     assert len(assignments.compressed(plain).slices) == 1
 
 
 @pytest.mark.parametrize("name", ["pool-{:05d}-{}", "p{:05d}-{}"], ids=["shorter prefix", "no prefix"])
-def test_slices_never_outnumber_what_the_api_allows(name: str) -> None:
-    """Each pair of nodes has a prefix of its own, so that the longest prefixes make 1,100 runs."""
+def test_slices_never_exceed_the_apis_limit(name: str) -> None:
+    """Each pair of nodes has its own prefix, so that the longest prefixes make 1,100 runs."""
     domains = [(name.format(pair, node), 1) for pair in range(1100) for node in "ab"]
     assert len(assignments.compressed(assigned((HOST,), *domains)).slices) == 1
 
@@ -120,7 +122,7 @@ def test_slices_never_outnumber_what_the_api_allows(name: str) -> None:
         pytest.param({"universal": "a"}, {"individual": [1]}, id="too few counts"),
     ],
 )
-def test_a_slice_that_contradicts_itself_is_refused(values: dict[str, Any], counts: dict[str, Any]) -> None:
+def test_a_contradictory_slice_is_refused(values: dict[str, Any], counts: dict[str, Any]) -> None:
     obj = {
         "levels": [HOST],
         "slices": [{"domainCount": 2, "valuesPerLevel": [values], "podCounts": counts}],

@@ -1,4 +1,4 @@
-"""What no API server should have let through: named with its object and field, and the rest goes on."""
+"""Invalid objects, which an API server should have refused: errors name object and field, the rest works."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ NOW_MS = 1_000_000
 
 
 def read(kind: Any, name: str, spec: dict[str, Any], **metadata: str) -> Any:
-    """By way of JSON, as the API server sends it."""
+    """Decodes it from JSON, as the API server sends it."""
     data = {"metadata": {"name": name, **metadata}, "spec": spec}
     return msgspec.json.decode(msgspec.json.encode(data), type=kind)
 
@@ -77,12 +77,12 @@ def decided(broken: Broken) -> core.Plan:
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_the_rest_goes_on(broken: Broken) -> None:
+def test_other_queues_admit_despite_bad_objects(broken: Broken) -> None:
     assert [decision.workload for decision in decided(broken).admissions] == ["ns/b"]
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_what_is_said(broken: Broken) -> None:
+def test_the_message_names_the_bad_field(broken: Broken) -> None:
     problem = snapshot.problem(broken.queue)
     (waiting,) = decided(broken).waiting
     assert waiting.reason is core.WaitReason.QUEUE_INACTIVE
@@ -90,7 +90,7 @@ def test_what_is_said(broken: Broken) -> None:
     assert told == broken.said
 
 
-def test_a_workload_is_named_with_its_pod_set() -> None:
+def test_an_error_names_the_workload_and_the_pod_set() -> None:
     with pytest.raises(core.SnapshotError) as error:
         gang("w", "good", "many")
     assert (error.value.where, error.value.field) == ("Workload ns/w", "requests of pod set main")

@@ -1,4 +1,4 @@
-"""Caches of what users write stay within their bytes, however much comes and goes."""
+"""Caches of users' texts stay within their bound of bytes."""
 
 import json
 import tracemalloc
@@ -16,7 +16,7 @@ JOBS, TEMPLATE_BYTES = 1500, 400_000
 
 
 def length_cache(bytes_max: int) -> tuple[ByteCache[int], list[bytes]]:
-    """A cache of the texts' lengths, and what it has made."""
+    """Returns a cache of texts' lengths, and the list of texts that it has converted."""
     made: list[bytes] = []
 
     def make(text: bytes) -> int:
@@ -26,7 +26,7 @@ def length_cache(bytes_max: int) -> tuple[ByteCache[int], list[bytes]]:
     return ByteCache(make, bytes_max), made
 
 
-def test_what_was_used_last_is_kept() -> None:
+def test_the_most_recently_used_is_kept() -> None:
     room_for_two = 2 * cost_of(b"a")
     cache, made = length_cache(room_for_two)
     for text in (b"a", b"b", b"a", b"c", b"a", b"b"):
@@ -35,14 +35,14 @@ def test_what_was_used_last_is_kept() -> None:
     assert cache.bytes_kept == room_for_two
 
 
-def test_what_is_larger_than_all_of_it_is_not_kept_and_drives_nothing_out() -> None:
+def test_a_text_larger_than_the_cache_evicts_nothing() -> None:
     cache, made = length_cache(2 * cost_of(b"a"))
     for text in (b"a", b"x" * 2000, b"x" * 2000, b"a"):
         cache(text)
     assert [len(text) for text in made] == [1, 2000, 2000]
 
 
-def test_many_short_strings_cost_more_than_their_letters() -> None:
+def test_many_short_strings_cost_more_than_their_characters() -> None:
     assert cost_of(json.dumps({str(n): "" for n in range(100)}).encode()) > 200 * 64 + ENTRY_BYTES
 
 
@@ -68,7 +68,7 @@ SHAPES: dict[str, tuple[Callable[[int], bytes], int]] = {
 
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.slow
-def test_templates_that_came_and_went_leave_little(name: str) -> None:
+def test_old_templates_leave_little_memory(name: str) -> None:
     """A user's 1,500 jobs of 400 kB used to leave 1.7 GB."""
     template, count = SHAPES[name]
     tracemalloc.start()

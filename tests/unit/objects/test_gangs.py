@@ -1,4 +1,4 @@
-"""From Workload objects to the core's gangs."""
+"""Conversion of Workload objects to the core's gangs."""
 
 import pytest
 
@@ -18,7 +18,7 @@ BOOSTS = {  # text of the annotation, and what it adds to the priority
 
 
 @pytest.mark.parametrize(("text", "added"), BOOSTS.values(), ids=BOOSTS.keys())
-def test_priority_boost(text: str, added: int) -> None:
+def test_a_priority_boost_is_added_if_valid(text: str, added: int) -> None:
     meta = ObjectMeta(name="a", annotations={gangs.BOOST_ANNOTATION: text})
     obj = kueue.Workload(metadata=meta, spec=kueue.WorkloadSpec(priority=100))
     assert gangs.workload(obj, obj.status, "q", Rules(priority_boost=True)).priority == 100 + added
@@ -39,8 +39,8 @@ STANDINGS: dict[str, tuple[list[Condition], bool]] = {
     "waits for its victims": ([condition("QuotaReserved", "False", gangs.WAITING_FOR_PREEMPTED)], False),
     "was not tried yet": ([condition("QuotaReserved", "False", "PendingEvaluation")], False),
     "has its quota": ([condition("QuotaReserved", "True", "QuotaReserved")], False),
-    "has only just left": ([LEFT, condition("QuotaReserved", "False", "Pending", LEFT.message)], False),
-    "has left and was tried in vain": (
+    "was evicted just now": ([LEFT, condition("QuotaReserved", "False", "Pending", LEFT.message)], False),
+    "was evicted and then tried in vain": (
         [LEFT, condition("QuotaReserved", "False", "Pending", "no room")],
         True,
     ),
@@ -48,7 +48,7 @@ STANDINGS: dict[str, tuple[list[Condition], bool]] = {
 
 
 @pytest.mark.parametrize(("conditions", "parked"), STANDINGS.values(), ids=STANDINGS.keys())
-def test_who_is_parked(conditions: list[Condition], parked: bool) -> None:
+def test_a_workload_is_parked_if_it_was_tried_in_vain(conditions: list[Condition], parked: bool) -> None:
     status = kueue.WorkloadStatus(conditions=tuple(conditions))
     obj = kueue.Workload(metadata=ObjectMeta(name="a"), spec=kueue.WorkloadSpec(), status=status)
     assert gangs.workload(obj, status, "q").parked is parked
@@ -58,7 +58,9 @@ def test_who_is_parked(conditions: list[Condition], parked: bool) -> None:
     ("limit_s", "past_s", "run_time_ms"),
     [(None, None, None), (60, None, 60_000), (60, 20, 40_000), (60, 99, 1000)],
 )
-def test_run_time(limit_s: int | None, past_s: int | None, run_time_ms: int | None) -> None:
+def test_run_time_is_what_earlier_admissions_left(
+    limit_s: int | None, past_s: int | None, run_time_ms: int | None
+) -> None:
     status = kueue.WorkloadStatus(accumulated_past_execution_time_seconds=past_s)
     spec = kueue.WorkloadSpec(maximum_execution_time_seconds=limit_s)
     obj = kueue.Workload(metadata=ObjectMeta(name="a"), spec=spec, status=status)

@@ -1,4 +1,4 @@
-"""What LimitRanges, and containers' own limits, do not let pods ask for."""
+"""Requests that LimitRanges or containers' own limits do not allow, and defaults."""
 
 from typing import Any
 
@@ -32,24 +32,24 @@ VOLUME = limit_range("PersistentVolumeClaim", max={"storage": "1"})
 CASES: dict[str, tuple[PodTemplate, tuple[LimitRange, ...], str]] = {
     "nothing asked, nothing refused": (template(container()), (TWO_CPUS, HALF_A_CPU), ""),
     "within its own limit": (template(container(cpu=1, limits={"cpu": "1"})), (), ""),
-    "no limit for it": (template(container(cpu=4, limits={"memory": "1Gi"})), (), ""),
-    "over its own limit": (
+    "no limit of the resource": (template(container(cpu=4, limits={"memory": "1Gi"})), (), ""),
+    "above its own limit": (
         template(container(), container("b", cpu="1100m", limits={"cpu": "1"})),
         (),
         "container b requests more cpu than its own limit",
     ),
-    "an init container over its own limit": (
+    "an init container above its own limit": (
         template(container(), init=(container("init", cpu=2, limits={"cpu": "1"}),)),
         (),
         "container init requests more cpu than its own limit",
     ),
-    "as much as is allowed": (template(container(cpu=2)), (TWO_CPUS,), ""),
-    "more than is allowed": (
+    "the maximum": (template(container(cpu=2)), (TWO_CPUS,), ""),
+    "above the maximum": (
         template(container(cpu="2.5")),
         (VOLUME, TWO_CPUS),
         "container main asks for more cpu than a LimitRange allows",
     ),
-    "a limit of more than is allowed": (
+    "a limit above the maximum": (
         template(container(cpu=1, limits={"cpu": 3})),
         (TWO_CPUS,),
         "container main asks for more cpu than a LimitRange allows",
@@ -59,7 +59,7 @@ CASES: dict[str, tuple[PodTemplate, tuple[LimitRange, ...], str]] = {
         (TWO_CPUS, limit_range("Container", max={"cpu": 1})),
         "container main asks for more cpu than a LimitRange allows",
     ),
-    "less than is demanded": (
+    "below the minimum": (
         template(container(cpu="100m", limits={"cpu": "1"})),
         (HALF_A_CPU,),
         "container main asks for less cpu than a LimitRange demands",
@@ -69,7 +69,7 @@ CASES: dict[str, tuple[PodTemplate, tuple[LimitRange, ...], str]] = {
         (TWO_CPUS, POD),
         "each of its pods asks for more cpu than a LimitRange allows",
     ),
-    "too little for a pod": (
+    "a pod below the minimum": (
         template(container(memory="1Mi")),
         (POD,),
         "each of its pods asks for less memory than a LimitRange demands",
@@ -79,12 +79,14 @@ CASES: dict[str, tuple[PodTemplate, tuple[LimitRange, ...], str]] = {
 
 
 @pytest.mark.parametrize(("of", "ranges", "expected"), CASES.values(), ids=CASES.keys())
-def test_refusal(of: PodTemplate, ranges: tuple[LimitRange, ...], expected: str) -> None:
+def test_a_refusal_names_the_container_and_the_resource(
+    of: PodTemplate, ranges: tuple[LimitRange, ...], expected: str
+) -> None:
     assert refusal(of, ranges) == expected
 
 
-def test_defaults() -> None:
-    """A container's own word counts, then that of the first LimitRange."""
+def test_defaults_come_from_the_first_limit_range() -> None:
+    """A container's own values take precedence, then those of the first LimitRange."""
     own = template(container(cpu="3"), init=(container("init", limits={"memory": "1Gi"}),))
     first = limit_range("Container", default={"cpu": "2", "memory": "2Gi"}, defaultRequest={"cpu": "1"})
     second = limit_range("Container", default={"cpu": "9"}, defaultRequest={"cpu": "9", "memory": "8Gi"})
@@ -96,8 +98,8 @@ def test_defaults() -> None:
     assert init.resources.limits == {"cpu": "2", "memory": "1Gi"}
 
 
-def test_a_default_request_hides_no_limit() -> None:
-    """A pod's request is its container's limit, before a LimitRange is looked at."""
+def test_a_request_defaults_to_the_containers_limit_first() -> None:
+    """A container's own limit takes precedence over a LimitRange's default request."""
     own = template(container(limits={"cpu": "4", "example.com/fpga": "2"}))
     small = limit_range("Container", defaultRequest={"cpu": "100m", "memory": "1Gi"})
     given = adjusted(msgspec.Raw(msgspec.json.encode(own)), (small,))
@@ -117,17 +119,17 @@ OVERHEADS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize(("spec", "requests"), OVERHEADS.values(), ids=OVERHEADS)
-def test_overhead(spec: dict[str, Any], requests: dict[str, int]) -> None:
+def test_overhead_comes_from_the_runtime_class(spec: dict[str, Any], requests: dict[str, int]) -> None:
     own = {"spec": {"containers": [container(cpu="1")], **spec}}
     given = adjusted(msgspec.Raw(msgspec.json.encode(own)), (), {"gvisor": GVISOR})
     assert pod_requests(given) == requests
 
 
-def test_nothing_to_give() -> None:
+def test_a_template_without_defaults_stays_the_same() -> None:
     own = msgspec.Raw(msgspec.json.encode(template(container())))
     assert with_defaults(own, (VOLUME, TWO_CPUS)) is own
 
 
-def test_a_quantity_that_means_nothing() -> None:
+def test_an_invalid_quantity_raises() -> None:
     with pytest.raises(QuantityError):
         refusal(template(container(cpu="many", limits={"cpu": "1"})), ())

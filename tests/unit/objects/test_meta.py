@@ -31,7 +31,7 @@ def test_the_transition_time_moves_with_the_status_only(name: str) -> None:
     assert is_true(changed, "Ready") is status
 
 
-def test_a_condition_that_is_not_there_is_not_true() -> None:
+def test_an_absent_condition_is_not_true() -> None:
     assert find_condition((), "Ready") is None
     assert not is_true((), "Ready")
 
@@ -39,14 +39,14 @@ def test_a_condition_that_is_not_there_is_not_true() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"), [(NOW, NOW_MS), ("2027-01-15T08:00:00.250000Z", NOW_MS + 250), ("", 0), (None, 0)]
 )
-def test_millis(text: str | None, wanted: int) -> None:
+def test_api_times_become_milliseconds(text: str | None, wanted: int) -> None:
     assert millis(text) == wanted
 
 
-def test_times_are_written_in_whole_seconds_of_utc() -> None:
+def test_times_are_formatted_in_whole_seconds_of_utc() -> None:
     assert rfc3339(NOW_MS + 999) == NOW
 
 
 @pytest.mark.parametrize(("namespace", "key"), [("team-a", "team-a/dev"), ("", "dev")])
-def test_keys(namespace: str, key: str) -> None:
+def test_a_key_is_namespace_and_name(namespace: str, key: str) -> None:
     assert ObjectMeta(name="dev", namespace=namespace).key == key

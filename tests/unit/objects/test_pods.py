@@ -1,4 +1,4 @@
-"""What one pod asks for."""
+"""Requests of one pod."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
     "one container": ({"containers": [container(cpu="500m", memory="1Mi")]}, {"cpu": 500, "memory": MI}),
     "containers add up": ({"containers": [container(cpu=1), container(cpu="250m")]}, {"cpu": 1250}),
     "nothing asked": ({"containers": [container()]}, {}),
-    "a limit stands in for a missing request": (
+    "a limit replaces a missing request": (
         {"containers": [container(limits={"cpu": "2", "memory": "2Mi"}, cpu="1")]},
         {"cpu": 1000, "memory": 2 * MI},
     ),
@@ -42,11 +42,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
         {"containers": [container(cpu=1)], "initContainers": [container("Always", cpu=1), container(cpu=3)]},
         {"cpu": 4000},
     ),
-    "but not beside those after it": (
+    "an init container does not run beside later sidecars": (
         {"containers": [container(cpu=1)], "initContainers": [container(cpu=3), container("Always", cpu=1)]},
         {"cpu": 3000},
     ),
-    "overhead comes on top": (
+    "overhead is added": (
         {"containers": [container(cpu=1)], "overhead": {"cpu": "100m", "memory": "1Mi"}},
         {"cpu": 1100, "memory": MI},
     ),
@@ -54,12 +54,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_pod_requests(name: str) -> None:
+def test_pod_requests_follow_kubernetes(name: str) -> None:
     spec, wanted = CASES[name]
     assert pod_requests(encode_template({"spec": spec})) == wanted
 
 
 @pytest.mark.parametrize("quantity", ["four", "", "-1", "1" * 65])
-def test_what_is_no_quantity_is_refused(quantity: str) -> None:
+def test_an_invalid_quantity_is_refused(quantity: str) -> None:
     with pytest.raises(QuantityError, match="no quantity of cpu"):
         pod_requests(encode_template({"spec": {"containers": [container(cpu=quantity)]}}))

@@ -1,4 +1,4 @@
-"""How many pods a worker group has."""
+"""The number of pods of a worker group."""
 
 from typing import Any
 
@@ -21,6 +21,6 @@ SIZES: dict[str, tuple[dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_pods_of_a_worker_group(name: str) -> None:
+def test_pods_of_a_worker_group_follow_kuberay(name: str) -> None:
     fields, wanted = SIZES[name]
     assert WorkerGroup(**fields).pods == wanted

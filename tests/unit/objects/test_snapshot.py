@@ -1,4 +1,4 @@
-"""From Kubernetes objects to the core's snapshot."""
+"""Conversion of Kubernetes objects to the core's snapshot."""
 
 from typing import Any
 
@@ -17,14 +17,14 @@ def read(kind: kinds.Kind[Any], body: dict[str, Any]) -> Any:
     return msgspec.json.decode(msgspec.json.encode(body), type=kind.view)
 
 
-def test_a_flavor() -> None:
+def test_a_resource_flavor_becomes_a_flavor() -> None:
     made = snapshot.flavor(read(kinds.FLAVORS, flavor("l4", queued=True)))
     assert made.node_labels == {"cloud.google.com/gke-nodepool": "l4"}
     assert made.taints[0] == core.Taint(GPU, "present", core.TaintEffect.NO_SCHEDULE)
     assert made.tolerations[0] == core.Toleration(GPU, "Equal", "present", core.TaintEffect.NO_SCHEDULE)
 
 
-def test_a_cluster_queue() -> None:
+def test_a_cluster_queue_is_converted() -> None:
     limited = {"nominalQuota": "4", "borrowingLimit": "0", "lendingLimit": "1"}
     body = cluster_queue(
         "team-a",
@@ -53,20 +53,20 @@ def test_a_cluster_queue() -> None:
     ("text", "wanted"),
     [("Borrow", "MayStopSearch"), ("MayStopSearch", "MayStopSearch"), ("TryNextFlavor", "TryNextFlavor")],
 )
-def test_older_names_of_fungibility(text: str, wanted: str) -> None:
+def test_older_names_of_fungibility_are_read(text: str, wanted: str) -> None:
     body = cluster_queue("team-a", quotas("l4", cpu=1), flavorFungibility={"whenCanBorrow": text})
     made = snapshot.cluster_queue(read(kinds.CLUSTER_QUEUES, body))
     assert made.when_can_borrow == core.FungibilityPolicy(wanted)
 
 
-def test_a_cohort() -> None:
+def test_a_cohort_is_converted() -> None:
     spec = {"parentName": "org", "resourceGroups": [group(quotas("l4", cpu=2))]}
     made = snapshot.cohort(read(kinds.COHORTS, {"metadata": {"name": "ml"}, "spec": spec}))
     quota = core.FlavorQuotas("l4", {"cpu": core.Quota(2000)})
     assert made == core.Cohort("ml", "org", (core.ResourceGroup(("cpu",), (quota,)),))
 
 
-def test_a_pod_set() -> None:
+def test_a_pod_set_is_converted() -> None:
     required = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}]}
     spec = {
         "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}],
@@ -86,7 +86,7 @@ def test_a_pod_set() -> None:
     )
 
 
-def test_an_admission() -> None:
+def test_an_admission_is_converted() -> None:
     assigned = {"name": "gpu", "count": 2, "flavors": {"cpu": "l4"}, "resourceUsage": {"cpu": "2500m"}}
     body = {"clusterQueue": "team-a", "podSetAssignments": [assigned]}
     given = msgspec.convert(body, type=Admission)

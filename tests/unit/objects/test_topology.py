@@ -1,4 +1,4 @@
-"""Nodes as the core sees them, and what pod templates ask for."""
+"""Conversion of nodes to the core's, and topology requests of pod templates."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def test_a_topology_is_its_labels_in_order() -> None:
     assert topology.topology(msgspec.convert(obj, topology.Topology)) == core.Topology("t", ("rack", HOST))
 
 
-def test_a_node_has_what_it_can_give_and_what_is_taken() -> None:
+def test_a_node_has_capacity_and_usage() -> None:
     obj = {
         "metadata": {"name": "n1", "labels": {"rack": "r1"}},
         "spec": {"unschedulable": True, "taints": [{"key": "gpu", "effect": "NoSchedule"}]},
@@ -51,7 +51,7 @@ def test_a_node_has_what_it_can_give_and_what_is_taken() -> None:
     )
 
 
-def test_a_node_that_can_not_be_read_is_left_out() -> None:
+def test_an_unreadable_node_is_left_out() -> None:
     nodes = [
         {"metadata": {"name": "bad"}, "status": {"allocatable": {"cpu": "many"}}},
         {"metadata": {"name": "n1"}},
@@ -66,7 +66,7 @@ def test_a_node_that_can_not_be_read_is_left_out() -> None:
     assert found["topologies"] == {"racks": core.Topology("racks", ("rack",))}
 
 
-def test_a_node_that_says_nothing_is_not_ready() -> None:
+def test_a_node_without_conditions_is_not_ready() -> None:
     obj = msgspec.convert({"metadata": {"name": "n1"}}, topology.Node)
     assert not topology.node(obj, {}).ready
 
@@ -76,13 +76,13 @@ def test_a_node_that_says_nothing_is_not_ready() -> None:
     [
         pytest.param([], {}, id="none"),
         pytest.param([pod(), pod()], {"n1": {"pods": 2, "cpu": 1000}}, id="two on a node"),
-        pytest.param([pod(node="")], {}, id="one that is on no node yet"),
-        pytest.param([pod(phase="Succeeded"), pod(phase="Failed")], {}, id="some that have ended"),
-        pytest.param([pod(**{"required-topology": "rack"})], {}, id="one that an admission places"),
-        pytest.param([pod(cpu="lots")], {"n1": {"pods": 1}}, id="one that asks for no quantity"),
+        pytest.param([pod(node="")], {}, id="a pod without a node"),
+        pytest.param([pod(phase="Succeeded"), pod(phase="Failed")], {}, id="pods that have ended"),
+        pytest.param([pod(**{"required-topology": "rack"})], {}, id="a pod placed by an admission"),
+        pytest.param([pod(cpu="lots")], {"n1": {"pods": 1}}, id="a pod with an invalid request"),
     ],
 )
-def test_what_pods_take_of_their_nodes(
+def test_usage_of_nodes_counts_pods_without_an_admission(
     pods: list[topology.BoundPod], used: dict[str, dict[str, int]]
 ) -> None:
     assert topology.used_by_node(pods) == used
@@ -107,7 +107,9 @@ def test_what_pods_take_of_their_nodes(
         pytest.param({"podSetGroupName": "g"}, core.TopologyRequest(group="g"), id="a group"),
     ],
 )
-def test_requests(obj: dict[str, Any] | None, expected: core.TopologyRequest | None) -> None:
+def test_topology_requests_are_converted(
+    obj: dict[str, Any] | None, expected: core.TopologyRequest | None
+) -> None:
     assert topology.request(None if obj is None else msgspec.convert(obj, kueue.TopologyRequest)) == expected
 
 
@@ -135,7 +137,7 @@ NAME = "kueue.x-k8s.io/podset-"
             ),
             id="slices",
         ),
-        pytest.param({"slice-required-topology": "rack"}, None, id="slices of no size"),
+        pytest.param({"slice-required-topology": "rack"}, None, id="slices without a size"),
         pytest.param(
             {"slice-required-topology-constraints": '[{"topology": "rack", "size": 4}]'},
             kueue.TopologyRequest(
@@ -145,7 +147,9 @@ NAME = "kueue.x-k8s.io/podset-"
         ),
     ],
 )
-def test_what_templates_ask_for(annotations: dict[str, str], expected: kueue.TopologyRequest | None) -> None:
+def test_annotations_become_topology_requests(
+    annotations: dict[str, str], expected: kueue.TopologyRequest | None
+) -> None:
     assert topology.annotated({NAME + key: value for key, value in annotations.items()}) == expected
 
 
@@ -157,6 +161,6 @@ def test_what_templates_ask_for(annotations: dict[str, str], expected: kueue.Top
         {"slice-required-topology-constraints": "{"},
     ],
 )
-def test_annotations_that_can_not_be_read(annotations: dict[str, str]) -> None:
+def test_unreadable_annotations_raise(annotations: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=f"annotation {NAME}{[*annotations][-1]}"):
         topology.annotated({NAME + key: value for key, value in annotations.items()})

@@ -1,4 +1,4 @@
-"""What counts of ClusterQueues and Cohorts that can not be read."""
+"""Quotas of unreadable ClusterQueues and Cohorts."""
 
 from typing import Any
 
@@ -12,17 +12,17 @@ from tests.simulation.manifests import cluster_queue, group, quotas
 Body = dict[str, Any]
 LIMITS = {"nominalQuota": "4", "borrowingLimit": "-1", "lendingLimit": "none"}
 
-# resource groups -> the columns that count
+# Name of the case -> resource groups, and the resulting quotas.
 GROUPS: dict[str, tuple[list[Body], dict[tuple[str, str], core.Quota]]] = {
     "a negative quota": (
         [group(quotas("l4", cpu=2, gpu=-4))],
         {("l4", "cpu"): core.Quota(2000), ("l4", "nvidia.com/gpu"): core.Quota(0)},
     ),
-    "a quantity that means none": (
+    "an invalid quantity": (
         [group(quotas("l4", cpu="two", gpu=4))],
         {("l4", "cpu"): core.Quota(0), ("l4", "nvidia.com/gpu"): core.Quota(4)},
     ),
-    "limits that mean none": (
+    "invalid limits": (
         [group(quotas("l4", gpu=LIMITS))],
         {("l4", "nvidia.com/gpu"): core.Quota(4, 0, 0)},
     ),
@@ -49,7 +49,7 @@ def columns(groups: tuple[core.ResourceGroup, ...]) -> dict[tuple[str, str], cor
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_quotas_that_make_no_sense_count_as_none(name: str) -> None:
+def test_invalid_quotas_count_as_zero(name: str) -> None:
     groups, wanted = GROUPS[name]
     body = cluster_queue("team-a", quotas("l4", cpu=1))
     body["spec"]["resourceGroups"] = groups
@@ -57,7 +57,7 @@ def test_quotas_that_make_no_sense_count_as_none(name: str) -> None:
     cohort_body = {"metadata": {"name": "ml"}, "spec": {"parentName": "org", "resourceGroups": groups}}
     cohort = msgspec.convert(cohort_body, type=kueue.Cohort)
     made = snapshot.snapshot((), (cohort,), (queue,), ())
-    core.Engine(made)  # takes it for a valid one
+    core.Engine(made)  # the engine accepts it as valid
     counted = made.cluster_queues["team-a"]
     assert (counted.cohort, columns(counted.groups)) == ("ml", wanted)
     assert counted.problem
@@ -65,7 +65,7 @@ def test_quotas_that_make_no_sense_count_as_none(name: str) -> None:
     assert made.cohorts["ml"].parent == "org"
 
 
-def test_a_queue_that_is_gone_counts_where_its_flavors_are() -> None:
+def test_a_deleted_queue_counts_in_a_cohort_with_its_flavors() -> None:
     queues = (
         msgspec.convert(cluster_queue("alone", quotas("l4", cpu=1), cohort=""), type=kueue.ClusterQueue),
         msgspec.convert(cluster_queue("team-b", quotas("l4", cpu=1)), type=kueue.ClusterQueue),
