@@ -1,4 +1,4 @@
-"""The API server, by lightkube: typed reads, and writes that are values."""
+"""A client of the API server, based on lightkube: typed reads, and writes as values."""
 
 import asyncio
 import logging
@@ -22,45 +22,44 @@ FIELD_MANAGER = "muster"
 REQUEST_TIMEOUT_S = 30.0
 DRY_RUN_S_MAX = 5.0
 CAUSES_MAX, CAUSES_LENGTH_MAX = 3, 600
-EXCEEDED_QUOTA = "exceeded quota: "  # of the ResourceQuota plug-in
-# HTTP, as the API server uses them
+EXCEEDED_QUOTA = "exceeded quota: "  # in messages of the ResourceQuota plug-in
+# HTTP status codes
 FORBIDDEN, NOT_FOUND, CONFLICT, INVALID, SERVER_ERROR = 403, 404, 409, 422, 500
 
 
 class WriteError(Exception):
-    """The API server did not take a write. `code` is its HTTP status, 0 when it was not reached."""
+    """A write failed. `code` is the API server's HTTP status, 0 if it did not answer."""
 
     def __init__(self, write: Write, code: int, message: str) -> None:
         super().__init__(f"{write}: {message}")
         self.message = message  # of the API server
         tested = isinstance(write, JsonPatch) and code == INVALID
         replaced = isinstance(write, Overwrite) and code == INVALID and "metadata.uid" in message
-        # Somebody wrote first, the object is gone or the tested version has moved on:
-        # the next pass sees the new state and decides again.
+        # Another writer was first, or the object is gone: the next pass sees the new state and decides again.
         self.stale = code in (NOT_FOUND, CONFLICT) or tested or replaced
-        # No answer, or none of use: the write may have been carried out all the same.
+        # No answer, or a server error: the write may have succeeded nevertheless.
         self.unsure = code == 0 or code >= SERVER_ERROR
 
 
 class NotLeading(Exception):
-    """It is not for this process to write (any more): another may do so."""
+    """This process does not hold the Lease (any more) and must not write."""
 
 
 def always() -> float:
-    """For whoever writes alone."""
+    """Returns the time for writes without leader election."""
     return REQUEST_TIMEOUT_S
 
 
 class Kube:
-    """Errors: lightkube.ApiError and httpx2.HTTPError on reads; WriteError, or NotLeading, on writes.
+    """Reads and writes objects. Raises: lightkube.ApiError, httpx2.HTTPError on reads; WriteError, NotLeading
+    on writes.
 
-    `write_seconds` says before every write within how many seconds it has to be answered; 0 means that it
-    may not begin."""
+    `write_seconds` is called before every write, and returns the time in which it must be answered; 0 if it
+    must not begin."""
 
     def __init__(self, kubeconfig: str | None, write_seconds: Callable[[], float] = always) -> None:
         self.write_seconds = write_seconds
         config = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
-        # namespace: lightkube asks for one where none applies
         self._client: Any = AsyncClient(
             config.get(), field_manager=FIELD_MANAGER, timeout=httpx2.Timeout(REQUEST_TIMEOUT_S)
         )
@@ -69,7 +68,7 @@ class Kube:
     async def list(
         self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
     ) -> tuple[str, list[T]]:
-        """Every object of a kind, in this namespace or in all, and the resource version of the list."""
+        """Returns the list's resource version, and every object of a kind, in one namespace or in all."""
         where = {"namespace": namespace} if kind.namespaced else {}
         found = self._client.list(kind.resource, labels=labels, chunk_size=500, **where)
         objects = [item async for item in found]
@@ -78,11 +77,11 @@ class Kube:
     def watch(
         self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[Event[T], None]:
-        """What happens from there on, for at most watching.WATCH_S. Raises msgspec.DecodeError too."""
+        """Yields events after `resource_version`, for at most WATCH_S. Raises: msgspec.DecodeError too."""
         return watch(self._client, kind, resource_version, labels)
 
     async def read(self, kind: Kind[T], key: str) -> T | None:
-        """The object as it is now; None where there is none."""
+        """Returns the current object, or None if it does not exist."""
         namespace, _, name = key.rpartition("/")
         where = {"namespace": namespace} if namespace else {}
         try:
@@ -94,7 +93,7 @@ class Kube:
         return found
 
     async def perform(self, write: Write) -> Object | None:
-        """Carry out one write; the object as it is now, None after a delete."""
+        """Sends one write; returns the resulting object, None after a deletion."""
         seconds = self.write_seconds()
         if seconds <= 0:
             raise NotLeading(f"not leading any more, so not done: {write}")
@@ -112,8 +111,8 @@ class Kube:
             raise WriteError(write, code, f"{type(error).__name__} {error}") from error
 
     async def refusal(self, create: Create) -> str | None:
-        """What the API server's validation and admission have against an object, by a dry run. Empty if there
-        is nothing; None if nobody can say."""
+        """Returns why the API server's validation or admission refuses an object, by a dry run; empty if it
+        is accepted, None if that is unknown."""
         try:
             async with asyncio.timeout(DRY_RUN_S_MAX):
                 body = create.kind.body(create.body)
@@ -151,19 +150,19 @@ class Kube:
 
 
 def _precondition(write: MergePatch | Overwrite) -> dict[str, str]:
-    """The part of the patch's metadata that the API server compares with the object's."""
+    """Returns the patch's metadata that the API server compares with the object's."""
     if isinstance(write, Overwrite):
         return {"uid": write.uid}
     return {"resourceVersion": write.resource_version}
 
 
 def _objection(error: ApiError) -> str | None:
-    """What an answer to a dry run says against the object; as `refusal`.
+    """Returns why a dry run was refused, in the form of `refusal`.
 
-    A ResourceQuota that is used up says nothing: its namespace's own gangs may be preempted for this one. Nor
-    does a name that is in use."""
+    An exhausted ResourceQuota does not count, as gangs of the namespace may be preempted for this one; nor
+    does a name in use."""
     code, details, text = error.status.code, error.status.details, error.status.message or ""
-    # admission plug-ins and policies name the object, RBAC its resource alone; webhooks name nothing
+    # admission plug-ins and policies name the object, RBAC only the resource, webhooks neither
     by_admission = code == FORBIDDEN and (details is None or bool(details.name))
     if code == CONFLICT or (by_admission and EXCEEDED_QUOTA in text):
         return ""
@@ -181,7 +180,7 @@ def _short(text: str) -> str:
 
 
 async def _with_type(response: httpx2.Response) -> None:
-    """lightkube takes for granted that an error has a type; a load balancer's may have none."""
+    """Adds a Content-Type, which lightkube expects on errors; a load balancer's may have none."""
     response.headers.setdefault("Content-Type", "text/plain")
 
 

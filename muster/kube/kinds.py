@@ -1,4 +1,4 @@
-"""The kinds that Muster reads or writes: where the API server serves them, and their typed view."""
+"""The kinds that Muster reads or writes: their paths in the API, and their typed views."""
 
 import types
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Object)
 
 @dataclass(frozen=True, eq=False)
 class Kind(Generic[T]):
-    """`resource` decodes into `view`; `body` is the untyped twin that plain dicts are sent as."""
+    """A kind of the API. `resource` decodes into `view`; `body` is its untyped counterpart for writes."""
 
     api_version: str
     name: str
@@ -40,7 +40,7 @@ def define(group: str, version: str, name: str, plural: str, view: type[T], *, n
 
     resource = types.new_class(name, (base, view), {}, lambda body: body.update(_api_info=info))
     if not group:
-        # lightkube takes a core kind into its registry once in a process, which may not be for us
+        # lightkube registers a core kind once per process, which other libraries may do
         untyped = GenericNamespacedResource if namespaced else GenericGlobalResource
         body: Any = types.new_class(name, (untyped,), {}, lambda body: body.update(_api_info=info))
         return Kind(version, name, view, resource, body, namespaced)

@@ -1,12 +1,12 @@
-"""Leader election over a Lease: one controller writes, another stands by.
+"""Leader election with a Lease: one replica writes, the others wait.
 
-The rules and times are those of client-go (tools/leaderelection): whoever holds the Lease renews it; another
-takes it once it has not changed for its duration *by the other's own clock*, so that clocks need not agree.
-Every change carries the resource version that it was decided on: of two that take it at once one is refused.
+Rules and times are those of client-go (tools/leaderelection): the holder renews the Lease; another replica
+takes it once it has not changed for its duration *by that replica's own clock*, so clocks need not agree.
+Every change carries the resource version that it was decided on: of two concurrent changes one is refused.
 
-What this can't rule out: a write that the network holds back until its sender's term is over and then
-delivers. Every write but creations and deletions carries a resource version as well, so it is refused where
-the next leader has touched the same object.
+This cannot rule out that the network delays a write until its sender's term is over. Every write except
+creations and deletions also carries a resource version, so it is refused if the next leader has changed the
+same object.
 """
 
 import asyncio
@@ -26,18 +26,18 @@ from muster.objects.meta import rfc3339_micro
 
 log = logging.getLogger(__name__)
 
-LEASE_S = 15  # for so long after a renewal nobody else takes it
-RENEW_DEADLINE_S = 10.0  # without a renewal for so long no write begins
+LEASE_S = 15  # after a renewal, no other replica takes it for this time
+RENEW_DEADLINE_S = 10.0  # after a renewal, writes may begin for this time
 RETRY_S = 2.0
-TRY_S_MAX = RENEW_DEADLINE_S / 2  # one answer that does not come is not the end
-RELEASED_S = 1  # the duration of a Lease that nobody holds: the API asks for one
+TRY_S_MAX = RENEW_DEADLINE_S / 2  # leaves time for another try
+RELEASED_S = 1  # the duration of a released Lease; the API requires one
 
 
 class Election:
-    """One candidate for the Lease `key` (namespace/name). `clock_s` never goes back; `now_ms` is for people.
+    """One candidate for the Lease `key` (namespace/name). `clock_s` is monotonic; `now_ms` is only displayed.
 
-    No two candidates may have the same identity at the same time: a Lease that bears one's own is taken at
-    once, as that of the container which ran before in the same pod.
+    Candidates must have unique identities: a Lease with its own identity is taken at once, as that of the
+    previous container in the same pod.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Election:
         self._kube, self._key, self.identity = kube, key, identity
         self._clock_s, self._now_ms, self._random = clock_s, now_ms, random
         self._seen, self._seen_s = LeaseSpec(), 0.0
-        self._renewed_s: float | None = None  # when the last renewal was sent; None: not leading
+        self._renewed_s: float | None = None  # when the last renewal was sent; None if not leading
         self.tried_s = clock_s()
 
     @property
@@ -61,45 +61,45 @@ class Election:
         return self.write_seconds() > 0
 
     def write_seconds(self) -> float:
-        """Within how many seconds a write that begins now has to be answered; 0: none may begin."""
+        """Returns the time in which a write that begins now must be answered; 0 if none may begin."""
         if self._renewed_s is None:
             return 0.0
         age_s = self._clock_s() - self._renewed_s
         return LEASE_S - age_s if age_s < RENEW_DEADLINE_S else 0.0
 
     async def win(self) -> None:
-        """Stands by until it leads."""
-        log.info("%s stands by for Lease %s", self.identity, self._key)
+        """Waits until it leads."""
+        log.info("%s waits for Lease %s", self.identity, self._key)
         while not await self._try():
             await asyncio.sleep(min(self._pause_s(), self._free_in_s() or RETRY_S))
         log.info("%s leads: it holds Lease %s", self.identity, self._key)
 
     async def keep(self) -> None:
-        """Renews for ever. Raises NotLeading once it could not for too long, or somebody else has it."""
+        """Renews for ever. Raises: NotLeading if renewals fail for too long, or another replica holds it."""
         while True:
             await asyncio.sleep(self._pause_s())
             if not await self._try() and not self.leads:
                 raise NotLeading(f"{self.identity} has lost Lease {self._key}")
 
     async def release(self) -> None:
-        """Gives it back, so that the next need not wait; nothing may be written any more."""
+        """Releases it, so that the next leader need not wait; no write may follow."""
         if not self.leads:
             return
         self._renewed_s = None
-        given_back = {"holderIdentity": None, "leaseDurationSeconds": RELEASED_S, **self._time("renewTime")}
+        released = {"holderIdentity": None, "leaseDurationSeconds": RELEASED_S, **self._time("renewTime")}
         try:
             async with asyncio.timeout(TRY_S_MAX):
                 lease = await self._kube.read(LEASES, self._key)
                 if lease is not None and lease.spec.holder_identity == self.identity:
-                    await self._write(lease, given_back)
-            log.info("%s has given Lease %s back", self.identity, self._key)
+                    await self._write(lease, released)
+            log.info("%s has released Lease %s", self.identity, self._key)
         except (ApiError, httpx2.HTTPError, WriteError, TimeoutError) as error:
-            log.warning("Lease %s is not given back, it runs out: %s", self._key, _say(error))
+            log.warning("Lease %s is not released, it expires: %s", self._key, _say(error))
 
     async def _try(self) -> bool:
-        """Takes or renews it; whether that was done for sure."""
+        """Takes or renews it; returns whether this certainly succeeded."""
         self.tried_s = self._clock_s()
-        # what counts is when it was sent: the others count from when it arrived, and that is later
+        # from when it was sent: the others count from when it arrived, which is later
         sent_s = self._clock_s()
         try:
             async with asyncio.timeout(TRY_S_MAX):
@@ -115,7 +115,7 @@ class Election:
         if lease is not None and lease.spec != self._seen:
             self._seen, self._seen_s = lease.spec, self._clock_s()
         mine = self._seen.holder_identity == self.identity
-        if not mine and self._free_in_s() > 0:  # also where somebody has deleted it: its holder still leads
+        if not mine and self._free_in_s() > 0:  # also if it was deleted: its holder still leads
             return False
         if lease is None:
             await self._create()
@@ -145,14 +145,14 @@ class Election:
         return {field: rfc3339_micro(self._now_ms())}
 
     def _free_in_s(self) -> float:
-        """How long the Lease as last seen is its holder's."""
+        """Returns the time until the Lease, as last seen, expires."""
         if not self._seen.holder_identity:
             return 0.0
         duration_s = self._seen.lease_duration_seconds or LEASE_S
         return max(0.0, self._seen_s + duration_s - self._clock_s())
 
     def _pause_s(self) -> float:
-        """Not all at the same time, and none later than the rest of the times allow for."""
+        """Returns the pause before the next try, with jitter; never longer than RETRY_S."""
         return RETRY_S * self._random.uniform(0.75, 1)
 
 

@@ -1,4 +1,4 @@
-"""Keeping a store true to the API server: list once, then watch, for ever."""
+"""Keeps a store in sync with the API server: lists once, then watches."""
 
 import asyncio
 import logging
@@ -21,18 +21,18 @@ from muster.objects.meta import Object
 T = TypeVar("T", bound=Object)
 log = logging.getLogger(__name__)
 
-SILENT_S_MAX = WATCH_S + 10.0  # a watch that says nothing for so long, not even a bookmark, is dead
-STEADY_S = 10.0  # a watch that was open for so long did well: the next one may follow at once
+SILENT_S_MAX = WATCH_S + 10.0  # a watch without events and bookmarks for this time is dead
+STEADY_S = 10.0  # after a watch of this length the next one follows at once
 RETRY_S_MIN = 0.2
 RETRY_S_MAX = 15.0
 RETRY_AFTER_S_MAX = 60.0
-WATCHES_REFUSED_MAX = 3  # by a server that fails: its version may be one that it does not know any more
+WATCHES_REFUSED_MAX = 3  # by a failing server, before listing again: it may have lost the version
 NOT_FOUND, TOO_MANY_REQUESTS, SERVER_ERROR = 404, 429, 500
 
 
 class Reflector(Generic[T]):
-    """`changed` is called after every change that reached the store. `clock_s` never goes back. Of an
-    `optional` kind there are no objects while the API server does not serve it."""
+    """Keeps `store` in sync. `changed` is called after every change of the store; `clock_s` is monotonic. An
+    `optional` kind has no objects while the API server does not serve it."""
 
     def __init__(
         self,
@@ -49,14 +49,14 @@ class Reflector(Generic[T]):
         self._kube, self._kind, self._store, self._changed = kube, kind, store, changed
         self._labels, self._clock_s, self._random = labels, clock_s, random or Random()
         self._optional = optional
-        self._version = ""  # up to which the store is true; empty: it has to be listed
+        self._version = ""  # of the store; empty if it must be listed
         self._failures = 0  # in a row
         self._opened_s: float | None = None  # when the watch began
         self._heard_s: float | None = None
         self.synced = asyncio.Event()
 
     def age_s(self) -> float | None:
-        """How old the last word of the API server is: a list, an event or a bookmark. None before `run`."""
+        """Returns the time since the last list, event or bookmark; None before `run`."""
         return None if self._heard_s is None else self._clock_s() - self._heard_s
 
     async def run(self) -> None:
@@ -82,14 +82,14 @@ class Reflector(Generic[T]):
         self._changed()
 
     def _take_none(self) -> None:
-        """Its CustomResourceDefinition was deleted, or was never there."""
+        """Empties the store: the kind's CustomResourceDefinition does not exist."""
         self._store.clear()
         self._heard_s = self._clock_s()
         self.synced.set()
         self._changed()
 
     async def _follow(self) -> None:
-        """Returns when the server ends the watch. Raises: TimeoutError too, when it falls silent."""
+        """Watches until the server ends the watch. Raises: TimeoutError too, if it is silent for too long."""
         async with aclosing(self._kube.watch(self._kind, self._version, self._labels)) as events:
             while True:
                 async with asyncio.timeout(SILENT_S_MAX):
@@ -110,7 +110,7 @@ class Reflector(Generic[T]):
         self._version = event.version or self._version
 
     async def _pause(self, error: Exception | None) -> None:
-        """None after a watch that did well: it ended, or fell silent. Else longer and longer."""
+        """Pauses before the next request: not at all after a steady watch, else with exponential backoff."""
         if self._opened_s is not None and self._clock_s() - self._opened_s >= STEADY_S:
             self._failures = 0
         else:
@@ -124,11 +124,11 @@ class Reflector(Generic[T]):
         await asyncio.sleep(wait_s)
 
     def _goes_on(self, error: Exception) -> bool:
-        """Whether the next watch may go on where this one failed; else all has to be listed."""
+        """Returns whether the next watch can resume where this one failed, without a list."""
         if isinstance(error, msgspec.DecodeError):
             return False
         code = _code(error)
-        if code in (None, TOO_MANY_REQUESTS):  # a list is more than it has just refused
+        if code in (None, TOO_MANY_REQUESTS):  # a list would cost more than the refused watch
             return True
         return code >= SERVER_ERROR and self._failures < WATCHES_REFUSED_MAX
 
@@ -137,28 +137,28 @@ class Reflector(Generic[T]):
         if self._failures == 0 and not asked_s:
             return 0.0
         back_off_s = min(RETRY_S_MIN * 2.0 ** min(self._failures, 16), RETRY_S_MAX)
-        # many wait at the same time: not all come back at once
+        # jitter, as many clients may wait at the same time
         return max(back_off_s * self._random.uniform(0.5, 1), asked_s * self._random.uniform(1, 1.5))
 
 
 def _code(error: Exception) -> int | None:
-    """The server's answer; None where it gave none."""
-    if isinstance(error, ApiError):  # an event of type ERROR has no response of its own
+    """Returns the server's status code; None if it did not answer."""
+    if isinstance(error, ApiError):  # an event of type ERROR has no response
         code: int | None = error.status.code
         return code
     return error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else None
 
 
 def _retry_after_s(error: Exception | None) -> float:
-    """What the server asks for, in its header or its status; 0 where it asks for nothing."""
+    """Returns the Retry-After of the server's header or status, or 0."""
     if not isinstance(error, httpx2.HTTPStatusError):
         return 0.0
     details = error.status.details if isinstance(error, ApiError) else None
     response: Any = error.response
     text = "" if response is None else response.headers.get("Retry-After", "")
     header_s = int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0
-    told_s = (details.retryAfterSeconds if details is not None else None) or 0
-    return min(float(max(header_s, told_s)), RETRY_AFTER_S_MAX)
+    status_s = (details.retryAfterSeconds if details is not None else None) or 0
+    return min(float(max(header_s, status_s)), RETRY_AFTER_S_MAX)
 
 
 def _say(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""A local copy of one kind's objects, fed by a watch and by the answers to our own writes."""
+"""A local copy of one kind's objects, updated by a watch and by the answers to own writes."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -21,20 +21,20 @@ class Store(Generic[T]):
     def __init__(self) -> None:
         self.items: dict[str, T] = {}
         self._gone: deque[str] = deque(maxlen=TOMBSTONES_MAX)
-        self._listed = 0  # all that was there at this version is known
+        self._listed = 0  # resource version of the last list
 
     def replace(self, objects: Iterable[T], version: str) -> None:
-        """The whole content, as a list call returned it; what we wrote since that version stays."""
+        """Replaces the content by a list; keeps objects that are newer than the list."""
         self._listed = int(version or 0)
         written_since = {k: o for k, o in self.items.items() if _version(o) > self._listed}
         self.items = {o.key: _with_known_spec(o, self.items.get(o.key)) for o in objects} | written_since
 
     def clear(self) -> None:
-        """There are no objects of the kind any more."""
+        """Removes all objects."""
         self.items = {}
 
     def put(self, new: T) -> bool:
-        """Whether this changed anything."""
+        """Stores an object unless it is outdated; returns whether the content changed."""
         old = self.items.get(new.key)
         if old is not None and old.metadata.uid == new.metadata.uid and _version(old) >= _version(new):
             return False
@@ -51,8 +51,8 @@ class Store(Generic[T]):
 
 
 def _with_known_spec(new: T, old: T | None) -> T:
-    """`new` with the spec object of `old` where both are equal, as after a change of the status: what was
-    made of that object is good for both. Specs hold pod templates of up to a megabyte."""
+    """Returns `new`, with the spec object of `old` if both are equal, as after a status update: values
+    derived from that object stay valid. Specs contain pod templates of up to a megabyte."""
     known = getattr(old, "spec", None)
     if known is None or known != getattr(new, "spec", None):
         return new
@@ -60,12 +60,12 @@ def _with_known_spec(new: T, old: T | None) -> T:
 
 
 def _version(obj: Object) -> int:
-    """Resource versions are integers that grow: Kubernetes 1.35 made their comparison part of the API."""
+    """Returns the resource version as an integer; Kubernetes 1.35 made their order part of the API."""
     return int(obj.metadata.resource_version or 0)
 
 
 class Stores:
-    """One store a kind."""
+    """One store for each kind."""
 
     def __init__(self) -> None:
         self._by_kind: dict[Any, Store[Any]] = {}
@@ -74,6 +74,6 @@ class Stores:
         return self._by_kind.setdefault(kind, Store())
 
     def put(self, kind: Kind[Any], obj: Object) -> None:
-        """Only for kinds that are followed; what nobody watches is not kept."""
+        """Stores an object if its kind is watched."""
         if kind in self._by_kind:
             self._by_kind[kind].put(obj)

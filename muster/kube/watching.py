@@ -1,7 +1,7 @@
-"""One watch request: its events as values, bookmarks among them.
+"""One watch request, with its events and bookmarks as values.
 
-lightkube's own watch asks for no bookmarks, can't decode them, and starts the next request at once when the
-server ends one, which is a tight loop where the server ends all of them at once.
+lightkube's own watch requests no bookmarks, cannot decode them, and starts the next request as soon as the
+server ends one, which is a tight loop if the server ends every watch at once.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -20,16 +20,16 @@ from muster.objects.meta import Object, View
 T = TypeVar("T", bound=Object)
 
 WATCH_S = 30
-"""How long the API server keeps a watch (timeoutSeconds). It sends a bookmark once a minute, and another two
-seconds before the end (k8s.io/apiserver v0.36, pkg/storage/cacher: nextBookmarkTime). So a watch in order is
-never silent for longer than this, however little happens, and the next one goes on from the bookmark."""
+"""The watch's timeoutSeconds. The API server sends a bookmark once a minute, and another two seconds before
+the end (k8s.io/apiserver v0.36, pkg/storage/cacher: nextBookmarkTime). So a healthy watch is never silent for
+longer than this, and the next one resumes from the bookmark."""
 CONNECT_S_MAX = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[T]):
-    """`type` is ADDED, MODIFIED, DELETED or BOOKMARK. A bookmark has no object: it says that all up to
-    `version` was told."""
+    """`type` is ADDED, MODIFIED, DELETED or BOOKMARK. A bookmark has no object; it says that all events up
+    to `version` were sent."""
 
     type: str
     version: str
@@ -46,7 +46,7 @@ class _Version(View):
 
 
 class _Bookmark(View):
-    """Of an object of the kind all fields may be there, empty or null."""
+    """A bookmark's object, of the watched kind; its other fields may be empty or null."""
 
     metadata: _Version = _Version()
 
@@ -54,8 +54,8 @@ class _Bookmark(View):
 async def watch(
     client: Any, kind: Kind[T], version: str, labels: Mapping[str, Any] | None
 ) -> AsyncGenerator[Event[T], None]:
-    """What happens after `version`, until the server ends it. First comes a bookmark of that version: the
-    server goes on from there. `client` is lightkube's AsyncClient.
+    """Yields events after `version` until the server ends the watch; the first is a bookmark of `version`,
+    once the server has accepted the request. `client` is lightkube's AsyncClient.
 
     Raises: ApiError, httpx2.HTTPError, msgspec.DecodeError."""
     generic = client._client  # builds paths, credentials and errors
@@ -71,7 +71,7 @@ async def watch(
             "labelSelector": build_selector(dict(labels)) if labels else None,
         },
     )
-    # whoever reads the events knows how long to wait for one
+    # no read timeout here: the reader of the events has one
     request.timeout = httpx2.Timeout(CONNECT_S_MAX, read=None)
     response = await generic.send(generic.build_adapter_request(request), stream=True)
     try:
@@ -99,9 +99,9 @@ def decode(kind: Kind[T], text: bytes) -> Event[T]:
 
 
 async def _lines(response: httpx2.Response) -> AsyncIterator[bytes]:
-    """httpx's own lines end at U+0085 too, which Go's JSON leaves as it is: an annotation with one would end
-    a line."""
-    parts: list[bytes] = []  # of the line under way: those of an object of a megabyte are many
+    """Yields lines that end at LF. httpx's lines also end at U+0085, which Go's JSON does not escape, so an
+    annotation could end a line."""
+    parts: list[bytes] = []  # of the current line; an object of a megabyte has many
     async for chunk in response.aiter_bytes():
         part, *more = chunk.split(b"\n")
         parts.append(part)

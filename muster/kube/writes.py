@@ -1,4 +1,4 @@
-"""Writes as values: what to change, decided without I/O and carried out by the client."""
+"""Writes as values, decided without I/O and sent by the client."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class MergePatch:
-    """RFC 7386. With `resource_version` the API server refuses it if the object has moved on."""
+    """RFC 7386. The API server refuses it if the object's `resource_version` has changed."""
 
     kind: Kind[Any]
     key: str
@@ -37,12 +37,12 @@ class MergePatch:
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """RFC 7386 without a resource version: wins against anyone who keeps changing the object.
+    """RFC 7386 without a resource version: succeeds even if other clients keep changing the object.
 
-    `uid` is sent as well, and the API server refuses the patch (422) where another object has taken the
-    name. Without a version the API server reads the object again and repeats the patch for as long as others
-    write in between (apiserver: registry/generic/registry/store.go and storage/etcd3 GuaranteedUpdate).
-    Use it only for values that are right whatever else the object says."""
+    `uid` is sent too, so the API server refuses the patch (422) if another object has taken the name. Without
+    a version, the API server repeats the patch as long as others write in between (apiserver:
+    registry/generic/registry/store.go and storage/etcd3 GuaranteedUpdate). Use it only for values that are
+    right whatever the rest of the object is."""
 
     kind: Kind[Any]
     key: str
@@ -55,7 +55,7 @@ class Overwrite:
 
 @dataclass(frozen=True, slots=True)
 class JsonPatch:
-    """RFC 6902, for changing places inside lists that belong to the user."""
+    """RFC 6902, to change entries of lists that belong to the user."""
 
     kind: Kind[Any]
     key: str
@@ -68,8 +68,8 @@ class JsonPatch:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Of an object that may already be gone. `grace_s` replaces the pod's own grace period; of a pod that is
-    terminating already it can only shorten it."""
+    """Deletes an object, which may already be gone. `grace_s` replaces the pod's grace period; for a
+    terminating pod it can only shorten it."""
 
     kind: Kind[Any]
     key: str

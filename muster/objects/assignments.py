@@ -1,4 +1,4 @@
-"""Which domains pods are assigned to: the API's compressed form, and the core's plain one.
+"""Topology assignments: conversion between the API's compressed form and the core's plain one.
 
 Source: Kueue apis/kueue/v1beta2/workload_types.go (TopologyAssignment), pkg/util/tas.
 """
@@ -12,11 +12,11 @@ import msgspec
 from muster import admission as core
 from muster.objects import kueue
 
-_SLICES_MAX = 1000  # of an assignment, by the API
+_SLICES_MAX = 1000  # the API's limit for an assignment
 
 
 def expanded(obj: kueue.TopologyAssignment) -> core.TopologyAssignment:
-    """Expands the compressed form. Raises: ValueError if its parts do not agree in length."""
+    """Expands the compressed form. Raises: ValueError if its parts differ in length."""
     return core.TopologyAssignment(
         obj.levels, tuple(domain for part in obj.slices for domain in _expanded(part))
     )
@@ -40,7 +40,7 @@ def _column(values: kueue.LevelValues, count: int) -> Sequence[str]:
 
 
 def compressed(assigned: core.TopologyAssignment) -> kueue.TopologyAssignment:
-    """The shorter of one slice and of slices by hostname prefix, as V1Beta2From chooses."""
+    """Compresses into one slice, or slices by hostname prefix if that is shorter, as V1Beta2From does."""
     levels, domains = assigned.levels, assigned.domains
     runs = [[domain for _, domain in run] for _, run in groupby(_keyed(assigned), key=lambda pair: pair[0])]
     by_prefix = kueue.TopologyAssignment(levels=levels, slices=tuple(map(_slice, runs)))
@@ -51,10 +51,9 @@ def compressed(assigned: core.TopologyAssignment) -> kueue.TopologyAssignment:
 
 
 def _keyed(assigned: core.TopologyAssignment) -> list[tuple[str, core.TopologyDomain]]:
-    """The domains with a prefix of their hostname that several of them share, or with none.
+    """Returns each domain with the longest hostname prefix that it shares with another one, or "".
 
-    A prefix ends after a hyphen. The longest is taken, unless that makes more slices than allowed:
-    then only the first so many hyphens of a hostname count.
+    A prefix ends after a hyphen. If that makes more slices than allowed, fewer hyphens of a hostname count.
     """
     domains = assigned.domains
     if not assigned.levels or assigned.levels[-1] != core.HOSTNAME:
@@ -88,12 +87,12 @@ def _slice(domains: Sequence[core.TopologyDomain]) -> kueue.AssignmentSlice:
 
 
 def _level_values(values: Sequence[str]) -> kueue.LevelValues:
-    """What all values begin and end with is said once."""
+    """Factors out the common prefix and suffix of all values."""
     if len(set(values)) == 1:
         return kueue.LevelValues(universal=values[0])
     shortest = min(map(len, values))
     suffix = _common([value[::-1] for value in values])[::-1]
-    prefix = _common(values)[: shortest - len(suffix)]  # the two may not overlap
+    prefix = _common(values)[: shortest - len(suffix)]  # prefix and suffix must not overlap
     roots = tuple(value[len(prefix) : len(value) - len(suffix)] for value in values)
     return kueue.LevelValues(
         individual=kueue.LevelIndividualValues(prefix=prefix or None, suffix=suffix or None, roots=roots)
@@ -101,7 +100,7 @@ def _level_values(values: Sequence[str]) -> kueue.LevelValues:
 
 
 def _common(values: Sequence[str]) -> str:
-    """The longest prefix of all."""
+    """Returns the longest common prefix."""
     first, last = min(values), max(values)
     length = next((at for at, letter in enumerate(first) if letter != last[at]), len(first))
     return first[:length]

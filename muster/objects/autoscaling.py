@@ -1,4 +1,4 @@
-"""ProvisioningRequest, `autoscaling.x-k8s.io/v1`: a gang's ask for capacity in one step.
+"""ProvisioningRequest, `autoscaling.x-k8s.io/v1`: a request for a gang's whole capacity.
 
 Source: k8s.io/autoscaler/cluster-autoscaler/apis.
 """

@@ -1,7 +1,7 @@
-"""What was made of texts, remembered by them within a bound of bytes.
+"""A cache of values decoded from texts, bounded in bytes.
 
-functools.lru_cache counts entries, and its keys here are users' pod templates of up to a megabyte: 4,096 of
-those are more memory than the controller has.
+functools.lru_cache bounds entries; its keys would be users' pod templates of up to a megabyte, and 4,096 of
+them exceed the controller's memory.
 """
 
 from collections import OrderedDict
@@ -11,15 +11,15 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 BYTES_MAX = 32 * 2**20
-ENTRY_BYTES = 512  # of the cache itself, with the key's object
-STRING_BYTES = 64  # of a Python string beside its characters, and of its place in a dict
+ENTRY_BYTES = 512  # overhead of an entry, with the key's object
+STRING_BYTES = 64  # overhead of a Python string, and of its place in a dict
 
 
 class ByteCache(Generic[V]):
-    """`make` of a text, while there is room; the least recently used makes room for the next.
+    """Caches `make` of texts; evicts the least recently used entries.
 
-    What is kept is counted by the texts: twice their bytes, once as the key and once in the value, and for
-    each string in them what an object of Python costs. Views keep less, as they leave fields out.
+    The size of an entry is estimated from its text: twice its bytes, for key and value, and the overhead of a
+    Python object for each string in it. Views need less, as they leave fields out.
     """
 
     def __init__(self, make: Callable[[bytes], V], bytes_max: int = BYTES_MAX) -> None:
@@ -28,7 +28,7 @@ class ByteCache(Generic[V]):
         self.bytes_kept = 0
 
     def __call__(self, text: bytes) -> V:
-        """Raises what `make` raises, every time."""
+        """Returns `make(text)`. Raises: as `make`, on every call."""
         if text in self._kept:
             self._kept.move_to_end(text)
             return self._kept[text]
@@ -44,5 +44,5 @@ class ByteCache(Generic[V]):
 
 
 def cost_of(text: bytes) -> int:
-    """Of remembering what was made of a JSON text, in bytes."""
+    """Returns the estimated size of a JSON text's entry, in bytes."""
     return ENTRY_BYTES + 2 * len(text) + STRING_BYTES * (text.count(b'"') // 2)

@@ -1,4 +1,4 @@
-"""Lease, `coordination.k8s.io/v1`: who leads, as client-go writes it."""
+"""Lease, `coordination.k8s.io/v1`, with the fields that client-go's leader election writes."""
 
 from muster.objects.meta import Object, View
 
@@ -6,7 +6,7 @@ from muster.objects.meta import Object, View
 class LeaseSpec(View):
     """Times are RFC 3339 with microseconds."""
 
-    holder_identity: str | None = None  # None or empty: nobody holds it
+    holder_identity: str | None = None  # None or empty if it is not held
     lease_duration_seconds: int | None = None
     acquire_time: str | None = None
     renew_time: str | None = None

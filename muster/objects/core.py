@@ -1,4 +1,4 @@
-"""Core objects: pods (the few fields that their leaving needs), namespaces, priority and runtime classes."""
+"""Core objects: the fields of pods that show whether they end, namespaces, priority and runtime classes."""
 
 from muster.objects.meta import Object, View
 
@@ -12,7 +12,7 @@ class Pod(Object):
 
     @property
     def holds_resources(self) -> bool:
-        """A pod that ran to its end has given back what it used, though its object is still there."""
+        """Returns False for a pod that has ended: it has released its resources."""
         return self.status.phase not in ("Succeeded", "Failed")
 
 
@@ -25,7 +25,7 @@ class Overhead(View):
 
 
 class RuntimeClass(Object):
-    """`node.k8s.io/v1`: what each of its pods costs beside its containers."""
+    """`node.k8s.io/v1`: the overhead of its pods."""
 
     overhead: Overhead = Overhead()
 

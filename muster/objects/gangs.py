@@ -1,4 +1,4 @@
-"""From Workload objects to the core's gangs: one builder for whoever decides or forecasts."""
+"""Converts Workload objects to the core's values, for all decisions and forecasts."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -19,10 +19,10 @@ from muster.objects.pods import PodTemplate, pod_requests, read_template
 QUOTA_RESERVED, EVICTED, PREEMPTED, REQUEUED = "QuotaReserved", "Evicted", "Preempted", "Requeued"
 FINISHED = "Finished"
 FINISHED_PRIORITY = -(2**31)
-"""Of a finished gang whose pods are still there: it gives way to all others, and is leaving anyway."""
+"""The priority of a finished gang whose pods still exist: it is preempted before all others."""
 WAITING_FOR_PREEMPTED = "WaitingForPreemptedWorkloads"  # a reason of QuotaReserved=False
 UNTRIED = frozenset({WAITING_FOR_PREEMPTED, "PendingEvaluation", "Suspended", "Misconfigured"})
-"""Reasons of it for workloads that are not parked: they go first, or stand in no queue."""
+"""Reasons of QuotaReserved=False for workloads that are not parked: they go first, or are in no queue."""
 REPLACES_ANNOTATION = "kueue.x-k8s.io/workload-slice-replacement-for"
 ALLOWED_FLAVORS_ANNOTATION = "kueue.x-k8s.io/workload-allowed-resource-flavors"
 POD_GROUP_ANNOTATION = "kueue.x-k8s.io/is-group-workload"
@@ -40,10 +40,12 @@ def workload(
     runtime_classes: Mapping[str, RuntimeClass] = {},
     priority: int | None = None,
 ) -> core.Workload:
-    """`status` is what the object is to be taken for, if that is not what it says itself; `queue` the
-    ClusterQueue of its LocalQueue, while it holds no quota of another one; `limit_ranges` are those of
-    its namespace, `runtime_classes` are by name: what they add to pods is added to what is counted, not to
-    the object; `priority` is that of its class now, if not what it says itself. Raises: ValueError."""
+    """Converts a Workload. Raises: ValueError.
+
+    `status` may differ from the object's own. `queue` is the ClusterQueue of its LocalQueue; a Workload with
+    quota stays in the ClusterQueue of its admission. `limit_ranges` are its namespace's, `runtime_classes`
+    are by name; what they add to pods is counted, but not written to the object. `priority` is its class's
+    current value, None for the object's own."""
     meta, held = obj.metadata, status.admission if holds_quota(status) else None
     finished, boost = is_finished(status), _boost(obj) if rules.priority_boost else 0
     reserved = find_condition(status.conditions, QUOTA_RESERVED)
@@ -84,7 +86,7 @@ def workload(
 
 
 def _refused(pod_sets: Iterable[kueue.PodSet], ranges: tuple[LimitRange, ...]) -> str:
-    """Whoever decides looks first whether `ranges` can be counted with at all."""
+    """Returns why pods would be refused, or ""; callers check first that `ranges` can be counted."""
     for obj in pod_sets:
         with suppress(core.QuantityError):
             found = refusal(read_template(obj.template), ranges)
@@ -102,7 +104,7 @@ def holds_quota(status: kueue.WorkloadStatus) -> bool:
 
 
 def _run_time_ms(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> int | None:
-    """What its maximum execution time leaves to it, after earlier admissions."""
+    """Returns what earlier admissions left of its maximum execution time."""
     if not spec.maximum_execution_time_seconds:
         return None
     past_s = status.accumulated_past_execution_time_seconds or 0
@@ -110,7 +112,7 @@ def _run_time_ms(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> int 
 
 
 def _is_parked(status: kueue.WorkloadStatus) -> bool:
-    """Whether it was tried in vain since it lined up. One that has only just left says so still."""
+    """Returns whether it was tried in vain since it was queued; its eviction's condition does not count."""
     reserved, evicted = (find_condition(status.conditions, kind) for kind in (QUOTA_RESERVED, EVICTED))
     if reserved is None or reserved.status != "False" or reserved.reason in UNTRIED:
         return False
@@ -118,10 +120,10 @@ def _is_parked(status: kueue.WorkloadStatus) -> bool:
 
 
 def queued_at_ms(obj: kueue.Workload, status: kueue.WorkloadStatus, rules: core.Rules) -> int:
-    """Since when it stands in the queue (Kueue: pkg/workload, Ordering.GetQueueOrderTimestamp).
+    """Returns since when it counts as queued (Kueue: pkg/workload, Ordering.GetQueueOrderTimestamp).
 
-    An eviction by an admission check sends it to the back, one for pods that were not ready in time
-    does where the rules say so, a preemption does not.
+    An eviction by an admission check moves it to the back; an eviction because pods were not ready in time
+    does if the rules say so; a preemption does not.
     """
     evicted = find_condition(status.conditions, EVICTED)
     back = {"AdmissionCheck"} | ({"PodsReadyTimeout"} if rules.requeue_behind_others else set())
@@ -143,7 +145,7 @@ def _lost_borrowed(preempted: Condition | None) -> bool:
 
 
 def _on_made_nodes(of: core.PodSet, status: kueue.WorkloadStatus) -> core.PodSet:
-    """With what ready checks tell of the nodes that they have made, once flavors are chosen."""
+    """Adds node selectors and tolerations of ready checks, for the nodes provisioned for it."""
     updates = [
         update
         for check in status.admission_checks
@@ -160,13 +162,13 @@ def _on_made_nodes(of: core.PodSet, status: kueue.WorkloadStatus) -> core.PodSet
 
 
 def _is_one_pod(meta: ObjectMeta) -> bool:
-    """Kueue: OwnedBySinglePod in pkg/workload."""
+    """Returns whether its owner is a single Pod (Kueue: OwnedBySinglePod in pkg/workload)."""
     owners = [(owner.api_version, owner.kind) for owner in meta.owner_references]
     return owners == [("v1", "Pod")] and meta.annotations.get(POD_GROUP_ANNOTATION) != "true"
 
 
 def requeue_at_ms(status: kueue.WorkloadStatus) -> int | None:
-    """The end of its backoff. One that is not requeued, and has no such time, waits until it is."""
+    """Returns the end of its backoff; NEVER_MS while it is not requeued; None without backoff."""
     state = status.requeue_state
     if state is not None and state.requeue_at:
         return millis(state.requeue_at)
@@ -175,14 +177,15 @@ def requeue_at_ms(status: kueue.WorkloadStatus) -> int | None:
 
 
 def _boost(obj: kueue.Workload) -> int:
-    """One that is no 32-bit number counts as none (Kueue: EffectivePriority, pkg/util/priority)."""
+    """Returns the priority boost; 0 if it is not a 32-bit number (Kueue: EffectivePriority,
+    pkg/util/priority)."""
     text = obj.metadata.annotations.get(BOOST_ANNOTATION, "")
     boost = int(text) if _DECIMAL.fullmatch(text) else 0
     return boost if -(2**31) <= boost < 2**31 else 0
 
 
 def _gated(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> bool:
-    """A gate that the status does not tell of is closed."""
+    """Returns whether a preemption gate is closed; one without a status is."""
     opened = {g.name for g in status.preemption_gates if g.position != "Closed"}
     return any(gate.name not in opened for gate in spec.preemption_gates)
 
@@ -196,7 +199,7 @@ def _pod_set_of(workload: str, obj: kueue.PodSet, reclaimable: int) -> core.PodS
 
 
 def pod_set(obj: kueue.PodSet, reclaimable: int = 0) -> core.PodSet:
-    """Raises: ValueError (QuantityError for a request) naming what can't be read."""
+    """Converts a pod set. Raises: ValueError (QuantityError for a request) that names the field."""
     template = read_template(obj.template)
     return core.PodSet(
         name=obj.name,

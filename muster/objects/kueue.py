@@ -1,4 +1,4 @@
-"""Kueue's API, `kueue.x-k8s.io/v1beta2`: the vocabulary of queues, quotas and admission.
+"""Kueue's API, `kueue.x-k8s.io/v1beta2`: queues, quotas and admission.
 
 Source of every field: Kueue apis/kueue/v1beta2 at v0.19.2.
 """
@@ -11,7 +11,7 @@ from muster.objects.meta import Condition, Object, View
 from muster.objects.pods import Template, own_template
 
 GROUP = "kueue.x-k8s.io"
-DEFAULT_PRIORITY_CLASS = "default"  # of jobs without the label, where there is a class of that name
+DEFAULT_PRIORITY_CLASS = "default"  # of jobs without the label, if the class exists
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
@@ -89,7 +89,7 @@ class SlicePodCounts(View):
 
 
 class AssignmentSlice(View):
-    """Domains side by side: what they share is said once (TopologyAssignment of v1beta2)."""
+    """Domains of one slice, with common parts factored out (TopologyAssignment of v1beta2)."""
 
     domain_count: int = 0
     values_per_level: tuple[LevelValues, ...] = ()
@@ -126,7 +126,7 @@ class PodSetUpdate(View):
 class AdmissionCheckState(View):
     name: str
     state: str  # Pending | Ready | Retry | Rejected
-    message: str  # may be empty, but has to be there
+    message: str  # required, may be empty
     last_transition_time: str = ""
     pod_set_updates: tuple[PodSetUpdate, ...] = ()
     retry_count: int = 0
@@ -232,7 +232,7 @@ class FlavorUsage(View, omit_defaults=False):
 
 
 class QueueStatus(View, omit_defaults=False):
-    """What ClusterQueues and LocalQueues both tell."""
+    """Status fields of both ClusterQueues and LocalQueues."""
 
     conditions: tuple[Condition, ...] = ()
     flavors_reservation: tuple[FlavorUsage, ...] = ()

@@ -1,8 +1,7 @@
-"""What the API server adds to pods, and what LimitRanges and a container's own limits do not allow.
+"""Defaults that the API server adds to pods, and bounds by LimitRanges and containers' own limits.
 
-Pods that break them are never created, so a gang that does is not to be admitted. Source: Kueue's
-AdjustResources, ValidateResources and ValidateLimitRange in pkg/workload/resources.go, and
-pkg/util/limitrange.
+Pods that violate them are never created, so their gang must not be admitted. Source: Kueue's AdjustResources,
+ValidateResources and ValidateLimitRange in pkg/workload/resources.go, and pkg/util/limitrange.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,13 +48,12 @@ class LimitRange(Object):
 def adjusted(
     template: Template, ranges: Iterable[LimitRange] = (), runtime_classes: Mapping[str, RuntimeClass] = {}
 ) -> Template:
-    """What its pods will be once the API server has admitted them, as far as it is read here: with the
-    overhead of their RuntimeClass, and what `ranges`, those of the namespace, give to containers that do not
-    say it themselves. The first of them counts.
+    """Returns the template as the API server admits its pods: with the overhead of their RuntimeClass, and
+    with defaults of `ranges`, the namespace's LimitRanges, of which the first takes precedence.
 
-    As Kueue's AdjustResources, but never less than a container's own limit: in a pod the API server makes
-    that its request before it looks at any LimitRange, so a smaller default request would hide what is used.
-    Where that can't be counted (`uncountable`), it is the template as it is.
+    As Kueue's AdjustResources, but a request never defaults to less than the container's own limit: the API
+    server makes the limit the request before it applies LimitRanges, so a smaller default would hide usage.
+    Returns the template unchanged if the result cannot be counted (`uncountable`).
     """
     try:
         counted = with_overhead(with_defaults(template, ranges), runtime_classes)
@@ -67,7 +65,7 @@ def adjusted(
 
 
 def uncountable(*objects: LimitRange | RuntimeClass) -> str | None:
-    """The first quantity of these that is more than can be counted, such as 1e400, which Kubernetes takes."""
+    """Returns a message on the first quantity too large to count, such as 1e400, which Kubernetes allows."""
     for obj in objects:
         for resource, quantity in _quantities(obj):
             try:
@@ -121,7 +119,7 @@ def with_defaults(template: Template, ranges: Iterable[LimitRange]) -> Template:
 
 
 def _largest(defaults: Quantities, limits: Quantities) -> Quantities:
-    """Default requests, but own limits where these are more. Raises: QuantityError."""
+    """Returns default requests, raised to the container's own limits. Raises: QuantityError."""
     above = {r: of for r, of in limits.items() if r in defaults and parse(r, of) > parse(r, defaults[r])}
     return {**defaults, **above}
 
@@ -131,9 +129,9 @@ def _encoded(template: PodTemplate, spec: PodSpec) -> Template:
 
 
 def refusal(template: PodTemplate, ranges: Sequence[LimitRange]) -> str:
-    """The first thing that its pods may not ask for, as a sentence; empty if there is none.
+    """Returns the first request of its pods that is not allowed, as a sentence, or an empty string.
 
-    `ranges` are those of the namespace. Raises: QuantityError.
+    `ranges` are the namespace's. Raises: QuantityError.
     """
     spec = template.spec
     of_containers, of_pods = (list(_items(ranges, kind)) for kind in (CONTAINER, POD))
@@ -174,7 +172,7 @@ def _outside(least: Amounts, most: Amounts, items: Iterable[LimitRangeItem]) -> 
 
 
 def _above(amounts: Amounts, bounds: Amounts) -> str:
-    """The first resource that both speak of and of which there is more than the bound."""
+    """Returns the first resource whose amount exceeds its bound, or an empty string."""
     return next((name for name in sorted(amounts) if name in bounds and amounts[name] > bounds[name]), "")
 
 

@@ -1,4 +1,4 @@
-"""What every Kubernetes object has: metadata, conditions, times."""
+"""Common parts of Kubernetes objects: metadata, conditions, times."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -11,13 +11,13 @@ CONDITION_MESSAGE_LENGTH_MAX = 32_768  # of metav1.Condition
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class _ViewMeta(msgspec.StructMeta):
-    """Tells type checkers that subclasses of View are frozen without saying so again."""
+    """Tells type checkers that subclasses of View are frozen too."""
 
 
 class View(
     msgspec.Struct, metaclass=_ViewMeta, rename="camel", frozen=True, kw_only=True, omit_defaults=True
 ):
-    """A partial view: fields we do not name are ignored on reading and never written."""
+    """A partial view: fields that it does not name are ignored on reading and never written."""
 
 
 class OwnerReference(View):
@@ -29,7 +29,7 @@ class OwnerReference(View):
 
     @property
     def group(self) -> str:
-        """The API group of its kind, empty for core kinds."""
+        """Returns the API group of its kind, empty for core kinds."""
         return self.api_version.rpartition("/")[0]
 
 
@@ -48,7 +48,7 @@ class ObjectMeta(View):
     owner_references: tuple[OwnerReference, ...] = ()
 
     @property
-    def resourceVersion(self) -> str:  # noqa: N802 - the name by which lightkube's watch asks for it
+    def resourceVersion(self) -> str:  # noqa: N802 - the name that lightkube's watch uses
         return self.resource_version
 
     @property
@@ -60,7 +60,7 @@ class ObjectMeta(View):
 
     @property
     def key(self) -> str:
-        """`namespace/name`, or `name` for what lives in no namespace."""
+        """Returns `namespace/name`, or `name` for cluster-scoped objects."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
@@ -95,7 +95,7 @@ def is_true(conditions: Iterable[Condition], kind: str) -> bool:
 def set_condition(
     conditions: tuple[Condition, ...], kind: str, *, status: bool, reason: str, message: str, now_ms: int
 ) -> tuple[Condition, ...]:
-    """The conditions with this one set; its transition time moves only when its status does."""
+    """Returns the conditions with this one set; its transition time changes only with its status."""
     before = find_condition(conditions, kind)
     text = "True" if status else "False"
     moved = before is None or before.status != text
@@ -113,22 +113,22 @@ def set_condition(
 
 
 def rfc3339(time_ms: int) -> str:
-    """A time as the API writes it: UTC, whole seconds."""
+    """Returns a time in the API's form: UTC, whole seconds."""
     return datetime.fromtimestamp(time_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def rfc3339_micro(time_ms: int) -> str:
-    """A time as the API's MicroTime: UTC, six digits after the seconds."""
+    """Returns a time in the form of MicroTime: UTC, six decimals."""
     return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def millis(timestamp: str | None) -> int:
-    """Milliseconds since the epoch of an API time; 0 for none."""
+    """Returns an API time in milliseconds since the epoch; 0 for none."""
     if not timestamp:
         return 0
     return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
 
 
 def builtins(value: Any) -> Any:
-    """A view as plain dicts and lists, in the API's spelling."""
-    return msgspec.json.decode(msgspec.json.encode(value))  # by way of JSON, as it holds templates as JSON
+    """Returns a view as plain dicts and lists, with the API's field names."""
+    return msgspec.json.decode(msgspec.json.encode(value))  # through JSON, as templates are kept as JSON

@@ -1,6 +1,6 @@
-"""Pod templates: kept as the bytes they came in, read when asked.
+"""Pod templates: kept as the received bytes, decoded on demand.
 
-A thousand gangs repeat a few templates, so what is read from one is remembered by its bytes.
+A thousand gangs repeat a few templates, so decoded templates are cached by their bytes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -57,12 +57,12 @@ def encode_template(template: Mapping[str, Any]) -> Template:
 
 
 def own_template(template: Template) -> Template:
-    """A copy that does not keep the message it was read from alive."""
+    """Returns a copy that does not keep alive the message that it was decoded from."""
     return template.copy()
 
 
 class _Reading:
-    """What is read from a template's JSON."""
+    """A decoded template and its requests."""
 
     def __init__(self, json: bytes) -> None:
         self.template = msgspec.json.decode(json, type=PodTemplate) if json else PodTemplate()
@@ -80,22 +80,22 @@ def read_template(template: Template) -> PodTemplate:
 
 
 def pod_requests(template: Template) -> Mapping[str, int]:
-    """What one pod asks for, in the core's units: the sum of its containers or its largest init
+    """Returns the requests of one pod, in the core's units: the sum of its containers or its largest init
     container, whichever is more, plus overhead; a missing request is the limit.
 
     Source: Kubernetes' component-helpers resource.PodRequests, Kueue's UseLimitsAsMissingRequestsInPod.
-    Raises: QuantityError for a quantity that Kubernetes would not take either.
+    Raises: QuantityError for a quantity that Kubernetes would refuse too.
     """
     return _READINGS(bytes(template)).requests
 
 
 def spec_requests(spec: PodSpec) -> Mapping[str, int]:
-    """As `pod_requests`, of a pod itself. Raises: QuantityError."""
+    """Returns `pod_requests` of a pod's spec. Raises: QuantityError."""
     sidecars: dict[str, int] = {}
     starting: dict[str, int] = {}
     for container in spec.init_containers:
         asked = _total((sidecars, container_requests(container)))
-        if container.restart_policy == "Always":  # a sidecar: it stays beside all that follow
+        if container.restart_policy == "Always":  # a sidecar: it keeps running
             sidecars = asked
         starting = {r: max(starting.get(r, 0), asked.get(r, 0)) for r in {*starting, *asked}}
     running = _total((sidecars, *(container_requests(c) for c in spec.containers)))
@@ -104,7 +104,7 @@ def spec_requests(spec: PodSpec) -> Mapping[str, int]:
 
 
 def container_requests(container: Container) -> dict[str, int]:
-    """Raises: QuantityError, also for less than nothing."""
+    """Returns a container's requests. Raises: QuantityError, also for a negative request."""
     both = {**container.resources.limits, **container.resources.requests}
     amounts = {resource: parse(resource, quantity) for resource, quantity in both.items()}
     for resource, amount in amounts.items():

@@ -1,4 +1,4 @@
-"""KubeRay's RayJob, RayCluster and RayService, `ray.io/v1`: the parts that admission turns on.
+"""KubeRay's RayJob, RayCluster and RayService, `ray.io/v1`: the fields that admission uses.
 
 Source: KubeRay ray-operator/apis/ray/v1 at v1.6.2.
 """
@@ -13,13 +13,13 @@ from muster.objects.pods import Template, own_template
 CLUSTER_LABEL = "ray.io/cluster"
 GROUP_LABEL = "ray.io/group"  # of a pod; all heads have the same one
 NODE_TYPE_LABEL, HEAD_TYPE = "ray.io/node-type", "head"
-ORIGIN_LABEL = "ray.io/originated-from-crd"  # of a RayCluster: the kind it was made for
+ORIGIN_LABEL = "ray.io/originated-from-crd"  # of a RayCluster: the kind of its creator
 KUBERAY_OPERATOR = "ray.io/kuberay-operator"
 NO_TEMPLATE = Template(b"{}")
 
 
 class RayGroup(View):
-    """What head and worker groups have in common."""
+    """Common fields of head and worker groups."""
 
     template: Template = NO_TEMPLATE
     ray_start_params: dict[str, str] = {}
@@ -46,7 +46,7 @@ class WorkerGroup(RayGroup):
 
     @property
     def pods(self) -> int:
-        """Pods that KubeRay makes for the group (its GetWorkerGroupDesiredReplicas, times the hosts)."""
+        """Returns the pods that KubeRay creates (GetWorkerGroupDesiredReplicas, times the hosts)."""
         if self.suspend:
             return 0
         replicas = max(self.replicas or 0, self.min_replicas or 0)

@@ -1,4 +1,4 @@
-"""From Kubernetes objects to the core's snapshot: one builder for whoever decides or forecasts."""
+"""Converts Kubernetes objects to the core's snapshot, for all decisions and forecasts."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -35,8 +35,8 @@ def flavor(obj: kueue.ResourceFlavor) -> core.Flavor:
 def cluster_queue(
     obj: kueue.ClusterQueue, checks: Mapping[str, kueue.AdmissionCheck] | None = None
 ) -> core.ClusterQueue:
-    """`checks` are the AdmissionChecks by name. Raises: ValueError (AdmissionError, for quotas)
-    naming what is wrong."""
+    """Converts a ClusterQueue; `checks` are the AdmissionChecks by name. Raises: ValueError (AdmissionError
+    for quotas) that names the field."""
     spec, scope = obj.spec, obj.spec.admission_scope
     queue = core.ClusterQueue(
         name=obj.metadata.name,
@@ -63,7 +63,7 @@ def cluster_queue(
 
 
 def cohort(obj: kueue.Cohort) -> core.Cohort:
-    """Raises: AdmissionError naming the quota that is wrong."""
+    """Converts a Cohort. Raises: AdmissionError that names the wrong quota."""
     node = core.Cohort(
         name=obj.metadata.name,
         parent=obj.spec.parent_name or None,
@@ -86,10 +86,9 @@ def snapshot(
     topologies: Mapping[str, core.Topology] | None = None,
     nodes: Mapping[str, core.Node] | None = None,
 ) -> core.Snapshot:
-    """`namespaces` are labels by namespace; `vanished` are ClusterQueues that are gone while gangs hold
-    quota of them, with the flavors of that. A flavor that can't be read is left out, as if it were not
-    there; of a ClusterQueue or Cohort what can be read counts, and the rest goes on: `problem` says what
-    is wrong with it."""
+    """Returns the snapshot. `namespaces` are labels by namespace; `vanished` are deleted ClusterQueues in
+    which gangs hold quota, with the flavors of that quota. An unreadable flavor is left out; of an unreadable
+    ClusterQueue or Cohort the readable part counts, and `problem` describes the error."""
     all_cohorts = {c.metadata.name: counted_cohort(c) for c in cohorts}
     queues = {q.metadata.name: counted_queue(q, checks) for q in cluster_queues}
     gone = {
@@ -110,7 +109,7 @@ def snapshot(
 def counted_queue(
     obj: kueue.ClusterQueue, checks: Mapping[str, kueue.AdmissionCheck] | None = None
 ) -> core.ClusterQueue:
-    """As far as it can be read."""
+    """Converts a ClusterQueue as far as it can be read."""
     try:
         return cluster_queue(obj, checks)
     except ValueError as error:
@@ -118,7 +117,7 @@ def counted_queue(
 
 
 def counted_cohort(obj: kueue.Cohort) -> core.Cohort:
-    """As far as it can be read."""
+    """Converts a Cohort as far as it can be read."""
     try:
         return cohort(obj)
     except ValueError:
@@ -126,7 +125,7 @@ def counted_cohort(obj: kueue.Cohort) -> core.Cohort:
 
 
 def problem(queue: kueue.ClusterQueue) -> str | None:
-    """Why nothing can be decided for this queue, naming the field; None if all is well."""
+    """Returns why the queue cannot admit, naming the field; None if it is valid."""
     try:
         cluster_queue(queue)
     except ValueError as error:
@@ -174,7 +173,7 @@ def _quota(where: str, flavor: str, obj: kueue.ResourceQuota) -> core.Quota:
 
 
 def _fungibility(text: str) -> core.FungibilityPolicy:
-    """Kueue's older names of these policies mean the first of the new ones (clusterqueue_types.go)."""
+    """Converts a policy; Kueue's older names mean MayStopSearch (clusterqueue_types.go)."""
     stops = text in ("Borrow", "Preempt", "MayStopSearch")
     return core.FungibilityPolicy.MAY_STOP_SEARCH if stops else core.FungibilityPolicy.TRY_NEXT_FLAVOR
 
@@ -203,7 +202,7 @@ def _provisions(check: kueue.AdmissionCheck | None) -> bool:
 
 
 def _namespaces(where: str, selector: Mapping[str, Any] | None) -> core.LabelSelector | None:
-    """None selects nothing, an empty one everything."""
+    """Converts a selector; None selects nothing, an empty one everything."""
     if selector is None:
         return None
     for expression in selector.get("matchExpressions") or ():

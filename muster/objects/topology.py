@@ -1,7 +1,7 @@
-"""Where pods can be placed, and what asks for it: Topologies, Nodes, pods that use them, requests.
+"""Placement of pods: Topologies, Nodes, pods on them, and topology requests.
 
-Source: Kueue apis/kueue/v1beta2/topology_types.go; pkg/cache/scheduler/tas_non_tas_pod_cache.go for
-who uses a node.
+Source: Kueue apis/kueue/v1beta2/topology_types.go; pkg/cache/scheduler/tas_non_tas_pod_cache.go for usage of
+nodes.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ SLICE_SIZE = f"{_PREFIX}slice-size"
 SLICES = f"{_PREFIX}slice-required-topology-constraints"
 GROUP_NAME = f"{_PREFIX}group-name"
 PLACED_ANNOTATIONS = frozenset((REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_LEVEL, SLICES))
-"""A pod that carries one of these is placed by an admission, which says what it uses."""
+"""A pod with one of these is placed by an admission, which accounts for its usage."""
 
 
 class TopologyLevel(View):
@@ -64,14 +64,14 @@ class Node(Object):
 
 
 class BoundPod(Object):
-    """A pod with what it asks of the node that it runs on."""
+    """A pod with its node and its requests."""
 
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
     @property
     def counts(self) -> bool:
-        """Whether it takes room that no admission accounts for (Kueue: belongsToNonTASCache)."""
+        """Returns whether it uses capacity that no admission accounts for (Kueue: belongsToNonTASCache)."""
         ended = self.status.phase in ("Succeeded", "Failed")
         placed = not PLACED_ANNOTATIONS.isdisjoint(self.metadata.annotations)
         return bool(self.spec.node_name) and not ended and not placed
@@ -82,7 +82,7 @@ def topology(obj: Topology) -> core.Topology:
 
 
 def node(obj: Node, used: Mapping[str, int]) -> core.Node:
-    """Raises: ValueError (QuantityError, or for a taint's effect) naming what can't be read."""
+    """Converts a Node. Raises: ValueError (QuantityError, or for a taint's effect) that names the field."""
     return core.Node(
         name=obj.metadata.name,
         labels=obj.metadata.labels,
@@ -95,14 +95,14 @@ def node(obj: Node, used: Mapping[str, int]) -> core.Node:
 
 
 class Places(TypedDict):
-    """Topologies and nodes as a snapshot has them."""
+    """The topologies and nodes of a snapshot."""
 
     topologies: Mapping[str, core.Topology]
     nodes: Mapping[str, core.Node]
 
 
 def places(topologies: Iterable[Topology], nodes: Iterable[Node], pods: Iterable[BoundPod]) -> Places:
-    """A node that can't be read is left out, as if it were not there."""
+    """Converts topologies and nodes; leaves out unreadable nodes."""
     used = used_by_node(pods)
     found = {}
     for obj in nodes:
@@ -112,9 +112,9 @@ def places(topologies: Iterable[Topology], nodes: Iterable[Node], pods: Iterable
 
 
 def used_by_node(pods: Iterable[BoundPod]) -> dict[str, Mapping[str, int]]:
-    """What pods that no admission accounts for take of each node, their number under `pods`.
+    """Returns usage by node of pods that no admission accounts for, with their number as `pods`.
 
-    A pod whose requests can't be read counts as one that asks for nothing: the API server takes none.
+    A pod with unreadable requests counts as one without requests; the API server accepts no such pod.
     """
     used: dict[str, Counter[str]] = {}
     for pod in pods:
@@ -129,7 +129,7 @@ def used_by_node(pods: Iterable[BoundPod]) -> dict[str, Mapping[str, int]]:
 
 
 def annotated(annotations: Mapping[str, str]) -> kueue.TopologyRequest | None:
-    """What a pod template asks for. Raises: ValueError naming the annotation that can't be read.
+    """Returns a pod template's topology request. Raises: ValueError that names the unreadable annotation.
 
     Source: Kueue pkg/controller/jobframework/tas.go.
     """

@@ -1,7 +1,7 @@
-"""ClusterQueues and Cohorts that can not be read as a whole, or are gone: what their gangs use still counts.
+"""Unreadable or deleted ClusterQueues and Cohorts: the usage of their gangs still counts.
 
-What of a quota can not be read counts as 0, and so does every quota of a resource that is in two groups. Such
-a ClusterQueue admits nothing; Kueue's webhooks would have refused it.
+An unreadable quota counts as 0, as does every quota of a resource that is in two groups. Such a ClusterQueue
+admits nothing; Kueue's webhooks would have refused it.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from muster.objects import kueue
 
 
 def cluster_queue(obj: kueue.ClusterQueue, problem: str) -> core.ClusterQueue:
-    """`problem` says what of it can't be read."""
+    """Converts a ClusterQueue; `problem` describes what cannot be read."""
     return core.ClusterQueue(
         name=obj.metadata.name,
         cohort=obj.spec.cohort_name or None,
@@ -36,9 +36,9 @@ def vanished(
     cohorts: Iterable[core.Cohort],
     cluster_queues: Iterable[core.ClusterQueue],
 ) -> core.ClusterQueue:
-    """A ClusterQueue that is gone while gangs hold quota of it, on these flavors.
+    """Returns a deleted ClusterQueue in which gangs hold quota, of these flavors.
 
-    No object says which cohort it was in: they count in the first one, by name, that has such a flavor."""
+    Its cohort is unknown: the usage counts in the first cohort, by name, that has such a flavor."""
     offers = [(c.name, c.groups) for c in cohorts]
     offers += [(q.cohort, q.groups) for q in cluster_queues if q.cohort is not None]
     found = {name for name, groups in offers for g in groups for f in g.flavors if f.flavor in flavors}
@@ -46,7 +46,7 @@ def vanished(
 
 
 def _groups(groups: Iterable[kueue.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
-    """All of them as one, in which every flavor has a quota for every resource."""
+    """Merges all groups into one, in which every flavor has a quota for every resource."""
     groups = tuple(groups)
     once = Counter(name for group in groups for name in _resources(group))
     found: dict[str, dict[str, core.Quota]] = {}

@@ -103,8 +103,7 @@ def job(index: int, queue: str, cpus: int, priority: int) -> Workload:
 
 
 def measure(pending: int, nominal_cpus: int) -> Measured:
-    """Measures a load in this process. Peak memory is that of deciding from scratch, with snapshot and
-    plan."""
+    """Measures a load in this process. Peak memory is that of the decision from scratch."""
     snapshot = load(pending, nominal_cpus)
     gc.collect()
     cpu, wall = time.process_time(), time.perf_counter()

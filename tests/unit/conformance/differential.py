@@ -77,7 +77,6 @@ def found(
     pod_sets: int = 1,
     flavors: int = 1,
 ) -> Found:
-    """Returns a step in which a workload with one CPU per pod set is in a queue of `cpu`, and Kueue's
-    `held`."""
+    """Returns a step where a workload of one CPU per pod set is in a queue of `cpu`, and Kueue's `held`."""
     workloads = as_served(workload("w0", pod_sets=pod_sets))
     return Found(name, CLASSICAL, api_objects(cpu, flavors), workloads, Outcome(held, {}))

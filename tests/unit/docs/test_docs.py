@@ -1,4 +1,4 @@
-"""The pages of docs/ say what is so: links, make targets, settings, policies, and every stack they show."""
+"""Checks of the pages in docs/: links, make targets, settings, policies, and every stack that they show."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ def prose(page: Path) -> str:
 
 
 def code(page: Path) -> list[str]:
-    """What stands in backticks, and the lines of blocks that are commands."""
+    """Returns text in backticks, and the lines of blocks with commands."""
     commands = [b.text for b in blocks() if b.page == page.name and not b.language]
     return [*CODE.findall(prose(page)), *(line for text in commands for line in text.splitlines())]
 
@@ -59,15 +59,15 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_every_link_has_a_target(page: Path) -> None:
     for link in LINK.findall(prose(page)):
         if link.startswith("https:"):
             continue
         file, _, section = link.partition("#")
         target = (page.parent / file).resolve() if file else page
-        assert target.exists(), f"{link} leads to no file"
+        assert target.exists(), f"{link}: no such file"
         if section:
-            assert section in anchors(target), f"{link} leads to no heading"
+            assert section in anchors(target), f"{link}: no such heading"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -78,14 +78,14 @@ def test_every_make_target_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_file_in_backticks_is_there(page: Path) -> None:
+def test_every_file_in_backticks_exists(page: Path) -> None:
     folders = "components|docs|examples|muster|policies|sandbox|stacks|tests"
     files = [text for text in code(page) if re.fullmatch(rf"(?:{folders})/[\w./-]*", text)]
     assert [file for file in files if not (ROOT / file).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_test_that_is_named_exists(page: Path) -> None:
+def test_every_named_test_exists(page: Path) -> None:
     assert [name for name in TEST.findall(prose(page)) if not is_test(*name)] == []
 
 
@@ -107,12 +107,12 @@ COUNTS = re.compile(r"\b[0-9]+ (?:resources|to create)\b")
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
 def test_no_page_counts_the_resources_of_a_stack(page: Path) -> None:
-    """The counts change with every component; those that are true are in tests/stacks/golden."""
+    """Counts change with every component; tests/stacks/golden has the current ones."""
     assert COUNTS.findall(page.read_text()) == []
 
 
 def settings_paths() -> set[str]:
-    """Every place of a stack file, without the brackets of lists and the names in mappings."""
+    """Returns every path of a stack file, without the brackets of lists and the names in mappings."""
     found = set()
 
     def walk(model: Any, prefix: str) -> None:
@@ -127,14 +127,14 @@ def settings_paths() -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_setting_that_is_named_exists(page: Path) -> None:
+def test_every_named_setting_exists(page: Path) -> None:
     named = {path for text in CODE.findall(prose(page)) for path in SETTING.findall(text)}
     plain = {re.sub(r"\[\d*\]|\.<name>", "", path) for path in named}
     assert plain <= settings_paths()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_policy_that_is_named_exists(page: Path) -> None:
+def test_every_named_policy_exists(page: Path) -> None:
     gangs = [suspendable("muster"), *queued_gangs("muster"), queue_required("muster")]
     tenants = [*heads_stay_inside("muster"), *token_required("muster"), RECOMMENDATIONS_ONLY]
     known = {rule.id for rule in RULES} | {p.name for p in (*gangs, *tenants)} | set(SUSPENSIONS)
@@ -144,7 +144,7 @@ def test_every_policy_that_is_named_exists(page: Path) -> None:
 
 
 def merged(base: Any, over: Any) -> Any:
-    """`over` laid over `base`: mappings by key, lists by the name or namespace of their entries."""
+    """Merges `over` into `base`: mappings by key, lists by the name or namespace of their entries."""
     if isinstance(base, Mapping) and isinstance(over, Mapping):
         return {**base, **{key: merged(base.get(key), value) for key, value in over.items()}}
     if isinstance(base, list) and isinstance(over, list):
@@ -168,11 +168,11 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("block", "config"), SHOWN, ids=[block.page for block, _ in SHOWN])
-def test_every_stack_that_is_shown_is_a_good_one(block: Block, config: dict[str, Any]) -> None:
+def test_every_shown_stack_is_valid(block: Block, config: dict[str, Any]) -> None:
     parse(config, block.page)
 
 
-def test_stacks_are_shown_of_pools_teams_upgrades_and_isolation() -> None:
+def test_pages_on_pools_teams_upgrades_and_security_show_stacks() -> None:
     assert {block.page for block, _ in SHOWN} >= {
         "adding-a-pool.md",
         "adding-a-team.md",
