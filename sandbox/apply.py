@@ -94,8 +94,7 @@ class _Update:
         wanted = standing_nodes(self.stack_file.settings.pools)
         if gone := surplus(found, wanted):
             self.kubectl.run("cordon", *gone)  # first, so that no pod comes to one that looks free
-        pods = self.kubectl.objects("pods", "--field-selector=status.phase!=Succeeded,status.phase!=Failed")
-        changes = node_changes(found, wanted, {pod["spec"].get("nodeName", "") for pod in pods})
+        changes = node_changes(found, wanted, self._pods_on_nodes())
         if changes.delete:
             self.kubectl.run("delete", "nodes", *changes.delete)
         if changes.update:
@@ -104,6 +103,15 @@ class _Update:
             create_nodes(self.kubectl, list(changes.create))
         self.changed |= bool(changes)
         return str(changes)
+
+    def _pods_on_nodes(self) -> dict[str, list[str]]:
+        """Names of the pods that have not ended, by node."""
+        found: dict[str, list[str]] = {}
+        for pod in self.kubectl.objects(
+            "pods", "--field-selector=status.phase!=Succeeded,status.phase!=Failed"
+        ):
+            found.setdefault(pod["spec"].get("nodeName", ""), []).append("/".join(kinds.key(pod)))
+        return found
 
     def processes(self) -> str:
         """Notes the stack file as deployed, and restarts what was started with another one."""

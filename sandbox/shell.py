@@ -36,13 +36,13 @@ def make_commands(state: RunState) -> Path:
     link = folder / "kubectl"
     link.unlink(missing_ok=True)
     link.symlink_to(tools["kubectl"].path)
-    _script(folder / "pulumi", [str(cli.binary)], cli.variables)
+    write_script(folder / "pulumi", [str(cli.binary)], cli.variables)
     bootstrap = str(CHECKOUT / "sandbox" / "bootstrap.py")
-    _script(folder / "muster", [sys.executable, bootstrap, "sandbox"], {NAME_VARIABLE: state.name})
+    write_script(folder / "muster", [sys.executable, bootstrap, "sandbox"], {NAME_VARIABLE: state.name})
     return folder
 
 
-def _script(path: Path, command: list[str], variables: Mapping[str, str]) -> None:
+def write_script(path: Path, command: list[str], variables: Mapping[str, str]) -> None:
     """A command that runs another one with variables of its own."""
     exported = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
     path.write_text("\n".join(["#!/bin/sh", *exported, f'exec {shlex.join(command)} "$@"', ""]))

@@ -90,7 +90,8 @@ def _kai(kubectl: Kubectl, screen: Console) -> None:
 
 def _processes(state: RunState, screen: Console) -> None:
     rows = [process_row(row) for row in Processes(state).table().values()]
-    _table(screen, f"Processes (logs: {state.logs})", ("name", "pid", "up", "memory"), rows)
+    _table(screen, "Processes", ("name", "pid", "up", "memory"), rows)
+    screen.print(f"logs: {state.logs}", highlight=False, soft_wrap=True)
 
 
 COLOURS = {

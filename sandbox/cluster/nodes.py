@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from settings.model.pools.gpus import GPU_RESOURCE
@@ -66,13 +66,13 @@ class NodeChanges:
     """What brings standing nodes in line with the pools.
 
     create, update: whole nodes as they are to be; an update keeps the node and what runs on it.
-    delete: names of nodes without pods. keep: names of nodes that are to go once their pods have ended.
+    delete: names of nodes without pods. keep: nodes that are to go once their pods have ended, with those.
     """
 
     create: Sequence[dict[str, Any]] = ()
     update: Sequence[dict[str, Any]] = ()
     delete: Sequence[str] = ()
-    keep: Sequence[str] = ()
+    keep: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.create or self.update or self.delete or self.keep)
@@ -82,9 +82,10 @@ class NodeChanges:
             "created": self.create,
             "updated": self.update,
             "deleted": self.delete,
-            "cordoned, as pods run there (apply again when they have ended)": self.keep,
         }
         said = [f"{len(nodes)} {what}" for what, nodes in counted.items() if nodes]
+        for node, pods in self.keep.items():
+            said.append(f"{node} cordoned until its pods have ended, then apply again: {', '.join(pods)}")
         return ", ".join(said) or "as they were"
 
 
@@ -94,12 +95,12 @@ def surplus(found: Iterable[Mapping[str, Any]], wanted: Iterable[Mapping[str, An
 
 
 def node_changes(
-    found: Sequence[Mapping[str, Any]], wanted: Sequence[dict[str, Any]], in_use: Iterable[str]
+    found: Sequence[Mapping[str, Any]], wanted: Sequence[dict[str, Any]], pods_on: Mapping[str, Sequence[str]]
 ) -> NodeChanges:
-    """Compares the cluster's standing nodes with those of the pools; `in_use` names nodes with pods."""
+    """Compares the cluster's standing nodes with those of the pools; `pods_on` names the pods by node."""
     live = {node["metadata"]["name"]: node for node in found}
     declared = {node["metadata"]["name"]: node for node in wanted}
-    gone, busy = surplus(found, wanted), set(in_use)
+    gone = surplus(found, wanted)
     return NodeChanges(
         create=[node for name, node in declared.items() if name not in live],
         update=[
@@ -107,8 +108,8 @@ def node_changes(
             for name, node in declared.items()
             if name in live and _differs(live[name], node)
         ],
-        delete=[name for name in gone if name not in busy],
-        keep=[name for name in gone if name in busy],
+        delete=[name for name in gone if not pods_on.get(name)],
+        keep={name: pods_on[name] for name in gone if pods_on.get(name)},
     )
 
 

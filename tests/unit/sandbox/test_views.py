@@ -228,7 +228,7 @@ def test_nodes_in_line_with_the_pools_are_left_alone() -> None:
     not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     found = [live(node) for node in wanted]
     found[0]["spec"]["taints"] = [not_ready]
-    changes = node_changes(found, wanted, [])
+    changes = node_changes(found, wanted, {})
     assert not changes
     assert str(changes) == "as they were"
 
@@ -236,23 +236,23 @@ def test_nodes_in_line_with_the_pools_are_left_alone() -> None:
 def test_nodes_of_a_smaller_pool_are_deleted_once_no_pod_is_left_on_them() -> None:
     found = [live(node) for node in standing_nodes([SYSTEM])]
     wanted = standing_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=1)})])
-    assert node_changes(found, wanted, []).delete == ["gke-system-1"]
-    busy = node_changes(found, wanted, ["gke-system-0", "gke-system-1"])
-    assert (busy.delete, busy.keep) == ([], ["gke-system-1"])
-    assert str(busy) == "1 cordoned, as pods run there (apply again when they have ended)"
+    assert node_changes(found, wanted, {}).delete == ["gke-system-1"]
+    busy = node_changes(found, wanted, {"gke-system-0": ["a/b"], "gke-system-1": ["a/c", "a/d"]})
+    assert (busy.delete, list(busy.keep)) == ([], ["gke-system-1"])
+    assert str(busy) == "gke-system-1 cordoned until its pods have ended, then apply again: a/c, a/d"
 
 
 def test_nodes_of_a_larger_pool_are_created() -> None:
     found = [live(node) for node in standing_nodes([SYSTEM])]
     wanted = standing_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=3)})])
-    (made,) = node_changes(found, wanted, []).create
+    (made,) = node_changes(found, wanted, {}).create
     assert made["metadata"]["name"] == "gke-system-2"
 
 
 def test_a_changed_pool_changes_its_nodes_in_place() -> None:
     (before,) = standing_nodes([SPARE.model_copy(update={"labels": {"team": "a"}})])
     (after,) = standing_nodes([SPARE.model_copy(update={"machine_type": "g2-standard-8"})])
-    (made,) = node_changes([live(before, unschedulable=True)], [after], ["gke-spare-0"]).update
+    (made,) = node_changes([live(before, unschedulable=True)], [after], {"gke-spare-0": ["a/b"]}).update
     assert "team" not in made["metadata"]["labels"]
     assert made["metadata"]["labels"]["beta.kubernetes.io/os"] == "linux"
     assert made["status"]["allocatable"]["cpu"] == "8"

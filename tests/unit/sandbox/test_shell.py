@@ -1,0 +1,50 @@
+"""`make env`: what a shell has after it evaluated the lines."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sandbox import shell
+from sandbox.shell import exports, write_script
+from sandbox.toolchain.paths import RunState
+
+FOLDER = "it's a folder; $HOME"
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunState:
+    """A sandbox that counts as up, in a folder that a shell would take apart."""
+    state = RunState("mine", tmp_path / FOLDER)
+    state.make()
+    monkeypatch.setattr(shell, "require_up", lambda _state: None)
+    monkeypatch.setattr(shell, "make_commands", lambda state: state.root / "bin")
+    return state
+
+
+def evaluated(state: RunState, command: str) -> str:
+    script = f"PATH=/usr/bin:/bin\n{exports(state)}\n{command}"
+    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
+
+
+def test_only_exports_are_printed(state: RunState) -> None:
+    assert all(line.startswith("export ") for line in exports(state).splitlines())
+
+
+def test_the_shell_has_the_kubeconfig_and_the_name(state: RunState) -> None:
+    said = evaluated(state, 'printf "%s\\n" "$KUBECONFIG" "$MUSTER_NAME"')
+    assert said.splitlines() == [str(state.kubeconfig), "mine"]
+
+
+def test_the_sandboxs_commands_come_first_and_get_their_arguments(state: RunState) -> None:
+    folder = state.root / "bin"
+    folder.mkdir()
+    write_script(folder / "ls", ["printf", "%s|", "of $WHOSE"], {"WHOSE": "the 'sandbox'"})
+    assert evaluated(state, 'ls "a b" c') == "of $WHOSE|a b|c|"
+    assert evaluated(state, "cat /dev/null && echo rest") == "rest\n"
+
+
+def test_a_command_has_variables_of_its_own(tmp_path: Path) -> None:
+    write_script(tmp_path / "say", ["sh", "-c", 'echo "$WHOSE"'], {"WHOSE": "the 'sandbox' $HOME"})
+    done = subprocess.run([tmp_path / "say"], capture_output=True, text=True, check=True)
+    assert done.stdout == "the 'sandbox' $HOME\n"
