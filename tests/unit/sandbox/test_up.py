@@ -1,0 +1,77 @@
+"""The first step of `make up`: an earlier sandbox is replaced only once the settings are known to be good."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox.cluster.processes import Processes
+from sandbox.scenarios.jobs import JOBS
+from sandbox.stack_file import SOURCE, deployed
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import StepError
+from sandbox.up import Environment
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Processes]:
+    """A sandbox of which one process runs."""
+    processes = Processes(RunState("mine", tmp_path))
+    processes.start("etcd", ["sleep", "60"])
+    yield processes
+    processes.stop_everything()
+
+
+def edited(folder: Path, gpus: int, machine: str = "g2-standard-4") -> Path:
+    content = yaml.safe_load(SOURCE.read_text())
+    queue, pool = content["config"]["muster:queues"]["clusterQueues"][0], content["config"]["muster:pools"][1]
+    queue["quotas"]["l4"]["nvidia.com/gpu"] = {"nominal": gpus, "borrowingLimit": 0}
+    pool["machineType"] = machine
+    path = folder / SOURCE.name
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def test_good_settings_replace_what_ran(running: Processes, tmp_path: Path) -> None:
+    environment = Environment(running.state, "kueue", edited(tmp_path, gpus=6))
+    assert environment.settle([JOBS]) == "2 pools: system, l4"
+    assert running.table() == {}
+    config = yaml.safe_load(deployed(running.state).read_text())["config"]
+    assert config["muster:admission"]["engine"] == "kueue"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "machine", "said", "remedy"),
+    [
+        pytest.param(4, "typo-4", r"muster:pools\[1\]", "edit ", id="a setting that is wrong"),
+        pytest.param(
+            0,
+            "g2-standard-4",
+            "scenario jobs needs 1 nvidia.com/gpu of flavor l4",
+            "make up NAME=mine SCENARIO=no",
+            id="a quota too small for the scenario",
+        ),
+    ],
+)
+def test_bad_settings_leave_it_as_it_is(
+    running: Processes, tmp_path: Path, gpus: int, machine: str, said: str, remedy: str
+) -> None:
+    environment = Environment(running.state, "muster", edited(tmp_path, gpus, machine))
+    with pytest.raises(StepError, match=said) as refused:
+        environment.settle([JOBS])
+    assert remedy in refused.value.try_this
+    assert running.table()["etcd"].process() is not None
+
+
+def test_without_scenarios_a_small_quota_will_do(running: Processes, tmp_path: Path) -> None:
+    assert Environment(running.state, "muster", edited(tmp_path, gpus=0)).settle([]) == "2 pools: system, l4"
+
+
+@pytest.mark.parametrize("text", ["config: [", "- a list", "config:\n  muster:environment: local\n"])
+def test_a_file_that_is_no_stack_is_told_of_in_words(text: str, tmp_path: Path) -> None:
+    path = tmp_path / SOURCE.name
+    path.write_text(text)
+    with pytest.raises(StepError, match=r"Pulumi.local.yaml: ") as refused:
+        Environment(RunState("mine", tmp_path), "kai", path).settle([])
+    assert refused.value.try_this == f"edit {path}"
