@@ -2,8 +2,6 @@
 PYTHON ?= python3
 ENGINE ?= muster
 NAME ?= $(or $(MUSTER_NAME),local)
-# stdout is what a target prints, also where make is called by another one: `eval "$(make -C … env)"`
-MAKEFLAGS += --no-print-directory
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
