@@ -1,4 +1,4 @@
-"""The Pulumi program of every stack: settings in, platform declared, outputs out."""
+"""The Pulumi program of every stack: loads the settings, declares the platform, exports its outputs."""
 
 import pulumi
 
@@ -10,7 +10,7 @@ end_quietly_when_cancelled()
 try:
     settings = from_config()
 except SettingsError as error:
-    # Pulumi shows a RunError as it reads, without a traceback.
+    # Pulumi shows a RunError without a traceback.
     raise pulumi.RunError(str(error)) from None
 
 for warning in warnings(settings):

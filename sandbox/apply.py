@@ -13,7 +13,7 @@ from sandbox.cluster import kinds
 from sandbox.cluster.control_plane import create_nodes
 from sandbox.cluster.controller_process import update_controller
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.cluster.nodes import node_changes, standing_nodes, surplus
+from sandbox.cluster.nodes import node_changes, static_nodes, surplus
 from sandbox.cluster.operators import update_provisioner
 from sandbox.cluster.processes import Processes
 from sandbox.running import engine_of, named, only_run, ray_objects, require_api
@@ -91,7 +91,7 @@ class _Update:
             for node in self.kubectl.objects("nodes")
             if PROVISIONING_LABEL not in node["metadata"].get("labels", {})
         ]
-        wanted = standing_nodes(self.stack_file.settings.pools)
+        wanted = static_nodes(self.stack_file.settings.pools)
         if gone := surplus(found, wanted):
             self.kubectl.run("cordon", *gone)  # first, so that no pod comes to one that looks free
         changes = node_changes(found, wanted, self._pods_on_nodes())

@@ -1,13 +1,13 @@
-"""Makes the locked Python environment, then runs `python -m MODULE ARGUMENTS` in it.
+"""Creates the locked Python environment, then runs `python -m MODULE ARGUMENTS` in it.
 
-Every make target starts here, so this file uses the standard library only and parses on old Pythons:
-the version check below must be able to say what is wrong. The environment lies in the cache, outside
-the checkout, under a key made from requirements.lock and the Python version.
+Every make target starts here, so this file uses the standard library only and parses on old Pythons, whose
+users the version check below must reach. The environment is in the cache, outside the checkout, under a key
+made from requirements.lock and the Python version.
 """
 
 import sys
 
-if sys.version_info < (3, 11):  # noqa: UP036 - the one file that an older Python gets to read
+if sys.version_info < (3, 11):  # noqa: UP036 - the only file that older Pythons read
     sys.exit(
         f"Muster needs Python 3.11 or newer; this is {sys.version.split()[0]} ({sys.executable}).\n"
         "try: make PYTHON=/path/to/python3.11 ..."
@@ -28,15 +28,15 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOCK = CHECKOUT / "requirements.lock"
 SECONDS_VARIABLE = "MUSTER_ENVIRONMENT_SECONDS"
-"""Set for the sandbox: how long making (or finding) the environment took, to be shown as its first step."""
+"""Set for the sandbox: the seconds that this took, which it shows as its first step."""
 
 
 class BootstrapError(Exception):
-    """The environment cannot be made; the message says why and what to try."""
+    """The environment cannot be created; the message says why and what to try."""
 
 
 def cache_directory() -> Path:
-    """Where everything that outlives a checkout is kept: $MUSTER_CACHE, else the user's cache folder."""
+    """Returns the folder of what outlives a checkout: $MUSTER_CACHE, else in the user's cache folder."""
     if chosen := os.environ.get("MUSTER_CACHE"):
         return Path(chosen).expanduser().resolve()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -44,22 +44,22 @@ def cache_directory() -> Path:
 
 
 def environment_key(lock_text: str, python_version: str) -> str:
-    """The folder name of the environment that these locked requirements give under this Python."""
+    """Returns the folder name of the environment of these locked requirements and this Python."""
     digest = hashlib.sha256(f"{python_version}\n{lock_text}".encode()).hexdigest()
     return f"venv-{python_version}-{digest[:16]}"
 
 
 def pinned_requirement(lock_text: str, package: str) -> str:
-    """The lines of one package in a lock file: its exact version and its hashes."""
+    """Returns the lines of one package in a lock file: its exact version and its hashes."""
     found = re.search(rf"(?m)^{re.escape(package)}==.*(?:\n[ ]+--hash=.*)+", lock_text)
     if found is None:
-        raise BootstrapError(f"{LOCK} pins no {package} with hashes; make it anew with: make lock")
+        raise BootstrapError(f"{LOCK} pins no {package} with hashes; regenerate it with: make lock")
     return found.group(0) + "\n"
 
 
 @contextmanager
 def exclusive(lock_file: Path, waiting_for: str) -> Iterator[None]:
-    """Holds a lock that other runs of Muster on this machine respect; the kernel frees it if we die."""
+    """Holds a lock against other runs of Muster on this machine; the kernel releases it if we die."""
     lock_file.parent.mkdir(parents=True, exist_ok=True)
     with lock_file.open("w") as handle:
         try:
@@ -71,7 +71,7 @@ def exclusive(lock_file: Path, waiting_for: str) -> Iterator[None]:
 
 
 def run(argv: list[str], log: Path, **variables: str) -> None:
-    """Runs one command with its output in the log; a failure shows the end of it."""
+    """Runs one command with its output in the log; raises BootstrapError with the end of the log."""
     with log.open("a") as output:
         output.write(f"$ {' '.join(argv)}\n")
         output.flush()
@@ -86,7 +86,7 @@ def run(argv: list[str], log: Path, **variables: str) -> None:
 
 
 def pip_settings_for_uv(python: Path) -> dict[str, str]:
-    """uv reads no pip.conf: hands on the index and the certificates that this machine gave pip."""
+    """Returns pip's index and certificates as variables for uv, which does not read pip.conf."""
     listed = subprocess.run([str(python), "-m", "pip", "config", "list"], capture_output=True, text=True)
     settings: dict[str, str] = {}
     for line in listed.stdout.splitlines():
@@ -98,9 +98,9 @@ def pip_settings_for_uv(python: Path) -> dict[str, str]:
 
 
 def make_environment(environment: Path, lock_text: str) -> None:
-    """Builds the environment in place; the stamp, written last, is what makes it valid.
+    """Builds the environment in place; the stamp, written last, marks it as complete.
 
-    A venv holds absolute paths and so cannot be built under another name and renamed.
+    A venv contains absolute paths, so it cannot be built under another name and renamed.
     """
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         raise BootstrapError(
@@ -123,12 +123,12 @@ def make_environment(environment: Path, lock_text: str) -> None:
 
 
 def stamp(environment: Path) -> Path:
-    """The file whose presence says that this environment is complete; it holds the seconds it took."""
+    """Returns the file that marks the environment as complete; it contains the seconds that it took."""
     return environment / "muster-complete"
 
 
 def ensure_environment() -> Path:
-    """The environment's Python, made first if it is not there yet."""
+    """Returns the environment's Python; creates the environment if it does not exist."""
     lock_text = LOCK.read_text()
     version = ".".join(map(str, sys.version_info[:3]))
     environment = cache_directory() / "environments" / environment_key(lock_text, version)
@@ -149,7 +149,7 @@ def without_sandboxes(path: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Replaces this process by `python -m` and the arguments; returns never."""
+    """Replaces this process by `python -m` and the arguments; never returns."""
     if not arguments:
         sys.exit("usage: python3 sandbox/bootstrap.py MODULE [ARGUMENT ...]; for example: sandbox up --help")
     began = time.monotonic()
@@ -158,11 +158,11 @@ def main(arguments: list[str]) -> None:
     except BootstrapError as error:
         sys.exit(f"\nenvironment: failed\n{error}")
     except KeyboardInterrupt:
-        sys.exit("\nenvironment: interrupted; the next run makes it anew")
+        sys.exit("\nenvironment: interrupted; the next run recreates it")
     os.environ["PYTHONPATH"] = str(CHECKOUT)
     os.environ["PATH"] = without_sandboxes(os.environ.get("PATH", os.defpath))
-    # Pulumi's SDKs take seconds to compile. What they compile to is kept with the environment, not in the
-    # checkout, so that nothing is lost where Python is told to write no bytecode.
+    # Pulumi's SDKs take seconds to compile. Their bytecode is kept with the environment, even if the user
+    # disabled bytecode in the checkout.
     os.environ["PYTHONPYCACHEPREFIX"] = str(python.parents[1] / "bytecode")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ[SECONDS_VARIABLE] = f"{time.monotonic() - began:.3f}"

@@ -14,7 +14,7 @@ from sandbox.cluster.control_plane import create_crds, create_nodes, start_contr
 from sandbox.cluster.controller_process import start_controller
 from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.cluster.nodes import standing_nodes
+from sandbox.cluster.nodes import static_nodes
 from sandbox.cluster.operators import start_operators
 from sandbox.cluster.processes import Processes
 from sandbox.running import existing_names, only_run, require_unused
@@ -111,7 +111,7 @@ class Environment:
 
     def nodes(self) -> str:
         """Simulates the standing nodes."""
-        nodes = standing_nodes(load(self.stack_file).pools)
+        nodes = static_nodes(load(self.stack_file).pools)
         create_nodes(self.kubectl, nodes)
         return f"{len(nodes)} Ready"
 

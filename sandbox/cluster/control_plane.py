@@ -1,6 +1,6 @@
-"""A Kubernetes control plane on loopback, with simulated kubelets: kwokctl's binary runtime.
+"""A Kubernetes control plane on loopback with simulated nodes, by kwokctl's binary runtime.
 
-Left out: kubelets, container runtimes and the network between pods (kwok stands in for the nodes).
+Not included: kubelets, container runtimes and the network between pods; kwok simulates the nodes.
 """
 
 import subprocess
@@ -39,7 +39,7 @@ _PORTS = (
 
 
 def kwokctl_configuration(tools: Mapping[str, Path], ports: Mapping[str, int]) -> dict[str, Any]:
-    """kwokctl's configuration: our binaries and ports, loopback only, RBAC enforced, no request limits.
+    """Returns kwokctl's configuration: our binaries and ports, loopback only, RBAC, no rate limits.
 
     `ports` maps kwokctl's option names (`etcdPort`, ...) to port numbers.
     """
@@ -57,7 +57,7 @@ def kwokctl_configuration(tools: Mapping[str, Path], ports: Mapping[str, int]) -
             **{option: str(tools[tool]) for option, tool in _BINARIES.items()},
             **ports,
         },
-        # GKE switches it on: pods that ask for GPUs tolerate the taint of GPU nodes.
+        # Enabled in GKE: pods that request GPUs tolerate the taint of GPU nodes.
         "componentsPatches": [
             {
                 "name": "kube-apiserver",
@@ -70,7 +70,7 @@ def kwokctl_configuration(tools: Mapping[str, Path], ports: Mapping[str, int]) -
 def start_control_plane(state: RunState, processes: Processes, tools: Mapping[str, Path]) -> Kubectl:
     """Starts the control plane and returns kubectl for its administrator.
 
-    Raises StepError with the end of kwokctl's log when it is not ready in time.
+    Raises StepError with the end of kwokctl's log if it is not ready in time.
     """
     state.make()
     configuration = state.root / "kwokctl.yaml"
@@ -87,7 +87,7 @@ def start_control_plane(state: RunState, processes: Processes, tools: Mapping[st
     with log.open("w") as output:
         code = subprocess.call(
             argv,
-            # GOGC: taking in the CRDs, the API server would spend 40% of its time on collecting garbage
+            # GOGC: while loading the CRDs, the API server would spend 40% of its time in garbage collection
             env=processes.environment({"KWOK_WORKDIR": str(state.root / "kwok"), "GOGC": "200"}),
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -103,7 +103,7 @@ def start_control_plane(state: RunState, processes: Processes, tools: Mapping[st
 
 
 def _adopt_components(state: RunState, processes: Processes) -> None:
-    """Puts kwokctl's processes beside our own, so that one table shows and stops them all."""
+    """Adds kwokctl's processes to ours, so that one table shows and stops them all."""
     folder = state.root / "kwok" / "clusters" / state.name
     for component in COMPONENTS:
         log = state.log(component)
@@ -135,5 +135,5 @@ def _wait_for_all(kubectl: Kubectl, kind: str, condition: str, count: int) -> No
     def all_true() -> bool:
         return kubectl.run("get", kind, "-o", f"go-template={template}").split().count("True") >= count
 
-    # no more often: the CRDs together are megabytes
+    # not more often: the CRDs together are megabytes
     wait_until(f"{condition} of all {count} {kind}", all_true, CONDITION_SECONDS_MAX, pause_seconds=0.4)

@@ -1,6 +1,6 @@
-"""Muster's controller as a local process, exactly as the stack's Deployment says, under its own identity.
+"""Runs Muster's controller as a local process with the command and environment of its Deployment.
 
-The process gets a token of the ServiceAccount, so that the RBAC which the stack deploys is what it works by.
+The process uses a token of the ServiceAccount, so that the deployed RBAC applies to it.
 """
 
 import json
@@ -27,15 +27,15 @@ HTTP_ADDRESS = "--http-address="
 
 
 def start_controller(state: RunState, kubectl: Kubectl) -> None:
-    """Starts (or, after a crash, starts again) the controller. Raises StepError if it ends at once."""
+    """Starts or restarts the controller. Raises StepError if it exits at once."""
     processes = Processes(state)
     argv, environment = _deployed_command(kubectl)
     kubeconfig = state.root / "controller.kubeconfig"
     write_token_kubeconfig(kubectl, kubeconfig)
-    # the last one counts; the Deployment's port is that of a pod, which nobody else listens on
+    # overrides the Deployment's port, which may be in use on this machine
     argv.append(f"{HTTP_ADDRESS}127.0.0.1:{free_port()}")
     processes.start(NAME, argv, {**environment, "KUBECONFIG": str(kubeconfig)})
-    time.sleep(SETTLE_SECONDS)  # wrong flags or rights show at once
+    time.sleep(SETTLE_SECONDS)  # wrong flags or permissions fail at once
     processes.check(NAME)
 
 
@@ -71,9 +71,9 @@ def _deployed_command(kubectl: Kubectl) -> tuple[list[str], dict[str, str]]:
 
 
 def command_of(deployment: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
-    """The command line and environment of a Deployment's only container, with our Python in place of its own.
+    """Returns the command line and environment of a Deployment's only container, with our Python.
 
-    Raises StepError where the Deployment asks for what a process on this machine cannot be given.
+    Raises StepError if the Deployment requires something that a local process cannot have.
     """
     metadata, pod = deployment["metadata"], deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions a sandbox serves, copied out of the pinned Go modules into the cache."""
+"""Copies the CustomResourceDefinitions of a sandbox from the pinned Go modules into the cache."""
 
 import hashlib
 import shutil
@@ -13,7 +13,7 @@ from sandbox.toolchain.tools import CrdSource, crds_for
 
 
 def ensure_crds(engine: str = "muster") -> Path:
-    """A folder with every CRD as YAML that `engine` needs. Raises StepError if a module cannot be had."""
+    """Returns a folder with the CRDs of `engine` as YAML. Raises StepError if a module is not available."""
     sources = crds_for(engine)
     digest = hashlib.sha256(repr(sources).encode())
     for wrapper in sorted({source.wrapper for source in sources}):
@@ -34,7 +34,7 @@ def _collect(sources: Sequence[CrdSource], folder: Path) -> None:
         origin = module_directory(go, source.wrapper, source.module) / source.folder
         definitions = [path for path in origin.glob(source.files) if path.name != "kustomization.yaml"]
         if not definitions:
-            raise StepError(f"module {source.module} holds no CRDs in {source.folder}")
+            raise StepError(f"module {source.module} has no CRDs in {source.folder}")
         for path in definitions:
             shutil.copyfile(path, unfinished / path.name)
     unfinished.rename(folder)

@@ -1,8 +1,8 @@
-"""The kinds of object that the sandbox's stand-ins read and write, as plain dictionaries.
+"""The kinds that the sandbox's stand-ins read and write, as plain dictionaries.
 
-Every kind is declared as a generic lightkube resource, the built-in ones too: the stand-ins touch few fields,
-and what they hand on (labels, conditions) must stay as the API server sent it. They do not share the
-controller's own views, so that a mistake in those shows instead of being made twice.
+Every kind is a generic lightkube resource, including built-in ones: the stand-ins use few fields, and must
+pass on the others (labels, conditions) unchanged. They do not use the controller's API views, so that
+mistakes in those are noticed and not repeated.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ Workload: Kind = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Worklo
 
 
 def connect(kubeconfig: Path) -> Client:
-    """A client of the cluster that `kubeconfig` names; the environment's proxies are not for loopback."""
+    """Returns a client of the kubeconfig's cluster, which ignores the environment's proxies (loopback)."""
     return Client(config=KubeConfig.from_file(str(kubeconfig)), trust_env=False)
 
 
 def condition(obj: Object, name: str) -> Object:
-    """The condition called `name` in the object's status, or an empty dictionary."""
+    """Returns the condition `name` of the object's status, or an empty dictionary."""
     conditions = (obj.get("status") or {}).get("conditions") or []
     return next((c for c in conditions if c["type"] == name), {})
 
 
 def is_true(obj: Object, name: str) -> bool:
-    """Whether the condition called `name` is there and True."""
+    """Whether the condition `name` is True."""
     return bool(condition(obj, name).get("status") == "True")
 
 
 def key(obj: Object) -> tuple[str, str]:
-    """Namespace (empty for cluster-wide objects) and name."""
+    """Returns namespace (empty for cluster-scoped objects) and name."""
     return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
 def delete(client: Client, kind: Kind, obj: Object) -> None:
-    """Deletes `obj`; does nothing where it is gone, as the RayCluster of a deleted RayJob may be."""
+    """Deletes `obj` if it exists: the RayCluster of a deleted RayJob may be gone already."""
     namespace, name = key(obj)
     try:
         client.delete(kind, name, namespace=namespace)

@@ -1,4 +1,4 @@
-"""kubectl against one cluster, for the sandbox's own set-up and its tables."""
+"""Runs kubectl on one cluster, for the sandbox's setup and tables."""
 
 import json
 import subprocess
@@ -17,18 +17,18 @@ ERROR_CHARACTERS_MAX = 1000
 
 @dataclass(frozen=True)
 class Kubectl:
-    """The executable and the kubeconfig it acts by."""
+    """The executable and the kubeconfig that it uses."""
 
     executable: Path
     kubeconfig: Path
 
     @property
     def command(self) -> str:
-        """What a user types before `get pods`."""
+        """The command that users type before `get pods`."""
         return f"{self.executable} --kubeconfig {self.kubeconfig}"
 
     def run(self, *arguments: str, given: str = "", timeout_seconds: float = 60.0) -> str:
-        """The command's output. Raises StepError with what kubectl said when it fails."""
+        """Returns the command's output. Raises StepError with kubectl's error if it fails."""
         argv = [str(self.executable), "--kubeconfig", str(self.kubeconfig), *arguments]
         try:
             answer = subprocess.run(
@@ -37,19 +37,19 @@ class Kubectl:
         except subprocess.TimeoutExpired as error:
             raise StepError(f"kubectl {arguments[0]} took longer than {timeout_seconds:.0f} s") from error
         if answer.returncode != 0:
-            said = answer.stderr.strip()[:ERROR_CHARACTERS_MAX]
-            raise StepError(f"kubectl {' '.join(arguments[:4])}: {said}")
+            error_text = answer.stderr.strip()[:ERROR_CHARACTERS_MAX]
+            raise StepError(f"kubectl {' '.join(arguments[:4])}: {error_text}")
         return answer.stdout
 
     def objects(self, kind: str, *arguments: str) -> list[dict[str, Any]]:
-        """Every object of a kind, in all namespaces unless the arguments say otherwise."""
+        """Returns all objects of a kind, in all namespaces unless the arguments have one."""
         where = () if "--namespace" in arguments else ("--all-namespaces",)
         listed = json.loads(self.run("get", kind, *where, *arguments, "-o", "json"))
         items: list[dict[str, Any]] = listed.get("items", [listed])
         return items
 
     def create(self, objects: Sequence[Object]) -> None:
-        """Creates the objects, status included where the kind takes it on creation (Node)."""
+        """Creates the objects, with their status if the kind allows that on creation (Node)."""
         self.run("create", "-f", "-", given=_list(objects))
 
     def replace(self, objects: Sequence[Object]) -> None:
@@ -58,7 +58,7 @@ class Kubectl:
         self.run("replace", "--subresource=status", "-f", "-", given=_list(objects))
 
     def create_folder(self, folder: Path) -> None:
-        """Creates what every file of a folder holds; the server alone validates, which is quicker."""
+        """Creates the objects in a folder's files; only the server validates them, which is faster."""
         self.run("create", "--validate=false", "-f", str(folder))
 
 

@@ -1,12 +1,12 @@
-"""Runs the real Kueue, unchanged and without root, where the controller would run.
+"""Runs the real Kueue, unchanged and without root, instead of Muster's controller.
 
-Kueue keeps its certificates itself (`internalCertManagement`): it fills a Secret that must exist, puts the CA
-into the conversion clauses of its CRDs, and waits for a kubelet to mount the Secret. Here this file is that
-kubelet, and an ExternalName Service leads the API server to the process on loopback, so that conversion
-between v1beta1 and v1beta2 works as in an installation. (With its own certificate management off, Kueue reads
+Kueue manages its certificates (`internalCertManagement`): it fills a Secret that must exist, adds the CA to
+the conversion clauses of its CRDs, and waits until a kubelet has mounted the Secret. This module acts as that
+kubelet, and an ExternalName Service directs the API server to the process on loopback, so that conversion
+between v1beta1 and v1beta2 works as in an installation. (Without internal certificate management, Kueue reads
 fixed paths under /etc.)
 
-Left out: Kueue's admission webhooks. None is registered (its log says "Webhook not found"); the stack's
+Not included: Kueue's admission webhooks. None is registered (its log says "Webhook not found"); the stack's
 admission policies suspend queued objects.
 """
 
@@ -41,7 +41,7 @@ def start(
 ) -> None:
     """Starts Kueue, with these `settings` in its Configuration, and waits until it is ready to admit.
 
-    Raises StepError, with the end of Kueue's log, if it ends or is not ready within READY_SECONDS_MAX.
+    Raises StepError with the end of Kueue's log if it exits or is not ready within READY_SECONDS_MAX.
     """
     with closing(kinds.connect(kubeconfig)) as client:
         _start(processes, executable, kubeconfig, client, settings or {})
@@ -78,7 +78,7 @@ def _start(
 
 
 def configuration(webhook_port: int, health_port: int, certificates: Path) -> dict[str, Any]:
-    """Kueue's Configuration for one process on loopback."""
+    """Returns Kueue's Configuration for one process on loopback."""
     return {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
@@ -101,7 +101,7 @@ def configuration(webhook_port: int, health_port: int, certificates: Path) -> di
 
 
 def prepare_cluster(client: Client, webhook_port: int) -> None:
-    """What an installation of Kueue has besides its Deployment: namespace, Service, Secret, conversion."""
+    """Creates what Kueue needs besides its process: namespace, Service, Secret, conversion webhooks."""
     _ensure(client, kinds.Namespace, {"metadata": {"name": NAMESPACE}})
     _ensure(client, kinds.Secret, {"metadata": {"name": SECRET, "namespace": NAMESPACE}})
     port = {"name": "https", "port": webhook_port, "protocol": "TCP"}
@@ -123,7 +123,7 @@ def prepare_cluster(client: Client, webhook_port: int) -> None:
 
 
 def _ensure(client: Client, kind: kinds.Kind, obj: kinds.Object) -> None:
-    """Creates the object, or brings an existing one (of an earlier start) to this content."""
+    """Creates the object, or updates an existing one from an earlier start."""
     try:
         client.create(kind(obj))
     except ApiError as error:
@@ -134,7 +134,7 @@ def _ensure(client: Client, kind: kinds.Kind, obj: kinds.Object) -> None:
 
 
 def mount_secret(client: Client, folder: Path) -> bool:
-    """Writes the Secret's files as a kubelet would mount them; False while Kueue has not filled it."""
+    """Writes the Secret's files as a kubelet would mount them; returns False until Kueue has filled it."""
     data = client.get(kinds.Secret, SECRET, namespace=NAMESPACE).get("data") or {}
     for name in ("tls.key", "tls.crt"):
         if name not in data:

@@ -1,4 +1,4 @@
-"""Simulated nodes, shaped like those of a GKE node pool."""
+"""Simulated nodes, like those of a GKE node pool."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def node(
     taints: Sequence[Mapping[str, str]],
     capacity: Mapping[str, str],
 ) -> dict[str, Any]:
-    """A Node that kwok makes Ready.
+    """Returns a Node that kwok makes Ready.
 
     `taints` as in the Kubernetes API (key, value, effect), `capacity` as quantities by resource name;
-    allocatable equals capacity, what GKE reserves for itself on a node is left out.
+    allocatable equals capacity, without GKE's reservations.
     """
     return {
         "apiVersion": "v1",
@@ -43,10 +43,10 @@ def node(
     }
 
 
-def standing_nodes(pools: Iterable[Pool]) -> list[dict[str, Any]]:
-    """The nodes of the pools that are not queued, as many as each pool may have.
+def static_nodes(pools: Iterable[Pool]) -> list[dict[str, Any]]:
+    """Returns the nodes of pools that are not queued, as many as each pool may have.
 
-    No autoscaler is simulated for those; nodes of queued pools come and go with ProvisioningRequests.
+    No autoscaler is simulated for these; nodes of queued pools are created by ProvisioningRequests.
     """
     return [
         node(
@@ -132,5 +132,5 @@ def _differs(live: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
 
 
 def _discovered(capacity: Mapping[str, str]) -> dict[str, str]:
-    """The label of NVIDIA's feature discovery by which KAI counts a node's GPUs."""
+    """Returns the label of NVIDIA's feature discovery by which KAI counts a node's GPUs."""
     return {"nvidia.com/gpu.count": capacity[GPU_RESOURCE]} if GPU_RESOURCE in capacity else {}

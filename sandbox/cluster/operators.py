@@ -1,4 +1,4 @@
-"""What runs beside the control plane: the stock KubeRay operator and two stand-ins."""
+"""Starts the stock KubeRay operator, and the stand-ins for Ray's dashboard and queued provisioning."""
 
 import sys
 from functools import partial
@@ -42,11 +42,11 @@ def update_provisioner(processes: Processes, stack_file: Path) -> bool:
 def start_ray_operator(
     processes: Processes, executable: Path, dashboard_port: int, batch_scheduler: str
 ) -> None:
-    """Starts the KubeRay operator; what it asks Ray's dashboards arrives at the stand-in.
+    """Starts the KubeRay operator; the stand-in receives its requests to Ray's dashboards.
 
-    The operator calls http://<head service>.<namespace>.svc.cluster.local:8265; as the HTTP proxy of its
-    environment the stand-in gets all of that, while the API server on loopback is reached directly.
-    `batch_scheduler` is who places Ray's pods; empty for Kubernetes' own scheduler.
+    The operator calls http://<head service>.<namespace>.svc.cluster.local:8265. The stand-in is the HTTP
+    proxy in its environment and so gets these calls, while the API server on loopback is reached directly.
+    `batch_scheduler` places Ray's pods; empty for the Kubernetes scheduler.
     """
     health_port = free_port()
     argv = [
@@ -74,7 +74,7 @@ def start_ray_operator(
 
 
 def start_operators(state: RunState, ray_operator: Path, stack_file: Path, batch_scheduler: str = "") -> None:
-    """Starts all three; raises StepError with the end of the log of one that does not stay up."""
+    """Starts all three; raises StepError with the end of the log of one that exits."""
     processes = Processes(state)
     start_provisioner(processes, stack_file)
     start_ray_operator(processes, ray_operator, start_dashboard(processes), batch_scheduler)

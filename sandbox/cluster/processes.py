@@ -1,6 +1,6 @@
-"""Background processes of one sandbox, each known by pid and start time, so that no other is ever hit.
+"""Background processes of one sandbox, identified by pid and start time, so that no other is ever signaled.
 
-A pid alone is reused by the kernel; together with the time the process was created it is unique.
+The kernel reuses pids; together with the creation time of the process a pid is unique.
 """
 
 import json
@@ -21,10 +21,10 @@ from sandbox.toolchain.steps import StepError, tail
 
 @dataclass(frozen=True)
 class Supervised:
-    """What the run state remembers of one process.
+    """The record of one process in the run state.
 
-    One that is not `graceful` is killed when the sandbox stops: the control plane's data goes with it, and
-    an API server takes ten seconds to say goodbye.
+    One that is not `graceful` is killed when the sandbox stops: the control plane's data is deleted anyway,
+    and an API server takes ten seconds to shut down.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Supervised:
     graceful: bool = True
 
     def process(self) -> psutil.Process | None:
-        """The live process, or None if it is gone, a zombie, or the pid is now another's."""
+        """Returns the live process, or None if it ended, is a zombie, or the pid was reused."""
         return _live(self.pid, self.created)
 
 
@@ -54,12 +54,12 @@ class Processes:
         self.state = state
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The environment for a process of this sandbox: ours, the mark, and what is given."""
+        """Returns the environment of a process of this sandbox: ours, the mark, and `extra`."""
         own = {
             MARK: str(self.state.root),
             "PYTHONPATH": str(CHECKOUT),
             "PYTHONUNBUFFERED": "1",
-            "NO_PROXY": "127.0.0.1,localhost",  # a user's proxy is not for what lies on loopback
+            "NO_PROXY": "127.0.0.1,localhost",  # a user's proxy cannot reach our loopback
             "no_proxy": "127.0.0.1,localhost",
         }
         return {**os.environ, **own, **(extra or {})}
@@ -72,9 +72,9 @@ class Processes:
         log: Path | None = None,
         cwd: Path | None = None,
     ) -> Supervised:
-        """Starts a process in a session of its own, its output appended to the log.
+        """Starts a process in its own session, with its output appended to the log.
 
-        Raises StepError if one of that name runs already or the executable cannot be started.
+        Raises StepError if one of that name already runs or the executable cannot be started.
         """
         self.state.make()
         if (old := self.table().get(name)) is not None and old.process() is not None:
@@ -93,11 +93,11 @@ class Processes:
                 )
             except OSError as error:
                 raise StepError(f"{name} cannot be started: {error}", log=log) from error
-        child.returncode = 0  # it outlives this object: psutil watches it from here on, by pid and start time
+        child.returncode = 0  # it outlives this object; from now on psutil watches it by pid and start time
         return self.adopt(name, child.pid, log)
 
     def adopt(self, name: str, pid: int, log: Path, graceful: bool = True) -> Supervised:
-        """Remembers a process that someone else (kwokctl) started for this sandbox."""
+        """Records a process that kwokctl or `start` started for this sandbox."""
         try:
             created = psutil.Process(pid).create_time()
         except psutil.NoSuchProcess as error:
@@ -111,13 +111,13 @@ class Processes:
         return supervised
 
     def table(self) -> dict[str, Supervised]:
-        """Every process remembered, by name, whether it still runs or not."""
+        """Returns every recorded process by name, whether it still runs or not."""
         files = sorted(self.state.processes.glob("*.json")) if self.state.processes.is_dir() else []
         rows = (Supervised(**json.loads(path.read_text())) for path in files)
         return {row.name: row for row in rows}
 
     def check(self, name: str) -> None:
-        """Raises StepError with the end of its log if the process does not run (any more)."""
+        """Raises StepError with the end of its log if the process does not run."""
         supervised = self.table().get(name)
         if supervised is None:
             raise StepError(f"{name} was never started", try_this=self.state.command("status"))
@@ -126,18 +126,18 @@ class Processes:
             raise StepError(f"{name} has ended:\n{tail(log)}", log=log)
 
     def stop(self, name: str, grace_seconds: float = 10.0) -> None:
-        """Stops one process and its session: asks, waits, then kills. One that is gone is no error."""
+        """Stops one process and its children: SIGTERM, then SIGKILL. A process that ended is not an error."""
         if (supervised := self.table().get(name)) is not None:
             if (process := supervised.process()) is not None:
                 stop_all([process, *_session(process)], grace_seconds)
             (self.state.processes / f"{name}.json").unlink(missing_ok=True)
 
     def kill(self, name: str) -> None:
-        """SIGKILL to one process at once, as the fault tests do; its record goes too."""
+        """Kills one process at once, as the fault tests do, and removes its record."""
         self.stop(name, grace_seconds=0.0)
 
     def stop_everything(self, grace_seconds: float = 5.0) -> list[str]:
-        """Stops whatever belongs to this sandbox; returns what could not be stopped (normally nothing)."""
+        """Stops all processes of this sandbox; returns those that could not be stopped (normally none)."""
         polite = [row.process() for row in self.table().values() if row.graceful]
         stop_all([process for process in polite if process is not None], grace_seconds)
         stop_all(self.marked(), grace_seconds=0)
@@ -146,7 +146,7 @@ class Processes:
         return [f"{process.pid} {process.name()}" for process in self.marked()]
 
     def marked(self) -> list[psutil.Process]:
-        """Processes that carry this sandbox's mark: also those a killed run had no time to remember."""
+        """Returns processes with this sandbox's mark, including those that a killed run did not record."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -159,7 +159,7 @@ class Processes:
 
 
 def _session(leader: psutil.Process) -> list[psutil.Process]:
-    """The processes below this one, as they are now."""
+    """Returns the current descendants of a process."""
     try:
         return leader.children(recursive=True)
     except psutil.NoSuchProcess:
@@ -167,7 +167,7 @@ def _session(leader: psutil.Process) -> list[psutil.Process]:
 
 
 def stop_all(processes: Iterable[psutil.Process], grace_seconds: float) -> None:
-    """SIGTERM to each, SIGKILL to those that still run after the grace (0: SIGKILL at once)."""
+    """Sends SIGTERM to each, and SIGKILL to those that still run after the grace (0: SIGKILL at once)."""
     # psutil compares pid and creation time before it sends a signal
     todo = list({process.pid: process for process in processes}.values())
     if grace_seconds > 0:
@@ -186,7 +186,7 @@ def _signal(processes: Iterable[psutil.Process], send: Callable[[psutil.Process]
 
 
 def free_port() -> int:
-    """A TCP port on loopback that nobody listens on right now, from the kernel's ephemeral range."""
+    """Returns a TCP port on loopback that is free now, from the kernel's ephemeral range."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -200,9 +200,9 @@ def wait_until(
     check: Callable[[], None] = lambda: None,
     pause_seconds: float = 0.1,
 ) -> None:
-    """Waits until `ready`; `check` may raise when waiting longer is of no use.
+    """Waits until `ready` returns True; `check` may raise if waiting longer is useless.
 
-    Raises StepError saying what was waited for when the time is up.
+    Raises StepError with `what` on timeout.
     """
     deadline = time.monotonic() + timeout_seconds
     while not ready():
@@ -213,7 +213,7 @@ def wait_until(
 
 
 def answers(url: str) -> bool:
-    """Whether a loopback address answers with HTTP 200; never through a proxy that the environment names."""
+    """Whether a loopback address responds with HTTP 200; never uses a proxy of the environment."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=1) as answer:

@@ -1,4 +1,4 @@
-"""What `make up` plays: work is submitted, and milestones are read back from the API server.
+"""Scenarios of `make up`: jobs are submitted, and milestones are observed on the API server.
 
-`jobs` and `serving` are the scenarios, `play` submits and shows, all the rest is pure.
+`jobs` and `serving` are the scenarios, `play` submits and shows, the other modules are pure.
 """

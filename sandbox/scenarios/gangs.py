@@ -1,4 +1,4 @@
-"""Is a gang there whole, and where? What both scenarios ask of pods. Pure."""
+"""Checks of gangs for both scenarios: whether all pods run, and on which nodes. Pure."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from sandbox.cluster.kinds import Object, condition
 from sandbox.scenarios.observations import JobRef, World, seconds
 
 GPU = "nvidia.com/gpu"
-# Where the kinds keep the spec of their Ray cluster; a RayCluster is one.
+# Fields with the spec of the Ray cluster; a RayCluster's spec has none of them.
 CLUSTER_FIELDS = ("rayClusterSpec", "rayClusterConfig")
 
 
 def cluster_spec(job: Object) -> Object:
-    """The Ray cluster that the job runs on, as it is asked for."""
+    """Returns the spec of the Ray cluster that the job runs on."""
     spec: Object = job["spec"]
     return next((spec[f] for f in CLUSTER_FIELDS if f in spec), spec)
 
 
 def gang_size(job: Object) -> int:
-    """Pods of the job's cluster: one head, and every group's replicas times its hosts."""
+    """Returns the number of pods of the job's cluster: a head, and every group's replicas times its hosts."""
     groups = cluster_spec(job).get("workerGroupSpecs") or []
     return 1 + sum(int(g.get("replicas", 1)) * int(g.get("numOfHosts", 1)) for g in groups)
 
 
 def running_gang(world: World, ref: JobRef) -> list[Object]:
-    """The pods of the job's cluster if all of them run, else none."""
+    """Returns the pods of the job's cluster if all of them run, else none."""
     job, gang = world.job(ref), world.gang(ref)
     whole = bool(job) and len(gang) == gang_size(job)
     return gang if whole and all(_phase(p) == "Running" for p in gang) else []
 
 
 def admitted_whole(world: World, ref: JobRef) -> str:
-    """Its Workload is Admitted, all of the gang runs, and no pod of it is older than the admission."""
+    """Checks that its Workload is Admitted, the whole gang runs, and no pod is older than the admission."""
     admitted = condition(world.workload(ref), "Admitted")
     gang = running_gang(world, ref)
     if admitted.get("status") != "True" or not gang:
@@ -44,19 +44,19 @@ def admitted_whole(world: World, ref: JobRef) -> str:
 
 
 def on_nodes(pods: Iterable[Object]) -> list[Object]:
-    """Those that hold a node: bound to it, and not ended."""
+    """Returns pods that occupy a node: bound to it, and not ended."""
     return [p for p in pods if p["spec"].get("nodeName") and _phase(p) not in ("Succeeded", "Failed")]
 
 
 def gpu_workers(world: World, gang: Iterable[Object]) -> list[Object]:
-    """The gang's pods that use GPUs, if every one of them is on a node that has some, else none."""
+    """Returns the gang's pods that use GPUs if all of them are on nodes with GPUs, else none."""
     with_gpus = {n["metadata"]["name"] for n in world.all("Node") if GPU in n["status"].get("capacity", {})}
     workers = [p for p in gang if uses_gpus(p)]
     return workers if all(p["spec"].get("nodeName") in with_gpus for p in workers) else []
 
 
 def uses_gpus(pod: Object) -> bool:
-    """Whether any container of the pod asks for GPUs."""
+    """Whether any container of the pod requests GPUs."""
     resources = [c.get("resources") or {} for c in pod["spec"]["containers"]]
     return any(GPU in (r.get("limits") or {}) or GPU in (r.get("requests") or {}) for r in resources)
 

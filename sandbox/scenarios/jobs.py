@@ -1,7 +1,7 @@
-"""A dev job gives way to a production job and is resumed: seven things that must be seen, in this order.
+"""A dev job is preempted by a production job and resumed: seven milestones in this order.
 
-Nothing here knows which engine admits: it reads Workload conditions that Kueue's API defines, KubeRay's
-status, and what the cluster itself shows (pods, nodes).
+The checks do not depend on the engine: they read Workload conditions of Kueue's API, KubeRay's status, pods
+and nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ONE_STEP_SECONDS = 2.0
 
 
 def dev_runs_on_gpus(world: World, cast: Cast) -> str:
-    """All of the dev gang runs, its GPU workers on nodes with GPUs, and Ray runs the job."""
+    """Checks that the whole dev gang runs, its GPU workers on nodes with GPUs, and Ray runs the job."""
     workers = gpu_workers(world, running_gang(world, cast["dev"]))
     if job_status(world.job(cast["dev"]))[0] != "RUNNING" or not workers:
         return ""
@@ -25,12 +25,12 @@ def dev_runs_on_gpus(world: World, cast: Cast) -> str:
 
 
 def prod_waits(world: World, cast: Cast) -> str:
-    """The production Workload has no quota, and says why."""
+    """Checks that the production Workload waits for quota; returns its reason."""
     return why_waiting(world.workload(cast["prod"]))
 
 
 def dev_is_preempted(world: World, cast: Cast) -> str:
-    """The Workload is evicted by preemption, KubeRay has suspended the job, and no pod is left."""
+    """Checks that the Workload is preempted, KubeRay has suspended the job, and no pods are left."""
     dev = cast["dev"]
     evicted = condition(world.workload(dev), "Evicted")
     if evicted.get("status") != "True" or evicted.get("reason") != "Preempted":
@@ -41,7 +41,7 @@ def dev_is_preempted(world: World, cast: Cast) -> str:
 
 
 def prod_is_provisioned(world: World, cast: Cast) -> str:
-    """The request is Provisioned, and all its nodes were made at once and are ready."""
+    """Checks that the request is Provisioned, and all its nodes were created at once and are ready."""
     request = world.request(cast["prod"])
     if not request or not is_true(request, "Provisioned"):
         return ""
@@ -56,17 +56,17 @@ def prod_is_provisioned(world: World, cast: Cast) -> str:
 
 
 def prod_is_admitted_whole(world: World, cast: Cast) -> str:
-    """The Workload is Admitted, all of its gang runs, and no pod of it is older than the admission."""
+    """Checks that the Workload is Admitted, its whole gang runs, and no pod is older than the admission."""
     return admitted_whole(world, cast["prod"])
 
 
 def prod_succeeds(world: World, cast: Cast) -> str:
-    """Ray and KubeRay are done with the production job."""
+    """Checks that the production job succeeded, for Ray and KubeRay."""
     return _succeeded(world, cast["prod"])
 
 
 def dev_succeeds(world: World, cast: Cast) -> str:
-    """Ray and KubeRay are done with the dev job; after its suspension only a second run brings that about."""
+    """Checks that the dev job succeeded, which after its suspension requires a second run."""
     return _succeeded(world, cast["dev"])
 
 

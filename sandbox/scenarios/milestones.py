@@ -1,4 +1,4 @@
-"""Scenarios as data: who is submitted when, and what must be seen of them, in which order. Pure."""
+"""Scenarios as data: which jobs are submitted when, and the order of their milestones. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Cast = Mapping[str, JobRef]
 """The jobs of a scenario by their role, such as `dev`."""
 
 Look = Callable[[World, Cast], str]
-"""Says what it sees, or an empty string while it does not see it."""
+"""Returns a description of what was observed, or an empty string if it was not."""
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """Something that must be seen; once it is, the job in the role `submit` is created, or that in the role
-    `remove` deleted. What may look the same before and after another chapter is looked for only `after` it.
+    """A milestone; once observed, the job with the role `submit` is created, or that with the role `remove`
+    deleted. One that might be observed too early is checked only `after` another chapter.
     """
 
     title: str
@@ -31,9 +31,9 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`kinds` are watched. `taken_up` says of a job, as the API server would create it, that the stack's
-    admission policies are in force. `examples` are files of the folder examples/ by role; the first of them
-    is submitted at the start."""
+    """`kinds` are watched. `taken_up` tells from a job, as the API server would create it, whether the
+    stack's admission policies are active. `examples` are files of the folder examples/ by role; the first is
+    submitted at the start."""
 
     name: str
     says: str
@@ -43,13 +43,13 @@ class Scenario:
     chapters: Sequence[Chapter]
 
     def chapter(self, title: str) -> Chapter:
-        """The chapter with that title."""
+        """Returns the chapter with that title."""
         return next(c for c in self.chapters if c.title == title)
 
 
 @dataclass(frozen=True)
 class Milestone:
-    """`at`: when first seen (None: never); `detail`: what was seen; `problem`: why it does not count."""
+    """`at`: when first observed (None: never); `detail`: what was observed; `problem`: why it is invalid."""
 
     title: str
     at: float | None
@@ -58,7 +58,7 @@ class Milestone:
 
 
 class Progress:
-    """Follows the changes and notes when each milestone is first seen."""
+    """Follows the changes and records when each milestone is first observed."""
 
     def __init__(self, scenario: Scenario, cast: Cast) -> None:
         self.world = World()
@@ -66,7 +66,7 @@ class Progress:
         self._first: dict[str, tuple[float, str]] = {}
 
     def see(self, seen: Seen) -> list[Milestone]:
-        """Takes in one change; returns the milestones that it reached."""
+        """Applies one change; returns the milestones that it reached."""
         self.world.see(seen)
         reached = []
         for chapter in self._scenario.chapters:
@@ -77,7 +77,7 @@ class Progress:
         return [m for m in self.milestones() if m.title in reached] if reached else []
 
     def milestones(self) -> list[Milestone]:
-        """All of them in order, with what is missing or came too early."""
+        """Returns all milestones in order, with problems of those missing or too early."""
         found: list[Milestone] = []
         for chapter in self._scenario.chapters:
             at, detail = self._first.get(chapter.title, (None, ""))
@@ -86,17 +86,17 @@ class Progress:
 
     @property
     def done(self) -> bool:
-        """Whether all were seen, in order or not."""
+        """Whether all milestones were observed, in order or not."""
         return len(self._first) == len(self._scenario.chapters)
 
 
 def is_suspended(job: Object) -> bool:
-    """What engines that read Kueue's labels do to a queued job that is created."""
+    """Whether the job was suspended at creation, as with engines that use Kueue's labels."""
     return bool(job["spec"].get("suspend") or cluster_spec(job).get("suspend"))
 
 
 def check(scenario: Scenario, events: Iterable[Seen], cast: Cast) -> list[Milestone]:
-    """The milestones as these events, in the order of their times, show them."""
+    """Returns the milestones of these events, which must be in order of time."""
     progress = Progress(scenario, cast)
     for seen in events:
         progress.see(seen)

@@ -1,4 +1,4 @@
-"""What watches of the API server have shown, and what scenarios and timeline ask of it. Pure."""
+"""Objects observed by watches, and lookups for scenarios and the timeline. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RAY_CLUSTER_LABEL = "ray.io/cluster"
 
 @dataclass(frozen=True)
 class Seen:
-    """One change of one object, `at` seconds after the scenario began; `gone`: deleted, in its last state."""
+    """One change of an object, `at` seconds after the scenario began; `gone`: deleted, in its last state."""
 
     at: float
     kind: str
@@ -39,7 +39,7 @@ class World:
     objects: dict[str, dict[tuple[str, str], Object]] = field(default_factory=dict)
 
     def see(self, seen: Seen) -> None:
-        """Takes in one change."""
+        """Applies one change."""
         of_kind = self.objects.setdefault(seen.kind, {})
         if seen.gone:
             of_kind.pop(key(seen.obj), None)
@@ -47,37 +47,37 @@ class World:
             of_kind[key(seen.obj)] = seen.obj
 
     def all(self, kind: str) -> Iterator[Object]:
-        """Every object of one kind."""
+        """Returns all objects of one kind."""
         return iter(self.objects.get(kind, {}).values())
 
     def job(self, ref: JobRef) -> Object:
-        """The job, or an empty dictionary."""
+        """Returns the job, or an empty dictionary."""
         return self.objects.get(ref.kind, {}).get((ref.namespace, ref.name), {})
 
     def workload(self, ref: JobRef) -> Object:
-        """The Workload that the engine made for the job, or an empty dictionary."""
+        """Returns the job's Workload, or an empty dictionary."""
         return self._owned_by("Workload", self.job(ref))
 
     def pod_group(self, ref: JobRef) -> Object:
-        """The PodGroup that KAI made for the job, or an empty dictionary."""
+        """Returns the job's PodGroup, which KAI creates, or an empty dictionary."""
         return self._owned_by("PodGroup", self.job(ref))
 
     def pods(self, ref: JobRef) -> list[Object]:
-        """All pods of the job, its submitter's among them, whichever of its Ray clusters they are of."""
+        """Returns all pods of the job, of any of its Ray clusters and of its submitter."""
         return [p for p in self.all("Pod") if key(p)[0] == ref.namespace and _pod_of(p, ref)]
 
     def gang(self, ref: JobRef) -> list[Object]:
-        """The job's heads and workers."""
+        """Returns the job's heads and workers."""
         return [p for p in self.pods(ref) if RAY_CLUSTER_LABEL in labels(p)]
 
     def request(self, ref: JobRef) -> Object:
-        """The provisioned request of the job's Workload, or any other of it, or an empty dictionary."""
+        """Returns the Workload's provisioned request, else any other, else an empty dictionary."""
         workload = self.workload(ref)
         mine = [r for r in self.all("ProvisioningRequest") if workload and owned(r, workload)]
         return next((r for r in mine if is_true(r, "Provisioned")), mine[0] if mine else {})
 
     def nodes(self, resize_name: str) -> list[Object]:
-        """The nodes that were made for one request."""
+        """Returns the nodes created for one request."""
         return [n for n in self.all("Node") if labels(n).get(PROVISIONING_LABEL) == resize_name]
 
     def _owned_by(self, kind: str, job: Object) -> Object:
@@ -88,12 +88,12 @@ def _pod_of(pod: Object, ref: JobRef) -> bool:
     cluster = labels(pod).get(RAY_CLUSTER_LABEL, "")
     if ref.kind == "RayCluster":
         return cluster == ref.name
-    # KubeRay names the clusters it makes `<job>-<5 characters>`; after suspension nothing else links the two.
+    # KubeRay names clusters `<job>-<5 characters>`; after a suspension nothing else links them to the job.
     return cluster.rpartition("-")[0] == ref.name or labels(pod).get(JOB_NAME_LABEL) == ref.name
 
 
 def labels(obj: Object) -> dict[str, str]:
-    """The object's labels."""
+    """Returns the object's labels."""
     return obj["metadata"].get("labels") or {}
 
 
@@ -104,17 +104,17 @@ def owned(obj: Object, owner: Object) -> bool:
 
 
 def job_status(job: Object) -> tuple[str, str]:
-    """What Ray says of a RayJob (RUNNING, SUCCEEDED …), and KubeRay of its work on it (Suspended …)."""
+    """Returns a RayJob's job status (RUNNING, SUCCEEDED …) and deployment status (Suspended …)."""
     status = job.get("status") or {}
     return str(status.get("jobStatus", "")), str(status.get("jobDeploymentStatus", ""))
 
 
 def why_waiting(workload: Object) -> str:
-    """The engine's sentence why the Workload has no quota; empty where it has, or has not said so yet."""
+    """Returns the engine's reason why the Workload has no quota; empty if it has, or if none is given yet."""
     reserved = condition(workload, "QuotaReserved")
     return str(reserved.get("message", "")) if reserved.get("status") == "False" else ""
 
 
 def seconds(rfc3339: str) -> float:
-    """A time of the API, since the epoch."""
+    """Converts a time of the API to seconds since the epoch."""
     return datetime.datetime.fromisoformat(rfc3339).timestamp()

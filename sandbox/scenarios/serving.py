@@ -1,8 +1,8 @@
-"""Training gives way to inference and runs again when it leaves: the scenario of NVIDIA's example for KAI.
+"""Training is preempted by inference and resumes after it: the scenario of NVIDIA's example for KAI.
 
 Source: "NVIDIA KAI Scheduler Enables Gang Scheduling and Workload Prioritization in Ray with KubeRay".
-What KubeRay and the pods show is the same with every engine; that nothing started in part, and who sent
-the training away, an engine that reads Kueue's API says in Workloads, and KAI in PodGroups.
+KubeRay's status and pods look the same with every engine. Evidence of gang admission and preemption is in
+Workloads with engines that use Kueue's API, and in PodGroups with KAI.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ SERVES = "inference serves"
 
 
 def training_runs(world: World, cast: Cast) -> str:
-    """All of the gang runs, its GPU workers on nodes with GPUs."""
+    """Checks that the whole gang runs, its GPU workers on nodes with GPUs."""
     gang = running_gang(world, cast["training"])
     workers = gpu_workers(world, gang)
     return f"all {len(gang)} pods running, {len(workers)} on GPU nodes" if workers else ""
 
 
 def training_is_suspended(world: World, cast: Cast) -> str:
-    """The Workload is evicted by preemption, KubeRay has suspended the cluster, and no pod is left."""
+    """Checks that the Workload is preempted, KubeRay has suspended the cluster, and no pods are left."""
     training = cast["training"]
     evicted = condition(world.workload(training), "Evicted")
     if evicted.get("status") != "True" or evicted.get("reason") != "Preempted":
@@ -37,7 +37,7 @@ def training_is_suspended(world: World, cast: Cast) -> str:
 
 
 def training_waits_as_pods(world: World, cast: Cast) -> str:
-    """The gang is off its nodes, all of it, though its cluster is not suspended: it waits as pods."""
+    """Checks that no pod of the gang is on a node although its cluster is not suspended: pods are pending."""
     training = cast["training"]
     group, gang = world.pod_group(training), world.gang(training)
     if not world.job(cast["inference"]) or not group or not gang or on_nodes(gang):
@@ -46,12 +46,12 @@ def training_waits_as_pods(world: World, cast: Cast) -> str:
 
 
 def inference_is_admitted_whole(world: World, cast: Cast) -> str:
-    """The service's Workload is Admitted and all of its gang runs."""
+    """Checks that the service's Workload is Admitted and its whole gang runs."""
     return admitted_whole(world, cast["inference"])
 
 
 def inference_is_bound_whole(world: World, cast: Cast) -> str:
-    """All of the gang that its PodGroup asks for at once runs, and nothing of the training beside it."""
+    """Checks that all pods of the service's PodGroup run, and none of the training."""
     inference = cast["inference"]
     group, gang = world.pod_group(inference), running_gang(world, inference)
     if not group or not gang or on_nodes(world.gang(cast["training"])):
@@ -63,11 +63,11 @@ def inference_is_bound_whole(world: World, cast: Cast) -> str:
 
 
 def inference_serves(world: World, cast: Cast) -> str:
-    """KubeRay says Ready, Ray Serve says that every application runs."""
+    """Checks that the RayService is Ready and Ray Serve runs every application."""
     service = world.job(cast["inference"])
     status = service.get("status") or {}
     applications = (status.get("activeServiceStatus") or {}).get("applicationStatuses") or {}
-    running = [name for name, told in applications.items() if told.get("status") == "RUNNING"]
+    running = [name for name, state in applications.items() if state.get("status") == "RUNNING"]
     endpoints = status.get("numServeEndpoints", 0)
     if not service or not is_true(service, "Ready") or not endpoints or not running:
         return ""
@@ -77,14 +77,14 @@ def inference_serves(world: World, cast: Cast) -> str:
 
 
 def training_runs_again(world: World, cast: Cast) -> str:
-    """The service and its pods are gone, and all of the training runs."""
+    """Checks that the service and its pods are gone, and the whole training runs."""
     if world.job(cast["inference"]) or world.pods(cast["inference"]):
         return ""
     return training_runs(world, cast)
 
 
 def has_kai_queue(job: Object) -> bool:
-    """What the stack's admission policy does to a queued job where KAI is the engine."""
+    """Whether the job has KAI's queue label, which the stack's admission policy adds with engine kai."""
     return KAI_QUEUE_LABEL in labels(job)
 
 
@@ -93,13 +93,13 @@ def _queue(group: Object) -> str:
 
 
 def serving(engine: str) -> Scenario:
-    """The scenario as this admission engine has to show it."""
+    """Returns the scenario for this admission engine."""
     kai = engine == "kai"
     evicted: Look = training_waits_as_pods if kai else training_is_suspended
     whole: Look = inference_is_bound_whole if kai else inference_is_admitted_whole
     return Scenario(
         name="serving",
-        says="training on all GPUs, then an inference service that comes first",
+        says="training on all GPUs, then an inference service of higher priority",
         kinds=(*WATCHED, *((kinds.PodGroup,) if kai else (kinds.Workload, kinds.ProvisioningRequest))),
         taken_up=has_kai_queue if kai else is_suspended,
         examples={"training": "train.raycluster.yaml", "inference": "vllm-inference.rayservice.yaml"},

@@ -1,4 +1,4 @@
-"""What each job was doing over time, as changes and as bars of text. Pure."""
+"""The phases of each job over time, as changes and as bars of text. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sandbox.scenarios.observations import JobRef, World, job_status
 
 
 class Phase(Enum):
-    """What a user would say a job is doing; the value is its mark in a bar."""
+    """A job's phase from the user's view; the value is its mark in a bar."""
 
     WAITING = "."
     PROVISIONING = "+"
@@ -22,7 +22,7 @@ class Phase(Enum):
 
 
 def phase(world: World, ref: JobRef) -> Phase | None:
-    """What the job is doing now; None while it does not exist."""
+    """Returns the job's current phase; None if it does not exist."""
     job, workload = world.job(ref), world.workload(ref)
     if not job:
         return None
@@ -30,7 +30,7 @@ def phase(world: World, ref: JobRef) -> Phase | None:
         return Phase.DONE
     if not workload:
         return _phase_by_pods(world, ref)
-    # Evicted comes before its pods go and its quota is given back, and stays until quota is reserved again.
+    # Evicted is set before its pods are deleted and its quota released, until quota is reserved again.
     if is_true(workload, "Evicted"):
         return Phase.PREEMPTED
     if is_true(workload, "Admitted"):
@@ -39,7 +39,7 @@ def phase(world: World, ref: JobRef) -> Phase | None:
 
 
 def _phase_by_pods(world: World, ref: JobRef) -> Phase:
-    """Of a job that nobody made a Workload for: KAI evicts pods and leaves their RayCluster as it is."""
+    """Returns the phase of a job without a Workload: KAI evicts pods, but does not suspend RayClusters."""
     if running_gang(world, ref):
         return Phase.RUNNING
     ran = is_true(world.job(ref), "RayClusterProvisioned")
@@ -48,12 +48,12 @@ def _phase_by_pods(world: World, ref: JobRef) -> Phase:
 
 @dataclass
 class Timeline:
-    """The phases that each job went through: (from when in seconds, phase), in order of time."""
+    """The phases of each job as (start in seconds, phase), in order of time."""
 
     changes: dict[str, list[tuple[float, Phase]]] = field(default_factory=dict)
 
     def see(self, at: float, name: str, now: Phase | None) -> bool:
-        """Notes the job's phase (None: it is not there); says whether it is another than before."""
+        """Records the job's phase (None: it does not exist); returns whether it changed."""
         if now is None and name not in self.changes:
             return False
         now = now or Phase.DONE
@@ -65,9 +65,9 @@ class Timeline:
 
 
 def bars(changes: Mapping[str, Sequence[tuple[float, Phase]]], until: float, width: int = 60) -> list[str]:
-    """One line a job, `width` columns for the time from 0 to `until`, then a scale and a legend.
+    """Returns a line per job, `width` columns for the time from 0 to `until`, then a scale and a legend.
 
-    A phase shorter than a column still gets the column in which it began.
+    A phase shorter than a column gets the column in which it began.
     """
     column = max(until, 0.001) / width
     longest = max([len(name) for name in changes], default=0)

@@ -1,1 +1,1 @@
-"""What replaces the cloud and Ray in a sandbox: queued provisioning, Ray's dashboard, Ray Serve."""
+"""Stand-ins for the cloud and Ray in a sandbox: queued provisioning, Ray's dashboard, Ray Serve."""

@@ -1,6 +1,6 @@
-"""What a ProvisioningRequest needs of a queued node pool: the pure half of the queued-provisioning stand-in.
+"""The pure part of the queued-provisioning stand-in: how many nodes of which pool a request needs.
 
-Nothing here talks to the cluster: shapes and pod templates in, a number of nodes or a sentence out.
+It takes shapes and pod templates, and returns a number of nodes or raises an error; it does no I/O.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ACCELERATORS = ("nvidia.com/gpu", "google.com/tpu")
 
 @dataclass(frozen=True)
 class Shape:
-    """One machine of a queued pool: what its nodes carry, what one node holds, and how many there may be."""
+    """The nodes of a queued pool: labels, taints, capacity of one node, and their maximum number."""
 
     pool: str
     labels: Mapping[str, str]
@@ -41,21 +41,21 @@ class CannotServeError(Exception):
 
 @dataclass(frozen=True)
 class Need:
-    """The pool that a request asks of, and the nodes that its whole gang takes."""
+    """The pool that serves a request, and the nodes that its whole gang takes."""
 
     shape: Shape
     nodes: int
 
 
 def need(pod_sets: Sequence[PodSet], shapes: Sequence[Shape]) -> Need:
-    """The nodes that all pods of a request take together.
+    """Returns the pool and the number of nodes for all pods of a request.
 
-    Raises CannotServeError by the rules of GKE's queued provisioning: one pod set a request, with
-    accelerators, that some queued pool can hold.
+    Raises CannotServeError by the rules of GKE's queued provisioning: one pod set per request, with
+    accelerators, that fits a queued pool.
     """
     if len(pod_sets) != 1:
         raise CannotServeError(
-            f"queued provisioning takes one pod set a request, this one has {len(pod_sets)}; set the "
+            f"queued provisioning takes one pod set per request, this one has {len(pod_sets)}; set the "
             "ProvisioningRequestConfig's podSetMergePolicy to IdenticalWorkloadSchedulingRequirements, "
             "or use one worker group"
         )
@@ -63,7 +63,7 @@ def need(pod_sets: Sequence[PodSet], shapes: Sequence[Shape]) -> Need:
     wanted = pod_requests(spec)
     if not any(wanted.get(name) for name in ACCELERATORS):
         raise CannotServeError(
-            "queued provisioning serves accelerators only, these pods ask for none of "
+            "queued provisioning serves accelerators only, these pods request none of "
             f"{', '.join(ACCELERATORS)}; give CPU pods a flavor without this admission check"
         )
     matching = [s for s in shapes if _selects(spec, s) and _tolerates(spec, s)]
@@ -75,7 +75,7 @@ def need(pod_sets: Sequence[PodSet], shapes: Sequence[Shape]) -> Need:
 
 
 def pod_requests(spec: Mapping[str, Any]) -> dict[str, Decimal]:
-    """What one pod asks for: its containers together, or its largest init container where that is more."""
+    """Returns the requests of one pod: the sum of its containers, or its largest init container if larger."""
     total: dict[str, Decimal] = {}
     for container in spec.get("containers", ()):
         for name, value in _requests(container).items():
@@ -88,7 +88,7 @@ def pod_requests(spec: Mapping[str, Any]) -> dict[str, Decimal]:
 
 def _requests(container: Mapping[str, Any]) -> dict[str, Decimal]:
     resources = container.get("resources") or {}
-    # A limit without a request is the request, as the API server defaults it.
+    # Requests default to limits, as in the API server.
     asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
     return {name: _quantity(value) for name, value in asked.items()}
 
@@ -98,7 +98,7 @@ def _quantity(value: object) -> Decimal:
 
 
 def _pods_per_node(wanted: Mapping[str, Decimal], shape: Shape) -> int:
-    """How many equal pods one empty node holds; equal pods make first-fit a division."""
+    """Returns how many equal pods fit on one empty node; for equal pods first-fit is a division."""
     room = {name: _quantity(value) for name, value in shape.capacity.items()}
     fits = [int(room.get(name, Decimal(0)) // value) for name, value in wanted.items() if value]
     return min([*fits, int(room.get("pods", Decimal(110)))])
@@ -106,7 +106,7 @@ def _pods_per_node(wanted: Mapping[str, Decimal], shape: Shape) -> int:
 
 def _selects(spec: Mapping[str, Any], shape: Shape) -> bool:
     selector = spec.get("nodeSelector") or {}
-    # The label of an earlier attempt's nodes says nothing about the pool.
+    # The label of an earlier attempt's nodes does not select a pool.
     return all(shape.labels.get(k) == v for k, v in selector.items() if k != PROVISIONING_LABEL)
 
 

@@ -1,16 +1,16 @@
-"""Stand-in for GKE's queued provisioning: answers ProvisioningRequests of class queued-provisioning.gke.io.
+"""Stand-in for GKE's queued provisioning: serves ProvisioningRequests of class queued-provisioning.gke.io.
 
 Run as `python -m sandbox.stand_ins.provisioner --kubeconfig FILE --stack-file FILE`.
 
-A request is Accepted, waits for as long as its zone cannot give all of its nodes, then gets all of them at
-once and is Provisioned with its ResizeRequestName when every node is Ready. Its nodes go when the request is
-deleted or has ended and no pod is left on them. All state is in the API objects (node names are made from the
-request's UID), so the process may be killed at any point and started again.
+A request is Accepted, waits until its zone has capacity for all of its nodes, then gets all of them at once,
+and is Provisioned with its ResizeRequestName when every node is Ready. Its nodes are deleted when the request
+is deleted or has ended and no pods are left on them. All state is in the API objects (node names derive from
+the request's UID), so the process may be killed and restarted at any point.
 
-What the zone can give, and faults for tests, come from a ConfigMap: see `sandbox/stand_ins/zone.py`.
+The zone's capacity, and faults for tests, come from a ConfigMap: see `sandbox/stand_ins/zone.py`.
 
-Left out: BookingExpired after ten minutes without pods, maxRunDurationSeconds, quota of resize requests a
-region, pod affinity and topology spread, DaemonSets' share of a node, several zones.
+Not simulated: BookingExpired after ten minutes without pods, maxRunDurationSeconds, quota of resize requests
+per region, pod affinity and topology spread, DaemonSets' share of a node, several zones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from sandbox.stand_ins.resize import (
 from sandbox.stand_ins.zone import CONFIG_MAP, Zone
 from settings import load as settings
 
-RESYNC_SECONDS = 1.0  # how soon a change of the zone's ConfigMap, which is not watched, is seen
+RESYNC_SECONDS = 1.0  # within which a change of the zone's ConfigMap, which is not watched, takes effect
 PASS_SECONDS_MIN = 0.1
 PODS_LOOK_SECONDS = 0.3
 
@@ -54,25 +54,25 @@ log = logging.getLogger("provisioner")
 
 
 class Provisioner:
-    """Brings nodes and statuses in line with the requests, as often as anything changes."""
+    """Reconciles nodes and statuses with the requests on every change."""
 
     def __init__(
         self, client: Client, shapes: Sequence[Shape], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._client, self._shapes, self._clock = client, shapes, clock
-        # When making of a request's nodes began, by UID; after a restart it begins anew.
+        # When the creation of a request's nodes began, by UID; lost on restart.
         self._making_since: dict[str, float] = {}
         self._look_again_seconds = RESYNC_SECONDS
         self._dirty = threading.Event()
         self._requests = Reflector(client, kinds.ProvisioningRequest, self._changed)
-        # Only a wake-up: decisions read the nodes afresh, as a cache may not show what was just created.
+        # Only for wake-ups: decisions list the nodes, as a cache may lag behind our own writes.
         self._nodes = Reflector(client, kinds.Node, self._changed)
 
     def _changed(self, _kind: str, _obj: Object, _gone: bool) -> None:
         self._dirty.set()
 
     def run(self) -> None:
-        """Works until the process ends."""
+        """Reconciles until the process ends."""
         self._requests.start()
         self._nodes.start()
         while not self._requests.wait_listed(timeout_seconds=10):
@@ -85,7 +85,7 @@ class Provisioner:
             try:
                 self.reconcile(self._requests.objects())
             except (ApiError, httpx2.HTTPError) as error:
-                log.warning("pass broken off, trying again: %s", error)
+                log.warning("pass failed, retrying: %s", error)
             time.sleep(PASS_SECONDS_MIN)
 
     def reconcile(self, found: Iterable[Object]) -> None:
@@ -106,7 +106,7 @@ class Provisioner:
             held[wanted.shape.pool] += self._serve(request, wanted, nodes, room, zone)
 
     def _need(self, request: Object) -> Need | None:
-        """What the request needs; None where it can't be served, or not yet."""
+        """Returns what the request needs; None if it cannot be served, or not yet."""
         try:
             return need(self._pod_sets(request), self._shapes)
         except CannotServeError as reason:
@@ -114,16 +114,16 @@ class Provisioner:
         except ApiError as error:
             if error.status.code != 404:
                 raise
-            log.warning("%s: its PodTemplate is not there: %s", "/".join(kinds.key(request)), error)
+            log.warning("%s: its PodTemplate does not exist: %s", "/".join(kinds.key(request)), error)
         return None
 
     def _serve(
         self, request: Object, wanted: Need, nodes: Mapping[str, Object], room: int, zone: Zone
     ) -> int:
-        """Advances one request by what can be done now; returns how many nodes more it takes of the room."""
+        """Advances one request as far as possible; returns how many additional nodes it takes."""
         mine = node_names(request, wanted)
         missing = [name for name in mine if name not in nodes]
-        # With some nodes there, the process died while serving it: go on, as half a gang is of no use.
+        # If some nodes exist, the process died while creating them: continue, as half a gang is useless.
         if len(missing) == wanted.nodes:
             if room < wanted.nodes:
                 self._out_of_capacity(request, wanted, max(room, 0), zone.fails_when_out(wanted.shape))
@@ -152,7 +152,7 @@ class Provisioner:
             self._set(request, [ACCEPTED, ("Provisioned", "False", "Provisioning", message)])
 
     def _made(self, request: Object, seconds: float) -> bool:
-        """Whether the zone has had the time that making nodes takes it."""
+        """Whether the zone's time for creating nodes has passed."""
         now = self._clock()
         left = self._making_since.setdefault(request["metadata"]["uid"], now) + seconds - now
         if left > 0:
@@ -190,17 +190,17 @@ class Provisioner:
         ]
 
     def _remove_nodes_of_ended(self, nodes: dict[str, Object], open_names: set[str]) -> None:
-        """Deletes nodes whose request is over, each once no pod is left on it; drops them from `nodes`."""
+        """Deletes nodes whose request has ended, once no pods are left on them; drops them from `nodes`."""
         for name, found in list(nodes.items()):
             resize_name = found["metadata"].get("labels", {}).get(PROVISIONING_LABEL)
             if not resize_name or resize_name in open_names:
                 continue
             if any(self._client.list(kinds.Pod, namespace="*", fields={"spec.nodeName": name})):
-                # Pods are not watched: there are many, and only this needs them.
+                # Pods are not watched: there are many, and only this check needs them.
                 self._look_again_within(PODS_LOOK_SECONDS)
                 continue
             self._client.delete(kinds.Node, name)
-            log.info("deleted node %s: its request is over", name)
+            log.info("deleted node %s: its request has ended", name)
             del nodes[name]
 
     def _look_again_within(self, seconds: float) -> None:
@@ -209,7 +209,7 @@ class Provisioner:
     def _set(
         self, request: Object, wanted: Sequence[Condition], details: Mapping[str, str] | None = None
     ) -> None:
-        """Writes conditions and details, if they say anything new."""
+        """Writes conditions and details if they changed."""
         status = request.get("status") or {}
         conditions = merged_conditions(
             status.get("conditions") or [], wanted, request["metadata"].get("generation", 1)
@@ -220,7 +220,7 @@ class Provisioner:
             return
         namespace, name = kinds.key(request)
         patch: dict[str, Any] = {
-            # Written for this version only: a status decided on an old view is decided again.
+            # For this version only: a status decided on outdated data is decided again.
             "metadata": {"resourceVersion": request["metadata"]["resourceVersion"]},
             "status": {"conditions": conditions} | ({"provisioningClassDetails": details} if details else {}),
         }
@@ -235,7 +235,7 @@ class Provisioner:
 
 
 def shapes_of(stack_file: Path) -> list[Shape]:
-    """The queued pools of a stack's settings file."""
+    """Returns the shapes of the queued pools of a stack file."""
     return [
         Shape(
             pool.name,

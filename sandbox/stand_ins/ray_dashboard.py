@@ -1,11 +1,11 @@
-"""Stand-in for Ray's dashboard, as a forward proxy that the stock KubeRay operator uses.
+"""Stand-in for Ray's dashboard, as a forward proxy for the stock KubeRay operator.
 
 Run as `python -m sandbox.stand_ins.ray_dashboard --kubeconfig FILE --port N`, with
-`HTTP_PROXY=http://127.0.0.1:N` in the operator's environment: its calls to
-`http://<head service>:8265/api/...` then all arrive here, and so do those to Serve's proxy at
-`http://<head pod>:8000/-/healthz`. What jobs do is in `ray_jobs.py`, what Serve does in `ray_serve.py`.
+`HTTP_PROXY=http://127.0.0.1:N` in the operator's environment: it then receives the operator's calls to
+`http://<head service>:8265/api/...` and to Serve's proxy at `http://<head pod>:8000/-/healthz`. `ray_jobs.py`
+simulates the jobs, `ray_serve.py` Ray Serve.
 
-Left out: real logs, runtime environments, authentication.
+Not simulated: real logs, runtime environments, authentication.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ BODY_BYTES_MAX = 1_000_000
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Ray's endpoints for jobs and Serve, asked for by absolute URL (as of a proxy) or by path."""
+    """Ray's endpoints for jobs and Serve, by absolute URL (as a proxy) or by path."""
 
     jobs: Jobs
     serve: Serve
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """`/api/jobs/<id>` and its `/logs`, `/api/serve/applications/`, `/-/healthz`."""
+        """Serves `/api/jobs/<id>` and its `/logs`, `/api/serve/applications/`, `/-/healthz`."""
         url = urlsplit(self.path)
         if url.path == SERVE_PATH:
             details = self.serve.details(url.hostname or "")
@@ -49,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
             self._tell_job()
 
     def do_POST(self) -> None:
-        """`/api/jobs/` submits, `/api/jobs/<id>/stop` stops."""
+        """Submits a job by `/api/jobs/`, stops one by `/api/jobs/<id>/stop`."""
         submission, action = self._job()
         body = self._body()
         if body is None:
@@ -60,7 +60,7 @@ class Handler(BaseHTTPRequestHandler):
             self._submit(body)
 
     def do_PUT(self) -> None:
-        """`/api/serve/applications/` deploys."""
+        """Deploys by `/api/serve/applications/`."""
         url, body = urlsplit(self.path), self._body()
         if body is None:
             return
@@ -75,7 +75,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(200 if deployed else 503, {} if deployed else NO_HEAD)
 
     def do_DELETE(self) -> None:
-        """`/api/jobs/<id>`: the job goes with its RayJob, so there is nothing to do."""
+        """Accepts `/api/jobs/<id>` without effect: the job ends with its RayJob."""
         self._answer(200, {"deleted": True})
 
     def _tell_job(self) -> None:
@@ -97,11 +97,11 @@ class Handler(BaseHTTPRequestHandler):
         if self.jobs.submit(submission):
             self._answer(200, {"job_id": submission, "submission_id": submission})
         else:
-            # The words by which KubeRay knows that its job was submitted before.
+            # The message by which KubeRay recognizes that its job was submitted before.
             self._answer(500, {"error": f"{submission} exists. Please use a different submission_id."})
 
     def _job(self) -> tuple[str, str]:
-        """Submission id and action of the path; empty where it has none."""
+        """Returns submission id and action of the path; empty if it has none."""
         path = urlsplit(self.path).path
         if not path.startswith(JOBS_PATH):
             return "", ""
@@ -109,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
         return submission, action
 
     def _body(self) -> bytes | None:
-        """None where it is too long, which is answered already."""
+        """Returns the body, or None after answering that it is too long."""
         length = int(self.headers.get("Content-Length") or 0)
         if length > BODY_BYTES_MAX:
             self.close_connection = True
@@ -126,11 +126,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: the operator asks every few seconds for every job."""
+        """Logs nothing: the operator polls every job every few seconds."""
 
 
 def serve(jobs: Jobs, applications: Serve, port: int) -> ThreadingHTTPServer:
-    """A server on loopback; the caller runs it."""
+    """Returns a server on loopback, which the caller runs."""
     handler = type("DashboardHandler", (Handler,), {"jobs": jobs, "serve": applications})
     server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.daemon_threads = True
@@ -140,7 +140,7 @@ def serve(jobs: Jobs, applications: Serve, port: int) -> ThreadingHTTPServer:
 def main() -> None:
     """Runs the stand-in until it is killed."""
     parser = argparse.ArgumentParser(prog="python -m sandbox.stand_ins.ray_dashboard")
-    parser.add_argument("--kubeconfig", type=Path, required=True, help="the cluster whose Ray to play")
+    parser.add_argument("--kubeconfig", type=Path, required=True, help="the cluster whose Ray to simulate")
     parser.add_argument("--port", type=int, required=True, help="port on 127.0.0.1 to listen on")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")

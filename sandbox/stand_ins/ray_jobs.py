@@ -1,9 +1,9 @@
-"""The Ray jobs that the dashboard's stand-in plays, told from their RayJobs and submitter pods.
+"""Simulates Ray jobs for the dashboard's stand-in, from their RayJobs and submitter pods.
 
-A job runs for the seconds that the RayJob's annotation `sandbox.muster.dev/run-seconds` states (default 10)
-and ends as `sandbox.muster.dev/outcome` says (SUCCEEDED, or FAILED). In K8sJobMode it starts when its
-submitter pod runs, and ends that pod as `ray job submit` would end; both are read from the API server, so
-that a restart forgets nothing. In HTTPMode it starts when it is POSTed, which a restart forgets.
+A job runs for the seconds in the RayJob's annotation `sandbox.muster.dev/run-seconds` (default 10) and ends
+as `sandbox.muster.dev/outcome` says (SUCCEEDED, or FAILED). In K8sJobMode it starts when its submitter pod
+runs, and ends that pod as `ray job submit` would; both are read from the API server, so a restart loses
+nothing. In HTTPMode it starts when it is POSTed, which a restart loses.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ log = logging.getLogger("ray-jobs")
 
 @dataclass(frozen=True)
 class JobInfo:
-    """One Ray job at one moment; times in seconds since the epoch."""
+    """State of one Ray job; times in seconds since the epoch."""
 
     status: str
     started: float
     ended: float | None
 
     def body(self, submission_id: str) -> dict[str, Any]:
-        """What the dashboard's REST API answers (ray.dashboard JobDetails, the fields that KubeRay reads)."""
+        """Returns the REST API's response (ray.dashboard JobDetails, the fields that KubeRay reads)."""
         return {
             "submission_id": submission_id,
             "status": self.status,
@@ -56,7 +56,7 @@ class JobInfo:
 
 
 def run_seconds(rayjob: Object) -> float:
-    """How long the job is to run; the default where the annotation is absent or no number."""
+    """Returns how long the job runs; the default if the annotation is absent or not a number."""
     text = (rayjob["metadata"].get("annotations") or {}).get(RUN_SECONDS, "")
     try:
         return max(0.0, float(text))
@@ -67,7 +67,7 @@ def run_seconds(rayjob: Object) -> float:
 
 
 def job_info(rayjob: Object, started: float, now: float) -> JobInfo:
-    """The state at `now` of the job that began at `started`."""
+    """Returns the state at `now` of a job that began at `started`."""
     ends = started + run_seconds(rayjob)
     if now < ends:
         return JobInfo("RUNNING", started, None)
@@ -76,13 +76,13 @@ def job_info(rayjob: Object, started: float, now: float) -> JobInfo:
 
 
 def submission_id(pod: Object) -> str:
-    """The submission that a submitter pod makes, which KubeRay passes in its environment."""
+    """Returns the submission id of a submitter pod, which KubeRay passes in its environment."""
     env = pod["spec"]["containers"][0].get("env") or []
     return next((str(e.get("value", "")) for e in env if e["name"] == "RAY_JOB_SUBMISSION_ID"), "")
 
 
 def container_start(pod: Object) -> float | None:
-    """When the submitter's container began to run, also where it has ended since; None before."""
+    """Returns when the submitter's container started, even if it has ended since; None before that."""
     for status in (pod.get("status") or {}).get("containerStatuses") or []:
         state = status.get("state") or {}
         since = (state.get("running") or state.get("terminated") or {}).get("startedAt")
@@ -92,7 +92,7 @@ def container_start(pod: Object) -> float | None:
 
 
 def ended_status(pod: Object, info: JobInfo) -> Object:
-    """The pod's status once `ray job submit` has exited with the job's outcome."""
+    """Returns the pod's status after `ray job submit` has exited with the job's outcome."""
     failed = info.status == "FAILED"
     finished = _rfc3339(time.time())
     container = pod["spec"]["containers"][0]
@@ -125,7 +125,7 @@ def _rfc3339(at: float) -> str:
 
 
 class Jobs:
-    """The Ray jobs that exist, as seen from their RayJobs and submitter pods."""
+    """The Ray jobs, derived from their RayJobs and submitter pods."""
 
     def __init__(self, client: Client, clock: Callable[[], float] = time.time) -> None:
         self._client, self._clock = client, clock
@@ -136,13 +136,13 @@ class Jobs:
         self._stopped: OrderedDict[str, JobInfo] = OrderedDict()
 
     def start(self) -> None:
-        """Begins to watch, and to end the submitter pods of jobs that are done."""
+        """Starts the watches, and a thread that ends the submitter pods of finished jobs."""
         for reflector in (self._rayjobs, self._submitters):
             reflector.start()
         threading.Thread(target=self._end_submitters, name="submitters", daemon=True).start()
 
     def info(self, submission: str) -> JobInfo | None:
-        """The job, or None before it was submitted."""
+        """Returns the job, or None before it is submitted."""
         with self._lock:
             if submission in self._stopped:
                 return self._stopped[submission]
@@ -150,13 +150,13 @@ class Jobs:
         rayjob = next((j for j in self._rayjobs.objects() if _job_id(j) == submission), None)
         if rayjob is None:
             return None
-        # The earliest of them: a submitter that is tried again finds its job running already.
+        # The earliest start: a retried submitter finds its job already running.
         starts = [container_start(p) for p in self._submitters.objects() if submission_id(p) == submission]
         known = [s for s in (*starts, posted) if s is not None]
         return job_info(rayjob, min(known), self._clock()) if known else None
 
     def submit(self, submission: str) -> bool:
-        """Begins a job that was POSTed; False where that submission is known already."""
+        """Starts a POSTed job; returns False if the submission already exists."""
         if self.info(submission) is not None:
             return False
         with self._lock:
@@ -166,7 +166,7 @@ class Jobs:
         return True
 
     def stop(self, submission: str) -> bool:
-        """Ends a running job; False where there is none."""
+        """Stops a running job; returns False if there is none."""
         info = self.info(submission)
         if info is None or info.status != "RUNNING":
             return False

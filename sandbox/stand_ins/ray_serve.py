@@ -1,10 +1,10 @@
-"""Ray Serve as the dashboard's stand-in plays it: applications that run once all of their cluster does.
+"""Simulates Ray Serve for the dashboard's stand-in: applications run once all of their cluster runs.
 
-Applications are known to the head that they were deployed to and are forgotten with it, as in a cluster
-without fault tolerance of its control store; the operator then deploys them again. Serve's proxy on the
-head answers from the first deployment on.
+Applications belong to the head that they were deployed to and are lost with it, as in a cluster without fault
+tolerance of its control store; the operator then deploys them again. Serve's proxy on the head responds after
+the first deployment.
 
-Left out: replicas, requests, failing applications, a change of code without a new configuration.
+Not simulated: replicas, requests, failing applications, code changes without a new configuration.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Application = Mapping[str, Any]
 
 
 def read_config(config: object) -> list[Application]:
-    """The applications of a serveConfigV2 (ray.serve ServeDeploySchema).
+    """Returns the applications of a serveConfigV2 (ray.serve ServeDeploySchema).
 
-    Raises ValueError saying what Ray Serve would miss.
+    Raises ValueError with what is missing.
     """
     applications = config.get("applications") if isinstance(config, dict) else None
     if not isinstance(applications, list):
@@ -41,9 +41,9 @@ def read_config(config: object) -> list[Application]:
 
 
 def serve_details(applications: Sequence[Application], running: bool) -> dict[str, Any]:
-    """What the dashboard answers (ray.serve ServeInstanceDetails, the fields that KubeRay reads).
+    """Returns the dashboard's response (ray.serve ServeInstanceDetails, the fields that KubeRay reads).
 
-    Deployments are those that the configuration names; Ray finds the others in the application's code.
+    It lists deployments in the configuration only; Ray would find others in the application's code.
     """
     status, deployment_status = ("RUNNING", "HEALTHY") if running else ("DEPLOYING", "UPDATING")
     return {
@@ -64,7 +64,7 @@ def serve_details(applications: Sequence[Application], running: bool) -> dict[st
 
 
 class Serve:
-    """The applications of every cluster, by the head that runs them."""
+    """The applications of every cluster, by head pod."""
 
     def __init__(self, client: Client) -> None:
         self._heads = Reflector(client, kinds.Pod, self._forget, labels=HEAD_LABELS)
@@ -73,14 +73,14 @@ class Serve:
         self._applications: dict[str, list[Application]] = {}  # by the UID of the head pod
 
     def start(self) -> None:
-        """Begins to watch."""
+        """Starts the watches."""
         for reflector in (self._heads, self._clusters):
             reflector.start()
 
     def deploy(self, host: str, config: object) -> bool:
-        """Deploys to the cluster behind a head service's host name; False where no head is there.
+        """Deploys to the cluster of a head service's host name; returns False if it has no head.
 
-        Raises ValueError for a configuration that Ray Serve would not take.
+        Raises ValueError for a configuration that Ray Serve would refuse.
         """
         applications, head = read_config(config), self._head(host)
         if head is None:
@@ -90,7 +90,7 @@ class Serve:
         return True
 
     def details(self, host: str) -> dict[str, Any] | None:
-        """The applications and how they are; None where no head is there."""
+        """Returns the applications and their states; None if there is no head."""
         head = self._head(host)
         if head is None:
             return None
@@ -122,6 +122,6 @@ class Serve:
 
 
 def _cluster_of(host: str) -> tuple[str, str]:
-    """Namespace and name of the RayCluster, of `<cluster>-head-svc.<namespace>.svc.cluster.local`."""
+    """Returns namespace and name of the RayCluster in `<cluster>-head-svc.<namespace>.svc.cluster.local`."""
     service, _, rest = host.partition(".")
     return rest.partition(".")[0], service.removesuffix(HEAD_SERVICE_SUFFIX)

@@ -1,4 +1,4 @@
-"""Keeps the objects of one kind in memory, by list and watch, as the stand-ins and the scenario need them."""
+"""Keeps the objects of one kind in memory by list and watch, for the stand-ins and scenarios."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ WATCH_SECONDS_MAX = 300
 log = logging.getLogger(__name__)
 
 Changed = Callable[[str, Object, bool], None]
-"""Called with the kind's name, the object, and whether the object is gone."""
+"""Called with the kind's name, the object, and whether it was deleted."""
 
 
 class Reflector:
-    """One kind's objects, as last seen. `changed` is called on the reflector's own thread."""
+    """The objects of one kind, as last seen. Calls `changed` on its own thread."""
 
     def __init__(
         self, client: Client, kind: Kind, changed: Changed, *, labels: dict[str, Any] | None = None
@@ -45,24 +45,24 @@ class Reflector:
         return self
 
     def stop(self) -> None:
-        """No list or watch is begun any more; the one under way ends by itself, within WATCH_SECONDS_MAX.
+        """Prevents further lists and watches; a running one ends within WATCH_SECONDS_MAX.
 
-        The client must not be closed before: the thread would go on reading from a socket of the same
-        number, which may by then be somebody else's.
+        The client must not be closed before: the thread would keep reading from a file descriptor that may
+        have been reused.
         """
         self._stopped.set()
 
     def wait_listed(self, timeout_seconds: float) -> bool:
-        """Waits until the first list is in; False where that took too long."""
+        """Waits for the first list; returns False on timeout."""
         return self._listed.wait(timeout_seconds)
 
     def objects(self) -> list[Object]:
-        """All objects as last seen, by namespace and name."""
+        """Returns all objects as last seen, by namespace and name."""
         with self._lock:
             return [self._objects[k] for k in sorted(self._objects)]
 
     def get(self, namespace: str, name: str) -> Object | None:
-        """One object as last seen."""
+        """Returns one object as last seen."""
         with self._lock:
             return self._objects.get((namespace, name))
 

@@ -1,4 +1,4 @@
-"""One ProvisioningRequest as the cloud sees it: names of its resize request and nodes, conditions. Pure."""
+"""Pure functions of a ProvisioningRequest: names of its resize request and nodes, conditions."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ ENDED = ("Failed", "BookingExpired", "CapacityRevoked")
 Condition = tuple[str, str, str, str]
 """Type, status, reason, message."""
 
-ACCEPTED: Condition = ("Accepted", "True", "Accepted", "Queued provisioning has taken the request.")
+ACCEPTED: Condition = ("Accepted", "True", "Accepted", "Queued provisioning has accepted the request.")
 
 
 def resize_request_name(request: Object) -> str:
-    """The request's name in the cloud, made from its UID: a restarted process finds its own nodes again."""
+    """Returns the request's name in the cloud, derived from its UID, so that a restart finds its nodes."""
     digest = hashlib.sha256(request["metadata"]["uid"].encode()).hexdigest()[:16]
     return f"gke-muster-{digest}"
 
 
 def node_names(request: Object, wanted: Need) -> list[str]:
-    """Names of all the nodes that the request gets."""
+    """Returns the names of all nodes of the request."""
     digest = resize_request_name(request).rsplit("-", 1)[1][:8]
     return [f"gke-{wanted.shape.pool}-{digest}-{i}" for i in range(wanted.nodes)]
 
 
 def open_request(request: Object) -> bool:
-    """Whether the request is of our class and still holds, or waits for, its nodes."""
+    """Whether the request is of our class and has, or waits for, nodes."""
     return (
         request["spec"]["provisioningClassName"] == PROVISIONING_CLASS
         and not request["metadata"].get("deletionTimestamp")
@@ -43,13 +43,13 @@ def open_request(request: Object) -> bool:
 
 
 def queued_node(shape: Shape, name: str, resize_name: str) -> Object:
-    """One node of a queued pool, for one request."""
+    """Returns a node of a queued pool for one request."""
     labels = {**shape.labels, QUEUED_LABEL: "true", PROVISIONING_LABEL: resize_name}
     return node(name, labels, shape.taints, shape.capacity)
 
 
 def merged_conditions(have: Sequence[Object], wanted: Sequence[Condition], generation: int) -> list[Object]:
-    """Conditions with the wanted ones set; transition times move only where the status does."""
+    """Returns conditions with the wanted ones set; transition times change only with the status."""
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     by_type = {c["type"]: c for c in have}
     for name, status, reason, message in wanted:

@@ -1,8 +1,8 @@
-"""What the simulated zone can give and how fast, as tests set it in ConfigMap kube-system/sandbox-zone.
+"""Capacity and speed of the simulated zone, which tests set in ConfigMap kube-system/sandbox-zone.
 
-Keys, for a pool `l4`: `l4.nodes`, how many nodes there may be in all (default: the pool's maximum);
-`l4.seconds`, how long making nodes takes (default 1); `l4.stockout: fail`, to end a request that does not fit
-with Failed/OutOfCapacity (default: it waits).
+Keys, for a pool `l4`: `l4.nodes`, the total number of nodes (default: the pool's maximum); `l4.seconds`, how
+long creating nodes takes (default 1); `l4.stockout: fail`, to end a request that does not fit with
+Failed/OutOfCapacity (default: it waits).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ log = logging.getLogger("provisioner")
 
 @dataclass(frozen=True)
 class Zone:
-    """The ConfigMap's data; a value that is no number is reported and replaced by the default."""
+    """The ConfigMap's data; a value that is not a number is logged and replaced by the default."""
 
     data: Mapping[str, str] = field(default_factory=dict)
 
     def nodes_max(self, shape: Shape) -> int:
-        """Nodes that the zone can give the pool in all."""
+        """Returns the total number of nodes that the zone has for the pool."""
         return int(self._number(f"{shape.pool}.nodes", shape.nodes_max))
 
     def making_seconds(self, shape: Shape) -> float:
-        """How long the zone takes to make nodes, however many at once."""
+        """Returns how long the zone takes to create nodes, regardless of their number."""
         return self._number(f"{shape.pool}.seconds", MAKING_SECONDS)
 
     def fails_when_out(self, shape: Shape) -> bool:
@@ -45,5 +45,5 @@ class Zone:
             return float(text)
         except ValueError:
             where = "/".join(CONFIG_MAP)
-            log.error("ConfigMap %s: %s: expected a number, got %r; taking %s", where, name, text, default)
+            log.error("ConfigMap %s: %s: expected a number, got %r; using %s", where, name, text, default)
             return default

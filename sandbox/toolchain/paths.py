@@ -1,4 +1,4 @@
-"""Where things lie: the checkout, the cache that outlives it, and the run state of one sandbox."""
+"""Paths: the checkout, the cache that outlives it, and the run state of one sandbox."""
 
 import re
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class RunState:
 
     @property
     def root(self) -> Path:
-        """The folder that holds everything below."""
+        """The folder of everything below."""
         return self.checkout / ".muster" / self.name
 
     @property
@@ -45,17 +45,17 @@ class RunState:
 
     @property
     def logs(self) -> Path:
-        """One `<process>.log` a process."""
+        """The folder with one `<process>.log` per process."""
         return self.root / "logs"
 
     @property
     def processes(self) -> Path:
-        """One `<process>.json` a supervised process."""
+        """The folder with one `<process>.json` per supervised process."""
         return self.root / "processes"
 
     @property
     def timings(self) -> Path:
-        """Seconds of each step of the last `up`."""
+        """The file with the seconds of each step of the last `up`."""
         return self.root / "timings.json"
 
     def command(self, target: str, **variables: str) -> str:
@@ -70,7 +70,7 @@ class RunState:
         )
 
     def log(self, process: str) -> Path:
-        """The log of one process."""
+        """Returns the log file of one process."""
         return self.logs / f"{process}.log"
 
     def make(self) -> None:

@@ -1,4 +1,4 @@
-"""Named steps, run in order, each shown with how far it is and how long it took."""
+"""Runs named steps in order, and shows the progress and duration of each."""
 
 import json
 import sys
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TextIO
 
 HEARTBEAT_SECONDS = 30.0
-"""Without a terminal a long step prints a plain line this often."""
+"""Interval at which a long step prints a line if there is no terminal."""
 
 
 class StepError(Exception):
-    """Why a step failed, in words for the person who ran it.
+    """A failed step, explained for the user.
 
-    `log` is the file that holds the details and `try_this` what to do next; both are optional.
+    `log` is the file with the details and `try_this` what to do next; both are optional.
     """
 
     def __init__(self, why: str, log: Path | None = None, try_this: str = "") -> None:
@@ -26,7 +26,7 @@ class StepError(Exception):
         self.try_this = try_this
 
     def explain(self) -> str:
-        """Why, where the log is and what to try, a line each."""
+        """Returns the reason, the log and what to try, one line each."""
         lines = [f"  why: {self}"]
         if self.log is not None:
             lines.append(f"  log: {self.log}")
@@ -37,7 +37,7 @@ class StepError(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """`run` does the work and returns a few words on the outcome; `says` tells what is being done."""
+    """`run` does the work and returns a short outcome; `says` describes what is being done."""
 
     name: str
     says: str
@@ -46,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Timing:
-    """How long one step took."""
+    """Duration of one step."""
 
     step: str
     seconds: float
@@ -65,7 +65,7 @@ class Screen:
         return self.out.isatty()
 
     def line(self, text: str) -> None:
-        """One line that stays."""
+        """Prints a permanent line."""
         self.out.write(f"\r\x1b[K{text}\n" if self.live else f"{text}\n")
         self.out.flush()
 
@@ -95,9 +95,9 @@ class Screen:
 
 
 def run_steps(steps: Sequence[Step], screen: Screen, before: Sequence[Timing] = ()) -> list[Timing]:
-    """Runs the steps in order and shows each; `before` are steps done already, shown and counted too.
+    """Runs the steps in order and shows each; `before` are finished steps, also shown and counted.
 
-    Says which failed and passes its StepError on: the caller explains it.
+    Prints which step failed and re-raises its StepError, which the caller explains.
     """
     timings: list[Timing] = []
     total = len(before) + len(steps)
@@ -120,13 +120,13 @@ def run_steps(steps: Sequence[Step], screen: Screen, before: Sequence[Timing] = 
 
 
 def save_timings(path: Path, timings: Sequence[Timing], facts: dict[str, object]) -> None:
-    """Writes the steps' seconds beside facts about the run (engine, cores), for `bench` to read."""
+    """Writes the steps' seconds and facts about the run (engine, cores), which `bench` reads."""
     steps = [{"step": timing.step, "seconds": round(timing.seconds, 3)} for timing in timings]
     path.write_text(json.dumps({**facts, "steps": steps}, indent=2) + "\n")
 
 
 def tail(log: Path, lines: int = 15) -> str:
-    """The end of a log, or a word that there is none."""
+    """Returns the end of a log, or a note that there is none."""
     if not log.exists():
         return "(no log was written)"
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

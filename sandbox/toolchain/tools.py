@@ -1,4 +1,4 @@
-"""The tools a sandbox runs: which, in what version, and how each is built from its pinned module."""
+"""The tools of a sandbox: their versions, and how each is built from its pinned module."""
 
 from dataclasses import dataclass
 
@@ -16,8 +16,8 @@ _HELM_LDFLAGS = "-X helm.sh/helm/v3/internal/version.version=v3.22.0"
 class Tool:
     """One executable.
 
-    `module` is the folder of `modules/` whose go.mod and go.sum pin it, `version_args` make it print its
-    version (None: it cannot, so one on PATH is never trusted), `build_seconds` is what a cold build took on
+    `module` is the folder in `modules/` whose go.mod and go.sum pin it, `version_args` make it print its
+    version (None: it cannot, so one on PATH is never used), `build_seconds` is the time of a cold build on
     two cores, for the progress line only.
     """
 
@@ -31,7 +31,7 @@ class Tool:
 
     @property
     def all_ldflags(self) -> str:
-        """Without symbol tables, and with the version where the module proxy's source lacks it."""
+        """Flags that strip symbol tables and set the version, which the module proxy's source lacks."""
         return f"-s -w {self.ldflags}"
 
 
@@ -42,7 +42,7 @@ def _kubernetes(name: str, build_seconds: int, *version_args: str) -> Tool:
 
 
 def _kai(command: str, build_seconds: int) -> Tool:
-    # KAI's executables are named after what they do alone; ours say whose they are.
+    # KAI's executables have generic names, such as "scheduler"; ours are prefixed.
     package = f"{KAI_MODULE}/cmd/{command}"
     return Tool(f"kai-{command}", "v0.12.0", "kai", package, build_seconds, version_args=None)
 
@@ -78,7 +78,7 @@ _ALL = (
     _kai("podgrouper", 5),
     _kai("podgroupcontroller", 5),
     _kai("queuecontroller", 5),
-    # Renders the operators' charts in the tests; --template leaves out the commit it was built from.
+    # Renders the operators' charts in the tests; --template omits the commit.
     Tool(
         "helm",
         "v3.22.0",
@@ -108,14 +108,14 @@ KAI_TOOLS = tuple(name for name in TOOLS if name.startswith("kai-"))
 
 
 def tools_for(engine: str) -> tuple[str, ...]:
-    """The tools that `up` with this admission engine needs."""
+    """Returns the tools that `up` needs with this admission engine."""
     own = {"kueue": ("kueue",), "kai": KAI_TOOLS}
     return ("pulumi", *CLUSTER_TOOLS, *own.get(engine, ()))
 
 
 @dataclass(frozen=True)
 class CrdSource:
-    """CustomResourceDefinitions in a Go module: those of `files` in its `folder`, pinned by `wrapper`."""
+    """CustomResourceDefinitions in a Go module pinned by `wrapper`: `files` in its `folder`."""
 
     wrapper: str
     module: str
@@ -129,7 +129,7 @@ _CRD_SOURCES = (
     CrdSource("kueue", "k8s.io/autoscaler/cluster-autoscaler/apis", "config/crd"),
 )
 _KAI_CRDS = "deployments/kai-scheduler/crds"
-# Without those of KAI's operator, which installs what the sandbox starts by itself: they are 90% of all.
+# Without the CRDs of KAI's operator, 90% of all: it installs services that the sandbox starts itself.
 _KAI_CRD_SOURCES = (
     CrdSource("kai", KAI_MODULE, _KAI_CRDS, "scheduling.run.ai_*.yaml"),
     CrdSource("kai", KAI_MODULE, _KAI_CRDS, "kai.scheduler_topologies.yaml"),
@@ -137,5 +137,5 @@ _KAI_CRD_SOURCES = (
 
 
 def crds_for(engine: str) -> tuple[CrdSource, ...]:
-    """The custom resources that a cluster with this admission engine serves."""
+    """Returns the CRDs that a cluster with this admission engine serves."""
     return _CRD_SOURCES + (_KAI_CRD_SOURCES if engine == "kai" else ())

@@ -76,7 +76,7 @@ def test_prod_without_deletion_protection_fails(cli: PulumiCli, tmp_path: Path) 
         "pulumi preview of stack prod: muster-deletion-protection: No mistake deletes a cluster: GKE and "
         "Pulumi both refuse. And a bucket goes only when it is empty. (GKE and Cloud Storage providers: "
         "deletionProtection, forceDestroy; Pulumi: protect)\n"
-        "  gcp:container/cluster:Cluster ray-prod: leave deletionProtection out: it is false\n"
+        "  gcp:container/cluster:Cluster ray-prod: remove deletionProtection: it is false\n"
         "  gcp:container/cluster:Cluster ray-prod: set the resource option protect"
     )
 

@@ -1,1 +1,1 @@
-"""A storm on a real API server: everything that fails in production at once, and every revision read back."""
+"""A storm of faults on a real API server, in which every revision of the objects is checked."""

@@ -1,4 +1,4 @@
-"""`make storm`: a sandbox of its own, a storm in it, and every revision of its objects judged."""
+"""Runs a storm of faults in a separate sandbox, and checks every revision of its objects."""
 
 import argparse
 import sys
@@ -14,8 +14,8 @@ from tests.storm.storm import storm
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="make storm", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=5.0, help="how long (5)")
-    parser.add_argument("--seed", type=int, default=0, help="decides which trouble comes when (0)")
+    parser.add_argument("--minutes", type=float, default=5.0, help="duration (default 5)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sequence of faults (default 0)")
     options = parser.parse_args(arguments)
     return carry_out("storm", lambda: _storm(options.minutes * 60, options.seed))
 

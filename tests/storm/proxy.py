@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that can stop forwarding: the connections stay open and nothing arrives."""
+"""A TCP proxy on loopback that can stop forwarding while its connections stay open."""
 
 import contextlib
 import socket
@@ -10,8 +10,8 @@ CHUNK = 65536
 
 
 class Proxy:
-    """Forwards 127.0.0.1:`port` to another port of loopback. In a black hole bytes wait at either side, as
-    where packets are dropped: nobody is told, and new connections are accepted and stay silent."""
+    """Forwards 127.0.0.1:`port` to another port of loopback. In a black hole bytes wait on either side, as
+    when packets are dropped: there are no errors, and new connections are accepted but stay silent."""
 
     def __init__(self, target_port: int) -> None:
         self.port = free_port()

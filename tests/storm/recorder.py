@@ -1,8 +1,7 @@
-"""Every revision of the objects that admission is about, recorded from the API server's watches.
+"""Records every revision of the objects that admission uses, from the API server's watches.
 
-A watch goes on from the last revision that it saw. An API server that was restarted has forgotten what it
-watched before: the revisions in between are read back from etcd, which keeps them for five minutes, by one
-list at each of them.
+A watch continues from the last revision that it saw. A restarted API server has lost its watch cache: missed
+revisions are read from etcd, which keeps them for five minutes, by one list per revision.
 """
 
 import threading
@@ -34,7 +33,7 @@ GONE = 410
 
 
 class Lost(Exception):
-    """A revision is not there any more to be read."""
+    """A revision can no longer be read."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Event:
 
 
 class Recorder:
-    """`events` of all kinds, from the moment of `start` on, those that were there then as ADDED."""
+    """Records events of all kinds since `start`; objects that exist then are ADDED."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -65,7 +64,7 @@ class Recorder:
         return self
 
     def stop(self) -> list[Event]:
-        """All events in the order of their revisions. Raises Lost where some could not be read."""
+        """Returns all events in the order of their revisions. Raises Lost if some could not be read."""
         self._stopped.set()
         with self._lock:
             if self._lost:
@@ -73,14 +72,14 @@ class Recorder:
             return sorted(self._events, key=lambda event: event.revision)
 
     def _record(self, kind: Kind[Any], resource: Any, version: int) -> None:
-        """A record that ends before its time is no record: `stop` says so."""
+        """Follows one kind; notes an error, so that `stop` rejects an incomplete record."""
         try:
             self._follow(kind, resource, version)
         except Exception as error:
             self._lost.append(f"{kind}: {type(error).__name__} {error}")
 
     def _follow(self, kind: Kind[Any], resource: Any, version: int) -> None:
-        gone = False  # what comes after `version` can't be watched any more
+        gone = False  # whether revisions after `version` can no longer be watched
         while not self._stopped.is_set():
             try:
                 if gone:
@@ -92,7 +91,7 @@ class Recorder:
                     version = int(obj["metadata"]["resourceVersion"])
                     self._note(kind, operation, dict(obj))
             except ApiError as error:
-                if gone and error.status.code == GONE:  # nor read: etcd has compacted it
+                if gone and error.status.code == GONE:  # nor listed: etcd has compacted it
                     self._lost.append(f"{kind} since revision {version}")
                     return
                 gone = gone or error.status.code == GONE
@@ -101,9 +100,9 @@ class Recorder:
                 time.sleep(WAIT_S)
 
     def _read_back(self, kind: Kind[Any], resource: Any, version: int) -> int:
-        """Notes what changed since that revision, one revision after the other; returns the last one."""
+        """Records the changes since a revision, one revision after the other; returns the last one."""
         latest = self._client.list(resource, namespace="*")
-        list(latest)  # its revision is known once it is read
+        list(latest)  # the list's revision is known once it is read
         last = int(latest.resourceVersion or 0)
         before = self._at(resource, version)
         for revision in range(version + 1, last + 1):
@@ -118,9 +117,9 @@ class Recorder:
         return last
 
     def _at(self, resource: Any, revision: int) -> dict[str, Object]:
-        """The objects as they were, by UID."""
+        """Returns the objects at a revision, by UID."""
         exact = {"resourceVersion": str(revision), "resourceVersionMatch": "Exact"}
-        # lightkube's own list knows no revisions
+        # lightkube's list does not support revisions
         client: Any = self._client._client
         found = client.list(client.prepare_request("list", res=resource, namespace="*", params=exact))
         return {str(obj["metadata"]["uid"]): dict(obj) for obj in found}

@@ -1,4 +1,4 @@
-"""Two controllers as local processes, each behind a proxy of its own to the API server."""
+"""Two controllers as local processes, each behind its own proxy to the API server."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.storm.proxy import Proxy
 
 @dataclass
 class Replica:
-    """A controller that can be killed, paused and cut off."""
+    """A controller that can be killed, paused and disconnected."""
 
     name: str
     state: RunState
@@ -38,14 +38,14 @@ class Replica:
             os.kill(row.pid, signal.SIGSTOP if on else signal.SIGCONT)
 
     def keep(self) -> None:
-        """Starts it again if it has ended, as a Deployment does."""
+        """Restarts it if it has ended, as a Deployment does."""
         row = Processes(self.state).table().get(self.name)
         if row is None or row.process() is None:
             self.start()
 
 
 def make(state: RunState, kubectl: Kubectl, name: str) -> Replica:
-    """As the Deployment says, under its ServiceAccount, through a proxy."""
+    """Returns a replica with the Deployment's command and ServiceAccount, behind a proxy."""
     kubeconfig = state.root / f"{name}.kubeconfig"
     write_token_kubeconfig(kubectl, kubeconfig)
     content = yaml.safe_load(kubeconfig.read_text())

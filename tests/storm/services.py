@@ -1,4 +1,4 @@
-"""The sandbox's other processes: whichever ends is started again with the same command, as on a node."""
+"""The sandbox's other processes, restarted with the same command when they end, as on a node."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ class _Command:
 
 
 class Services:
-    """Those that run when it is made, but for the controllers."""
+    """The processes that run at its creation, except controllers."""
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
@@ -29,7 +29,7 @@ class Services:
         self._processes.kill(name)
 
     def keep(self) -> None:
-        """Starts those that have ended."""
+        """Restarts processes that have ended."""
         table = self._processes.table()
         for name, command in self._commands.items():
             row = table.get(name)

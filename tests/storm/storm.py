@@ -1,4 +1,4 @@
-"""The storm itself: jobs are submitted while troubles come one after the other; then all must end."""
+"""The storm: jobs are submitted during a sequence of faults; afterwards all jobs must end."""
 
 import contextlib
 import copy
@@ -28,13 +28,13 @@ from tests.storm.services import Services
 from tests.storm.troubles import NAMESPACES, Troubles
 
 TROUBLE_S = (0.5, 6.0)
-JOBS_AT_ONCE_MAX = 12  # that have not ended: more would only wait
+JOBS_AT_ONCE_MAX = 12  # unfinished ones; more would only wait
 SETTLES_S_MAX = 180.0
-STANDING = (ours.CLUSTER_QUEUES, ours.LOCAL_QUEUES, ours.COHORTS, ours.PRIORITIES)
+CONFIGURATION = (ours.CLUSTER_QUEUES, ours.LOCAL_QUEUES, ours.COHORTS, ours.PRIORITIES)
 
 
 def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: TextIO) -> list[str]:
-    """What went wrong, one sentence each. Leaves the sandbox without a controller."""
+    """Returns the violations, one sentence each. Leaves the sandbox without a controller."""
     random, processes = Random(seed), Processes(state)
     services = Services(processes)
     processes.stop(CONTROLLER)
@@ -51,9 +51,9 @@ def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: Tex
                 replica.pause(False)
                 replica.kill()
                 replica.proxy.close()
-        standing = [(kind, dict(obj)) for kind in STANDING for obj in _list(client, kind)]
+        configuration = [(kind, dict(obj)) for kind in CONFIGURATION for obj in _list(client, kind)]
         events = recorder.stop()
-    wrong = [*verdict.broken(events, standing), *verdict.duplicates(events), *left]
+    wrong = [*verdict.broken(events, configuration), *verdict.duplicates(events), *left]
     print(f"{submitted} jobs, {len(events)} revisions: {len(wrong)} wrong", file=out, flush=True)
     return wrong
 
@@ -67,7 +67,7 @@ def _blow(
     random: Random,
     out: TextIO,
 ) -> int:
-    """Returns how many jobs were submitted."""
+    """Submits jobs during faults; returns how many were submitted."""
     end, jobs = time.monotonic() + seconds, _jobs(random)
     submitted = 0
     while (left_s := end - time.monotonic()) > 0:
@@ -86,7 +86,7 @@ def _blow(
 
 
 def _submit(client: Client, jobs: Iterator[Object]) -> int:
-    """One job, unless enough are there or the API server is not."""
+    """Submits one job, unless there are enough or the API server does not respond."""
     with contextlib.suppress(ApiError, httpx2.HTTPError):
         if len(verdict.unended(client.list(kinds.RayJob, namespace="*"))) < JOBS_AT_ONCE_MAX:
             client.create(kinds.RayJob(next(jobs)))
@@ -95,7 +95,7 @@ def _submit(client: Client, jobs: Iterator[Object]) -> int:
 
 
 def _jobs(random: Random) -> Iterator[Object]:
-    """The dev example in all sizes that fit a queue, of either priority, running for a few seconds."""
+    """Yields variants of the dev example: sizes that fit a queue, both priorities, a few seconds."""
     example = yaml.safe_load(Path(CHECKOUT / "examples" / "dev-finetune.rayjob.yaml").read_text())
     number = 0
     while True:
@@ -113,8 +113,8 @@ def _jobs(random: Random) -> Iterator[Object]:
 
 
 def _settle(services: Services, pair: list[replicas.Replica], client: Client) -> list[str]:
-    """Jobs that do not come to an end although nothing is wrong any more."""
-    left = ["the API server did not answer"]
+    """Returns jobs that do not end although the faults are over."""
+    left = ["the API server did not respond"]
 
     def settled() -> bool:
         nonlocal left

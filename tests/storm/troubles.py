@@ -1,4 +1,4 @@
-"""What a storm does: each trouble begins, lasts a while and is over."""
+"""The faults of a storm: each is a context that begins, lasts a while and ends."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -19,14 +19,14 @@ Trouble = Callable[[], AbstractContextManager[None]]
 
 
 class Troubles:
-    """`any` chooses one by chance."""
+    """All faults; `any` chooses one at random."""
 
     def __init__(self, services: Services, client: Client, replicas: list[Replica], random: Random) -> None:
         self._services, self._client, self._replicas, self._random = services, client, replicas, random
         self._all: dict[str, Trouble] = {
             "kill a controller": self._kill,
             "pause a controller": self._pause,
-            "cut a controller off": self._cut_off,
+            "disconnect a controller": self._cut_off,
             "restart the API server": lambda: self._take_down("kube-apiserver"),
             "restart etcd": lambda: self._take_down("etcd"),
             "delete objects": self._delete,
@@ -61,7 +61,7 @@ class Troubles:
 
     @contextlib.contextmanager
     def _take_down(self, component: str) -> Iterator[None]:
-        """SIGKILL; it is started again when the trouble is over."""
+        """Kills a component, which is restarted afterwards."""
         self._services.kill(component)
         try:
             yield
@@ -70,9 +70,9 @@ class Troubles:
 
     @contextlib.contextmanager
     def _delete(self) -> Iterator[None]:
-        """A few objects of one kind that admission makes or needs."""
+        """Deletes a few objects of a kind that admission creates or uses."""
         kind, namespace = self._random.choice(DELETED), self._random.choice(NAMESPACES)
-        with contextlib.suppress(ApiError, httpx2.HTTPError):  # the API server may be starting still
+        with contextlib.suppress(ApiError, httpx2.HTTPError):  # the API server may still be starting
             found = [o["metadata"]["name"] for o in self._client.list(kind, namespace=namespace)]
             for name in self._random.sample(found, min(3, len(found))):
                 with contextlib.suppress(ApiError):

@@ -1,4 +1,4 @@
-"""Judges what was recorded: the simulation's invariants at every revision, and what became of each job."""
+"""Checks a record: the simulation's invariants at every revision, and the end of each job."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,10 +20,10 @@ makes another one (controllers/ray/expectations/scale_expectations.go: Expectati
 
 
 class Replay:
-    """The recorded objects as they were, revision by revision, with the invariants checked at each.
+    """Replays the recorded objects and checks the invariants at each revision.
 
-    Pods that KubeRay made a second time are not looked at: no controller can keep it from that. But each has
-    to be deleted; `twice` are those that are not, by UID."""
+    Pods that KubeRay created a second time are not checked, as no controller prevents them. But each has to
+    be deleted; `twice` are those that are not, by UID."""
 
     def __init__(self, queues: Iterable[tuple[Kind[Any], Object]]) -> None:
         self.api = Api(lambda: 0)
@@ -34,7 +34,7 @@ class Replay:
         self._passed_over: set[str] = set()
 
     def take(self, event: Event) -> None:
-        """Raises Broken where an invariant does not hold after it."""
+        """Applies an event. Raises Broken if an invariant does not hold after it."""
         body = _named_head(event.body) if event.kind is kinds.PODS else event.body
         objects, key = self.api.objects[event.kind], key_of(body)
         before = objects.get(key)
@@ -90,7 +90,7 @@ def _group_of(pod: Object) -> str:
 
 
 def _named_head(pod: Object) -> Object:
-    """With the head's group named as its pod set is."""
+    """Returns the pod with the head's group renamed to that of its pod set."""
     labels = dict(pod["metadata"].get("labels") or {})
     if labels.get(GROUP_LABEL) == "headgroup":
         labels[GROUP_LABEL] = "head"
@@ -98,7 +98,7 @@ def _named_head(pod: Object) -> Object:
 
 
 def broken(events: Iterable[Event], queues: Iterable[tuple[Kind[Any], Object]]) -> list[str]:
-    """`revision: what did not hold`, for every revision at which something did not."""
+    """Returns `revision: violation` for every revision that violates an invariant."""
     replay, found = Replay(queues), []
     for event in events:
         try:
@@ -112,13 +112,13 @@ def broken(events: Iterable[Event], queues: Iterable[tuple[Kind[Any], Object]]) 
 
 
 def unended(jobs: Iterable[Object]) -> list[str]:
-    """Jobs that have not come to an end, with their state."""
+    """Returns jobs that have not ended, with their state."""
     states = {key_of(j): (j.get("status") or {}).get("jobDeploymentStatus", "") for j in jobs}
     return [f"{key} is {state or 'not started'}" for key, state in states.items() if state not in ENDED]
 
 
 def duplicates(events: Iterable[Event]) -> list[str]:
-    """Jobs with more than one RayCluster at the same time that was not being deleted."""
+    """Returns jobs that had several RayClusters at the same time, not counting those being deleted."""
     live: dict[str, set[str]] = {}
     found: list[str] = []
     for event in events:

@@ -1,4 +1,4 @@
-"""The workflows and the operator's Stack as users copy them: valid, pinned, and true of this checkout."""
+"""The workflows and the operator's Stack that users copy: valid, pinned, consistent with this checkout."""
 
 import re
 import subprocess
@@ -26,28 +26,28 @@ def jobs(path: Path) -> dict[str, Any]:
 
 
 def calls() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every use of a workflow by another: where, which, and with what."""
+    """Yields every call of a workflow by another: the caller, the called one, and its inputs."""
     for path in WORKFLOWS:
         for name, job in jobs(path).items():
             if str(job.get("uses", "")).startswith(OWN):
                 yield f"{path.name}: {name}", job["uses"].removeprefix(OWN), job
 
 
-def test_every_workflow_is_one_that_github_reads() -> None:
+def test_every_workflow_is_valid_for_github() -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows"]
     checked = subprocess.run([*command, *WORKFLOWS], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_actions_of_others_are_pinned_by_commit(path: Path) -> None:
+def test_third_party_actions_are_pinned_by_commit(path: Path) -> None:
     uses = [line.strip().removeprefix("- ") for line in path.read_text().splitlines() if "uses: " in line]
     assert [use for use in uses if OWN not in use and not PINNED.match(use)] == []
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_nobody_else_decides_what_a_shell_runs(path: Path) -> None:
-    """A pull request's title or branch in a script is a way in; numbers and our own inputs are not."""
+def test_scripts_contain_no_text_of_pull_requests(path: Path) -> None:
+    """A pull request's title or branch in a script allows injection; numbers and our own inputs do not."""
     for job in jobs(path).values():
         for step in job.get("steps", []):
             assert "github.event" not in step.get("run", "")
@@ -55,7 +55,7 @@ def test_nobody_else_decides_what_a_shell_runs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_checkout_leaves_no_token_behind(path: Path) -> None:
+def test_checkout_does_not_persist_its_token(path: Path) -> None:
     checkouts = [
         step
         for job in jobs(path).values()
@@ -66,12 +66,12 @@ def test_a_checkout_leaves_no_token_behind(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_every_job_names_the_rights_that_it_needs(path: Path) -> None:
+def test_every_job_declares_its_permissions(path: Path) -> None:
     assert yaml.safe_load(path.read_text())["permissions"] == {}
     assert [name for name, job in jobs(path).items() if not job.get("permissions")] == []
 
 
-def test_a_pull_requests_code_gets_no_right_but_to_read_before_a_reviewer_lets_it_run() -> None:
+def test_code_of_a_pull_request_may_only_read_until_a_reviewer_approves() -> None:
     for name, job in jobs(GITOPS / "github" / "preview.yaml").items():
         rights = {right for right, level in job["permissions"].items() if level == "write"}
         if any("checkout" in step.get("uses", "") for step in job.get("steps", [])):
@@ -83,8 +83,8 @@ def test_a_pull_requests_code_gets_no_right_but_to_read_before_a_reviewer_lets_i
             assert "steps" not in job, name
 
 
-def test_who_runs_without_a_reviewer_uses_no_environment_of_pull_requests() -> None:
-    """Required reviewers would keep the drift check waiting; its environments let in only main instead."""
+def test_jobs_without_a_reviewer_use_no_environment_of_pull_requests() -> None:
+    """Required reviewers would block the drift check; its environments allow only main instead."""
     used = {where: job["with"]["environment"].partition("-")[0] for where, _, job in calls()}
     assert used == {
         "deploy.yaml: dev": "dev",
@@ -99,28 +99,28 @@ def test_who_runs_without_a_reviewer_uses_no_environment_of_pull_requests() -> N
         assert f"`drift-{stack}`" in text
 
 
-def test_workflows_are_called_as_they_ask() -> None:
+def test_workflows_are_called_with_their_inputs() -> None:
     for where, name, job in calls():
         called = yaml.safe_load((GITOPS / "github" / name).read_text())
-        # YAML 1.1 reads the key `on` as true.
+        # YAML 1.1 parses the key `on` as true.
         inputs = called[True]["workflow_call"]["inputs"]
         assert set(job["with"]) == set(inputs), where
         stacks = job.get("strategy", {}).get("matrix", {}).get("stack", [job["with"]["stack"]])
         assert set(stacks) <= STACKS, where
 
 
-def test_deployment_goes_from_environment_to_environment() -> None:
+def test_deployment_promotes_from_dev_to_staging_to_prod() -> None:
     order = [(name, job.get("needs")) for name, job in jobs(GITOPS / "github" / "deploy.yaml").items()]
     assert order == [("dev", None), ("staging", "dev"), ("prod", "staging")]
 
 
-def test_pulumi_is_the_locked_one() -> None:
+def test_workflows_use_the_locked_pulumi_version() -> None:
     wanted = version("pulumi")
     assert f"pulumi-version: {wanted}" in (GITOPS / "github" / "pulumi.yaml").read_text()
     assert f"PULUMI_VERSION={wanted}" in (GITOPS / "pulumi-operator" / "Dockerfile").read_text()
 
 
-def test_the_operators_stack_is_ours_and_outlives_its_object() -> None:
+def test_operators_stack_is_ours_and_outlives_its_object() -> None:
     documents = list(yaml.safe_load_all((GITOPS / "pulumi-operator" / "stack.yaml").read_text()))
     spec = next(d for d in documents if d["kind"] == "Stack")["spec"]
     assert spec["stack"] in STACKS

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from sandbox.cluster import kai_process
-from sandbox.cluster.nodes import standing_nodes
+from sandbox.cluster.nodes import static_nodes
 from sandbox.scenario import ENGINES, SCENARIOS
 from sandbox.stack_file import STACK, settings_for
 from sandbox.toolchain.paths import CHECKOUT
@@ -30,7 +30,7 @@ def test_for_kai_gpu_nodes_stand_by_and_that_is_said() -> None:
     assert changes == ["l4 on demand instead of queued, as KAI needs it"]
     gpus = [
         n["metadata"]["labels"]
-        for n in standing_nodes(parse(config, "local").pools)
+        for n in static_nodes(parse(config, "local").pools)
         if "l4" in n["metadata"]["name"]
     ]
     assert len(gpus) == 10

@@ -9,7 +9,7 @@ import pytest
 from development.layers import Counts, read_counts
 from sandbox.cluster.control_plane import kwokctl_configuration
 from sandbox.cluster.controller_process import command_of
-from sandbox.cluster.nodes import node, node_changes, standing_nodes
+from sandbox.cluster.nodes import node, node_changes, static_nodes
 from sandbox.status_rows import kai_queue_row, pod_group_row, queue_row, workload_row, workload_state
 from sandbox.toolchain.steps import StepError
 from settings.model.pools.pool import Nodes, Pool
@@ -29,13 +29,13 @@ L4 = Pool.model_validate(
 SPARE = L4.model_copy(update={"name": "spare", "provisioning": "on-demand", "nodes": Nodes(max=1)})
 
 
-def test_standing_nodes_are_those_of_pools_that_are_not_queued() -> None:
-    names = [made["metadata"]["name"] for made in standing_nodes([SYSTEM, L4, SPARE])]
+def test_static_nodes_are_those_of_pools_that_are_not_queued() -> None:
+    names = [made["metadata"]["name"] for made in static_nodes([SYSTEM, L4, SPARE])]
     assert names == ["gke-system-0", "gke-system-1", "gke-spare-0"]
 
 
 def test_a_standing_node_has_its_pools_shape() -> None:
-    (made,) = standing_nodes([SPARE])
+    (made,) = static_nodes([SPARE])
     assert made["metadata"]["labels"]["cloud.google.com/gke-accelerator"] == "nvidia-l4"
     assert made["spec"]["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
     assert made["status"]["allocatable"]["nvidia.com/gpu"] == "1"
@@ -224,7 +224,7 @@ def live(declared: dict[str, Any], **spec: Any) -> dict[str, Any]:
 
 
 def test_nodes_in_line_with_the_pools_are_left_alone() -> None:
-    wanted = standing_nodes([SYSTEM, SPARE])
+    wanted = static_nodes([SYSTEM, SPARE])
     not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     found = [live(node) for node in wanted]
     found[0]["spec"]["taints"] = [not_ready]
@@ -234,8 +234,8 @@ def test_nodes_in_line_with_the_pools_are_left_alone() -> None:
 
 
 def test_nodes_of_a_smaller_pool_are_deleted_once_no_pod_is_left_on_them() -> None:
-    found = [live(node) for node in standing_nodes([SYSTEM])]
-    wanted = standing_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=1)})])
+    found = [live(node) for node in static_nodes([SYSTEM])]
+    wanted = static_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=1)})])
     assert node_changes(found, wanted, {}).delete == ["gke-system-1"]
     busy = node_changes(found, wanted, {"gke-system-0": ["a/b"], "gke-system-1": ["a/c", "a/d"]})
     assert (busy.delete, list(busy.keep)) == ([], ["gke-system-1"])
@@ -243,15 +243,15 @@ def test_nodes_of_a_smaller_pool_are_deleted_once_no_pod_is_left_on_them() -> No
 
 
 def test_nodes_of_a_larger_pool_are_created() -> None:
-    found = [live(node) for node in standing_nodes([SYSTEM])]
-    wanted = standing_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=3)})])
+    found = [live(node) for node in static_nodes([SYSTEM])]
+    wanted = static_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=3)})])
     (made,) = node_changes(found, wanted, {}).create
     assert made["metadata"]["name"] == "gke-system-2"
 
 
 def test_a_changed_pool_changes_its_nodes_in_place() -> None:
-    (before,) = standing_nodes([SPARE.model_copy(update={"labels": {"team": "a"}})])
-    (after,) = standing_nodes([SPARE.model_copy(update={"machine_type": "g2-standard-8"})])
+    (before,) = static_nodes([SPARE.model_copy(update={"labels": {"team": "a"}})])
+    (after,) = static_nodes([SPARE.model_copy(update={"machine_type": "g2-standard-8"})])
     (made,) = node_changes([live(before, unschedulable=True)], [after], {"gke-spare-0": ["a/b"]}).update
     assert "team" not in made["metadata"]["labels"]
     assert made["metadata"]["labels"]["beta.kubernetes.io/os"] == "linux"

@@ -1,4 +1,4 @@
-"""What watches show, made by hand."""
+"""Builders of observed changes for the scenarios' tests."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def obj(
 
 
 def conditions(**of_type: tuple[str, str]) -> Object:
-    """Type = (status, reason)."""
+    """Returns conditions given as type=(status, reason)."""
     rows = [{"type": t, "status": s, "reason": r, "message": f"{t} {r}"} for t, (s, r) in of_type.items()]
     return {"conditions": [row | {"lastTransitionTime": NOON} for row in rows]}
 
@@ -35,7 +35,7 @@ def gang(
     cluster: str = "",
     phase: str = "Running",
 ) -> list[Seen]:
-    """The first `pods` pods of head and two workers; those that are Pending have no node."""
+    """Returns the first `pods` pods of a head and two workers; Pending ones have no node."""
     found = []
     for index in range(pods):
         limits = {"nvidia.com/gpu": "1"} if index else {"cpu": "1"}
@@ -54,6 +54,6 @@ def node(name: str, resize_name: str, created: str = NOON, ready: str = "True") 
 
 
 def story(*chapters: list[Seen]) -> list[Seen]:
-    """The chapters' changes, one a second."""
+    """Returns the chapters' changes, one per second."""
     changes = [seen for chapter in chapters for seen in chapter]
     return [Seen(float(at), seen.kind, seen.obj, seen.gone) for at, seen in enumerate(changes)]

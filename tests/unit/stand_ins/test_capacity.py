@@ -1,4 +1,4 @@
-"""How many nodes a request takes, and which requests queued provisioning refuses."""
+"""Nodes of a request, and requests that queued provisioning refuses."""
 
 from typing import Any
 
@@ -26,8 +26,8 @@ def pods(count: int, gpus: int = 1, cpu: str = "2", **spec: Any) -> PodSet:
 @pytest.mark.parametrize(
     ("pod_set", "shapes", "pool", "nodes"),
     [
-        pytest.param(pods(4), [shape()], "l4", 4, id="one GPU a node: a node a pod"),
-        pytest.param(pods(5), [shape(gpus=2)], "l4", 3, id="two GPUs a node: rounded up"),
+        pytest.param(pods(4), [shape()], "l4", 4, id="one GPU per node: one node per pod"),
+        pytest.param(pods(5), [shape(gpus=2)], "l4", 3, id="two GPUs per node: rounded up"),
         pytest.param(pods(4, cpu="8"), [shape(gpus=4)], "l4", 4, id="CPU is scarcer than GPUs"),
         pytest.param(pods(2, cpu="3500m"), [shape(gpus=4)], "l4", 1, id="quantities with units"),
         pytest.param(
@@ -35,14 +35,14 @@ def pods(count: int, gpus: int = 1, cpu: str = "2", **spec: Any) -> PodSet:
             [shape("a"), shape("b")],
             "b",
             1,
-            id="the selector picks the pool",
+            id="the node selector selects the pool",
         ),
         pytest.param(
             pods(1, nodeSelector={"autoscaling.gke.io/provisioning-request": "old"}),
             [shape()],
             "l4",
             1,
-            id="an earlier attempt's label does not matter",
+            id="an earlier attempt's label is ignored",
         ),
         pytest.param(pods(1, gpus=4), [shape("small"), shape("big", 8)], "big", 1, id="first pool that fits"),
         pytest.param(
@@ -54,7 +54,9 @@ def pods(count: int, gpus: int = 1, cpu: str = "2", **spec: Any) -> PodSet:
         ),
     ],
 )
-def test_nodes_of_a_request(pod_set: PodSet, shapes: list[Shape], pool: str, nodes: int) -> None:
+def test_request_takes_the_fewest_nodes_of_the_first_fitting_pool(
+    pod_set: PodSet, shapes: list[Shape], pool: str, nodes: int
+) -> None:
     found = need([pod_set], shapes)
     assert (found.shape.pool, found.nodes) == (pool, nodes)
 
@@ -62,7 +64,7 @@ def test_nodes_of_a_request(pod_set: PodSet, shapes: list[Shape], pool: str, nod
 @pytest.mark.parametrize(
     ("pod_sets", "says"),
     [
-        pytest.param([pods(1), pods(1)], "one pod set a request, this one has 2", id="two pod sets"),
+        pytest.param([pods(1), pods(1)], "one pod set per request, this one has 2", id="two pod sets"),
         pytest.param([pods(1, gpus=0)], "accelerators only", id="CPU only"),
         pytest.param([pods(1, gpus=2)], "larger than a node", id="larger than a machine"),
         pytest.param([pods(1, tolerations=[])], "taints that the pods tolerate", id="taints not tolerated"),
@@ -76,7 +78,7 @@ def test_nodes_of_a_request(pod_set: PodSet, shapes: list[Shape], pool: str, nod
         ),
     ],
 )
-def test_requests_that_cannot_be_served(pod_sets: list[PodSet], says: str) -> None:
+def test_request_that_cannot_be_served_is_an_error(pod_sets: list[PodSet], says: str) -> None:
     with pytest.raises(CannotServeError, match=says):
         need(pod_sets, [shape()])
 

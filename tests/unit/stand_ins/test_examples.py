@@ -1,4 +1,4 @@
-"""The examples have what queueing asks of a manifest, as examples/README.md tells users."""
+"""The examples meet the requirements on queued manifests in examples/README.md."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,14 +49,14 @@ def test_every_example_can_be_queued(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)
-def test_examples_ask_for_a_token_where_their_ray_can(file: Path) -> None:
+def test_examples_require_a_token_if_their_ray_supports_it(file: Path) -> None:
     spec = cluster_spec(manifest(file))
     can = tuple(map(int, spec["rayVersion"].split("."))) >= (2, 52)
     assert spec.get("authOptions") == ({"mode": "token"} if can else None)
 
 
 @pytest.mark.parametrize("file", UNQUEUED, ids=lambda f: f.name)
-def test_what_a_gang_cannot_do_stays_outside_the_queues(file: Path) -> None:
+def test_examples_that_gangs_do_not_support_are_unqueued(file: Path) -> None:
     metadata = manifest(file)["metadata"]
     assert "labels" not in metadata
     tenant = next(t for t in SETTINGS.tenants if t.namespace == metadata["namespace"])
@@ -70,7 +70,7 @@ def test_every_example_is_in_the_readme(file: Path) -> None:
 
 
 @pytest.mark.parametrize("scenario", [JOBS, serving("muster")], ids=lambda s: s.name)
-def test_the_gangs_of_a_scenario_do_not_fit_beside_each_other(scenario: Scenario) -> None:
+def test_gangs_of_a_scenario_do_not_fit_at_the_same_time(scenario: Scenario) -> None:
     gpus, values = 0, []
     for name in scenario.examples.values():
         example = manifest(ROOT / "examples" / name)

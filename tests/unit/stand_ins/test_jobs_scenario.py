@@ -1,4 +1,4 @@
-"""The seven milestones: seen in a good run, and what is said of one that went another way."""
+"""The seven milestones of the jobs scenario: in a correct run, and in runs that go wrong."""
 
 import pytest
 
@@ -39,7 +39,7 @@ EVICTED = {
     "Evicted": ("True", "Preempted"),
 }
 
-# A good run, a chapter for each milestone.
+# A correct run, one chapter per milestone.
 DEV_RUNS = [
     node("gpu", "earlier"),
     workload("dev", **ADMITTED),
@@ -64,7 +64,7 @@ def instead(number: int, chapter: list[Seen]) -> list[list[Seen]]:
     return [*GOOD[: number - 1], chapter, *GOOD[number:]]
 
 
-def test_a_good_run_shows_all_seven_each_at_the_end_of_its_chapter() -> None:
+def test_correct_run_reaches_each_of_the_seven_milestones_at_the_end_of_its_chapter() -> None:
     milestones = check(JOBS, story(*GOOD), CAST)
     assert [m.problem for m in milestones] == [""] * 7
     ends = [len(story(*GOOD[: n + 1])) - 1 for n in range(7)]
@@ -77,10 +77,10 @@ def test_a_good_run_shows_all_seven_each_at_the_end_of_its_chapter() -> None:
         pytest.param([], 1, "not seen", id="nothing happened"),
         pytest.param(instead(1, DEV_RUNS[1:]), 1, "not seen", id="dev not on a GPU node"),
         pytest.param(
-            instead(1, [*DEV_RUNS[:-2], DEV_RUNS[-1]]), 1, "not seen", id="a part of dev's gang runs"
+            instead(1, [*DEV_RUNS[:-2], DEV_RUNS[-1]]), 1, "not seen", id="only part of dev's gang runs"
         ),
         pytest.param(without(2), 2, "not seen", id="production never waits"),
-        pytest.param(instead(3, DEV_PREEMPTED[:-1]), 3, "not seen", id="a pod of dev stays"),
+        pytest.param(instead(3, DEV_PREEMPTED[:-1]), 3, "not seen", id="a pod of dev remains"),
         pytest.param(
             instead(3, [workload("dev", Evicted=("True", "Deactivated")), *DEV_PREEMPTED[1:]]),
             3,
@@ -91,7 +91,7 @@ def test_a_good_run_shows_all_seven_each_at_the_end_of_its_chapter() -> None:
             [DEV_RUNS, PROD_WAITS, PROD_PROVISIONED, DEV_PREEMPTED, PROD_ADMITTED, PROD_DONE, DEV_DONE],
             4,
             f"seen before: {TITLES[2]}",
-            id="provisioned before dev has gone",
+            id="provisioned before dev is preempted",
         ),
         pytest.param(
             instead(
@@ -99,7 +99,7 @@ def test_a_good_run_shows_all_seven_each_at_the_end_of_its_chapter() -> None:
             ),
             4,
             "not seen",
-            id="nodes one after the other",
+            id="nodes created one by one",
         ),
         pytest.param(
             instead(
@@ -120,19 +120,19 @@ def test_a_good_run_shows_all_seven_each_at_the_end_of_its_chapter() -> None:
             instead(5, [PROD_ADMITTED[0], *gang("prod", created="2030-01-01T11:59:59Z")]),
             5,
             "not seen",
-            id="pods older than their admission",
+            id="pods older than the admission",
         ),
         pytest.param(instead(6, [job("prod", "FAILED", "Failed")]), 6, "not seen", id="production fails"),
         pytest.param(without(3), 7, f"seen without: {TITLES[2]}", id="dev succeeds without being preempted"),
     ],
 )
-def test_what_is_said_of_a_run_that_went_another_way(
+def test_wrong_run_misses_its_milestone_with_a_reason(
     chapters: list[list[Seen]], number: int, problem: str
 ) -> None:
     assert check(JOBS, story(*chapters), CAST)[number - 1].problem == problem
 
 
-def test_phases_of_a_good_run() -> None:
+def test_phases_of_a_correct_jobs_run_are_recorded() -> None:
     world, timeline = World(), Timeline()
     for seen in story(*GOOD):
         world.see(seen)

@@ -1,4 +1,4 @@
-"""The queued-provisioning stand-in against an API server in memory: all nodes or none, even if killed."""
+"""The queued-provisioning stand-in with an in-memory API server: all nodes or none, even if killed."""
 
 import copy
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ SYSTEM_NODE = {"metadata": {"name": "system", "labels": {"cloud.google.com/gke-n
 
 
 class Cluster:
-    """The few calls that the provisioner makes, on dictionaries; a new node is Ready when told so."""
+    """The API calls of the provisioner, on dictionaries; tests make new nodes Ready."""
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[tuple[str, str], Object]] = {"Node": {}, "Pod": {}, "ConfigMap": {}}
@@ -66,14 +66,14 @@ class Cluster:
             node["status"] = {"conditions": [{"type": "Ready", "status": "True"}]}
 
     def zone(self, **data: str) -> None:
-        """Sets the zone's ConfigMap; making nodes takes no time unless said."""
+        """Sets the zone's ConfigMap; by default creating nodes takes no time."""
         given = {"l4.seconds": "0"} | {name.replace("_", "."): value for name, value in data.items()}
         self.put(
             "ConfigMap", {"metadata": {"namespace": "kube-system", "name": "sandbox-zone"}, "data": given}
         )
 
     def ask(self, name: str, pods: int, *, created: int = 0, gpus: str = "1") -> Object:
-        """A request for `pods` pods; its template goes with it."""
+        """Creates a request for `pods` pods and its template."""
         resources = {"requests": {"cpu": "1", "nvidia.com/gpu": gpus}}
         template = {"spec": {"containers": [{"resources": resources}]}}
         self.put("PodTemplate", {"metadata": {"namespace": "t", "name": name}, "template": template})
@@ -100,12 +100,12 @@ def cluster() -> Cluster:
 
 
 def step(cluster: Cluster) -> None:
-    """One pass of a provisioner that has just been started: nothing is remembered from the last."""
+    """Runs one pass of a new provisioner, without state of the previous one."""
     provisioner = Provisioner(cluster, [SHAPE])  # type: ignore[arg-type]  # the calls it makes are there
     provisioner.reconcile(copy.deepcopy(list(cluster.objects["ProvisioningRequest"].values())))
 
 
-def test_all_nodes_at_once_then_provisioned_when_ready(cluster: Cluster) -> None:
+def test_all_nodes_are_created_at_once_and_provisioned_when_ready(cluster: Cluster) -> None:
     request = cluster.ask("a", pods=4)
     step(cluster)
     assert len(cluster.pool_nodes()) == 4
@@ -120,7 +120,7 @@ def test_all_nodes_at_once_then_provisioned_when_ready(cluster: Cluster) -> None
     assert {n["metadata"]["labels"][label] for n in nodes} == {resize_name}
 
 
-def test_a_request_that_does_not_fit_gets_nothing_and_waits(cluster: Cluster) -> None:
+def test_request_that_does_not_fit_gets_no_nodes_and_waits(cluster: Cluster) -> None:
     cluster.zone(l4_nodes="3")
     request = cluster.ask("a", pods=4)
     step(cluster)
@@ -132,7 +132,7 @@ def test_a_request_that_does_not_fit_gets_nothing_and_waits(cluster: Cluster) ->
     assert len(cluster.pool_nodes()) == 4
 
 
-def test_the_oldest_is_served_first_and_two_never_share_room(cluster: Cluster) -> None:
+def test_oldest_request_is_served_first_and_capacity_is_not_shared(cluster: Cluster) -> None:
     cluster.zone(l4_nodes="5")
     younger, older = cluster.ask("a", pods=3, created=2), cluster.ask("b", pods=3, created=1)
     step(cluster)
@@ -141,7 +141,7 @@ def test_the_oldest_is_served_first_and_two_never_share_room(cluster: Cluster) -
     assert condition(younger, "Provisioned")["reason"] == "OutOfCapacity"
 
 
-def test_making_nodes_takes_its_time_and_keeps_its_room(cluster: Cluster) -> None:
+def test_nodes_being_created_take_time_and_hold_capacity(cluster: Cluster) -> None:
     cluster.zone(l4_nodes="3", l4_seconds="5")
     first, second = cluster.ask("a", pods=2, created=1), cluster.ask("b", pods=2, created=2)
     now = [100.0]
@@ -153,24 +153,24 @@ def test_making_nodes_takes_its_time_and_keeps_its_room(cluster: Cluster) -> Non
         assert condition(second, "Provisioned")["reason"] == "OutOfCapacity"
 
 
-def test_stockout_fails_where_the_zone_says_so(cluster: Cluster) -> None:
+def test_stockout_fails_the_request_if_the_zone_is_configured_so(cluster: Cluster) -> None:
     cluster.zone(l4_nodes="0", l4_stockout="fail")
     request = cluster.ask("a", pods=1)
     step(cluster)
     assert condition(request, "Failed")["reason"] == "OutOfCapacity"
     cluster.zone(l4_nodes="9")
     step(cluster)
-    assert cluster.pool_nodes() == []  # an ended request gets nothing any more
+    assert cluster.pool_nodes() == []  # an ended request gets no nodes
 
 
-def test_a_request_that_cannot_be_served_fails_with_a_sentence(cluster: Cluster) -> None:
+def test_request_that_cannot_be_served_fails_with_a_reason(cluster: Cluster) -> None:
     request = cluster.ask("a", pods=1, gpus="8")
     step(cluster)
     assert condition(request, "Failed")["reason"] == "CannotBeServed"
     assert "larger than a node" in condition(request, "Failed")["message"]
 
 
-def test_a_request_without_its_template_keeps_no_other_from_being_served(cluster: Cluster) -> None:
+def test_request_without_its_template_does_not_block_others(cluster: Cluster) -> None:
     orphan = cluster.ask("a", pods=1, created=1)
     cluster.ask("b", pods=2, created=2)
     del cluster.objects["PodTemplate"]["t", "a"]
@@ -179,7 +179,7 @@ def test_a_request_without_its_template_keeps_no_other_from_being_served(cluster
     assert len(cluster.pool_nodes()) == 2
 
 
-def test_nodes_go_with_their_request_but_never_under_a_pod(cluster: Cluster) -> None:
+def test_nodes_are_deleted_with_their_request_once_they_have_no_pods(cluster: Cluster) -> None:
     cluster.ask("a", pods=2)
     step(cluster)
     busy, idle = cluster.pool_nodes()
@@ -193,7 +193,7 @@ def test_nodes_go_with_their_request_but_never_under_a_pod(cluster: Cluster) -> 
     assert cluster.pool_nodes() == []
 
 
-def test_killed_while_creating_it_goes_on_even_where_room_has_shrunk(cluster: Cluster) -> None:
+def test_interrupted_creation_is_completed_even_if_capacity_has_shrunk(cluster: Cluster) -> None:
     request = cluster.ask("a", pods=4)
     cluster.creations_left = 2
     with pytest.raises(ApiError):
@@ -208,7 +208,7 @@ def test_killed_while_creating_it_goes_on_even_where_room_has_shrunk(cluster: Cl
     assert is_true(request, "Provisioned")
 
 
-def test_a_pass_without_news_writes_nothing(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pass_without_changes_writes_nothing(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.ask("a", pods=1)
     step(cluster)
     cluster.make_ready()
@@ -218,14 +218,14 @@ def test_a_pass_without_news_writes_nothing(cluster: Cluster, monkeypatch: pytes
     step(cluster)
 
 
-def test_numbers_of_the_zone_that_are_none_are_ignored(cluster: Cluster) -> None:
+def test_invalid_numbers_of_the_zone_are_ignored(cluster: Cluster) -> None:
     cluster.zone(l4_nodes="many")
     cluster.ask("a", pods=10)
     step(cluster)
     assert len(cluster.pool_nodes()) == 10
 
 
-def test_other_classes_are_left_alone(cluster: Cluster) -> None:
+def test_requests_of_other_classes_are_ignored(cluster: Cluster) -> None:
     request = cluster.ask("a", pods=1)
     request["spec"]["provisioningClassName"] = "check-capacity.autoscaling.x-k8s.io"
     step(cluster)
@@ -233,7 +233,7 @@ def test_other_classes_are_left_alone(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("status", "moved"), [("True", False), ("False", True)])
-def test_a_transition_time_moves_only_with_its_status(status: str, moved: bool) -> None:
+def test_transition_time_changes_only_with_the_status(status: str, moved: bool) -> None:
     old = {"type": "Provisioned", "status": "True", "lastTransitionTime": "2000-01-01T00:00:00Z"}
     other = {"type": "Accepted", "status": "True", "lastTransitionTime": "2000-01-01T00:00:00Z"}
     conditions = merged_conditions([other, old], [("Provisioned", status, "Reason", "message")], 3)

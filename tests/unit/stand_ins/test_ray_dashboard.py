@@ -1,4 +1,4 @@
-"""The dashboard's stand-in over HTTP, asked as KubeRay's operator asks."""
+"""The dashboard's stand-in over HTTP, with the requests of KubeRay's operator."""
 
 import json
 import threading
@@ -18,7 +18,7 @@ HEAD = "llm-abcde-head-svc.t.svc.cluster.local"
 
 
 class KnownJobs:
-    """Jobs as the HTTP server asks for them, without a cluster."""
+    """Jobs for the HTTP server, without a cluster."""
 
     def __init__(self) -> None:
         self.known = {"j-abc": JobInfo("RUNNING", STARTED, None)}
@@ -36,7 +36,7 @@ class KnownJobs:
 
 
 class KnownServe:
-    """Applications of the one cluster whose head is there."""
+    """Applications of the only cluster with a head."""
 
     def details(self, host: str) -> dict[str, Any] | None:
         return {"applications": {}} if host == HEAD else None
@@ -61,7 +61,7 @@ def port() -> Iterator[int]:
 
 
 def ask(port: int, method: str, path: str, body: Any = None, host: str = HEAD) -> tuple[int, Any]:
-    """The way the operator asks: by the head service's URL, with us as its proxy."""
+    """Sends a request as the operator does: to the head service's URL, with us as its proxy."""
     request = urllib.request.Request(
         f"http://{host}:8265{path}",
         method=method,
@@ -101,7 +101,7 @@ def ask(port: int, method: str, path: str, body: Any = None, host: str = HEAD) -
             {"error": "expected a JSON object with a list of applications"},
             id="deploy nonsense",
         ),
-        pytest.param("PUT", "/api/jobs/", {}, 404, {}, id="nothing else is put"),
+        pytest.param("PUT", "/api/jobs/", {}, 404, {}, id="PUT of another path"),
         pytest.param("GET", "/-/healthz", None, 200, {"healthy": True}, id="Serve's proxy"),
         pytest.param(
             "GET", "/api/jobs/j-abc/logs", None, 200, {"logs": "The sandbox's job is RUNNING.\n"}, id="logs"
@@ -114,7 +114,9 @@ def ask(port: int, method: str, path: str, body: Any = None, host: str = HEAD) -
         pytest.param("DELETE", "/api/jobs/j-abc", None, 200, {"deleted": True}, id="delete"),
     ],
 )
-def test_endpoints(port: int, method: str, path: str, body: Any, code: int, holds: dict[str, Any]) -> None:
+def test_endpoint_answers_the_operators_request(
+    port: int, method: str, path: str, body: Any, code: int, holds: dict[str, Any]
+) -> None:
     answered, content = ask(port, method, path, body)
     assert answered == code
     assert holds.items() <= content.items()
@@ -128,5 +130,7 @@ def test_endpoints(port: int, method: str, path: str, body: Any, code: int, hold
         ("GET", "/-/healthz", None),
     ],
 )
-def test_where_no_head_runs_nobody_serves(port: int, method: str, path: str, body: Any) -> None:
+def test_requests_without_a_running_head_are_unavailable(
+    port: int, method: str, path: str, body: Any
+) -> None:
     assert ask(port, method, path, body, host="other-head-svc.t.svc.cluster.local")[0] == 503

@@ -1,4 +1,4 @@
-"""What the stand-in for Ray's dashboard says of a job, and how its submitter ends."""
+"""Status of a simulated job, and the end of its submitter."""
 
 from typing import Any
 
@@ -27,18 +27,20 @@ def submitter(state: dict[str, Any] | None = None) -> Object:
 @pytest.mark.parametrize(
     ("job", "after", "status", "ran"),
     [
-        pytest.param(rayjob(run_seconds="5"), 0, "RUNNING", None, id="just begun"),
-        pytest.param(rayjob(run_seconds="5"), 4.9, "RUNNING", None, id="not yet over"),
-        pytest.param(rayjob(run_seconds="5"), 5, "SUCCEEDED", 5, id="over"),
-        pytest.param(rayjob(run_seconds="5"), 99, "SUCCEEDED", 5, id="asked late: the end stays"),
+        pytest.param(rayjob(run_seconds="5"), 0, "RUNNING", None, id="just started"),
+        pytest.param(rayjob(run_seconds="5"), 4.9, "RUNNING", None, id="not finished"),
+        pytest.param(rayjob(run_seconds="5"), 5, "SUCCEEDED", 5, id="finished"),
+        pytest.param(rayjob(run_seconds="5"), 99, "SUCCEEDED", 5, id="finished long ago: same end"),
         pytest.param(rayjob(run_seconds="0.5", outcome="FAILED"), 1, "FAILED", 0.5, id="failed"),
-        pytest.param(rayjob(), 9.9, "RUNNING", None, id="ten seconds unless stated"),
-        pytest.param(rayjob(), 10, "SUCCEEDED", 10, id="ten seconds over"),
-        pytest.param(rayjob(run_seconds="soon"), 10, "SUCCEEDED", 10, id="no number: the default"),
+        pytest.param(rayjob(), 9.9, "RUNNING", None, id="default of ten seconds"),
+        pytest.param(rayjob(), 10, "SUCCEEDED", 10, id="ten seconds passed"),
+        pytest.param(rayjob(run_seconds="soon"), 10, "SUCCEEDED", 10, id="not a number: the default"),
         pytest.param(rayjob(run_seconds="-1"), 0, "SUCCEEDED", 0, id="negative: at once"),
     ],
 )
-def test_job_over_time(job: Object, after: float, status: str, ran: float | None) -> None:
+def test_job_runs_for_its_seconds_and_ends_with_its_outcome(
+    job: Object, after: float, status: str, ran: float | None
+) -> None:
     ended = None if ran is None else STARTED + ran
     assert job_info(job, STARTED, STARTED + after) == JobInfo(status, STARTED, ended)
 
@@ -52,7 +54,9 @@ def test_job_over_time(job: Object, after: float, status: str, ran: float | None
         pytest.param({"terminated": {"startedAt": "2030-03-17T17:46:40Z"}}, STARTED, id="ended"),
     ],
 )
-def test_when_the_submitter_began(state: dict[str, Any] | None, started: float | None) -> None:
+def test_start_of_the_submitter_is_its_containers(
+    state: dict[str, Any] | None, started: float | None
+) -> None:
     assert container_start(submitter(state)) == started
 
 
@@ -60,7 +64,7 @@ def test_when_the_submitter_began(state: dict[str, Any] | None, started: float |
     ("outcome", "phase", "code"),
     [("SUCCEEDED", "Succeeded", 0), ("FAILED", "Failed", 1), ("STOPPED", "Succeeded", 0)],
 )
-def test_the_submitter_ends_as_ray_job_submit_would(outcome: str, phase: str, code: int) -> None:
+def test_submitter_ends_as_ray_job_submit_would(outcome: str, phase: str, code: int) -> None:
     status = ended_status(
         submitter({"running": {"startedAt": "2030-03-17T17:46:40Z"}}), JobInfo(outcome, STARTED, 1)
     )
@@ -69,6 +73,6 @@ def test_the_submitter_ends_as_ray_job_submit_would(outcome: str, phase: str, co
     assert [c["status"] for c in status["conditions"]] == ["False"]
 
 
-def test_the_submitter_names_its_submission() -> None:
+def test_submission_id_is_in_the_submitters_environment() -> None:
     assert submission_id(submitter()) == "j-abc"
     assert submission_id({"spec": {"containers": [{}]}}) == ""

@@ -1,4 +1,4 @@
-"""What the stand-in for Ray Serve says of applications, and when it forgets them."""
+"""Simulated Ray Serve: states of applications, and their loss with the head."""
 
 import re
 from typing import Any
@@ -30,7 +30,7 @@ CONFIG = {"applications": [APPLICATION]}
         ),
     ],
 )
-def test_what_serve_would_not_take(config: object, message: str) -> None:
+def test_configuration_that_serve_would_refuse_is_an_error(config: object, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         read_config(config)
 
@@ -38,13 +38,15 @@ def test_what_serve_would_not_take(config: object, message: str) -> None:
 @pytest.mark.parametrize(
     ("running", "status", "deployment"), [(False, "DEPLOYING", "UPDATING"), (True, "RUNNING", "HEALTHY")]
 )
-def test_details(running: bool, status: str, deployment: str) -> None:
+def test_details_have_the_states_of_applications_and_deployments(
+    running: bool, status: str, deployment: str
+) -> None:
     told = serve_details([APPLICATION], running)["applications"]["llm"]
     assert (told["status"], told["deployments"]["vllm"]["status"]) == (status, deployment)
 
 
 class Known:
-    """Stands in for a reflector."""
+    """A fake reflector."""
 
     def __init__(self, *objects: Object) -> None:
         self.known = list(objects)
@@ -81,7 +83,7 @@ def statuses(serve: Serve) -> dict[str, Any]:
     return {name: told["status"] for name, told in details["applications"].items()}
 
 
-def test_an_application_runs_once_its_whole_cluster_does() -> None:
+def test_application_runs_once_its_whole_cluster_runs() -> None:
     serve = made(head("a"), state="")
     assert statuses(serve) == {}
     assert serve.deploy(HOST, CONFIG)
@@ -90,7 +92,7 @@ def test_an_application_runs_once_its_whole_cluster_does() -> None:
     assert statuses(serve) == {"llm": "RUNNING"}
 
 
-def test_the_proxy_answers_from_the_first_deployment_on() -> None:
+def test_proxy_responds_after_the_first_deployment() -> None:
     serve = made(head("a"))
     assert not serve.proxy_answers("10.0.0.7")
     serve.deploy(HOST, CONFIG)
@@ -98,15 +100,15 @@ def test_the_proxy_answers_from_the_first_deployment_on() -> None:
     assert not serve.proxy_answers("10.0.0.8")
 
 
-def test_a_new_head_knows_nothing_of_what_the_old_one_ran() -> None:
+def test_new_head_has_no_applications() -> None:
     serve = made(head("a"))
     serve.deploy(HOST, CONFIG)
     serve._heads = Known(head("b"))  # type: ignore[assignment]
     assert statuses(serve) == {}
 
 
-@pytest.mark.parametrize("heads", [(), (head("a", phase="Pending"),)], ids=["none", "one that starts"])
-def test_without_a_head_that_runs_there_is_no_dashboard(heads: tuple[Object, ...]) -> None:
+@pytest.mark.parametrize("heads", [(), (head("a", phase="Pending"),)], ids=["no head", "a starting head"])
+def test_cluster_without_a_running_head_has_no_dashboard(heads: tuple[Object, ...]) -> None:
     serve = made(*heads)
     assert serve.details(HOST) is None
     assert not serve.deploy(HOST, CONFIG)

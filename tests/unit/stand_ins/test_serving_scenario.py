@@ -1,4 +1,4 @@
-"""The serving scenario: what each engine has to show, and what does not count."""
+"""The milestones of the serving scenario with each engine: in a correct run, and in runs that go wrong."""
 
 import pytest
 
@@ -45,7 +45,7 @@ NODE = node("gpu", "earlier")
 TRAINS = [NODE, training()]
 SERVES = [service("True", 2, llm="RUNNING")]
 LEAVES = [*gang("llm", gone=True), service(gone=True)]
-# A good run, a chapter for each milestone.
+# A correct run, one chapter per milestone.
 MUSTER = [
     [*TRAINS, workload("train", **ADMITTED), *train_gang()],
     [
@@ -69,7 +69,7 @@ GOOD = {"muster": MUSTER, "kai": KAI}
 
 
 @pytest.mark.parametrize("engine", GOOD)
-def test_a_good_run_shows_all_five_each_at_the_end_of_its_chapter(engine: str) -> None:
+def test_correct_run_reaches_each_of_the_five_milestones_at_the_end_of_its_chapter(engine: str) -> None:
     milestones = check(serving(engine), story(*GOOD[engine]), CAST)
     assert [m.problem for m in milestones] == [""] * 5
     ends = [len(story(*GOOD[engine][: n + 1])) - 1 for n in range(5)]
@@ -81,30 +81,30 @@ def test_a_good_run_shows_all_five_each_at_the_end_of_its_chapter(engine: str) -
     [
         pytest.param("muster", 1, [NODE, training(), *train_gang(pods=2)], id="half of the training runs"),
         pytest.param("muster", 2, [*MUSTER[1][:-1]], id="pods gone, but the cluster not suspended"),
-        pytest.param("muster", 2, [*MUSTER[1][:3], MUSTER[1][-1]], id="a pod of the training stays"),
+        pytest.param("muster", 2, [*MUSTER[1][:3], MUSTER[1][-1]], id="a pod of the training remains"),
         pytest.param("kai", 2, [service(), *train_gang(phase="Running")], id="nothing is evicted"),
         pytest.param(
             "kai", 2, [service(), *train_gang(phase="Pending", pods=2)], id="one worker keeps its node"
         ),
-        pytest.param("kai", 3, [pod_group("llm", 2), *gang("llm")], id="a gang of fewer would have done"),
+        pytest.param("kai", 3, [pod_group("llm", 2), *gang("llm")], id="a PodGroup of fewer pods"),
         pytest.param("kai", 3, [pod_group("llm"), *gang("llm", 2)], id="half of the inference runs"),
-        pytest.param("kai", 3, gang("llm"), id="scheduled by another than KAI"),
+        pytest.param("kai", 3, gang("llm"), id="not scheduled by KAI"),
         pytest.param("muster", 3, gang("llm"), id="runs without being admitted"),
         pytest.param("muster", 4, [service("True", 2, llm="DEPLOYING")], id="an application deploys"),
         pytest.param("muster", 4, [service("True", 2, a="RUNNING", b="DEPLOYING")], id="one of two deploys"),
         pytest.param("muster", 4, [service("True", 0, llm="RUNNING")], id="no endpoint"),
         pytest.param("muster", 4, [service("False", 2, llm="RUNNING")], id="not ready"),
-        pytest.param("muster", 5, train_gang(), id="training beside inference"),
-        pytest.param("muster", 5, LEAVES, id="training does not come back"),
+        pytest.param("muster", 5, train_gang(), id="training and inference at the same time"),
+        pytest.param("muster", 5, LEAVES, id="training does not resume"),
     ],
 )
-def test_what_does_not_count(engine: str, number: int, chapter: list[Seen]) -> None:
+def test_wrong_run_misses_its_milestone(engine: str, number: int, chapter: list[Seen]) -> None:
     milestone = check(serving(engine), story(*GOOD[engine][: number - 1], chapter), CAST)[number - 1]
     assert milestone.problem == "not seen"
 
 
 @pytest.mark.parametrize("engine", GOOD)
-def test_phases_of_a_good_run(engine: str) -> None:
+def test_phases_of_a_correct_serving_run_are_recorded(engine: str) -> None:
     world, timeline = World(), Timeline()
     provisioned = training(RayClusterProvisioned=("True", "x"))
     for seen in story(*([provisioned, *chapter] for chapter in GOOD[engine])):

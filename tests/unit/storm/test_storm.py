@@ -1,4 +1,4 @@
-"""What judges a storm finds what is wrong, and its proxy drops what it is told to."""
+"""The storm's verdict finds violations, and its proxy stops forwarding in a black hole."""
 
 import socket
 import threading
@@ -16,11 +16,11 @@ from tests.storm.proxy import Proxy
 from tests.storm.recorder import Event
 from tests.storm.verdict import broken, duplicates, unended
 
-STANDING = [(kind, body) for kind, bodies in local_stack().items() for body in bodies]
+QUEUES = [(kind, body) for kind, bodies in local_stack().items() for body in bodies]
 
 
 def reserved(name: str, gpus: int, revision: int) -> Event:
-    """A Workload of team-a that got quota at this revision."""
+    """Returns a Workload of team-a that got quota at this revision."""
     owner = {"uid": f"job-{name}", "controller": True}
     meta = {"namespace": "team-a", "name": name, "uid": name, "ownerReferences": [owner]}
     usage = {"flavors": {GPU: "l4"}, "resourceUsage": {GPU: str(gpus)}, "name": "gpu", "count": gpus}
@@ -38,9 +38,9 @@ def cluster(name: str, revision: int, change: str = "ADDED", **meta: Any) -> Eve
     return Event(revision, kinds.RAY_CLUSTERS, change, {"metadata": metadata, "spec": {"suspend": True}})
 
 
-def test_every_revision_with_more_than_the_quota_is_found() -> None:
+def test_every_revision_above_the_quota_is_found() -> None:
     events = [reserved("first", 3, 1), reserved("second", 1, 2), reserved("third", 1, 3)]
-    (found,) = broken(events, STANDING)
+    (found,) = broken(events, QUEUES)
     assert found.startswith("revision 3: team-a uses 5 of 4")
 
 
@@ -82,7 +82,7 @@ def worker(name: str, revision: int, made_s: int, change: str = "ADDED", **meta:
     ],
 )
 def test_pods_that_kuberay_makes_twice_have_to_be_deleted(events: list[Event], wrong: str) -> None:
-    found = broken([reserved("first", 1, 1), worker("a", 2, 0), *events], STANDING)
+    found = broken([reserved("first", 1, 1), worker("a", 2, 0), *events], QUEUES)
     assert [text[: len(wrong)] for text in found] == ([wrong] if wrong else [])
 
 
@@ -104,7 +104,7 @@ def test_two_ray_clusters_of_a_job_are_found(events: list[Event], revisions: lis
     assert [text.partition(":")[0] for text in duplicates(events)] == revisions
 
 
-def test_a_job_that_does_not_end_is_found() -> None:
+def test_job_that_does_not_end_is_found() -> None:
     jobs = [
         {"metadata": {"name": name}, "status": {"jobDeploymentStatus": state}}
         for name, state in (("done", "Complete"), ("failed", "Failed"), ("stuck", "Running"))
@@ -112,7 +112,7 @@ def test_a_job_that_does_not_end_is_found() -> None:
     assert unended([*jobs, {"metadata": {"name": "new"}}]) == ["stuck is Running", "new is not started"]
 
 
-def test_a_black_hole_holds_back_until_it_is_over() -> None:
+def test_black_hole_delays_bytes_until_it_ends() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=echo_once, args=(server,), daemon=True).start()
         proxy = Proxy(server.getsockname()[1]).start()
