@@ -73,8 +73,8 @@ def test_prod_without_deletion_protection_fails(cli: PulumiCli, tmp_path: Path) 
     with pytest.raises(PulumiError) as failure:
         cli.select("prod", unprotected).preview(policies=True)
     assert str(failure.value) == (
-        "pulumi preview of stack prod: muster-deletion-protection: No mistake deletes a cluster: GKE and "
-        "Pulumi both refuse. And a bucket goes only when it is empty. (GKE and Cloud Storage providers: "
+        "pulumi preview of stack prod: muster-deletion-protection: GKE and Pulumi refuse to delete a cluster "
+        "by mistake, and a bucket can be deleted only when empty. (GKE and Cloud Storage providers: "
         "deletionProtection, forceDestroy; Pulumi: protect)\n"
         "  gcp:container/cluster:Cluster ray-prod: remove deletionProtection: it is false\n"
         "  gcp:container/cluster:Cluster ray-prod: set the resource option protect"
