@@ -157,3 +157,9 @@ LEVELS = {
 @pytest.mark.parametrize(("request_", "expected"), LEVELS.values(), ids=LEVELS.keys())
 def test_whether_a_topology_has_the_levels(request_: Any, expected: bool) -> None:
     assert cluster("r1/x1=1").has_levels(FLAVOR, request_) is expected
+
+
+def test_a_label_of_the_flavor_without_a_value_is_one_that_nodes_may_lack() -> None:
+    """As in Kueue (NodeMatchesFlavor)."""
+    flavors = {FLAVOR: Flavor(FLAVOR, {"pool": ""}, topology="t")}
+    assert place_one(cluster("x1=1", flavors=flavors), pods(1, ANYWHERE)) == "x1:1"
