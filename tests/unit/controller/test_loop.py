@@ -29,7 +29,7 @@ from muster.objects.meta import rfc3339
 from tests.simulation.api import Api, Body, Change
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.kube import CALM, EmulatedKube
-from tests.simulation.manifests import group, local_stack, quotas, ray_job
+from tests.simulation.manifests import group, local_stack, quotas, ray_job, template
 from tests.unit.controller.builders import condition, controlled_by, pod, workload_body
 
 TOPOLOGY: Body = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}]}}
@@ -332,5 +332,19 @@ def test_it_looks_again_when_time_alone_changes_something() -> None:
     def true_of(key: str) -> set[str]:
         (found,) = stage.api.all(kinds.WORKLOADS)
         return {c["type"] for c in found["status"]["conditions"] if c["status"] == "True"}
+
+    stage.play(story)
+
+
+def test_pods_that_the_api_server_would_not_take_get_no_quota() -> None:
+    """It is asked before a gang may have any."""
+    stage = Stage(ray_job("dev", worker=template("Bad_Name", cpu=1)))
+
+    async def story() -> None:
+        await asyncio.sleep(5)
+        (found,) = stage.api.all(kinds.WORKLOADS)
+        (told,) = (c for c in found["status"]["conditions"] if c["type"] == "QuotaReserved")
+        assert (told["status"], told["reason"]) == ("False", "Misconfigured")
+        assert "Kubernetes would not create its pods" in told["message"]
 
     stage.play(story)
