@@ -473,6 +473,14 @@ def test_the_end_of_its_time_is_one_too() -> None:
     assert (result.first, result.wake_at_ms) == ([], NOW_MS - 60_000 + 600_000)
 
 
+def test_of_two_moments_the_earlier_is_the_time_to_look_again() -> None:
+    running, pausing = of_dev(*RUNS, "PodsReady"), workload_body(ray_job("prod", priority="prod-priority"))
+    running["spec"]["maximumExecutionTimeSeconds"] = 600
+    pausing["status"] = backing_off()["status"]
+    result = Case(world(dev("Running", suspend=False), prod(), running, pausing)).run()
+    assert result.wake_at_ms == NOW_MS + 60_000
+
+
 def test_admissions_wait_for_pods_where_they_are_to() -> None:
     """Both gangs fit, and the first one has quota but no pods yet."""
     wait = Configuration(wait_for_pods_ready=WaitForPodsReady(block_admission=True))
