@@ -34,9 +34,7 @@ def problem(config: ProvisioningRequestConfig) -> str:
     return ""
 
 
-def due_ms(
-    request: ProvisioningRequest, config: ProvisioningRequestConfig, pending_ms: int = 0
-) -> int | None:
+def due_ms(request: ProvisioningRequest, config: ProvisioningRequestConfig, pending_ms: int) -> int | None:
     """When the request times out unless the autoscaler says more; None if it never does.
 
     Not sooner than its limit after `pending_ms`, when the check became pending by the controller's own clock:

@@ -111,6 +111,10 @@ REFUSED: dict[str, tuple[Body, str]] = {
         ray_job("dev", rayClusterSpec={**ray_cluster_spec(1), **K8S_TOKEN}),
         "spec.rayClusterSpec.authOptions.enableK8sTokenAuth",
     ),
+    "a RayService's Kubernetes tokens": (
+        a_service({"rayClusterConfig": K8S_TOKEN}),
+        "spec.rayClusterConfig.authOptions.enableK8sTokenAuth is for RayClusters only",
+    ),
     "minimum over maximum": (
         a_cluster(group(minReplicas=3, maxReplicas=2)),
         "worker group 'gpu': minReplicas 3 is more than maxReplicas 2",

@@ -240,6 +240,8 @@ def test_it_decides_nothing_before_it_leads_and_gives_the_leadership_back() -> N
         await asyncio.sleep(5)
         assert sum(stage.told().values()) == 1
         assert turn.kept
+        turn.tried_s = 0.0
+        assert stage.controller.still_for_ms() < 60_000, "it decides, and tries no more"
 
     stage.play(story)
     assert turn.released

@@ -72,6 +72,14 @@ TENDED: dict[str, tuple[list[str], list[str]]] = {
     "its template is a former request's": (told(request(), request_template("uid-former")), given_up()[:1]),
     "its template is nobody's": (told(request(), request_template("")), given_up()[:1]),
     "it is of pod sets that it would not be made of now": (told(OTHER_PODS), given_up()[1:]),
+    "it is of other pod sets, but all templates are there": (
+        told(
+            OTHER_PODS,
+            request_template(f"uid-{REQUEST}"),
+            request_template(f"uid-{REQUEST}", name=f"ppt-{REQUEST}-other"),
+        ),
+        [],
+    ),
     "none is there, the template is being deleted": (told(request_template(WORKLOAD_UID, **LEAVING)), []),
     "none is there, the template is a former request's": (
         told(request_template("uid-former")),

@@ -353,6 +353,10 @@ CASES: dict[str, Case] = {
         waits=[f"{DEV}: waits=WaitingForQuota"],
         stops=["stop dev"],
     ),
+    "what was told to stop and has not may not start again": Case(
+        world(dev("Suspending"), of_dev("SuspensionBlocked")),
+        [f"{DEV}: SuspensionBlocked waits=Misconfigured"],
+    ),
     # evictions
     "an evicted job is stopped": Case(
         world(dev("Running", suspend=False), of_dev(*EVICTED)), stops=["stop dev"]
