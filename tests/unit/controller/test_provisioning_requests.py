@@ -72,6 +72,10 @@ TENDED: dict[str, tuple[list[str], list[str]]] = {
     "its template is a former request's": (told(request(), request_template("uid-former")), given_up()[:1]),
     "its template is nobody's": (told(request(), request_template("")), given_up()[:1]),
     "it is of pod sets that it would not be made of now": (told(OTHER_PODS), given_up()[1:]),
+    "it is of other pod sets, and one template is missing": (
+        told(OTHER_PODS, request_template(f"uid-{REQUEST}")),
+        given_up()[1:],
+    ),
     "it is of other pod sets, but all templates are there": (
         told(
             OTHER_PODS,
