@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from muster.admission import (
     Plan,
+    PreemptionPolicy,
     PreemptionReason,
+    Rules,
     Snapshot,
     Workload,
     decide,
@@ -18,7 +20,7 @@ from muster.admission import (
 from muster.admission.flavors.demand import PODS, requests_of
 from muster.admission.nodes import mismatch
 from muster.admission.preemption.policy import satisfies
-from tests.unit.admission.builders import NOW_MS, applied, withdrawn
+from tests.unit.admission.builders import NOW_MS, applied, pods, queue, snapshot, withdrawn, workload
 from tests.unit.admission.ledger import Ledger
 from tests.unit.admission.strategies import PROPERTY, snapshots
 
@@ -26,16 +28,18 @@ Named = TypeVar("Named")
 ROUNDS_MAX = 200
 
 
-def life(of: Snapshot, arrivals: int) -> Iterator[tuple[Snapshot, Plan]]:
+def life(of: Snapshot, arrivals: int, rules: Rules = Rules()) -> Iterator[tuple[Snapshot, Plan]]:  # noqa: B008
     """Snapshots with their plans: workloads arrive one by one, victims leave, until nothing moves.
 
     The last `arrivals` come after the others have settled; victims leave one round after they
-    were told to.
+    were told to. Raises AssertionError if something still moves after ROUNDS_MAX rounds, unless only
+    partial admission keeps it going: under Kueue's rules a gang may reclaim quota for fewer pods, take
+    more of them once the quota is free, and be reclaimed in turn (docs/conformance.md).
     """
     now = replace(of, workloads=of.workloads[: max(0, len(of.workloads) - arrivals)])
     coming = list(of.workloads[len(now.workloads) :])
     for round_ in range(ROUNDS_MAX):
-        plan = decide(now, NOW_MS + 1)
+        plan = decide(now, NOW_MS + 1, rules)
         yield now, plan
         after = applied(withdrawn(now), plan, NOW_MS + round_)
         if after == now and not coming:
@@ -43,12 +47,31 @@ def life(of: Snapshot, arrivals: int) -> Iterator[tuple[Snapshot, Plan]]:
         if after == now:
             after = replace(now, workloads=(*now.workloads, coming.pop(0)))
         now = after
-    raise AssertionError(f"nothing settled after {ROUNDS_MAX} rounds")
+    whole = replace(rules, partial_admission=False)
+    assert rules != whole, f"nothing settled after {ROUNDS_MAX} rounds"
+    for _ in life(of, arrivals, whole):
+        pass
 
 
 LIVES = st.builds(
     lambda of, arrivals: list(life(of, arrivals)), snapshots(), st.sampled_from((6, 8, 4, 2, 0))
 )
+
+
+def test_gangs_that_shrink_may_reclaim_from_each_other_in_turns() -> None:
+    """Each wants 3 of 4 GPUs and owns 2 of them: it reclaims for 2, then takes 3, one of them borrowed."""
+    policies = {
+        "reclaim_within_cohort": PreemptionPolicy.ANY,
+        "within_queue": PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY,
+    }
+    queues = [queue(name, 2, cohort="c", **policies) for name in ("first", "second")]
+    gangs = [
+        workload(name, name, pods(count=3, count_min=1, gpu=1), queued_at_ms=at_ms)
+        for at_ms, name in enumerate(("first", "second"))
+    ]
+    of = snapshot(queues, *gangs)
+    assert len(list(life(of, 1))) == ROUNDS_MAX
+    assert len(list(life(of, 1, Rules(partial_admission=False)))) < 10
 
 
 def _by_key(of: Snapshot) -> Mapping[str, Workload]:
