@@ -85,7 +85,7 @@ class _Update:
         return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items()))
 
     def nodes(self) -> str:
-        """Creates, updates and deletes standing nodes; one on which pods run is only cordoned."""
+        """Creates, updates and deletes standing nodes; one with pods of jobs is only cordoned."""
         found = [
             node
             for node in self.kubectl.objects("nodes")
@@ -94,7 +94,12 @@ class _Update:
         wanted = static_nodes(self.stack_file.settings.pools)
         if gone := surplus(found, wanted):
             self.kubectl.run("cordon", *gone)  # first, so that no pod comes to one that looks free
-        changes = node_changes(found, wanted, self._pods_on_nodes())
+        pods = self.kubectl.objects("pods", "--field-selector=status.phase!=Succeeded,status.phase!=Failed")
+        changes = node_changes(found, wanted, pods_on_nodes(pods))
+        for pod in pods:
+            if pod["spec"].get("nodeName") in changes.delete:
+                namespace, name = kinds.key(pod)
+                self.kubectl.run("delete", "pod", name, "-n", namespace, "--wait=false")
         if changes.delete:
             self.kubectl.run("delete", "nodes", *changes.delete)
         if changes.update:
@@ -103,15 +108,6 @@ class _Update:
             create_nodes(self.kubectl, list(changes.create))
         self.changed |= bool(changes)
         return str(changes)
-
-    def _pods_on_nodes(self) -> dict[str, list[str]]:
-        """Names of the pods that have not ended, by node."""
-        found: dict[str, list[str]] = {}
-        for pod in self.kubectl.objects(
-            "pods", "--field-selector=status.phase!=Succeeded,status.phase!=Failed"
-        ):
-            found.setdefault(pod["spec"].get("nodeName", ""), []).append("/".join(kinds.key(pod)))
-        return found
 
     def processes(self) -> str:
         """Notes the stack file as deployed, and restarts what was started with another one."""
@@ -128,6 +124,16 @@ class _Update:
             restarted.append("controller")
         self.changed |= bool(restarted)
         return f"{', '.join(restarted)} restarted" if restarted else "as they were"
+
+
+def pods_on_nodes(pods: Iterable[kinds.Object]) -> dict[str, list[str]]:
+    """Names of pods by node, without those that a ReplicaSet creates again on another node."""
+    found: dict[str, list[str]] = {}
+    for pod in pods:
+        owners = pod["metadata"].get("ownerReferences") or []
+        if not any(owner["kind"] == "ReplicaSet" for owner in owners):
+            found.setdefault(pod["spec"].get("nodeName", ""), []).append("/".join(kinds.key(pod)))
+    return found
 
 
 def keep_jobs(state: RunState, changes: Iterable[Change]) -> None:

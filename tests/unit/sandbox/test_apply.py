@@ -1,4 +1,4 @@
-"""`make apply`: a plan that deletes a namespace with jobs in it is refused."""
+"""`make apply`: jobs keep their namespaces and nodes."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from preview.plan import Change
-from sandbox.apply import NAMESPACE, keep_jobs
+from sandbox.apply import NAMESPACE, keep_jobs, pods_on_nodes
 from sandbox.cluster import kinds
 from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import StepError
@@ -62,3 +62,11 @@ def test_other_plans_are_carried_out(
 ) -> None:
     monkeypatch.setattr(kinds, "connect", lambda _kubeconfig: Sandbox(*jobs))
     keep_jobs(RunState("mine", tmp_path), (of_namespace(op),))
+
+
+def test_pods_of_a_deployment_keep_no_node() -> None:
+    def pod(name: str, owner: str) -> dict[str, Any]:
+        metadata = {"namespace": "a", "name": name, "ownerReferences": [{"kind": owner}]}
+        return {"metadata": metadata, "spec": {"nodeName": "n"}}
+
+    assert pods_on_nodes([pod("head", "RayCluster"), pod("web", "ReplicaSet")]) == {"n": ["a/head"]}
