@@ -1,0 +1,160 @@
+"""`make apply` and `make env`: a sandbox in use gets the team of the docs, then the docs' commands work."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from lightkube.types import PatchType
+
+from sandbox.apply import apply
+from sandbox.cluster import kinds
+from sandbox.cluster.controller_process import running
+from sandbox.stack_file import SOURCE
+from sandbox.toolchain.paths import CHECKOUT
+from tests.sandbox.conftest import NAMESPACE, Cluster, rayjob
+
+PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TYPED = re.compile(r"^(?:kubectl |\w+=\$\(kubectl )(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
+IN_PROSE = re.compile(r"`(kubectl \w+ [^`\n<]+)`")
+TEAM = CHECKOUT / "docs" / "adding-a-team.md"
+# Nobody listens on the ports of simulated pods: that the Service is there is all that can be tried.
+FORWARD = re.compile(r"kubectl port-forward (-n \S+) (\S+) \d+")
+
+
+def commands(page: Path) -> str:
+    """Every kubectl command of a page, in order."""
+    text = page.read_text()
+    shown = [line for language, block in BLOCK.findall(text) if not language for line in TYPED.findall(block)]
+    return "\n".join([*shown, *IN_PROSE.findall(BLOCK.sub("", text))])
+
+
+def shown_in_yaml(page: Path) -> list[Any]:
+    return [
+        yaml.safe_load(block) for language, block in BLOCK.findall(page.read_text()) if language == "yaml"
+    ]
+
+
+def test_commands_are_found_in_code_and_in_prose() -> None:
+    found = {str(page.relative_to(CHECKOUT)): commands(page) for page in PAGES}
+    assert "kubectl get workloads -n team-a" in found["README.md"]
+    assert "--patch '[{" in found["docs/gitops.md"]  # the second line of its command
+    assert "cluster=$(kubectl" in found["docs/adding-a-team.md"]
+    assert "kubectl describe provisioningrequests -A" in found["docs/operating.md"]
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Path:
+    """The stack file with the team of docs/adding-a-team.md, one more node, and its controller logs debug."""
+    content = yaml.safe_load(SOURCE.read_text())
+    config, team = content["config"], shown_in_yaml(TEAM)[0]
+    tenant = team["muster:tenants"][0]
+    for of_google_cloud in ("identity", "checkpoints"):
+        del tenant[of_google_cloud]
+    config["muster:tenants"].append(tenant)
+    config["muster:queues"]["clusterQueues"] += team["muster:queues"]["clusterQueues"]
+    config["muster:pools"][0]["nodes"] = {"min": 2, "max": 3}
+    config["muster:controller"]["logLevel"] = "debug"
+    path = tmp_path / SOURCE.name
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+@pytest.fixture
+def queue_of_team_b(cluster: Cluster) -> Iterator[None]:
+    """ClusterQueue team-b, which docs/gitops.md edits by hand, as it was."""
+    before = cluster.client.get(kinds.ClusterQueue, "team-b")["spec"]
+    yield
+    cluster.client.patch(kinds.ClusterQueue, "team-b", {"spec": before}, patch_type=PatchType.MERGE)
+
+
+def standing(cluster: Cluster) -> list[str]:
+    nodes = cluster.client.list(kinds.Node, labels={"cloud.google.com/gke-nodepool": "system"})
+    return sorted(node["metadata"]["name"] for node in nodes)
+
+
+def test_a_team_is_added_while_a_job_runs_and_the_commands_of_the_docs_work(
+    cluster: Cluster,
+    edited: Path,
+    queue_of_team_b: None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    job = rayjob("stays")
+    job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "600"
+    name = cluster.submit(job)
+    cluster.until(f"{name} running", lambda: bool(cluster.pods(name)))
+    pods = {pod["metadata"]["uid"] for pod in cluster.pods(name)}
+    controller = running(cluster.state)
+    assert controller is not None
+    capsys.readouterr()
+
+    apply(cluster.state, edited)
+
+    told = capsys.readouterr().out
+    assert told.index("+     ClusterQueue vision") < told.index("pulumi up: what the plan says")
+    assert told.endswith(f"sandbox {cluster.state.name}: it runs the stack file as it is now\n")
+    assert standing(cluster) == ["gke-system-0", "gke-system-1", "gke-system-2"]
+    now = running(cluster.state)
+    assert now is not None
+    assert now.pid != controller.pid
+    assert "--log-level=debug" in now.cmdline()
+    assert {pod["metadata"]["uid"] for pod in cluster.pods(name)} >= pods
+
+    type_the_docs_commands(cluster, tmp_path)
+
+    for other in cluster.client.list(kinds.RayJob, namespace="*"):
+        if other["metadata"]["name"] != name:
+            kinds.delete(cluster.client, kinds.RayJob, other)
+    cluster.until("no pods but the job's own", lambda: pods_of_others(cluster, name) == [])
+    apply(cluster.state)
+    assert standing(cluster) == ["gke-system-0", "gke-system-1"]
+    assert {pod["metadata"]["uid"] for pod in cluster.pods(name)} >= pods
+
+
+def pods_of_others(cluster: Cluster, job: str) -> list[str]:
+    """Names of the pods of other jobs; the controller's Deployment has some too."""
+    teams = [pod for n in (NAMESPACE, "vision") for pod in cluster.client.list(kinds.Pod, namespace=n)]
+    names = [pod["metadata"]["name"] for pod in teams]
+    return [name for name in names if not name.startswith(job)]
+
+
+def type_the_docs_commands(cluster: Cluster, folder: Path) -> None:
+    """Runs them in a shell that evaluated `make env`, where docs say that files are."""
+    (folder / "examples").symlink_to(CHECKOUT / "examples")
+    (job,) = (shown for shown in shown_in_yaml(TEAM) if shown.get("kind") == "RayJob")
+    # made by `identity`, which needs Google Cloud
+    del job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]["serviceAccountName"]
+    (folder / "train.yaml").write_text(yaml.safe_dump(job))
+    for page in PAGES:
+        script = FORWARD.sub(r"kubectl get \1 \2", commands(page))
+        if page == TEAM:
+            created, _, script = script.partition("\n")
+            type_in(cluster, folder, created)
+            # KubeRay makes a cluster's Secret before its Service
+            cluster.until(
+                "a Ray cluster", lambda: any(cluster.client.list(kinds.Service, namespace="vision"))
+            )
+        if script:
+            type_in(cluster, folder, script)
+
+
+def type_in(cluster: Cluster, folder: Path, script: str) -> None:
+    """Runs a script in bash, in a folder, after `eval "$(make env)"`; it fails with its first command."""
+    name = cluster.state.name
+    shell = f"""set -eo pipefail
+eval "$(cd {CHECKOUT} && make env NAME={name})"
+test "$(command -v kubectl)" = {cluster.state.root}/bin/kubectl
+{script}
+"""
+    done = subprocess.run(["bash", "-c", shell], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_shell_has_pulumi_and_muster_of_the_sandbox(cluster: Cluster) -> None:
+    running_now = f"^sandbox {cluster.state.name}: engine muster, up for .*, metrics at http://127.0.0.1:"
+    type_in(cluster, CHECKOUT, f"pulumi stack ls | grep '^local '\nmuster status | grep '{running_now}'")
