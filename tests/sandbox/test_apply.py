@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,17 +131,12 @@ def type_the_docs_commands(cluster: Cluster, folder: Path) -> None:
     # made by `identity`, which needs Google Cloud
     del job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]["serviceAccountName"]
     (folder / "train.yaml").write_text(yaml.safe_dump(job))
-    for page in PAGES:
-        script = FORWARD.sub(r"kubectl get \1 \2", commands(page))
-        if page == TEAM:
-            created, _, script = script.partition("\n")
-            type_in(cluster, folder, created)
-            # KubeRay makes a cluster's Secret before its Service
-            cluster.until(
-                "a Ray cluster", lambda: any(cluster.client.list(kinds.Service, namespace="vision"))
-            )
-        if script:
-            type_in(cluster, folder, script)
+    created, _, rest = commands(TEAM).partition("\n")
+    type_in(cluster, folder, created)
+    services = partial(cluster.client.list, kinds.Service, namespace="vision")
+    cluster.until("a Ray cluster", lambda: any(services()))  # its Secret comes before its Service
+    pages = [rest if page == TEAM else commands(page) for page in PAGES]
+    type_in(cluster, folder, FORWARD.sub(r"kubectl get \1 \2", "\n".join(pages)))
 
 
 def type_in(cluster: Cluster, folder: Path, script: str) -> None:
