@@ -1,4 +1,4 @@
-# Every target runs through sandbox/bootstrap.py, which makes the locked Python environment first.
+# Every target runs through sandbox/bootstrap.py, which creates the locked Python environment first.
 PYTHON ?= python3
 ENGINE ?= muster
 NAME ?= $(or $(MUSTER_NAME),local)
@@ -10,11 +10,11 @@ run = $(PYTHON) sandbox/bootstrap.py
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
-up: ## a whole environment on this machine, with scenarios (ENGINE=muster|kueue|kai SCENARIO=jobs|serving|no FRESH=1)
+up: ## a whole environment on this machine, with its scenarios (ENGINE=muster|kueue|kai SCENARIO=jobs|serving|no FRESH=1)
 	@$(run) sandbox up --engine $(ENGINE) --name $(NAME) $(if $(FRESH),--fresh) \
 		$(if $(filter no,$(SCENARIO)),--no-scenario,$(if $(SCENARIO),--scenario $(SCENARIO)))
 
-apply: ## deploy stacks/Pulumi.local.yaml as it is now into it, the plan first (NAME=local)
+apply: ## show the plan of stacks/Pulumi.local.yaml as it is now, and deploy it (NAME=local)
 	@$(run) sandbox apply --name $(NAME)
 
 status: ## its queues, workloads, nodes and processes (NAME=local)
@@ -30,11 +30,11 @@ logs: ## the log of one of its processes (PROCESS=controller FOLLOW=1 LINES=100 
 scenario: ## play the scenarios again in it (SCENARIO=jobs|serving NAME=local)
 	@$(run) sandbox scenario --name $(NAME) $(if $(SCENARIO),--scenario $(SCENARIO))
 
-down: ## stop it, leave nothing running (NAME=local)
+down: ## stop it and all its processes (NAME=local)
 	@$(run) sandbox down --name $(NAME)
 
-drift: ## what was changed by hand in it; MEND=1 undoes it (NAME=local)
-	@$(run) sandbox drift --name $(NAME) $(if $(MEND),--mend)
+drift: ## changes made by hand in it; FIX=1 reverts them (NAME=local)
+	@$(run) sandbox drift --name $(NAME) $(if $(FIX),--fix)
 
 tools: ## find or build every tool that a sandbox runs
 	@$(run) sandbox tools --all
@@ -45,7 +45,7 @@ check: ## before each commit, in seconds: lint, types, import contracts, fast un
 test: ## lint, types, unit, previews, simulation, end to end (LAYER=unit for one)
 	@$(run) development test $(LAYER)
 
-coverage: ## branch coverage of muster/admission by its unit tests: all of it, or an error
+coverage: ## branch coverage of muster/admission by its unit tests; less than 100% is an error
 	@$(run) development coverage
 
 mutants: ## do the tests notice changes of the core and the controller? (SAMPLE=400 SEED=1 MODULE=muster/admission/quota)
@@ -56,7 +56,7 @@ conformance: ## the core against Kueue: its own cases (CASES=DIR), or random his
 	@$(run) tests.conformance $(if $(CASES),--cases $(CASES)) $(if $(SEEDS),--seeds $(SEEDS)) \
 		$(if $(SEED_BASE),--seed-base $(SEED_BASE)) $(if $(SUITE),--suite $(SUITE))
 
-fuzz: ## random histories in the simulation (HISTORIES=2000 SEED=0 FAILURES=1), or one again (REPLAY=file)
+fuzz: ## random histories in the simulation (HISTORIES=2000 SEED=0 FAILURES=1); REPLAY=file repeats one
 	@$(run) tests.simulation.histories $(if $(HISTORIES),--histories $(HISTORIES)) $(if $(SEED),--seed $(SEED)) \
 		$(if $(FAILURES),--failures $(FAILURES)) $(if $(REPLAY),--replay $(REPLAY))
 
@@ -67,13 +67,13 @@ bench: ## measure up, previews, admission and the controller
 	@$(run) tests.bench
 
 preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=comment.md)
-	@$(run) preview $(or $(STACK),$(error say which: make preview STACK=dev)) \
+	@$(run) preview $(or $(STACK),$(error name the stack: make preview STACK=dev)) \
 		$(if $(SINCE),--since $(SINCE)) $(if $(MARKDOWN),--markdown $(MARKDOWN))
 
-golden: ## accept the plans of all stacks as they are now (tests/stacks/golden)
+golden: ## accept the current plans of all stacks (tests/stacks/golden)
 	@$(run) development golden
 
-docs: ## write what is generated: docs/settings.md, docs/metrics.md, the diagrams of docs/architecture.md
+docs: ## write generated docs: docs/settings.md, docs/metrics.md, the diagrams of docs/architecture.md
 	@$(run) development docs
 
 lint: ## ruff, mypy, import contracts

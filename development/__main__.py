@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m development", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    verb = verbs.add_parser("test", help="every layer of the tests")
+    verb = verbs.add_parser("test", help="all test layers")
     verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"only: {', '.join(layers.KEYS)}")
     verb.set_defaults(run=_test)
     verb = verbs.add_parser("check", help="lint, types, contracts and the fast unit tests, in seconds")
@@ -29,9 +29,9 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=lambda options: words(options.paths))
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
-        ("docs", chores.docs, "write what is generated: docs/settings.md, docs/metrics.md, the diagrams"),
-        ("golden", golden, "accept the plans of all stacks as they are now"),
-        ("lock", chores.lock, "resolve the Python dependencies again"),
+        ("docs", chores.docs, "write generated docs: docs/settings.md, docs/metrics.md, the diagrams"),
+        ("golden", golden, "accept the current plans of all stacks"),
+        ("lock", chores.lock, "resolve the Python dependencies into the lock files"),
         ("format", chores.format_code, "format the code"),
     ):
         verbs.add_parser(name, help=says).set_defaults(run=lambda _options, chore=chore: chore())

@@ -9,7 +9,7 @@ from sandbox.toolchain.paths import CHECKOUT
 from settings.reference import reference
 
 PYTHON_OLDEST = "3.11"
-# Each lock file, and what it is resolved from. The controller's holds the versions of the first.
+# Sources of each lock file. The controller's has the same versions as the first.
 LOCKS = {
     "requirements.lock": ("pyproject.toml", "--all-extras"),
     "requirements-controller.lock": ("pyproject.toml", "--constraints", "requirements.lock"),
@@ -18,7 +18,7 @@ LOCKS = {
 
 
 def lock() -> int:
-    """Resolves the dependencies again into the lock files, with hashes; keeps versions that still fit."""
+    """Resolves the dependencies into the lock files, with hashes; keeps versions that still fit."""
     for lock_file, sources in LOCKS.items():
         arguments = ["pip", "compile", "--quiet", "--universal", "--python-version", PYTHON_OLDEST]
         arguments += ["--generate-hashes", "--no-header", "--no-emit-index-url"]
@@ -33,7 +33,7 @@ def format_code() -> int:
 
 
 def docs() -> int:
-    """Writes what is generated: references from the models and the registry, diagrams from the contracts."""
+    """Writes the generated docs: references from the models and the registry, diagrams from the contracts."""
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
     (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
     write_diagrams()
@@ -41,7 +41,7 @@ def docs() -> int:
 
 
 def coverage() -> int:
-    """Branch coverage of the core by its own tests; anything less than all of it is an error."""
+    """Measures branch coverage of the core by its own tests; less than 100% is an error."""
     tests = ("-m", "pytest", "-q", "--numprocesses=2", "--dist=worksteal", "tests/unit/admission")
     return (
         _run("coverage", "erase")

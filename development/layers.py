@@ -1,4 +1,4 @@
-"""`test`: every layer of the tests in one go, each as a process of its own with its log and its time."""
+"""Runs test layers one after the other, each in its own processes, with its log and duration."""
 
 import os
 import shutil
@@ -20,10 +20,10 @@ LOGS = CHECKOUT / ".muster" / "test-logs"
 
 @dataclass(frozen=True)
 class Layer:
-    """Commands that are run in order; the layer passes when all of them end with 0.
+    """Commands that run in order; the layer passes if all of them exit with 0.
 
-    `key` is what a user types to run this layer alone; what a `live` one prints is shown as it comes, of
-    the others only the end, and only when they fail.
+    `key` selects this layer on the command line. A `live` layer's output is shown while it runs, that of
+    others only if they fail, and only its end.
     """
 
     key: str
@@ -52,7 +52,7 @@ def _module(*arguments: str) -> tuple[str, ...]:
 
 
 def _pytest(key: str, name: str, distribution: str = "worksteal") -> Layer:
-    """A layer on both of CI's cores: two workers, each with a cluster of its own where tests need one."""
+    """Returns a layer for CI's two cores: two workers, each with its own cluster if tests need one."""
     workers = ("--numprocesses=2", f"--dist={distribution}")
     report = f"--junitxml={LOGS / key}.xml"
     return Layer(key, name, (_module("pytest", "-q", "--color=no", *workers, report, f"tests/{key}"),))
@@ -79,7 +79,7 @@ LAYERS: tuple[Layer, ...] = (
 
 KEYS = tuple(layer.key for layer in LAYERS)
 
-# Directories of unit tests that import no Pulumi SDK and start no process, which takes longest.
+# Directories of unit tests that import no Pulumi SDK and start no process: these take longest.
 FAST = ("admission", "controller", "development", "docs", "kube", "objects", "policies", "settings")
 CHECK = (
     LAYERS[0],
@@ -100,9 +100,9 @@ CHECK = (
 
 
 def run_layers(layers: Sequence[Layer], out: TextIO) -> int:
-    """Runs all layers, the later ones also when an earlier one failed; returns the exit code.
+    """Runs all layers, also after one has failed; returns the exit code.
 
-    The last line that is printed is `N passed, N failed, N skipped`, summed over the pytest layers.
+    The last line printed is `N passed, N failed, N skipped`, summed over the pytest layers.
     """
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
@@ -127,7 +127,7 @@ def run_layers(layers: Sequence[Layer], out: TextIO) -> int:
 
 
 def _run(command: tuple[str, ...], log: Path, out: TextIO | None) -> bool:
-    """Runs one command; what it prints goes to the log and, line by line, to `out` if there is one."""
+    """Runs one command; writes its output to the log and, line by line, to `out` if given."""
     with log.open("a") as file:
         file.write(f"$ {' '.join(command)}\n")
         file.flush()
@@ -148,7 +148,7 @@ def _run(command: tuple[str, ...], log: Path, out: TextIO | None) -> bool:
                     if out is not None:
                         print(f"    {line}", end="", file=out, flush=True)
             return child.wait() == 0
-        except BaseException:  # Ctrl-C included: pytest's fixtures get the time to stop their clusters
+        except BaseException:  # including Ctrl-C: pytest's fixtures need time to stop their clusters
             os.killpg(child.pid, signal.SIGINT)
             try:
                 child.wait(timeout=30)
@@ -158,7 +158,7 @@ def _run(command: tuple[str, ...], log: Path, out: TextIO | None) -> bool:
 
 
 def read_counts(report: Path) -> Counts:
-    """The counts of one JUnit report; an error (a broken fixture) counts as failed."""
+    """Returns the counts of one JUnit report; an error (a broken fixture) counts as failed."""
     total = Counts()
     for suite in ElementTree.parse(report).getroot().iter("testsuite"):
         tests, skipped = int(suite.get("tests", "0")), int(suite.get("skipped", "0"))

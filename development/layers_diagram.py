@@ -1,4 +1,4 @@
-"""A picture of the import contracts: which folder may import which."""
+"""Diagrams of the import contracts in docs/architecture.md."""
 
 import tomllib
 from collections.abc import Iterator, Mapping

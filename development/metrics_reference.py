@@ -11,11 +11,11 @@ from muster.controller.metrics import WAIT_BUCKETS_S, Metrics
 
 HEAD = f"""# Metrics
 
-Written by `make docs` from the controller's registry. It serves them at `/metrics` of its HTTP port; in a
-sandbox `make status` has the address. Probes and alerts: [operating.md](operating.md). Names and labels are
-Kueue's, with `muster_` for `kueue_`, where Kueue counts the same. A counter's name ends in `_total`; a
-histogram has `_bucket`, `_sum` and `_count`; those of waits have buckets from {WAIT_BUCKETS_S[0]} s up to
-{WAIT_BUCKETS_S[-1]:,.0f} s.
+Written by `make docs` from the controller's registry. They are served at `/metrics` of its HTTP port; in
+a sandbox `make status` prints the address. Probes and alerts: [operating.md](operating.md). Metrics that
+Kueue has too use its names and labels, with `muster_` for `kueue_`. A counter's name ends in `_total`; a
+histogram has `_bucket`, `_sum` and `_count`; histograms of waiting times have buckets from
+{WAIT_BUCKETS_S[0]} s to {WAIT_BUCKETS_S[-1]:,.0f} s.
 
 | metric | type | labels | meaning |
 |---|---|---|---|
@@ -23,14 +23,14 @@ histogram has `_bucket`, `_sum` and `_count`; those of waits have buckets from {
 
 
 def reference() -> str:
-    """The page as Markdown."""
+    """Returns the page as Markdown."""
     return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in sorted(_rows()))
 
 
 def _rows() -> Iterator[tuple[str, str, str, str]]:
     registry = Metrics(lambda: True).registry
     registry.register(WatchAges(dict))
-    # Families without samples do not say their labels; what makes them does.
+    # Families without samples have no labels; their collectors do.
     labels = {
         name: getattr(collector, "_labelnames", ())
         for name, collector in registry._names_to_collectors.items()

@@ -13,7 +13,7 @@ WORD = re.compile(rf"(?<![A-Za-z])(?:{AVOIDED})(?![A-Za-z]|-ins?\b|_ins\b)", re.
 DOCSTRING = re.compile(r'"""(?:Of|Who|Whom|What) ')
 PATTERNS = (WORD, DOCSTRING)
 TEXTS = {".md", ".py", ".toml", ".yaml", ".yml", ".json", ""}
-# Generated, kept as recorded, or made to name the words.
+# Generated, kept as recorded, or about the words.
 LEFT_OUT = (
     "tests/stacks/golden/",
     "tests/simulation/kept/",

@@ -23,7 +23,7 @@ from sandbox.up import down, up
 def main(arguments: list[str]) -> int:
     """Runs one verb; returns the exit code."""
     options = _parser().parse_args(arguments)
-    left = f"; what was started runs until: {options.state.command('down')}" if options.verb == "up" else ""
+    left = f"; its processes run until: {options.state.command('down')}" if options.verb == "up" else ""
     return carry_out(options.verb, lambda: options.run(options), still_running=left)
 
 
@@ -39,38 +39,42 @@ def _parser() -> argparse.ArgumentParser:
         help=f"which sandbox ({DEFAULTS['NAME']}, or ${NAME_VARIABLE})",
     )
     engine = argparse.ArgumentParser(add_help=False)
-    engine.add_argument("--engine", choices=ENGINES, default="muster", help="what admits gangs (muster)")
+    engine.add_argument(
+        "--engine", choices=ENGINES, default="muster", help="the engine that admits gangs (muster)"
+    )
 
     verb = verbs.add_parser("up", parents=[named, engine], help="bring everything up and play the scenarios")
-    verb.add_argument("--fresh", action="store_true", help="replace one that runs, and lose what is in it")
+    verb.add_argument("--fresh", action="store_true", help="replace a running sandbox; its jobs are lost")
     which = verb.add_mutually_exclusive_group()
     which.add_argument("--scenario", metavar="NAME", help="play this one only")
-    which.add_argument("--no-scenario", action="store_true", help="leave the environment empty of jobs")
+    which.add_argument("--no-scenario", action="store_true", help="submit no jobs")
     verb.set_defaults(run=_up)
-    verb = verbs.add_parser("apply", parents=[named], help="deploy the stack file as it is now")
+    verb = verbs.add_parser("apply", parents=[named], help="deploy the current stack file")
     verb.set_defaults(run=_apply)
     verb = verbs.add_parser("scenario", parents=[named], help="play the scenarios again")
     verb.add_argument("--scenario", metavar="NAME", help="this one only")
     verb.set_defaults(run=_scenario)
-    verb = verbs.add_parser("env", parents=[named], help="what a shell evaluates to use kubectl on it")
+    verb = verbs.add_parser(
+        "env", parents=[named], help="commands for a shell to evaluate, so that kubectl works on it"
+    )
     verb.set_defaults(run=_env)
-    verb = verbs.add_parser("logs", parents=[named], help="the log of one process")
+    verb = verbs.add_parser("logs", parents=[named], help="print the log of one process")
     verb.add_argument("--process", metavar="NAME", help="which one, by its name in status")
-    verb.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
-    verb.add_argument("--lines", type=int, default=100, help="how many of the last lines (100)")
+    verb.add_argument("--follow", action="store_true", help="follow the log until Ctrl-C")
+    verb.add_argument("--lines", type=int, default=100, help="number of last lines (100)")
     verb.set_defaults(run=lambda o: logs(o.state, o.process, o.follow, o.lines))
-    verb = verbs.add_parser("down", parents=[named], help="stop everything, leave nothing running")
+    verb = verbs.add_parser("down", parents=[named], help="stop the sandbox and all its processes")
     verb.set_defaults(run=_down)
-    verb = verbs.add_parser("status", parents=[named], help="queues, workloads, nodes, processes")
+    verb = verbs.add_parser("status", parents=[named], help="show queues, workloads, nodes and processes")
     verb.set_defaults(run=_status)
-    verb = verbs.add_parser("drift", parents=[named], help="what was changed by hand")
-    verb.add_argument("--mend", action="store_true", help="undo it")
-    verb.set_defaults(run=lambda options: drift(options.state, options.mend))
-    verb = verbs.add_parser("kubectl", parents=[named], help="kubectl against the sandbox")
+    verb = verbs.add_parser("drift", parents=[named], help="changes made by hand")
+    verb.add_argument("--fix", action="store_true", help="revert them")
+    verb.set_defaults(run=lambda options: drift(options.state, options.fix))
+    verb = verbs.add_parser("kubectl", parents=[named], help="run kubectl in the sandbox")
     verb.add_argument("arguments", nargs=argparse.REMAINDER, help="as for kubectl")
     verb.set_defaults(run=_kubectl)
     verb = verbs.add_parser("tools", parents=[engine], help="find or build the tools, and list them")
-    verb.add_argument("--all", action="store_true", help="those of every engine")
+    verb.add_argument("--all", action="store_true", help="the tools of all engines")
     verb.set_defaults(run=_tools)
     return parser
 

@@ -1,4 +1,4 @@
-"""`drift`: what was changed by hand in the sandbox since it was last deployed, and undoing it."""
+"""`drift`: finds changes made by hand since the last deployment, and reverts them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import Screen
 
 
-def drift(state: RunState, mend: bool = False) -> int:
-    """Shows what was changed by hand, value by value; with `mend` undoes it. 1 where something is left.
+def drift(state: RunState, fix: bool = False) -> int:
+    """Prints each value changed by hand; with `fix` reverts them. Returns 1 if changes remain.
 
-    The cluster is compared with the last deployed state; the stack file and the program may have been edited
-    since. What the stack does not declare (statuses, finalizers, what controllers write) is no drift.
+    Compares the cluster with the last deployed state: the stack file and the program may have been edited
+    since. Fields that the stack does not declare (statuses, finalizers, controllers' fields) are no drift.
     """
     stack = _stack(state)
-    with Screen().activity(lambda seconds: f"Reading what is there: {seconds:.0f} s"):
+    with Screen().activity(lambda seconds: f"Reading the cluster: {seconds:.0f} s"):
         drifted = stack.drift()
     screen = console()
-    screen.print(f"sandbox {state.name}, compared with what was last deployed:", highlight=False)
+    screen.print(f"sandbox {state.name}, compared with its last deployment:", highlight=False)
     if edited(stack):
         told = (
-            f"{SOURCE.name} was edited after that, which is no drift; to deploy it: {state.command('apply')}"
+            f"{SOURCE.name} was edited since then, which is no drift; to deploy it: {state.command('apply')}"
         )
         screen.print(told, highlight=False, soft_wrap=True)
     if not drifted:
@@ -37,9 +37,9 @@ def drift(state: RunState, mend: bool = False) -> int:
         return 0
     for _, line in plan_text.table(drifted):
         screen.print(Text(line), soft_wrap=True)
-    said = f"to undo what was changed by hand: {plan_text.counts(drifted)}"
-    if not mend:
-        screen.print(f"{said}; {state.command('drift', MEND='1')} does it", highlight=False)
+    said = f"to revert changes made by hand: {plan_text.counts(drifted)}"
+    if not fix:
+        screen.print(f"{said}; {state.command('drift', FIX='1')} does it", highlight=False)
         return 1
     stack.up(refresh=True)
     screen.print(f"{said}; done", highlight=False)
@@ -47,7 +47,7 @@ def drift(state: RunState, mend: bool = False) -> int:
 
 
 def edited(stack: Stack) -> bool:
-    """Whether the stack file of the checkout is no longer the one that was deployed."""
+    """Whether the stack file of the checkout differs from the deployed one."""
     deployed = yaml.safe_load(stack.config.read_text())["config"]
     return bool(stack_for(deployed["muster:admission"]["engine"])[0]["config"] != deployed)
 

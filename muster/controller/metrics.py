@@ -36,28 +36,28 @@ class Metrics(Observer, Collector):
         self._standing = Standing()
         leader = Gauge("muster_leader", "1 for the replica that leads, 0 for others.", registry=self.registry)
         leader.set_function(leads)
-        self._reserved = self._counter("quota_reserved_workloads", "Workloads that got quota.", *WHOSE)
+        self._reserved = self._counter("quota_reserved_workloads", "Workloads that reserved quota.", *WHOSE)
         self._admitted = self._counter("admitted_workloads", "Workloads that were admitted.", *WHOSE)
         self._evicted = self._counter(
             "evicted_workloads", "Workloads that were evicted.", "cluster_queue", "reason", "priority_class"
         )
         self._preempted = self._counter(
-            "preempted_workloads", "Workloads preempted for others.", "preempting_cluster_queue", "reason"
+            "preempted_workloads", "Workloads that were preempted.", "preempting_cluster_queue", "reason"
         )
-        self._finished = self._counter("finished_workloads", "Workloads that ended.", *WHOSE)
+        self._finished = self._counter("finished_workloads", "Workloads that finished.", *WHOSE)
         self._timeouts = self._counter(
             "provisioning_timeouts", "ProvisioningRequests given up without an answer.", "cluster_queue"
         )
         self._writes = self._counter(
-            "writes", "Writes to the API server, by what became of them.", "kind", "verb", "result"
+            "writes", "Writes to the API server, by result.", "kind", "verb", "result"
         )
         self._errors = self._counter("metrics_errors", "Passes and writes that could not be counted.")
-        self._reserved_wait = self._waits("quota_reserved_wait_time", "From queued to quota reserved.")
-        self._admission_wait = self._waits("admission_wait_time", "From queued to admitted.")
-        self._checks_wait = self._waits("admission_checks_wait_time", "From quota reserved to admitted.")
+        self._reserved_wait = self._waits("quota_reserved_wait_time", "From queueing to quota reservation.")
+        self._admission_wait = self._waits("admission_wait_time", "From queueing to admission.")
+        self._checks_wait = self._waits("admission_checks_wait_time", "From quota reservation to admission.")
         self._pass_s = Histogram(
             "muster_pass_duration_seconds",
-            "One look at everything, with its writes.",
+            "Duration of a pass, including its writes.",
             buckets=PASS_BUCKETS_S,
             registry=self.registry,
         )

@@ -1,4 +1,4 @@
-"""Drift: what somebody changed by hand is told and undone, what controllers own is left alone."""
+"""`make drift` reports and reverts changes made by hand, and ignores fields that controllers own."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ QUEUE = "team-b"
 
 
 def cpu_quota(cluster: Cluster, quantity: str | None = None) -> str:
-    """The nominal quota of cpu, after setting it if one is given."""
+    """Returns the nominal quota of cpu, after setting it if one is given."""
     path = "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"
     if quantity is not None:
         patch = [{"op": "replace", "path": path, "value": quantity}]
@@ -30,7 +30,7 @@ def quota(cluster: Cluster) -> Iterator[str]:
     cpu_quota(cluster, declared)
 
 
-def test_a_quota_edited_by_hand_is_told_and_mended(
+def test_a_quota_edited_by_hand_is_reported_and_reverted(
     cluster: Cluster, quota: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = rayjob("stays", namespace=QUEUE)
@@ -45,13 +45,13 @@ def test_a_quota_edited_by_hand_is_told_and_mended(
     capsys.readouterr()
 
     assert drift(cluster.state) == 1
-    told = capsys.readouterr().out
-    assert f"ClusterQueue {QUEUE}" in told
-    assert f"nominalQuota: 99 → {quota}" in told
-    assert "1 to update" in told
+    printed = capsys.readouterr().out
+    assert f"ClusterQueue {QUEUE}" in printed
+    assert f"nominalQuota: 99 → {quota}" in printed
+    assert "1 to update" in printed
 
     before = cluster.client.get(kinds.ClusterQueue, QUEUE)["status"]
-    assert drift(cluster.state, mend=True) == 0
+    assert drift(cluster.state, fix=True) == 0
     assert cpu_quota(cluster) == quota
     assert cluster.client.get(kinds.ClusterQueue, QUEUE)["status"]["flavorsUsage"] == before["flavorsUsage"]
     assert running()

@@ -139,7 +139,7 @@ def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
     Simulation(1, local_stack()).run(story)
 
 
-def test_a_gang_whose_request_is_not_taken_gives_its_quota_back() -> None:
+def test_a_gang_whose_request_cannot_be_created_releases_its_quota() -> None:
     """After as many tries as one that nobody answers."""
 
     async def story(sim: Simulation) -> None:
@@ -169,7 +169,7 @@ def delete_namespace(sim: Simulation, name: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["QuotaReserved", "PodsReady"])
-def test_a_namespace_that_is_deleted_gives_its_quota_back(state: str) -> None:
+def test_a_deleted_namespace_releases_its_quota(state: str) -> None:
     """And all that is in it can go."""
     cpu, all_gpus = quotas("cpu", cpu=8, memory="32Gi", gpu=0), quotas("l4", cpu=16, memory="64Gi", gpu=4)
 

@@ -60,7 +60,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_kuberay_has_its_time_and_not_more(name: str) -> None:
+def test_kuberay_has_its_time_and_no_more(name: str) -> None:
     """The pods are deleted by force once its time is over, and the quota handed on."""
     case = CASES[name]
 

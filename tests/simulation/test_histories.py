@@ -40,7 +40,7 @@ def _few_collections():  # type: ignore[no-untyped-def]
 
 @pytest.mark.usefixtures("_few_collections")
 @pytest.mark.parametrize("first", range(0, HISTORIES, BATCH))
-def test_histories_end_well(first: int) -> None:
+def test_histories_keep_the_invariants(first: int) -> None:
     for seed in range(first, min(first + BATCH, HISTORIES)):
         history = generate(seed)
         failure = play(history)

@@ -143,7 +143,7 @@ CORRECTIONS: dict[str, tuple[Callable[[Simulation], None], Body, str, Callable[[
 
 
 @pytest.mark.parametrize("name", CORRECTIONS)
-def test_what_others_correct_is_asked_about_again(name: str) -> None:
+def test_dry_runs_are_repeated_after_a_correction(name: str) -> None:
     """With back-off: seldom while nothing changes, and soon enough once it has."""
     before, body, why, correct = CORRECTIONS[name]
 

@@ -39,7 +39,7 @@ DELETIONS: dict[str, Callable[[Simulation], None]] = {
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", DELETIONS)
-def test_what_somebody_deletes_by_hand_is_there_again(name: str, seed: int) -> None:
+def test_deleted_requests_and_templates_are_recreated(name: str, seed: int) -> None:
     """The garbage collector takes the templates of a deleted request any time later, and the next request of
     the same name wants them."""
 
@@ -106,7 +106,7 @@ def test_an_accepted_request_may_take_hours() -> None:
     Simulation(2, local_stack(), nodes=0).run(story)
 
 
-def test_a_template_of_somebody_else_with_its_name_is_told() -> None:
+def test_a_foreign_template_with_its_name_is_reported() -> None:
     async def story(sim: Simulation) -> None:
         def take_the_name(change: object) -> None:
             for workload in sim.api.all(kinds.WORKLOADS):

@@ -84,7 +84,7 @@ DAY_S = 86_400
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("preemption", [NOBODY_PREEMPTS, RECLAIMS])
-def test_pods_that_a_finished_job_leaves_count_until_somebody_needs_their_quota(
+def test_pods_of_a_finished_job_count_until_their_quota_is_needed(
     seed: int, preemption: dict[str, Any]
 ) -> None:
     """KubeRay keeps them for ttlSecondsAfterFinished; the user sees the end at once."""
@@ -131,7 +131,7 @@ def test_pods_that_nobody_needs_stay_as_long_as_their_user_wants() -> None:
     Simulation(1, stack(gpus(8))).run(story)
 
 
-def test_a_submitter_that_outlives_its_job_keeps_no_quota_that_somebody_needs() -> None:
+def test_a_submitter_that_outlives_its_job_releases_quota_that_is_needed() -> None:
     """A user's own may run on, and its Job would make another pod for each that is deleted."""
 
     async def story(sim: Simulation) -> None:
@@ -230,7 +230,7 @@ def events(sim: Simulation, key: str, reason: str) -> list[Body]:
 REJECTED = 150
 
 
-def test_jobs_whose_workload_is_rejected_delay_nobody() -> None:
+def test_jobs_whose_workload_is_rejected_delay_no_other_job() -> None:
     """They keep coming, so that in every pass a creation is refused."""
 
     async def story(sim: Simulation) -> None:
@@ -326,7 +326,7 @@ async def others_get_the_rest(sim: Simulation, dev: str) -> None:
 
 @pytest.mark.parametrize("name", UNREADABLE)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_queue_that_can_not_be_read_any_more_counts_in_its_cohort(name: str, seed: int) -> None:
+def test_an_invalid_queue_still_counts_in_its_cohort(name: str, seed: int) -> None:
     async def story(sim: Simulation) -> None:
         dev = await one_gang_of_team_a(sim)
         spec = {"spec": {"resourceGroups": UNREADABLE[name]}}
@@ -408,7 +408,7 @@ def test_a_local_queue_that_is_deleted_or_leads_elsewhere_moves_no_gang_that_run
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_pods_that_kuberay_made_twice_are_deleted(seed: int) -> None:
+def test_pods_that_kuberay_created_twice_are_deleted(seed: int) -> None:
     """The first set goes on: the job ends as if nothing had been."""
 
     async def story(sim: Simulation) -> None:

@@ -64,7 +64,7 @@ def test_a_rayjob_that_fails_validation_loses_its_quota_for_good(name: str, stat
 
 
 @pytest.mark.parametrize("kind", [CLUSTER, SERVICE], ids=repr)
-def test_what_was_never_ready_loses_its_quota_until_it_is_corrected(kind: Kind[Any]) -> None:
+def test_jobs_that_were_never_ready_lose_their_quota_until_corrected(kind: Kind[Any]) -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(MADE[kind]())
         await sim.until(lambda: sim.has(dev, "QuotaReserved", kind), "dev has quota")

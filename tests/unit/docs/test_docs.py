@@ -95,7 +95,7 @@ def is_test(file: str, function: str) -> bool:
 
 
 def test_every_attack_names_its_test() -> None:
-    _, section = (ROOT / "docs" / "security.md").read_text().split("\n## Attacks, and what stops them\n")
+    _, section = (ROOT / "docs" / "security.md").read_text().split("\n## Attacks and defenses\n")
     rows = [line for line in section.split("\n## ")[0].splitlines() if line.startswith("| ")]
     attacks = [line for line in rows if line != "| attack | what stops it | test |"]
     assert attacks

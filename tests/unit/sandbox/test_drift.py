@@ -1,4 +1,4 @@
-"""What `make drift` says that it compares, and what it says of an edited stack file."""
+"""`make drift`: what it compares, and a stack file edited since the deployment."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ QUOTA = Change(
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    """The file with what was deployed: stack local as it is now, for engine kueue."""
+    """The deployed stack file: the current stack local, for engine kueue."""
     deployed = tmp_path / "Pulumi.local.yaml"
     deployed.write_text(yaml.safe_dump(stack_for("kueue")[0]))
     return deployed
@@ -41,18 +41,18 @@ def told(
     return code, screen.readouterr().out
 
 
-def test_nothing_is_drift(
+def test_an_unchanged_cluster_has_no_drift(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out = told(run, (), monkeypatch, capsys)
     assert code == 0
     assert out.splitlines()[-2:] == [
-        "sandbox local, compared with what was last deployed:",
+        "sandbox local, compared with its last deployment:",
         "nothing was changed by hand",
     ]
 
 
-def test_a_stack_file_that_was_edited_is_named_and_is_no_drift(
+def test_an_edited_stack_file_is_named_but_is_no_drift(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     content = yaml.safe_load(run.read_text())
@@ -60,6 +60,6 @@ def test_a_stack_file_that_was_edited_is_named_and_is_no_drift(
     run.write_text(yaml.safe_dump(content))
     code, out = told(run, (QUOTA,), monkeypatch, capsys)
     assert code == 1
-    assert f"{SOURCE.name} was edited after that, which is no drift; to deploy it: make apply\n" in out
+    assert f"{SOURCE.name} was edited since then, which is no drift; to deploy it: make apply\n" in out
     assert "cpu: 99 → 8" in out
-    assert out.endswith("to undo what was changed by hand: 1 to update; make drift MEND=1 does it\n")
+    assert out.endswith("to revert changes made by hand: 1 to update; make drift FIX=1 does it\n")
