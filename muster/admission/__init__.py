@@ -1,8 +1,7 @@
 """The pure core: a snapshot in, a plan out. Standard library only, no I/O, no clock, no logging."""
 
-from muster.admission import model
-from muster.admission.engine.decide import decide
-from muster.admission.engine.engine import Engine
+from muster.admission import lifecycle, model, quantities
+from muster.admission.engine.engine import Engine, decide
 from muster.admission.errors import AdmissionError, QuantityError, SnapshotError
 from muster.admission.model import *  # noqa: F403 - the values are named once, where they are made
 from muster.admission.validation import check_quotas, check_workload
@@ -15,5 +14,7 @@ __all__ = [
     "check_quotas",
     "check_workload",
     "decide",
+    "lifecycle",
+    "quantities",
     *model.__all__,
 ]

@@ -1,4 +1,4 @@
-"""What the core refuses: input that no API server would have accepted."""
+"""Errors for input that the core refuses: input that no API server would have accepted."""
 
 NAME_LENGTH_MAX = 317  # of a resource: a domain of 253 characters, a slash and 63 more
 SHOWN_LENGTH_MAX = 64

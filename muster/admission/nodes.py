@@ -8,7 +8,15 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from muster.admission.model import ExclusionCause, Flavor, PodSet, Requirement, Taint, TaintEffect, Toleration
+from muster.admission.model import (
+    ExclusionCause,
+    Flavor,
+    PodSet,
+    Requirement,
+    Taint,
+    TaintEffect,
+    Toleration,
+)
 
 _INTEGER = re.compile("[+-]?[0-9]{1,19}")
 
@@ -71,7 +79,8 @@ def _affinity_allows(pod_set: PodSet, flavor: Flavor) -> bool:
 
 
 def holds(requirement: Requirement, label: str | None) -> bool:
-    """Of a label's value, None where the label is absent. A Gt or Lt that compares no integers does not.
+    """Whether a label's value, None where the label is absent, meets the requirement. A Gt or Lt that
+    compares no integers does not.
 
     Source: k8s.io/apimachinery/pkg/labels Requirement.Matches.
     """

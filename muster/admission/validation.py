@@ -1,4 +1,4 @@
-"""What a snapshot must be before anything is decided on it.
+"""Checks of a snapshot before anything is decided on it.
 
 These are the rules that the CRDs' schemas and the Kubernetes API enforce; a snapshot that breaks
 one was built wrong, so the first breach is an error. What only makes a queue unusable (a missing
@@ -96,7 +96,7 @@ def _check_budget(where: str, budget: Budget) -> None:
 def check_rules(rules: Rules) -> None:
     """Raises SnapshotError naming the rule that makes no sense."""
     aging = rules.aging
-    if aging is not None and (aging.period_ms <= 0 or aging.step < 0 or aging.rise_max < 0):
+    if aging is not None and (aging.period_ms <= 0 or aging.step < 0 or aging.boost_max < 0):
         raise SnapshotError("Rules", "aging", f"is {aging}; expected a period of more than 0, and no fall")
     _check_run_time_min("Rules", rules.run_time_ms_min)
 

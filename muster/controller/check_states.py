@@ -3,8 +3,7 @@
 from msgspec.structs import replace
 
 from muster.admission import CheckState
-from muster.admission.lifecycle import checks
-from muster.admission.lifecycle.checks import CheckStanding
+from muster.admission.lifecycle import CheckStatus, reset_check
 from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
 from muster.objects.meta import millis, rfc3339
 
@@ -23,9 +22,9 @@ def set_check(status: WorkloadStatus, name: str, now_ms: int, **changes: object)
     return replace(status, admission_checks=tuple(map(change, status.admission_checks)))
 
 
-def standing(check: AdmissionCheckState) -> CheckStanding:
+def standing(check: AdmissionCheckState) -> CheckStatus:
     """As the core sees it; the API's times are whole seconds: rather later than too soon."""
-    return CheckStanding(
+    return CheckStatus(
         name=check.name,
         state=CheckState(check.state),
         message=check.message,
@@ -37,7 +36,7 @@ def standing(check: AdmissionCheckState) -> CheckStanding:
 
 def reset(check: AdmissionCheckState, now_ms: int) -> AdmissionCheckState:
     """As an eviction leaves it."""
-    new = checks.reset(standing(check), now_ms)
+    new = reset_check(standing(check), now_ms)
     if new.state == check.state:
         return check
     return replace(

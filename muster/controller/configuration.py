@@ -8,8 +8,7 @@ from math import ceil
 import msgspec
 
 from muster.admission import Aging, FairSharing, FairStrategy, Rules
-from muster.admission.lifecycle.backoff import Backoff
-from muster.admission.lifecycle.readiness import WaitForPodsReady
+from muster.admission.lifecycle import Backoff, WaitForPodsReady
 from muster.controller.feature_gates import gated
 from muster.objects.meta import View
 

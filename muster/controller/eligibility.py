@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from muster import admission as core
-from muster.admission.lifecycle.advance import DEACTIVATED
+from muster.admission.lifecycle import DEACTIVATED
 from muster.controller.events import Note, on_job
 from muster.controller.jobs.job import Job, priority_class
 from muster.controller.queue_status import STOPPED, inactive

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from muster.admission.lifecycle.advance import BY_CHECK, TIME_EXCEEDED
+from muster.admission.lifecycle import BY_CHECK, TIME_EXCEEDED
 from muster.controller.jobs.job import Job
 from muster.controller.transitions import SUSPENSION_BLOCKED
 from muster.kube.kinds import EVENTS, WORKLOADS, Kind

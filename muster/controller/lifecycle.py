@@ -4,9 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from muster.admission import Plan, StopPolicy
-from muster.admission.lifecycle import advance as rules
-from muster.admission.lifecycle import readiness, requeue
-from muster.admission.lifecycle.readiness import PodsReady, Readiness, WaitForPodsReady
+from muster.admission.lifecycle import (
+    Admit,
+    Deactivate,
+    DeactivationTarget,
+    Evict,
+    EvictedWorkload,
+    PodsReady,
+    Readiness,
+    ReservedWorkload,
+    Stay,
+    WaitForPodsReady,
+    back_in_queue,
+    next_action,
+    readiness_after,
+)
 from muster.controller import check_states
 from muster.controller import transitions as step
 from muster.controller.world import World
@@ -33,18 +45,18 @@ def advance(
     now_ms: int,
 ) -> Advanced:
     """Of a Workload that holds quota and has not been told to leave."""
-    taken = rules.advance(_holder(workload, status, world), wait, now_ms)
-    if isinstance(taken, rules.Admit):
+    taken = next_action(_holder(workload, status, world), wait, now_ms)
+    if isinstance(taken, Admit):
         status = step.sync_admitted(status, now_ms)
-        taken = rules.advance(_holder(workload, status, world), wait, now_ms)
-    if isinstance(taken, rules.Evict):
+        taken = next_action(_holder(workload, status, world), wait, now_ms)
+    if isinstance(taken, Evict):
         status = step.evict(status, taken.reason, taken.message, now_ms)
         if not workload.spec.active:
             return Advanced(step.without_deactivation_target(status))
         return Advanced(step.requeue_at(status, taken.requeue_at_ms, counts=taken.counts))
-    if isinstance(taken, rules.Deactivate):
+    if isinstance(taken, Deactivate):
         return Advanced(step.deactivate(status, taken.target.reason, taken.target.message, now_ms))
-    assert isinstance(taken, rules.Stay), "it was admitted just now"
+    assert isinstance(taken, Stay), "it was admitted just now"
     return Advanced(status, taken.until_ms)
 
 
@@ -53,7 +65,7 @@ def look_at_pods(status: WorkloadStatus, ready: bool, now_ms: int) -> WorkloadSt
     pods = _pods(status)
     if pods is None and not ready:
         return status
-    return step.pods_ready(status, readiness.after_look(pods.state if pods else None, ready), now_ms)
+    return step.pods_ready(status, readiness_after(pods.state if pods else None, ready), now_ms)
 
 
 def stand_again(workload: Workload, status: WorkloadStatus, world: World, now_ms: int) -> WorkloadStatus:
@@ -64,13 +76,13 @@ def stand_again(workload: Workload, status: WorkloadStatus, world: World, now_ms
     if requeued is None or requeued.status == "True":
         return status
     cluster_stop, local_stop = _stops(workload, status, world)
-    away = requeue.Away(
+    away = EvictedWorkload(
         reason=requeued.reason,
         requeue_at_ms=millis(status.requeue_state.requeue_at) if status.requeue_state else None,
         cluster_queue_stop=cluster_stop,
         local_queue_stop=local_stop,
     )
-    back = requeue.back_in_queue(away, now_ms)
+    back = back_in_queue(away, now_ms)
     return step.requeued(status, back.reason, back.message, now_ms) if back else status
 
 
@@ -95,13 +107,13 @@ def blocked(
     }
 
 
-def _holder(workload: Workload, status: WorkloadStatus, world: World) -> rules.Holder:
+def _holder(workload: Workload, status: WorkloadStatus, world: World) -> ReservedWorkload:
     cluster_stop, local_stop = _stops(workload, status, world)
     target = find_condition(status.conditions, step.DEACTIVATION_TARGET)
-    return rules.Holder(
+    return ReservedWorkload(
         key=workload.key,
         active=workload.spec.active,
-        target=rules.Target(target.reason, target.message) if target else None,
+        target=DeactivationTarget(target.reason, target.message) if target else None,
         checks=tuple(check_states.standing(check) for check in status.admission_checks),
         cluster_queue_stop=cluster_stop,
         local_queue_stop=local_stop,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from muster.admission.lifecycle.backoff import Backoff
+from muster.admission.lifecycle import Backoff
 from muster.controller import provisioning_timeouts as timeouts
 from muster.controller import transitions as step
 from muster.controller.check_states import PENDING, READY, REJECTED, RETRY, set_check

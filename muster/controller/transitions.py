@@ -9,10 +9,8 @@ from msgspec.structs import replace
 
 from muster.admission import Admission as CoreAdmission
 from muster.admission import PodSetAssignment, quantities
-from muster.admission.lifecycle import execution
-from muster.admission.lifecycle.advance import TIME_EXCEEDED
-from muster.admission.lifecycle.readiness import READY as POD_READY
-from muster.admission.lifecycle.readiness import Readiness
+from muster.admission.lifecycle import READY_REASONS as POD_READY
+from muster.admission.lifecycle import TIME_EXCEEDED, Readiness, used_execution_s
 from muster.controller.check_states import PENDING, READY, reset
 from muster.controller.jobs.job import Outcome
 from muster.objects import assignments, kueue
@@ -128,7 +126,7 @@ def _used_s(status: WorkloadStatus, evicted: Condition | None, now_ms: int) -> i
     past_s, admitted_ms = status.accumulated_past_execution_time_seconds, admitted_at_ms(status)
     if evicted is not None and evicted.reason.endswith(TIME_EXCEEDED):
         return None
-    return past_s if admitted_ms is None else execution.used_s(past_s or 0, admitted_ms, now_ms)
+    return past_s if admitted_ms is None else used_execution_s(past_s or 0, admitted_ms, now_ms)
 
 
 def finish(status: WorkloadStatus, outcome: Outcome, now_ms: int) -> WorkloadStatus:

@@ -7,7 +7,7 @@ from muster import admission as core
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
 from muster.admission.flavors.attempts import Obstacle
-from muster.admission.flavors.topology import needs_second_pass
+from muster.admission.flavors.placement import needs_second_pass
 from muster.admission.preemption.search import Target
 from muster.admission.quantities import parse
 from muster.admission.queueing.pending import PendingQueue

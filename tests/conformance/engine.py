@@ -16,7 +16,7 @@ from typing import Any
 from muster import admission as core
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
-from muster.admission.flavors.topology import needs_second_pass
+from muster.admission.flavors.placement import needs_second_pass
 from muster.admission.queueing.backoff import is_held_back
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState

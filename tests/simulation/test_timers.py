@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterator
 
-from muster.admission.lifecycle.backoff import Backoff
-from muster.admission.lifecycle.readiness import WaitForPodsReady
+from muster.admission.lifecycle import Backoff, WaitForPodsReady
 from muster.controller.configuration import Configuration
 from muster.kube import kinds
 from muster.objects import kueue

@@ -1,1 +1,1 @@
-"""One scheduling cycle: the heads of the queues, nominated, put in order, and let in or not."""
+"""One scheduling cycle: the heads of the queues are nominated, ordered, and admitted or not."""

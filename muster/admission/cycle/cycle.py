@@ -1,24 +1,35 @@
 """A scheduling cycle: the heads of queues, each nominated, and then processed one after the other.
 
-Kueue: schedule and processEntry in pkg/scheduler/scheduler.go. A cycle gives quota to whom it
-admits; to send the targets of preemptors away, and heads back to their queues, is for its caller.
+Kueue: schedule and processEntry in pkg/scheduler/scheduler.go. A cycle gives quota to the workloads that it
+admits; the caller evicts the targets of preemptors and requeues the other heads.
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from muster.admission.cycle.entry import Entry, Outcome, Scan
+from muster.admission.cycle.entry import Entry, FlavorScan, Outcome
 from muster.admission.cycle.nominate import nominate, renominate
 from muster.admission.cycle.order import in_order
-from muster.admission.cycle.reserve import Reservations
+from muster.admission.cycle.reservations import CycleReservations
 from muster.admission.flavors.fungibility import Mode
-from muster.admission.flavors.topology import needs_replacement
+from muster.admission.flavors.placement import needs_replacement
 from muster.admission.model import FlavorResource, PreemptionPolicy
-from muster.admission.rules.backfill import Backfill
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState, usage_of
+from muster.admission.wait_note import WaitNote
 
 _STARTS_OVER = frozenset({Outcome.PREEMPTING, Outcome.DEFERRED, Outcome.GATED})
 _OTHERS_FAULT = frozenset({Outcome.OVERLAPPING, Outcome.CROWDED_OUT})
+
+
+class HeadReservations(Protocol):
+    """Keeps room for heads that wait: a hook of the cycle (rules/backfill.py)."""
+
+    def refusal(self, head: Entry) -> WaitNote | None: ...
+
+    def drop_reservation(self, head: Entry) -> None: ...
+
+    def is_behind_reservation(self, head: Entry) -> bool: ...
 
 
 class Cycle:
@@ -27,29 +38,29 @@ class Cycle:
     __slots__ = ("_backfill", "_now_ms", "_number", "_reserved", "_rules", "_state")
 
     def __init__(
-        self, state: WorkingState, number: int, now_ms: int, backfill: Backfill | None = None
+        self, state: WorkingState, number: int, now_ms: int, backfill: HeadReservations | None = None
     ) -> None:
         self._state = state
         self._rules = state.rules
         self._number = number
         self._now_ms = now_ms
         self._backfill = backfill
-        self._reserved = Reservations(state)
+        self._reserved = CycleReservations(state)
 
     def run(self, heads: Sequence[Entry]) -> None:
-        """Says of each head what became of it. There is at most one a queue."""
-        tenure = self._state.tenure
+        """Sets the outcome of each head. There is at most one a queue."""
+        min_runtime = self._state.min_runtime
         nominated = [head for head in heads if nominate(self._state, head, self._number)]
         for head in in_order(nominated, self._rules):
             self._process(head)
-            if tenure is not None and head.remark is None:
-                head.remark = tenure.remarks.pop(head.workload.key, None)
+            if min_runtime is not None and head.note is None:
+                head.note = min_runtime.notes.pop(head.workload.key, None)
         self._reserved.release()
 
     def take(self, head: Entry) -> None:
-        """One of heads that come in order, if it has room and no question but that: none of them preempts,
-        and nothing is kept for any. Mostly it gets what one that is alike got before."""
-        known = None if head.recall is None else head.recall.assignment
+        """Processes one of heads that come in order and over which room alone decides: none of them preempts,
+        and no quota is kept for any. Mostly it gets the assignment of an equivalent one."""
+        known = None if head.assignment_cache is None else head.assignment_cache.assignment
         if known is None:
             nominate(self._state, head, self._number)
             self._process(head)
@@ -90,17 +101,17 @@ class Cycle:
             self._preempt(head)
 
     def _is_held(self, head: Entry) -> bool:
-        """Whether it would fit, but a rule of ours forbids it, and tells it why."""
+        """Whether it would fit, but an optional rule forbids it; its note says why."""
         workload, budgets = head.workload, self._state.budgets
         if budgets is not None:
-            head.remark = budgets.refusal(head.node, head.usage, workload.run_time_ms)
-        if self._backfill is not None and head.remark is None and workload.admission is None:
-            head.remark = self._backfill.refusal(head)
-        return head.remark is not None
+            head.note = budgets.refusal(head.node, head.usage, workload.run_time_ms)
+        if self._backfill is not None and head.note is None and workload.admission is None:
+            head.note = self._backfill.refusal(head)
+        return head.note is not None
 
     def _admit(self, head: Entry) -> None:
         workload, usage, placed = head.workload, head.assignment.usage, head.assignment.placed
-        self._is_served(head)
+        self._drop_reservation(head)
         head.outcome = Outcome.ADMITTED
         head.admission = head.assignment.admission(head.queue.name)
         if head.replaced is not None:
@@ -112,43 +123,43 @@ class Cycle:
                 self._state.holdings[head.queue.name][workload.key], usage, head.admission, placed
             )
             return
-        risen = self._state.rise(workload, self._now_ms)
+        priority_boost = self._state.priority_boost(workload, self._now_ms)
         self._state.hold(
-            Holding(workload, head.node, usage, self._now_ms, False, head.admission, placed, risen)
+            Holding(workload, head.node, usage, self._now_ms, False, head.admission, placed, priority_boost)
         )
 
     def _preempt(self, head: Entry) -> None:
-        self._is_served(head)
+        self._drop_reservation(head)
         self._close(head, Outcome.PREEMPTING)
         self._reserved.claim(head)
         self._reserved.keep(head, head.usage)
 
-    def _is_served(self, head: Entry) -> None:
+    def _drop_reservation(self, head: Entry) -> None:
         if self._backfill is not None:
-            self._backfill.is_served(head)
+            self._backfill.drop_reservation(head)
 
     def _defer(self, head: Entry, rival: str) -> None:
-        self._is_served(head)
+        self._drop_reservation(head)
         self._close(head, Outcome.DEFERRED, rival)
         self._reserved.keep(head, head.usage)
 
     def _close(self, head: Entry, outcome: Outcome, rival: str = "") -> None:
-        """It goes back to its queue. Where its search for flavors ended is remembered, unless the next
-        cycle will find things changed, or it was not the flavor's fault and the rules say so."""
+        """Sets the outcome of a head that is not admitted. Where its search for flavors ended is kept, unless
+        the next cycle starts from another state, or other heads were the reason and the rules say so."""
         head.outcome = outcome
         head.rival = rival
         if outcome in _STARTS_OVER or (outcome in _OTHERS_FAULT and not self._rules.keep_flavor_scan):
             head.scan = None
         else:
             generation = self._state.generation(head.queue.name)
-            head.scan = Scan(head.assignment.progress, self._number, generation)
+            head.scan = FlavorScan(head.assignment.progress, self._number, generation)
 
     def _reserve_unreclaimable(self, head: Entry) -> None:
         """Keeps its own quota for a head that finds no victims and could not reclaim it later.
 
         Kueue: reserveCapacityForUnreclaimablePreempt, quotaResourcesToReserve.
         """
-        if self._backfill is not None and self._backfill.is_behind(head):
+        if self._backfill is not None and self._backfill.is_behind_reservation(head):
             return
         prioritized = head.preempting and self._rules.prioritize_preemptors
         if head.queue.reclaim_within_cohort is PreemptionPolicy.ANY and not prioritized:

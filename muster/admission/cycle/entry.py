@@ -1,32 +1,32 @@
-"""A head in a cycle: what it could get, and what became of it."""
+"""A head in a cycle: its assignment and its outcome."""
 
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import NamedTuple
 
-from muster.admission.cycle.recall import Recall
+from muster.admission.cycle.assignment_cache import AssignmentCache
 from muster.admission.flavors.assignment import Assignment
-from muster.admission.flavors.progress import Progress
+from muster.admission.flavors.attempts import Progress
 from muster.admission.model import Admission, ClusterQueue, Workload
 from muster.admission.preemption.search import Target
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.quota.tree import QuotaNode, Usage
-from muster.admission.rules.remark import Remark
 from muster.admission.state.holdings import Holding
+from muster.admission.wait_note import WaitNote
 
 
 class Outcome(Enum):
-    """What a cycle made of a head (Kueue: entryStatus, with the reason why it is requeued)."""
+    """The outcome of a head (Kueue: entryStatus, with the reason why it is requeued)."""
 
     UNTRIED = auto()
     ADMITTED = auto()
-    PREEMPTING = auto()  # its targets are to be sent away for it
+    PREEMPTING = auto()  # its targets are to be evicted
     DEFERRED = auto()  # it fits as soon as the targets of other heads are gone
     OVERLAPPING = auto()  # another head claimed a target of its own first
     CROWDED_OUT = auto()  # it does not fit beside what the cycle gave to others
-    HELD = auto()  # by a rule of ours: its remark says which
-    GATED = auto()  # it would have to preempt, and may not yet
-    NO_CANDIDATES = auto()  # it could be had by preemption only, and nobody may be preempted
+    HELD = auto()  # by an optional rule: its note says which
+    GATED = auto()  # it needs preemption, and a gate forbids it as yet
+    NO_CANDIDATES = auto()  # it fits by preemption only, and no workload may be preempted
     NO_FIT = auto()
     WRONG_NAMESPACE = auto()  # the queue does not take workloads from there
     NOT_REPLACED = auto()  # a node of it failed, and no other can take its pods: it has to go
@@ -47,10 +47,10 @@ REQUEUE = {
     Outcome.CHECK_FAILED: Requeue.GENERIC,
     Outcome.REFUSED: Requeue.GENERIC,
 }
-"""Why a head goes back to its queue; an admitted one does not."""
+"""Why a head is requeued; an admitted one is not."""
 
 
-class Scan(NamedTuple):
+class FlavorScan(NamedTuple):
     """How far the search for flavors came, and when: `generation` is the state's for the queue."""
 
     progress: Progress
@@ -58,7 +58,7 @@ class Scan(NamedTuple):
     generation: int
 
 
-_UNASSIGNED = Assignment()  # nobody may change it
+_UNASSIGNED = Assignment()  # never changed
 
 
 @dataclass(slots=True, eq=False)
@@ -74,22 +74,26 @@ class Entry:
     queue: ClusterQueue
     node: QuotaNode
     preempting: bool = False
-    scan: Scan | None = None
-    recall: Recall | None = None  # the same for all workloads of its queue that are alike
+    scan: FlavorScan | None = None
+    assignment_cache: AssignmentCache | None = None  # the same for all workloads of its queue that are alike
     assignment: Assignment = field(default_factory=lambda: _UNASSIGNED)
     targets: tuple[Target, ...] = ()
     replaced: Holding | None = None  # the slice of the same job that it takes the place of
     outcome: Outcome = Outcome.UNTRIED
     rival: str = ""  # key of the workload that has what it needs
     admission: Admission | None = None
-    risen: int = 0  # what its priority has risen by while it waited (rules/aging.py)
-    remark: Remark | None = None  # what a rule of ours says to it
+    priority_boost: int = 0  # what aging has added to its priority while it waited
+    note: WaitNote | None = None  # of an optional rule
 
     @property
     def ranked(self) -> Workload:
         """With the priority that counts among the heads."""
         workload = self.workload
-        return replace(workload, priority=workload.priority + self.risen) if self.risen else workload
+        return (
+            replace(workload, priority=workload.priority + self.priority_boost)
+            if self.priority_boost
+            else workload
+        )
 
     @property
     def usage(self) -> Usage:

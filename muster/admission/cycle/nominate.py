@@ -1,17 +1,18 @@
-"""What a head could get, and whom that would cost their quota.
+"""The assignment of a head, and the targets that it needs.
 
 Kueue: nominate, getAssignments and getInitialAssignments in pkg/scheduler/scheduler.go.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from muster.admission.cycle.eligible import refusal
-from muster.admission.cycle.entry import Entry, Scan
+from muster.admission.cycle.entry import Entry, FlavorScan, Outcome
 from muster.admission.flavors.assigner import FlavorAssigner, Pinned, Simulate
 from muster.admission.flavors.assignment import Assignment
+from muster.admission.flavors.attempts import Progress
 from muster.admission.flavors.fungibility import Mode
-from muster.admission.flavors.progress import Progress
-from muster.admission.flavors.reduction import Counts, reduce_counts
+from muster.admission.flavors.partial_admission import Counts, reduce_counts
+from muster.admission.model import CheckState, ClusterQueue, LabelSelector, Workload
+from muster.admission.nodes import holds
 from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.preemption.search import Target
 from muster.admission.state.holdings import Holding
@@ -26,8 +27,8 @@ def nominate(state: WorkingState, head: Entry, cycle: int) -> bool:
     if refused is not None:
         head.outcome = refused
         return False
-    recall = head.recall if head.scan is None and head.workload.replaces is None else None
-    known = None if recall is None else recall.again(head.node)
+    assignment_cache = head.assignment_cache if head.scan is None and head.workload.replaces is None else None
+    known = None if assignment_cache is None else assignment_cache.lookup(head.node)
     if known is not None:
         head.assignment = known
         return True
@@ -35,8 +36,8 @@ def nominate(state: WorkingState, head: Entry, cycle: int) -> bool:
         head.replaced = _replaced(state, head)
     progress = None if head.scan is None else _progress(state, head, head.scan, cycle)
     head.assignment, head.targets = _Options(state, head, progress).best()
-    if recall is not None and _is_plain(state, head):
-        recall.learn(head.assignment)
+    if assignment_cache is not None and _is_plain(state, head):
+        assignment_cache.store(head.assignment)
     return True
 
 
@@ -53,11 +54,11 @@ def _is_plain(state: WorkingState, head: Entry) -> bool:
     return state.flavors[head.queue.name].placer_of(head.workload) is None
 
 
-def _progress(state: WorkingState, head: Entry, scan: Scan, cycle: int) -> Progress | None:
+def _progress(state: WorkingState, head: Entry, scan: FlavorScan, cycle: int) -> Progress | None:
     """Where the search for flavors goes on; None at the first one (Kueue: lastAssignmentOutdated).
 
     Where it ended in the cycle before holds whatever has happened since, an older one as long as
-    nobody has left the queue.
+    no workload has left the queue.
     """
     recent = state.rules.keep_flavor_scan and cycle - scan.cycle <= 1
     return scan.progress if recent or state.generation(head.queue.name) == scan.generation else None
@@ -70,7 +71,7 @@ def _replaced(state: WorkingState, head: Entry) -> Holding | None:
 
 
 class _Options:
-    """What a head could get in the present state."""
+    """The assignments that a head could get in the present state."""
 
     __slots__ = ("_head", "_pinned", "_preemptor", "_progress", "_state")
 
@@ -86,8 +87,8 @@ class _Options:
         )
 
     def best(self) -> Found:
-        """All pods, even if others have to leave for them; else as many as can be had, with others
-        leaving or not. If there is no way, all pods without targets."""
+        """Returns an assignment of all pods, with targets if need be; else of as many pods as fit, with
+        targets or without. If nothing fits, of all pods without targets."""
         assigner = self._assigner(self._preemptor.simulate)
         full = assigner.assign()
         if full.mode is Mode.FIT:
@@ -115,7 +116,7 @@ class _Options:
         return (assignment, targets) if targets else None
 
     def _targets(self, assignment: Assignment, counts: Counts) -> tuple[Target, ...]:
-        """Who would have to leave, if the head is let in once they are gone.
+        """Returns the victims, if the head is admitted once they are gone.
 
         Several pod sets choose one after the other: with those gone a first one may choose so that the
         next finds no place. Kueue preempts all the same, and again when they are back.
@@ -141,3 +142,27 @@ class _Options:
             progress=self._progress,
             pinned=self._pinned,
         )
+
+
+Labels = Mapping[str, str]
+_FAILED = frozenset({CheckState.RETRY, CheckState.REJECTED})
+
+
+def refusal(workload: Workload, queue: ClusterQueue, namespaces: Mapping[str, Labels]) -> Outcome | None:
+    """None if the head may be nominated (Kueue: nominate, ValidateAdmissibility)."""
+    if workload.checks and failed_checks(workload):
+        return Outcome.CHECK_FAILED
+    selector = queue.namespaces
+    if selector is None or (
+        selector.requirements and not selects(selector, namespaces.get(workload.namespace, {}))
+    ):
+        return Outcome.WRONG_NAMESPACE
+    return Outcome.REFUSED if workload.refused else None
+
+
+def failed_checks(workload: Workload) -> list[str]:
+    return [name for name, state in workload.checks.items() if state in _FAILED]
+
+
+def selects(selector: LabelSelector, labels: Labels) -> bool:
+    return all(holds(of, labels.get(of.key)) for of in selector.requirements)

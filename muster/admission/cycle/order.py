@@ -10,7 +10,7 @@ CycleOrder = tuple[bool, bool, int, int, int, str, str]
 
 
 def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
-    """Kueue: makeIterator. Each head is to be processed before the next one is asked for."""
+    """Kueue: makeIterator. Each head is to be processed before the next one is taken."""
     if rules.fair_sharing is not None:
         return iter(Tournament(entries, rules))
     order = cycle_order(rules)
@@ -22,8 +22,8 @@ def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
 def cycle_order(rules: Rules) -> Callable[[Workload, bool, int], CycleOrder]:
     """For a workload, whether it is preempting, and from how far away it borrows.
 
-    Who holds its quota already comes first, then who borrows less far, the higher priority, and who
-    waits longer. By the rules preemptors come before borrowing, and priorities do not count.
+    A workload that holds its quota already comes first, then the shorter borrowing distance, the higher
+    priority, and the longer wait. Rules may put preemptors before the distance and ignore priorities.
     """
     preemptors, priorities = rules.prioritize_preemptors, rules.priority_sorting_within_cohort
 

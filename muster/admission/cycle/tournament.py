@@ -65,7 +65,7 @@ class Tournament:
     __slots__ = ("_brackets", "_rules")
 
     def __init__(self, heads: Iterable[Entry], rules: Rules) -> None:
-        """Of heads that are nominated."""
+        """`heads` are nominated."""
         self._rules = rules
         self._brackets: dict[QuotaNode, _Bracket] = {}
         for head in heads:

@@ -1,1 +1,1 @@
-"""Cycles until nothing changes, kept from one decision to the next: from a snapshot to a plan."""
+"""From a snapshot to a plan: cycles until nothing changes, with the state kept between decisions."""

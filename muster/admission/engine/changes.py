@@ -1,4 +1,4 @@
-"""What a decision changes, as it goes on."""
+"""Changes that a decision makes, collected while it runs."""
 
 from dataclasses import dataclass, field
 
@@ -16,12 +16,13 @@ class Changes:
     """By the workloads' keys. `count` goes up with each one, `freed` with each that lets others try again."""
 
     admitted: dict[str, Holding] = field(default_factory=dict)
-    replaced: dict[str, Holding] = field(default_factory=dict)  # slices, by the key of who replaces them
+    # Slices, by the key of the workload that replaces them
+    replaced: dict[str, Holding] = field(default_factory=dict)
     evicted: list[tuple[Holding, Preemption]] = field(default_factory=list)
-    displaced: list[Holding] = field(default_factory=list)  # whose failed node nothing replaces
-    marked: dict[str, Workload] = field(default_factory=dict)  # who has begun or ceased to wait for victims
-    unmarked: set[str] = field(default_factory=set)  # who has ceased once: that is enough
-    barred: list[Workload] = field(default_factory=list)  # who was taken back too often
+    displaced: list[Holding] = field(default_factory=list)  # no node replaces their failed one
+    marked: dict[str, Workload] = field(default_factory=dict)  # it begins or ceases to wait for victims
+    unmarked: set[str] = field(default_factory=set)  # unmarked once in this decision: not marked again
+    retried_next: list[Workload] = field(default_factory=list)  # taken back too often in this decision
     count: int = 0
     freed: int = 0
     _taken_back: dict[str, int] = field(default_factory=dict)
@@ -39,9 +40,11 @@ class Changes:
         self.displaced.append(holding)
         self.count += 1
 
-    def send_away(self, state: WorkingState, target: Target, preemptor: Workload) -> Workload | None:
-        """Evicts a victim, unless it is leaving already. One that this very decision let in has not started
-        and is taken back; it is answered, if it is to line up again."""
+    def preempt(self, state: WorkingState, target: Target, preemptor: Workload) -> Workload | None:
+        """Evicts a victim, unless it is leaving already.
+
+        A victim that was admitted by this decision has not started: its admission is taken back, and it is
+        returned if it is to be queued again now."""
         holding = target.holding
         if not holding.started:
             return self._take_back(state, holding)
@@ -64,10 +67,10 @@ class Changes:
         times = self._taken_back[workload.key] = self._taken_back.get(workload.key, 0) + 1
         if times < _TAKEN_BACK_MAX:
             return workload
-        self.barred.append(workload)
+        self.retried_next.append(workload)
         return None
 
     def mark(self, workload: Workload) -> None:
-        """It begins, or ceases, to wait for its victims."""
+        """Records that it begins, or ceases, to wait for its victims."""
         self.marked[workload.key] = workload
         self.count += 1

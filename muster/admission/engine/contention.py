@@ -3,24 +3,30 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from muster.admission.engine.arena import Arena
+from muster.admission.engine.contention_group import ContentionGroup
 from muster.admission.model import HOSTNAME, ClusterQueue, StopPolicy
+from muster.admission.pruning.protocol import Pruning
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
 
 
-def arenas(state: WorkingState) -> Iterator[Arena]:
+def contention_groups(state: WorkingState, pruning: type[Pruning]) -> Iterator[ContentionGroup]:
     """One for those that contend with each other, with their active queues still empty."""
     by_run_time = state.rules.backfill or state.budgets is not None
     usage = state.snapshot.local_usage
+    priority_boost = state.priority_boost_now if state.rules.aging is not None else None
     for names in contenders(state):
         active = (
             name for name in names if name not in state.inactive and state.queue(name).stop is StopPolicy.NONE
         )
-        yield Arena(
+        yield ContentionGroup(
             state,
             names,
-            [PendingQueue(state.queue(name), state.tree.queues[name], usage, by_run_time) for name in active],
+            [
+                PendingQueue(state.queue(name), state.tree.queues[name], usage, by_run_time, priority_boost)
+                for name in active
+            ],
+            pruning,
         )
 
 

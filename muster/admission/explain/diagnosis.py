@@ -1,4 +1,4 @@
-"""What a workload lacks: quota that would let it in, and flavors that its pods can not use.
+"""Diagnosis of a pending workload: the quota that it lacks, and flavors that its pods cannot use.
 
 A search for flavors stops at the first pod set that gets none, and says nothing of those behind it. So
 quota is added where the search fails, as little as possible, until the whole workload has its flavors:
@@ -12,8 +12,8 @@ from fractions import Fraction
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import Obstacle, Shortage
-from muster.admission.flavors.demand import Gang, gangs, total
-from muster.admission.flavors.queue import NOT_ALLOWED, FlavorGroup, QueueFlavors
+from muster.admission.flavors.demand import PodSetGroup, pod_set_groups, total
+from muster.admission.flavors.queue_flavors import NOT_ALLOWED, FlavorGroup, QueueFlavors
 from muster.admission.model import Exclusion, ExclusionCause, FlavorResource, Shortfall, Workload
 from muster.admission.nodes import mismatches
 from muster.admission.quota.raised import raised
@@ -43,16 +43,17 @@ class Diagnosis:
 
 
 def blocked(flavors: QueueFlavors, node: QuotaNode, workload: Workload) -> tuple[Blocked, ...]:
-    """What no quota helps: all that has to be changed before the workload's flavors can be searched."""
+    """Obstacles that no quota removes: all that has to be changed before the workload's flavors can be
+    searched."""
     found = []
-    for gang in gangs(workload, (), (), flavors.counts_pods):
-        for resource, amount in total(gang).items():
+    for pod_set_group in pod_set_groups(workload, (), (), flavors.counts_pods):
+        for resource, amount in total(pod_set_group).items():
             if flavors.group_of(resource) is None and amount and not flavors.rules.ignore_undeclared:
-                found.append(Blocked(gang[0].pod_set.name, resource, covered=False))
-        for group, resource in _groups(flavors, gang):
-            exclusions = tuple(_exclusions(flavors, node, workload, gang, group))
+                found.append(Blocked(pod_set_group[0].pod_set.name, resource, covered=False))
+        for group, resource in _groups(flavors, pod_set_group):
+            exclusions = tuple(_exclusions(flavors, node, workload, pod_set_group, group))
             if {one.flavor for one in exclusions} == {flavor for flavor, _ in group.columns}:
-                found.append(Blocked(gang[0].pod_set.name, resource, exclusions))
+                found.append(Blocked(pod_set_group[0].pod_set.name, resource, exclusions))
     return tuple(found)
 
 
@@ -100,18 +101,18 @@ def _besides(
     flavors: QueueFlavors, node: QuotaNode, workload: Workload, short: Collection[tuple[str, str]]
 ) -> Iterator[Exclusion]:
     """Flavors that these pod sets could have their quota of, if they could use them."""
-    for gang in gangs(workload, (), (), flavors.counts_pods):
-        names = {demand.pod_set.name for demand in gang}
-        for group, _ in _groups(flavors, gang):
+    for pod_set_group in pod_set_groups(workload, (), (), flavors.counts_pods):
+        names = {demand.pod_set.name for demand in pod_set_group}
+        for group, _ in _groups(flavors, pod_set_group):
             if any(pod_set in names and resource in group.covered for pod_set, resource in short):
-                for exclusion in _exclusions(flavors, node, workload, gang, group):
+                for exclusion in _exclusions(flavors, node, workload, pod_set_group, group):
                     if exclusion.cause is not ExclusionCause.NO_QUOTA:
                         yield exclusion
 
 
-def _groups(flavors: QueueFlavors, gang: Gang) -> Iterable[tuple[FlavorGroup, str]]:
+def _groups(flavors: QueueFlavors, pod_set_group: PodSetGroup) -> Iterable[tuple[FlavorGroup, str]]:
     """The resource groups that pods choose flavors of, each with what they ask for first."""
-    wanted = total(gang)
+    wanted = total(pod_set_group)
     found: dict[int, tuple[FlavorGroup, str]] = {}
     for resource in sorted(wanted, key=lambda name: (not wanted[name], "/" not in name, name)):
         group = flavors.group_of(resource)
@@ -121,7 +122,7 @@ def _groups(flavors: QueueFlavors, gang: Gang) -> Iterable[tuple[FlavorGroup, st
 
 
 def _has_quota(node: QuotaNode, shortages: Sequence[Shortage]) -> bool:
-    """Of everything that is short, so that the flavor is one for these pods at all."""
+    """Whether the queue has quota for everything that is short: else the flavor is not for these pods."""
     return all(node.potentially_available(shortage.wanted) > 0 for shortage in shortages)
 
 
@@ -130,8 +131,8 @@ def _nearest(
     room: Callable[[FlavorResource], int],
     extra: dict[FlavorResource, int],
 ) -> Sequence[Shortage]:
-    """Of the flavors, those that could have room as things are come first; then the one that lacks least,
-    by the resource that it lacks most of."""
+    """Picks a flavor: those that could have room as things are come first; then the one that lacks least, by
+    the resource that it lacks most of."""
 
     def lack(shortages: Sequence[Shortage]) -> tuple[bool, Fraction]:
         never = any(shortage.obstacle is Obstacle.CAPACITY for shortage in shortages)
@@ -144,7 +145,7 @@ def _nearest(
 
 
 def _rank(fr: FlavorResource, missing: int, room: int) -> tuple[Fraction, bool]:
-    """What is lacked most comes first; among equals a device says more than cpu and memory."""
+    """The largest lack comes first; among equals a device says more than cpu and memory."""
     return -Fraction(missing, missing + max(0, room)), "/" not in fr.resource
 
 
@@ -161,12 +162,12 @@ def _shortfall(node: QuotaNode, fr: FlavorResource, missing: int, room: int) -> 
 
 
 def _exclusions(
-    flavors: QueueFlavors, node: QuotaNode, workload: Workload, gang: Gang, group: FlavorGroup
+    flavors: QueueFlavors, node: QuotaNode, workload: Workload, pod_set_group: PodSetGroup, group: FlavorGroup
 ) -> Iterator[Exclusion]:
     """Flavors without quota for what the pods ask for, and those whose nodes they can not use."""
-    asked = sorted(resource for resource, amount in total(gang).items() if amount)
-    refused = flavors.refused(gang, group) or [None] * len(group.columns)
-    pod_set = gang[0].pod_set.name
+    asked = sorted(resource for resource, amount in total(pod_set_group).items() if amount)
+    refused = flavors.refused(pod_set_group, group) or [None] * len(group.columns)
+    pod_set = pod_set_group[0].pod_set.name
     for (flavor, columns), attempt in zip(group.columns, refused, strict=True):
         without = [r for r in asked if r in columns and not node.potentially_available(columns[r])]
         for resource in without:
@@ -177,14 +178,14 @@ def _exclusions(
         if not flavors.allows(workload, flavor):
             yield Exclusion(flavor, pod_set, ExclusionCause.OTHER, NOT_ALLOWED)
         elif attempt is not None:
-            yield from _why(flavors, gang, flavor, attempt.mismatch)
+            yield from _why(flavors, pod_set_group, flavor, attempt.mismatch)
 
 
-def _why(flavors: QueueFlavors, gang: Gang, flavor: str, said: str) -> Iterator[Exclusion]:
+def _why(flavors: QueueFlavors, pod_set_group: PodSetGroup, flavor: str, said: str) -> Iterator[Exclusion]:
     known = flavors.flavor(flavor)
     found = [
         Exclusion(flavor, demand.pod_set.name, one.cause, one.message, one.key)
-        for demand in gang
+        for demand in pod_set_group
         for one in (mismatches(demand.pod_set, known) if known else ())
     ]
-    yield from found or [Exclusion(flavor, gang[0].pod_set.name, ExclusionCause.OTHER, said)]
+    yield from found or [Exclusion(flavor, pod_set_group[0].pod_set.name, ExclusionCause.OTHER, said)]

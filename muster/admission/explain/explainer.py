@@ -1,4 +1,4 @@
-"""Why a workload waits, as one sentence for the person who submitted it.
+"""Why a workload waits, as one sentence for its user.
 
 The sentences speak of the state after the plan, so that an unchanged cluster gives an unchanged
 text. They complete "the workload …".
@@ -6,13 +6,12 @@ text. They complete "the workload …".
 
 from collections.abc import Hashable
 from dataclasses import replace
-from enum import Enum, auto
-from typing import NamedTuple
 
-from muster.admission.cycle.eligible import failed_checks, refusal
-from muster.admission.cycle.entry import Outcome
+from muster.admission.cycle.entry import Entry, Outcome
+from muster.admission.cycle.nominate import failed_checks, refusal
 from muster.admission.explain.diagnosis import Blocked, blocked, diagnose
 from muster.admission.explain.sentences import leaving, no_flavor, short, too_large
+from muster.admission.explain.verdict import Verdict, Wait, verdict_of
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.model import (
     NEVER_MS,
@@ -28,25 +27,9 @@ from muster.admission.model import (
 )
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
+from muster.admission.wait_note import TRANSIENT_REASONS, WaitNote, earliest, with_note
 
 _ANYTHING = Toleration("", "Exists", "", None)
-
-
-class Wait(Enum):
-    """What the last cycle said of a workload that was, or was not, at the head of its queue."""
-
-    NO_ROOM = auto()
-    PREEMPTING = auto()  # its victims are leaving
-    OVERLAPPING = auto()  # it needs those whom another one has preempted
-    KEPT = auto()  # it would fit, but the quota is reserved for another one
-    BEHIND = auto()
-    GATED = auto()  # it would have to preempt, and may not yet
-
-
-class Verdict(NamedTuple):
-    wait: Wait
-    other: str = ""  # key of the workload that it waits for
-    victims: tuple[str, ...] = ()  # keys
 
 
 class Explainer:
@@ -56,7 +39,7 @@ class Explainer:
         self._state = state
         self.now_ms = now_ms
         self._told: dict[tuple[Hashable, Verdict], Waiting] = {}
-        self._hopeless: dict[Hashable, Waiting | None] = {}
+        self._infeasible: dict[Hashable, Waiting | None] = {}
 
     def not_queued(self, workload: Workload) -> Waiting | None:
         """For a workload that takes part in no cycle; None if it does."""
@@ -76,6 +59,30 @@ class Explainer:
             return Waiting(workload.key, WaitReason.BACKOFF, why, until_ms)
         return None
 
+    def pending(
+        self,
+        workload: Workload,
+        head: Entry | None,
+        behind: Workload | None,
+        alike: Hashable,
+        note: WaitNote | None,
+    ) -> Waiting:
+        """Explains a workload of an active queue: `head` is its entry in the last cycle, if it was a head,
+        `behind` the head that it waits behind, `note` what an optional rule says.
+
+        `until_ms` is the rule's time or the next boost of its priority, whichever comes first."""
+        waiting = self.queued(workload, verdict_of(head, behind), alike)
+        if workload.preempting and waiting.reason is WaitReason.QUOTA:
+            # It is ahead of others because of victims, if only those of another workload: the API shows this
+            # by the reason.
+            waiting = replace(waiting, reason=WaitReason.PREEMPTION)
+        waiting = with_note(waiting, note)
+        aging = self._state.rules.aging
+        if aging is None or waiting.reason not in TRANSIENT_REASONS:
+            return waiting
+        boost_ms = aging.next_boost_ms(workload.queued_at_ms, self.now_ms)
+        return replace(waiting, until_ms=earliest(waiting.until_ms, boost_ms))
+
     def queued(self, workload: Workload, verdict: Verdict, alike: Hashable) -> Waiting:
         """For a workload that the cycles did not admit; those of a queue that are `alike` get the same
         answer to the same verdict."""
@@ -87,16 +94,16 @@ class Explainer:
         return replace(found, workload=workload.key)
 
     def _answer(self, workload: Workload, verdict: Verdict, alike: Hashable) -> Waiting:
-        """What no waiting can cure comes first."""
+        """Obstacles that no waiting removes come first."""
         queue = self._state.snapshot.cluster_queues[workload.cluster_queue]
         refused = self._refused(workload, queue)
         if refused is not None:
             return refused
-        if alike not in self._hopeless:
-            self._hopeless[alike] = self._what_is_hopeless(workload)
-        hopeless = self._hopeless[alike]
-        if hopeless is not None:
-            return hopeless
+        if alike not in self._infeasible:
+            self._infeasible[alike] = self._never_fits(workload)
+        infeasible = self._infeasible[alike]
+        if infeasible is not None:
+            return infeasible
         match verdict.wait:
             case Wait.PREEMPTING:
                 why = leaving(verdict.victims)
@@ -119,7 +126,7 @@ class Explainer:
         )
 
     def _refused(self, workload: Workload, queue: ClusterQueue) -> Waiting | None:
-        """Why it is not so much as looked at (cycle/eligible.py)."""
+        """Why it is not so much as looked at (cycle/nominate.py)."""
         match refusal(workload, queue, self._state.snapshot.namespaces):
             case Outcome.CHECK_FAILED:
                 failed = ", ".join(sorted(failed_checks(workload)))
@@ -131,8 +138,8 @@ class Explainer:
                 return _waiting(workload, WaitReason.REFUSED, f"can not be admitted: {workload.refused}")
         return None
 
-    def _what_is_hopeless(self, workload: Workload) -> Waiting | None:
-        """What speaks against it even while nothing else runs."""
+    def _never_fits(self, workload: Workload) -> Waiting | None:
+        """The obstacle that it has even while nothing else runs; None without one."""
         queue, node = self._place(workload)
         flavors = self._state.flavors[queue.name]
         counts = self._fewest(workload)
@@ -150,7 +157,7 @@ class Explainer:
     def _blocked(
         self, workload: Workload, queue: ClusterQueue, node: QuotaNode, blocks: tuple[Blocked, ...]
     ) -> Waiting:
-        """What keeps its pods from all flavors; and if it could use them all, what it would lack still."""
+        """Obstacles to all flavors; and if it could use them all, the quota that it would still lack."""
         exclusions = tuple(exclusion for one in blocks for exclusion in one.exclusions)
         flavors, freed = self._state.flavors[queue.name], _freed(workload, blocks)
         shortfalls: tuple[Shortfall, ...] = ()
@@ -161,7 +168,7 @@ class Explainer:
         return _lacking(workload, WaitReason.NO_FLAVOR, why, shortfalls, exclusions)
 
     def _no_room(self, workload: Workload) -> Waiting | None:
-        """What is missing now; None if nothing is."""
+        """The quota or nodes that it lacks now; None if it lacks nothing."""
         queue, node = self._place(workload)
         found = diagnose(self._state.flavors[queue.name], node, workload, self._fewest(workload))
         if found.shortfalls:

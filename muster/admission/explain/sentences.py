@@ -1,4 +1,4 @@
-"""What a workload lacks, in words; the sentences complete "the workload …"."""
+"""Sentences about the quota that a workload lacks; they complete "the workload …"."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -60,7 +60,7 @@ def leaving(victims: tuple[str, ...]) -> str:
 
 
 def _left(node: QuotaNode, lack: Shortfall) -> str:
-    """What is left of the quota, and where the rest could come from."""
+    """The rest of the quota, and where more could come from."""
     own, available = max(0, lack.nominal - lack.used), max(0, lack.available)
     left = f"{_amount(lack, min(own, available))} of {_amount(lack, lack.nominal)} left"
     if lack.available < 0:

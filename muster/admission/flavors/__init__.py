@@ -1,4 +1,4 @@
-"""Which flavor each pod set takes, and how it could be had.
+"""Flavor assignment: which flavor each pod set takes, and whether it fits or needs preemption.
 
     QueueFlavors(queue, flavors, rules, placer)      queue.py: what is fixed; one a queue and state
     FlavorAssigner(flavors, node, workload, …)       assigner.py: one a nomination
@@ -10,6 +10,6 @@
     Placer                                           topology.py: where the pods go on it
 
 An assigner reads usage from the quota tree and changes nothing. Preemption comes in as a function
-(`simulate`) that says what it could reach for one resource; who is preempted is decided later, for
+(`simulate`) that says what it could reach for one resource; victims are chosen later, for
 the contested resources of the whole assignment.
 """

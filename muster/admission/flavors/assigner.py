@@ -5,18 +5,17 @@ order, from where the last search ended. All resources of a group take the same 
 all pod sets that stay together (a leader and its workers); the others count against each other in
 the workload's order. A flavor is graded by its worst resource, and the queue's fungibility
 policies say whether a grade is good enough to stop the search. When every pod set has its flavors,
-their pods are placed on the topologies, where there are any (flavors/topology.py).
+their pods are placed on the topologies, where there are any (flavors/placement.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from muster.admission.flavors.assignment import Assignment, PodSetChoice
-from muster.admission.flavors.attempts import Attempt, Obstacle, Search, Shortage
-from muster.admission.flavors.demand import Demand, Gang, gangs, rank, total
+from muster.admission.flavors.attempts import ALL_TRIED, Attempt, FlavorSearch, Obstacle, Progress, Shortage
+from muster.admission.flavors.demand import Demand, PodSetGroup, pod_set_groups, rank, total
 from muster.admission.flavors.fungibility import BEST, NO_FIT, Grade, Mode
-from muster.admission.flavors.progress import ALL_TRIED, Progress
-from muster.admission.flavors.queue import NOT_ALLOWED, FlavorGroup, QueueFlavors
+from muster.admission.flavors.queue_flavors import NOT_ALLOWED, FlavorGroup, QueueFlavors
 from muster.admission.model import FlavorResource, PodSetAssignment, Workload
 from muster.admission.quota.tree import QuotaNode
 
@@ -48,10 +47,10 @@ class FlavorAssigner:
         """`counts` are pods of each pod set, if not all are to be admitted. A workload that holds
         quota already keeps its flavors: only places are looked for."""
         assignment = Assignment()
-        for gang in gangs(self.workload, counts, self.replaced, self.flavors.counts_pods):
-            shared = self._choose(gang, assignment.usage)
-            for demand in gang:
-                assignment.add(demand, shared if len(gang) == 1 else self._share(shared, demand))
+        for pod_set_group in pod_set_groups(self.workload, counts, self.replaced, self.flavors.counts_pods):
+            shared = self._choose(pod_set_group, assignment.usage)
+            for demand in pod_set_group:
+                assignment.add(demand, shared if len(pod_set_group) == 1 else self._share(shared, demand))
             if shared.mode is Mode.NO_FIT:
                 return assignment
         placer = self.flavors.placer_of(self.workload)
@@ -59,13 +58,13 @@ class FlavorAssigner:
             placer.settle(self.workload, assignment, self.empty)
         return assignment
 
-    def _choose(self, gang: Gang, used: Mapping[FlavorResource, int]) -> PodSetChoice:
+    def _choose(self, pod_set_group: PodSetGroup, used: Mapping[FlavorResource, int]) -> PodSetChoice:
         """The flavors of all that pod sets which stay together ask for; `used` is for earlier ones."""
-        choice = PodSetChoice.of(gang[0])
-        for demand in gang:
+        choice = PodSetChoice.of(pod_set_group[0])
+        for demand in pod_set_group:
             if demand.held is not None:
                 choice.keep(demand.held.flavors)
-        wanted = total(gang)
+        wanted = total(pod_set_group)
         for resource in sorted(wanted, key=rank):
             if resource in choice.flavors:
                 continue  # it came with its group
@@ -73,10 +72,10 @@ class FlavorAssigner:
             if group is None:
                 if wanted[resource] == 0 or self.flavors.rules.ignore_undeclared:
                     continue
-                choice.take(Search(resource, covered=False))
+                choice.take(FlavorSearch(resource, covered=False))
                 break
             needs = [(name, amount) for name, amount in wanted.items() if name in group.covered]
-            choice.take(self._search(gang, group, resource, needs, used))
+            choice.take(self._search(pod_set_group, group, resource, needs, used))
             if choice.mode is Mode.NO_FIT:
                 break
         return choice
@@ -100,37 +99,37 @@ class FlavorAssigner:
 
     def _search(
         self,
-        gang: Gang,
+        pod_set_group: PodSetGroup,
         group: FlavorGroup,
         resource: str,
         needs: Sequence[tuple[str, int]],
         used: Mapping[FlavorResource, int],
-    ) -> Search:
+    ) -> FlavorSearch:
         """Tries the group's flavors in order."""
         queue = self.flavors.queue
-        first = self.progress.start(gang[0].position, resource) if self.progress else 0
-        refused = self.flavors.refused(gang, group)
+        first = self.progress.start(pod_set_group[0].position, resource) if self.progress else 0
+        refused = self.flavors.refused(pod_set_group, group)
         last = ALL_TRIED
         best: Attempt | None = None
         attempts = []
         for last in range(first, len(group.columns)):
             flavor, columns = group.columns[last]
-            attempt = self._exclude(gang, flavor, resource) or (refused and refused[last])
+            attempt = self._exclude(pod_set_group, flavor, resource) or (refused and refused[last])
             if not attempt:
-                attempt = self._try(gang, flavor, columns, needs, used)
+                attempt = self._try(pod_set_group, flavor, columns, needs, used)
             attempts.append(attempt)
             if attempt.grade.stops_search(queue):
                 best = attempt
                 break
             if attempt.grade.preferred_to(best.grade if best else NO_FIT, queue.preference):
                 best = attempt
-        return Search(resource, attempts, best, ALL_TRIED if last == len(group.columns) - 1 else last)
+        return FlavorSearch(resource, attempts, best, ALL_TRIED if last == len(group.columns) - 1 else last)
 
-    def _exclude(self, gang: Gang, flavor: str, resource: str) -> Attempt | None:
+    def _exclude(self, pod_set_group: PodSetGroup, flavor: str, resource: str) -> Attempt | None:
         """The flavor, if it is none for this workload."""
         pinned = self.pinned
         if pinned is not None and all(
-            pinned.get(demand.pod_set.name, {}).get(resource) != flavor for demand in gang
+            pinned.get(demand.pod_set.name, {}).get(resource) != flavor for demand in pod_set_group
         ):
             return Attempt(flavor, NO_FIT, mismatch="was not chosen at first in this cycle", excluded=True)
         if not self.flavors.allows(self.workload, flavor):
@@ -139,7 +138,7 @@ class FlavorAssigner:
 
     def _try(
         self,
-        gang: Gang,
+        pod_set_group: PodSetGroup,
         flavor: str,
         columns: Mapping[str, FlavorResource],
         needs: Sequence[tuple[str, int]],
@@ -151,7 +150,7 @@ class FlavorAssigner:
         shortages: list[Shortage] = []
         mismatch = ""
         for resource, amount in needs:
-            if self.replaced and (mismatch := mismatch or _other_flavor(gang, resource, flavor)):
+            if self.replaced and (mismatch := mismatch or _other_flavor(pod_set_group, resource, flavor)):
                 worst = NO_FIT
             fr = columns[resource]
             grade = self._fit(fr, used.get(fr, 0), amount, shortages)
@@ -161,7 +160,7 @@ class FlavorAssigner:
         return Attempt(flavor, worst, grades, tuple(shortages), mismatch)
 
     def _fit(self, fr: FlavorResource, earlier: int, amount: int, shortages: list[Shortage]) -> Grade:
-        """How so much more of the flavor's resource could be had (Kueue: fitsResourceQuota)."""
+        """Grades `amount` of the flavor's resource beyond `earlier` (Kueue: fitsResourceQuota)."""
         node = self.node
         needed = earlier + amount
         room = node.potentially_available(fr) if self.empty else max(0, node.available(fr))
@@ -181,9 +180,9 @@ class FlavorAssigner:
         return Grade(Mode.NO_FIT, level)
 
 
-def _other_flavor(gang: Gang, resource: str, flavor: str) -> str:
-    """What speaks against a flavor that the replaced slice does not have."""
-    for demand in gang:
+def _other_flavor(pod_set_group: PodSetGroup, resource: str, flavor: str) -> str:
+    """The mismatch of a flavor that the replaced slice does not have; empty if it has it."""
+    for demand in pod_set_group:
         kept = demand.replaced.flavors.get(resource, "") if demand.replaced else ""
         if kept != flavor:
             if kept:

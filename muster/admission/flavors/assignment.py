@@ -1,15 +1,14 @@
-"""What an assigner answers: flavors for each pod set, with the searches that led to them.
+"""The result of an assigner: flavors for each pod set, with the searches that led to them.
 
-A topology (flavors/topology.py) adds to the choices where the pods go, or makes their modes worse.
+A topology (flavors/placement.py) adds to the choices where the pods go, or makes their modes worse.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muster.admission.flavors.attempts import Obstacle, Refusal, Search
+from muster.admission.flavors.attempts import FlavorRefusal, FlavorSearch, Obstacle, Progress
 from muster.admission.flavors.demand import Demand, added
 from muster.admission.flavors.fungibility import BEST, Grade, Mode
-from muster.admission.flavors.progress import Progress
 from muster.admission.model import Admission, FlavorResource, PodSetAssignment, TopologyAssignment
 from muster.admission.topology import Placed
 
@@ -25,7 +24,7 @@ class PodSetChoice:
     grades: dict[str, Grade] = field(default_factory=dict)  # by resource
     tried: dict[str, int] = field(default_factory=dict)  # by resource, see Progress
     mode: Mode = Mode.FIT  # that of its worst resource
-    searches: list[Search] = field(default_factory=list)
+    searches: list[FlavorSearch] = field(default_factory=list)
     topology: TopologyAssignment | None = None
     topology_delayed: bool = False
     misplaced: str = ""  # why its pods find no places, as a sentence
@@ -55,7 +54,7 @@ class PodSetChoice:
         self.grades |= dict.fromkeys(flavors, BEST)
         self.tried |= dict.fromkeys(flavors, 0)
 
-    def take(self, search: Search) -> None:
+    def take(self, search: FlavorSearch) -> None:
         """The best flavor found; without one, the pod set gets none at all.
 
         Where a resource fits by borrowing from afar, and preemption nearer by is preferred to that, Kueue
@@ -89,7 +88,7 @@ class Assignment:
 
     @property
     def contested(self) -> set[FlavorResource]:
-        """What is not to be had without preemption."""
+        """Resources of flavors that do not fit without preemption."""
         return {
             FlavorResource(choice.flavors[resource], resource)
             for choice in self.pod_sets
@@ -113,11 +112,11 @@ class Assignment:
         return max((found for choice in self.pod_sets if (found := choice.obstacle)), default=None)
 
     @property
-    def refusal(self) -> Refusal | None:
+    def refusal(self) -> FlavorRefusal | None:
         """Set if a pod set got no flavor."""
         for choice in self.pod_sets:
             if choice.searches and choice.searches[-1].best is None:
-                return Refusal.of(choice.name, choice.searches[-1])
+                return FlavorRefusal.of(choice.name, choice.searches[-1])
         return None
 
     def add(self, demand: Demand, choice: PodSetChoice) -> None:
@@ -144,7 +143,7 @@ class Assignment:
         choice.mode = self.mode = Mode.NO_FIT
 
     def admission(self, cluster_queue: str) -> Admission:
-        """What is reserved; asked for once nothing changes any more. Of a flavor that the pods only
+        """The admission to reserve; the assignment must not change any more. Of a flavor that the pods only
         follow (a leader's that asks for nothing) they use nothing."""
         if self._admission is None:
             self._admission = Admission(cluster_queue, tuple(map(_reserved, self.pod_sets)))

@@ -1,4 +1,7 @@
-"""Flavors that were tried, and what spoke against each: the data of every explanation."""
+"""Flavors that were tried, the obstacle of each, and where the search ended: the data of explanations.
+
+The next cycle continues where the search ended (Kueue: LastTriedFlavorIdx of AssignmentClusterQueueState in
+pkg/workload). Whether that still holds is decided by the cycle."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,16 +9,36 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from muster.admission.flavors.fungibility import Grade, Mode
-from muster.admission.flavors.progress import ALL_TRIED
 from muster.admission.model import FlavorResource
+
+ALL_TRIED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """For each pod set that was looked at, in order: by resource, the index in its resource group of
+    the flavor at which the search ended, or ALL_TRIED if that was the last one."""
+
+    tried: tuple[Mapping[str, int], ...] = ()
+
+    @property
+    def pending(self) -> bool:
+        """Whether some flavor was not tried: the workload is not to be parked yet (PendingFlavors)."""
+        return any(index != ALL_TRIED for of in self.tried for index in of.values())
+
+    def start(self, pod_set: int, resource: str) -> int:
+        """The index of the flavor to begin with."""
+        if pod_set >= len(self.tried):
+            return 0
+        return self.tried[pod_set].get(resource, ALL_TRIED) + 1
 
 
 class Obstacle(IntEnum):
-    """What keeps a workload from a flavor, the most easily cured first (Kueue: reasonSeverity)."""
+    """Reasons against a flavor, the least severe first (Kueue: reasonSeverity)."""
 
     TOPOLOGY = 1  # its pods find no places near each other
     QUOTA = 2  # in use
-    CAPACITY = 3  # more than could ever be had
+    CAPACITY = 3  # more than the queue could ever use
     MISMATCH = 4  # the pods can not run there
 
 
@@ -45,7 +68,7 @@ class Attempt(NamedTuple):
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """None for a flavor that can be had, be it by preemption."""
+        """None for a flavor that fits, be it by preemption."""
         if self.grade.mode is not Mode.NO_FIT or self.excluded:
             return None
         if self.mismatch:
@@ -53,7 +76,7 @@ class Attempt(NamedTuple):
         return max(shortage.obstacle for shortage in self.shortages)
 
 
-class Search(NamedTuple):
+class FlavorSearch(NamedTuple):
     """The flavors of one resource group that were tried, in order, and the best of them."""
 
     resource: str  # the first that the pod sets ask for
@@ -71,7 +94,7 @@ class Search(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class FlavorRefusal:
     """Why a pod set got no flavor: what speaks against each, in the order they were tried."""
 
     pod_set: str
@@ -81,7 +104,7 @@ class Refusal:
     shortages: tuple[tuple[Shortage, ...], ...] = ()  # one tuple for each flavor that matches
 
     @classmethod
-    def of(cls, pod_set: str, search: Search) -> "Refusal":
+    def of(cls, pod_set: str, search: FlavorSearch) -> "FlavorRefusal":
         return cls(
             pod_set,
             search.resource,

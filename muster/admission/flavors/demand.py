@@ -1,4 +1,4 @@
-"""What the pod sets of a workload ask for, and which of them take the same flavors."""
+"""Requests of a workload's pod sets, and which of them take the same flavors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ PODS = "pods"
 
 
 class Demand(NamedTuple):
-    """What all `pods` of a set ask for together, of `pods` too where the queue counts them.
+    """The requests of all `pods` of a set together, with `pods` where the queue counts them.
 
     `held` is what the workload has already, `replaced` what the slice has that it takes the place of."""
 
@@ -23,13 +23,13 @@ class Demand(NamedTuple):
     replaced: PodSetAssignment | None = None
 
 
-Gang = Sequence[Demand]
+PodSetGroup = Sequence[Demand]
 """Pod sets that take the same flavors, mostly a single one."""
 
 
-def gangs(
+def pod_set_groups(
     workload: Workload, counts: Sequence[int], replaced: Sequence[PodSetAssignment], counts_pods: bool
-) -> Iterable[Gang]:
+) -> Iterable[PodSetGroup]:
     """In the order of their first pod sets. `counts` are pods of each pod set, if given."""
     held = still_held(workload, workload.admission)
     found: dict[int | str, list[Demand]] = {}
@@ -51,12 +51,12 @@ def requests_of(pod_set: PodSet, count: int) -> dict[str, int]:
     return {resource: amount * count for resource, amount in pod_set.requests.items()}
 
 
-def total(gang: Gang) -> Mapping[str, int]:
-    """What a gang asks for, without what the slices that it replaces have."""
-    if len(gang) == 1 and gang[0].replaced is None:
-        return gang[0].requests
+def total(pod_set_group: PodSetGroup) -> Mapping[str, int]:
+    """Requests of the pod sets, less the usage of the slices that they replace."""
+    if len(pod_set_group) == 1 and pod_set_group[0].replaced is None:
+        return pod_set_group[0].requests
     wanted: dict[str, int] = {}
-    for demand in gang:
+    for demand in pod_set_group:
         for resource in demand.requests:
             wanted[resource] = wanted.get(resource, 0) + added(demand, resource)
     return wanted
@@ -75,13 +75,13 @@ def rank(resource: str) -> int:
 
 
 def added(demand: Demand, resource: str) -> int:
-    """What it asks for of a resource, beyond what the slice that it replaces has."""
+    """Its request of a resource, less the usage of the slice that it replaces."""
     amount = demand.requests.get(resource, 0)
     return amount if demand.replaced is None else amount - demand.replaced.usage.get(resource, 0)
 
 
 def still_held(workload: Workload, admission: Admission | None) -> Sequence[PodSetAssignment]:
-    """What is held of an admission, pod set by pod set, less what pods that are done have given back.
+    """The assignments of an admission, pod set by pod set, less the usage of pods that are done.
 
     Kueue: totalRequestsFromAdmission in pkg/workload.
     """

@@ -1,4 +1,4 @@
-"""How a flavor could be had, which of two flavors is preferred, and when the search for one stops.
+"""Grades of flavors, which of two flavors is preferred, and when the search for one stops.
 
 Kueue: granularMode, isPreferred and shouldTryNextFlavor in pkg/scheduler/flavorassigner. Its
 code's meaning of the preference counts, not the comments of its API, which are swapped.
@@ -11,7 +11,7 @@ from muster.admission.model import ClusterQueue, FungibilityPolicy, FungibilityP
 
 
 class Mode(IntEnum):
-    """How a flavor could be had, worst first."""
+    """Ways to admit a workload with a flavor, worst first."""
 
     NO_FIT = 0
     NO_CANDIDATES = 1  # by preemption, but nothing may be preempted
@@ -27,7 +27,7 @@ class Grade(NamedTuple):
     borrowing: int
 
     def preferred_to(self, other: "Grade", preference: FungibilityPreference | None) -> bool:
-        """What can not be had now is worse than all else; then the preference decides.
+        """A flavor that does not fit now is worse than all others; then the preference decides.
 
         BorrowingOverPreemption, the default, looks at the mode first; PreemptionOverBorrowing at
         the distance first.

@@ -6,9 +6,8 @@ checks, stopped queues, pods that are not ready, time that is over.
 
 from dataclasses import dataclass
 
-from muster.admission.lifecycle import checks as check_rules
-from muster.admission.lifecycle import execution, readiness
-from muster.admission.lifecycle.checks import CheckStanding
+from muster.admission.lifecycle import checks, execution, readiness
+from muster.admission.lifecycle.checks import CheckStatus
 from muster.admission.lifecycle.readiness import PodsReady, WaitForPodsReady
 from muster.admission.model import CheckState, StopPolicy
 
@@ -20,7 +19,7 @@ TIME_EXCEEDED, RETRIES_EXCEEDED = "MaximumExecutionTimeExceeded", "RequeuingLimi
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DeactivationTarget:
     """Why a gang is to be deactivated: the reason, and the sentence of it."""
 
     reason: str
@@ -28,7 +27,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class ReservedWorkload:
     """A gang that holds quota and has not been told to leave.
 
     `admitted_at_ms` None: some check is not ready yet, or with `unplaced` pods of it have no places on
@@ -37,8 +36,8 @@ class Holder:
 
     key: str
     active: bool = True
-    target: Target | None = None
-    checks: tuple[CheckStanding, ...] = ()
+    target: DeactivationTarget | None = None
+    checks: tuple[CheckStatus, ...] = ()
     cluster_queue_stop: StopPolicy = StopPolicy.NONE
     local_queue_stop: StopPolicy = StopPolicy.NONE
     admitted_at_ms: int | None = None
@@ -63,7 +62,7 @@ class Admit:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """It has to leave, and stands in its queue again once `requeue_at_ms` is past.
+    """It has to leave, and is queued again once `requeue_at_ms` is past.
 
     `counts`: the eviction is one of those that are limited."""
 
@@ -77,14 +76,14 @@ class Evict:
 class Deactivate:
     """Out of the queue until a user sets it active again."""
 
-    target: Target
+    target: DeactivationTarget
 
 
-Step = Stay | Admit | Evict | Deactivate
+Action = Stay | Admit | Evict | Deactivate
 
 
-def advance(gang: Holder, rules: WaitForPodsReady | None, now_ms: int) -> Step:
-    """`rules` None: nobody waits for pods."""
+def next_action(gang: ReservedWorkload, rules: WaitForPodsReady | None, now_ms: int) -> Action:
+    """Returns the next action; `rules` None: pods may take any time."""
     if not gang.active:
         return _deactivated(gang.target)
     if gang.target is not None:
@@ -92,23 +91,23 @@ def advance(gang: Holder, rules: WaitForPodsReady | None, now_ms: int) -> Step:
     return _by_checks(gang) or _by_queues(gang) or _by_time(gang, rules, now_ms)
 
 
-def _deactivated(target: Target | None) -> Evict:
+def _deactivated(target: DeactivationTarget | None) -> Evict:
     if target is None:
         return Evict(DEACTIVATED, "The workload is deactivated")
     reason = f"{DEACTIVATED}DueTo{target.reason}"
     return Evict(reason, f"The workload is deactivated due to {target.message}")
 
 
-def _by_checks(gang: Holder) -> Evict | Deactivate | None:
-    if check_rules.in_state(gang.checks, CheckState.REJECTED):
-        return Deactivate(Target(BY_CHECK, check_rules.sentence(gang.checks, CheckState.REJECTED)))
-    if check_rules.in_state(gang.checks, CheckState.RETRY):
-        message = f"Evicted due to {check_rules.sentence(gang.checks, CheckState.RETRY)}"
-        return Evict(BY_CHECK, message, check_rules.retry_at_ms(gang.checks))
+def _by_checks(gang: ReservedWorkload) -> Evict | Deactivate | None:
+    if checks.in_state(gang.checks, CheckState.REJECTED):
+        return Deactivate(DeactivationTarget(BY_CHECK, checks.sentence(gang.checks, CheckState.REJECTED)))
+    if checks.in_state(gang.checks, CheckState.RETRY):
+        message = f"Evicted due to {checks.sentence(gang.checks, CheckState.RETRY)}"
+        return Evict(BY_CHECK, message, checks.retry_at_ms(gang.checks))
     return None
 
 
-def _by_queues(gang: Holder) -> Evict | None:
+def _by_queues(gang: ReservedWorkload) -> Evict | None:
     """A held queue cancels what is not admitted yet, a drained one everything."""
     admitted = gang.admitted_at_ms is not None
 
@@ -122,9 +121,9 @@ def _by_queues(gang: Holder) -> Evict | None:
     return None
 
 
-def _by_time(gang: Holder, rules: WaitForPodsReady | None, now_ms: int) -> Step:
+def _by_time(gang: ReservedWorkload, rules: WaitForPodsReady | None, now_ms: int) -> Action:
     if gang.admitted_at_ms is None:
-        return Admit() if check_rules.all_ready(gang.checks) and not gang.unplaced else Stay()
+        return Admit() if checks.all_ready(gang.checks) and not gang.unplaced else Stay()
     not_ready_ms = readiness.deadline_ms(rules, gang.pods, gang.admitted_at_ms) if rules else None
     if rules is not None and not_ready_ms is not None and not_ready_ms <= now_ms:
         return _not_ready_in_time(gang, rules, now_ms)
@@ -132,14 +131,14 @@ def _by_time(gang: Holder, rules: WaitForPodsReady | None, now_ms: int) -> Step:
     if gang.max_run_s is not None:
         over_ms = execution.deadline_ms(gang.max_run_s, gang.past_run_s, gang.admitted_at_ms)
         if over_ms <= now_ms:
-            return Deactivate(Target(TIME_EXCEEDED, "exceeding the maximum execution time"))
+            return Deactivate(DeactivationTarget(TIME_EXCEEDED, "exceeding the maximum execution time"))
     return Stay(min((t for t in (not_ready_ms, over_ms) if t is not None), default=None))
 
 
-def _not_ready_in_time(gang: Holder, rules: WaitForPodsReady, now_ms: int) -> Evict | Deactivate:
+def _not_ready_in_time(gang: ReservedWorkload, rules: WaitForPodsReady, now_ms: int) -> Evict | Deactivate:
     again = gang.requeues + 1
     if rules.retries_max is not None and again > rules.retries_max:
         message = "exceeding the maximum number of re-queuing retries"
-        return Deactivate(Target(RETRIES_EXCEEDED, message))
+        return Deactivate(DeactivationTarget(RETRIES_EXCEEDED, message))
     at_ms = now_ms + rules.backoff.wait_s(again) * 1000
     return Evict(BY_PODS_READY, f"Exceeded the PodsReady timeout {gang.key}", at_ms, counts=True)

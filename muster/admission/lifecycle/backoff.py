@@ -1,4 +1,4 @@
-"""How long a gang that was sent away stays out of its queue."""
+"""How long an evicted gang stays out of its queue."""
 
 from dataclasses import dataclass
 

@@ -10,6 +10,6 @@ def deadline_ms(limit_s: int, past_s: int, admitted_at_ms: int) -> int:
     return admitted_at_ms + (limit_s - past_s) * 1000
 
 
-def used_s(past_s: int, admitted_at_ms: int, now_ms: int) -> int:
+def used_execution_s(past_s: int, admitted_at_ms: int, now_ms: int) -> int:
     """With the admission that ends now; whole seconds."""
     return past_s + max(0, now_ms - admitted_at_ms) // 1000

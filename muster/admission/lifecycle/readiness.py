@@ -19,12 +19,12 @@ class Readiness(StrEnum):
     RECOVERED = "Recovered"
 
 
-READY = (Readiness.STARTED, Readiness.RECOVERED)
+READY_REASONS = (Readiness.STARTED, Readiness.RECOVERED)
 
 
 @dataclass(frozen=True, slots=True)
 class PodsReady:
-    """Since when the pods of an admitted gang stand so."""
+    """Since when the pods of an admitted gang are in this state."""
 
     state: Readiness
     since_ms: int
@@ -34,7 +34,7 @@ class PodsReady:
 class WaitForPodsReady:
     """How long pods may take, with Kueue's defaults. `recovery_timeout_s` None: for ever.
 
-    `retries_max` None: a gang that was sent away is tried again for ever; else it is deactivated
+    `retries_max` None: an evicted gang is retried for ever; else it is deactivated
     when it would be once more. `block_admission`: nothing else is admitted meanwhile."""
 
     timeout_s: int = 1800
@@ -44,18 +44,18 @@ class WaitForPodsReady:
     retries_max: int | None = None
 
 
-def after_look(before: Readiness | None, ready: bool) -> Readiness:
-    """How pods stand that are all ready, or not, of a gang that is admitted."""
+def readiness_after(before: Readiness | None, ready: bool) -> Readiness:
+    """The state of an admitted gang's pods, which are now all ready or not."""
     recovering = before in (Readiness.WAIT_FOR_RECOVERY, Readiness.RECOVERED)
     if ready:
         return Readiness.RECOVERED if recovering else Readiness.STARTED
-    if before is Readiness.WAIT_FOR_RECOVERY or before in READY:
+    if before is Readiness.WAIT_FOR_RECOVERY or before in READY_REASONS:
         return Readiness.WAIT_FOR_RECOVERY
     return Readiness.WAIT_FOR_START
 
 
 def deadline_ms(rules: WaitForPodsReady, pods: PodsReady | None, admitted_at_ms: int) -> int | None:
-    """When an admitted gang has to go if its pods stand as they do now; None: never."""
+    """When an admitted gang has to go if its pods stay as they are; None: never."""
     if pods is None or pods.state is Readiness.WAIT_FOR_START:
         return admitted_at_ms + rules.timeout_s * 1000
     if pods.state is Readiness.WAIT_FOR_RECOVERY and rules.recovery_timeout_s is not None:

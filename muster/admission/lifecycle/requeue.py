@@ -1,4 +1,4 @@
-"""When a gang that was sent away counts as back in its queue.
+"""When an evicted gang counts as back in its queue.
 
 Source: Kueue pkg/controller/core/workload_controller.go (Reconcile), pkg/controller/jobframework (which
 lets the preempted back at once).
@@ -17,7 +17,7 @@ from muster.admission.model import StopPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
+class EvictedWorkload:
     """A gang without quota that was evicted for `reason`; `requeue_at_ms` is the end of its back-off."""
 
     reason: str
@@ -28,28 +28,28 @@ class Away:
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
+class Requeued:
     """Why it is back: Kueue's reason of Requeued, and its sentence."""
 
     reason: str
     message: str
 
 
-def back_in_queue(gang: Away, now_ms: int) -> Back | None:
+def back_in_queue(gang: EvictedWorkload, now_ms: int) -> Requeued | None:
     """None while it stays away."""
     if gang.reason.startswith(DEACTIVATED):
-        return Back("Reactivated", "The workload was reactivated") if gang.active else None
+        return Requeued("Reactivated", "The workload was reactivated") if gang.active else None
     if gang.reason in (BY_CHECK, BY_PODS_READY):
         over = gang.requeue_at_ms is None or gang.requeue_at_ms <= now_ms
-        return Back("BackoffFinished", "The workload backoff was finished") if over else None
+        return Requeued("BackoffFinished", "The workload backoff was finished") if over else None
     if gang.reason == BY_CLUSTER_QUEUE:
         return _restarted("ClusterQueue", gang.cluster_queue_stop)
     if gang.reason == BY_LOCAL_QUEUE:
         return _restarted("LocalQueue", gang.local_queue_stop)
-    return Back(gang.reason, "The workload is back in its queue")
+    return Requeued(gang.reason, "The workload is back in its queue")
 
 
-def _restarted(queue: str, stop: StopPolicy) -> Back | None:
+def _restarted(queue: str, stop: StopPolicy) -> Requeued | None:
     if stop is not StopPolicy.NONE:
         return None
-    return Back(f"{queue}Restarted", f"The {queue} was restarted after being stopped")
+    return Requeued(f"{queue}Restarted", f"The {queue} was restarted after being stopped")

@@ -1,4 +1,4 @@
-"""What a decision answers."""
+"""The plan: the answer of a decision."""
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
@@ -50,7 +50,7 @@ class Shortfall:
     """Quota that a workload lacks of a flavor's resource, in the core's units.
 
     `needed` is what it asks for there, all its pods together; the queue has `nominal` of its own and
-    uses `used`; `available` could be had now (negative where more is used than the quota allows), and
+    uses `used`; `available` could be used now (negative where more is used than the quota allows), and
     `most` while nothing ran, own and borrowed. With `missing` more nominal quota in the queue, for each of
     its shortfalls, the workload would get its quota: now, or for NEVER_FITS and NO_FLAVOR once nothing
     else runs.
@@ -95,12 +95,12 @@ class Waiting:
     until_ms: int | None = None  # a moment worth looking again, if one is known
     shortfalls: tuple[Shortfall, ...] = ()  # if quota is what binds: all of it, what is lacked most first
     exclusions: tuple[Exclusion, ...] = ()  # flavors that its pods can not use
-    others: tuple[str, ...] = ()  # keys: victims that have to leave, or who is ahead of it
+    others: tuple[str, ...] = ()  # keys of victims that have to leave, or of a workload ahead of it
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do now. Every pending workload is in `admissions` or `waiting`, never in both.
+    """Actions to take now. Every pending workload is in `admissions` or `waiting`, never in both.
 
     `drained` are keys of reserved workloads that a queue with HoldAndDrain sends away; `replaced` those
     of slices that end because an admitted one takes their place; `displaced` those of admitted ones

@@ -90,8 +90,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What all workloads of a queue, or of all queues of a cohort, may use of a resource in a period:
-    `unit_ms` is its units times milliseconds, of cpu millicores times milliseconds.
+    """The most that all workloads of a queue, or of all queues of a cohort, may use of a resource in a
+    period: `unit_ms` is its units times milliseconds, of cpu millicores times milliseconds.
 
     Periods follow each other from `anchor_ms` on, before it as well: 1970 began on a Thursday, so that
     weeks from Monday have the anchor 4 days."""
@@ -109,7 +109,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the workloads of a queue used since then, without those that still hold quota."""
+    """Usage of a queue's workloads since then, without those that still hold quota."""
 
     resource: str
     since_ms: int

@@ -9,11 +9,27 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Aging:
-    """Who waits rises: by `step` of priority for every full period, by `rise_max` at most."""
+    """A priority boost for pending workloads: `step` for every full period, `boost_max` at most.
+
+    It counts for the order within a queue and among the heads of a cycle. Which workloads may be preempted
+    is decided by declared priorities, so age alone evicts nothing. A running workload keeps the boost that
+    it had when it got its quota, so that those it was admitted before do not take its place at once; as
+    that only protects, preemption cannot go round in circles."""
 
     step: int
     period_ms: int
-    rise_max: int
+    boost_max: int
+
+    def boost(self, waited_ms: int) -> int:
+        """The boost of a workload that has waited for so long."""
+        return min(self.boost_max, self.step * (max(0, waited_ms) // self.period_ms))
+
+    def next_boost_ms(self, queued_at_ms: int, now_ms: int) -> int | None:
+        """When the boost grows next; None at the limit."""
+        waited_ms = now_ms - queued_at_ms
+        if self.boost(waited_ms) >= self.boost_max:
+            return None
+        return queued_at_ms + (max(0, waited_ms) // self.period_ms + 1) * self.period_ms
 
 
 class FairStrategy(StrEnum):
@@ -57,7 +73,7 @@ class Rules:
     topology_prefers_affinity: bool = False  # gate TASRespectNodeAffinityPreferred
     topology_elastic: bool = False  # slices keep their pods: gate ElasticJobsViaWorkloadSlicesWithTAS
     topology_keeps_pinned: bool = True  # gate SkipReassignmentForPodOwnedWorkloads
-    immediate_unparking: bool = False  # ours: who was parked is tried along with all others
-    run_time_ms_min: int = 0  # ours: before it a running workload is not preempted (rules/tenure.py)
+    immediate_unparking: bool = False  # ours: parked workloads are tried along with all others
+    run_time_ms_min: int = 0  # ours: before it a running workload is not preempted (rules/min_runtime.py)
     aging: Aging | None = None  # ours: rules/aging.py
     backfill: bool = False  # ours: rules/backfill.py

@@ -1,4 +1,4 @@
-"""Gangs: what they ask for, what they hold, and how they stand."""
+"""Gangs: their requests, their admissions, and their state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ class Workload:
     stopped: it holds its quota until its pods are gone and the admission is withdrawn.
 
     `preempting` says that the last plan left it waiting for PREEMPTION: it goes first, so that
-    nobody else takes the room that its victims make."""
+    no other workload takes the room that its victims make."""
 
     key: str  # namespace/name
     uid: str

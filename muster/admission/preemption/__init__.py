@@ -1,1 +1,1 @@
-"""Whom to send away for a workload that does not fit."""
+"""Preemption: the victims for a workload that does not fit."""

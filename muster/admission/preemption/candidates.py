@@ -10,13 +10,13 @@ from enum import IntEnum
 
 from muster.admission.model import FlavorResource, PreemptionPolicy, PreemptionReason
 from muster.admission.preemption.ordering import CandidateOrder, by_usage, candidate_order
-from muster.admission.preemption.search import Search
+from muster.admission.preemption.search import VictimSearch
 from muster.admission.quota.tree import QuotaNode, Usage, borrowers
 from muster.admission.state.holdings import Holding
 
 
 class Claim(IntEnum):
-    """What entitles the preemptor to a candidate, in the order in which they are tried."""
+    """The preemptor's claim to a candidate, in the order in which they are tried."""
 
     HIERARCHY = 0  # the quota used is nearer to the preemptor: its own subtree brings it in
     PRIORITY = 1  # by the policies alone
@@ -27,14 +27,14 @@ Candidate = tuple[CandidateOrder, Holding, PreemptionReason]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CandidateQueue:
     """A queue that has candidates."""
 
     queue: QuotaNode
     claim: Claim
     below: tuple[QuotaNode, ...]  # of its lineage, under the lowest cohort that holds both queues
 
-    def candidates(self, search: Search, may_borrow: bool) -> Iterator[Candidate]:
+    def candidates(self, search: VictimSearch, may_borrow: bool) -> Iterator[Candidate]:
         """In the order in which they are tried, among those of other sources too.
 
         If the preemptor `may_borrow`, those that only go if it does not are left out.
@@ -47,25 +47,25 @@ class Source:
             elif self.claim is Claim.HIERARCHY or not may_borrow:
                 yield order, holding, PreemptionReason.IN_COHORT_RECLAMATION
 
-    def allowed(self, search: Search) -> Iterator[Holding]:
+    def allowed(self, search: VictimSearch) -> Iterator[Holding]:
         """Those that the policy gives away."""
         of_own = self.claim is Claim.OWN_QUEUE
         policy = search.queue.within_queue if of_own else search.queue.reclaim_within_cohort
         return search.allowed(self.queue, policy)
 
-    def _in_order(self, search: Search) -> Iterator[tuple[CandidateOrder, Holding]]:
+    def _in_order(self, search: VictimSearch) -> Iterator[tuple[CandidateOrder, Holding]]:
         if search.usage_of is None:
             return ((candidate_order(one, self.claim), one) for one in self.allowed(search))
         found = list(self.allowed(search))
         places = (candidate_order(holding, self.claim) for holding in found)
         return zip(places, by_usage(found, lambda _: self.claim, search.usage_of), strict=True)
 
-    def borrows(self, search: Search) -> bool:
+    def borrows(self, search: VictimSearch) -> bool:
         """Whether its quota comes from the common cohort, after the releases so far."""
         return not any(node.within_nominal(search.contested) for node in self.below)
 
 
-def _gives_way(search: Search, candidate: Holding) -> bool:
+def _gives_way(search: VictimSearch, candidate: Holding) -> bool:
     """By the queue's borrowWithinCohort it may borrow while others of lower priority go."""
     terms, priority = search.queue.borrow_within_cohort, candidate.priority
     if terms is None or priority >= search.workload.priority:
@@ -73,21 +73,21 @@ def _gives_way(search: Search, candidate: Holding) -> bool:
     return terms.priority_threshold_max is None or priority <= terms.priority_threshold_max
 
 
-def sources(search: Search) -> list[Source]:
+def candidate_queues(search: VictimSearch) -> list[CandidateQueue]:
     """The preemptor's own queue, and from the nearest cohort up those that borrow there."""
-    found = [Source(search.node, Claim.OWN_QUEUE, ())]
+    found = [CandidateQueue(search.node, Claim.OWN_QUEUE, ())]
     if search.queue.reclaim_within_cohort is not PreemptionPolicy.NEVER:
         found += _in_cohort(search)
     return [source for source in found if next(source.allowed(search), None) is not None]
 
 
-def under_nominal(search: Search) -> bool:
+def under_nominal(search: VictimSearch) -> bool:
     """Whether the queue uses less than its own of everything contested."""
     node = search.node
     return all(node.quota(fr).nominal > node.usage.get(fr, 0) for fr in search.contested)
 
 
-def _in_cohort(search: Search) -> Iterator[Source]:
+def _in_cohort(search: VictimSearch) -> Iterator[CandidateQueue]:
     advantage, rest = _fits_subtree(search.node, search.needs)
     by_priority = search.queue.borrow_within_cohort is not None or under_nominal(search)
     seen = search.node
@@ -95,7 +95,7 @@ def _in_cohort(search: Search) -> Iterator[Source]:
         if advantage or by_priority:
             claim = Claim.HIERARCHY if advantage else Claim.PRIORITY
             for queue in _borrowing_queues(search, subtree, seen):
-                yield Source(queue, claim, queue.lineage[: -len(subtree.lineage)])
+                yield CandidateQueue(queue, claim, queue.lineage[: -len(subtree.lineage)])
         fits, rest = _fits_subtree(subtree, rest)
         advantage = advantage or fits
         seen = subtree
@@ -107,7 +107,7 @@ def _fits_subtree(node: QuotaNode, needs: Usage) -> tuple[bool, Mapping[FlavorRe
     return fits, {fr: max(0, amount - node.local_available(fr)) for fr, amount in needs.items()}
 
 
-def _borrowing_queues(search: Search, subtree: QuotaNode, seen: QuotaNode) -> Iterator[QuotaNode]:
+def _borrowing_queues(search: VictimSearch, subtree: QuotaNode, seen: QuotaNode) -> Iterator[QuotaNode]:
     """The active queues that use more than their own, reached only over cohorts that do so too."""
     cohorts = [subtree]
     while cohorts:

@@ -10,13 +10,13 @@ from functools import partial
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
 
-from muster.admission.preemption.candidates import Claim, Source, sources, under_nominal
-from muster.admission.preemption.search import Search, Target
+from muster.admission.preemption.candidates import CandidateQueue, Claim, candidate_queues, under_nominal
+from muster.admission.preemption.search import Target, VictimSearch
 
 
-def classical_targets(search: Search) -> list[Target]:
+def classical_targets(search: VictimSearch) -> list[Target]:
     """A minimal set of holdings that makes room; empty if no set may."""
-    found = sources(search)
+    found = candidate_queues(search)
     for may_borrow in _attempts(search, found):
         targets = _release_until_fit(search, found, may_borrow)
         if targets:
@@ -24,7 +24,7 @@ def classical_targets(search: Search) -> list[Target]:
     return []
 
 
-def _attempts(search: Search, found: Collection[Source]) -> tuple[bool, ...]:
+def _attempts(search: VictimSearch, found: Collection[CandidateQueue]) -> tuple[bool, ...]:
     """Whether the preemptor may borrow, in the order to try it.
 
     Some candidates may only go if it does not, so both are tried where that can bring something.
@@ -39,7 +39,9 @@ def _attempts(search: Search, found: Collection[Source]) -> tuple[bool, ...]:
     return (True, False) if Claim.HIERARCHY in claims else (False, True)
 
 
-def _release_until_fit(search: Search, found: Collection[Source], may_borrow: bool) -> list[Target]:
+def _release_until_fit(
+    search: VictimSearch, found: Collection[CandidateQueue], may_borrow: bool
+) -> list[Target]:
     fits = partial(search.fits, may_borrow)
     released: list[Target] = []
     for target in _in_turn(search, found, may_borrow):
@@ -51,7 +53,7 @@ def _release_until_fit(search: Search, found: Collection[Source], may_borrow: bo
     return []
 
 
-def _in_turn(search: Search, found: Collection[Source], may_borrow: bool) -> Iterator[Target]:
+def _in_turn(search: VictimSearch, found: Collection[CandidateQueue], may_borrow: bool) -> Iterator[Target]:
     """The candidates of all sources, merged; those of one that borrows no more are left out.
 
     As releases never make a queue borrow, none of the rest of it could go later either."""

@@ -5,19 +5,112 @@ counted as used. Kueue: fairPreemptions, pkg/scheduler/preemption/preemption.go,
 fairsharing; rules S2-a and S2-b of its proposal 1714.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from muster.admission.model import FairSharing, FairStrategy, PreemptionPolicy, PreemptionReason
-from muster.admission.preemption.fair_order import TargetQueues
-from muster.admission.preemption.ordering import by_usage
-from muster.admission.preemption.search import Search, Target
-from muster.admission.quota.share import Share, dominant_share
+from muster.admission.preemption.ordering import by_usage, candidate_order
+from muster.admission.preemption.search import Target, VictimSearch
+from muster.admission.quota.share import DominantShare, Share, dominant_share
 from muster.admission.quota.tree import QuotaNode, borrowers
 from muster.admission.state.holdings import Holding
 
 
-def fair_targets(search: Search, sharing: FairSharing) -> list[Target]:
+class TargetQueues:
+    """Iterates over the queues that have candidates: each time down from the root, over the
+    child with the largest share of its cohort then.
+
+    The caller has to `pop` a candidate of each queue or to `drop` it, or it comes again for ever.
+    """
+
+    __slots__ = ("_children", "_next", "_own", "_rest", "_shares")
+
+    def __init__(self, own: QuotaNode, candidates: Mapping[QuotaNode, Iterable[Holding]]) -> None:
+        """`own` is the preemptor's queue; candidates are popped queue by queue in the given order."""
+        self._own = own
+        self._rest = {queue: iter(holdings) for queue, holdings in candidates.items()}
+        self._next: dict[QuotaNode, Holding] = {}
+        self._children: dict[QuotaNode, list[QuotaNode]] = {}  # that may still have candidates
+        self._shares: dict[QuotaNode, DominantShare] = {}  # until the next candidate below
+        for queue in self._rest:
+            self._advance(queue)
+            if queue in self._next:
+                self._connect(queue)
+
+    def __bool__(self) -> bool:
+        """Whether there are any candidates left."""
+        return bool(self._next)
+
+    def __iter__(self) -> Iterator[QuotaNode]:
+        root = self._own.root
+        while self._has_candidates(root):
+            queue = self._descend(root)
+            if queue is not None:
+                yield queue
+
+    def has_candidate(self, queue: QuotaNode) -> bool:
+        return queue in self._next
+
+    def pop(self, queue: QuotaNode) -> Holding:
+        holding = self._next[queue]
+        self._advance(queue)
+        for node in queue.lineage:
+            self._shares.pop(node, None)
+        return holding
+
+    def drop(self, queue: QuotaNode) -> None:
+        """Leaves the rest of its candidates out."""
+        self._next.pop(queue, None)
+
+    def _advance(self, queue: QuotaNode) -> None:
+        holding = next(self._rest[queue], None)
+        if holding is None:
+            self._next.pop(queue, None)
+        else:
+            self._next[queue] = holding
+
+    def _connect(self, queue: QuotaNode) -> None:
+        for child, parent in pairwise(queue.lineage):
+            connected = parent in self._children
+            self._children.setdefault(parent, []).append(child)
+            if connected:
+                return
+
+    def _descend(self, node: QuotaNode) -> QuotaNode | None:
+        """None if it came to a cohort that has no candidates any more, and is left out from now on."""
+        while node not in self._rest:
+            children = [child for child in self._children[node] if self._may_give(child)]
+            self._children[node] = children
+            if not children:
+                return None
+            node = self._first(children)
+        return node
+
+    def _has_candidates(self, node: QuotaNode) -> bool:
+        return node in self._next or bool(self._children.get(node))
+
+    def _may_give(self, node: QuotaNode) -> bool:
+        """Only nodes that borrow are victims, except on the way to the preemptor's own queue."""
+        on_the_way = node in self._own.lineage
+        return self._has_candidates(node) and (on_the_way or bool(self._share(node).borrowed))
+
+    def _first(self, children: list[QuotaNode]) -> QuotaNode:
+        """By share; then cohorts before queues, and queues in the order of their next candidates."""
+        largest = max(self._share(child).share for child in children)
+        tied = [child for child in children if self._share(child).share == largest]
+        cohorts = [child for child in tied if child not in self._rest]
+        if cohorts:
+            return min(cohorts, key=lambda cohort: cohort.name)
+        return min(tied, key=lambda queue: candidate_order(self._next[queue], int(queue is self._own)))
+
+    def _share(self, node: QuotaNode) -> DominantShare:
+        if node not in self._shares:
+            self._shares[node] = dominant_share(node)
+        return self._shares[node]
+
+
+def fair_targets(search: VictimSearch, sharing: FairSharing) -> list[Target]:
     """A minimal set of holdings that makes room; empty if no set may."""
     queues = TargetQueues(search.node, _candidates(search))
     if not queues:
@@ -35,7 +128,7 @@ def fair_targets(search: Search, sharing: FairSharing) -> list[Target]:
     return targets if not sharing.only_lasting or _lasts(search, targets) else []
 
 
-def _lasts(search: Search, targets: list[Target]) -> bool:
+def _lasts(search: VictimSearch, targets: list[Target]) -> bool:
     """Whether no victim could undo it at once. Ours: Kueue may preempt to and fro for ever, as its
     rules look at the victims one after the other and not at what all of them leave behind.
 
@@ -54,8 +147,9 @@ def _lasts(search: Search, targets: list[Target]) -> bool:
     return lasts
 
 
-def _candidates(search: Search) -> dict[QuotaNode, Iterable[Holding]]:
-    """Of the own queue by its policy, and of all queues of the tree that borrow what is contested."""
+def _candidates(search: VictimSearch) -> dict[QuotaNode, Iterable[Holding]]:
+    """Candidates of the own queue by its policy, and of all queues of the tree that borrow what is
+    contested."""
     found = {search.node: _in_order(search, search.node, search.queue.within_queue)}
     policy = search.queue.reclaim_within_cohort
     cohorts = [search.node.root] if policy is not PreemptionPolicy.NEVER else []
@@ -68,7 +162,7 @@ def _candidates(search: Search) -> dict[QuotaNode, Iterable[Holding]]:
     return found
 
 
-def _in_order(search: Search, queue: QuotaNode, policy: PreemptionPolicy) -> Iterable[Holding]:
+def _in_order(search: VictimSearch, queue: QuotaNode, policy: PreemptionPolicy) -> Iterable[Holding]:
     candidates = search.allowed(queue, policy)
     if search.usage_of is None:
         return candidates
@@ -77,9 +171,9 @@ def _in_order(search: Search, queue: QuotaNode, policy: PreemptionPolicy) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class _Releases:
-    """Who is released so far; whoever releases too few has to restore them."""
+    """Holdings that are released so far; if they are too few, the caller restores them."""
 
-    search: Search
+    search: VictimSearch
     targets: list[Target] = field(default_factory=list)
     spared: dict[QuotaNode, list[Holding]] = field(default_factory=dict)  # by the first strategy
 
@@ -102,7 +196,7 @@ class _Releases:
         return False
 
     def by_initial_share(self) -> bool:
-        """Of those spared, one a queue whose share is still the larger one: rule S2-b."""
+        """Releases of the spared, one a queue whose share is still the larger one: rule S2-b."""
         queues = TargetQueues(self.search.node, self.spared)
         for queue in queues:
             new, initial, _ = self._shares(queue)
@@ -150,6 +244,6 @@ class _Releases:
 
 
 def _sides(one: QuotaNode, other: QuotaNode) -> tuple[QuotaNode, QuotaNode]:
-    """Of two queues, the children of the lowest cohort that holds both (Kueue: getAlmostLCAs)."""
+    """The children, on the ways of two queues, of the lowest cohort above both (Kueue: getAlmostLCAs)."""
     from_root = zip(reversed(one.lineage), reversed(other.lineage), strict=False)
     return next((mine, theirs) for mine, theirs in from_root if mine is not theirs)

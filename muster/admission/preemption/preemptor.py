@@ -1,4 +1,5 @@
-"""The preemptor: whom to send away for a workload that does not fit, and what that would bring."""
+"""The preemptor: finds the victims for a workload that does not fit, and grades what preemption could
+reach."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -6,10 +7,10 @@ from fractions import Fraction
 
 from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.model import ClusterQueue, FlavorResource, Rules, Workload
+from muster.admission.preemption.bound import PreemptionBound
 from muster.admission.preemption.classical import classical_targets
 from muster.admission.preemption.fair import fair_targets
-from muster.admission.preemption.reach import Reach
-from muster.admission.preemption.search import Placed, Search, Target
+from muster.admission.preemption.search import PlacesFound, Target, VictimSearch
 from muster.admission.queueing.usage import LocalUsage
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
@@ -28,16 +29,16 @@ class Preemptor:
     node: QuotaNode
     rules: Rules = field(default_factory=Rules)
     local_usage: LocalUsage = field(default_factory=dict)
-    _reach: Reach = field(init=False)
+    _preemption_bound: PreemptionBound = field(init=False)
     _found: dict[_Wanted, list[Target]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         holdings = self.state.holdings[self.node.name]
-        reach = Reach(self.node, self.queue, holdings, self.rules, self.workload)
-        object.__setattr__(self, "_reach", reach)
+        preemption_bound = PreemptionBound(self.node, self.queue, holdings, self.rules, self.workload)
+        object.__setattr__(self, "_preemption_bound", preemption_bound)
 
     def simulate(self, fr: FlavorResource, needed: int) -> Grade:
-        """What preemption could reach for one resource alone (Kueue: PreemptionOracle)."""
+        """The grade that preemption could reach for one resource alone (Kueue: PreemptionOracle)."""
         targets = self.targets({fr: needed}, (fr,))
         if not targets:
             level, _ = self.node.borrowing_level(fr, needed)
@@ -48,7 +49,7 @@ class Preemptor:
         return Grade(Mode.PREEMPT if own else Mode.RECLAIM, level)
 
     def targets(
-        self, needs: Usage, contested: Collection[FlavorResource], placed: Placed | None = None
+        self, needs: Usage, contested: Collection[FlavorResource], placed: PlacesFound | None = None
     ) -> list[Target]:
         """A minimal set that makes room for `needs`; empty if no set may.
 
@@ -56,7 +57,7 @@ class Preemptor:
         of which `needs` says 0, however much of it the queue borrows.
         """
         needs = {fr: amount for fr, amount in needs.items() if amount}
-        if not all(self._reach.has(fr, amount) for fr, amount in needs.items()):
+        if self.state.bounds_preemption and not self._may_fit(needs):
             return []
         if placed is not None:
             return self._search(needs, contested, placed)
@@ -65,23 +66,27 @@ class Preemptor:
             self._found[wanted] = self._search(needs, contested)
         return self._found[wanted]
 
+    def _may_fit(self, needs: Usage) -> bool:
+        """False if no victims could make room (preemption/bound.py)."""
+        return all(self._preemption_bound.has(fr, amount) for fr, amount in needs.items())
+
     def _search(
-        self, needs: Usage, contested: Collection[FlavorResource], placed: Placed | None = None
+        self, needs: Usage, contested: Collection[FlavorResource], placed: PlacesFound | None = None
     ) -> list[Target]:
         usage_of = self._usage_of if self.local_usage else None
-        search = Search(
+        search = VictimSearch(
             self.state, self.workload, self.queue, self.node, needs, contested, self.rules, usage_of, placed
         )
-        tenure = self.state.tenure
-        if tenure is None:
+        min_runtime = self.state.min_runtime
+        if min_runtime is None:
             return self._victims(search)
-        tenure.begin()
+        min_runtime.begin()
         found = self._victims(search)
-        if not found and tenure.suspend():
-            tenure.resume(self.workload.key, bool(self._victims(search)))
+        if not found and min_runtime.suspend():
+            min_runtime.resume(self.workload.key, bool(self._victims(search)))
         return found
 
-    def _victims(self, search: Search) -> list[Target]:
+    def _victims(self, search: VictimSearch) -> list[Target]:
         sharing = self.rules.fair_sharing
         return classical_targets(search) if sharing is None else fair_targets(search, sharing)
 

@@ -1,4 +1,4 @@
-"""What every way of preempting shares: who may go, when it is enough, and who may stay after all."""
+"""Steps of every search for victims: candidates, whether the workload fits, and which of them may stay."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -11,13 +11,12 @@ from muster.admission.model import (
     Rules,
     Workload,
 )
-from muster.admission.preemption.ordering import UsageOf
-from muster.admission.preemption.policy import below
+from muster.admission.preemption.ordering import UsageOf, below
 from muster.admission.quota.tree import QuotaNode, Usage
-from muster.admission.state.holdings import Holding, standing
+from muster.admission.state.holdings import Holding, precedence
 from muster.admission.state.state import WorkingState
 
-Placed = Callable[[], bool]
+PlacesFound = Callable[[], bool]
 """Whether the pods find their places in the topology, after the releases so far."""
 
 
@@ -30,7 +29,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class VictimSearch:
     """A workload of the queue at `node` looks for room for `needs`.
 
     Only holdings that use a contested resource may go for it: one that it can't have otherwise.
@@ -44,15 +43,15 @@ class Search:
     contested: Collection[FlavorResource]
     rules: Rules = field(default_factory=Rules)
     usage_of: UsageOf | None = None
-    placed: Placed | None = None
+    placed: PlacesFound | None = None
 
     def allowed(self, node: QuotaNode, policy: PreemptionPolicy) -> Iterator[Holding]:
         """Those in the queue at `node` that the policy gives away, in their order."""
-        bound = below(policy, standing(self.workload), self.rules.preemption_buffer_ms)
+        bound = below(policy, precedence(self.workload), self.rules.preemption_buffer_ms)
         holdings = self.state.holdings[node.name].below(bound)
         candidates = (holding for holding in holdings if holding.uses(self.contested))
-        tenure = self.state.tenure
-        return candidates if tenure is None else tenure.unprotected(candidates)
+        min_runtime = self.state.min_runtime
+        return candidates if min_runtime is None else min_runtime.unprotected(candidates)
 
     def fits(self, may_borrow: bool = True) -> bool:
         """Whether there is room, after the releases so far. Kueue: workloadFits."""

@@ -1,1 +1,1 @@
-"""Who stands in which queue, in which order, and who is tried next."""
+"""Pending workloads: their queues, the order in them, and which one is tried next."""

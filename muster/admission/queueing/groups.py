@@ -1,37 +1,35 @@
-"""Pending workloads that are alike, in groups: what a cycle learns of one holds for its group."""
+"""Groups of equivalent pending workloads: what a cycle finds for one holds for its group."""
 
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
-from typing import Any
 
 from muster.admission.model import Workload
+from muster.admission.queueing.equivalence import EquivalenceClass
 from muster.admission.queueing.order import QueueOrder
-from muster.admission.queueing.shape import Shape
 
 _GARBAGE_MAX = 16  # removed workloads that a group of few still keeps
 
 
-Standing = tuple[QueueOrder, Workload]
+QueuedWorkload = tuple[QueueOrder, Workload]
 
 
-class Group:
-    """Workloads of a line that are alike, in queue order; never empty.
+class EquivalenceGroup:
+    """Equivalent workloads of a queue, in queue order; never empty.
 
     The orders of removed ones stay in the heap until they come up, or until they are too many."""
 
-    __slots__ = ("_heap", "_live", "alike", "parked", "prospect")
+    __slots__ = ("_heap", "_live", "equivalence", "parked")
 
-    def __init__(self, alike: Shape) -> None:
-        self.alike = alike
-        self._live: dict[str, Standing] = {}
+    def __init__(self, equivalence: EquivalenceClass) -> None:
+        self.equivalence = equivalence
+        self._live: dict[str, QueuedWorkload] = {}
         self._heap: list[QueueOrder] = []
         self.parked = False
-        self.prospect: Any = None  # what whoever tries them knows of all of them
 
     def __len__(self) -> int:
         return len(self._live)
 
-    def __iter__(self) -> Iterator[Standing]:
+    def __iter__(self) -> Iterator[QueuedWorkload]:
         """In no order."""
         return iter(self._live.values())
 
@@ -40,7 +38,7 @@ class Group:
         self._live[workload.key] = order, workload
         heappush(self._heap, order)
 
-    def first(self) -> Standing:
+    def first(self) -> QueuedWorkload:
         heap, live = self._heap, self._live
         while True:
             order = heap[0]
@@ -56,19 +54,19 @@ class Group:
             heapify(self._heap)
 
 
-class Line:
+class PendingGroups:
     """Workloads of a queue that are tried together, in groups."""
 
     __slots__ = ("by_key", "groups")
 
     def __init__(self) -> None:
-        self.by_key: dict[str, Group] = {}  # of each workload
-        self.groups: dict[Shape, Group] = {}
+        self.by_key: dict[str, EquivalenceGroup] = {}  # of each workload
+        self.groups: dict[EquivalenceClass, EquivalenceGroup] = {}
 
-    def put(self, alike: Shape, order: QueueOrder, workload: Workload) -> None:
-        group = self.groups.get(alike)
+    def put(self, equivalence: EquivalenceClass, order: QueueOrder, workload: Workload) -> None:
+        group = self.groups.get(equivalence)
         if group is None:
-            group = self.groups[alike] = Group(alike)
+            group = self.groups[equivalence] = EquivalenceGroup(equivalence)
         self.by_key[workload.key] = group
         group.put(order, workload)
 
@@ -76,12 +74,12 @@ class Line:
         group = self.by_key.pop(key)
         group.remove(key)
         if not group:
-            del self.groups[group.alike]
+            del self.groups[group.equivalence]
 
-    def hand_over(self, group: Group, to: "Line") -> None:
-        """All of it."""
-        del self.groups[group.alike]
-        taken = to.groups.setdefault(group.alike, group)
+    def move(self, group: EquivalenceGroup, to: "PendingGroups") -> None:
+        """Moves a group with all its workloads."""
+        del self.groups[group.equivalence]
+        taken = to.groups.setdefault(group.equivalence, group)
         for order, workload in list(group):
             del self.by_key[workload.key]
             to.by_key[workload.key] = taken

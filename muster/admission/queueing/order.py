@@ -6,9 +6,9 @@ QueueOrder = tuple[bool, int, int, str, str]
 
 
 def queue_order(workload: Workload, sticky: bool = False) -> QueueOrder:
-    """Within a queue: higher priority, then who waits longer (Kueue: baseCompareFunc).
+    """Within a queue: higher priority, then the longer wait (Kueue: baseCompareFunc).
 
-    With `sticky`, as BestEffortFIFO has it, who waits for its victims comes before all.
+    With `sticky`, as BestEffortFIFO has it, a workload that waits for its victims comes before all.
     """
     first = sticky and workload.preempting
     return not first, -workload.priority, workload.queued_at_ms, workload.uid, workload.key

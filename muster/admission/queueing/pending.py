@@ -1,11 +1,11 @@
 """The pending workloads of one active queue, as its cycles take them.
 
-Those that are alike form a group; what a cycle learns of one holds for its group. `open` starts a
-pass: everybody may try again. In the pass heads come in queue order; one that can not be had is
-parked with its group, and the next one tries, unless the queue is strict.
+Equivalent workloads form a group; what a cycle finds for one holds for its group. `open` starts a pass: all
+are tried again. In the pass heads come in queue order; a head that cannot be admitted is parked with its
+group, and the next one is tried, unless the queue is strict.
 
-Between decisions whoever was tried in vain stays parked (Kueue: inadmissible workloads), so that a
-decision can try newcomers alone; in a strict queue nobody is.
+Between decisions workloads that were tried in vain stay parked (Kueue: inadmissible workloads), so that a
+decision can try new ones alone; a strict queue parks none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, KeysView
@@ -14,10 +14,10 @@ from heapq import heapify, heappop, heapreplace, nsmallest
 from itertools import chain
 
 from muster.admission.model import ClusterQueue, QueueingStrategy, Workload
-from muster.admission.queueing.groups import Group, Line
+from muster.admission.queueing.equivalence import EquivalenceClass, equivalence_class
+from muster.admission.queueing.groups import EquivalenceGroup, PendingGroups
 from muster.admission.queueing.order import QueueOrder, queue_order
 from muster.admission.queueing.requeue import Requeue, stays
-from muster.admission.queueing.shape import Shape, shape
 from muster.admission.queueing.usage import LocalUsage
 from muster.admission.quota.tree import QuotaNode
 
@@ -32,13 +32,13 @@ class PendingQueue:
         "_complete",
         "_fresh",
         "_opened",
+        "_priority_boost",
         "_strict",
         "_tried",
         "local_usage",
         "node",
         "preemptors",
         "queue",
-        "rise",
     )
 
     def __init__(
@@ -47,75 +47,79 @@ class PendingQueue:
         node: QuotaNode,
         local_usage: LocalUsage | None = None,
         by_run_time: bool = False,
+        priority_boost: Callable[[Workload], int] | None = None,
     ) -> None:
-        """`local_usage` counts if the queue's LocalQueues go by what they used. `by_run_time`: no two are
-        alike that declare different run times."""
+        """`local_usage` counts if the queue's LocalQueues go by what they used. `by_run_time`: workloads
+        with different declared run times are not equivalent.
+        `priority_boost` is added to a workload's priority while it waits."""
         self.queue = queue
         self.node = node
         self.local_usage = local_usage if queue.usage_based else None
         self._by_run_time = by_run_time
-        self.rise: Callable[[Workload], int] | None = None  # of its priority, while it waits
+        self._priority_boost = priority_boost
         self._strict = queue.strategy is QueueingStrategy.STRICT_FIFO
-        self._fresh = Line()
-        self._tried = Line()
-        self.preemptors: dict[str, Workload] = {}  # who wait for their victims to leave, by key
-        self._active: list[tuple[Fraction | int, QueueOrder, Group]] = []  # a heap
+        self._fresh = PendingGroups()
+        self._tried = PendingGroups()
+        self.preemptors: dict[str, Workload] = {}  # that wait for their victims to leave, by key
+        self._active: list[tuple[Fraction | int, QueueOrder, EquivalenceGroup]] = []  # a heap
         self._opened = self._active  # as it was opened
         self._closed = False
-        self._complete: bool | None = None  # opened for everybody or not, and the same would be now
+        # `include_parked` when it was opened, if it would open the same now
+        self._complete: bool | None = None
 
     def __len__(self) -> int:
         return len(self._fresh.by_key) + len(self._tried.by_key)
 
     @property
-    def groups(self) -> Iterable[Group]:
+    def groups(self) -> Iterable[EquivalenceGroup]:
         return chain(self._fresh.groups.values(), self._tried.groups.values())
 
     @property
-    def fresh(self) -> Iterable[Group]:
-        """Those of the workloads that are not parked. One that is alike with parked ones is as good as
-        parked itself (Kueue: hashToBulkMoveReason)."""
+    def fresh(self) -> Iterable[EquivalenceGroup]:
+        """Groups of workloads that are not parked. One that is equivalent to parked ones counts as parked
+        itself (Kueue: hashToBulkMoveReason)."""
         tried = self._tried.groups
         if not self._fresh.groups:
             return ()
-        return [group for alike, group in self._fresh.groups.items() if alike not in tried]
+        return [group for equivalence, group in self._fresh.groups.items() if equivalence not in tried]
 
     @property
     def parked(self) -> KeysView[str]:
-        """Keys of those who were tried in vain, and wait until everybody is tried."""
+        """Keys of workloads that were tried in vain, and wait until all are tried."""
         return self._tried.by_key.keys()
 
     def put(self, workload: Workload, tried: bool = False) -> None:
-        """A new one; it takes part from the next `open` on. `tried`: it is parked, where any are."""
+        """Adds a workload; it takes part from the next `open` on. `tried`: it is parked, unless the queue
+        parks none."""
         self._complete = None
         parked = tried and self._parks(workload)
         order = queue_order(workload, sticky=not self._strict)
-        (self._tried if parked else self._fresh).put(self._shape(workload), order, workload)
+        (self._tried if parked else self._fresh).put(self._equivalence(workload), order, workload)
         if workload.preempting:
             self.preemptors[workload.key] = workload
 
     def _parks(self, workload: Workload) -> bool:
         return not self._strict and not workload.preempting
 
-    def stands_as(self, workload: Workload) -> bool:
-        """Whether one that stands here, if it does, is parked just if it is to be."""
+    def is_parked_as(self, workload: Workload) -> bool:
+        """Whether a workload, if it is in this queue, is parked or not as its object says."""
         key, parked = workload.key, workload.parked and self._parks(workload)
         return key not in (self._fresh if parked else self._tried).by_key
 
     def keys(self) -> Iterator[str]:
-        """Of all that stand here."""
+        """Yields the keys of all workloads in the queue."""
         yield from self._fresh.by_key
         yield from self._tried.by_key
 
     def remove(self, workload: Workload) -> None:
-        """One that was put; not between `open` and the end of its pass."""
+        """Removes a workload that was put; not between `open` and the end of its pass."""
         self._complete = None
         self._line(workload.key).remove(workload.key)
         if workload.preempting:
             del self.preemptors[workload.key]
 
     def park(self) -> None:
-        """Whoever stands here has been tried; not between `open` and the end of its pass."""
+        """Parks all workloads, which have been tried; not between `open` and the end of its pass."""
         if self._strict or not self._fresh.by_key:
             return
         self._complete = None
@@ -124,14 +128,18 @@ class PendingQueue:
             return
         for group in list(self._fresh.groups.values()):
             if not self.first(group).preempting:
-                self._fresh.hand_over(group, self._tried)
+                self._fresh.move(group, self._tried)
 
-    def open(self, everybody: bool = True) -> None:
-        """All groups may try (again), or only those that are not parked."""
+    def open(self, include_parked: bool = True) -> None:
+        """Starts a pass with all groups, or only with those that are not parked."""
         self._closed = False
-        if self._complete is not everybody or self.local_usage is not None or self.rise is not None:
-            self._complete = everybody
-            groups = self.groups if everybody else self.fresh
+        if (
+            self._complete is not include_parked
+            or self.local_usage is not None
+            or self._priority_boost is not None
+        ):
+            self._complete = include_parked
+            groups = self.groups if include_parked else self.fresh
             self._opened = [self._ranked(group) for group in groups]
             heapify(self._opened)
         elif len(self._active) == len(self._opened):
@@ -141,25 +149,25 @@ class PendingQueue:
         self._active = self._opened.copy()
 
     def close(self) -> None:
-        """As if all had tried in vain; in a strict queue the head has, and nobody else."""
+        """Ends the pass as if all had been tried in vain; in a strict queue only the head has."""
         self._closed = True
 
-    def first(self, group: Group) -> Workload:
+    def first(self, group: EquivalenceGroup) -> Workload:
         return group.first()[1]
 
     @property
-    def behind_head(self) -> list[Group]:
-        """Who is still to be tried in this pass, in no order."""
+    def behind_head(self) -> list[EquivalenceGroup]:
+        """Groups that are still to be tried in this pass, in no order."""
         return [group for _, _, group in self._active[1:]]
 
-    def head_group(self) -> Group | None:
+    def head_group(self) -> EquivalenceGroup | None:
         return self._active[0][-1] if self._active and not self._closed else None
 
     def head(self) -> Workload | None:
         return self.first(self._active[0][-1]) if self._active else None
 
     def head_order(self) -> QueueOrder:
-        """The same object as long as the same workload is the head, and stands where it stood."""
+        """The head's order: the same object as long as the same workload is the head at the same place."""
         return self._active[0][1]
 
     def admit_head(self) -> None:
@@ -170,38 +178,37 @@ class PendingQueue:
         else:
             heappop(self._active)
 
-    def leaders(self, most: int) -> list[Workload]:
-        """The first of those that are alike, in queue order, of all that stand here; of a strict queue
-        its head."""
+    def first_workloads(self, most: int) -> list[Workload]:
+        """The first workloads of at most so many groups, in queue order; of a strict queue its head."""
         ranked = nsmallest(1 if self._strict else most, map(self._ranked, self.groups))
         return [self.first(group) for _, _, group in ranked]
 
     def requeue_head(self, reason: Requeue, flavors_left: bool = False, passes: bool = False) -> bool:
-        """Whether the next one may try now. `flavors_left`: the head has not tried all flavors yet.
-        `passes`: even of a strict queue (rules/backfill.py)."""
+        """Returns whether the next one may be tried now. `flavors_left`: the head has not tried all flavors
+        yet. `passes`: even of a strict queue (rules/backfill.py)."""
         strategy = QueueingStrategy.BEST_EFFORT_FIFO if passes else self.queue.strategy
         if stays(strategy, reason, flavors_left):
             return False
         heappop(self._active)[-1].parked = True
         return True
 
-    def place(self, workload: Workload) -> tuple[Group, Workload | None]:
-        """Its group, and the head that it waits behind; None for a head and for those who tried."""
+    def place(self, workload: Workload) -> tuple[EquivalenceGroup, Workload | None]:
+        """Its group, and the head that it waits behind: None for a head and for workloads that were tried."""
         if self._closed and self._strict:
             self.open()
         group = self._line(workload.key).by_key[workload.key]
         head = None if self._closed or group.parked else self.head()
         return group, None if head is workload else head
 
-    def _line(self, key: str) -> Line:
+    def _line(self, key: str) -> PendingGroups:
         return self._tried if key in self._tried.by_key else self._fresh
 
-    def _ranked(self, group: Group) -> tuple[Fraction | int, QueueOrder, Group]:
+    def _ranked(self, group: EquivalenceGroup) -> tuple[Fraction | int, QueueOrder, EquivalenceGroup]:
         order, workload = group.first()
-        if self.rise is not None:
-            order = (order[0], order[1] - self.rise(workload), *order[2:])
+        if self._priority_boost is not None:
+            order = (order[0], order[1] - self._priority_boost(workload), *order[2:])
         used = 0 if self.local_usage is None else self.local_usage.get(workload.local_queue, 0)
         return used, order, group
 
-    def _shape(self, workload: Workload) -> Shape:
-        return shape(workload, self.local_usage is not None, self._by_run_time)
+    def _equivalence(self, workload: Workload) -> EquivalenceClass:
+        return equivalence_class(workload, self.local_usage is not None, self._by_run_time)

@@ -1,4 +1,4 @@
-"""Where a head goes that a cycle did not admit."""
+"""Requeueing of heads that a cycle did not admit."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""What LocalQueues used lately, by which some queues order their workloads.
+"""Recent usage of LocalQueues, by which some queues order their workloads.
 
 Kueue: admission fair sharing, pkg/util/admissionfairsharing, CalculateUsage.
 """
@@ -12,7 +12,7 @@ from muster.admission.quantities import CPU, MILLI
 LocalUsage = Mapping[str, Fraction]
 """By LocalQueue (namespace/name): the weighted sum of what it used; less goes first."""
 
-MOST = Fraction(1 << 128)
+USAGE_MAX = Fraction(1 << 128)
 """The usage of a LocalQueue without weight: it goes last."""
 
 
@@ -20,7 +20,7 @@ def weighted(consumed: Resources, weights: Mapping[str, Fraction], weight: Fract
     """`weights` are by resource (1 if missing), `weight` is that of
     the LocalQueue's fair sharing."""
     if weight <= 0:
-        return MOST
+        return USAGE_MAX
     used = (
         weights.get(resource, Fraction(1)) * Fraction(amount, MILLI if resource == CPU else 1)
         for resource, amount in consumed.items()
@@ -31,7 +31,7 @@ def weighted(consumed: Resources, weights: Mapping[str, Fraction], weight: Fract
 def entry_penalty(
     requests: Resources, weights: Mapping[str, Fraction], weight: Fraction, samples_per_half_life: Fraction
 ) -> Fraction:
-    """What an admission adds to what its LocalQueue used, until the next sample shows it: as much as
+    """The usage that an admission adds to its LocalQueue's, until the next sample shows it: as much as
     the sample will. Kueue: CalculateEntryPenalty."""
     share = 1 - Fraction(0.5 ** float(1 / samples_per_half_life)) if samples_per_half_life else Fraction(0)
     return share * weighted(requests, weights, weight)

@@ -15,7 +15,7 @@ _SCALE = 1000  # shares are thousandths, as in the API's status.fairSharing.weig
 
 
 class Share(NamedTuple):
-    """Ordered as Kueue's CompareDRS: whoever borrows at weight zero comes after all others.
+    """Ordered as Kueue's CompareDRS: a borrower of weight zero comes after all others.
 
     `value` is in thousandths of what could be lent, divided by the weight unless that is zero."""
 
@@ -27,7 +27,7 @@ class Share(NamedTuple):
 class DominantShare:
     """A share, the resource that it is dominated by ("" without one) and all that is borrowed.
 
-    What nobody could lend is borrowed without a share: more was taken than the quotas allow now."""
+    A resource without anything to lend is borrowed without a share: more was taken than quotas allow now."""
 
     share: Share
     resource: str = ""
@@ -43,7 +43,7 @@ _NOTHING = DominantShare(_NONE)
 
 
 def dominant_share(node: QuotaNode) -> DominantShare:
-    """As the node's usage is now; a root has nobody to borrow from."""
+    """The share by the node's present usage; a root cannot borrow."""
     if node.parent is None:
         return _NOTHING
     borrowed: dict[str, int] = {}
@@ -64,7 +64,7 @@ def dominant_share(node: QuotaNode) -> DominantShare:
 
 
 def _units(node: QuotaNode, parent: QuotaNode) -> dict[str, Fraction]:
-    """What one borrowed unit adds to the node's share, by resource that its parent could have any of.
+    """The share that one borrowed unit adds, by resource that the parent could have any of.
 
     Quotas and weights never change under a tree, so this is worked out once a node.
     """

@@ -1,20 +1,19 @@
-"""The quota tree: who may use how much, over cohorts of any depth.
+"""The quota tree: how much each ClusterQueue and Cohort may use, over cohorts of any depth.
 
 The rules are those of Kueue's pkg/cache/scheduler/resource_node.go. A node's subtree quota is
 what it and its children bring in; the part above its lending limit stays at home (its local
 quota), and only usage beyond the local quota counts at the parent.
 """
 
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import inf
 from typing import TypeVar
 
 from muster.admission.model import FlavorResource, Quota, ResourceGroup, Snapshot
-from muster.admission.quota.cohorts import cohort_parents, cyclic_cohorts, parents_first
 
 Usage = Mapping[FlavorResource, int]
-Room = TypeVar("Room", int, float)
+Quantity = TypeVar("Quantity", int, float)
 
 _NO_QUOTA = Quota(nominal=0)
 
@@ -26,6 +25,7 @@ class QuotaNode:
 
     __slots__ = (
         "_ceilings",
+        "_changed",
         "_descent",
         "_local",
         "_potential",
@@ -37,7 +37,6 @@ class QuotaNode:
         "queues",
         "quotas",
         "root",
-        "stirred",
         "subtree",
         "units",
         "usage",
@@ -59,7 +58,7 @@ class QuotaNode:
         self._descent = self.lineage[-2::-1]  # from below the root down to this node
         self.subtree = {fr: quota.nominal for fr, quota in quotas.items()}
         self.usage: dict[FlavorResource, int] = {}
-        self.stirred: set[QuotaNode] = set()  # of a root: where usage has changed, until it is cleared
+        self._changed: set[QuotaNode] = set()  # of a root; see take_changed
         self.cohorts: list[QuotaNode] = []
         self.queues: list[QuotaNode] = []  # the active ones
         self.height = 0  # to the furthest leaf
@@ -82,25 +81,25 @@ class QuotaNode:
         return self.quotas.get(fr, _NO_QUOTA)
 
     def local_quota(self, fr: FlavorResource) -> int:
-        """What the lending limit keeps from the parent."""
+        """The quota that the lending limit keeps from the parent."""
         return self._local.get(fr, 0)
 
     def local_available(self, fr: FlavorResource) -> int:
         return max(0, self._local.get(fr, 0) - self.usage.get(fr, 0))
 
     def available(self, fr: FlavorResource) -> int:
-        """What this node can still take, own and borrowed; negative where more is used than allowed."""
+        """Quota that this node can still take, own and borrowed; negative where more is used than allowed."""
         root = self.root
         return self._reaching(fr, root.subtree.get(fr, 0) - root.usage.get(fr, 0))
 
     def headroom(self, fr: FlavorResource) -> tuple[int, float]:
-        """What is available here, by the room at the root: so much more than that, but at most the second.
+        """How `available` depends on the room at the root: so much more than that, but at most the second.
 
         It changes only with what is used below the root, from here up."""
         return sum(node.local_available(fr) for node in self._descent), self._reaching(fr, inf)
 
-    def _reaching(self, fr: FlavorResource, room: Room) -> Room:
-        """What of that room at the root is available here, with what its own way up adds."""
+    def _reaching(self, fr: FlavorResource, room: Quantity) -> Quantity:
+        """The part of that room at the root that is available here, with what the lineage adds."""
         for node in self._descent:
             used = node.usage.get(fr, 0)
             local = node._local.get(fr, 0)
@@ -112,7 +111,7 @@ class QuotaNode:
         return room
 
     def potentially_available(self, fr: FlavorResource) -> int:
-        """What this node could take if nothing were used anywhere."""
+        """Quota that this node could take if nothing were used anywhere."""
         room = self._potential.get(fr)
         if room is None:
             room = self.root.subtree.get(fr, 0)
@@ -130,7 +129,7 @@ class QuotaNode:
 
     def add(self, usage: Usage) -> None:
         """Takes the quantities, at this node and, beyond its local quota, at its ancestors."""
-        self.root.stirred.add(self)
+        self.root._changed.add(self)
         for fr, amount in usage.items():
             for node in self.lineage:
                 used = node.usage.get(fr, 0)
@@ -142,7 +141,7 @@ class QuotaNode:
 
     def remove(self, usage: Usage) -> None:
         """Gives back what `add` took."""
-        self.root.stirred.add(self)
+        self.root._changed.add(self)
         for fr, amount in usage.items():
             for node in self.lineage:
                 used = node.usage.get(fr, 0)
@@ -151,6 +150,13 @@ class QuotaNode:
                 if stored_in_parent <= 0:
                     break
                 amount = min(amount, stored_in_parent)
+
+    def take_changed(self) -> set["QuotaNode"]:
+        """Nodes below this root whose own usage has changed since the last call."""
+        changed = self._changed
+        if changed:
+            self._changed = set()
+        return changed
 
     def borrowing_with(self, fr: FlavorResource, amount: int) -> bool:
         return self.usage.get(fr, 0) + amount > self.subtree.get(fr, 0)
@@ -230,3 +236,40 @@ def _lift(nodes: list[QuotaNode]) -> None:
             for fr, amount in node.subtree.items():
                 lent = amount - node.local_quota(fr)
                 node.parent.subtree[fr] = node.parent.subtree.get(fr, 0) + lent
+
+
+def cohort_parents(snapshot: Snapshot) -> dict[str, str | None]:
+    """Every cohort that is declared or only named, with its parent; names in order."""
+    parents: dict[str, str | None] = {name: cohort.parent for name, cohort in snapshot.cohorts.items()}
+    named = [cohort.parent for cohort in snapshot.cohorts.values()]
+    named += [queue.cohort for queue in snapshot.cluster_queues.values()]
+    for name in named:
+        if name is not None:
+            parents.setdefault(name, None)
+    return dict(sorted(parents.items()))
+
+
+def cyclic_cohorts(parents: Mapping[str, str | None]) -> frozenset[str]:
+    """The cohorts whose way up never ends."""
+    ends: dict[str, bool] = {}
+    for start in parents:
+        way: dict[str, None] = {}
+        name: str | None = start
+        while name is not None and name not in ends and name not in way:
+            way[name] = None
+            name = parents[name]
+        ended = name is None or ends.get(name, False)
+        ends.update(dict.fromkeys(way, ended))
+    return frozenset(name for name, ended in ends.items() if not ended)
+
+
+def parents_first(parents: Mapping[str, str | None], cyclic: Container[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    for start in parents:
+        way = []
+        name: str | None = start
+        while name is not None and name not in seen and name not in cyclic:
+            seen.add(name)
+            way.append(name)
+            name = parents[name]
+        yield from reversed(way)

@@ -1,14 +1,15 @@
-"""Backfill (EASY): others may go before a head that waits for room, as long as they do not delay it.
+"""Backfill (EASY): workloads may start before a head that waits for room, as long as they do not delay it.
 
-For the head of every queue the moment is found at which it fits at the latest, from the run times that
-those declare who run: its shadow time. Whoever stands behind it, in its queue or in another one that
-contends with it, is let in only if it ends before, or leaves enough for the head to fit then. With
-that a StrictFIFO queue tries those behind its head, and in a BestEffortFIFO queue they do not starve it.
+For the head of every queue the shadow time is computed: when it fits at the latest, by the declared run
+times of workloads that run. A workload behind it, in its queue or in another one that contends with it, is
+admitted only if it ends before, or leaves enough for the head to fit then. So a StrictFIFO queue tries
+workloads behind its head, and in a BestEffortFIFO queue they do not starve it.
 
 Heads come by priority and age, whatever they would borrow: each is given what it needs beside all
-before it, as if those ran from now on. So no head is delayed by anybody behind it; who is declared to
-have ended, or is leaving, is about to make room. A head that only those could make room for who do not
-declare their run times, or that waits for its victims, has no reservation: all is as without the rule.
+before it, as if those ran from now on. So no head is delayed by a workload behind it. Workloads that should
+have ended by their declaration, or are leaving, count as about to make room. A head that only workloads
+without a declared run time could make room for, or that waits for its victims, has no reservation: all is
+as without the rule.
 
 Source: D. Lifka, The ANL/IBM SP scheduling system, 1995 (EASY).
 """
@@ -17,24 +18,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from muster.admission.cycle.eligible import refusal
 from muster.admission.cycle.entry import Entry
+from muster.admission.cycle.nominate import refusal
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.model import WaitReason, Workload
 from muster.admission.queueing.order import QueueOrder, queue_order
 from muster.admission.quota.tree import QuotaNode, Usage
-from muster.admission.rules.remark import Remark
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 from muster.admission.topology import Placed
+from muster.admission.wait_note import WaitNote
 
-LEADERS_MAX = 8  # of a BestEffortFIFO queue: so many may never fit before one that will
+BLOCKED_HEADS_MAX = 8  # of a BestEffortFIFO queue: the first ones may never fit
 
 
 @dataclass(frozen=True, slots=True)
-class Leader:
+class BlockedHead:
     """A workload of the queue at `node` that may have room reserved, and its place among all."""
 
     workload: Workload
@@ -43,79 +44,80 @@ class Leader:
 
 
 @dataclass(frozen=True, slots=True)
-class Reservation:
-    leader: Leader
+class BackfillReservation:
+    blocked_head: BlockedHead
     shadow_ms: int
     until_ms: int | None  # the same, unless that is now
     ended: list[Holding]  # by then
     usage: Usage
     placed: tuple[Placed, ...]
-    before: tuple["Reservation", ...]  # those that go before it
+    before: tuple["BackfillReservation", ...]  # those that go before it
 
     @property
-    def remark(self) -> Remark:
+    def note(self) -> WaitNote:
         why = "and room is reserved for it once those that run have ended as they declare"
-        return Remark(why, self.until_ms)
+        return WaitNote(why, self.until_ms)
 
 
 class Backfill:
-    """Of queues that contend with each other; `reserve` is asked before every cycle."""
+    """Reservations of the queues of a contention group; `reserve` is called before every cycle."""
 
     __slots__ = ("_queues", "_reserved", "_state", "next_end_ms")
 
     def __init__(self, state: WorkingState, queues: Sequence[str]) -> None:
         self._state = state
         self._queues = queues
-        self._reserved: dict[str, Reservation] = {}  # by queue, in order
-        self.next_end_ms: int | None = None  # after which everything may be different
+        self._reserved: dict[str, BackfillReservation] = {}  # by queue, in order
+        self.next_end_ms: int | None = None  # when room may be released next
 
-    def reserve(self, leaders: Iterable[Sequence[Workload]]) -> None:
-        """`leaders` are the first ones of each queue; the first that can have a reservation has it."""
+    def reserve(self, blocked_heads: Iterable[Sequence[Workload]]) -> None:
+        """Reserves room for one of the first workloads of each queue: the first that can have a
+        reservation."""
         self._reserved.clear()
         running = sorted(self._running(), key=lambda ending: ending[0])
         now_ms = self._state.now_ms
         self.next_end_ms = next((ends_ms for ends_ms, _ in running if ends_ms > now_ms), None)
-        standing = [self._leader(workload) for of_queue in leaders for workload in of_queue]
-        for leader in sorted(standing, key=lambda leader: leader.order):
-            if leader.node.name not in self._reserved:
-                found = self._reservation(leader, running)
+        heads = [self._blocked_head(workload) for of_queue in blocked_heads for workload in of_queue]
+        for blocked_head in sorted(heads, key=lambda blocked_head: blocked_head.order):
+            if blocked_head.node.name not in self._reserved:
+                found = self._reservation(blocked_head, running)
                 if found is not None:
-                    self._reserved[leader.node.name] = found
+                    self._reserved[blocked_head.node.name] = found
 
-    def reserved(self, queue: str) -> Reservation | None:
+    def reserved(self, queue: str) -> BackfillReservation | None:
         return self._reserved.get(queue)
 
-    def is_served(self, head: Entry) -> None:
-        """It has its quota, or will have that of its victims: nothing is reserved for it any more."""
+    def drop_reservation(self, head: Entry) -> None:
+        """Drops the reservation of a head that has its quota, or will have that of its victims."""
         found = self._reserved.get(head.queue.name)
-        if found is not None and found.leader.workload is head.workload:
+        if found is not None and found.blocked_head.workload is head.workload:
             del self._reserved[head.queue.name]
 
-    def refusal(self, head: Entry) -> Remark | None:
+    def refusal(self, head: Entry) -> WaitNote | None:
         """Why it may not start now, if it may not."""
         order = queue_order(head.ranked)
         run_time_ms = head.workload.run_time_ms
         for reservation in self._reserved.values():
-            if reservation.leader.order >= order:
+            if reservation.blocked_head.order >= order:
                 break
             in_time = run_time_ms is not None and self._state.now_ms + run_time_ms <= reservation.shadow_ms
             if not in_time and not self._still_fits(reservation, head):
-                return _remark(reservation, run_time_ms)
+                return _note(reservation, run_time_ms)
         return None
 
-    def is_behind(self, head: Entry) -> bool:
+    def is_behind_reservation(self, head: Entry) -> bool:
         """Whether one that comes before it is to have its room in this very cycle."""
         order = queue_order(head.ranked)
-        return any(not one.ended and one.leader.order < order for one in self._reserved.values())
+        return any(not one.ended and one.blocked_head.order < order for one in self._reserved.values())
 
-    def _leader(self, workload: Workload) -> Leader:
-        risen = queue_order(workload)
-        lifted = risen[1] - self._state.rise(workload, self._state.now_ms)
-        order = (risen[0], lifted, *risen[2:])
-        return Leader(workload, self._state.tree.queues[workload.cluster_queue], order)
+    def _blocked_head(self, workload: Workload) -> BlockedHead:
+        priority_boost = queue_order(workload)
+        lifted = priority_boost[1] - self._state.priority_boost(workload, self._state.now_ms)
+        order = (priority_boost[0], lifted, *priority_boost[2:])
+        return BlockedHead(workload, self._state.tree.queues[workload.cluster_queue], order)
 
     def _running(self) -> Iterator[tuple[int, Holding]]:
-        """When they end at the latest; without those of whom that is not known."""
+        """When each ends at the latest; without those that declare no run time."""
         now_ms = self._state.now_ms
         for name in self._queues:
             for holding in self._state.holdings[name].values():
@@ -125,8 +127,10 @@ class Backfill:
                 elif run_time_ms is not None:
                     yield max(now_ms, holding.reserved_at_ms + run_time_ms), holding
 
-    def _reservation(self, leader: Leader, running: Sequence[tuple[int, Holding]]) -> Reservation | None:
-        if self._waits_for_something_else(leader):
+    def _reservation(
+        self, blocked_head: BlockedHead, running: Sequence[tuple[int, Holding]]
+    ) -> BackfillReservation | None:
+        if self._waits_for_something_else(blocked_head):
             return None
         before = tuple(self._reserved.values())
         moments = [self._state.now_ms, *dict.fromkeys(ends_ms for ends_ms, _ in running)]
@@ -137,7 +141,7 @@ class Backfill:
             shadow_ms = moments[middle]
             ended = [holding for ends_ms, holding in running if ends_ms <= shadow_ms] if middle else []
             with self._as_of(ended, before):
-                assignment = self._assign(leader)
+                assignment = self._assign(blocked_head)
             if assignment.mode is Mode.FIT:
                 found, last = (shadow_ms, ended, assignment), middle
             elif found is None:
@@ -147,10 +151,12 @@ class Backfill:
         assert found is not None
         shadow_ms, ended, assignment = found
         until_ms = shadow_ms if shadow_ms > self._state.now_ms else None
-        return Reservation(leader, shadow_ms, until_ms, ended, assignment.usage, assignment.placed, before)
+        return BackfillReservation(
+            blocked_head, shadow_ms, until_ms, ended, assignment.usage, assignment.placed, before
+        )
 
-    def _waits_for_something_else(self, leader: Leader) -> bool:
-        workload, queue = leader.workload, self._state.queue(leader.node.name)
+    def _waits_for_something_else(self, blocked_head: BlockedHead) -> bool:
+        workload, queue = blocked_head.workload, self._state.queue(blocked_head.node.name)
         if workload.preempting or workload.replaces is not None:
             return True
         if refusal(workload, queue, self._state.snapshot.namespaces) is not None:
@@ -158,34 +164,34 @@ class Backfill:
         budgets = self._state.budgets
         if budgets is None:
             return False
-        usage = self._assign(leader, empty=True).usage
-        return budgets.refusal(leader.node, usage, workload.run_time_ms) is not None
+        usage = self._assign(blocked_head, empty=True).usage
+        return budgets.refusal(blocked_head.node, usage, workload.run_time_ms) is not None
 
-    def _still_fits(self, reservation: Reservation, head: Entry) -> bool:
+    def _still_fits(self, reservation: BackfillReservation, head: Entry) -> bool:
         """Whether the leader of the reservation fits at its shadow time, if the head runs then."""
         gone = [*reservation.ended, *(target.holding for target in head.targets)]
         with self._as_of(gone, reservation.before):
             self._add(head.node, head.usage, head.assignment.placed)
-            fits = self._assign(reservation.leader).mode is Mode.FIT
+            fits = self._assign(reservation.blocked_head).mode is Mode.FIT
             self._remove(head.node, head.usage, head.assignment.placed)
         return fits
 
-    def _assign(self, leader: Leader, empty: bool = False) -> Assignment:
-        flavors = self._state.flavors[leader.node.name]
-        return FlavorAssigner(flavors, leader.node, leader.workload, empty=empty).assign()
+    def _assign(self, blocked_head: BlockedHead, empty: bool = False) -> Assignment:
+        flavors = self._state.flavors[blocked_head.node.name]
+        return FlavorAssigner(flavors, blocked_head.node, blocked_head.workload, empty=empty).assign()
 
     @contextmanager
-    def _as_of(self, ended: Iterable[Holding], before: Iterable[Reservation]) -> Iterator[None]:
+    def _as_of(self, ended: Iterable[Holding], before: Iterable[BackfillReservation]) -> Iterator[None]:
         """When these have ended, and the leaders of these reservations run."""
         holdings = self._state.holdings
         still = [one for one in ended if holdings[one.node.name].get(one.workload.key) is one]
-        runs = [one for one in before if self._reserved.get(one.leader.node.name) is one]
+        runs = [one for one in before if self._reserved.get(one.blocked_head.node.name) is one]
         with self._state.without(dict.fromkeys(still)):
             for one in runs:
-                self._add(one.leader.node, one.usage, one.placed)
+                self._add(one.blocked_head.node, one.usage, one.placed)
             yield
             for one in runs:
-                self._remove(one.leader.node, one.usage, one.placed)
+                self._remove(one.blocked_head.node, one.usage, one.placed)
 
     def _add(self, node: QuotaNode, usage: Usage, placed: tuple[Placed, ...]) -> None:
         node.add(usage)
@@ -196,10 +202,10 @@ class Backfill:
         self._state.topologies.remove(placed)
 
 
-def _remark(reservation: Reservation, run_time_ms: int | None) -> Remark:
+def _note(reservation: BackfillReservation, run_time_ms: int | None) -> WaitNote:
     undeclared = ", as it declares no run time" if run_time_ms is None else ""
     why = (
-        f"fits, but would delay {reservation.leader.workload.key}, which is ahead of it and has room "
+        f"fits, but would delay {reservation.blocked_head.workload.key}, which is ahead of it and has room "
         f"reserved{undeclared}"
     )
-    return Remark(why, reservation.until_ms, WaitReason.RESERVED)
+    return WaitNote(why, reservation.until_ms, WaitReason.RESERVED)

@@ -1,9 +1,9 @@
 """Budgets: how much of a resource a queue, or a cohort with all its queues, may use in a period.
 
-Whoever holds quota uses all that it holds, for as long as it does. A workload is let in while
-something of the budget is left; one that declares its run time only if all that it would use in this
-period is left, besides what those that run and declare theirs may still use. Whoever runs when the
-budget is used up may finish: what it uses beyond is not taken from the next period.
+A workload uses all quota that it holds, for as long as it holds it. It is admitted while something of the
+budget is left; if it declares its run time, only if all that it would use in this period is left, besides
+what running workloads that declare theirs may still use. A workload that runs when the budget is used up
+may finish: what it uses beyond is not taken from the next period.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,8 +13,8 @@ from math import ceil
 from muster.admission.model import Budget, Snapshot, WaitReason
 from muster.admission.quantities import CPU, MILLI
 from muster.admission.quota.tree import QuotaNode, Usage
-from muster.admission.rules.remark import Remark, duration
 from muster.admission.state.holdings import Holding
+from muster.admission.wait_note import WaitNote, duration
 
 _HOUR_MS = 3_600_000
 
@@ -29,7 +29,7 @@ def budgets(
 
 
 class Budgets:
-    """`now_ms` is set before it is asked."""
+    """Usage of budgets. `now_ms` is set before each decision."""
 
     __slots__ = ("_holdings", "_queues", "_snapshot", "now_ms")
 
@@ -47,8 +47,8 @@ class Budgets:
                 self._queues.setdefault(cohort.name, []).append(name)
         self.now_ms = 0
 
-    def refusal(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> Remark | None:
-        """Why a workload that would use this is not let in to the queue at `node`, if it is not."""
+    def refusal(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> WaitNote | None:
+        """Why a workload that would use this is not admitted to the queue at `node`; None if it is."""
         wanted = amounts(usage)
         refused = (
             self._refusal(owner, queues, budget, wanted[budget.resource], run_time_ms)
@@ -57,7 +57,7 @@ class Budgets:
             if wanted.get(budget.resource)
         )
         # of several the one that lasts longest
-        return max(filter(None, refused), key=lambda remark: remark.until_ms or 0, default=None)
+        return max(filter(None, refused), key=lambda note: note.until_ms or 0, default=None)
 
     def _owners(self, node: QuotaNode) -> Iterator[tuple[str, list[str], Iterable[Budget]]]:
         """Whose budgets a queue goes by: names with the names of the queues that share them."""
@@ -70,7 +70,7 @@ class Budgets:
 
     def _refusal(
         self, owner: str, queues: Iterable[str], budget: Budget, units: int, run_time_ms: int | None
-    ) -> Remark | None:
+    ) -> WaitNote | None:
         start_ms, end_ms = budget.period(self.now_ms)
         used, promised, growing = self._used(queues, budget.resource, start_ms, end_ms)
         left = budget.unit_ms - used - promised
@@ -84,7 +84,7 @@ class Budgets:
             fits_ms = ceil(Fraction(units * end_ms - left - growing * self.now_ms, units - growing))
             until_ms = min(end_ms, fits_ms)
         why = _sentence(owner, budget, units, run_time_ms, used, promised)
-        return Remark(why, until_ms, WaitReason.BUDGET)
+        return WaitNote(why, until_ms, WaitReason.BUDGET)
 
     def _used(self, queues: Iterable[str], resource: str, start_ms: int, end_ms: int) -> tuple[int, int, int]:
         """In the period: used so far, what those that declare their run times may still use, and what

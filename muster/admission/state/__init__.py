@@ -1,1 +1,1 @@
-"""What stands: the quota tree with its holdings, as cycles change it and searches try it."""
+"""The working state: the quota tree with its holdings, which cycles change and searches simulate on."""

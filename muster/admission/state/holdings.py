@@ -1,4 +1,4 @@
-"""Who holds quota, queue by queue, in the order in which others may take it from them."""
+"""Workloads that hold quota, by queue, in the order in which they are preempted."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,8 +9,8 @@ from muster.admission.model import Admission, FlavorResource, PodSetAssignment, 
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.topology import Placed
 
-Standing = tuple[float, ...]
-"""A priority, and how late it was queued (-queued_at_ms): whoever stands lower gives way."""
+Precedence = tuple[float, ...]
+"""A priority, and how late it was queued (-queued_at_ms): the lower one gives way."""
 HoldingOrder = tuple[bool, int, int, str, str]
 
 
@@ -25,7 +25,7 @@ class Holding:
     evicted: bool  # it is leaving, but its pods may still run
     admission: Admission | None = None  # if a cycle gave it, which its workload may not show yet
     placed: tuple[Placed, ...] = ()  # where its pods are, on flavors with a topology
-    risen: int = 0  # what its priority has risen by while it waited (rules/aging.py)
+    priority_boost: int = 0  # what aging has added to its priority while it waited
     started: bool = False  # it has its quota since before this decision
 
     def uses(self, resources: Iterable[FlavorResource]) -> bool:
@@ -33,18 +33,18 @@ class Holding:
 
     @property
     def pod_sets(self) -> Sequence[PodSetAssignment]:
-        """What it holds, pod set by pod set."""
+        """Its assignments, pod set by pod set."""
         return still_held(self.workload, self.admission or self.workload.admission)
 
     @property
     def priority(self) -> int:
-        """For whether others may take its place, and when."""
-        return self.workload.priority + self.risen
+        """The priority that decides whether and when it is preempted."""
+        return self.workload.priority + self.priority_boost
 
     @property
     def order(self) -> HoldingOrder:
-        """Of candidates of one queue: who is leaving anyway, then the lower priority, then who got its
-        quota last; ties end at the UID, and at the key where UIDs are equal.
+        """The order of candidates of one queue: those that are leaving anyway, then the lower priority, then
+        the latest reservation; ties end at the UID, and at the key where UIDs are equal.
 
         Kueue: CandidatesOrdering, pkg/scheduler/preemption/common.
         """
@@ -52,13 +52,13 @@ class Holding:
         return not self.evicted, self.priority, -self.reserved_at_ms, workload.uid, workload.key
 
 
-def standing(workload: Workload) -> Standing:
+def precedence(workload: Workload) -> Precedence:
     return workload.priority, -workload.queued_at_ms
 
 
 class QueueHoldings(dict[str, Holding]):
-    """Of one queue, by the workload's key. Only `put`, `drop` and `evict` change it: they keep the
-    order, once it was asked for, so that a search for victims looks at no more of them than go."""
+    """Holdings of one queue, by the workload's key. Only `put`, `drop` and `evict` change it: they keep the
+    order, once it was needed, so that a search for victims reads no more of them than it takes."""
 
     __slots__ = ("_in_order", "version")
 
@@ -84,8 +84,8 @@ class QueueHoldings(dict[str, Holding]):
         holding.evicted = True
         self.put(holding)
 
-    def below(self, bound: Standing) -> Iterator[Holding]:
-        """Those who stand lower than the bound, in order."""
+    def below(self, bound: Precedence) -> Iterator[Holding]:
+        """Yields holdings below the bound, in order."""
         if self._in_order is None:
             self._in_order = sorted((holding.order, holding) for holding in self.values())
         for (stays, priority, *_), holding in self._in_order:

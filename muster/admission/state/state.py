@@ -1,11 +1,11 @@
-"""The working state of one decision: who holds quota now, as the cycles go on."""
+"""The working state: which workloads hold quota, as cycles go on."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from muster.admission.flavors.demand import still_held
-from muster.admission.flavors.queue import QueueFlavors
-from muster.admission.flavors.topology import Placer, placed_by
+from muster.admission.flavors.placement import Placer, placed_by
+from muster.admission.flavors.queue_flavors import QueueFlavors
 from muster.admission.model import (
     Admission,
     ClusterQueue,
@@ -15,28 +15,28 @@ from muster.admission.model import (
     StopPolicy,
     Workload,
 )
-from muster.admission.quota.cohorts import cohort_parents, cyclic_cohorts
-from muster.admission.quota.tree import QuotaTree, Usage
-from muster.admission.rules.aging import rise
-from muster.admission.rules.budgets import budgets
-from muster.admission.rules.tenure import tenure
+from muster.admission.quota.tree import QuotaTree, Usage, cohort_parents, cyclic_cohorts
 from muster.admission.state.holdings import Holding, QueueHoldings
+from muster.admission.state.hooks import UsageLimit, VictimProtection
 from muster.admission.topology import Placed, Topologies
 
 
 class WorkingState:
-    """The snapshot's quota tree with its holdings; `inactive` queues have a sentence why."""
+    """The snapshot's quota tree with its holdings; `inactive` queues have a sentence why.
+
+    `min_runtime` and `budgets` are hooks, None where no rule sets them (rules.install)."""
 
     __slots__ = (
+        "bounds_preemption",
         "budgets",
         "flavors",
         "generations",
         "holdings",
         "inactive",
+        "min_runtime",
         "now_ms",
         "rules",
         "snapshot",
-        "tenure",
         "topologies",
         "tree",
     )
@@ -44,7 +44,9 @@ class WorkingState:
     def __init__(self, snapshot: Snapshot, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
         self.snapshot = snapshot
         self.rules = rules
-        self.tenure = tenure(snapshot.cluster_queues, rules)
+        self.bounds_preemption = True  # victims are searched only where preemption/bound.py allows it
+        self.min_runtime: VictimProtection | None = None
+        self.budgets: UsageLimit | None = None
         self.inactive = _inactive_queues(snapshot, rules)
         active = {
             name
@@ -62,7 +64,6 @@ class WorkingState:
             for name, queue in snapshot.cluster_queues.items()
         }
         self.holdings: dict[str, QueueHoldings] = {name: QueueHoldings() for name in self.tree.queues}
-        self.budgets = budgets(snapshot, self.tree.queues, self.holdings)
         self.now_ms = 0
         self.generations: dict[str, int] = dict.fromkeys(self.tree.queues, 0)
         for workload in snapshot.workloads:
@@ -73,7 +74,7 @@ class WorkingState:
         return self.snapshot.cluster_queues[name]
 
     def generation(self, queue: str) -> int:
-        """Changes whenever somebody leaves the queue: flavors that were tried may have room again.
+        """Changes whenever a workload leaves the queue: flavors that were tried may have room again.
 
         Kueue: AllocatableResourceGeneration, pkg/cache/scheduler/clusterqueue.go.
         """
@@ -93,13 +94,13 @@ class WorkingState:
         self.hold(holding)
 
     def take_back(self, holding: Holding) -> None:
-        """The holding is gone, or an admission of this decision is undone."""
+        """Removes a holding that is gone, or whose admission by this decision is undone."""
         self.release(holding)
         self.holdings[holding.node.name].drop(holding)
         self.generations[holding.node.name] += 1
 
     def leave_places(self, holding: Holding) -> bool:
-        """Of one that was placed again: all but what it has now is free. Says whether that is anything."""
+        """Frees the former places of a workload that was placed again; returns whether it had any."""
         admission = holding.admission or holding.workload.admission
         assert admission is not None
         placed = placed_by(holding.workload, admission, self.topologies)
@@ -111,12 +112,12 @@ class WorkingState:
         return True
 
     def evict(self, holding: Holding) -> None:
-        """The holding is told to leave; it keeps its quota until its pods are gone."""
+        """Marks the holding as evicted; it keeps its quota until its pods are gone."""
         self.holdings[holding.node.name].evict(holding)
 
     @contextmanager
     def without(self, holdings: Iterable[Holding]) -> Iterator[None]:
-        """As if these had left already."""
+        """Simulates that these have left."""
         gone = list(holdings)
         for holding in gone:
             self.release(holding)
@@ -128,7 +129,7 @@ class WorkingState:
 
     @contextmanager
     def absent(self, holdings: Iterable[Holding]) -> Iterator[None]:
-        """As if these had left already, and so could not be preempted either."""
+        """Simulates that these have left and cannot be preempted either."""
         gone = list(holdings)
         with self.without(gone):
             for holding in gone:
@@ -140,7 +141,7 @@ class WorkingState:
                     self.holdings[holding.node.name].put(holding)
 
     def release(self, holding: Holding) -> None:
-        """As if it had left, until it is restored."""
+        """Simulates that it has left, until it is restored."""
         holding.node.remove(holding.usage)
         if holding.placed:
             self.topologies.remove(holding.placed)
@@ -151,35 +152,34 @@ class WorkingState:
             self.topologies.add(holding.placed)
 
     def begin(self, now_ms: int) -> None:
-        """A decision."""
+        """Begins a decision."""
         self.now_ms = now_ms
-        for rule in (self.tenure, self.budgets):
+        for rule in (self.min_runtime, self.budgets):
             if rule is not None:
                 rule.now_ms = now_ms
 
-    def rise(self, workload: Workload, now_ms: int) -> int:
-        """What its priority rises by while it waits until then."""
+    def priority_boost(self, workload: Workload, now_ms: int) -> int:
+        """The boost that aging adds to its priority if it waits until then."""
         aging = self.rules.aging
-        return 0 if aging is None else rise(aging, now_ms - workload.queued_at_ms)
+        return 0 if aging is None else aging.boost(now_ms - workload.queued_at_ms)
 
-    def rise_now(self, workload: Workload) -> int:
-        return self.rise(workload, self.now_ms)
+    def priority_boost_now(self, workload: Workload) -> int:
+        return self.priority_boost(workload, self.now_ms)
 
     def hold_reserved(self, workload: Workload, admission: Admission) -> Holding:
-        """For a workload that comes with its admission, to a queue that exists."""
+        """Adds a workload that has an admission to a queue that exists."""
         node = self.tree.queues[admission.cluster_queue]
         usage = usage_of(admission, workload)
         placed = placed_by(workload, admission, self.topologies)
         held = Holding(workload, node, usage, workload.reserved_at_ms, workload.evicted, placed=placed)
-        held.risen = self.rise(workload, workload.reserved_at_ms)
+        held.priority_boost = self.priority_boost(workload, workload.reserved_at_ms)
         held.started = True
         self.hold(held)
         return held
 
 
 def usage_of(admission: Admission, workload: Workload) -> dict[FlavorResource, int]:
-    """What an admission takes, less what pods that are done have given back; resources without a flavor
-    count nowhere."""
+    """Usage of an admission, less that of pods that are done; resources without a flavor count nowhere."""
     usage: dict[FlavorResource, int] = {}
     for held in still_held(workload, admission):
         for resource, flavor in held.flavors.items():

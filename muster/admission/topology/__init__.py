@@ -27,8 +27,8 @@ The interface (muster.admission.topology.cluster and .values):
 Admission checks' node selectors and tolerations (podSetUpdates) are merged into the request's pod
 set by the caller.
 
-The way of a placement: `ask` (what is asked of the levels) -> `rooms` (what each domain has room for,
-kept by shape of pods; `stock` tells what has changed) -> `search` or `balanced` (which domains) ->
+The way of a placement: `request` (what is asked of the levels) -> `capacities` (each domain's room,
+kept by shape of pods; `leaf_capacity` tells what has changed) -> `search` or `balanced` (which domains) ->
 `spread` (how many pods each, down to the leaves). `order` says which domain comes first, `nodes`
 which nodes match, `reasons` why it failed.
 
@@ -39,6 +39,7 @@ Source of the rules: Kueue's pkg/cache/scheduler/tas_*.go at v0.19.2.
 """
 
 from muster.admission.topology.cluster import Topologies
-from muster.admission.topology.values import Exclusions, Placed, PlacementRequest, Placements, Refusal
+from muster.admission.topology.placements import Exclusions, Placed, PlacementRefusal, Placements
+from muster.admission.topology.request import PlacementRequest
 
-__all__ = ["Exclusions", "Placed", "PlacementRequest", "Placements", "Refusal", "Topologies"]
+__all__ = ["Exclusions", "Placed", "PlacementRefusal", "PlacementRequest", "Placements", "Topologies"]

@@ -1,4 +1,4 @@
-"""All flavors' topologies over the cluster's nodes: who uses what, and where a workload could go."""
+"""All flavors' topologies over the cluster's nodes: their usage, and places for a workload."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,13 +15,14 @@ from muster.admission.model import (
 from muster.admission.topology.domains import usable
 from muster.admission.topology.elastic import resize
 from muster.admission.topology.flavor import FlavorTopology
+from muster.admission.topology.leaf_capacity import Journal, LeafCapacity, of_one_pod
+from muster.admission.topology.placements import Placed, PlacementRefusal, Placements
 from muster.admission.topology.replacement import replace_node
-from muster.admission.topology.stock import Journal, Stock, of_one_pod
-from muster.admission.topology.values import Placed, PlacementRequest, Placements, Refusal
+from muster.admission.topology.request import PlacementRequest
 
 _NO_REQUEST = TopologyRequest()
 _JOURNAL_MAX = 20_000
-"""Entries; then everything is counted anew."""
+"""Entries; then everything is counted again."""
 
 
 class Topologies:
@@ -39,10 +40,10 @@ class Topologies:
         self._rules = rules
         self._journal: Journal = []
         in_order = [nodes[name] for name in sorted(nodes)]
-        self._hosts: dict[str, Stock] = {}
+        self._hosts: dict[str, LeafCapacity] = {}
         for node in in_order:
             if usable(node) and HOSTNAME in node.labels:
-                self._hosts.setdefault(node.labels[HOSTNAME], Stock(self._journal)).bring(node)
+                self._hosts.setdefault(node.labels[HOSTNAME], LeafCapacity(self._journal)).bring(node)
         self._flavors: dict[str, FlavorTopology] = {}
         for name, flavor in flavors.items():
             topology = topologies.get(flavor.topology or "")
@@ -50,7 +51,7 @@ class Topologies:
                 self._flavors[name] = FlavorTopology(
                     topology, flavor, in_order, self._hosts, self._journal, rules
                 )
-        self._assumed: dict[Stock, None] = {}
+        self._assumed: dict[LeafCapacity, None] = {}
 
     def __contains__(self, flavor: str) -> bool:
         return flavor in self._flavors
@@ -69,12 +70,12 @@ class Topologies:
         for gang in placed:
             requests = of_one_pod(gang.requests)
             for domain in gang.assignment.domains:
-                stock = self._stock(gang.flavor, gang.assignment, domain.values)
-                if stock is not None:
-                    stock.take(requests, sign * domain.count)
+                leaf_capacity = self._leaf_capacity(gang.flavor, gang.assignment, domain.values)
+                if leaf_capacity is not None:
+                    leaf_capacity.take(requests, sign * domain.count)
 
     def fits(self, placed: Iterable[Placed]) -> bool:
-        needed: dict[Stock, dict[str, int]] = {}
+        needed: dict[LeafCapacity, dict[str, int]] = {}
         for gang in placed:
             requests = of_one_pod(gang.requests)
             flavor = self._flavors.get(gang.flavor)
@@ -82,10 +83,10 @@ class Topologies:
                 leaf = flavor.tree.leaves.get(domain.values) if flavor else None
                 if leaf is None:
                     return False
-                of_leaf = needed.setdefault(leaf.stock, {})
+                of_leaf = needed.setdefault(leaf.leaf_capacity, {})
                 for resource, amount in requests:
                     of_leaf[resource] = of_leaf.get(resource, 0) + amount * domain.count
-        return all(stock.holds(amounts) for stock, amounts in needed.items())
+        return all(leaf_capacity.holds(amounts) for leaf_capacity, amounts in needed.items())
 
     def place(
         self,
@@ -103,7 +104,7 @@ class Topologies:
                     placed = self._replaced(flavor, group, unhealthy[0], pinned)
                 else:
                     placed = self._placed(flavor, group, empty, last=at + 1 == len(groups))
-                if isinstance(placed, Refusal):
+                if isinstance(placed, PlacementRefusal):
                     return Placements(found, placed)
                 found |= placed
         finally:
@@ -118,7 +119,7 @@ class Topologies:
 
     def _placed(
         self, flavor: FlavorTopology, group: list[PlacementRequest], empty: bool, last: bool
-    ) -> dict[str, TopologyAssignment] | Refusal:
+    ) -> dict[str, TopologyAssignment] | PlacementRefusal:
         workers, *others = sorted(group, key=lambda request: -request.count)
         leader = others[0] if others else None
         if leader is not None and (len(others) > 1 or leader.count != 1):
@@ -132,14 +133,14 @@ class Topologies:
             if resized is not None:
                 return resized
         placed = flavor.place(workers, leader, empty)
-        if not last and not isinstance(placed, Refusal):
+        if not last and not isinstance(placed, PlacementRefusal):
             for request in group:
                 assume(request, placed[request.pod_set.name])
         return placed
 
     def _replaced(
         self, flavor: FlavorTopology, group: list[PlacementRequest], failed: str, pinned: bool
-    ) -> dict[str, TopologyAssignment] | Refusal:
+    ) -> dict[str, TopologyAssignment] | PlacementRefusal:
         found: dict[str, TopologyAssignment] = {}
         for request in group:
             if request.current is None:
@@ -149,7 +150,7 @@ class Topologies:
                 found[name] = request.current
                 continue
             replaced = replace_node(flavor, request, request.current, failed)
-            if isinstance(replaced, Refusal):
+            if isinstance(replaced, PlacementRefusal):
                 return replaced
             found[name], moved = replaced
             self._assume(flavor, moved, request.pod_set.requests)
@@ -157,22 +158,24 @@ class Topologies:
 
     def _assume(self, flavor: FlavorTopology, assignment: TopologyAssignment, requests: Resources) -> None:
         for domain in assignment.domains:
-            stock = flavor.tree.leaves[domain.values].stock
-            stock.assume(of_one_pod(requests), domain.count)
-            self._assumed[stock] = None
+            leaf_capacity = flavor.tree.leaves[domain.values].leaf_capacity
+            leaf_capacity.assume(of_one_pod(requests), domain.count)
+            self._assumed[leaf_capacity] = None
 
     def _forget(self) -> None:
-        for stock in self._assumed:
-            stock.forget()
+        for leaf_capacity in self._assumed:
+            leaf_capacity.forget()
         self._assumed.clear()
 
-    def _stock(self, flavor: str, assignment: TopologyAssignment, values: tuple[str, ...]) -> Stock | None:
-        """Of a host whatever the flavor: others share it."""
+    def _leaf_capacity(
+        self, flavor: str, assignment: TopologyAssignment, values: tuple[str, ...]
+    ) -> LeafCapacity | None:
+        """The capacity of a leaf; that of a host is one for all flavors."""
         if assignment.levels[-1:] == (HOSTNAME,):
             return self._hosts.get(values[-1])
         topology = self._flavors.get(flavor)
         leaf = topology.tree.leaves.get(values) if topology else None
-        return leaf.stock if leaf else None
+        return leaf.leaf_capacity if leaf else None
 
 
 def _groups(requests: Sequence[PlacementRequest]) -> list[list[PlacementRequest]]:

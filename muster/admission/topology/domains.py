@@ -6,7 +6,7 @@ Source: Kueue's pkg/cache/scheduler/tas_topology_tree.go, tas_nodes_cache.go.
 from collections.abc import Iterable, Mapping
 
 from muster.admission.model import HOSTNAME, Flavor, Node, Topology, TopologyAssignment, TopologyDomain
-from muster.admission.topology.stock import Journal, Stock
+from muster.admission.topology.leaf_capacity import Journal, LeafCapacity
 
 
 class Domain:
@@ -29,15 +29,15 @@ class Domain:
 
 
 class Leaf(Domain):
-    """Of the lowest level. `node` where it is a single one."""
+    """A domain of the lowest level. `node` where it is a single one."""
 
-    __slots__ = ("node", "stock")
+    __slots__ = ("leaf_capacity", "node")
 
     def __init__(
-        self, values: tuple[str, ...], parent: Domain | None, stock: Stock, node: Node | None
+        self, values: tuple[str, ...], parent: Domain | None, leaf_capacity: LeafCapacity, node: Node | None
     ) -> None:
         super().__init__(values, parent)
-        self.stock = stock
+        self.leaf_capacity = leaf_capacity
         self.node = node
 
 
@@ -51,7 +51,7 @@ class DomainTree:
         topology: Topology,
         flavor: Flavor,
         nodes: Iterable[Node],
-        hosts: Mapping[str, Stock],
+        hosts: Mapping[str, LeafCapacity],
         journal: Journal,
     ) -> None:
         self.topology = topology.name
@@ -69,16 +69,18 @@ class DomainTree:
             found[values].rank = len(level)
             level.append(found[values])
 
-    def _grow(self, found: dict[tuple[str, ...], Domain], node: Node, hosts: Mapping[str, Stock]) -> None:
+    def _grow(
+        self, found: dict[tuple[str, ...], Domain], node: Node, hosts: Mapping[str, LeafCapacity]
+    ) -> None:
         values = tuple(node.labels[key] for key in self.keys)
         leaf = self.leaves.get(self.named(values))
         if leaf is None:
-            stock = hosts[values[-1]] if self.by_host else Stock(self.journal)
+            leaf_capacity = hosts[values[-1]] if self.by_host else LeafCapacity(self.journal)
             parent = _domain(found, values[:-1]) if len(values) > 1 else None
-            leaf = Leaf(values, parent, stock, node if self.by_host else None)
+            leaf = Leaf(values, parent, leaf_capacity, node if self.by_host else None)
             self.leaves[self.named(values)] = found[values] = leaf
         if not self.by_host:
-            leaf.stock.bring(node)
+            leaf.leaf_capacity.bring(node)
 
     def named(self, values: tuple[str, ...]) -> tuple[str, ...]:
         """How an assignment names a leaf: a hostname says it all."""

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from muster.admission.model import TopologyAssignment, TopologyDomain
 from muster.admission.topology.flavor import FlavorTopology
-from muster.admission.topology.values import PlacementRequest, Refusal
+from muster.admission.topology.placements import PlacementRefusal
+from muster.admission.topology.request import PlacementRequest
 
 Assume = Callable[[PlacementRequest, TopologyAssignment], None]
 
@@ -20,8 +21,8 @@ def resize(
     leader: PlacementRequest | None,
     assume: Assume,
     empty: bool,
-) -> dict[str, TopologyAssignment] | Refusal | None:
-    """None: there is nothing to build on, all pods are placed anew. What is placed is assumed."""
+) -> dict[str, TopologyAssignment] | PlacementRefusal | None:
+    """None: there is nothing to build on, all pods are placed. Placed pods are assumed."""
     before = workers.previous
     leaders_before = leader.previous if leader else None
     known = [assignment for assignment in (before, leaders_before) if assignment is not None]
@@ -47,7 +48,7 @@ def _grow(
     leader: PlacementRequest | None,
     assume: Assume,
     empty: bool,
-) -> dict[str, TopologyAssignment] | Refusal:
+) -> dict[str, TopologyAssignment] | PlacementRefusal:
     """A leader that already runs stays as well."""
     assume(added, before)
     kept: dict[str, TopologyAssignment] = {}
@@ -55,7 +56,7 @@ def _grow(
         kept[leader.pod_set.name] = leader.previous
         assume(leader, leader.previous)
     found = flavor.place(added, None if kept else leader, empty)
-    if isinstance(found, Refusal):
+    if isinstance(found, PlacementRefusal):
         return found
     for request in (added, leader):
         if request is not None and request.pod_set.name in found:

@@ -7,22 +7,14 @@ Kubernetes chooses among the nodes. Source: Kueue's scheduling_simulator_default
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from muster.admission.model import (
-    Node,
-    PodSet,
-    PreferredTerm,
-    Requirement,
-    Taint,
-    TaintEffect,
-    Toleration,
-)
+from muster.admission.model import Node, PodSet, PreferredTerm, Requirement, Taint, TaintEffect, Toleration
 from muster.admission.nodes import holds, tolerates
 from muster.admission.topology.domains import Leaf
 
 
 @dataclass(frozen=True, slots=True)
 class NodeDemand:
-    """What pods ask of a node, apart from room; equal demands are matched once."""
+    """The constraints of pods on a node, apart from capacity; equal demands are matched once."""
 
     selector: tuple[tuple[str, str], ...]
     affinity: tuple[tuple[Requirement, ...], ...]  # any of (all of)

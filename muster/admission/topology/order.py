@@ -11,14 +11,14 @@ from itertools import takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
-from muster.admission.topology.rooms import Room
+from muster.admission.topology.domain_capacity import DomainCapacity
 
-Amount = Callable[[Room], int]
+Amount = Callable[[DomainCapacity], int]
 
 
 class Unit(NamedTuple):
-    """What is given out to domains: slices of `size` pods, or pods. `amount` is how many of them a room
-    holds, `with_leader` how many beside a leader."""
+    """The unit of assignment to domains: slices of `size` pods, or pods. `amount` is how many of them a
+    domain holds, `with_leader` how many beside a leader."""
 
     size: int
     amount: Amount
@@ -34,7 +34,9 @@ def pods_by(size: int) -> Unit:
     """For domains below that, where pods come in packs of `size`, the inner slices."""
     if size == 1:
         return Unit(1, attrgetter("pods"), attrgetter("pods_with_leader"))
-    return Unit(size, lambda room: room.pods // size, lambda room: room.pods_with_leader // size)
+    return Unit(
+        size, lambda capacity: capacity.pods // size, lambda capacity: capacity.pods_with_leader // size
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,51 +44,63 @@ class Profile:
     least_free: bool
     prefers_affinity: bool
 
-    def by_room(self, rooms: Iterable[Room]) -> list[Room]:
+    def by_capacity(self, capacities: Iterable[DomainCapacity]) -> list[DomainCapacity]:
         """With the least left over first, among those for as many slices."""
         sign = 1 if self.least_free else -1
         return sorted(
-            self._useful(rooms),
-            key=lambda room: (-room.affinity, sign * room.slices, room.pods, room.rank),
+            self._useful(capacities),
+            key=lambda capacity: (-capacity.affinity, sign * capacity.slices, capacity.pods, capacity.rank),
         )
 
-    def by_room_with_leader(self, rooms: Iterable[Room]) -> list[Room]:
+    def by_capacity_with_leader(self, capacities: Iterable[DomainCapacity]) -> list[DomainCapacity]:
         sign = 1 if self.least_free else -1
         return sorted(
-            self._useful(rooms),
-            key=lambda room: (
-                -room.leaders,
-                -room.affinity,
-                sign * room.slices_with_leader,
-                room.pods_with_leader,
-                room.rank,
+            self._useful(capacities),
+            key=lambda capacity: (
+                -capacity.leaders,
+                -capacity.affinity,
+                sign * capacity.slices_with_leader,
+                capacity.pods_with_leader,
+                capacity.rank,
             ),
         )
 
-    def _useful(self, rooms: Iterable[Room]) -> Iterable[Room]:
+    def _useful(self, capacities: Iterable[DomainCapacity]) -> Iterable[DomainCapacity]:
         """BestFit judges by the first room, be it full; LeastFreeCapacity would only pass by full ones."""
-        return [room for room in rooms if room.pods or room.leaders] if self.least_free else rooms
+        return (
+            [capacity for capacity in capacities if capacity.pods or capacity.leaders]
+            if self.least_free
+            else capacities
+        )
 
-    def tightest(self, rooms: Sequence[Room], needed: int, amount: Amount, leaders: int = 0) -> Room:
+    def tightest(
+        self, capacities: Sequence[DomainCapacity], needed: int, amount: Amount, leaders: int = 0
+    ) -> DomainCapacity:
         """The first of those that hold no more than necessary beyond `needed`; the first of all if none
         does. A preferred node affinity weighs more than a tight fit."""
         if self.prefers_affinity:
-            best = rooms[0].affinity
-            rooms = list(takewhile(lambda room: room.affinity == best, rooms))
+            best = capacities[0].affinity
+            capacities = list(takewhile(lambda capacity: capacity.affinity == best, capacities))
         return min(
-            (room for room in rooms if room.leaders >= leaders and amount(room) >= needed),
+            (
+                capacity
+                for capacity in capacities
+                if capacity.leaders >= leaders and amount(capacity) >= needed
+            ),
             key=amount,
-            default=rooms[0],
+            default=capacities[0],
         )
 
 
-def leader_first(rooms: Sequence[Room], needed: int, leaders: int, unit: Unit) -> Sequence[Room]:
+def leader_first(
+    capacities: Sequence[DomainCapacity], needed: int, leaders: int, unit: Unit
+) -> Sequence[DomainCapacity]:
     """The first domain goes ahead that can take the leader and leave enough room for all workers: a
     leader costs some domains more than others, and there is no way back further down."""
     if not leaders:
-        return rooms
-    spare = sum(map(unit.amount, rooms)) - needed
-    for at, room in enumerate(rooms):
-        if room.leaders >= leaders and unit.amount(room) - unit.with_leader(room) <= spare:
-            return [room, *rooms[:at], *rooms[at + 1 :]]
-    return rooms
+        return capacities
+    spare = sum(map(unit.amount, capacities)) - needed
+    for at, capacity in enumerate(capacities):
+        if capacity.leaders >= leaders and unit.amount(capacity) - unit.with_leader(capacity) <= spare:
+            return [capacity, *capacities[:at], *capacities[at + 1 :]]
+    return capacities

@@ -5,46 +5,54 @@ Source: notFitMessage and multiLayerNotFitMessage of pkg/cache/scheduler/tas_fla
 
 from collections.abc import Iterator
 
-from muster.admission.topology.ask import Ask
+from muster.admission.topology.domain_capacity import DomainCapacities, DomainCapacity
 from muster.admission.topology.domains import DomainTree
-from muster.admission.topology.rooms import Room, Rooms
-from muster.admission.topology.search import TooLittle
-from muster.admission.topology.values import Exclusions
+from muster.admission.topology.placements import Exclusions
+from muster.admission.topology.request import LevelRequest
+from muster.admission.topology.search import InsufficientCapacity
 
 
-def exclusions_of(rooms: Rooms) -> Exclusions:
-    matches = rooms.matches
+def exclusions_of(capacities: DomainCapacities) -> Exclusions:
+    matches = capacities.matches
     return Exclusions(
-        total=len(rooms.levels[-1]),
+        total=len(capacities.levels[-1]),
         selector=matches.selector,
         affinity=matches.affinity,
-        domain=rooms.outside,
+        domain=capacities.outside,
         taints=matches.taints,
-        resources=rooms.short_of(),
+        resources=capacities.short_of(),
     )
 
 
-def sentence(tree: DomainTree, rooms: Rooms, ask: Ask, too_little: TooLittle, excluded: Exclusions) -> str:
+def sentence(
+    tree: DomainTree,
+    capacities: DomainCapacities,
+    request: LevelRequest,
+    too_little: InsufficientCapacity,
+    excluded: Exclusions,
+) -> str:
     text = f'topology "{tree.topology}" '
-    if ask.inner:
+    if request.inner:
         text += "doesn't allow to fit"
-        best = min(rooms.levels[too_little.level], key=lambda room: (-room.slices, room.rank))
-        for part in ask.slices:
+        best = min(
+            capacities.levels[too_little.level], key=lambda capacity: (-capacity.slices, capacity.rank)
+        )
+        for part in request.slices:
             fitting = _slices_within(best, tree.keys.index(part.level), part.size)
-            text += f"; {fitting}/{ask.count // part.size} slice(s) fit on level {part.level}"
+            text += f"; {fitting}/{request.count // part.size} slice(s) fit on level {part.level}"
     else:
-        unit = "pod" if ask.slice_size == 1 else "slice"
-        wanted, fitting = ask.slice_count, too_little.fitting
+        unit = "pod" if request.slice_size == 1 else "slice"
+        wanted, fitting = request.slice_count, too_little.fitting
         text += f"allows to fit only {fitting} out of" if fitting else "doesn't allow to fit any of"
         text += f" {wanted} {unit}(s)"
     causes = ", ".join(sorted(_causes(excluded)))
     return f"{text}. Total nodes: {excluded.total}; excluded: {causes}" if causes else text
 
 
-def _slices_within(room: Room, level: int, size: int) -> int:
-    if room.domain.level == level:
-        return room.pods // size
-    return sum(_slices_within(child, level, size) for child in room.children)
+def _slices_within(capacity: DomainCapacity, level: int, size: int) -> int:
+    if capacity.domain.level == level:
+        return capacity.pods // size
+    return sum(_slices_within(child, level, size) for child in capacity.children)
 
 
 def _causes(excluded: Exclusions) -> Iterator[str]:

@@ -9,12 +9,13 @@ from dataclasses import replace
 from muster.admission.model import TopologyAssignment, TopologyRequest
 from muster.admission.topology.domains import Domain, DomainTree
 from muster.admission.topology.flavor import FlavorTopology
-from muster.admission.topology.values import PlacementRequest, Refusal
+from muster.admission.topology.placements import PlacementRefusal
+from muster.admission.topology.request import PlacementRequest
 
 
 def replace_node(
     flavor: FlavorTopology, request: PlacementRequest, current: TopologyAssignment, failed: str
-) -> tuple[TopologyAssignment, TopologyAssignment] | Refusal:
+) -> tuple[TopologyAssignment, TopologyAssignment] | PlacementRefusal:
     """Where the pods are then, and where those of the failed node went."""
     tree = flavor.tree
     kept = tuple(domain for domain in current.domains if domain.values[-1] != failed)
@@ -31,7 +32,7 @@ def replace_node(
     if within is not None:
         moving = _with_whole_slices(moving)
     found = flavor.place(moving, within=within)
-    if isinstance(found, Refusal):
+    if isinstance(found, PlacementRefusal):
         return found
     moved = found[request.pod_set.name]
     if not moved.domains:

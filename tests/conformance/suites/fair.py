@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from muster import admission as core
 from muster.admission.cycle.tournament import Rank, rank
-from muster.admission.preemption.fair_order import TargetQueues
+from muster.admission.preemption.fair import TargetQueues
 from muster.admission.quota.share import DominantShare, Share, dominant_share
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState

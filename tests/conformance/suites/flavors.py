@@ -8,9 +8,9 @@ from typing import Any
 from muster import admission as core
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment, PodSetChoice
-from muster.admission.flavors.attempts import Attempt, Obstacle, Search, Shortage
+from muster.admission.flavors.attempts import Attempt, FlavorSearch, Obstacle, Shortage
 from muster.admission.flavors.fungibility import Grade, Mode
-from muster.admission.flavors.reduction import Counts, reduce_counts
+from muster.admission.flavors.partial_admission import Counts, reduce_counts
 from muster.admission.quantities import parse
 from muster.admission.state.state import WorkingState
 from muster.objects import gangs, kueue
@@ -154,7 +154,7 @@ def _reasons(choice: PodSetChoice) -> set[Reason]:
     return {reason for search in searches for reason in _speaking_against(search)}
 
 
-def _speaking_against(search: Search) -> set[Reason]:
+def _speaking_against(search: FlavorSearch) -> set[Reason]:
     if not search.covered:
         return {("uncovered", search.resource)}
     return {reason for attempt in search.attempts for reason in _of_attempt(attempt)}

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from muster import admission as core
 from muster.admission.flavors.demand import PODS, requests_of
-from muster.admission.preemption.ordering import ordered, own_queue_last
-from muster.admission.preemption.policy import satisfies
+from muster.admission.preemption.ordering import ordered, own_queue_last, satisfies
 from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.preemption.search import Target
 from muster.admission.state.holdings import Holding

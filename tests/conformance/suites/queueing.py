@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from muster import admission as core
 from muster.admission import quantities
-from muster.admission.flavors.progress import Progress
+from muster.admission.flavors.attempts import Progress
 from muster.admission.queueing.backoff import is_held_back
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from muster.admission import Workload
-from muster.admission.state.holdings import Holding, QueueHoldings, Standing
+from muster.admission.state.holdings import Holding, Precedence, QueueHoldings
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, fr, queue, running, snapshot, workload
 
@@ -23,11 +23,11 @@ def holdings(*workloads: Workload) -> QueueHoldings:
     return WorkingState(snapshot(queue("q", 9), *workloads)).holdings["q"]
 
 
-def names(of: QueueHoldings, bound: Standing = ALL) -> list[str]:
+def names(of: QueueHoldings, bound: Precedence = ALL) -> list[str]:
     return [held.workload.uid for held in of.below(bound)]
 
 
-BOUNDS: dict[str, tuple[Standing, list[str]]] = {
+BOUNDS: dict[str, tuple[Precedence, list[str]]] = {
     "everybody": (ALL, ["leaving", "low", "late", "early", "high"]),
     "below a priority": ((3,), ["low"]),
     "and newer of the same": ((3, -1), ["low", "early"]),
@@ -37,7 +37,7 @@ BOUNDS: dict[str, tuple[Standing, list[str]]] = {
 
 
 @pytest.mark.parametrize(("bound", "expected"), BOUNDS.values(), ids=BOUNDS.keys())
-def test_below(bound: Standing, expected: list[str]) -> None:
+def test_below(bound: Precedence, expected: list[str]) -> None:
     assert names(holdings(*HOLDERS[::-1]), bound) == expected
 
 

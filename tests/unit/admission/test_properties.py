@@ -19,7 +19,7 @@ from muster.admission import (
 )
 from muster.admission.flavors.demand import PODS, requests_of
 from muster.admission.nodes import mismatch
-from muster.admission.preemption.policy import satisfies
+from muster.admission.preemption.ordering import satisfies
 from tests.unit.admission.builders import NOW_MS, applied, pods, queue, snapshot, withdrawn, workload
 from tests.unit.admission.ledger import Ledger
 from tests.unit.admission.strategies import PROPERTY, snapshots

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 
 from muster.admission import Aging, FairSharing, Rules
-from muster.admission.lifecycle.readiness import WaitForPodsReady
+from muster.admission.lifecycle import WaitForPodsReady
 from muster.controller.configuration import parse
 from muster.controller.feature_gates import SUPPORTED, gated
 from muster.controller.loop import FOLLOWED, FOLLOWED_TO_PLACE

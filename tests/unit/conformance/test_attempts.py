@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.admission.flavors.assignment import PodSetChoice
-from muster.admission.flavors.attempts import Attempt, Search
+from muster.admission.flavors.attempts import Attempt, FlavorSearch
 from muster.admission.flavors.fungibility import BEST, NO_FIT
 from tests.conformance.suites.flavors import attempts_of, compare_attempts
 
@@ -31,7 +31,7 @@ def tried(**by_resource: list[Attempt]) -> dict[str, set[tuple[str | int, ...]]]
 
 
 def choice(by_resource: dict[str, list[Attempt]]) -> PodSetChoice:
-    searches = [Search(resource, attempts, attempts[-1]) for resource, attempts in by_resource.items()]
+    searches = [FlavorSearch(resource, attempts, attempts[-1]) for resource, attempts in by_resource.items()]
     return PodSetChoice("main", 1, {}, searches=searches)
 
 

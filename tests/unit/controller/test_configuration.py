@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from muster.admission import Aging, FairSharing, FairStrategy, Rules
-from muster.admission.lifecycle.backoff import Backoff
-from muster.admission.lifecycle.readiness import WaitForPodsReady
+from muster.admission.lifecycle import Backoff, WaitForPodsReady
 from muster.controller.configuration import Configuration, parse
 from muster.controller.feature_gates import SUPPORTED
 

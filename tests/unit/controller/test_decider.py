@@ -27,7 +27,7 @@ RULES = {
     "Kueue's": core.Rules(),
     "fair": core.Rules(fair_sharing=core.FairSharing()),
     "ours": core.Rules(
-        aging=core.Aging(step=50, period_ms=4000, rise_max=1000), run_time_ms_min=5000, backfill=True
+        aging=core.Aging(step=50, period_ms=4000, boost_max=1000), run_time_ms_min=5000, backfill=True
     ),
 }
 STEPS = 60

@@ -7,8 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster import admission as core
-from muster.admission.lifecycle.backoff import Backoff
-from muster.admission.lifecycle.readiness import Readiness, WaitForPodsReady
+from muster.admission.lifecycle import Backoff, Readiness, WaitForPodsReady
 from muster.controller import lifecycle
 from muster.controller import transitions as step
 from muster.controller.check_states import set_check

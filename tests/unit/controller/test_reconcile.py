@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.admission.lifecycle.readiness import WaitForPodsReady
+from muster.admission.lifecycle import WaitForPodsReady
 from muster.controller.actions import Step
 from muster.controller.configuration import Configuration
 from muster.controller.pod_checks import Answer, PodChecks, key_of

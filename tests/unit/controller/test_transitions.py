@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from muster import admission as core
 from muster.admission import Rules
-from muster.admission.lifecycle.readiness import Readiness
+from muster.admission.lifecycle import Readiness
 from muster.controller import transitions as step
 from muster.controller.check_states import set_check
 from muster.controller.jobs.job import Outcome

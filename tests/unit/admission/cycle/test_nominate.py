@@ -16,11 +16,11 @@ from muster.admission import (
     TopologyRequest,
     Workload,
 )
-from muster.admission.cycle.entry import Entry, Scan
+from muster.admission.cycle.assignment_cache import AssignmentCache
+from muster.admission.cycle.entry import Entry, FlavorScan
 from muster.admission.cycle.nominate import nominate
-from muster.admission.cycle.recall import Recall
+from muster.admission.flavors.attempts import Progress
 from muster.admission.flavors.fungibility import Mode
-from muster.admission.flavors.progress import Progress
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, host, pods, queue, running, snapshot, workload
 from tests.unit.admission.cycle.scenes import RULES, heads, targets
@@ -141,12 +141,12 @@ AFTER_L4 = Progress(({GPU: 0},))
 
 SCANS = {  # the scan and the rules; the flavor
     "none yet": (None, RULES, "l4"),
-    "of the cycle before": (Scan(AFTER_L4, 2, -1), RULES, "t4"),
-    "of this very cycle": (Scan(AFTER_L4, 3, -1), RULES, "t4"),
-    "older, and somebody has left the queue": (Scan(AFTER_L4, 1, -1), RULES, "l4"),
-    "older, and nobody has left": (Scan(AFTER_L4, 1, 0), RULES, "t4"),
+    "of the cycle before": (FlavorScan(AFTER_L4, 2, -1), RULES, "t4"),
+    "of this very cycle": (FlavorScan(AFTER_L4, 3, -1), RULES, "t4"),
+    "older, and somebody has left the queue": (FlavorScan(AFTER_L4, 1, -1), RULES, "l4"),
+    "older, and nobody has left": (FlavorScan(AFTER_L4, 1, 0), RULES, "t4"),
     "recent, but rules that only ask who has left": (
-        Scan(AFTER_L4, 2, -1),
+        FlavorScan(AFTER_L4, 2, -1),
         Rules(keep_flavor_scan=False),
         "l4",
     ),
@@ -154,7 +154,7 @@ SCANS = {  # the scan and the rules; the flavor
 
 
 @pytest.mark.parametrize(("scan", "rules", "flavor"), SCANS.values(), ids=SCANS.keys())
-def test_the_search_for_flavors_goes_on(scan: Scan | None, rules: Rules, flavor: str) -> None:
+def test_the_search_for_flavors_goes_on(scan: FlavorScan | None, rules: Rules, flavor: str) -> None:
     head = nominated(TWO_FLAVORS, rules, scan=scan)
     assert head.assignment.pod_sets[0].flavors == {GPU: flavor}
 
@@ -162,11 +162,11 @@ def test_the_search_for_flavors_goes_on(scan: Scan | None, rules: Rules, flavor:
 def test_one_more_like_the_last_gets_the_same() -> None:
     """Until the flavor is full: then the search is made anew."""
     of = snapshot(queue("q", {"l4": {GPU: 2}, "t4": {GPU: 4}}))
-    state, recall = WorkingState(of), Recall()
+    state, assignment_cache = WorkingState(of), AssignmentCache()
     found = []
     for name in "abc":
         (head,) = heads(state, [workload(name, "q", 1)])
-        head.recall = recall
+        head.assignment_cache = assignment_cache
         nominate(state, head, 1)
         head.node.add(head.usage)
         found.append(head.assignment)
@@ -201,13 +201,13 @@ FORGOTTEN = {  # who is not remembered, or not for long: the snapshot and the wo
 
 @pytest.mark.parametrize(("of", "one"), FORGOTTEN.values(), ids=FORGOTTEN.keys())
 def test_who_is_not_remembered(of: Snapshot, one: Workload) -> None:
-    state, recall = WorkingState(of), Recall()
+    state, assignment_cache = WorkingState(of), AssignmentCache()
     found = []
     for key in ("ns/1", "ns/2"):
         (head,) = heads(state, [replace(one, key=key)])
-        head.recall = recall
+        head.assignment_cache = assignment_cache
         if one is FORGOTTEN["one that goes on in its search"][1]:
-            head.scan = Scan(AFTER_L4, 1, 0)
+            head.scan = FlavorScan(AFTER_L4, 1, 0)
         nominate(state, head, 1)
         head.node.add(head.usage)
         found.append(head.assignment)
@@ -217,12 +217,12 @@ def test_who_is_not_remembered(of: Snapshot, one: Workload) -> None:
 def test_one_that_is_placed_on_a_topology_is_not_remembered() -> None:
     near = pods(gpu=1, topology=TopologyRequest(required="rack"))
     of = snapshot(queue("q", 9), flavors=[Flavor("l4", topology="racks")], hosts=[host("x")])
-    state, recall = WorkingState(of), Recall()
+    state, assignment_cache = WorkingState(of), AssignmentCache()
     (head,) = heads(state, [workload("w", "q", near)])
-    head.recall = recall
+    head.assignment_cache = assignment_cache
     nominate(state, head, 1)
     assert head.assignment.mode is Mode.FIT
-    assert recall.again(head.node) is None
+    assert assignment_cache.lookup(head.node) is None
 
 
 def test_flavors_that_such_pods_can_never_take_do_not_count() -> None:
@@ -231,12 +231,12 @@ def test_flavors_that_such_pods_can_never_take_do_not_count() -> None:
         queue("q", {"l4": {GPU: 9}, "t4": {GPU: 9}}, when_can_borrow=FungibilityPolicy.TRY_NEXT_FLAVOR)
     )
     flavors = {**of.flavors, "l4": replace(of.flavors["l4"], node_labels={"kind": "l4"})}
-    state, recall = WorkingState(replace(of, flavors=flavors)), Recall()
+    state, assignment_cache = WorkingState(replace(of, flavors=flavors)), AssignmentCache()
     picky = pods(gpu=1, node_selector={"kind": "t4"})
     (head,) = heads(state, [workload("w", "q", picky)])
-    head.recall = recall
+    head.assignment_cache = assignment_cache
     nominate(state, head, 1)
-    assert recall.again(head.node) is head.assignment
+    assert assignment_cache.lookup(head.node) is head.assignment
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -255,11 +255,11 @@ def test_what_is_remembered_is_what_a_search_would_find(seed: int) -> None:
     ]
     state = WorkingState(snapshot(queues))
     sets = [pods(f"p{n}", gpu=draw.randint(0, 2), requests={"cpu": 1}) for n in range(draw.randint(1, 2))]
-    recalls = {name: Recall() for name in "ab"}
+    assignment_caches = {name: AssignmentCache() for name in "ab"}
     for turn in range(8):
         one = workload(f"w{turn}", draw.choice("ab"), *sets)
         (head,), (anew,) = heads(state, [one]), heads(state, [one])
-        head.recall = recalls[one.cluster_queue]
+        head.assignment_cache = assignment_caches[one.cluster_queue]
         nominate(state, head, turn)
         nominate(state, anew, turn)
         assert head.assignment == anew.assignment

@@ -8,7 +8,8 @@ import pytest
 from muster.admission import Cohort, Engine, PreemptionPolicy, Quota, Snapshot, Workload
 from muster.admission.cycle import cycle, nominate
 from muster.admission.cycle.entry import Entry
-from muster.admission.engine.prospects import Outlook, Prospect
+from muster.admission.pruning.feasibility import Feasibility
+from muster.admission.pruning.protocol import Estimate
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
     NOW_MS,
@@ -41,17 +42,17 @@ def effort(engine: Engine) -> tuple[list[str], set[str], list[str]]:
     """Who is let in by the next decision, the queues that are asked for it, and the heads that are tried."""
     asked: set[str] = set()
     tried: list[str] = []
-    outlook, look = Prospect.outlook, nominate.nominate
+    estimate, look = Feasibility.estimate, nominate.nominate
 
-    def ask(prospect: Prospect) -> Outlook:
-        asked.add(prospect._footing.queue.name)
-        return outlook(prospect)
+    def ask(feasibility: Feasibility) -> Estimate:
+        asked.add(feasibility._queue_usage.queue.name)
+        return estimate(feasibility)
 
     def look_for_room(state: WorkingState, head: Entry, number: int) -> bool:
         tried.append(head.workload.key.removeprefix("ns/"))
         return look(state, head, number)
 
-    with patch.object(Prospect, "outlook", ask), patch.object(cycle, "nominate", look_for_room):
+    with patch.object(Feasibility, "estimate", ask), patch.object(cycle, "nominate", look_for_room):
         return admitted(engine.decide(NOW_MS)), asked, tried
 
 
@@ -98,15 +99,15 @@ def test_who_is_looked_at_after_a_change(name: str) -> None:
 def test_who_has_room_to_the_last_unit_is_known_to_fit() -> None:
     """So that it need not be compared with those that preempt."""
     found = []
-    outlook = Prospect.outlook
+    estimate = Feasibility.estimate
 
-    def ask(prospect: Prospect) -> Outlook:
-        found.append(outlook(prospect))
+    def ask(feasibility: Feasibility) -> Estimate:
+        found.append(estimate(feasibility))
         return found[-1]
 
-    with patch.object(Prospect, "outlook", ask):
+    with patch.object(Feasibility, "estimate", ask):
         Engine(snapshot(queue("q", 2), workload("w", "q", 2))).decide(NOW_MS)
-    assert found[0] is Outlook.FITS
+    assert found[0] is Estimate.FITS
 
 
 def test_of_many_alike_the_first_is_tried_and_the_others_get_what_it_got() -> None:

@@ -373,7 +373,7 @@ def test_who_could_preempt_nobody_may_do_so_once_somebody_else_runs() -> None:
 
 def test_places_among_heads_change_with_the_time_that_they_wait() -> None:
     """Of two that fit one has to go on waiting; the next time it has risen above whoever comes then."""
-    rules = Rules(aging=Aging(step=10, period_ms=1000, rise_max=100), immediate_unparking=True)
+    rules = Rules(aging=Aging(step=10, period_ms=1000, boost_max=100), immediate_unparking=True)
     queues = [queue(name, 0, cohort="ml") for name in "ab"]
     engine = Engine(snapshot([*queues, queue("c", 4, cohort="ml")]), rules)
     engine.put(workload("old", "a", 4, queued_at_ms=NOW_MS - 1500))

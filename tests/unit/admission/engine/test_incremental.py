@@ -2,22 +2,38 @@
 
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from muster.admission import Engine, FairSharing, Plan, Rules, Snapshot, Waiting, Workload, decide
-from muster.admission.engine.prospects import Outlook, Prospect
-from muster.admission.engine.turns import Turns
-from muster.admission.preemption.reach import Reach
+from muster.admission.pruning.feasibility import Feasibility
+from muster.admission.pruning.try_everything import TryEverything
+from muster.admission.pruning.wake_index import WakeIndex
+from muster.admission.queueing.groups import EquivalenceGroup
+from muster.admission.queueing.pending import PendingQueue
 from tests.unit.admission.builders import NOW_MS, applied, without
 from tests.unit.admission.ledger import Ledger
 from tests.unit.admission.strategies import PROPERTY, crowds, examples, snapshots
 
 RULES = (Rules(), Rules(prioritize_preemptors=True), Rules(fair_sharing=FairSharing()))
 CLUSTERS = snapshots() | crowds()
+
+
+class Unbounded(WakeIndex):
+    """Searches for victims whatever the bound says."""
+
+    bounds_preemption = False
+
+
+class Nominating(WakeIndex):
+    """Admits no head without a nomination."""
+
+    def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Feasibility:
+        found = super().feasibility(queue, group)
+        found.is_plain = False
+        return found
 
 
 class Life(RuleBasedStateMachine):
@@ -119,8 +135,10 @@ TestLife.settings = settings(max_examples=examples(60), stateful_step_count=20, 
 
 @PROPERTY
 @given(crowds(), st.lists(st.integers(0, 99), max_size=12), st.sampled_from(RULES))
-def test_who_gets_what_others_leave_is_found(of: Snapshot, ends: list[int], rules: Rules) -> None:
-    """One after the other ends; who runs then is no other than if all were looked at anew."""
+def test_quota_that_is_released_goes_to_the_workload_that_a_fresh_engine_admits(
+    of: Snapshot, ends: list[int], rules: Rules
+) -> None:
+    """Workloads end one after the other; each time the plan is that of a fresh engine."""
     engine = Engine(of, rules)
     now = applied(of, engine.decide(NOW_MS))
     for number, end in enumerate(ends):
@@ -140,40 +158,33 @@ def test_who_gets_what_others_leave_is_found(of: Snapshot, ends: list[int], rule
 
 @PROPERTY
 @given(CLUSTERS, CLUSTERS, st.sampled_from(RULES))
-def test_who_is_passed_over_would_have_tried_in_vain(first: Snapshot, then: Snapshot, rules: Rules) -> None:
-    """The first ones run when the others come."""
-    now = _come_later(first, then, decide(first, NOW_MS, rules))
-    plan = decide(now, NOW_MS + 1, rules)
-    outlook = Prospect.outlook
-
-    def hopeful(prospect: Prospect) -> Outlook:
-        found = outlook(prospect)
-        return Outlook.WORTH_A_TRY if found is Outlook.HOPELESS else found
-
-    with patch.object(Prospect, "outlook", hopeful):
-        assert _changes(_ordered(decide(now, NOW_MS + 1, rules))) == _changes(_ordered(plan))
+def test_pruning_changes_no_decision(first: Snapshot, then: Snapshot, rules: Rules) -> None:
+    """The workloads of the second snapshot arrive while those of the first run."""
+    before = decide(first, NOW_MS, rules)
+    assert _changes(_ordered(before)) == _changes(_ordered(decide(first, NOW_MS, rules, TryEverything)))
+    now = _come_later(first, then, before)
+    after = decide(now, NOW_MS + 1, rules)
+    assert _changes(_ordered(after)) == _changes(_ordered(decide(now, NOW_MS + 1, rules, TryEverything)))
 
 
 @PROPERTY
 @given(CLUSTERS, CLUSTERS, st.sampled_from(RULES))
-def test_who_is_out_of_reach_would_have_found_no_victims(
+def test_workloads_beyond_the_preemption_bound_find_no_victims(
     first: Snapshot, then: Snapshot, rules: Rules
 ) -> None:
     now = _come_later(first, then, decide(first, NOW_MS, rules))
-    plan = decide(now, NOW_MS + 1, rules)
-    with patch.object(Reach, "has", lambda self, fr, amount: True):
-        assert decide(now, NOW_MS + 1, rules) == plan
+    assert decide(now, NOW_MS + 1, rules, Unbounded) == decide(now, NOW_MS + 1, rules)
 
 
 @PROPERTY
 @given(CLUSTERS, CLUSTERS, st.sampled_from(RULES))
-def test_who_comes_too_late_need_not_be_nominated(first: Snapshot, then: Snapshot, rules: Rules) -> None:
-    """The others come while the first ones run."""
+def test_nominating_all_heads_changes_no_plan(first: Snapshot, then: Snapshot, rules: Rules) -> None:
+    """Not even those that are known to fit are admitted without a nomination."""
     before = decide(first, NOW_MS, rules)
-    assert _ordered(before) == _ordered(_nominating_all(first, NOW_MS, rules))
+    assert _ordered(before) == _ordered(decide(first, NOW_MS, rules, Nominating))
     now = _come_later(first, then, before)
     after = decide(now, NOW_MS + 1, rules)
-    assert _ordered(after) == _ordered(_nominating_all(now, NOW_MS + 1, rules))
+    assert _ordered(after) == _ordered(decide(now, NOW_MS + 1, rules, Nominating))
 
 
 def _come_later(first: Snapshot, then: Snapshot, plan: Plan) -> Snapshot:
@@ -182,11 +193,6 @@ def _come_later(first: Snapshot, then: Snapshot, plan: Plan) -> Snapshot:
     late = [replace(one, key=f"{one.key}-late", uid=f"{one.uid}-late") for one in then.workloads]
     late = [one for one in late if one.cluster_queue in now.cluster_queues]
     return replace(now, workloads=(*now.workloads, *late))
-
-
-def _nominating_all(of: Snapshot, now_ms: int, rules: Rules) -> Plan:
-    with patch.object(Turns, "plain", lambda self, heads, waiting: None):
-        return decide(of, now_ms, rules)
 
 
 def _ordered(plan: Plan) -> Plan:

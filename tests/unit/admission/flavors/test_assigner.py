@@ -23,8 +23,8 @@ from muster.admission import (
 )
 from muster.admission.flavors.assigner import FlavorAssigner, Simulate
 from muster.admission.flavors.assignment import Assignment
+from muster.admission.flavors.attempts import Progress
 from muster.admission.flavors.fungibility import Grade, Mode
-from muster.admission.flavors.progress import Progress
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, fr, pods, queue, snapshot, taint, workload
 

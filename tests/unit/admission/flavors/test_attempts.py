@@ -9,7 +9,7 @@ from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import Obstacle, Shortage
 from muster.admission.flavors.fungibility import Grade, Mode
-from muster.admission.flavors.queue import QueueFlavors
+from muster.admission.flavors.queue_flavors import QueueFlavors
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, fr, pods, queue, snapshot, taint, workload
 

@@ -20,7 +20,7 @@ from muster.admission import (
 from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.fungibility import Grade, Mode
-from muster.admission.flavors.topology import Placer, beyond, needs_second_pass
+from muster.admission.flavors.placement import Placer, beyond, needs_second_pass
 from muster.admission.model import FlavorResource
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, host, on, placed_on, pods, queue, snapshot, workload

@@ -1,4 +1,4 @@
-from muster.admission.flavors.progress import ALL_TRIED, Progress
+from muster.admission.flavors.attempts import ALL_TRIED, Progress
 from tests.unit.admission.builders import GPU
 
 

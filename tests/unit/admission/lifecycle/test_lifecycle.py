@@ -5,17 +5,17 @@ import pytest
 from muster.admission import CheckState, StopPolicy
 from muster.admission.lifecycle import checks, execution, readiness, requeue
 from muster.admission.lifecycle.advance import (
+    Action,
     Admit,
     Deactivate,
+    DeactivationTarget,
     Evict,
-    Holder,
+    ReservedWorkload,
     Stay,
-    Step,
-    Target,
-    advance,
+    next_action,
 )
 from muster.admission.lifecycle.backoff import Backoff
-from muster.admission.lifecycle.checks import CheckStanding
+from muster.admission.lifecycle.checks import CheckStatus
 from muster.admission.lifecycle.readiness import PodsReady, Readiness, WaitForPodsReady
 
 NOW_MS = 1_000_000
@@ -24,23 +24,27 @@ WAIT = WaitForPodsReady(timeout_s=300, recovery_timeout_s=100, backoff=Backoff(6
 STOPPED = "The LocalQueue is stopped", "The ClusterQueue is stopped"
 
 
-def check(state: str, name: str = "a", message: str = "", **fields: int) -> CheckStanding:
-    return CheckStanding(name, CheckState(state), message, **fields)
+def check(state: str, name: str = "a", message: str = "", **fields: int) -> CheckStatus:
+    return CheckStatus(name, CheckState(state), message, **fields)
 
 
-def gang(*standing: CheckStanding, admitted_s: int | None = None, **fields: object) -> Holder:
+def gang(*standing: CheckStatus, admitted_s: int | None = None, **fields: object) -> ReservedWorkload:
     """`admitted_s`: how long ago."""
     at_ms = None if admitted_s is None else NOW_MS - admitted_s * 1000
-    return Holder("ns/gang", checks=standing, admitted_at_ms=at_ms, **fields)  # type: ignore[arg-type]
+    return ReservedWorkload("ns/gang", checks=standing, admitted_at_ms=at_ms, **fields)  # type: ignore[arg-type]
 
 
 def pods(state: Readiness, ago_s: int) -> PodsReady:
     return PodsReady(state, NOW_MS - ago_s * 1000)
 
 
-REJECTED = Deactivate(Target("AdmissionCheck", 'AdmissionCheck in Rejected state: "a" (no nodes)'))
-OVER = Deactivate(Target("MaximumExecutionTimeExceeded", "exceeding the maximum execution time"))
-TOO_OFTEN = Deactivate(Target("RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries"))
+REJECTED = Deactivate(
+    DeactivationTarget("AdmissionCheck", 'AdmissionCheck in Rejected state: "a" (no nodes)')
+)
+OVER = Deactivate(DeactivationTarget("MaximumExecutionTimeExceeded", "exceeding the maximum execution time"))
+TOO_OFTEN = Deactivate(
+    DeactivationTarget("RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries")
+)
 HOLD, DRAIN = StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN
 
 
@@ -49,18 +53,18 @@ def timed_out(wait_s: int) -> Evict:
     return Evict("PodsReadyTimeout", "Exceeded the PodsReady timeout ns/gang", at_ms, counts=True)
 
 
-STEPS: dict[str, tuple[Holder, WaitForPodsReady | None, Step]] = {
+STEPS: dict[str, tuple[ReservedWorkload, WaitForPodsReady | None, Action]] = {
     # activity
     "deactivated by a user": (gang(active=False), WAIT, Evict("Deactivated", "The workload is deactivated")),
     "deactivated for a reason": (
-        gang(active=False, target=Target("AdmissionCheck", "no nodes")),
+        gang(active=False, target=DeactivationTarget("AdmissionCheck", "no nodes")),
         WAIT,
         Evict("DeactivatedDueToAdmissionCheck", "The workload is deactivated due to no nodes"),
     ),
     "to be deactivated, whatever else": (
-        gang(check("Retry"), target=Target("AdmissionCheck", "no nodes")),
+        gang(check("Retry"), target=DeactivationTarget("AdmissionCheck", "no nodes")),
         WAIT,
-        Deactivate(Target("AdmissionCheck", "no nodes")),
+        Deactivate(DeactivationTarget("AdmissionCheck", "no nodes")),
     ),
     # checks
     "no checks": (gang(), WAIT, Admit()),
@@ -147,7 +151,7 @@ STEPS: dict[str, tuple[Holder, WaitForPodsReady | None, Step]] = {
 @pytest.mark.parametrize("name", STEPS)
 def test_next_step(name: str) -> None:
     holder, rules, wanted = STEPS[name]
-    assert advance(holder, rules, NOW_MS) == wanted
+    assert next_action(holder, rules, NOW_MS) == wanted
 
 
 @pytest.mark.parametrize(
@@ -178,7 +182,7 @@ READINESS = {
 
 @pytest.mark.parametrize(("before", "ready"), READINESS)
 def test_readiness(before: Readiness | None, ready: bool) -> None:
-    assert readiness.after_look(before, ready) is READINESS[before, ready]
+    assert readiness.readiness_after(before, ready) is READINESS[before, ready]
 
 
 def test_several_checks_in_one_sentence() -> None:
@@ -206,20 +210,20 @@ def test_an_eviction_resets_a_check(state: str) -> None:
     before = check(state, message="said", changed_at_ms=1, retries=2, wait_s=60)
     message = f"Reset to Pending after eviction. Previously: {state}"
     after = check("Pending", message=message, changed_at_ms=NOW_MS, retries=RETRIES[state], wait_s=60)
-    assert checks.reset(before, NOW_MS) == after
+    assert checks.reset_check(before, NOW_MS) == after
 
 
 def test_a_pending_check_is_as_it_was() -> None:
     before = check("Pending", message="ETA 10:36", changed_at_ms=1, retries=2)
-    assert checks.reset(before, NOW_MS) == before
+    assert checks.reset_check(before, NOW_MS) == before
 
 
 def test_time_is_added_up_in_whole_seconds() -> None:
-    assert execution.used_s(40, NOW_MS - 20_999, NOW_MS) == 60
-    assert execution.used_s(40, NOW_MS + 5, NOW_MS) == 40
+    assert execution.used_execution_s(40, NOW_MS - 20_999, NOW_MS) == 60
+    assert execution.used_execution_s(40, NOW_MS + 5, NOW_MS) == 40
 
 
-Away = requeue.Away
+Away = requeue.EvictedWorkload
 BACK: dict[str, tuple[Away, str | None]] = {
     "a user's wish": (Away("Deactivated", active=False), None),
     "deactivated for a reason": (Away("DeactivatedDueToAdmissionCheck", active=False), None),

@@ -17,7 +17,7 @@ from muster.admission import (
     Snapshot,
     Workload,
 )
-from muster.admission.preemption.search import Search
+from muster.admission.preemption.search import VictimSearch
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, Quotas, cohort, fr, queue, snapshot, workload
 
@@ -30,11 +30,13 @@ class Scene:
     needs: dict[FlavorResource, int]
     contested: tuple[FlavorResource, ...]
 
-    def search(self) -> Search:
+    def search(self) -> VictimSearch:
         """For a workload of queue q0, from a state of its own."""
         state = WorkingState(self.of)
         incoming = workload("in", "q0", 1, priority=3, queued_at_ms=2)
-        return Search(state, incoming, state.queue("q0"), state.tree.queues["q0"], self.needs, self.contested)
+        return VictimSearch(
+            state, incoming, state.queue("q0"), state.tree.queues["q0"], self.needs, self.contested
+        )
 
     def shuffled(self, random: Random) -> "Scene":
         queues = dict(random.sample(list(self.of.cluster_queues.items()), len(self.of.cluster_queues)))

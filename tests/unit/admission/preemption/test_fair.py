@@ -21,7 +21,7 @@ from muster.admission import (
     Rules,
     Workload,
 )
-from muster.admission.preemption.fair_order import TargetQueues
+from muster.admission.preemption.fair import TargetQueues
 from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import cohort, fr, queue, running, snapshot, workload

@@ -1,7 +1,7 @@
 import pytest
 
 from muster.admission import PreemptionPolicy
-from muster.admission.preemption.policy import satisfies
+from muster.admission.preemption.ordering import satisfies
 from tests.unit.admission.builders import running, workload
 
 NEWER = PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY

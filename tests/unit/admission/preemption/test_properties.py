@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from muster.admission import PreemptionReason
 from muster.admission.preemption.classical import classical_targets
-from muster.admission.preemption.policy import satisfies
-from muster.admission.preemption.search import Search, Target
+from muster.admission.preemption.ordering import satisfies
+from muster.admission.preemption.search import Target, VictimSearch
 from tests.unit.admission.preemption.naive import naive_targets
 from tests.unit.admission.preemption.scenes import Scene, scenes
 from tests.unit.admission.strategies import PROPERTY
@@ -17,7 +17,7 @@ OWN = PreemptionReason.IN_CLUSTER_QUEUE
 WHILE_BORROWING = PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
 
 
-def searched(scene: Scene) -> tuple[Search, list[Target]]:
+def searched(scene: Scene) -> tuple[VictimSearch, list[Target]]:
     """Preemption is not tried for a workload that fits as it is: nobody goes for it."""
     search = scene.search()
     if search.fits():

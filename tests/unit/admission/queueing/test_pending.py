@@ -74,15 +74,15 @@ def test_order(of: PendingQueue, expected: list[str]) -> None:
 
 
 def test_those_alike_are_parked_together_until_it_opens_again() -> None:
-    one, alike, other = workload("one", "q", 3), workload("alike", "q", 3), workload("z", "q", 1)
-    of = pending(one, alike, other)
+    one, equivalence, other = workload("one", "q", 3), workload("alike", "q", 3), workload("z", "q", 1)
+    of = pending(one, equivalence, other)
     assert of.requeue_head(Requeue.NO_FIT)
     assert of.head() is other
-    assert of.place(alike)[1] is None
+    assert of.place(equivalence)[1] is None
     assert of.requeue_head(Requeue.NO_FIT)
     assert (of.head(), of.head_group()) == (None, None)
     of.open()
-    assert of.head() is alike
+    assert of.head() is equivalence
 
 
 def test_who_comes_takes_part_when_it_opens_again() -> None:
@@ -93,12 +93,12 @@ def test_who_comes_takes_part_when_it_opens_again() -> None:
 
 
 def test_who_waits_behind_whom() -> None:
-    one, alike, other = workload("a", "q", 1), workload("b", "q", 1), workload("c", "q", 2)
+    one, equivalence, other = workload("a", "q", 1), workload("b", "q", 1), workload("c", "q", 2)
     for strategy, behind in ((STRICT, one), (BEST_EFFORT, None)):
-        of = pending(one, alike, other, strategy=strategy)
-        assert [of.place(each)[1] for each in (one, alike, other)] == [None, one, one]
+        of = pending(one, equivalence, other, strategy=strategy)
+        assert [of.place(each)[1] for each in (one, equivalence, other)] == [None, one, one]
         of.close()
-        assert [of.place(each)[1] for each in (one, alike, other)] == [None, behind, behind]
+        assert [of.place(each)[1] for each in (one, equivalence, other)] == [None, behind, behind]
 
 
 def test_removed_ones_are_heads_no_more_and_are_not_kept_for_ever() -> None:

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from muster.admission.queueing.usage import MOST, entry_penalty, weighted
+from muster.admission.queueing.usage import USAGE_MAX, entry_penalty, weighted
 from tests.unit.admission.builders import GPU
 
 CONSUMED = {"cpu": 2500, GPU: 3}
@@ -18,7 +18,7 @@ WEIGHTED = {
         Fraction(65, 2),
     ),
     "by that of the LocalQueue": ({}, Fraction(11), HALF),
-    "one without weight goes last": ({}, Fraction(0), MOST),
+    "one without weight goes last": ({}, Fraction(0), USAGE_MAX),
 }
 
 
@@ -30,7 +30,7 @@ def test_weighted(weights: dict[str, Fraction], weight: Fraction, expected: Frac
 def test_both_weights_together() -> None:
     weights = {"gpu": Fraction(3)}
     assert weighted({"cpu": 1500, "gpu": 2}, weights, Fraction(2)) == Fraction(15, 4)
-    assert weighted({}, weights, Fraction(0)) == MOST
+    assert weighted({}, weights, Fraction(0)) == USAGE_MAX
 
 
 PENALTIES = {

@@ -14,7 +14,6 @@ from muster.admission import (
     Snapshot,
     decide,
 )
-from muster.admission.rules.aging import next_rise_ms, rise
 from tests.unit.admission.builders import (
     NOW_MS,
     admitted,
@@ -28,19 +27,21 @@ from tests.unit.admission.builders import (
 )
 from tests.unit.admission.strategies import PROPERTY
 
-AGING = Aging(step=10, period_ms=1000, rise_max=25)
+AGING = Aging(step=10, period_ms=1000, boost_max=25)
 RULES = Rules(aging=AGING)
 FAIR = Rules(aging=AGING, fair_sharing=FairSharing())
 LOWER = PreemptionPolicy.LOWER_PRIORITY
 
 
 @pytest.mark.parametrize(
-    ("waited_ms", "risen", "next_ms"),
+    ("waited_ms", "priority_boost", "next_ms"),
     [(-5, 0, 1000), (0, 0, 1000), (999, 0, 1000), (1000, 10, 2000), (2999, 20, 3000), (3000, 25, None)],
 )
-def test_it_rises_step_by_step_up_to_a_limit(waited_ms: int, risen: int, next_ms: int | None) -> None:
-    assert rise(AGING, waited_ms) == risen
-    assert next_rise_ms(AGING, 0, waited_ms) == next_ms
+def test_it_rises_step_by_step_up_to_a_limit(
+    waited_ms: int, priority_boost: int, next_ms: int | None
+) -> None:
+    assert AGING.boost(waited_ms) == priority_boost
+    assert AGING.next_boost_ms(0, waited_ms) == next_ms
 
 
 @PROPERTY
@@ -51,13 +52,13 @@ def test_it_rises_step_by_step_up_to_a_limit(waited_ms: int, risen: int, next_ms
 )
 def test_nothing_changes_before_the_next_rise(aging: Aging, queued_at_ms: int, waited_ms: int) -> None:
     now_ms = queued_at_ms + waited_ms
-    next_ms = next_rise_ms(aging, queued_at_ms, now_ms)
-    risen = rise(aging, waited_ms)
-    assert 0 <= risen <= aging.rise_max
+    next_ms = aging.next_boost_ms(queued_at_ms, now_ms)
+    priority_boost = aging.boost(waited_ms)
+    assert 0 <= priority_boost <= aging.boost_max
     if next_ms is None:
-        assert rise(aging, waited_ms + 10**9) == risen
+        assert aging.boost(waited_ms + 10**9) == priority_boost
     else:
-        assert rise(aging, next_ms - 1 - queued_at_ms) == risen < rise(aging, next_ms - queued_at_ms)
+        assert aging.boost(next_ms - 1 - queued_at_ms) == priority_boost < aging.boost(next_ms - queued_at_ms)
 
 
 def old_and_new(priority: int, **fields: object) -> Snapshot:

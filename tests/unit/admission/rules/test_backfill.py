@@ -384,7 +384,7 @@ def _promise(now: Snapshot, plan: Plan, now_ms: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("many", range(1, 8))
 def test_room_is_reserved_from_when_just_so_many_have_ended(many: int) -> None:
-    """Of seven that end one after the other, hour by hour."""
+    """Seven workloads end one after the other, hour by hour."""
     ending = [runs(f"r{hours}", 1, hours) for hours in range(1, 8)]
     plan = decide(strict(*ending, waits("head", many, 1, 1), gpus=7), NOW_MS, RULES)
     assert [one.until_ms for one in plan.waiting] == [NOW_MS + many * HOUR]

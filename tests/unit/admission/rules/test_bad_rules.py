@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from muster.admission import Aging, Budget, Rules, Snapshot, SnapshotError, check_quotas, decide
-from muster.admission.rules.remark import duration
+from muster.admission.wait_note import duration
 from tests.unit.admission.builders import GPU, NOW_MS, cohort, queue, snapshot, workload
 
 EMPTY = snapshot(())

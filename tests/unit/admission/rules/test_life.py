@@ -14,9 +14,9 @@ from tests.unit.admission.strategies import examples, snapshots
 RULES = (
     Rules(immediate_unparking=True),
     Rules(run_time_ms_min=3),
-    Rules(aging=Aging(step=1, period_ms=2, rise_max=2)),
+    Rules(aging=Aging(step=1, period_ms=2, boost_max=2)),
     Rules(backfill=True),
-    Rules(backfill=True, run_time_ms_min=2, aging=Aging(step=1, period_ms=3, rise_max=3)),
+    Rules(backfill=True, run_time_ms_min=2, aging=Aging(step=1, period_ms=3, boost_max=3)),
     Rules(),
 )
 RUN_TIMES_MS = st.sampled_from((None, 1, 2, 4))

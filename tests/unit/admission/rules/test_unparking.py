@@ -128,9 +128,9 @@ def test_parking_joins_those_that_are_alike() -> None:
     assert set(line.parked) == {"ns/old", "ns/new", "ns/other"}
     assert sorted(len(group) for group in line.groups) == [1, 2]
     line.open()
-    assert line.leaders(2) == [new, other], "ties end at the UID"
+    assert line.first_workloads(2) == [new, other], "ties end at the UID"
     line.remove(new)
-    assert line.leaders(2) == [old, other]
+    assert line.first_workloads(2) == [old, other]
     assert len(line) == 2
 
 

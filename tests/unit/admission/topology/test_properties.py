@@ -17,11 +17,11 @@ from tests.unit.admission.topology.scenes import (
     HOST,
     RACK,
     answer,
+    asks,
     cluster,
     node,
     pods,
 )
-from tests.unit.admission.topology.scenes import asks as ask
 
 LEVELS = (BLOCK, RACK, HOST)
 
@@ -57,7 +57,7 @@ def topology_requests(draw: st.DrawFn) -> tuple[TopologyRequest, int]:
     level = draw(st.integers(0, 2))
     near = draw(st.sampled_from(["required", "preferred", "unconstrained"]))
     if near == "unconstrained":
-        return ask(unconstrained=True), 1
+        return asks(unconstrained=True), 1
     slices: list[tuple[str, int]] = []
     if draw(st.booleans()):
         outer = draw(st.integers(level, 2))
@@ -65,7 +65,7 @@ def topology_requests(draw: st.DrawFn) -> tuple[TopologyRequest, int]:
         if outer < 2 and draw(st.booleans()):
             slices.append((LEVELS[draw(st.integers(outer + 1, 2))], 2))
     both = (LEVELS[level], None) if near == "required" else (None, LEVELS[level])
-    return ask(*both, *slices), slices[0][1] if slices else 1
+    return asks(*both, *slices), slices[0][1] if slices else 1
 
 
 @st.composite
@@ -76,7 +76,7 @@ def gangs(draw: st.DrawFn) -> list[PlacementRequest]:
     if not draw(st.booleans()):
         return [pods(count, topology, gpus, affinity_preferred=PREFERS)]
     slices = [(part.level, part.size) for part in topology.slices]
-    grouped = ask(
+    grouped = asks(
         topology.required, topology.preferred, *slices, unconstrained=topology.unconstrained, group="g"
     )
     leader = pods(1, grouped, draw(st.integers(0, 3)), "leader")

@@ -48,5 +48,5 @@ def test_what_is_remembered_of_shapes_of_pods_is_bounded() -> None:
         for gpus in range(1, 9):
             place_one(topologies, pods(1, ANYWHERE, gpus))
     (of,) = topologies._flavors.values()
-    assert len(of._rooms) == 3
+    assert len(of._capacities) == 3
     assert place_one(topologies, pods(8, ANYWHERE, 1)) == "x1:8"

@@ -1,7 +1,7 @@
 import pytest
 
 from muster.admission import PodSet
-from muster.admission.flavors.reduction import Counts, reduce_counts
+from muster.admission.flavors.partial_admission import Counts, reduce_counts
 from tests.unit.admission.builders import pods
 
 FIVE_TO_ONE = pods("a", 5, count_min=1)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.admission import Engine, FairSharing, PreemptionPolicy, Rules, Snapshot, WaitReason, decide
-from muster.admission.rules.tenure import Tenure
+from muster.admission.rules.min_runtime import MinRuntime
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
     NOW_MS,
@@ -61,15 +61,15 @@ CASES: dict[str, tuple[Snapshot, int, bool]] = {
 
 def test_the_next_end_is_one_that_has_not_come() -> None:
     """Or the engine would be told to look again at the moment at which it just did."""
-    tenure = Tenure({"q": MIN_MS})
-    tenure.now_ms = NOW_MS
+    min_runtime = MinRuntime({"q": MIN_MS})
+    min_runtime.now_ms = NOW_MS
     state = WorkingState(
         snapshot(
             queue("q", 4),
             *(running(f"r{ran}", reserved_at_ms=NOW_MS - ran) for ran in (MIN_MS, MIN_MS - 1, MIN_MS - 2)),
         )
     )
-    assert tenure.next_end_ms(state.holdings["q"].values()) == NOW_MS + 1
+    assert min_runtime.next_end_ms(state.holdings["q"].values()) == NOW_MS + 1
 
 
 @pytest.mark.parametrize("sharing", [None, FAIR], ids=["classical", "fair"])

@@ -1,20 +1,20 @@
-"""Whether it is worth looking for victims: a bound, cheap and sound.
+"""Whether victims could make room: a bound, cheap and sound.
 
 Only what is available and what the own queue may preempt can help a workload, unless it would stay
 within the quota of its queue or of a cohort below the root: then it may reclaim what others borrow.
-It mirrors candidates and attempts of classical.py; what it can not tell is worth a try.
+It mirrors candidates and attempts of classical.py; where it cannot tell, victims are searched.
 """
 
 from math import inf
 
 from muster.admission.model import ClusterQueue, FlavorResource, PreemptionPolicy, Rules, Workload
-from muster.admission.preemption.policy import below
+from muster.admission.preemption.ordering import below
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import QueueHoldings
 
 
-class Reach:
-    """Of one workload, or of all that are alike, in the queue at `node`.
+class PreemptionBound:
+    """The bound for a workload, or for an equivalence group, in the queue at `node`.
 
     What is bounded is the use at the root of the tree: the rest changes only with what happens in the
     queue and in the cohorts between, and is to be forgotten then."""
@@ -42,20 +42,20 @@ class Reach:
         self._own.clear()
 
     def most_used(self, fr: FlavorResource, amount: int) -> float:
-        """The most that may be used at the root if so much more is to be had by any means."""
+        """The usage at the root up to which so much more may fit by any means."""
         if self._unbounded:
             return inf
         amount -= self._preemptible_in_queue(fr)
         return inf if self._may_reclaim(fr, amount) else self.most_used_to_fit(fr, amount)
 
     def most_used_to_fit(self, fr: FlavorResource, amount: int) -> float:
-        """If so much more is to be had without preemption."""
+        """The same without preemption."""
         node = self._node
         more, most = node.headroom(fr)
         return node.root.subtree.get(fr, 0) + more - amount if amount <= most else -inf
 
     def has(self, fr: FlavorResource, amount: int) -> bool:
-        """Whether so much more might be had now."""
+        """Whether so much more may fit now."""
         return self._node.root.usage.get(fr, 0) <= self.most_used(fr, amount)
 
     def _may_reclaim(self, fr: FlavorResource, amount: int) -> bool:

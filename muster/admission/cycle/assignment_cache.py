@@ -1,4 +1,4 @@
-"""What the last one of many workloads that are alike got, so that the next need not look for it anew."""
+"""The assignment of the last of many equivalent workloads, so that the next one needs no search."""
 
 from muster.admission.flavors.assignment import Assignment, PodSetChoice
 from muster.admission.flavors.fungibility import Mode
@@ -6,11 +6,11 @@ from muster.admission.model import FlavorResource
 from muster.admission.quota.tree import QuotaNode
 
 
-class Recall:
-    """Of one shape (queueing/shape.py) in one queue of a state.
+class AssignmentCache:
+    """The last assignment of an equivalence group.
 
-    An assignment is remembered if no flavor was passed over but those that such pods can never take.
-    Then it is what the next one gets, as long as all of it fits from as far away as before.
+    An assignment is stored if no flavor was skipped but those that such pods can never take. The next
+    workload gets the same, as long as all of it fits and is borrowed from as far away as before.
     """
 
     __slots__ = ("_needs", "assignment")
@@ -19,15 +19,16 @@ class Recall:
         self.assignment: Assignment | None = None
         self._needs: list[tuple[FlavorResource, int, int]] = []
 
-    def again(self, node: QuotaNode) -> Assignment | None:
+    def lookup(self, node: QuotaNode) -> Assignment | None:
+        """Returns the stored assignment if it fits now; None if not, or if there is none."""
         for fr, amount, level in self._needs:
             if amount > max(0, node.available(fr)) or node.borrowing_level(fr, amount)[0] != level:
                 return None
         return self.assignment
 
-    def learn(self, assignment: Assignment) -> None:
-        """Of a whole workload whose search for flavors began with the first one, and is not placed on
-        a topology. Nobody may change the assignment any more."""
+    def store(self, assignment: Assignment) -> None:
+        """Stores the assignment of a whole workload whose search for flavors began with the first one and
+        that is not placed on a topology. The assignment must not be changed any more."""
         choices = assignment.pod_sets
         if assignment.mode is not Mode.FIT or not all(map(_is_first_choice, choices)):
             return

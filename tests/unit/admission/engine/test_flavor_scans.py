@@ -4,14 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from muster.admission import (
-    PreemptionPolicy,
-    QueueingStrategy,
-    Quota,
-    Snapshot,
-    WaitReason,
-    decide,
-)
+from muster.admission import PreemptionPolicy, QueueingStrategy, Quota, Snapshot, WaitReason, decide
 from tests.unit.admission.builders import (
     GPU,
     NOW_MS,

@@ -1,30 +1,9 @@
-"""What is asked of a topology, what it answers, and what is counted against it."""
+"""The answers of a topology: places of pods, or why there are none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muster.admission.model import PodSet, Resources, TopologyAssignment
-
-
-@dataclass(frozen=True, slots=True)
-class PlacementRequest:
-    """`count` pods of a pod set to be placed. What one pod takes of a node is `pod_set.requests` (as
-    in its template, not as transformed for the quota) and one of `pods`.
-
-    `implied`: the pod set asks for no topology, but its queue has only flavors with one.
-    `current` is where the workload's own pods are, for the replacement of a failed node;
-    `previous` where those of the slice are that the workload replaces (elastic jobs)."""
-
-    pod_set: PodSet
-    count: int
-    implied: bool = False
-    current: TopologyAssignment | None = None
-    previous: TopologyAssignment | None = None
-
-    @property
-    def group(self) -> str | None:
-        """Pod sets of one group are placed together: the smaller one is the leader of the other."""
-        return self.pod_set.topology.group if self.pod_set.topology else None
+from muster.admission.model import Resources, TopologyAssignment
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +31,7 @@ NOTHING_EXCLUDED = Exclusions()
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class PlacementRefusal:
     """Why these pod sets (one, or a leader and its workers) can't be placed on the flavor."""
 
     flavor: str
@@ -66,4 +45,4 @@ class Placements:
     """By pod set. With a refusal nothing counts: a gang is placed whole or not at all."""
 
     assignments: Mapping[str, TopologyAssignment]
-    refusal: Refusal | None = None
+    refusal: PlacementRefusal | None = None

@@ -1,4 +1,4 @@
-"""What is fixed about a queue's flavors, made once so that no assignment has to.
+"""The fixed part of a queue's flavors, computed once for all assignments.
 
 The groups by resource, the columns of quota by flavor, and which flavors a kind of pods may use.
 """
@@ -7,9 +7,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from muster.admission.flavors.attempts import Attempt
-from muster.admission.flavors.demand import PODS, Gang
+from muster.admission.flavors.demand import PODS, PodSetGroup
 from muster.admission.flavors.fungibility import NO_FIT
-from muster.admission.flavors.topology import Placer
+from muster.admission.flavors.placement import Placer
 from muster.admission.model import (
     ClusterQueue,
     Flavor,
@@ -92,10 +92,10 @@ class QueueFlavors:
                 return self.placer
         return None
 
-    def refused(self, gang: Gang, group: FlavorGroup) -> Sequence[Attempt | None] | None:
+    def refused(self, pod_set_group: PodSetGroup, group: FlavorGroup) -> Sequence[Attempt | None] | None:
         """The flavors of the group that pods can not use, each in its place; None if they can use all."""
         found = None
-        for demand in gang:
+        for demand in pod_set_group:
             refused = self._refused(demand.pod_set, group)
             if found is None or refused is None:
                 found = found or refused

@@ -1,10 +1,10 @@
-"""What a rule has to say to a workload that waits."""
+"""The note of an optional rule for a workload that waits."""
 
 from dataclasses import dataclass, replace
 
 from muster.admission.model import Waiting, WaitReason
 
-OPEN = frozenset(
+TRANSIENT_REASONS = frozenset(
     {
         WaitReason.QUOTA,
         WaitReason.TOPOLOGY,
@@ -18,7 +18,7 @@ OPEN = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class WaitNote:
     """With a `reason` it is why the workload waits; without, it comes on top of what else is missing.
 
     `until_ms` is the next moment at which the rule may decide otherwise, if nothing else happens."""
@@ -28,13 +28,13 @@ class Remark:
     reason: WaitReason | None = None
 
 
-def remarked(waiting: Waiting, remark: Remark | None) -> Waiting:
+def with_note(waiting: Waiting, note: WaitNote | None) -> Waiting:
     """With what the rule says, unless no waiting helps, or its victims are leaving."""
-    if remark is None or waiting.reason not in OPEN or waiting.reason is WaitReason.PREEMPTION:
+    if note is None or waiting.reason not in TRANSIENT_REASONS or waiting.reason is WaitReason.PREEMPTION:
         return waiting
-    if remark.reason is None:
-        return replace(waiting, message=f"{waiting.message}, {remark.message}", until_ms=remark.until_ms)
-    return Waiting(waiting.workload, remark.reason, remark.message, remark.until_ms)
+    if note.reason is None:
+        return replace(waiting, message=f"{waiting.message}, {note.message}", until_ms=note.until_ms)
+    return Waiting(waiting.workload, note.reason, note.message, note.until_ms)
 
 
 def earliest(*moments_ms: int | None) -> int | None:

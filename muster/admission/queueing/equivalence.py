@@ -1,22 +1,22 @@
-"""What makes two workloads of a queue alike: they differ in age and name only.
+"""Scheduling equivalence: workloads of a queue that differ in age and name only.
 
-What one of them can not get now the others can not get either, so that all are parked together
-(Kueue: scheduling equivalence, computeSchedulingHash in pkg/workload). Of two alike the younger one
-may preempt at most what the older one may.
+What one of them cannot get now the others cannot get either, so that all are parked together
+(Kueue: scheduling equivalence, computeSchedulingHash in pkg/workload). The younger of two
+equivalent workloads may preempt at most what the older one may.
 """
 
 from collections.abc import Hashable, Mapping
 
 from muster.admission.model import PodSet, Workload
 
-Shape = Hashable
+EquivalenceClass = Hashable
 
 
-def shape(workload: Workload, by_local_queue: bool, by_run_time: bool) -> Shape:
+def equivalence_class(workload: Workload, by_local_queue: bool, by_run_time: bool) -> EquivalenceClass:
     """`by_local_queue`: in a queue whose LocalQueues go by what they used, these differ too.
     `by_run_time`: where a rule of ours goes by that, so do declared run times.
 
-    Whoever waits for its victims, or takes the place of an older slice, is alike with nobody.
+    A workload that waits for its victims or replaces an older slice is equivalent to no other.
     """
     single = workload.key if workload.preempting or workload.replaces or workload.unhealthy_nodes else ""
     return (

@@ -3,9 +3,10 @@
 from unittest.mock import patch
 
 from muster.admission import Flavor, PreemptionPolicy, decide
-from muster.admission.engine import arena as engine
-from muster.admission.engine.arena import Arena
+from muster.admission.engine import contention_group as engine
 from muster.admission.engine.changes import Changes
+from muster.admission.engine.contention_group import ContentionGroup
+from muster.admission.pruning.wake_index import WakeIndex
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
@@ -22,24 +23,24 @@ from tests.unit.admission.builders import (
 )
 
 
-def arena() -> Arena:
+def contention_group() -> ContentionGroup:
     """One waits for victims that it does not have."""
     state = WorkingState(snapshot(queue("q", 1), running("r")))
     pending = PendingQueue(state.queue("q"), state.tree.queues["q"])
     pending.put(workload("w", "q", 1, preempting=True))
-    return Arena(state, ("q",), [pending])
+    return ContentionGroup(state, ("q",), [pending], WakeIndex)
 
 
 def test_who_has_no_victims_waits_for_none() -> None:
     changes = Changes()
-    arena().settle(changes, NOW_MS)
+    contention_group().settle(changes, NOW_MS)
     assert [(key, one.preempting) for key, one in changes.marked.items()] == [("ns/w", False)]
     assert changes.unmarked == {"ns/w"}, "once in a decision is enough"
 
 
 def test_who_has_ceased_to_wait_once_is_left_as_it_is() -> None:
     changes = Changes(unmarked={"ns/w"})
-    arena().settle(changes, NOW_MS)
+    contention_group().settle(changes, NOW_MS)
     assert (changes.marked, changes.count) == ({}, 0)
 
 

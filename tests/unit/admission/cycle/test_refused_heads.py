@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from muster.admission import CheckState, LabelSelector, Requirement
-from muster.admission.cycle.eligible import refusal, selects
 from muster.admission.cycle.entry import Outcome
+from muster.admission.cycle.nominate import refusal, selects
 from tests.unit.admission.builders import queue, workload
 
 ML = {"team": "ml", "stage": ""}

@@ -1,4 +1,4 @@
-"""What a cycle keeps for heads that wait, and whose places it has given to preemptors."""
+"""Quota that a cycle keeps for heads that wait, and victims that it has given to preemptors."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -9,8 +9,8 @@ from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 
 
-class Reservations:
-    """Of one cycle: quota that counts as used until its end, and holdings that count as gone.
+class CycleReservations:
+    """Quota that counts as used until the end of a cycle, and holdings that count as gone.
 
     Kueue: PreemptedWorkloads, and the usage that processEntry adds to its snapshot.
     """
@@ -19,7 +19,7 @@ class Reservations:
 
     def __init__(self, state: WorkingState) -> None:
         self._state = state
-        self._claims: dict[str, str] = {}  # keys of claimed workloads, and who claimed them
+        self._claims: dict[str, str] = {}  # key of the claiming workload by that of the claimed one
         self._leaving: list[Holding] = []
         self._kept: list[tuple[Entry, Usage]] = []
 
@@ -31,7 +31,7 @@ class Reservations:
         return next((self._claims[key] for key in wanted if key in self._claims), "")
 
     def claim(self, head: Entry) -> None:
-        """Its targets will leave, and the slice that it replaces is nobody else's target."""
+        """Its targets will leave, and the slice that it replaces is no other head's target."""
         self._claims.update((holding.workload.key, head.workload.key) for holding in claimed_by(head))
         self._leaving += (target.holding for target in head.targets)
 
@@ -48,11 +48,11 @@ class Reservations:
             self._state.topologies.remove(head.assignment.placed)
 
     def leaving(self, node: QuotaNode) -> list[Holding]:
-        """Who is to leave queues of the node's tree, or places on the nodes of the cluster."""
+        """Victims that leave queues of the node's tree, or places on the cluster's nodes."""
         return [holding for holding in self._leaving if holding.placed or holding.node.root is node.root]
 
     def fits(self, head: Entry) -> bool:
-        """Beside all that the cycle has given and kept, once all who are to leave have left."""
+        """Whether it fits beside all that the cycle has given and kept, once all victims have left."""
         if not (self._leaving or head.targets):
             return self._has_room(head)
         with self._state.without(self._gone(head)):
@@ -76,7 +76,7 @@ class Reservations:
         return head.node.fits(head.usage) and (not placed or self._state.topologies.fits(placed))
 
     def fits_now(self, head: Entry) -> bool:
-        """While those who are to leave still run, and their places are not taken yet.
+        """Whether it fits while the victims still run and their places are not taken yet.
 
         Kueue does not ask this, and may admit too much meanwhile.
         """

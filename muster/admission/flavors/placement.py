@@ -21,7 +21,7 @@ from muster.admission.model import (
 from muster.admission.topology import Placed, PlacementRequest, Topologies
 
 Requests = Mapping[str, Sequence[PlacementRequest]]
-"""What is to be placed, by flavor."""
+"""Requests for placement, by flavor."""
 
 
 class Placer:
@@ -66,8 +66,8 @@ class Placer:
     def settle(self, workload: Workload, assignment: Assignment, empty: bool = False) -> None:
         """Places the pods of an assignment that has flavors for all of them, or makes its mode worse.
 
-        Where they would find places if nobody else had one, preemption may help. `empty` takes
-        it for granted that nobody has.
+        Where they would find places on empty nodes, preemption may help. `empty`: the nodes are taken for
+        empty.
         """
         requests = self.requests(workload, assignment)
         if assignment.mode is Mode.FIT and requests and self._place(workload, assignment, requests, empty):
@@ -95,7 +95,7 @@ class Placer:
     def reserve(self, workload: Workload, assignment: Assignment, targets: bool) -> None:
         """Where the pods of a preemptor will go, to be kept free for it.
 
-        Called while its targets are released; without targets it is as if nobody had a place.
+        Called while its targets are released; without targets the nodes are taken for empty.
         Kueue: updateAssignmentForTAS in pkg/scheduler/scheduler.go.
         """
         requests = self.requests(workload, assignment)
@@ -107,7 +107,7 @@ class Placer:
             assignment.placed = self.placed(workload, assignment)
 
     def requests(self, workload: Workload, assignment: Assignment) -> Requests:
-        """What of an assignment is to be placed. Marks the pod sets that are to be placed later, and
+        """The requests of an assignment for placement. Marks the pod sets that are to be placed later, and
         refuses those that have not exactly one flavor to be placed on."""
         requests: dict[str, list[PlacementRequest]] = {}
         choices = {choice.name: choice for choice in assignment.pod_sets}
@@ -129,7 +129,7 @@ class Placer:
         return requests
 
     def placed(self, workload: Workload, assignment: Assignment) -> tuple[Placed, ...]:
-        """What an assignment takes on the domains beyond what the workload has there already."""
+        """Pods of an assignment on the domains beyond those that the workload has there already."""
         before = {of.name: of.topology for of in workload.admission.pod_sets} if workload.admission else {}
         requests = {pod_set.name: pod_set.requests for pod_set in workload.pod_sets}
         return tuple(
@@ -154,7 +154,7 @@ class Placer:
 
 
 def placed_by(workload: Workload, admission: Admission, topologies: Topologies) -> tuple[Placed, ...]:
-    """What an admission takes on the domains of each of its flavors (Kueue: Info.TASUsage)."""
+    """Pods of an admission on the domains of each of its flavors (Kueue: Info.TASUsage)."""
     requests = {pod_set.name: pod_set.requests for pod_set in workload.pod_sets}
     return tuple(
         Placed(flavor, of.topology, requests.get(of.name, {}))

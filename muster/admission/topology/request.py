@@ -1,14 +1,34 @@
-"""What a request means on a topology: levels, slices, how near the pods have to be."""
+"""Requests for places, and their meaning on a topology: levels, slices, how near the pods have to be."""
 
 from dataclasses import dataclass
 from itertools import pairwise
 
-from muster.admission.model import SliceConstraint, TopologyRequest
-from muster.admission.topology.values import PlacementRequest
+from muster.admission.model import PodSet, SliceConstraint, TopologyAssignment, TopologyRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PlacementRequest:
+    """`count` pods of a pod set to be placed. What one pod takes of a node is `pod_set.requests` (as
+    in its template, not as transformed for the quota) and one of `pods`.
+
+    `implied`: the pod set asks for no topology, but its queue has only flavors with one.
+    `current` is where the workload's own pods are, for the replacement of a failed node;
+    `previous` where those of the slice are that the workload replaces (elastic jobs)."""
+
+    pod_set: PodSet
+    count: int
+    implied: bool = False
+    current: TopologyAssignment | None = None
+    previous: TopologyAssignment | None = None
+
+    @property
+    def group(self) -> str | None:
+        """Pod sets of one group are placed together: the smaller one is the leader of the other."""
+        return self.pod_set.topology.group if self.pod_set.topology else None
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRequest:
     """`count` pods at `level`, in slices of `slice_size` within a domain of `slice_level`.
 
     `inner` holds the size of further slices in those, for every level that they fill."""
@@ -28,7 +48,7 @@ class Ask:
         return self.count // self.slice_size
 
 
-def read_ask(request: PlacementRequest, leaders: int, keys: tuple[str, ...]) -> Ask | str:
+def resolve_request(request: PlacementRequest, leaders: int, keys: tuple[str, ...]) -> LevelRequest | str:
     """Or why this topology, whose levels have these keys, can't answer it."""
     topology = request.pod_set.topology or TopologyRequest()
     slices = topology.slices
@@ -48,7 +68,7 @@ def read_ask(request: PlacementRequest, leaders: int, keys: tuple[str, ...]) -> 
     inner = _inner_sizes(slices, keys)
     if isinstance(inner, str):
         return inner
-    return Ask(
+    return LevelRequest(
         count=request.count,
         leaders=leaders,
         level=level,

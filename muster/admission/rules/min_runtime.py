@@ -1,30 +1,31 @@
-"""Minimum run time: whoever has its quota for less than that is not preempted.
+"""Minimum run time: a workload that has held its quota for less is not preempted.
 
 It is that of the workload's own queue, or the one for all. It protects against preemption only, and
-neither who is leaving anyway nor who was let in by the same decision and has not started.
+neither workloads that are leaving anyway nor those that the same decision admitted and that have not
+started.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from muster.admission.model import ClusterQueue, Rules
-from muster.admission.rules.remark import Remark, duration
 from muster.admission.state.holdings import Holding
+from muster.admission.wait_note import WaitNote, duration
 
 
-def tenure(queues: Mapping[str, ClusterQueue], rules: Rules) -> "Tenure | None":
-    """None where nobody is protected."""
+def min_runtime(queues: Mapping[str, ClusterQueue], rules: Rules) -> "MinRuntime | None":
+    """None where no workload is protected."""
     by_queue = {
         name: rules.run_time_ms_min if queue.run_time_ms_min is None else queue.run_time_ms_min
         for name, queue in queues.items()
     }
-    return Tenure(by_queue) if any(by_queue.values()) else None
+    return MinRuntime(by_queue) if any(by_queue.values()) else None
 
 
-class Tenure:
-    """`now_ms` is set before it is asked. `remarks` are by the keys of workloads that found no victims,
-    but would have if nobody were protected."""
+class MinRuntime:
+    """Minimum run times by queue. `now_ms` is set before each decision. `notes` are by the keys of
+    workloads that found no victims, but would have found some without the protection."""
 
-    __slots__ = ("_by_queue", "_passed_over", "_suspended", "now_ms", "remarks")
+    __slots__ = ("_by_queue", "_passed_over", "_suspended", "notes", "now_ms")
 
     def __init__(self, by_queue: Mapping[str, int]) -> None:
         """Milliseconds by name of the queue."""
@@ -32,7 +33,7 @@ class Tenure:
         self._passed_over: list[Holding] = []  # in the present search
         self._suspended = False
         self.now_ms = 0
-        self.remarks: dict[str, Remark] = {}
+        self.notes: dict[str, WaitNote] = {}
 
     def ends_ms(self, holding: Holding) -> int:
         """When it may be preempted."""
@@ -53,23 +54,23 @@ class Tenure:
                 self._passed_over.append(holding)
 
     def begin(self) -> None:
-        """A search for victims."""
+        """Begins a search for victims."""
         self._passed_over.clear()
 
     def suspend(self) -> bool:
-        """Whether the search has passed over anybody; from now on nobody is protected."""
+        """Suspends the protection if the search has skipped a candidate; returns whether it has."""
         self._suspended = bool(self._passed_over)
         return self._suspended
 
     def resume(self, preemptor: str, found: bool) -> None:
-        """`found` says whether there are victims if nobody is protected: then that is what binds."""
+        """Restores the protection. `found`: there are victims without it, so the preemptor gets a note."""
         self._suspended = False
         if not found:
             return
         first = min(self._passed_over, key=self.ends_ms)
         until_ms = self.ends_ms(first)
-        known = self.remarks.get(preemptor)
+        known = self.notes.get(preemptor)
         if known is None or known.until_ms is None or until_ms < known.until_ms:
             least = duration(self._by_queue[first.node.name])
             message = f"and those that it may preempt have to run for {least} at least"
-            self.remarks[preemptor] = Remark(message, until_ms)
+            self.notes[preemptor] = WaitNote(message, until_ms)

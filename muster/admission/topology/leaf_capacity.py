@@ -1,6 +1,6 @@
-"""What a leaf has, and what is left of it.
+"""The capacity of a leaf, and what is left of it.
 
-Nodes are shared by all flavors that select them, so a host's stock is one object in all their trees.
+Nodes are shared by all flavors that select them, so a host's capacity is one object in all their trees.
 """
 
 from collections.abc import Mapping
@@ -12,30 +12,30 @@ PODS = "pods"
 _COUNT_MAX = 2**31 - 1  # pods of a set that asks for nothing
 
 Requests = tuple[tuple[str, int], ...]
-"""What one pod takes, sorted by resource."""
+"""Requests of one pod, sorted by resource."""
 
 
-class Count(NamedTuple):
+class PodCount(NamedTuple):
     """How many pods fit, and the resource that allows no more."""
 
     pods: int
     limited_by: str
 
 
-Journal = list["Stock"]
-"""The stocks that have changed, one after the other; a stock may come up many times."""
+Journal = list["LeafCapacity"]
+"""The leaves that have changed, one after the other; a leaf may occur many times."""
 
 
-class Stock:
-    """`capacity` is what nodes offer less what pods take that no admission accounts for; `free` is what
+class LeafCapacity:
+    """`total` is what nodes offer less what pods take that no admission accounts for; `free` is what
     placed gangs leave of it; `assumed` is what one placement has already given away. Every change is
-    written down in the journal, for those who have counted what is left."""
+    written down in the journal, for tables of what is left."""
 
-    __slots__ = ("_assumed", "_journal", "capacity", "free")
+    __slots__ = ("_assumed", "_journal", "free", "total")
 
     def __init__(self, journal: "Journal") -> None:
         self._journal = journal
-        self.capacity: dict[str, int] = {}
+        self.total: dict[str, int] = {}
         self.free: dict[str, int] = {}
         self._assumed: dict[str, int] = {}
 
@@ -47,7 +47,7 @@ class Stock:
             self._bring(resource, -amount)
 
     def _bring(self, resource: str, amount: int) -> None:
-        self.capacity[resource] = self.capacity.get(resource, 0) + amount
+        self.total[resource] = self.total.get(resource, 0) + amount
         self.free[resource] = self.free.get(resource, 0) + amount
 
     def take(self, requests: Requests, pods: int) -> None:
@@ -62,7 +62,7 @@ class Stock:
         self._journal.append(self)
 
     def forget(self) -> None:
-        """What was assumed."""
+        """Drops what was assumed."""
         self._assumed.clear()
         self._journal.append(self)
 
@@ -71,7 +71,7 @@ class Stock:
 
     def left(self, empty: bool = False) -> Mapping[str, int]:
         """`empty`: as if no gang were placed, but for what is assumed. May be negative."""
-        base = self.capacity if empty else self.free
+        base = self.total if empty else self.free
         if not self._assumed:
             return base
         return {
@@ -85,11 +85,11 @@ def of_one_pod(requests: Resources) -> Requests:
     return tuple(sorted({**requests, PODS: requests.get(PODS, 0) + 1}.items()))
 
 
-def count_in(requests: Requests, left: Mapping[str, int]) -> Count:
+def count_in(requests: Requests, left: Mapping[str, int]) -> PodCount:
     """Among resources that limit alike, the first by name is told (Kueue: pkg/resources/requests.go)."""
     pods, limited_by = _COUNT_MAX + 1, ""
     for resource, amount in requests:
         fitting = min(max(0, left.get(resource, 0) // amount), _COUNT_MAX) if amount else _COUNT_MAX
         if fitting < pods:
             pods, limited_by = fitting, resource
-    return Count(pods, limited_by)
+    return PodCount(pods, limited_by)

@@ -1,0 +1,189 @@
+"""Which heads take part in a cycle: those that may be admitted, and those that keep quota from others."""
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import replace
+
+from muster.admission.cycle.entry import Entry
+from muster.admission.cycle.order import CycleOrder, cycle_order
+from muster.admission.flavors.attempts import Progress
+from muster.admission.model import PreemptionPolicy
+from muster.admission.pruning.protocol import Estimate, GroupEstimate, Pruning
+from muster.admission.queueing.groups import EquivalenceGroup
+from muster.admission.queueing.pending import PendingQueue
+from muster.admission.queueing.requeue import Requeue
+from muster.admission.state.state import WorkingState
+
+IsPassed = Callable[[PendingQueue], bool]
+Head = tuple[PendingQueue, GroupEstimate, Estimate]
+Ranked = tuple[CycleOrder, PendingQueue, GroupEstimate]
+
+
+class HeadSelector:
+    """Selects heads of the queues of a contention group, which are given by name."""
+
+    __slots__ = ("_are_plain", "_keeping", "_place", "_queues", "_state", "pruning")
+
+    def __init__(
+        self, state: WorkingState, queues: Mapping[str, PendingQueue], pruning: type[Pruning]
+    ) -> None:
+        self._state = state
+        self._queues = queues
+        self._keeping = dict.fromkeys(queue for queue in queues.values() if _keeps(queue, state))
+        self._are_plain = _are_plain(state)
+        self._place = cycle_order(state.rules)
+        self.pruning = pruning(state, queues)
+
+    @property
+    def keep(self) -> bool:
+        """Whether a head that is not admitted may keep quota from others for a cycle."""
+        return bool(self._keeping)
+
+    def queues_to_open(self, include_parked: bool) -> list[PendingQueue]:
+        """Returns the queues with a workload that may be admitted and closes the others. Where there is one,
+        queues whose heads may keep quota from others in vain are opened too."""
+        possible = self.pruning.possible()
+        if self._keeping or not include_parked:
+            feasible = [queue for queue in possible if self._is_feasible(queue, include_parked)]
+            possible = dict.fromkeys(feasible) | self._keeping if feasible else {}
+        opened = []
+        for queue in self._queues.values():
+            if queue in possible:
+                opened.append(queue)
+            else:
+                queue.close()
+        return opened
+
+    def _is_feasible(self, queue: PendingQueue, include_parked: bool) -> bool:
+        return self.pruning.has_candidate(queue) if include_parked else self._has_feasible(queue, queue.fresh)
+
+    def _has_feasible(self, queue: PendingQueue, groups: Iterable[EquivalenceGroup]) -> bool:
+        feasibility = self.pruning.feasibility
+        for group in groups:  # noqa: SIM110 - a generator is slow, and this runs for most queues
+            if feasibility(queue, group).estimate() is not Estimate.INFEASIBLE:
+                return True
+        return False
+
+    def take(self, opened: list[PendingQueue], is_passed: IsPassed) -> tuple[list[Head], bool]:
+        """Returns the heads of a cycle, and whether other workloads may be tried after it.
+
+        An infeasible head is parked at once, unless it keeps quota from others, or tries its flavors over
+        several cycles, in which other queues' heads are tried too. Where nothing behind it is feasible
+        either, the queue is closed and removed from `opened`."""
+        heads, infeasible, done = self._heads(opened)
+        to_keep_from, moved = bool(heads), False
+        for head in infeasible:
+            queue, feasibility, _ = head
+            keeps = queue in self._keeping
+            followed = keeps or self._has_feasible(queue, queue.behind_head)
+            if (keeps and to_keep_from) or (followed and not feasibility.tries_once):
+                heads.append(head)
+            elif followed:
+                moved |= queue.requeue_head(Requeue.NO_FIT, passes=is_passed(queue))
+            else:
+                queue.close()
+                done.add(queue)
+                self.pruning.has_candidate(queue)  # if not, it is not possible from now on
+        if done:
+            opened[:] = [queue for queue in opened if queue not in done]
+        return heads, moved
+
+    def _heads(self, opened: Iterable[PendingQueue]) -> tuple[list[Head], list[Head], set[PendingQueue]]:
+        """Returns the feasible heads, the others, and the queues in which all were tried or none is
+        feasible."""
+        heads: list[Head] = []
+        infeasible: list[Head] = []
+        done: set[PendingQueue] = set()
+        possible = self.pruning.possible()
+        for queue in opened:
+            group = queue.head_group()
+            if group is None:
+                done.add(queue)
+                if queue in possible:
+                    self.pruning.has_candidate(queue)
+            elif queue in possible or queue in self._keeping:
+                feasibility = self.pruning.feasibility(queue, group)
+                estimate = feasibility.estimate() if queue in possible else Estimate.INFEASIBLE
+                (infeasible if estimate is Estimate.INFEASIBLE else heads).append(
+                    (queue, feasibility, estimate)
+                )
+            else:
+                queue.close()
+                done.add(queue)
+        return heads, infeasible, done
+
+    def plain(self, heads: Iterable[Head], waiting: Container[str]) -> list[Ranked] | None:
+        """Returns the heads in the cycle's order, if room alone decides over each of them; None if not.
+        `waiting` are the keys of workloads that wait for victims.
+
+        Heads whose room others take before them then need no nomination: the next cycle finds them
+        infeasible."""
+        if not self._are_plain:
+            return None
+        ranked: list[Ranked] = []
+        for queue, feasibility, estimate in heads:
+            if estimate is not Estimate.FITS or not feasibility.is_plain:
+                return None
+            ranked.append((self._place_of(queue, feasibility, waiting), queue, feasibility))
+        ranked.sort(key=_by_place)
+        return ranked
+
+    def _place_of(
+        self, queue: PendingQueue, feasibility: GroupEstimate, waiting: Container[str]
+    ) -> CycleOrder:
+        order = queue.head_order()
+        known, waits = feasibility.place, order[-1] in waiting
+        if known is not None and known[0] is order and not waits:
+            return known[1]
+        workload = queue.head()
+        assert workload is not None
+        priority_boost, preempting = self._state.priority_boost_now(workload), waits or workload.preempting
+        boosted = (
+            replace(workload, priority=workload.priority + priority_boost) if priority_boost else workload
+        )
+        place = self._place(boosted, preempting, feasibility.borrowing())
+        feasibility.place = None if priority_boost or preempting else (order, place)
+        return place
+
+
+def _by_place(ranked: Ranked) -> CycleOrder:
+    return ranked[0]
+
+
+def _are_plain(state: WorkingState) -> bool:
+    """Whether the order of heads is known before the first is admitted, and room alone decides."""
+    rules = state.rules
+    return rules.fair_sharing is None and not rules.backfill and state.budgets is None
+
+
+def _keeps(queue: PendingQueue, state: WorkingState) -> bool:
+    """Whether a head that needs preemption but finds no victims keeps quota from
+    others until the end of the cycle (Cycle._reserve_unreclaimable)."""
+    reclaims = queue.queue.reclaim_within_cohort is PreemptionPolicy.ANY
+    return not reclaims or state.rules.prioritize_preemptors
+
+
+SCANS_MAX = 32  # cycles in which a head tries its flavors while nothing changes
+_OVER = Progress()  # all flavors have been tried
+
+
+class FlavorScans:
+    """The flavor scans of the heads of a pass since the last change."""
+
+    __slots__ = ("_by_key",)
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, list[Progress]] = {}
+
+    def clear(self) -> None:
+        self._by_key.clear()
+
+    def continues(self, head: Entry) -> bool:
+        """Whether the next cycle tries the head's other flavors. Once it has tried all of them, or its pod
+        sets are back where a scan ended before, only a change can help: otherwise heads could alternate for
+        ever."""
+        scans = self._by_key.setdefault(head.workload.key, [])
+        progress = _OVER if head.scan is None else head.scan.progress
+        new = progress not in scans and _OVER not in scans
+        continues = progress.pending and new and len(scans) < SCANS_MAX
+        scans.append(progress if continues else _OVER)
+        return continues

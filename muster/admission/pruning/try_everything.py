@@ -1,0 +1,53 @@
+"""Pruning that prunes nothing: every group of every queue is tried."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from muster.admission.cycle.order import CycleOrder
+from muster.admission.pruning.protocol import Estimate
+from muster.admission.queueing.groups import EquivalenceGroup
+from muster.admission.queueing.order import QueueOrder
+from muster.admission.queueing.pending import PendingQueue
+from muster.admission.state.state import WorkingState
+
+
+class Unknown:
+    """A group of which nothing is known."""
+
+    assignment_cache = None
+    is_plain = False
+    tries_once = False
+
+    def __init__(self) -> None:
+        self.place: tuple[QueueOrder, CycleOrder] | None = None
+
+    def estimate(self) -> Estimate:
+        return Estimate.POSSIBLE
+
+    def fits(self) -> bool:
+        return False
+
+    def borrowing(self) -> int:
+        return 0
+
+
+class TryEverything:
+    bounds_preemption: ClassVar[bool] = False
+
+    def __init__(self, state: WorkingState, queues: Mapping[str, PendingQueue]) -> None:
+        self._queues = queues
+
+    def changed(self, queue: str) -> None:
+        """Remembers nothing."""
+
+    def refresh(self) -> None:
+        """Remembers nothing."""
+
+    def possible(self) -> Mapping[PendingQueue, None]:
+        return dict.fromkeys(queue for queue in self._queues.values() if len(queue))
+
+    def has_candidate(self, queue: PendingQueue) -> bool:
+        return len(queue) > 0
+
+    def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Unknown:
+        return Unknown()

@@ -1,0 +1,135 @@
+"""Finds queues with a workload that may be admitted without looking at the others."""
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from math import inf
+from typing import ClassVar
+
+from muster.admission.model import FlavorResource
+from muster.admission.pruning.feasibility import Bound, Feasibility, QueueUsage
+from muster.admission.pruning.protocol import Estimate
+from muster.admission.queueing.groups import EquivalenceGroup
+from muster.admission.queueing.pending import PendingQueue
+from muster.admission.quota.tree import QuotaNode
+from muster.admission.state.state import WorkingState
+
+_Entry = tuple[float, int, PendingQueue]
+_Line = list[_Entry]
+"""For a resource: the most that may be used of it for a queue to have a feasible workload, and the queue's
+number; sorted."""
+
+_STALE_MAX = 1024  # groups that are gone and still known
+
+
+class WakeIndex:
+    """An index of the queues of a contention group.
+
+    For a queue without a feasible workload the bounds are known that all of them exceed: it is not looked at
+    again before that changes. Any other queue may have a feasible workload."""
+
+    bounds_preemption: ClassVar[bool] = True
+
+    __slots__ = (
+        "_awake",
+        "_bounds",
+        "_branches",
+        "_known",
+        "_known_max",
+        "_lines",
+        "_numbers",
+        "_queue_usages",
+        "_queues",
+        "_roots",
+    )
+
+    def __init__(self, state: WorkingState, queues: Mapping[str, PendingQueue]) -> None:
+        self._queues = list(queues.values())
+        self._numbers = {name: number for number, name in enumerate(queues)}
+        self._queue_usages = [QueueUsage(state, queue.node) for queue in self._queues]
+        self._branches = _by_branch(self._queues)
+        self._known: dict[EquivalenceGroup, Feasibility] = {}
+        self._known_max = _STALE_MAX
+        self._roots = list(dict.fromkeys(queue.node.root for queue in self._queues))
+        self._awake = dict(enumerate(self._queues))
+        self._bounds: dict[int, list[tuple[_Line, float]]] = {}  # of the others: their lines in the index
+        self._lines: dict[QuotaNode, dict[FlavorResource, _Line]] = {root: {} for root in self._roots}
+
+    def changed(self, queue: str) -> None:
+        """Forgets the bounds of a queue whose pending workloads have changed."""
+        self._forget(self._numbers[queue])
+
+    def possible(self) -> dict[PendingQueue, None]:
+        """Queues that may have a feasible workload; the others have none."""
+        self.refresh()
+        found = dict.fromkeys(self._awake.values())
+        for root, lines in self._lines.items():
+            used = root.usage
+            for fr, line in lines.items():
+                for _, _, queue in line[bisect_left(line, (used.get(fr, 0),)) :]:
+                    found[queue] = None
+        return found
+
+    def has_candidate(self, queue: PendingQueue) -> bool:
+        """Whether a possible queue really has a feasible workload; if not, remembers its bounds."""
+        bounds: dict[FlavorResource, float] = {}
+        for group in queue.groups:
+            feasibility = self.feasibility(queue, group)
+            if feasibility.estimate() is not Estimate.INFEASIBLE:
+                return True
+            for fr, most in feasibility.obstacles():
+                bounds[fr] = max(most, bounds.get(fr, -inf))
+        self._keep(queue, bounds.items())
+        return False
+
+    def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Feasibility:
+        known = self._known.get(group)
+        if known is None:
+            queue_usage = self._queue_usages[self._numbers[queue.queue.name]]
+            known = Feasibility(queue_usage, queue.first(group))
+            if len(self._known) >= self._known_max:
+                self._drop_stale()
+            self._known[group] = known
+        return known
+
+    def refresh(self) -> None:
+        """Forgets bounds that usage below the root has changed; call it when quota may have been taken or
+        released."""
+        for root in self._roots:
+            for node in root.take_changed():
+                for number in self._branches.get(_branch(node), ()):
+                    if self._queue_usages[number].renew():
+                        self._forget(number)
+
+    def _drop_stale(self) -> None:
+        """Drops what is known of groups that are gone."""
+        groups = (group for queue in self._queues for group in queue.groups)
+        self._known = {group: self._known[group] for group in groups if group in self._known}
+        self._known_max = 2 * len(self._known) + _STALE_MAX
+
+    def _keep(self, queue: PendingQueue, bounds: Iterable[Bound]) -> None:
+        number = self._numbers[queue.queue.name]
+        self._forget(number)
+        self._awake.pop(number, None)
+        lines = self._lines[queue.node.root]
+        kept = [(lines.setdefault(fr, []), most) for fr, most in bounds if most > -inf]
+        for line, most in kept:
+            insort(line, (most, number, queue))
+        self._bounds[number] = kept
+
+    def _forget(self, number: int) -> None:
+        self._awake[number] = self._queues[number]
+        for line, most in self._bounds.pop(number, ()):
+            del line[bisect_left(line, (most, number))]
+
+
+def _by_branch(queues: Iterable[PendingQueue]) -> dict[QuotaNode, list[int]]:
+    """Queues by the highest cohort below the root that they have in common."""
+    found: dict[QuotaNode, list[int]] = defaultdict(list)
+    for number, queue in enumerate(queues):
+        found[_branch(queue.node)].append(number)
+    return found
+
+
+def _branch(node: QuotaNode) -> QuotaNode:
+    return node.lineage[-2] if node.parent else node
