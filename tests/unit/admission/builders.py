@@ -97,7 +97,7 @@ def snapshot(
     cohorts: Sequence[Cohort] = (),
     hosts: Sequence[Node] = (),
 ) -> Snapshot:
-    """Flavors that a queue names and nobody declares are plain ones. RACKS is the only topology."""
+    """Flavors that a queue names without a declaration are plain ones. RACKS is the only topology."""
     queues = [queues] if isinstance(queues, ClusterQueue) else queues
     named = {flavor.flavor for queue in queues for group in queue.groups for flavor in group.flavors}
     return Snapshot(
@@ -131,7 +131,8 @@ def node(of: Snapshot, name: str = "q") -> QuotaNode:
 
 
 def applied(before: Snapshot, plan: Plan, now_ms: int = NOW_MS) -> Snapshot:
-    """What a controller writes: admissions are reserved, victims are evicted and still run."""
+    """The snapshot after a controller's writes: admissions are reserved, victims are evicted and still
+    run."""
     admitted = {decision.workload: decision.admission for decision in plan.admissions}
     preempting = {one.workload for one in plan.waiting if one.reason is WaitReason.PREEMPTION}
     parked = {one.workload for one in plan.waiting if one.reason not in UNTRIED}
@@ -168,7 +169,7 @@ def admitted(plan: Plan) -> list[str]:
 
 
 def preempted(plan: Plan) -> list[tuple[str, str]]:
-    """Victims with who preempts them."""
+    """Victims with their preemptors."""
     return [
         (preemption.workload.removeprefix("ns/"), preemption.preemptor.removeprefix("ns/"))
         for preemption in plan.preemptions

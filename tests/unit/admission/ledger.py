@@ -39,7 +39,7 @@ class Ledger:
         return own + sum(beyond)
 
     def potential(self, name: str, fr: FlavorResource) -> int:
-        """What it could have if nothing were used."""
+        """The quota that it could use if nothing were used."""
         parent, quota = self.parents[name], self.quota(name, fr)
         if parent is None:
             return self.subtree(name, fr)

@@ -115,7 +115,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
             key=f"ns/w{index}",
             uid=f"u{index}",
             cluster_queue=draw(st.sampled_from((*queues, "missing") if index == 0 else tuple(queues))),
-            priority=index // 3 + draw(st.integers(-1, 1)),  # who comes late is often more urgent
+            priority=index // 3 + draw(st.integers(-1, 1)),  # late ones are often more urgent
             queued_at_ms=draw(st.integers(0, 3)),
             pod_sets=draw(pod_sets()),
             requeue_at_ms=draw(st.sampled_from((None,) * 8 + (NOW_MS + 1, NOW_MS + 2))),

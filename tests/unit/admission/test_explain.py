@@ -324,7 +324,7 @@ def test_sentences(of: Snapshot, sentence: str) -> None:
     assert messages(decide(of, NOW_MS))["w"] == sentence
 
 
-def test_who_fits_but_was_not_tried_again() -> None:
+def test_workload_that_fits_but_was_not_tried_again() -> None:
     waiting = workload("w", "q", 1)
     explainer = Explainer(WorkingState(snapshot(queue("q", 2), waiting)), NOW_MS)
     found = explainer.queued(waiting, Verdict(Wait.NO_ROOM), "alike")
@@ -363,7 +363,7 @@ def test_excluded_flavors_are_data_too() -> None:
     ]
 
 
-def test_who_is_waited_for_is_data_too() -> None:
+def test_others_that_it_waits_for_are_data_too() -> None:
     of = snapshot(
         queue("q", 2, within_queue=LOWER),
         running("r", gpu=2),

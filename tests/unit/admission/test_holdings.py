@@ -31,8 +31,8 @@ BOUNDS: dict[str, tuple[Precedence, list[str]]] = {
     "everybody": (ALL, ["leaving", "low", "late", "early", "high"]),
     "below a priority": ((3,), ["low"]),
     "and newer of the same": ((3, -1), ["low", "early"]),
-    "those who are leaving too": ((9, -1), ["low", "late", "early", "high"]),
-    "nobody": ((1,), []),
+    "those that are leaving too": ((9, -1), ["low", "late", "early", "high"]),
+    "none": ((1,), []),
 }
 
 
@@ -58,7 +58,7 @@ def test_the_order_is_kept_while_they_come_and_go(asked_before: bool) -> None:
 
 
 @pytest.mark.parametrize("asked_before", [True, False])
-def test_who_is_evicted_comes_first(asked_before: bool) -> None:
+def test_evicted_holding_comes_first(asked_before: bool) -> None:
     of = holdings(running("low", priority=1), running("high", priority=5))
     if asked_before:
         names(of)

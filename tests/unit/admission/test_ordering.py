@@ -4,7 +4,7 @@ from muster.admission import Workload
 from muster.admission.queueing.order import queue_order
 from tests.unit.admission.builders import workload
 
-QUEUE = {  # who goes before whom
+QUEUE = {  # which one goes first
     "higher priority": (
         workload("a", priority=2, queued_at_ms=9),
         workload("b", priority=1, queued_at_ms=0),

@@ -1,4 +1,4 @@
-"""What holds for every cluster. A failure prints a decorator that replays it."""
+"""Properties of every cluster. A failure prints a decorator that replays it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -29,7 +29,7 @@ def tower(*cohorts_up: Cohort, of: Quota) -> QuotaNode:
 
 AVAILABLE = {  # node, available, potentially available
     "alone": (node(snapshot(queue("q", 8))), 8, 8),
-    "alone, a lending limit lends to nobody": (node(snapshot(queue("q", Quota(8, lending_limit=2)))), 8, 8),
+    "alone, a lending limit lends nothing": (node(snapshot(queue("q", Quota(8, lending_limit=2)))), 8, 8),
     "nor does that of the highest cohort": (
         tower(cohort("ml", None, {"l4": {GPU: Quota(3, lending_limit=1)}}), of=Quota(4)),
         7,
@@ -63,7 +63,7 @@ def test_available(found: QuotaNode, available: int, potentially: int) -> None:
     assert found.potentially_available(L4) == potentially
 
 
-def test_a_resource_that_nobody_has_quota_for() -> None:
+def test_a_resource_without_quota() -> None:
     found = node(snapshot(queue("q", 8, cohort="ml")))
     assert found.available(fr("t4")) == 0
     assert found.quota(fr("t4")) == Quota(0)
@@ -144,7 +144,7 @@ def test_removing_in_any_order_leaves_no_trace(
     amounts: list[tuple[int, int]],
     random: Random,
 ) -> None:
-    """What a node counts depends on what is used, not on the order in which it came and went."""
+    """A node's counts depend on what is used, not on the order in which it came and went."""
     of = Snapshot({}, forest, queues, ())
     nodes = [node(of, name) for name in queues]
     usages = [(nodes[index % len(nodes)], {fr("plain"): amount}) for index, amount in amounts]

@@ -1,4 +1,4 @@
-"""What the working state counts while placements move."""
+"""Counts of the working state while placements move."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -36,7 +36,7 @@ def test_only_places_that_it_left_are_free(moved_to: str, changed: bool) -> None
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_who_was_absent_is_back_after_that(fails: bool) -> None:
+def test_absent_holdings_are_back_after_that(fails: bool) -> None:
     state = state_of(placed("a"))
     node, holding = state.tree.queues["q"], state.holdings["q"]["ns/w"]
     used = dict(node.usage)

@@ -12,7 +12,7 @@ RULES = Rules()
 
 
 def heads(state: WorkingState, workloads: Sequence[Workload]) -> list[Entry]:
-    """One a queue; who waits for its victims is a preemptor."""
+    """One head a queue; a head that waits for its victims is a preemptor."""
     return [
         Entry(one, state.queue(one.cluster_queue), state.tree.queues[one.cluster_queue], one.preempting)
         for one in workloads

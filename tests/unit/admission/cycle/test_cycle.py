@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
         RULES,
         {"w": Outcome.PREEMPTING},
     ),
-    "nobody may be preempted": (
+    "no workload may be preempted": (
         snapshot(queue("q", 1, within_queue=LOWER), running("r", priority=1), workload("w", "q", 1)),
         RULES,
         {"w": Outcome.NO_CANDIDATES},
@@ -134,7 +134,7 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
         RULES,
         {"w": Outcome.PREEMPTING},
     ),
-    "a gate is nothing to who needs no victims": (
+    "a gate does not hold a head that needs no victims": (
         snapshot(queue("q", 1), workload("w", "q", 1, preemption_gated=True)),
         GATES,
         {"w": Outcome.ADMITTED},
@@ -230,7 +230,7 @@ def test_outcomes(of: Snapshot, rules: Rules, expected: dict[str, Outcome]) -> N
     assert outcomes(cycle(of, rules)) == expected
 
 
-def test_who_stands_in_the_way_is_told() -> None:
+def test_outcome_names_the_rival() -> None:
     overlapping = cycle(ONE_VICTIM)["second"]
     assert (overlapping.rival, targets(overlapping)) == ("ns/first", ["r"])
     assert cycle(ONE_VICTIM, RECOMPUTE)["second"].rival == "ns/first"
@@ -248,7 +248,7 @@ def test_targets_come_with_what_entitles_to_them() -> None:
 
 
 def test_every_outcome_but_an_admission_goes_back_to_the_queue() -> None:
-    """One that holds its quota already stands in no queue."""
+    """A workload that holds its quota already is in no queue."""
     assert set(Outcome) - REQUEUE.keys() == {Outcome.UNTRIED, Outcome.ADMITTED, Outcome.NOT_REPLACED}
 
 

@@ -1,4 +1,4 @@
-"""Whole decisions: who is admitted, who is preempted, who waits and for what."""
+"""Whole decisions: admissions, preemptions, and reasons to wait."""
 
 from dataclasses import replace
 from typing import Any
@@ -97,7 +97,7 @@ ML = {"cohort": "ml"}
 RECLAIMING = {"cohort": "ml", "reclaim_within_cohort": ANY}
 
 CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, WaitReason]]] = {
-    # snapshot; admitted, in order; victims with their preemptors; reasons of who waits
+    # snapshot; admitted, in order; victims with their preemptors; reasons to wait
     "nothing": (snapshot(()), [], [], {}),
     "all that fit, by priority and age": (
         snapshot(
@@ -155,7 +155,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, Wai
         [],
         {"borrower": QUOTA},
     ),
-    "borrows what nobody needs": (
+    "borrows what no other queue needs": (
         snapshot([queue("a", 2, **ML), queue("b", 2, **ML)], workload("borrower", "a", 3)),
         ["borrower"],
         [],
@@ -172,7 +172,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, Wai
         [("r2", "owner")],
         {"owner": PREEMPTION},
     ),
-    "who is evicted is not preempted twice": (
+    "an evicted workload is not preempted twice": (
         snapshot(
             queue("q", 2, within_queue=LOWER),
             running("r", gpu=2, evicted=True),
@@ -182,7 +182,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, Wai
         [],
         {"w": PREEMPTION},
     ),
-    "who waits for victims blocks its queue": (
+    "a head that waits for victims blocks its queue": (
         snapshot(
             queue("q", 4, within_queue=LOWER),
             running("r", gpu=3),
@@ -193,7 +193,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, Wai
         [("r", "big")],
         {"big": PREEMPTION, "small": BEHIND},
     ),
-    "nobody slips in while victims leave": (
+    "no workload slips in while victims leave": (
         snapshot(
             [queue("a", 4, within_queue=LOWER, **ML), queue("b", 0, **ML)],
             running("r", "a", gpu=3),
@@ -251,7 +251,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, Wai
         [("r1", "one"), ("r2", "two")],
         {"one": PREEMPTION, "two": PREEMPTION},
     ),
-    "a preemptor for whom another admission leaves too little": (
+    "a preemptor to which another admission leaves too little": (
         snapshot(
             [
                 queue("a", Quota(2, borrowing_limit=2), within_queue=LOWER, **ML),
@@ -367,7 +367,7 @@ def test_decide(
     assert reasons(found) == waits
 
 
-ASIDE = {  # who takes part in no cycle: snapshot, reason, a piece of the sentence, until
+ASIDE = {  # workloads that take part in no cycle: snapshot, reason, a piece of the sentence, until
     "queue is missing": (
         snapshot((), workload("w", "gone", 1)),
         WaitReason.QUEUE_INACTIVE,
@@ -406,7 +406,9 @@ ASIDE = {  # who takes part in no cycle: snapshot, reason, a piece of the senten
 
 
 @pytest.mark.parametrize(("of", "reason", "message", "until_ms"), ASIDE.values(), ids=ASIDE.keys())
-def test_who_is_not_tried(of: Snapshot, reason: WaitReason, message: str, until_ms: int | None) -> None:
+def test_workload_outside_of_queues_waits_with_a_reason(
+    of: Snapshot, reason: WaitReason, message: str, until_ms: int | None
+) -> None:
     (waiting,) = plan(of).waiting
     assert (waiting.reason, waiting.until_ms) == (reason, until_ms)
     assert message in waiting.message
@@ -448,7 +450,7 @@ def test_a_reservation_in_a_queue_that_is_gone_counts_nowhere() -> None:
 
 
 def test_a_sticky_preemptor_is_not_set_back_by_a_newcomer() -> None:
-    """What its victims left is its own, though a more urgent one has come meanwhile."""
+    """It gets the quota of its victims, though a more urgent one has come meanwhile."""
     waiting, urgent = (
         workload("w", "q", 2, priority=1, preempting=True),
         workload("urgent", "q", 2, priority=2),
@@ -517,7 +519,7 @@ NOT_LOOKED_AT = {  # the workload's queue and fields; reason and sentence
 @pytest.mark.parametrize(
     ("of", "fields", "reason", "message"), NOT_LOOKED_AT.values(), ids=NOT_LOOKED_AT.keys()
 )
-def test_who_is_not_looked_at(
+def test_head_is_refused_before_nomination(
     of: dict[str, Any], fields: dict[str, Any], reason: WaitReason, message: str
 ) -> None:
     (waiting,) = plan(snapshot(queue("q", 2, **of), workload("w", "q", 1, **fields))).waiting
@@ -558,6 +560,6 @@ def test_workloads_of_one_shape_get_one_answer() -> None:
     }
 
 
-def test_a_flavor_nobody_tolerates() -> None:
+def test_no_flavor_is_tolerated() -> None:
     of = snapshot(queue("q", 4), workload("w", "q", 1), flavors=[Flavor("l4", taints=(taint("gpu"),))])
     assert reasons(plan(of)) == {"w": WaitReason.NO_FLAVOR}

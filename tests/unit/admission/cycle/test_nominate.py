@@ -1,4 +1,4 @@
-"""What a head could get: fewer pods, flavors from where the last search ended, what others like it got."""
+"""Nominations: fewer pods, flavors from where the last search ended, assignments of equivalent workloads."""
 
 from dataclasses import replace
 from random import Random
@@ -125,7 +125,7 @@ def test_partial_admission(
     assert (head.assignment.mode, counts(head), targets(head)) == (mode, pods_, leave)
 
 
-def test_nobody_leaves_for_one_who_would_not_be_let_in_then() -> None:
+def test_no_victims_where_the_head_would_not_be_admitted_then() -> None:
     """Without victim the first pod set would move to plain, and leave no place for the second."""
     of = snapshot(
         queue("q", {"plain": {GPU: 4}, "spot": {GPU: 2}}, within_queue=LOWER),
@@ -143,9 +143,9 @@ SCANS = {  # the scan and the rules; the flavor
     "none yet": (None, RULES, "l4"),
     "of the cycle before": (FlavorScan(AFTER_L4, 2, -1), RULES, "t4"),
     "of this very cycle": (FlavorScan(AFTER_L4, 3, -1), RULES, "t4"),
-    "older, and somebody has left the queue": (FlavorScan(AFTER_L4, 1, -1), RULES, "l4"),
-    "older, and nobody has left": (FlavorScan(AFTER_L4, 1, 0), RULES, "t4"),
-    "recent, but rules that only ask who has left": (
+    "older, and a workload has left the queue": (FlavorScan(AFTER_L4, 1, -1), RULES, "l4"),
+    "older, and none has left": (FlavorScan(AFTER_L4, 1, 0), RULES, "t4"),
+    "recent, but rules that only count departures": (
         FlavorScan(AFTER_L4, 2, -1),
         Rules(keep_flavor_scan=False),
         "l4",
@@ -160,7 +160,7 @@ def test_the_search_for_flavors_goes_on(scan: FlavorScan | None, rules: Rules, f
 
 
 def test_one_more_like_the_last_gets_the_same() -> None:
-    """Until the flavor is full: then the search is made anew."""
+    """Until the flavor is full: then flavors are searched again."""
     of = snapshot(queue("q", {"l4": {GPU: 2}, "t4": {GPU: 4}}))
     state, assignment_cache = WorkingState(of), AssignmentCache()
     found = []
@@ -175,7 +175,7 @@ def test_one_more_like_the_last_gets_the_same() -> None:
 
 
 ML: dict[str, Any] = {"cohort": "ml"}
-FORGOTTEN = {  # who is not remembered, or not for long: the snapshot and the workload
+FORGOTTEN = {  # not cached, or not for long: the snapshot and the workload
     "one that may shrink": (snapshot(queue("q", 9)), workload("w", "q", elastic(2, 1))),
     "one that may shrink in part": (
         snapshot(queue("q", 9)),
@@ -200,7 +200,7 @@ FORGOTTEN = {  # who is not remembered, or not for long: the snapshot and the wo
 
 
 @pytest.mark.parametrize(("of", "one"), FORGOTTEN.values(), ids=FORGOTTEN.keys())
-def test_who_is_not_remembered(of: Snapshot, one: Workload) -> None:
+def test_assignment_is_not_cached(of: Snapshot, one: Workload) -> None:
     state, assignment_cache = WorkingState(of), AssignmentCache()
     found = []
     for key in ("ns/1", "ns/2"):
@@ -258,10 +258,10 @@ def test_what_is_remembered_is_what_a_search_would_find(seed: int) -> None:
     assignment_caches = {name: AssignmentCache() for name in "ab"}
     for turn in range(8):
         one = workload(f"w{turn}", draw.choice("ab"), *sets)
-        (head,), (anew,) = heads(state, [one]), heads(state, [one])
+        (head,), (again,) = heads(state, [one]), heads(state, [one])
         head.assignment_cache = assignment_caches[one.cluster_queue]
         nominate(state, head, turn)
-        nominate(state, anew, turn)
-        assert head.assignment == anew.assignment
+        nominate(state, again, turn)
+        assert head.assignment == again.assignment
         if head.assignment.mode is Mode.FIT:
             head.node.add(head.usage)

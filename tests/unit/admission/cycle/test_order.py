@@ -25,16 +25,16 @@ def head(name: str, preempting: bool = False, borrowing: int = 0, **fields: Any)
 
 CASES: dict[str, tuple[Rules, list[Head]]] = {
     # each before the next
-    "who holds quota already, however far it borrows": (
+    "a holder of quota, however far it borrows": (
         RULES,
         [(running("r"), False, 2), head("w", priority=9)],
     ),
-    "who borrows less far": (
+    "the shorter borrowing distance": (
         RULES,
         [head("a", borrowing=0, priority=-1), head("b", borrowing=1, priority=1), head("c", borrowing=2)],
     ),
     "the more urgent": (RULES, [head("a", priority=2, queued_at_ms=5), head("b", priority=1)]),
-    "who waits longer": (RULES, [head("b", queued_at_ms=1), head("a", queued_at_ms=2)]),
+    "the longer wait": (RULES, [head("b", queued_at_ms=1), head("a", queued_at_ms=2)]),
     "by the UID at last": (RULES, [head("b", uid="1"), head("a", uid="2")]),
     "and by the key": (RULES, [head("a", uid="1"), head("b", uid="1")]),
     "a preemptor like any other": (RULES, [head("a", borrowing=0), head("b", preempting=True, borrowing=1)]),

@@ -1,4 +1,4 @@
-"""Decisions where pods are placed on nodes: who gets which, who is sent away for them, who moves."""
+"""Decisions where pods are placed on nodes: places, victims, and moves."""
 
 from dataclasses import replace
 from typing import Any
@@ -111,7 +111,7 @@ def test_a_gang_that_no_rack_can_hold_is_told_so() -> None:
     assert messages(plan)["a"].endswith(", even if all nodes were empty")
 
 
-def test_who_is_gone_leaves_its_places() -> None:
+def test_finished_workload_leaves_its_places() -> None:
     before = cluster(tpus(), on_hosts("old", ("x1", 1), evicted=True), workload("a", "q", gang(2)))
     assert not admitted(decide(before, NOW_MS))
     assert places(decide(replace(withdrawn(before), workloads=before.workloads[1:]), NOW_MS)) == {
@@ -147,14 +147,14 @@ def test_those_go_whose_places_help() -> None:
     assert places(decide(after, NOW_MS)) == {"new": [("x1", 1), ("x2", 1)]}
 
 
-def test_nobody_goes_where_that_makes_no_places() -> None:
+def test_no_victims_where_that_makes_no_places() -> None:
     asks = tpus(within_queue=PreemptionPolicy.LOWER_PRIORITY)
     before = cluster(asks, on_hosts("low", ("x1", 1)), workload("new", "q", gang(3), priority=3))
     assert not preempted(decide(before, NOW_MS))
 
 
 def test_places_are_kept_for_a_preemptor_in_its_cycle() -> None:
-    """Of the other queue's head, which could have the free host otherwise."""
+    """The other queue's head could get the free host otherwise."""
     queues = [
         tpus("q", cohort="c", within_queue=PreemptionPolicy.LOWER_PRIORITY),
         tpus("p", cohort="c"),
@@ -205,7 +205,7 @@ def test_it_goes_on_waiting_where_the_nodes_are_taken() -> None:
     assert (plan.admissions, plan.displaced) == ((), ())
 
 
-def test_who_is_gone_before_its_nodes_are_made_is_not_placed() -> None:
+def test_workload_that_ends_before_its_nodes_exist_is_not_placed() -> None:
     engine = Engine(cluster(PROVISIONED, awaiting_nodes(CheckState.READY), on_hosts("old", ("x1", 1))))
     assert not engine.decide(NOW_MS).admissions
     engine.remove("ns/a")

@@ -33,7 +33,7 @@ EXPECTED = {
     [(KEEP, {"overlapping", "too large"}), (FORGET, {"too large"})],
     ids=["kept", "not kept where others were the cause"],
 )
-def test_who_remembers_its_scan(rules: Rules, remember: set[str]) -> None:
+def test_head_keeps_its_flavor_scan(rules: Rules, remember: set[str]) -> None:
     entries = cycle(SCENE, rules)
     assert outcomes(entries) == EXPECTED
     assert {name for name, entry in entries.items() if entry.scan is not None} == remember

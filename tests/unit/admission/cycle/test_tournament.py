@@ -60,14 +60,14 @@ CASES: dict[str, tuple[Rules, list[ClusterQueue], tuple[Cohort, ...], Mapping[st
     "the smaller share for the weight": (
         FAIR, [mate("a", weight=Fraction(3)), mate("b")], (), {"a": {"gpus": 5}, "b": {"gpus": 4}}, "a b",
     ),
-    "nobody who borrows at weight zero": (
+    "a borrower of weight zero last": (
         FAIR, [mate("a", weight=Fraction(0)), mate("b")], (), {"a": {"gpus": 3}, "b": {"gpus": 5}}, "b a",
     ),
     "of equal shares the higher priority": (FAIR, PAIR, (), {"a": {}, "b": {"priority": 1}}, "b a"),
     "by the rules not the higher priority": (
         WITHOUT_PRIORITIES, PAIR, (), {"a": {}, "b": {"priority": 1}}, "a b",
     ),
-    "of equal priorities who waits longer": (FAIR, PAIR, (), {"a": {"queued_at_ms": 1}, "b": {}}, "b a"),
+    "of equal priorities the longer wait": (FAIR, PAIR, (), {"a": {"queued_at_ms": 1}, "b": {}}, "b a"),
     "of equals the lower UID": (FAIR, PAIR, (), {"a": {"uid": "2"}, "b": {"uid": "1"}}, "b a"),
     "a preemptor last by its share": (
         FAIR, PAIR, (), {"a": {"gpus": 5, "preempting": True}, "b": {"gpus": 4}}, "b a",
@@ -105,7 +105,7 @@ def test_order(
 
 
 @pytest.mark.parametrize(("rules", "expected"), [(FAIR, "b a"), (BY_SHARE_FIRST, "a b")], ids=str)
-def test_who_does_not_borrow_what_it_asks_for_goes_first(rules: Rules, expected: str) -> None:
+def test_head_that_does_not_borrow_its_requests_goes_first(rules: Rules, expected: str) -> None:
     """Queue b has a larger share, but of another flavor."""
     queues = [queue(name, TWO_FLAVORS, cohort="ml") for name in "ab"]
     state = WorkingState(snapshot(queues, running("x", "b", 4, "t4"), running("y", "a", 2)))

@@ -31,14 +31,14 @@ def contention_group() -> ContentionGroup:
     return ContentionGroup(state, ("q",), [pending], WakeIndex)
 
 
-def test_who_has_no_victims_waits_for_none() -> None:
+def test_preemptor_without_victims_is_unmarked() -> None:
     changes = Changes()
     contention_group().settle(changes, NOW_MS)
     assert [(key, one.preempting) for key, one in changes.marked.items()] == [("ns/w", False)]
     assert changes.unmarked == {"ns/w"}, "once in a decision is enough"
 
 
-def test_who_has_ceased_to_wait_once_is_left_as_it_is() -> None:
+def test_workload_is_unmarked_once_in_a_decision() -> None:
     changes = Changes(unmarked={"ns/w"})
     contention_group().settle(changes, NOW_MS)
     assert (changes.marked, changes.count) == ({}, 0)

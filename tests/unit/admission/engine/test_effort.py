@@ -1,4 +1,4 @@
-"""After a change the engine asks only queues that it can concern, and tries only heads that can be had."""
+"""After a change the engine asks only queues that it can concern, and tries only feasible heads."""
 
 from collections.abc import Callable
 from unittest.mock import patch
@@ -39,7 +39,8 @@ def crowd(reclaim: PreemptionPolicy) -> Snapshot:
 
 
 def effort(engine: Engine) -> tuple[list[str], set[str], list[str]]:
-    """Who is let in by the next decision, the queues that are asked for it, and the heads that are tried."""
+    """Admissions of the next decision, the queues that are asked for an estimate, and the heads that are
+    tried."""
     asked: set[str] = set()
     tried: list[str] = []
     estimate, look = Feasibility.estimate, nominate.nominate
@@ -64,13 +65,13 @@ def end(name: str) -> Callable[[Engine], None]:
     return lambda engine: engine.remove(f"ns/{name}")
 
 
-NOBODY: tuple[list[str], set[str], list[str]] = ([], set(), [])
+NOTHING: tuple[list[str], set[str], list[str]] = ([], set(), [])
 EFFORTS: dict[
     str, tuple[PreemptionPolicy, Callable[[Engine], None], tuple[list[str], set[str], list[str]]]
 ] = {
-    "nothing happens": (NEVER, lambda _: None, NOBODY),
-    "somebody comes": (NEVER, put(workload("more", "alone", 1)), ([], {"alone"}, [])),
-    "somebody who waits goes": (NEVER, end("also-1"), ([], {"also"}, [])),
+    "nothing happens": (NEVER, lambda _: None, NOTHING),
+    "a workload arrives": (NEVER, put(workload("more", "alone", 1)), ([], {"alone"}, [])),
+    "a pending workload ends": (NEVER, end("also-1"), ([], {"also"}, [])),
     "a queue's own quota is free": (
         ANY,
         end("alone-runs"),
@@ -86,17 +87,17 @@ EFFORTS: dict[
 
 
 @pytest.mark.parametrize("name", EFFORTS)
-def test_who_is_looked_at_after_a_change(name: str) -> None:
+def test_only_queues_that_a_change_concerns_are_tried(name: str) -> None:
     reclaim, change, expected = EFFORTS[name]
     engine = Engine(crowd(reclaim))
     assert effort(engine) == ([], set(LIMITS), [])
     change(engine)
     let_in, asked, tried = effort(engine)
     assert (let_in, asked, sorted(tried)) == (*expected[:2], sorted(expected[2]))
-    assert effort(engine) == NOBODY
+    assert effort(engine) == NOTHING
 
 
-def test_who_has_room_to_the_last_unit_is_known_to_fit() -> None:
+def test_workload_with_room_to_the_last_unit_is_known_to_fit() -> None:
     """So that it need not be compared with those that preempt."""
     found = []
     estimate = Feasibility.estimate

@@ -71,7 +71,7 @@ def test_what_is_confirmed_changes_nothing_and_what_failed_is_tried_again() -> N
     assert admitted(engine.decide(NOW_MS)) == ["w"]
 
 
-def test_who_may_wait_for_something_else_since_the_last_decision() -> None:
+def test_affected_workloads_are_those_of_settled_groups() -> None:
     objects = snapshot([queue("q", 0), queue("p", 0)], workload("w", "q", 1), workload("v", "p", 1))
     engine = Engine(objects)
     engine.decide(NOW_MS)
@@ -83,7 +83,7 @@ def test_who_may_wait_for_something_else_since_the_last_decision() -> None:
     assert list(engine.affected()) == []
 
 
-def test_those_who_wait_may_wait_for_something_else_once_another_holds_quota() -> None:
+def test_pending_workloads_are_affected_once_another_holds_quota() -> None:
     engine = Engine(snapshot(queue("q", 2), workload("w", "q", 3)))
     engine.decide(NOW_MS)
     engine.put(running("r"))
@@ -91,7 +91,7 @@ def test_those_who_wait_may_wait_for_something_else_once_another_holds_quota() -
     assert list(engine.affected()) == ["ns/w"]
 
 
-def test_whoever_is_not_parked_after_all_is_tried_first() -> None:
+def test_workload_that_is_not_parked_after_all_is_tried_first() -> None:
     engine = Engine(snapshot(queue("q", 1), running("r"), workload("first", "q", 1), workload("w", "q", 1)))
     engine.decide(NOW_MS)
     late = workload("w", "q", 1, priority=-1)
@@ -112,7 +112,7 @@ def test_a_backoff_ends() -> None:
     assert admitted(engine.decide(NOW_MS + 7)) == ["w"]
 
 
-def test_who_stands_in_no_queue() -> None:
+def test_workloads_in_no_queue() -> None:
     stopped = queue("stopped", 1, stop=StopPolicy.HOLD)
     engine = Engine(snapshot([stopped], workload("w", "stopped", 1), workload("x", "missing", 1)))
     engine.put(running("r", "missing"))
@@ -156,7 +156,7 @@ def test_a_preemptor_is_marked_until_it_gives_up() -> None:
     assert not any(one.preempting for one in engine.snapshot.workloads)
 
 
-def test_who_waits_for_victims_of_another_one_comes_first_after_a_restart_too() -> None:
+def test_workload_that_waits_for_victims_of_another_comes_first_after_a_restart_too() -> None:
     """In its queue, before higher priorities: a fresh engine knows that from the reason alone."""
     terms: dict[str, Any] = {"cohort": "ml", "reclaim_within_cohort": PreemptionPolicy.ANY}
     of = snapshot(
@@ -196,7 +196,7 @@ def test_trees_contend_over_nodes_they_share() -> None:
     assert together == {frozenset("abc"), frozenset("d"), frozenset("e")}
 
 
-def test_who_was_taken_back_too_often_waits_for_the_next_decision() -> None:
+def test_workload_taken_back_too_often_waits_for_the_next_decision() -> None:
     of = snapshot(
         [queue("a", 0, cohort="ml"), queue("b", 4, cohort="ml", reclaim_within_cohort=PreemptionPolicy.ANY)],
         workload("loan", "a", 2, priority=1),
@@ -212,7 +212,7 @@ def test_who_was_taken_back_too_often_waits_for_the_next_decision() -> None:
 
 
 def crowd_in_which_fair_sharing_goes_round() -> Snapshot:
-    """Of small and heavy either fits on l4. Small has the smaller share and comes first, and heavy preempts
+    """Either small or heavy fits on l4. Small has the smaller share and comes first, and heavy preempts
     it by the very same shares. There is t4 for small as well, once loan has left it."""
     terms: dict[str, Any] = {"cohort": "ml", "reclaim_within_cohort": PreemptionPolicy.ANY}
     return snapshot(
@@ -237,7 +237,7 @@ def crowd_in_which_fair_sharing_goes_round() -> Snapshot:
     )
 
 
-def test_who_was_taken_back_too_often_is_tried_again_though_nothing_happens() -> None:
+def test_workload_taken_back_too_often_is_tried_again_though_nothing_happens() -> None:
     of, rules = crowd_in_which_fair_sharing_goes_round(), Rules(fair_sharing=FairSharing())
     engine = Engine(of, rules)
     plan = engine.decide(NOW_MS)
@@ -248,7 +248,7 @@ def test_who_was_taken_back_too_often_is_tried_again_though_nothing_happens() ->
     assert (preempted(engine.decide(NOW_MS)), engine.settled) == ([], True)
 
 
-def test_who_is_not_parked_is_tried_again_without_those_who_are() -> None:
+def test_workload_that_is_not_parked_is_tried_again_without_parked_ones() -> None:
     """`small` would fit on l4, but `big`, which can't reclaim its quota, keeps that in its first cycle. When
     `small` is tried alone `big` is parked, and keeps nothing."""
     terms: dict[str, Any] = {"cohort": "ml", "reclaim_within_cohort": PreemptionPolicy.ANY}
@@ -360,7 +360,7 @@ def _changes(plan: Plan) -> tuple[list[str], list[tuple[str, str]]]:
     return admitted(plan), preempted(plan)
 
 
-def test_who_could_preempt_nobody_may_do_so_once_somebody_else_runs() -> None:
+def test_workload_without_victims_may_preempt_once_another_runs() -> None:
     """Though as much is used as before."""
     high = running("r", gpu=2, priority=9)
     of = snapshot(queue("q", 2, within_queue=PreemptionPolicy.LOWER_PRIORITY), high)
@@ -372,7 +372,7 @@ def test_who_could_preempt_nobody_may_do_so_once_somebody_else_runs() -> None:
 
 
 def test_places_among_heads_change_with_the_time_that_they_wait() -> None:
-    """Of two that fit one has to go on waiting; the next time it has risen above whoever comes then."""
+    """One of two that fit goes on waiting; the next time its boost puts it above a new one."""
     rules = Rules(aging=Aging(step=10, period_ms=1000, boost_max=100), immediate_unparking=True)
     queues = [queue(name, 0, cohort="ml") for name in "ab"]
     engine = Engine(snapshot([*queues, queue("c", 4, cohort="ml")]), rules)
@@ -384,7 +384,7 @@ def test_places_among_heads_change_with_the_time_that_they_wait() -> None:
     assert admitted(engine.decide(NOW_MS + 500)) == ["old"]
 
 
-def test_who_borrows_anything_comes_after_who_borrows_nothing() -> None:
+def test_head_that_borrows_comes_after_one_that_does_not() -> None:
     """Though it has all of the other resource itself."""
     both = {"l4": {GPU: 2, "cpu": 0}}
     of = snapshot(

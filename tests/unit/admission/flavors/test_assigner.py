@@ -58,7 +58,7 @@ def assign(
 
 
 def preempts(**modes: Mode) -> Simulate:
-    """What preemption reaches on each flavor, without borrowing."""
+    """The grade that preemption reaches on each flavor, without borrowing."""
     return lambda wanted, _: Grade(modes[wanted.flavor], 0)
 
 
@@ -135,7 +135,7 @@ CHOSEN = {  # assignment, flavor of the GPUs of each pod set
         ),
         ["dear"],
     ),
-    "looks on where nobody can be preempted": (
+    "looks on where no workload can be preempted": (
         assign(
             queue("q", TWO, when_can_preempt=STOP),
             3,

@@ -1,4 +1,4 @@
-"""What pod sets ask for, in which order it is looked at, and what they ask for beyond a former slice."""
+"""Requests of pod sets, their order, and requests beyond a former slice."""
 
 import pytest
 

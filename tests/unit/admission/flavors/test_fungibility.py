@@ -40,7 +40,7 @@ STOPS = {  # grade, when it can borrow, when it can preempt, whether the search 
     "preempts, though it should look on": (Grade(Mode.RECLAIM, 0), STOP, TRY, False),
     "preempts borrowing": (Grade(Mode.PREEMPT, 1), STOP, STOP, True),
     "preempts borrowing, though it should look on": (Grade(Mode.PREEMPT, 1), TRY, STOP, False),
-    "nobody to preempt": (Grade(Mode.NO_CANDIDATES, 0), STOP, STOP, False),
+    "no candidates to preempt": (Grade(Mode.NO_CANDIDATES, 0), STOP, STOP, False),
     "does not fit": (Grade(Mode.NO_FIT, 0), STOP, STOP, False),
 }
 

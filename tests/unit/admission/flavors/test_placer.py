@@ -1,4 +1,4 @@
-"""Flavors with a topology: who may take them, and what places do to an assignment."""
+"""Flavors with a topology: which pod sets may take them, and the effect of places on an assignment."""
 
 from dataclasses import replace
 from typing import Any
@@ -129,7 +129,7 @@ def test_pod_sets_that_are_placed_are_contested_with_the_one_that_is_not() -> No
     assert modes == {"a": Mode.PREEMPT, "b": Mode.PREEMPT, "c": Mode.FIT}
 
 
-def test_as_if_nobody_had_a_place() -> None:
+def test_empty_nodes_are_assumed() -> None:
     running = placed("old", ("x1", 1))
     one = workload("w", "q", pods(count=2, gpu=8, topology=NEAR))
     assert assign(cluster(running), one, empty=True).mode is Mode.FIT
@@ -191,7 +191,7 @@ def test_once_the_nodes_are_made_the_pods_are_placed_on_the_flavors_that_they_ho
     assert assignment.admission("q").pod_sets[0].usage == {GPU: 16}
 
 
-def test_the_pods_of_a_failed_node_move_and_only_they_are_counted_anew() -> None:
+def test_only_pods_of_a_failed_node_move_and_are_counted_again() -> None:
     one = placed("w", ("x1", 1), unhealthy_nodes=("x1",))
     assignment = assign(cluster(one), one)
     assert placed_on(assignment.pod_sets[0].topology) == [("x2", 1)]
@@ -209,7 +209,7 @@ def test_pod_sets_that_the_failed_node_did_not_hit_stay() -> None:
     assert [placed_on(choice.topology) for choice in assignment.pod_sets] == [[("x2", 1)], [("y1", 1)]]
 
 
-def test_nobody_is_preempted_for_the_pods_of_a_failed_node() -> None:
+def test_no_preemption_for_the_pods_of_a_failed_node() -> None:
     one = placed("w", ("x1", 1), unhealthy_nodes=("x1",))
     others = placed("b", ("x2", 1)), placed("c", ("y1", 1))
     assignment = assign(cluster(one, *others), one)
@@ -243,7 +243,7 @@ def test_a_preemptor_without_victims_will_take_what_it_would_take_of_empty_nodes
     assert [placed_on(of.assignment) for of in assignment.placed] == [[("x1", 1), ("x2", 1)]]
 
 
-def test_nothing_is_kept_free_for_who_asks_for_no_place() -> None:
+def test_nothing_is_kept_free_for_pods_without_a_topology() -> None:
     one = workload("w", "q", pods(gpu=1))
     state = WorkingState(cluster())
     assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], one).assign()
@@ -273,7 +273,7 @@ def test_nothing_is_kept_free_for_who_asks_for_no_place() -> None:
         ),
     ],
 )
-def test_who_needs_a_second_pass(one: Workload, needed: bool) -> None:
+def test_second_pass_is_needed(one: Workload, needed: bool) -> None:
     assert needs_second_pass(one) is needed
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a gang between two decisions, step by step."""
+"""The life of a gang between two decisions, step by step."""
 
 import pytest
 
@@ -28,10 +28,10 @@ def check(state: str, name: str = "a", message: str = "", **fields: int) -> Chec
     return CheckStatus(name, CheckState(state), message, **fields)
 
 
-def gang(*standing: CheckStatus, admitted_s: int | None = None, **fields: object) -> ReservedWorkload:
+def gang(*checked: CheckStatus, admitted_s: int | None = None, **fields: object) -> ReservedWorkload:
     """`admitted_s`: how long ago."""
     at_ms = None if admitted_s is None else NOW_MS - admitted_s * 1000
-    return ReservedWorkload("ns/gang", checks=standing, admitted_at_ms=at_ms, **fields)  # type: ignore[arg-type]
+    return ReservedWorkload("ns/gang", checks=checked, admitted_at_ms=at_ms, **fields)  # type: ignore[arg-type]
 
 
 def pods(state: Readiness, ago_s: int) -> PodsReady:
@@ -107,7 +107,7 @@ STEPS: dict[str, tuple[ReservedWorkload, WaitForPodsReady | None, Action]] = {
         Evict("LocalQueueStopped", STOPPED[0]),
     ),
     # pods
-    "nobody waits for pods": (gang(admitted_s=10**6), None, Stay()),
+    "pods may take any time": (gang(admitted_s=10**6), None, Stay()),
     "pods that were never ready": (gang(admitted_s=299), WAIT, Stay(NOW_MS + 1000)),
     "still not ready": (gang(admitted_s=300), WAIT, timed_out(60)),
     "not ready again after another start": (
@@ -186,19 +186,19 @@ def test_readiness(before: Readiness | None, ready: bool) -> None:
 
 
 def test_several_checks_in_one_sentence() -> None:
-    standing = (check("Retry", "b", "later"), check("Ready", "c"), check("Retry", "a"))
-    assert checks.sentence(standing, CheckState.RETRY) == 'AdmissionChecks in Retry state: "a"; "b" (later)'
+    statuses = (check("Retry", "b", "later"), check("Ready", "c"), check("Retry", "a"))
+    assert checks.sentence(statuses, CheckState.RETRY) == 'AdmissionChecks in Retry state: "a"; "b" (later)'
 
 
 def test_the_longest_pause_counts() -> None:
-    standing = (
+    statuses = (
         check("Retry", "a", changed_at_ms=5_000, wait_s=10),
         check("Retry", "b", changed_at_ms=0, wait_s=20),
         check("Ready", "c", changed_at_ms=0, wait_s=99),
         check("Retry", "d", changed_at_ms=99_000),
     )
-    assert checks.retry_at_ms(standing) == 20_000
-    assert checks.retry_at_ms(standing[2:]) is None
+    assert checks.retry_at_ms(statuses) == 20_000
+    assert checks.retry_at_ms(statuses[2:]) is None
 
 
 # state -> retries after an eviction, of two before it

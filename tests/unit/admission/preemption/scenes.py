@@ -101,7 +101,7 @@ def _holder(draw: st.DrawFn, name: str, queues: int) -> Workload:
 
 @st.composite
 def scenes(draw: st.DrawFn) -> Scene:
-    """More may be used than the quotas allow: somebody lowered one."""
+    """More may be used than the quotas allow: one was lowered."""
     queues = [draw(_queue(f"q{index}")) for index in range(draw(st.sampled_from((3, 4, 2, 1))))]
     holders = [draw(_holder(f"w{index}", len(queues))) for index in range(draw(st.integers(4, 10)))]
     needs = {WANTED[0]: draw(st.sampled_from((2, 3, 1, 5))), WANTED[1]: draw(st.sampled_from((1, 2, 3)))}

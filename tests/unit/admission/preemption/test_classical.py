@@ -1,4 +1,4 @@
-"""Whom a workload of queue q may preempt. Names say what happens to a running workload."""
+"""Victims of a workload of queue q. Names say what happens to a running workload."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -116,7 +116,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         3,
         {"b": OWN},
     ),
-    "who is leaving anyway": (
+    "a workload that is leaving anyway": (
         preemptor(
             2,
             [mine(4)],
@@ -126,7 +126,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         2,
         {"b": OWN},
     ),
-    "nobody on another flavor": (
+    "none on another flavor": (
         preemptor(
             4,
             [mine(4), mate(quota=0)],
@@ -136,7 +136,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         4,
         {},
     ),
-    "nobody if all of them are not enough": (
+    "none if all of them are not enough": (
         preemptor(4, [mine(4)], running("a", gpu=3), running("b", gpu=1, priority=9)),
         4,
         {},
@@ -156,7 +156,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         2,
         {},
     ),
-    "nobody who does not borrow": (
+    "none of a queue that does not borrow": (
         preemptor(3, [mine(2), mate()], running("a", "mate", gpu=2), running("b", gpu=1, priority=9)),
         3,
         {},
@@ -200,7 +200,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         {"a": RECLAIM},
     ),
     "the own only, once its quota is used up": (
-        # More is used than there is: somebody lowered a quota.
+        # More is used than there is: a quota was lowered.
         preemptor(
             2,
             [mine(4), mate()],
@@ -221,7 +221,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         2,
         {"b": OWN},
     ),
-    "nobody of a stopped queue": (
+    "none of a stopped queue": (
         preemptor(
             2,
             [mine(2), queue("mate", 2, cohort="ml", stop=StopPolicy.HOLD)],
@@ -240,7 +240,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         2,
         {"a": RECLAIM},
     ),
-    "nobody in a cohort that does not borrow": (
+    "none in a cohort that does not borrow": (
         preemptor(
             2,
             [mine(2), mate("borrower", 0, "far"), mate("owner", 4, "far"), mate("near", 0)],
@@ -283,7 +283,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         3,
         {"b": RECLAIM},
     ),
-    "who is leaving anyway, whatever entitles to the others": (
+    "a workload that is leaving anyway, whatever the claim to others": (
         preemptor(
             2,
             [mine(4), mate()],
@@ -293,7 +293,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         2,
         {"b": OWN},
     ),
-    "what others keep from lending is not to be had": (
+    "no quota that others keep from lending": (
         preemptor(
             4,
             [mine(2), mate("lender", Quota(6, lending_limit=1)), mate("borrower", 0)],
@@ -317,12 +317,12 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         4,
         {"a": WHILE_BORROWING},
     ),
-    "to borrow, nobody without such terms": (
+    "to borrow, none without such terms": (
         preemptor(4, [mine(2), mate()], running("a", "mate", gpu=4, priority=4)),
         4,
         {},
     ),
-    "to borrow, nobody of the same priority": (
+    "to borrow, none of the same priority": (
         preemptor(4, [mine(2, terms=TERMS), mate()], running("a", "mate", gpu=4, priority=5)),
         4,
         {},
@@ -347,7 +347,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         2,
         {"a": RECLAIM},
     ),
-    "nobody above the threshold to borrow": (
+    "none above the threshold to borrow": (
         preemptor(
             3,
             [mine(2, terms=UP_TO_3), mate()],
@@ -393,19 +393,19 @@ SEVERAL: dict[str, tuple[Preemptor, Usage, set[FlavorResource], dict[str, Preemp
         {L4, T4},
         {"a": OWN, "b": OWN},
     ),
-    "nobody if one flavor can't be had": (
+    "none if one flavor does not fit": (
         preemptor(1, [mine(BOTH)], running("a", gpu=2, flavor="t4"), running("b", gpu=2, priority=9)),
         {L4: 1, T4: 1},
         {L4, T4},
         {},
     ),
-    "nobody for a resource that is free": (
+    "none for a resource that is free": (
         preemptor(1, [mine(BOTH)], running("a", gpu=1, flavor="t4"), running("b", gpu=2, priority=1)),
         {L4: 1, T4: 1},
         {L4},
         {"b": OWN},
     ),
-    "who borrows something else than what is contested stays": (
+    "a borrower of another resource than the contested one stays": (
         preemptor(
             1,
             [mine(WITH_CPU), mate("cpus", WITH_CPU), mate("gpus", WITH_CPU)],

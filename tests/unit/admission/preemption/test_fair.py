@@ -1,4 +1,4 @@
-"""Whom a workload of queue q may preempt where sharing is fair; `in` wants what is said first.
+"""Victims of a workload of queue q where sharing is fair; `in` wants the first words.
 
 Unless told otherwise all queues are in cohort ml, the quotas are 2 GPUs each, q may take from any
 queue and from lower priorities of its own, and everything there is is used.
@@ -86,10 +86,10 @@ SMALL_AND_LARGE = [running("small", "a", 4, priority=-1), *crowd("a", 2, 18)]
 DEEP = (cohort("near", "ml"), cohort("far", "ml"), cohort("ml"))
 
 CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
-    "nobody where nobody borrows": (
+    "none where no queue borrows": (
         preemptor([mate("q", 0), mate("a")], *crowd("a", 1, 1)), 1, {},
     ),
-    "nobody by policy": (
+    "none by policy": (
         preemptor([mate("q", reclaim_within_cohort=NEVER, within_queue=NEVER), mate("a")],
                   *crowd("a", 1, 1, 1, 1)), 1, {},
     ),
@@ -104,7 +104,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         preemptor(TRIO, *crowd("a", 1, 1, 1), *crowd("b", 1, 1, 1), sharing=BY_SHARE_ONLY), 2,
         {"a3": FAIR, "b3": FAIR},
     ),
-    "from who borrows most": (
+    "from the largest borrower": (
         preemptor([mate("q", 0), mate("a", 0), mate("b", 0), mate("c", 6)],
                   *crowd("a", 1, 1), *crowd("b", 2, 1, 1)), 1, {"b3": FAIR},
     ),
@@ -137,17 +137,17 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         preemptor([mate("q", 0), mate("a", 0), mate("b", 24)],
                   *SMALL_AND_LARGE), 19, {"small": FAIR, "a2": FAIR},
     ),
-    "by the rule nobody who could take it back": (
+    "by the rule none that could take it back": (
         preemptor([mate("q", 0), mate("a", 0), mate("b", 24)], *SMALL_AND_LARGE, sharing=LASTING), 19, {},
     ),
-    "by the rule those who could not": (
+    "by the rule those that could not": (
         preemptor(IDLE_Q, *crowd("a", 1, 1, 1, 1), sharing=LASTING), 1, {"a4": FAIR},
     ),
     "down to less than a queue's own quota": (
         preemptor(WITH_IMPORTANT, *crowd("a", 3, 1), *crowd("z", 6, priority=9), cohorts=DEEP), 4,
         {"a1": FAIR, "a2": FAIR},
     ),
-    "by the rule nobody who could reclaim it": (
+    "by the rule none that could reclaim it": (
         preemptor(WITH_IMPORTANT, *crowd("a", 3, 1), *crowd("z", 6, priority=9), cohorts=DEEP,
                   sharing=LASTING), 4, {},
     ),
@@ -164,7 +164,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
     "no more than needed": (
         preemptor(TRIO, *crowd("a", 2, 2, priority=1), *crowd("b", 2)), 2, {"a2": RECLAIM},
     ),
-    "who turned out not to be needed stays": (
+    "a victim that is not needed stays": (
         preemptor([mate("q", 4), mate("a", 0), mate("b", 0)], *crowd("a", 2, 1), *crowd("b", 1)), 3,
         {"a1": RECLAIM, "a2": RECLAIM},
     ),
@@ -187,7 +187,7 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
         preemptor([mate("q", 0, "near"), mate("mine", 2, "near"), mate("a", 0, "far"), mate("b", 2, "far"),
                    mate("c", 3)], *crowd("mine", 2), *crowd("a", 1, 4), cohorts=DEEP), 1, {"a1": FAIR},
     ),
-    "nobody in a cohort that does not borrow": (
+    "none in a cohort that does not borrow": (
         preemptor([mate("q", 2, "near"), mate("a", 0, "far"), mate("b", 2, "far")],
                   *crowd("a", 2), *crowd("q", 2, priority=9), cohorts=DEEP), 1, {},
     ),
@@ -203,7 +203,7 @@ def test_targets(of: Preemptor, wants: int, expected: dict[str, PreemptionReason
     assert victims(of, wants) == expected
 
 
-def test_of_a_queue_that_shares_by_usage_who_used_more_goes_first() -> None:
+def test_larger_recent_usage_is_preempted_first_in_a_queue_that_orders_by_usage() -> None:
     of = preemptor(
         [mate("q", 0), mate("a", usage_based=True), mate("b")],
         running("a1", "a", 2, local_queue="ns/modest", reserved_at_ms=2),
@@ -215,7 +215,7 @@ def test_of_a_queue_that_shares_by_usage_who_used_more_goes_first() -> None:
 
 
 def test_the_order_of_equal_shares() -> None:
-    """Cohorts before queues, and queues by who of them goes first."""
+    """Cohorts before queues, and queues in the order of their first candidates."""
     queues = [mate("q", 6), mate("a", 0), mate("b", 0), mate("c", 0, "far"), mate("d", 0, "near")]
     held = [*crowd("a", 2), *crowd("b", 2, priority=-1), *crowd("c", 2), *crowd("d", 2)]
     state = WorkingState(snapshot(queues, *held, cohorts=DEEP))

@@ -1,4 +1,4 @@
-"""What holds for fair sharing in every cluster. A failure prints a decorator that replays it."""
+"""Properties of fair sharing in every cluster. A failure prints a decorator that replays it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ SHARINGS = st.builds(FairSharing, st.sampled_from(((FINAL, INITIAL), (FINAL,), (
 
 @dataclass(frozen=True)
 class Crowd:
-    """A cluster with everybody who may be in it; those of `held` hold their quota."""
+    """A cluster with all its workloads; those of `held` hold their quota."""
 
     of: Snapshot
     held: frozenset[str]
@@ -77,7 +77,7 @@ def wants(one: Workload) -> dict[Any, int]:
 
 @st.composite
 def crowds(draw: st.DrawFn, flavors: tuple[str, ...] = ("l4",), cohorts_max: int = 3) -> Crowd:
-    """Workloads take quota as long as there is any, so that who comes late has to preempt."""
+    """Workloads take quota as long as there is any, so that late ones have to preempt."""
     cohorts: list[Cohort] = []
     for index in range(draw(st.integers(1, cohorts_max))):
         parent = draw(st.sampled_from([one.name for one in cohorts])) if cohorts else None
@@ -222,7 +222,7 @@ def test_by_its_rule_no_victim_takes_it_back(crowd: Crowd) -> None:
 @PROPERTY
 @given(crowds(("l4", "t4")))
 def test_decisions_come_to_rest(crowd: Crowd) -> None:
-    """As long as the victims still run. Once they are back, it may begin anew, as with Kueue: a gang
+    """As long as the victims still run. Once they are back, it may start again, as with Kueue: a gang
     takes quota by its share from one that took it by priority from one that took it by its share.
 
     Each decision is that of a fresh engine, and one is enough where the engine says so."""

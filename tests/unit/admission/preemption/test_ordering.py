@@ -10,7 +10,7 @@ from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import queue, running, snapshot
 
-ORDER = [  # in which they are tried by somebody of queue q
+ORDER = [  # in which a workload of queue q tries them
     running("z", "mate", evicted=True, priority=9),
     running("y", evicted=True, priority=8),
     running("x", "mate", priority=9),
@@ -35,7 +35,7 @@ A, B = "ns/a", "ns/b"
 MORE_OF_A = {A: Fraction(2), B: Fraction(1, 2)}
 LOW_B, HIGH_A = running("low-b", local_queue=B), running("high-a", priority=9, local_queue=A)
 
-USAGE = {  # with the usage of two LocalQueues: who is tried, in order
+USAGE = {  # with the usage of two LocalQueues: candidates, in order
     "more usage before lower priority": ([LOW_B, HIGH_A], MORE_OF_A, ["high-a", "low-b"]),
     "by priority where usage does not count": ([LOW_B, HIGH_A], {A: Fraction(2)}, ["low-b", "high-a"]),
     "by priority within a LocalQueue": (
@@ -43,7 +43,7 @@ USAGE = {  # with the usage of two LocalQueues: who is tried, in order
         MORE_OF_A,
         ["low-a", "high-a"],
     ),
-    "who is leaving before more usage": (
+    "a leaving one before more usage": (
         [running("leaving", local_queue=B, evicted=True), HIGH_A],
         MORE_OF_A,
         ["leaving", "high-a"],

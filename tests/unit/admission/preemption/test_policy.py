@@ -26,7 +26,7 @@ def test_policies(policy: PreemptionPolicy) -> None:
     assert tuple(satisfies(policy, incoming, one) for one in candidates) == POLICIES[policy]
 
 
-def test_a_buffer_makes_those_who_are_hardly_older_equal() -> None:
+def test_buffer_makes_workloads_of_nearly_the_same_age_equal() -> None:
     incoming = workload("in", queued_at_ms=5)
     hardly, clearly = running("hardly", queued_at_ms=15), running("clearly", queued_at_ms=16)
     assert not satisfies(NEWER, incoming, hardly, buffer_ms=10)

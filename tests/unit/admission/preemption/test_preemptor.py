@@ -1,4 +1,4 @@
-"""What the preemptor answers to the choice of flavors, and what it leaves to its searches."""
+"""Grades that the preemptor gives to flavors, and the searches that it starts."""
 
 import pytest
 
@@ -12,7 +12,7 @@ L4 = fr("l4")
 
 
 def preemptor(quota: int, *running_now: Workload, rules: Rules = Rules()) -> Preemptor:  # noqa: B008
-    """Of queue q, beside queue mate with a quota of 2."""
+    """A preemptor of queue q, beside queue mate with a quota of 2."""
     policies = {
         "within_queue": PreemptionPolicy.LOWER_PRIORITY,
         "reclaim_within_cohort": PreemptionPolicy.ANY,
@@ -24,7 +24,7 @@ def preemptor(quota: int, *running_now: Workload, rules: Rules = Rules()) -> Pre
 
 
 SIMULATED = {  # grade for 2 more GPUs
-    "nobody": (preemptor(4, running("a", gpu=4, priority=9)), Grade(Mode.NO_CANDIDATES, 1)),
+    "no candidates": (preemptor(4, running("a", gpu=4, priority=9)), Grade(Mode.NO_CANDIDATES, 1)),
     "own queue": (preemptor(4, running("a", gpu=4), running("b", "mate", gpu=2)), Grade(Mode.PREEMPT, 0)),
     "other queues": (preemptor(2, running("a", "mate", gpu=4)), Grade(Mode.RECLAIM, 0)),
     "own queue, to borrow": (
@@ -47,7 +47,7 @@ def test_what_was_simulated_is_not_searched_again() -> None:
     assert of.targets({L4: 3}, {L4}) == []
 
 
-PLACES: dict[str, tuple[int | None, set[str]]] = {  # for whom there are places at that usage of GPUs
+PLACES: dict[str, tuple[int | None, set[str]]] = {  # victims that make places at that usage of GPUs
     "there is no topology": (None, {"low"}),
     "only when both have left": (0, {"low", "high"}),
     "never": (-1, set()),

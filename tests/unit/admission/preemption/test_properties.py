@@ -1,4 +1,4 @@
-"""What holds of classical preemption in every cluster. A failure prints a decorator that replays it."""
+"""Properties of classical preemption in every cluster. A failure prints a decorator that replays it."""
 
 from random import Random
 
@@ -18,7 +18,7 @@ WHILE_BORROWING = PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
 
 
 def searched(scene: Scene) -> tuple[VictimSearch, list[Target]]:
-    """Preemption is not tried for a workload that fits as it is: nobody goes for it."""
+    """Preemption is not tried for a workload that fits as it is: it needs no victims."""
     search = scene.search()
     if search.fits():
         return search, []

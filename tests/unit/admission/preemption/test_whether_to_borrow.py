@@ -1,4 +1,4 @@
-"""Whether a preemptor borrows, and what that means for whom it may preempt (Kueue: classicalPreemptions)."""
+"""Whether a preemptor borrows, and which victims that allows (Kueue: classicalPreemptions)."""
 
 from collections.abc import Mapping
 

@@ -45,7 +45,7 @@ ORDERS: dict[str, tuple[PendingQueue, list[str]]] = {
         ),
         ["a", "b", "c", "d"],
     ),
-    "who waits for victims is first": (
+    "a workload that waits for victims is first": (
         pending(workload("urgent", "q", 1, priority=9), workload("w", "q", 1, preempting=True)),
         ["w", "urgent"],
     ),
@@ -85,14 +85,14 @@ def test_those_alike_are_parked_together_until_it_opens_again() -> None:
     assert of.head() is equivalence
 
 
-def test_who_comes_takes_part_when_it_opens_again() -> None:
+def test_new_workload_takes_part_when_the_queue_opens_again() -> None:
     of = pending(workload("a", "q", 1))
     of.put(workload("b", "q", 2, queued_at_ms=1))
     of.open()
     assert admitted(of) == ["a", "b"]
 
 
-def test_who_waits_behind_whom() -> None:
+def test_workloads_wait_behind_the_head() -> None:
     one, equivalence, other = workload("a", "q", 1), workload("b", "q", 1), workload("c", "q", 2)
     for strategy, behind in ((STRICT, one), (BEST_EFFORT, None)):
         of = pending(one, equivalence, other, strategy=strategy)
@@ -125,7 +125,7 @@ def test_all_behind_the_head_are_still_to_be_tried() -> None:
 
 
 def test_the_order_of_what_pods_ask_for_makes_no_difference() -> None:
-    """What is known of one holds for the other."""
+    """Knowledge of one holds for the other."""
     asked = {"cpu": 1, "memory": 2}, {"memory": 2, "cpu": 1}
     of = pending(*(workload(f"w{n}", "q", pods(requests=requests)) for n, requests in enumerate(asked)))
     assert len(list(of.groups)) == 1

@@ -1,4 +1,4 @@
-"""What LocalQueues used, weighted, and what an admission adds to it."""
+"""Weighted usage of LocalQueues, and the penalty of an admission."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""A queue with more nominal quota, without building the whole tree anew."""
+"""A queue with more nominal quota, without rebuilding the tree."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Aging: who waits rises in the order, but preempts nobody by it."""
+"""Aging: waiting boosts a workload's place in the order, but evicts nothing."""
 
 import pytest
 from hypothesis import given
@@ -92,7 +92,7 @@ def test_among_the_heads_of_a_cycle(rules: Rules, first: str) -> None:
     assert admitted(decide(of, NOW_MS, rules)) == [first]
 
 
-def test_whom_it_was_let_in_before_does_not_take_its_place() -> None:
+def test_workload_that_it_was_admitted_before_does_not_take_its_place() -> None:
     of = old_and_new(20, within_queue=LOWER)
     plan = decide(of, NOW_MS, RULES)
     assert (admitted(plan), preempted(plan)) == (["old"], [])
@@ -101,7 +101,7 @@ def test_whom_it_was_let_in_before_does_not_take_its_place() -> None:
     assert preempted(decide(applied(of, plan), NOW_MS, Rules())) == [("old", "new")]
 
 
-def test_age_alone_preempts_nobody() -> None:
+def test_age_alone_evicts_nothing() -> None:
     of = snapshot(
         queue("q", 4, within_queue=LOWER),
         running("r", gpu=4, priority=10, queued_at_ms=NOW_MS, reserved_at_ms=NOW_MS),
@@ -120,7 +120,7 @@ def test_preemption_does_not_go_round_in_circles() -> None:
 
 
 def test_it_says_when_it_rises_and_an_engine_looks_again_then() -> None:
-    """In a strict queue who has risen enough becomes the head."""
+    """In a strict queue a workload with a large enough boost becomes the head."""
     of = snapshot(
         queue("q", 4, strategy=QueueingStrategy.STRICT_FIFO),
         running("r", gpu=2),

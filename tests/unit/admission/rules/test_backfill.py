@@ -1,4 +1,4 @@
-"""Backfill: who does not delay the head may go before it."""
+"""Backfill: a workload that does not delay the head may start before it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -79,20 +79,24 @@ TWO_QUEUES = [queue("q", 4, strategy=STRICT, **ML), queue("p", 0, **ML)]
 
 CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
     # snapshot; admitted with the rule; admitted without it
-    "who ends in time goes before a strict head": (strict(ONE_HOUR, HEAD, waits("w", 1, 1, 2)), ["w"], []),
-    "who ends later does not": (strict(ONE_HOUR, HEAD, waits("w", 1, 2, 2)), [], []),
-    "who declares no run time does not": (strict(ONE_HOUR, HEAD, waits("w", 1, None, 2)), [], []),
+    "one that ends in time starts before a strict head": (
+        strict(ONE_HOUR, HEAD, waits("w", 1, 1, 2)),
+        ["w"],
+        [],
+    ),
+    "one that ends later does not": (strict(ONE_HOUR, HEAD, waits("w", 1, 2, 2)), [], []),
+    "one without a declared run time does not": (strict(ONE_HOUR, HEAD, waits("w", 1, None, 2)), [], []),
     "unless it takes what the head does not need": (
         strict(ONE_HOUR, HEAD, waits("w", 1, None, 2), gpus=5),
         ["w"],
         [],
     ),
-    "nor does who ends later starve the head of a BestEffortFIFO queue": (
+    "nor does a later end starve the head of a BestEffortFIFO queue": (
         best(ONE_HOUR, HEAD, waits("w", 1, 2, 2)),
         [],
         ["w"],
     ),
-    "who ends in time goes first there too": (best(ONE_HOUR, HEAD, waits("w", 1, 1, 2)), ["w"], ["w"]),
+    "one that ends in time goes first there too": (best(ONE_HOUR, HEAD, waits("w", 1, 1, 2)), ["w"], ["w"]),
     "all that are behind are tried": (
         strict(ONE_HOUR, HEAD, waits("long", 1, 2, 2), waits("big", 2, 1, 3), waits("w", 1, 1, 4)),
         ["w"],
@@ -109,7 +113,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         [],
     ),
     "and in a BestEffortFIFO queue": (best(runs("r", 3, None), HEAD, waits("w", 1, 2, 2)), ["w"], ["w"]),
-    "who does not declare may go on, if others make room": (
+    "one without a declaration may go on, if others make room": (
         strict(runs("r", 1, 1), runs("x", 1, None), waits("head", 3, 1, 1), waits("w", 1, 1, 2)),
         ["w"],
         [],
@@ -124,46 +128,50 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         [],
         [],
     ),
-    "who runs longer than declared is about to end": (
+    "one that runs longer than declared is about to end": (
         best(LATE, HEAD, waits("w", 1, 1, 2)),
         [],
         ["w"],
     ),
-    "so is who is leaving": (best(runs("r", 3, None, evicted=True), HEAD, waits("w", 1, 1, 2)), [], ["w"]),
+    "so is one that is leaving": (
+        best(runs("r", 3, None, evicted=True), HEAD, waits("w", 1, 1, 2)),
+        [],
+        ["w"],
+    ),
     "a head that fits goes": (
         strict(runs("r", 1, 1), waits("head", 3, 1, 1), waits("w", 1, 9, 2)),
         ["head"],
         ["head"],
     ),
-    "who can never fit reserves nothing, but the next one does": (
+    "one that can never fit reserves nothing, but the next one does": (
         best(ONE_HOUR, waits("never", 9, 1, 0), HEAD, waits("w", 1, 2, 2)),
         [],
         ["w"],
     ),
-    "who can never fit blocks a strict queue": (
+    "one that can never fit blocks a strict queue": (
         strict(ONE_HOUR, waits("never", 9, 1, 0), HEAD, waits("w", 1, 1, 2)),
         [],
         [],
     ),
-    "nobody in the cohort delays the head": (
+    "no other queue of the cohort delays the head": (
         snapshot([queue("q", 4, **RECLAIMS), queue("p", 0, **ML)], ONE_HOUR, HEAD, waits("w", 1, 2, 2, "p")),
         [],
         ["w"],
     ),
-    "who is in time may borrow": (snapshot(TWO_QUEUES, ONE_HOUR, HEAD, waits("w", 1, 1, 2, "p")), ["w"], []),
-    "who is older in another queue is ahead of it": (
+    "one in time may borrow": (snapshot(TWO_QUEUES, ONE_HOUR, HEAD, waits("w", 1, 1, 2, "p")), ["w"], []),
+    "an older one in another queue is ahead of it": (
         snapshot(TWO_QUEUES, ONE_HOUR, HEAD, waits("w", 1, 2, 0, "p")),
         ["w"],
         ["w"],
     ),
-    "who fits and is older is not crowded out by who borrows less": (
+    "an older one that fits is not crowded out by one that borrows less": (
         snapshot(
             [queue("a", 2, **ML), queue("b", 2, **ML)], waits("old", 4, 1, 1, "a"), waits("new", 2, 1, 2, "b")
         ),
         ["old"],
         ["new"],
     ),
-    "nor by who can not be had, and keeps its own quota from who borrows": (
+    "nor by one that does not fit, and keeps its own quota from borrowers": (
         snapshot(
             [queue("q", 4, strategy=STRICT, **ML), queue("p", 2, **ML)],
             runs("r", 3, 1, "p"),
@@ -231,12 +239,14 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("of", "with_rule", "without_it"), CASES.values(), ids=CASES)
-def test_who_is_let_in(of: Snapshot, with_rule: list[str], without_it: list[str]) -> None:
+def test_backfill_admits_what_does_not_delay_the_head(
+    of: Snapshot, with_rule: list[str], without_it: list[str]
+) -> None:
     assert admitted(decide(of, NOW_MS, RULES)) == with_rule
     assert admitted(decide(of, NOW_MS)) == without_it
 
 
-def test_it_says_what_is_reserved_and_for_whom() -> None:
+def test_note_names_the_reservation_and_its_head() -> None:
     plan = decide(best(ONE_HOUR, HEAD, waits("long", 1, 2, 2), waits("some", 1, None, 3)), NOW_MS, RULES)
     assert reasons(plan) == {
         "head": WaitReason.QUOTA,
@@ -258,7 +268,7 @@ def test_no_moment_is_told_that_has_come() -> None:
     assert {one.until_ms for one in plan.waiting} == {None}
 
 
-def test_nobody_is_preempted_for_who_may_not_start() -> None:
+def test_no_preemption_for_a_workload_that_may_not_start() -> None:
     of = snapshot(
         queue("q", 4, within_queue=PreemptionPolicy.LOWER_PRIORITY),
         runs("r", 2, 1, priority=5),
@@ -270,7 +280,7 @@ def test_nobody_is_preempted_for_who_may_not_start() -> None:
     assert preempted(decide(of, NOW_MS, RULES)) == []
 
 
-def test_who_waits_for_its_victims_has_no_reservation_but_stays_first() -> None:
+def test_workload_that_waits_for_its_victims_has_no_reservation_but_stays_first() -> None:
     of = snapshot(
         [queue("q", 4, within_queue=PreemptionPolicy.LOWER_PRIORITY, **ML), queue("p", 1, **ML)],
         runs("r", 3, 9),
@@ -347,7 +357,7 @@ def histories(draw: st.DrawFn) -> tuple[Sequence[ClusterQueue], list[Workload]]:
 def test_no_head_starts_later_than_was_reserved(
     history: tuple[Sequence[ClusterQueue], list[Workload]],
 ) -> None:
-    """Whoever runs ends as declared. The first of all that wait has a reservation that holds."""
+    """Workloads end as declared. The first of all that wait has a reservation that holds."""
     queues, coming = history
     now = snapshot(queues)
     promised: dict[str, int] = {}
@@ -361,7 +371,7 @@ def test_no_head_starts_later_than_was_reserved(
         now = applied(now, plan, now_ms)
         started |= {decision.workload: now_ms for decision in plan.admissions}
         promised |= _promise(now, plan, now_ms)
-    assert started.keys() == {one.key for one in coming}, "nobody starves"
+    assert started.keys() == {one.key for one in coming}, "no workload starves"
     assert all(started[key] <= shadow_ms for key, shadow_ms in promised.items())
 
 

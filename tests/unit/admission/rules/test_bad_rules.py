@@ -1,4 +1,4 @@
-"""What of the rules makes no sense is told before anything is decided."""
+"""Rules that make no sense are refused before anything is decided."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ EMPTY = snapshot(())
 
 CASES: dict[str, tuple[Snapshot, Rules, str]] = {
     "a period of no time": (EMPTY, Rules(aging=Aging(1, 0, 1)), "Rules: aging: is Aging"),
-    "who waits falls": (EMPTY, Rules(aging=Aging(-1, 1, 1)), "Rules: aging: is Aging"),
+    "a negative boost": (EMPTY, Rules(aging=Aging(-1, 1, 1)), "Rules: aging: is Aging"),
     "a limit below": (EMPTY, Rules(aging=Aging(1, 1, -1)), "Rules: aging: is Aging"),
     "a minimum below 0": (
         EMPTY,

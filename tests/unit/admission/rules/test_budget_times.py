@@ -70,7 +70,7 @@ def test_nothing_is_let_in_before(name: str) -> None:
     assert [one.workload for one in decide(of, until_ms).admissions] == ["ns/w"]
 
 
-def test_who_has_just_begun_has_used_nothing() -> None:
+def test_workload_that_has_just_started_has_used_nothing() -> None:
     of = of_day(10, since_now(1, UNDECLARED), workload("w", "q", 1, run_time_ms=10 * HOUR))
     assert [one.workload for one in decide(of, NOW).admissions] == ["ns/w"]
 

@@ -57,11 +57,11 @@ def test_periods_follow_each_other_from_the_anchor() -> None:
 CASES: dict[str, tuple[Snapshot, bool]] = {
     "something is left": (of_day(workload("w", "q", 8), spent=9), True),
     "used up": (of_day(workload("w", "q", 1), spent=10), False),
-    "used up by who runs": (
+    "used up by running workloads": (
         of_day(running("r", gpu=2, reserved_at_ms=NOW - 5 * HOUR), workload("w", "q", 1)),
         False,
     ),
-    "who runs has not used it up yet": (
+    "running workloads have not used it up yet": (
         of_day(running("r", gpu=2, reserved_at_ms=NOW - 5 * HOUR + 1), workload("w", "q", 1)),
         True,
     ),
@@ -102,11 +102,11 @@ CASES: dict[str, tuple[Snapshot, bool]] = {
         ),
         False,
     ),
-    "who runs longer than declared goes on using it": (
+    "one that runs longer than declared goes on using it": (
         of_day(running("r", gpu=2, reserved_at_ms=NOW - 5 * HOUR, run_time_ms=HOUR), workload("w", "q", 1)),
         False,
     ),
-    "who starts in the future has used nothing": (
+    "one that starts in the future has used nothing": (
         of_day(running("r", gpu=1, reserved_at_ms=NOW + 1), workload("w", "q", 1)),
         True,
     ),
@@ -116,7 +116,7 @@ CASES: dict[str, tuple[Snapshot, bool]] = {
 
 
 @pytest.mark.parametrize(("of", "lets_in"), CASES.values(), ids=CASES)
-def test_who_is_let_in(of: Snapshot, lets_in: bool) -> None:
+def test_budget_admits_while_something_is_left(of: Snapshot, lets_in: bool) -> None:
     assert admitted(decide(of, NOW)) == (["w"] if lets_in else [])
 
 
@@ -174,7 +174,7 @@ def test_of_several_budgets_the_one_that_lasts_longest_is_told() -> None:
     assert waiting.until_ms == START + 2 * DAY
 
 
-def test_who_runs_may_finish_and_nobody_is_preempted_in_vain() -> None:
+def test_running_workload_may_finish_and_none_is_preempted_in_vain() -> None:
     of = of_day(
         running("r", gpu=8, reserved_at_ms=START),
         workload("w", "q", 8, priority=1),
@@ -185,7 +185,7 @@ def test_who_runs_may_finish_and_nobody_is_preempted_in_vain() -> None:
     assert reasons(plan) == {"w": WaitReason.BUDGET}
 
 
-def test_the_next_period_begins_anew_and_an_engine_looks_again_then() -> None:
+def test_next_period_starts_from_zero_and_an_engine_retries_then() -> None:
     engine = Engine(of_day(workload("w", "q", 1), workload("alike", "q", 1, queued_at_ms=1), spent=10))
     plan = engine.decide(NOW)
     assert {one.until_ms for one in plan.waiting} == {START + DAY}
@@ -194,7 +194,7 @@ def test_the_next_period_begins_anew_and_an_engine_looks_again_then() -> None:
 
 
 def test_it_may_fit_what_is_left_once_less_of_the_period_is() -> None:
-    """Of a run of 12 hours from 18:00 on 6 count."""
+    """A run of 12 hours from 18:00 on counts with 6."""
     engine = Engine(of_day(workload("w", "q", 1, run_time_ms=12 * HOUR), spent=4))
     (waiting,) = engine.decide(NOW).waiting
     assert waiting.until_ms == START + 18 * HOUR

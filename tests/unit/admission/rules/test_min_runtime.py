@@ -74,7 +74,9 @@ def test_the_next_end_is_one_that_has_not_come() -> None:
 
 @pytest.mark.parametrize("sharing", [None, FAIR], ids=["classical", "fair"])
 @pytest.mark.parametrize(("of", "min_ms", "leaves"), CASES.values(), ids=CASES)
-def test_who_is_preempted(of: Snapshot, min_ms: int, leaves: bool, sharing: FairSharing | None) -> None:
+def test_workload_is_preempted_after_its_minimum_run_time(
+    of: Snapshot, min_ms: int, leaves: bool, sharing: FairSharing | None
+) -> None:
     plan = decide(of, NOW_MS, Rules(run_time_ms_min=min_ms, fair_sharing=sharing))
     assert preempted(plan) == ([("r", "w")] if leaves else [])
     (waiting,) = plan.waiting
@@ -94,7 +96,7 @@ def test_another_victim_is_found() -> None:
     assert preempted(decide(of, NOW_MS)) == [("young", "w")]
 
 
-def test_who_is_leaving_is_not_protected() -> None:
+def test_leaving_workload_is_not_protected() -> None:
     plan = decide(within(0, evicted=True), NOW_MS, Rules(run_time_ms_min=MIN_MS))
     assert reasons(plan) == {"w": WaitReason.PREEMPTION}
 

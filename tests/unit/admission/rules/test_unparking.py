@@ -1,4 +1,4 @@
-"""Who was tried in vain before is tried after all others, unless the rules say at once."""
+"""Parked workloads are tried after all others, unless the rules say at once."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         ["old"],
         ["old"],
     ),
-    "nobody is parked in a strict queue": (
+    "a strict queue parks none": (
         snapshot(
             queue("q", 2, strategy=STRICT),
             workload("first", "q", 2, priority=1, parked=True),
@@ -52,7 +52,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
         ["first"],
         ["first"],
     ),
-    "nobody who waits for victims is parked": (
+    "no workload that waits for victims is parked": (
         snapshot(
             queue("q", 2),
             workload("first", "q", 2, preempting=True, parked=True),
@@ -74,7 +74,9 @@ CASES: dict[str, tuple[Snapshot, list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("of", "as_kueue", "at_once"), CASES.values(), ids=CASES)
-def test_who_is_tried_first(of: Snapshot, as_kueue: list[str], at_once: list[str]) -> None:
+def test_workloads_that_are_not_parked_are_tried_first(
+    of: Snapshot, as_kueue: list[str], at_once: list[str]
+) -> None:
     assert admitted(decide(of, NOW_MS)) == as_kueue
     assert admitted(decide(of, NOW_MS, Rules(immediate_unparking=True))) == at_once
 
@@ -89,7 +91,7 @@ def test_a_parked_one_may_take_back_what_a_newcomer_got() -> None:
     assert (admitted(plan), preempted(plan)) == (["high"], [])
 
 
-def test_an_engine_knows_who_is_parked() -> None:
+def test_engine_knows_parked_workloads() -> None:
     of = snapshot(
         [queue("a", 2), queue("b", 0, strategy=STRICT)],
         running("r", "a", gpu=2),
@@ -134,7 +136,7 @@ def test_parking_joins_those_that_are_alike() -> None:
     assert len(line) == 2
 
 
-def test_who_waits_for_victims_stays_in_line() -> None:
+def test_workload_that_waits_for_victims_is_not_parked() -> None:
     line = pending(replace(workload("p", "q", 1), preempting=True), workload("w", "q", 1))
     line.park()
     assert set(line.parked) == {"ns/w"}

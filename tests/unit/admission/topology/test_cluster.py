@@ -1,4 +1,4 @@
-"""What is counted against nodes, by whom, and for how long."""
+"""Usage that is counted against nodes, and for how long."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def test_placed_pods_take_room_until_they_are_removed() -> None:
     assert place_one(topologies, ONE_POD) == "x1:1"
 
 
-def test_pods_that_nobody_placed_take_room() -> None:
+def test_pods_without_a_placement_take_room() -> None:
     busy = node("x1=2", used={"gpu": 1, "pods": 99})
     assert place_one(cluster(busy), ONE_POD) == "x1:1"
     assert 'resource "pods": 1' in place_one(cluster(replace(busy, used={"pods": 100})), ONE_POD)

@@ -15,7 +15,7 @@ CASES = {
     "fewer: the last ones go": (3, "x1:2 x2:2", "x1:2 x2:1"),
     "fewer by whole nodes": (2, "x1:2 x2:2", "x1:2"),
     "nothing to take over": (1, None, "x3:1"),
-    "a node is gone: all anew": (1, "x9:1", "x3:1"),
+    "a node is gone: all are placed again": (1, "x9:1", "x3:1"),
 }
 
 
@@ -59,7 +59,7 @@ def test_no_room_for_more() -> None:
     )
 
 
-def test_without_the_rule_all_pods_are_placed_anew() -> None:
+def test_all_pods_are_placed_again_without_the_rule() -> None:
     assert place_one(cluster(*NODES), pods(2, ANYWHERE, previous=placed("x2:2"))) == "x1:2"
 
 
@@ -67,8 +67,8 @@ WITH_LEADER = {
     "more workers, the leader stays": (3, "x1:1", "x2:1", "x2:1", "x1:1 x2:2"),
     "more workers, a new leader": (2, "x1:1", None, "x2:1", "x1:1 x2:1"),
     "as many workers": (2, "x2:2", "x1:1", "x1:1", "x2:2"),
-    "as many workers, no leader yet: all anew": (2, "x2:2", None, "x2:1", "x2:2"),
-    "the leader's node is gone: all anew": (2, "x2:2", "x9:1", "x2:1", "x2:2"),
+    "as many workers, no leader yet: all are placed again": (2, "x2:2", None, "x2:1", "x2:2"),
+    "the leader's node is gone: all are placed again": (2, "x2:2", "x9:1", "x2:1", "x2:2"),
 }
 
 

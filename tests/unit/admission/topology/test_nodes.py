@@ -126,7 +126,7 @@ def test_a_required_domain_that_there_is_not_even_without_preferences() -> None:
     assert place_one(topologies, request) == 'topology "t" allows to fit only 4 out of 10 pod(s)'
 
 
-def test_a_preferred_domain_without_room_does_not_stand_in_the_way() -> None:
+def test_a_preferred_domain_without_room_is_skipped() -> None:
     full, other = labelled("r1/x1=0", zone="a"), labelled("r2/x2=2")
     topologies = cluster(full, other, levels=(RACK, HOST), topology_prefers_affinity=True)
     request = pods(2, asks(None, RACK, (RACK, 2)), affinity_preferred=(PreferredTerm(1, IN_A),))

@@ -127,7 +127,7 @@ def place_of(node: Node) -> tuple[str, ...]:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(nodes, st.lists(st.tuples(gangs(), st.booleans()), min_size=1, max_size=8), rules)
-def test_what_is_remembered_is_what_would_be_counted_anew(
+def test_kept_counts_equal_fresh_counts(
     nodes: list[Node], steps: list[tuple[list[PlacementRequest], bool]], rules: dict[str, Any]
 ) -> None:
     """Gangs come and go; each is placed as in a cluster that is built for it, and the end is the start."""
@@ -135,10 +135,10 @@ def test_what_is_remembered_is_what_would_be_counted_anew(
     def fresh() -> Topologies:
         return cluster(*nodes, levels=LEVELS, **rules)
 
-    kept, standing = fresh(), list[list[Placed]]()
+    kept, placed = fresh(), list[list[Placed]]()
     for requests, leaves in steps:
         rebuilt = fresh()
-        for gang in standing:
+        for gang in placed:
             rebuilt.add(gang)
         placements = kept.place({FLAVOR: requests})
         assert answer(placements) == answer(rebuilt.place({FLAVOR: requests}))
@@ -147,10 +147,10 @@ def test_what_is_remembered_is_what_would_be_counted_anew(
             gang = [Placed(FLAVOR, of, by_name[name]) for name, of in placements.assignments.items()]
             assert kept.fits(gang)
             kept.add(gang)
-            standing.append(gang)
-        if leaves and standing:
-            kept.remove(standing.pop(0))
-    for gang in standing:
+            placed.append(gang)
+        if leaves and placed:
+            kept.remove(placed.pop(0))
+    for gang in placed:
         kept.remove(gang)
     last = steps[-1][0]
     assert answer(kept.place({FLAVOR: last})) == answer(fresh().place({FLAVOR: last}))

@@ -1,4 +1,4 @@
-"""Rooms are counted anew where pods come and go; the rest stays as it was counted."""
+"""Capacities are counted again where pods come and go; the rest stays as it was counted."""
 
 from unittest.mock import patch
 
@@ -10,7 +10,7 @@ from tests.unit.admission.topology.scenes import ANYWHERE, RACK, asks, cluster, 
 NODES = ("r1/x1=3", "r1/x2=3", "r2/x3=4")
 CHANGES: dict[str, tuple[tuple[str, ...], tuple[str, ...], int, str]] = {
     # gangs that come and gangs that go again; pods of the request, and their places
-    "nobody came": ((), (), 6, "x1:3 x2:3"),
+    "no pods came": ((), (), 6, "x1:3 x2:3"),
     "one pod came": (("x1:1",), (), 5, "x1:2 x2:3"),
     "and went": (("x1:1",), ("x1:1",), 6, "x1:3 x2:3"),
     "pods on both hosts": (("x1:1", "x2:2"), (), 3, "x1:2 x2:1"),
