@@ -52,7 +52,8 @@ def mismatches(pod_set: PodSet, flavor: Flavor) -> Iterator[Mismatch]:
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """As k8s.io/api/core/v1/toleration.go: an empty operator means Equal, an empty key any."""
+    """Whether the taint is tolerated (k8s.io/api/core/v1/toleration.go): an empty operator means Equal, an
+    empty key any."""
     if toleration.effect not in (None, taint.effect) or toleration.key not in ("", taint.key):
         return False
     match toleration.operator:
@@ -68,7 +69,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _affinity_allows(pod_set: PodSet, flavor: Flavor) -> bool:
-    """Any term suffices; one that says nothing about the flavor's labels allows it."""
+    """Whether a term allows the flavor; one that says nothing about its labels does."""
     terms = [
         [requirement for requirement in term if requirement.key in flavor.node_labels]
         for term in pod_set.affinity

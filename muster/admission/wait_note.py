@@ -19,7 +19,8 @@ TRANSIENT_REASONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WaitNote:
-    """With a `reason` it is why the workload waits; without, it comes on top of what else is missing.
+    """A note of a rule. With a `reason` it is why the workload waits; without, it is added to the other
+    message.
 
     `until_ms` is the next moment at which the rule may decide otherwise, if nothing else happens."""
 
@@ -29,7 +30,7 @@ class WaitNote:
 
 
 def with_note(waiting: Waiting, note: WaitNote | None) -> Waiting:
-    """With what the rule says, unless no waiting helps, or its victims are leaving."""
+    """Adds the note, unless no waiting helps, or the workload's victims are leaving."""
     if note is None or waiting.reason not in TRANSIENT_REASONS or waiting.reason is WaitReason.PREEMPTION:
         return waiting
     if note.reason is None:
@@ -42,7 +43,7 @@ def earliest(*moments_ms: int | None) -> int | None:
 
 
 def duration(ms: int) -> str:
-    """In whole units, the largest that is exact: 90 s, 2 h."""
+    """Formats in whole units, the largest that is exact: 90 s, 2 h."""
     for name, unit_ms in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
         if ms and ms % unit_ms == 0:
             return f"{ms // unit_ms} {name}"

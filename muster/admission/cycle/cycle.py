@@ -70,16 +70,19 @@ class Cycle:
 
     def _process(self, head: Entry) -> None:
         rival = self._reserved.claimant(head)
+        # Another head has claimed a target first: with the rule, look for an assignment without its targets.
         if rival and self._rules.recompute_overlapping:
             renominate(self._state, head, self._reserved.leaving(head.node))
             if head.assignment.mode is Mode.FIT:
                 self._defer(head, rival)
                 return
             rival = self._reserved.claimant(head)
+        # An earlier head of this cycle has taken its places: there may be others.
         elif self._rules.topology_recompute and self._reserved.only_misplaced(head):
             renominate(self._state, head, ())
             rival = self._reserved.claimant(head)
         mode = head.assignment.mode
+        # The order matters, as the first reason is the one that is reported and decides over requeueing.
         if mode is not Mode.FIT and self._rules.topology_fail_fast and needs_replacement(head.workload):
             self._close(head, Outcome.NOT_REPLACED)
         elif mode is Mode.NO_FIT:

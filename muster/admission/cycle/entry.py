@@ -87,7 +87,7 @@ class Entry:
 
     @property
     def ranked(self) -> Workload:
-        """With the priority that counts among the heads."""
+        """The workload with the priority that counts among the heads."""
         workload = self.workload
         return (
             replace(workload, priority=workload.priority + self.priority_boost)

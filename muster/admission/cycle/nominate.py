@@ -36,18 +36,18 @@ def nominate(state: WorkingState, head: Entry, cycle: int) -> bool:
         head.replaced = _replaced(state, head)
     progress = None if head.scan is None else _progress(state, head, head.scan, cycle)
     head.assignment, head.targets = _Options(state, head, progress).best()
-    if assignment_cache is not None and _is_plain(state, head):
+    if assignment_cache is not None and _is_cacheable(state, head):
         assignment_cache.store(head.assignment)
     return True
 
 
 def renominate(state: WorkingState, head: Entry, gone: Iterable[Holding]) -> None:
-    """As if these had left. It keeps to the flavors that it was nominated for."""
+    """Nominates again as if these had left, with the flavors that the head was nominated for."""
     with state.absent(gone):
         head.assignment, head.targets = _Options(state, head, pinned=head.assignment.nominated).best()
 
 
-def _is_plain(state: WorkingState, head: Entry) -> bool:
+def _is_cacheable(state: WorkingState, head: Entry) -> bool:
     """Whether it can only be admitted as a whole, and is not placed on a topology."""
     if any(pod_set.count_min is not None for pod_set in head.workload.pod_sets):
         return False
@@ -103,7 +103,8 @@ class _Options:
         return assignment, targets
 
     def _take_places(self, assignment: Assignment, targets: tuple[Target, ...]) -> None:
-        """Those that the pods will have once the targets are gone, so that the cycle can keep them."""
+        """Finds the places that the pods will have once the targets are gone, so that the cycle can keep
+        them."""
         placer = self._state.flavors[self._head.queue.name].placer_of(self._head.workload)
         if placer is not None and assignment.mode not in (Mode.NO_FIT, Mode.FIT):
             with self._state.without(target.holding for target in targets):
@@ -149,7 +150,8 @@ _FAILED = frozenset({CheckState.RETRY, CheckState.REJECTED})
 
 
 def refusal(workload: Workload, queue: ClusterQueue, namespaces: Mapping[str, Labels]) -> Outcome | None:
-    """None if the head may be nominated (Kueue: nominate, ValidateAdmissibility)."""
+    """The outcome of a head that must not be nominated; None if it may (Kueue: nominate,
+    ValidateAdmissibility)."""
     if workload.checks and failed_checks(workload):
         return Outcome.CHECK_FAILED
     selector = queue.namespaces

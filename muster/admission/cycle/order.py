@@ -20,7 +20,7 @@ def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
 
 
 def cycle_order(rules: Rules) -> Callable[[Workload, bool, int], CycleOrder]:
-    """For a workload, whether it is preempting, and from how far away it borrows.
+    """Returns the order of a workload, whether it is preempting, and its borrowing distance.
 
     A workload that holds its quota already comes first, then the shorter borrowing distance, the higher
     priority, and the longer wait. Rules may put preemptors before the distance and ignore priorities.

@@ -31,12 +31,12 @@ class CycleReservations:
         return next((self._claims[key] for key in wanted if key in self._claims), "")
 
     def claim(self, head: Entry) -> None:
-        """Its targets will leave, and the slice that it replaces is no other head's target."""
+        """Claims its targets, and the slice that it replaces: no other head may have them."""
         self._claims.update((holding.workload.key, head.workload.key) for holding in claimed_by(head))
         self._leaving += (target.holding for target in head.targets)
 
     def keep(self, head: Entry, usage: Usage) -> None:
-        """With the places that its pods would have."""
+        """Keeps usage for a head, with the places that its pods would have."""
         head.node.add(usage)
         self._state.topologies.add(head.assignment.placed)
         self._kept.append((head, usage))

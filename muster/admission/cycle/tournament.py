@@ -109,7 +109,7 @@ class Tournament:
         bracket.nominee = best
 
     def _ranked(self, head: Entry, child: QuotaNode) -> _Ranked:
-        """As the nominee of this child of the cohort where it competes next."""
+        """Ranks a head as the nominee of this child of the cohort where it competes next."""
         head.node.add(head.usage)
         share = dominant_share(child)
         head.node.remove(head.usage)

@@ -13,7 +13,8 @@ _TAKEN_BACK_MAX = 2  # how often one decision takes back its own admission of a 
 
 @dataclass(slots=True)
 class Changes:
-    """By the workloads' keys. `count` goes up with each one, `freed` with each that lets others try again."""
+    """Changes by the workloads' keys. `count` goes up with each one, `freed` with each that lets others try
+    again."""
 
     admitted: dict[str, Holding] = field(default_factory=dict)
     # Slices, by the key of the workload that replaces them

@@ -102,7 +102,7 @@ class ContentionGroup:
         self._settle(include_parked=True)
         if not some_parked:
             self._park()
-        return changes.count == before or not (self._selector.keep and self._are_tried_apart())
+        return changes.count == before or not (self._selector.keep_quota and self._are_tried_apart())
 
     def _are_tried_apart(self) -> bool:
         """Whether workloads that are not parked are tried before those that are."""
@@ -145,29 +145,34 @@ class ContentionGroup:
         """Returns whether another cycle follows in this pass."""
         freed = self._changes.freed
         if self.backfill is not None:
+            # In every cycle again: what the last one admitted changes when heads fit.
             self.backfill.reserve(
                 [queue.first_workloads(BLOCKED_HEADS_MAX) for queue in self.queues.values()]
             )
         taken, self._moved = self._selector.take(self._open, self._is_passed)
-        again = [] if number else self._to_be_placed()
+        # Workloads that hold quota need places only, and are tried once a pass: where nodes are freed,
+        # another pass follows.
+        placing = [] if number else self._to_be_placed()
         cycle = Cycle(self._state, number, self._now_ms, self.backfill)
-        plain = None if again else self._selector.plain(taken, self._waiting)
-        if plain is None:
-            heads = [*(self._entry(queue, feasibility) for queue, feasibility, _ in taken), *again]
+        decided = None if placing else self._selector.decided_by_room(taken, self._waiting)
+        if decided is None:
+            heads = [*(self._entry(queue, feasibility) for queue, feasibility, _ in taken), *placing]
             cycle.run(heads)
             for head in heads:
                 self._conclude(head)
         else:
-            self._let_in(cycle, plain)
+            self._admit_in_order(cycle, decided)
+        # Where something was freed, parked workloads may fit: the pass ends, and the next one tries all.
         return self._moved and self._changes.freed == freed
 
-    def _let_in(self, cycle: Cycle, plain: Iterable[Ranked]) -> None:
+    def _admit_in_order(self, cycle: Cycle, decided: Iterable[Ranked]) -> None:
         """Admits, in order, the heads for which those before them leave room."""
-        for _, queue, feasibility in plain:
+        for _, queue, feasibility in decided:
             if feasibility.fits():
                 head = self._entry(queue, feasibility)
                 cycle.take(head)
                 self._conclude(head)
+                # The next head's estimate depends on what this one has taken.
                 self._selector.pruning.refresh()
 
     def _to_be_placed(self) -> list[Entry]:

@@ -47,10 +47,8 @@ class Engine:
         self._state = WorkingState(self._objects, self._rules)
         self._state.bounds_preemption = self._pruning.bounds_preemption
         install(self._state)
-        self._contention_groups = {
-            name: contention_group
-            for contention_group in contention_groups(self._state, self._pruning)
-            for name in contention_group.names
+        self._groups = {
+            name: group for group in contention_groups(self._state, self._pruning) for name in group.names
         }
         self._draining = [
             name
@@ -62,7 +60,7 @@ class Engine:
         self._not_queued: set[str] = set()  # pending, but in no queue
         self._due: list[tuple[int, str]] = []  # ends of backoffs
         self._timers: list[tuple[int, tuple[str, ...]]] = []  # when time alone may change decisions
-        self._touched: dict[ContentionGroup, None] = dict.fromkeys(self._contention_groups.values())
+        self._touched: dict[ContentionGroup, None] = dict.fromkeys(self._groups.values())
         self._settled: tuple[ContentionGroup, ...] = ()  # by the last decision
         self._newly_pending: set[str] = set()  # since the last decision
         for workload in snapshot.workloads:
@@ -72,9 +70,9 @@ class Engine:
     def snapshot(self) -> Snapshot:
         """All objects as they are once the last plan is carried out."""
         parked: set[str] = set()
-        for name, contention_group in self._contention_groups.items():
-            if name in contention_group.queues:
-                parked |= contention_group.queues[name].parked
+        for name, group in self._groups.items():
+            if name in group.queues:
+                parked |= group.queues[name].parked
         workloads = [self._now(key) for key in self._workloads]
         return replace(
             self._objects,
@@ -104,17 +102,18 @@ class Engine:
         """Returns what changes now. The plan's `waiting` covers workloads that are pending since the last
         decision, or that wait for victims from now on; why the others wait may change with every decision,
         and `self.waiting` tells it."""
+        # Backoffs and drained queues come first: they change which workloads are pending.
         self._state.begin(now_ms)
         self._wake(now_ms)
         drained = self._drain()
         changes = Changes()
         unsettled: list[ContentionGroup] = []
-        for contention_group in sorted(self._touched, key=lambda contention_group: contention_group.names):
-            if not contention_group.settle(changes, now_ms):
-                unsettled.append(contention_group)
-            until_ms = contention_group.until_ms()
+        for group in sorted(self._touched, key=lambda group: group.names):
+            if not group.settle(changes, now_ms):
+                unsettled.append(group)
+            until_ms = group.until_ms()
             if until_ms is not None:
-                heappush(self._timers, (until_ms, contention_group.names))
+                heappush(self._timers, (until_ms, group.names))
         self._settled = tuple(self._touched)
         self._touched = dict.fromkeys(unsettled)
         self._carry_out(changes)
@@ -142,8 +141,8 @@ class Engine:
     def affected(self) -> Iterator[str]:
         """Yields keys of workloads that may wait for something else since the last decision, beside those in
         its plan."""
-        for contention_group in self._settled:
-            for queue in contention_group.queues.values():
+        for group in self._settled:
+            for queue in group.queues.values():
                 yield from queue.keys()
 
     def waiting(self, now_ms: int, keys: Iterable[str] | None = None) -> Iterator[Waiting]:
@@ -154,23 +153,23 @@ class Engine:
             if workload.admission is None and key not in self._admitted:
                 waiting = explainer.not_queued(workload)
                 if waiting is None:
-                    waiting = self._contention_groups[workload.cluster_queue].waiting(workload, explainer)
+                    waiting = self._groups[workload.cluster_queue].waiting(workload, explainer)
                 yield waiting
 
     def _take(self, workload: Workload) -> None:
         self._workloads[workload.key] = workload
         if workload.admission is None:
             self._add_pending(workload)
-        elif (contention_group := self._contention_groups.get(workload.admission.cluster_queue)) is not None:
+        elif (group := self._groups.get(workload.admission.cluster_queue)) is not None:
             holding = self._state.hold_reserved(workload, workload.admission)
             if self._rules.topology and needs_second_pass(workload):
-                contention_group.placing[workload.key] = holding
-            self._touch(contention_group)
+                group.placing[workload.key] = holding
+            self._touch(group)
 
     def _is_parked_as(self, workload: Workload) -> bool:
         """Whether a known workload is parked or not, as its object says."""
-        contention_group = self._contention_groups.get(workload.cluster_queue)
-        queue = contention_group.queues.get(workload.cluster_queue) if contention_group is not None else None
+        group = self._groups.get(workload.cluster_queue)
+        queue = group.queues.get(workload.cluster_queue) if group is not None else None
         return workload.admission is not None or queue is None or queue.is_parked_as(workload)
 
     def _add_pending(self, workload: Workload) -> None:
@@ -183,18 +182,18 @@ class Engine:
             self._enqueue(workload)
 
     def _enqueue(self, workload: Workload) -> None:
-        contention_group = self._contention_groups.get(workload.cluster_queue)
-        if contention_group is None or workload.cluster_queue not in contention_group.queues:
+        group = self._groups.get(workload.cluster_queue)
+        if group is None or workload.cluster_queue not in group.queues:
             self._not_queued.add(workload.key)
         else:
-            contention_group.queues[workload.cluster_queue].put(workload, tried=workload.parked)
-            self._touch(contention_group, workload.cluster_queue)
+            group.queues[workload.cluster_queue].put(workload, tried=workload.parked)
+            self._touch(group, workload.cluster_queue)
 
     def _wake(self, now_ms: int) -> None:
         """Queues workloads whose backoff has ended, and retries groups whose timer is due."""
         while self._timers and self._timers[0][0] <= now_ms:
             _, names = heappop(self._timers)
-            self._touch(self._contention_groups[names[0]])
+            self._touch(self._groups[names[0]])
         while self._due and self._due[0][0] <= now_ms:
             _, key = heappop(self._due)
             workload = self._workloads.get(key)
@@ -213,16 +212,16 @@ class Engine:
         ]
         for holding in drained:
             self._state.evict(holding)
-            self._touch(self._contention_groups[holding.node.name])
+            self._touch(self._groups[holding.node.name])
             self._mark_evicted(holding)
         return tuple(sorted(holding.workload.key for holding in drained))
 
     def _carry_out(self, changes: Changes) -> None:
         """Updates the objects as they will be once the plan is written."""
         for workload in changes.retried_next:  # the next decision tries them even if nothing happens before
-            contention_group = self._contention_groups[workload.cluster_queue]
-            contention_group.queues[workload.cluster_queue].put(workload, tried=True)
-            self._touch(contention_group, workload.cluster_queue)
+            group = self._groups[workload.cluster_queue]
+            group.queues[workload.cluster_queue].put(workload, tried=True)
+            self._touch(group, workload.cluster_queue)
         self._workloads.update(changes.marked)
         for holding in changes.replaced.values():
             self._admitted.pop(holding.workload.key, None)
@@ -231,7 +230,7 @@ class Engine:
             if holding.evicted:  # it was moved and then preempted: it leaves from where it is
                 holding.admission = None
             if holding.workload.admission is not None and self._state.leave_places(holding):
-                self._touch(self._contention_groups[holding.node.name])
+                self._touch(self._groups[holding.node.name])
             holding.started = True
         self._admitted |= {key: held for key, held in changes.admitted.items() if held.admission is not None}
         for holding in (*changes.displaced, *(victim for victim, _ in changes.evicted)):
@@ -266,22 +265,22 @@ class Engine:
             self._not_queued.remove(key)
             return
         name = workload.cluster_queue if workload.admission is None else workload.admission.cluster_queue
-        contention_group = self._contention_groups.get(name)
-        if contention_group is None:
+        group = self._groups.get(name)
+        if group is None:
             return
         if workload.admission is None:
-            contention_group.queues[name].remove(workload)
-            self._touch(contention_group, name)
+            group.queues[name].remove(workload)
+            self._touch(group, name)
         else:
             self._state.take_back(self._state.holdings[name][key])
-            contention_group.placing.pop(key, None)
-            self._touch(contention_group)
+            group.placing.pop(key, None)
+            self._touch(group)
 
-    def _touch(self, contention_group: ContentionGroup, queue: str = "") -> None:
+    def _touch(self, group: ContentionGroup, queue: str = "") -> None:
         """Marks a group to be settled; see ContentionGroup.touch."""
-        self._touched[contention_group] = None
+        self._touched[group] = None
         if queue:
-            contention_group.touch(queue)
+            group.touch(queue)
 
 
 def decide(

@@ -21,7 +21,7 @@ Ranked = tuple[CycleOrder, PendingQueue, GroupEstimate]
 class HeadSelector:
     """Selects heads of the queues of a contention group, which are given by name."""
 
-    __slots__ = ("_are_plain", "_keeping", "_place", "_queues", "_state", "pruning")
+    __slots__ = ("_keeping", "_place", "_queues", "_room_may_decide", "_state", "pruning")
 
     def __init__(
         self, state: WorkingState, queues: Mapping[str, PendingQueue], pruning: type[Pruning]
@@ -29,12 +29,12 @@ class HeadSelector:
         self._state = state
         self._queues = queues
         self._keeping = dict.fromkeys(queue for queue in queues.values() if _keeps(queue, state))
-        self._are_plain = _are_plain(state)
+        self._room_may_decide = _room_may_decide(state)
         self._place = cycle_order(state.rules)
         self.pruning = pruning(state, queues)
 
     @property
-    def keep(self) -> bool:
+    def keep_quota(self) -> bool:
         """Whether a head that is not admitted may keep quota from others for a cycle."""
         return bool(self._keeping)
 
@@ -111,17 +111,17 @@ class HeadSelector:
                 done.add(queue)
         return heads, infeasible, done
 
-    def plain(self, heads: Iterable[Head], waiting: Container[str]) -> list[Ranked] | None:
+    def decided_by_room(self, heads: Iterable[Head], waiting: Container[str]) -> list[Ranked] | None:
         """Returns the heads in the cycle's order, if room alone decides over each of them; None if not.
         `waiting` are the keys of workloads that wait for victims.
 
         Heads whose room others take before them then need no nomination: the next cycle finds them
         infeasible."""
-        if not self._are_plain:
+        if not self._room_may_decide:
             return None
         ranked: list[Ranked] = []
         for queue, feasibility, estimate in heads:
-            if estimate is not Estimate.FITS or not feasibility.is_plain:
+            if estimate is not Estimate.FITS or not feasibility.room_decides:
                 return None
             ranked.append((self._place_of(queue, feasibility, waiting), queue, feasibility))
         ranked.sort(key=_by_place)
@@ -149,7 +149,7 @@ def _by_place(ranked: Ranked) -> CycleOrder:
     return ranked[0]
 
 
-def _are_plain(state: WorkingState) -> bool:
+def _room_may_decide(state: WorkingState) -> bool:
     """Whether the order of heads is known before the first is admitted, and room alone decides."""
     rules = state.rules
     return rules.fair_sharing is None and not rules.backfill and state.budgets is None

@@ -64,8 +64,8 @@ def diagnose(
     counts: Sequence[int] = (),
     empty: bool = False,
 ) -> Diagnosis:
-    """For a workload that is not blocked. `empty`: as if nothing were used. `counts` are pods of each pod
-    set, if not all."""
+    """Diagnoses a workload that is not blocked. `empty`: as if nothing were used. `counts` are pods of each
+    pod set, if not all."""
 
     def assign(extra: dict[FlavorResource, int]) -> Assignment:
         above = raised(node, extra) if extra else node

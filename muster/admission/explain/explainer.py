@@ -42,7 +42,7 @@ class Explainer:
         self._infeasible: dict[Hashable, Waiting | None] = {}
 
     def not_queued(self, workload: Workload) -> Waiting | None:
-        """For a workload that takes part in no cycle; None if it does."""
+        """Explains a workload that takes part in no cycle; None if it does."""
         name = workload.cluster_queue
         queue = self._state.snapshot.cluster_queues.get(name)
         if queue is None:
@@ -84,7 +84,7 @@ class Explainer:
         return replace(waiting, until_ms=earliest(waiting.until_ms, boost_ms))
 
     def queued(self, workload: Workload, verdict: Verdict, alike: Hashable) -> Waiting:
-        """For a workload that the cycles did not admit; those of a queue that are `alike` get the same
+        """Explains a workload that the cycles did not admit; those of a queue that are `alike` get the same
         answer to the same verdict."""
         found = self._told.get((alike, verdict))
         if found is None:
@@ -179,7 +179,7 @@ class Explainer:
         return _waiting(workload, WaitReason.TOPOLOGY, why) if no_place else None
 
     def _fewest(self, workload: Workload) -> tuple[int, ...]:
-        """Pods of each pod set with which it would be let in; none if that is with all."""
+        """Pods of each pod set with which it would be admitted; empty if that is with all."""
         spares = any(pod_set.count_min is not None for pod_set in workload.pod_sets)
         if not (spares and self._state.rules.partial_admission):
             return ()
@@ -208,7 +208,7 @@ def _lacking(
 
 
 def _freed(workload: Workload, blocks: tuple[Blocked, ...]) -> Workload:
-    """As if the pods that no flavor is for asked nothing of their nodes, and tolerated every taint."""
+    """The workload with blocked pods that ask nothing of their nodes and tolerate every taint."""
     names = {exclusion.pod_set for one in blocks for exclusion in one.exclusions}
     return replace(
         workload,

@@ -39,7 +39,7 @@ class PodSetChoice:
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """Every group has to be cured, so the worst one counts."""
+        """The worst obstacle of its groups, as each has to be removed."""
         if self.mode is not Mode.NO_FIT:
             return None
         if self.misplaced:
@@ -49,7 +49,7 @@ class PodSetChoice:
         )
 
     def keep(self, flavors: Mapping[str, str]) -> None:
-        """Those that the workload holds already."""
+        """Takes the flavors that the workload holds already."""
         self.flavors |= flavors
         self.grades |= dict.fromkeys(flavors, BEST)
         self.tried |= dict.fromkeys(flavors, 0)
@@ -98,7 +98,7 @@ class Assignment:
 
     @property
     def progress(self) -> Progress:
-        """To be remembered for the next cycle."""
+        """Where the search ended, for the next cycle."""
         return Progress(tuple(choice.tried for choice in self.pod_sets))
 
     @property
@@ -132,13 +132,13 @@ class Assignment:
         self.pod_sets.append(choice)
 
     def worsen(self, choice: PodSetChoice, mode: Mode) -> None:
-        """For a pod set that its topology allows no better mode than this."""
+        """Lowers the mode of a pod set to what its topology allows."""
         choice.grades = {resource: Grade(mode, grade.borrowing) for resource, grade in choice.grades.items()}
         choice.mode = mode
         self.mode = min(self.mode, mode)
 
     def fail(self, choice: PodSetChoice, why: str) -> None:
-        """For a pod set that can not be placed with these flavors, though it could have their quota."""
+        """Fails a pod set that cannot be placed with these flavors, though it could have their quota."""
         choice.misplaced = why
         choice.mode = self.mode = Mode.NO_FIT
 

@@ -16,8 +16,8 @@ ALL_TRIED = -1
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """For each pod set that was looked at, in order: by resource, the index in its resource group of
-    the flavor at which the search ended, or ALL_TRIED if that was the last one."""
+    """The end of the search for each pod set that was looked at, in order: by resource, the index in its
+    resource group of the flavor at which the search ended, or ALL_TRIED if that was the last one."""
 
     tried: tuple[Mapping[str, int], ...] = ()
 
@@ -68,7 +68,7 @@ class Attempt(NamedTuple):
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """None for a flavor that fits, be it by preemption."""
+        """The reason against the flavor; None if it fits, be it by preemption."""
         if self.grade.mode is not Mode.NO_FIT or self.excluded:
             return None
         if self.mismatch:

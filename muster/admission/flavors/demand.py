@@ -30,7 +30,8 @@ PodSetGroup = Sequence[Demand]
 def pod_set_groups(
     workload: Workload, counts: Sequence[int], replaced: Sequence[PodSetAssignment], counts_pods: bool
 ) -> Iterable[PodSetGroup]:
-    """In the order of their first pod sets. `counts` are pods of each pod set, if given."""
+    """Pod sets that take the same flavors, in the order of their first ones. `counts` are pods of each pod
+    set, if given."""
     held = still_held(workload, workload.admission)
     found: dict[int | str, list[Demand]] = {}
     for position, pod_set in enumerate(workload.pod_sets):
@@ -64,7 +65,7 @@ def total(pod_set_group: PodSetGroup) -> Mapping[str, int]:
 
 @lru_cache(maxsize=4096)
 def rank(resource: str) -> int:
-    """Resources are looked at in this order. Where several have no flavor, the first one is told of.
+    """The order in which resources are searched: of several without a flavor, messages name the first one.
 
     The FNV-1a hash of the name, as in Kueue's pkg/resources/slice_requests.go.
     """

@@ -72,7 +72,7 @@ class QueueFlavors:
         self._known: dict[Hashable, tuple[Attempt | None, ...]] = {}
 
     def flavor(self, name: str) -> Flavor | None:
-        """None for one that does not exist."""
+        """The flavor; None if it does not exist."""
         return self._flavors.get(name)
 
     def allows(self, workload: Workload, flavor: str) -> bool:
@@ -84,7 +84,7 @@ class QueueFlavors:
         return self._groups.get(resource)
 
     def placer_of(self, workload: Workload) -> Placer | None:
-        """None if nothing of it is to be placed."""
+        """The placer for the workload; None if nothing of it is to be placed."""
         if self._places:
             return self.placer
         for pod_set in workload.pod_sets:

@@ -50,7 +50,7 @@ class ReservedWorkload:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """As it is; `until_ms` is when time alone will change that."""
+    """No change; `until_ms` is when time alone will change that."""
 
     until_ms: int | None = None
 
@@ -62,7 +62,7 @@ class Admit:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """It has to leave, and is queued again once `requeue_at_ms` is past.
+    """Eviction: it has to leave, and is queued again once `requeue_at_ms` is past.
 
     `counts`: the eviction is one of those that are limited."""
 
@@ -74,7 +74,7 @@ class Evict:
 
 @dataclass(frozen=True, slots=True)
 class Deactivate:
-    """Out of the queue until a user sets it active again."""
+    """Deactivation: it is out of the queue until a user sets it active again."""
 
     target: DeactivationTarget
 

@@ -11,5 +11,5 @@ def deadline_ms(limit_s: int, past_s: int, admitted_at_ms: int) -> int:
 
 
 def used_execution_s(past_s: int, admitted_at_ms: int, now_ms: int) -> int:
-    """With the admission that ends now; whole seconds."""
+    """Time used, with the admission that ends now, in whole seconds."""
     return past_s + max(0, now_ms - admitted_at_ms) // 1000

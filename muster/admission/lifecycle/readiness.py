@@ -24,7 +24,7 @@ READY_REASONS = (Readiness.STARTED, Readiness.RECOVERED)
 
 @dataclass(frozen=True, slots=True)
 class PodsReady:
-    """Since when the pods of an admitted gang are in this state."""
+    """The state of an admitted gang's pods, and since when."""
 
     state: Readiness
     since_ms: int

@@ -36,7 +36,7 @@ class Requeued:
 
 
 def back_in_queue(gang: EvictedWorkload, now_ms: int) -> Requeued | None:
-    """None while it stays away."""
+    """Returns why it is back in its queue; None while it stays away."""
     if gang.reason.startswith(DEACTIVATED):
         return Requeued("Reactivated", "The workload was reactivated") if gang.active else None
     if gang.reason in (BY_CHECK, BY_PODS_READY):

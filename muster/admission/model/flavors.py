@@ -30,7 +30,7 @@ class Toleration:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """On one label, of a node or of a namespace."""
+    """A requirement on one label, of a node or of a namespace."""
 
     key: str
     operator: str  # In | NotIn | Exists | DoesNotExist | Gt | Lt
@@ -39,7 +39,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """Every requirement holds; one without any selects everything."""
+    """Requirements that all have to hold; a selector without any selects everything."""
 
     requirements: tuple[Requirement, ...] = ()
 

@@ -102,7 +102,7 @@ class Budget:
     anchor_ms: int = 0
 
     def period(self, now_ms: int) -> tuple[int, int]:
-        """Its beginning, and its end, which is the beginning of the next one."""
+        """The beginning of the period, and its end, which is the beginning of the next one."""
         start_ms = now_ms - (now_ms - self.anchor_ms) % self.period_ms
         return start_ms, start_ms + self.period_ms
 

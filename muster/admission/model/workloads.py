@@ -77,7 +77,7 @@ class Workload:
     evicted: bool = False
     requeue_at_ms: int | None = None  # not to be tried before, after a failed check
     preempting: bool = False
-    parked: bool = field(default=False, compare=False)  # tried in vain since it lined up; see Engine
+    parked: bool = field(default=False, compare=False)  # tried in vain since it was queued; see Engine
     local_queue: str = ""  # namespace/name
     checks: Mapping[str, CheckState] = field(default_factory=dict)  # by name
     unhealthy_nodes: tuple[str, ...] = ()  # that pods of it were placed on

@@ -35,7 +35,7 @@ class CandidateQueue:
     below: tuple[QuotaNode, ...]  # of its lineage, under the lowest cohort that holds both queues
 
     def candidates(self, search: VictimSearch, may_borrow: bool) -> Iterator[Candidate]:
-        """In the order in which they are tried, among those of other sources too.
+        """Yields candidates with their places in the order over all queues.
 
         If the preemptor `may_borrow`, those that only go if it does not are left out.
         """
@@ -48,7 +48,7 @@ class CandidateQueue:
                 yield order, holding, PreemptionReason.IN_COHORT_RECLAMATION
 
     def allowed(self, search: VictimSearch) -> Iterator[Holding]:
-        """Those that the policy gives away."""
+        """Yields holdings that the policy allows to preempt."""
         of_own = self.claim is Claim.OWN_QUEUE
         policy = search.queue.within_queue if of_own else search.queue.reclaim_within_cohort
         return search.allowed(self.queue, policy)
@@ -66,7 +66,7 @@ class CandidateQueue:
 
 
 def _gives_way(search: VictimSearch, candidate: Holding) -> bool:
-    """By the queue's borrowWithinCohort it may borrow while others of lower priority go."""
+    """Whether borrowWithinCohort lets the preemptor borrow while this candidate goes."""
     terms, priority = search.queue.borrow_within_cohort, candidate.priority
     if terms is None or priority >= search.workload.priority:
         return False

@@ -78,7 +78,7 @@ class TargetQueues:
                 return
 
     def _descend(self, node: QuotaNode) -> QuotaNode | None:
-        """None if it came to a cohort that has no candidates any more, and is left out from now on."""
+        """Returns the next queue; None at a cohort without candidates, which is left out from now on."""
         while node not in self._rest:
             children = [child for child in self._children[node] if self._may_give(child)]
             self._children[node] = children
@@ -91,12 +91,13 @@ class TargetQueues:
         return node in self._next or bool(self._children.get(node))
 
     def _may_give(self, node: QuotaNode) -> bool:
-        """Only nodes that borrow are victims, except on the way to the preemptor's own queue."""
+        """Whether victims may come from the node: it borrows, or is on the way to the preemptor's own
+        queue."""
         on_the_way = node in self._own.lineage
         return self._has_candidates(node) and (on_the_way or bool(self._share(node).borrowed))
 
     def _first(self, children: list[QuotaNode]) -> QuotaNode:
-        """By share; then cohorts before queues, and queues in the order of their next candidates."""
+        """Picks by share; then cohorts before queues, and queues in the order of their next candidates."""
         largest = max(self._share(child).share for child in children)
         tied = [child for child in children if self._share(child).share == largest]
         cohorts = [child for child in tied if child not in self._rest]
@@ -129,7 +130,7 @@ def fair_targets(search: VictimSearch, sharing: FairSharing) -> list[Target]:
 
 
 def _lasts(search: VictimSearch, targets: list[Target]) -> bool:
-    """Whether no victim could undo it at once. Ours: Kueue may preempt to and fro for ever, as its
+    """Whether no victim could undo it at once. Ours: Kueue may preempt back and forth for ever, as its
     rules look at the victims one after the other and not at what all of them leave behind.
 
     Back again, a victim's side has to have the larger share, and more than its nominal quota."""

@@ -29,14 +29,14 @@ def own_queue_last(own: QuotaNode) -> RankOf:
 
 
 def ordered(candidates: Iterable[Holding], rank: RankOf, usage_of: UsageOf | None = None) -> list[Holding]:
-    """As they are tried: by `candidate_order`, and within a queue that goes by usage first those whose
-    LocalQueue used more."""
+    """Sorts candidates as they are tried: by `candidate_order`, and within a queue that goes by usage first
+    those whose LocalQueue used more."""
     found = sorted(candidates, key=lambda holding: candidate_order(holding, rank(holding)))
     return found if usage_of is None else by_usage(found, rank, usage_of)
 
 
 def by_usage(in_order: list[Holding], rank: RankOf, usage_of: UsageOf) -> list[Holding]:
-    """Those of one queue, equal in rank and in whether they are leaving, swap the places they have.
+    """Reorders by usage the holdings of one queue that are equal in rank and in whether they are leaving.
 
     Kueue compares the usage within a queue only, which together with the priorities of other
     queues is no order; that every queue keeps its places makes it one.

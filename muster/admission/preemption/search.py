@@ -46,7 +46,7 @@ class VictimSearch:
     placed: PlacesFound | None = None
 
     def allowed(self, node: QuotaNode, policy: PreemptionPolicy) -> Iterator[Holding]:
-        """Those in the queue at `node` that the policy gives away, in their order."""
+        """Yields candidates in the queue at `node` that the policy allows, in order."""
         bound = below(policy, precedence(self.workload), self.rules.preemption_buffer_ms)
         holdings = self.state.holdings[node.name].below(bound)
         candidates = (holding for holding in holdings if holding.uses(self.contested))
@@ -60,11 +60,12 @@ class VictimSearch:
         return self.node.fits(self.needs) and (self.placed is None or self.placed())
 
     def give_back(self, released: list[Target], fits: Callable[[], bool]) -> list[Target]:
-        """Those of the released that are needed; restores all of them.
+        """Returns the released holdings that are needed; restores all of them.
 
         The last one is: without it there was no room. Of the others those that were released last
         are the first to stay. Kueue: fillBackWorkloads.
         """
+        # Victims are a minimal set: each other one is tried without, the last released first.
         needed = released[-1:]
         for target in reversed(released[:-1]):
             self.state.restore(target.holding)

@@ -81,8 +81,8 @@ class Feasibility:
         "_token",
         "_used",
         "assignment_cache",
-        "is_plain",
         "place",
+        "room_decides",
     )
 
     def __init__(self, queue_usage: QueueUsage, alike: Workload) -> None:
@@ -99,7 +99,7 @@ class Feasibility:
         self._bounds: list[list[list[Bound]]] | None  # by demand and option; None: not computed
         self._bounds_to_fit: list[Bound]  # without preemption, if there is only one way
         self.place: tuple[QueueOrder, CycleOrder] | None
-        self.is_plain = self._needs is not None and _is_plain(queue_usage, alike)
+        self.room_decides = self._needs is not None and _room_decides(queue_usage, alike)
         self.assignment_cache = AssignmentCache()
 
     @property
@@ -108,6 +108,7 @@ class Feasibility:
         return self._queue_usage.one_flavor
 
     def estimate(self) -> Estimate:
+        # The cheap question first: most groups fit or are bound by the room at the root alone.
         if self.fits():
             return Estimate.FITS  # and what could be preempted need not be known
         return Estimate.POSSIBLE if self._closed() is None else Estimate.INFEASIBLE
@@ -127,7 +128,7 @@ class Feasibility:
         return self._closed() or ()
 
     def _closed(self) -> list[Bound] | None:
-        """For a resource that no flavor can provide: the bound that each flavor exceeds. None if there is
+        """The bounds that each flavor exceeds, for a resource that no flavor can provide. None if there is
         none."""
         if self._bounds is None:
             preemption_bound = self._preemption_bound
@@ -150,7 +151,7 @@ class Feasibility:
         return None
 
     def borrowing(self) -> int:
-        """From how far away one borrows that fits, as was just found."""
+        """The borrowing distance of one that was just found to fit."""
         levels = (self._queue_usage.node.borrowing_level(fr, amount)[0] for fr, amount in self._needs or ())
         return max(levels, default=0)
 
@@ -172,7 +173,7 @@ class Feasibility:
         return None
 
 
-def _is_plain(queue_usage: QueueUsage, alike: Workload) -> bool:
+def _room_decides(queue_usage: QueueUsage, alike: Workload) -> bool:
     """Whether room alone decides: there is one flavor for each resource, and nothing else to check."""
     queue = queue_usage.queue
     return (

@@ -33,7 +33,7 @@ class GroupEstimate(Protocol):
     def assignment_cache(self) -> AssignmentCache | None: ...
 
     @property
-    def is_plain(self) -> bool:
+    def room_decides(self) -> bool:
         """Whether room is all that one needs to be admitted."""
 
     @property
@@ -46,7 +46,7 @@ class GroupEstimate(Protocol):
         """Whether the estimate is FITS."""
 
     def borrowing(self) -> int:
-        """From how far away one borrows that fits."""
+        """The borrowing distance of one that fits."""
 
 
 class Pruning(Protocol):

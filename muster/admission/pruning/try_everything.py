@@ -15,7 +15,7 @@ class Unknown:
     """A group of which nothing is known."""
 
     assignment_cache = None
-    is_plain = False
+    room_decides = False
     tries_once = False
 
     def __init__(self) -> None:

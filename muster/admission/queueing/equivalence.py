@@ -49,5 +49,5 @@ def _pods(pod_set: PodSet) -> Hashable:
 
 
 def _items(of: Mapping[str, object]) -> Hashable:
-    """In whatever order they come; of one, or none, without the cost of a set."""
+    """Items in any order; of one, or none, without the cost of a set."""
     return frozenset(of.items()) if len(of) > 1 else tuple(of.items())

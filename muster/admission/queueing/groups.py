@@ -30,7 +30,7 @@ class EquivalenceGroup:
         return len(self._live)
 
     def __iter__(self) -> Iterator[QueuedWorkload]:
-        """In no order."""
+        """Iterates in no order."""
         return iter(self._live.values())
 
     def put(self, order: QueueOrder, workload: Workload) -> None:
@@ -39,6 +39,7 @@ class EquivalenceGroup:
         heappush(self._heap, order)
 
     def first(self) -> QueuedWorkload:
+        # A removed order is recognized by identity: the workload may have been put again with an equal one.
         heap, live = self._heap, self._live
         while True:
             order = heap[0]

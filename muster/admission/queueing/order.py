@@ -6,7 +6,7 @@ QueueOrder = tuple[bool, int, int, str, str]
 
 
 def queue_order(workload: Workload, sticky: bool = False) -> QueueOrder:
-    """Within a queue: higher priority, then the longer wait (Kueue: baseCompareFunc).
+    """The order within a queue: higher priority, then the longer wait (Kueue: baseCompareFunc).
 
     With `sticky`, as BestEffortFIFO has it, a workload that waits for its victims comes before all.
     """

@@ -23,7 +23,8 @@ from muster.admission.quota.tree import QuotaNode
 
 
 class PendingQueue:
-    """In queue order. The head stays where it is until it is admitted or parked."""
+    """The pending workloads of a queue in queue order. The head stays the head until it is admitted or
+    parked."""
 
     __slots__ = (
         "_active",

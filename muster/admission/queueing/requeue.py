@@ -13,7 +13,7 @@ class Requeue(StrEnum):
     AFTER_NOMINATION = "FailedAfterNomination"  # it would have fitted, if not for others of the cycle
     NO_FIT = "NoFit"
     NO_CANDIDATES = "PreemptionNoCandidates"
-    PREEMPTION_FAILED = "PreemptionFailed"  # a victim could not be told
+    PREEMPTION_FAILED = "PreemptionFailed"  # a victim could not be evicted
     PREEMPTION_GATED = "PreemptionGated"
     PENDING_PREEMPTION = "PendingPreemption"  # it stays the head until its victims are gone
 

@@ -10,7 +10,7 @@ from muster.admission.model import Resources
 from muster.admission.quantities import CPU, MILLI
 
 LocalUsage = Mapping[str, Fraction]
-"""By LocalQueue (namespace/name): the weighted sum of what it used; less goes first."""
+"""Weighted usage by LocalQueue (namespace/name); less goes first."""
 
 USAGE_MAX = Fraction(1 << 128)
 """The usage of a LocalQueue without weight: it goes last."""

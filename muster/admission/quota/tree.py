@@ -142,6 +142,8 @@ class QuotaNode:
     def remove(self, usage: Usage) -> None:
         """Gives back what `add` took."""
         self.root._changed.add(self)
+        # The reverse of `add`: a parent counts only what is beyond the local quota, so its usage is
+        # released first.
         for fr, amount in usage.items():
             for node in self.lineage:
                 used = node.usage.get(fr, 0)
@@ -181,14 +183,14 @@ class QuotaNode:
 
 
 def borrowers(nodes: Iterable[QuotaNode], resources: Collection[FlavorResource]) -> list[QuotaNode]:
-    """Those that use more than their own of any of the resources; mostly there is but one."""
+    """Nodes that use more than their own of any of the resources; mostly there is only one resource."""
     if len(resources) > 1:
         return [node for node in nodes if not node.within_nominal(resources)]
     return [node for node in nodes for fr in resources if node.usage.get(fr, 0) > node.subtree.get(fr, 0)]
 
 
 class QuotaTree:
-    """Every ClusterQueue's node under its cohorts; a cohort in a cycle has none.
+    """Nodes of all ClusterQueues under their cohorts; a cohort in a cycle has none.
 
     A queue that is not active keeps its quota and usage in the tree, as in Kueue, but is no
     child that a search for victims would meet.
@@ -239,7 +241,7 @@ def _lift(nodes: list[QuotaNode]) -> None:
 
 
 def cohort_parents(snapshot: Snapshot) -> dict[str, str | None]:
-    """Every cohort that is declared or only named, with its parent; names in order."""
+    """Cohorts that are declared or only named, with their parents; names in order."""
     parents: dict[str, str | None] = {name: cohort.parent for name, cohort in snapshot.cohorts.items()}
     named = [cohort.parent for cohort in snapshot.cohorts.values()]
     named += [queue.cohort for queue in snapshot.cluster_queues.values()]

@@ -22,7 +22,7 @@ _HOUR_MS = 3_600_000
 def budgets(
     snapshot: Snapshot, nodes: Mapping[str, QuotaNode], holdings: Mapping[str, Mapping[str, Holding]]
 ) -> "Budgets | None":
-    """None where there are none. `nodes` and `holdings`, as they change, are by queue."""
+    """Budgets of the snapshot; None if it has none. `nodes` and `holdings`, as they change, are by queue."""
     of_queues = any(queue.budgets for queue in snapshot.cluster_queues.values())
     of_cohorts = any(cohort.budgets for cohort in snapshot.cohorts.values())
     return Budgets(snapshot, nodes, holdings) if of_queues or of_cohorts else None
@@ -87,7 +87,7 @@ class Budgets:
         return WaitNote(why, until_ms, WaitReason.BUDGET)
 
     def _used(self, queues: Iterable[str], resource: str, start_ms: int, end_ms: int) -> tuple[int, int, int]:
-        """In the period: used so far, what those that declare their run times may still use, and what
+        """Usage in the period: so far, what those that declare their run times may still use, and what
         the others use now."""
         used = promised = growing = 0
         for name in queues:
@@ -107,7 +107,7 @@ class Budgets:
 
 
 def amounts(usage: Usage) -> dict[str, int]:
-    """By resource, of all flavors."""
+    """Amounts by resource, over all flavors."""
     found: dict[str, int] = {}
     for fr, amount in usage.items():
         found[fr.resource] = found.get(fr.resource, 0) + amount
@@ -137,6 +137,6 @@ def _hours(resource: str, unit_ms: int) -> str:
 
 
 def _decimal(number: Fraction) -> str:
-    """Down to tenths."""
+    """Rounds down to tenths."""
     tenths = number.numerator * 10 // number.denominator
     return str(tenths // 10) if tenths % 10 == 0 else f"{tenths // 10}.{tenths % 10}"

@@ -13,7 +13,7 @@ from muster.admission.wait_note import WaitNote, duration
 
 
 def min_runtime(queues: Mapping[str, ClusterQueue], rules: Rules) -> "MinRuntime | None":
-    """None where no workload is protected."""
+    """The protection; None where no workload is protected."""
     by_queue = {
         name: rules.run_time_ms_min if queue.run_time_ms_min is None else queue.run_time_ms_min
         for name, queue in queues.items()

@@ -88,6 +88,7 @@ class QueueHoldings(dict[str, Holding]):
         """Yields holdings below the bound, in order."""
         if self._in_order is None:
             self._in_order = sorted((holding.order, holding) for holding in self.values())
+        # Holdings that leave anyway come first, in any precedence: the loop cannot end among them.
         for (stays, priority, *_), holding in self._in_order:
             if stays and (priority,) >= bound:
                 return  # the others are not lower

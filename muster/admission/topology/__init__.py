@@ -1,6 +1,6 @@
 """Where on the nodes the pods of a gang go: topology-aware scheduling.
 
-The interface (muster.admission.topology.cluster and .values):
+The interface (muster.admission.topology.cluster, .request and .placements):
 
     topologies = Topologies(snapshot.flavors, snapshot.topologies, snapshot.nodes, rules)
         Static trees are built here once for a snapshot; everything else is incremental.
@@ -27,10 +27,10 @@ The interface (muster.admission.topology.cluster and .values):
 Admission checks' node selectors and tolerations (podSetUpdates) are merged into the request's pod
 set by the caller.
 
-The way of a placement: `request` (what is asked of the levels) -> `capacities` (each domain's room,
-kept by shape of pods; `leaf_capacity` tells what has changed) -> `search` or `balanced` (which domains) ->
-`spread` (how many pods each, down to the leaves). `order` says which domain comes first, `nodes`
-which nodes match, `reasons` why it failed.
+A placement goes from `request` (what is requested of the levels) over `domain_capacity` (what a domain holds,
+kept by kind of pods; `leaf_capacity` records what has changed) and `search` or `balanced` (which domains) to
+`spread` (how many pods each, down to the leaves). `order` says which domain comes first, `nodes` which nodes
+match, `reasons` why it failed.
 
 Other than Kueue, no part of a gang is ever placed (where slices do not come out even, Kueue drops
 pods), and flavors that share hosts count against each other within a cycle too.

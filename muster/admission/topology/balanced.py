@@ -82,7 +82,7 @@ def _better(one: _Candidates, other: _Candidates) -> bool:
 
 
 def _walk(capacities: Sequence[DomainCapacity], request: LevelRequest, profile: Profile) -> _Walk | None:
-    """None if the rooms do not hold all."""
+    """Walks the domains greedily; None if they do not hold all."""
     left = request.slice_count
     host: DomainCapacity | None = None
     last: DomainCapacity | None = None
@@ -147,7 +147,7 @@ def _sum_up(capacity: DomainCapacity, key: CapacityKey) -> None:
 def _fewest(
     capacities: Sequence[DomainCapacity], request: LevelRequest, profile: Profile, evenest_first: bool
 ) -> tuple[DomainCapacity, ...] | None:
-    """As many of these as a greedy placement takes, that together hold all and least beyond it: the
+    """Picks as many of these as a greedy placement takes, that together hold all and least beyond it: the
     first such choice in the order of their values, or of how evenly their children hold pods."""
     walk = _walk(capacities, request, profile)
     if walk is None:
@@ -175,8 +175,8 @@ def _rank(capacity: DomainCapacity) -> int:
 
 
 def _evenness(capacity: DomainCapacity) -> tuple[int, int, float, int]:
-    """By the entropy of the children's pods: only ever compared, and summed without rounding, so that
-    equal sets of children are equal in any order."""
+    """The order by the entropy of the children's pods: only ever compared, and summed without rounding, so
+    that equal sets of children are equal in any order."""
     total = sum(child.pods for child in capacity.children)
     parts = [child.pods / total for child in capacity.children if child.pods]
     entropy = -fsum(part * log2(part) for part in parts)

@@ -108,6 +108,7 @@ class Topologies:
                     return Placements(found, placed)
                 found |= placed
         finally:
+            # What was assumed for one pod set must not count for the next workload, even after an error.
             self._forget()
         return Placements(found)
 

@@ -61,7 +61,7 @@ class DomainCapacity:
         self.pods_with_leader = self.slices_with_leader = self.leaders = 0
 
     def clone(self) -> "DomainCapacity":
-        """With all below it, to try something out."""
+        """Copies it with all below it, to simulate on."""
         copy = DomainCapacity(self.domain, None)
         copy.pods, copy.slices, copy.leaders = self.pods, self.slices, self.leaders
         copy.pods_with_leader, copy.slices_with_leader = self.pods_with_leader, self.slices_with_leader
@@ -88,7 +88,7 @@ class DomainCapacity:
         self.slices_with_leader = self.pods_with_leader // size
 
     def sum_up(self, key: CapacityKey, inner_size: int = 1) -> None:
-        """From its children, which hold slices of `inner_size` pods. With a leader in one of them, the
+        """Sums up its children, which hold slices of `inner_size` pods. With a leader in one of them, the
         one that loses least by it counts."""
         pods = slices = leaders = affinity = 0
         lost: list[tuple[int, int]] = []

@@ -57,7 +57,7 @@ class FlavorTopology:
         empty: bool = False,
         within: Domain | None = None,
     ) -> dict[str, TopologyAssignment] | PlacementRefusal:
-        """By pod set. `within`: no pod may go outside of this domain."""
+        """Places the pods; returns assignments by pod set. `within`: no pod may go outside of this domain."""
         request = resolve_request(workers, 1 if leader else 0, self.tree.keys)
         if isinstance(request, str):
             return self.refuse(request, workers, leader)

@@ -51,7 +51,7 @@ class LeafCapacity:
         self.free[resource] = self.free.get(resource, 0) + amount
 
     def take(self, requests: Requests, pods: int) -> None:
-        """Pods that are placed here; as many less give their room back."""
+        """Pods that are placed here; a negative number of pods releases as much."""
         for resource, amount in requests:
             self.free[resource] = self.free.get(resource, 0) - amount * pods
         self._journal.append(self)
@@ -81,12 +81,12 @@ class LeafCapacity:
 
 
 def of_one_pod(requests: Resources) -> Requests:
-    """Every pod also takes one of the node's `pods`."""
+    """Requests of one pod, with one of the node's `pods`."""
     return tuple(sorted({**requests, PODS: requests.get(PODS, 0) + 1}.items()))
 
 
 def count_in(requests: Requests, left: Mapping[str, int]) -> PodCount:
-    """Among resources that limit alike, the first by name is told (Kueue: pkg/resources/requests.go)."""
+    """Among resources that limit alike, the first by name is named (Kueue: pkg/resources/requests.go)."""
     pods, limited_by = _COUNT_MAX + 1, ""
     for resource, amount in requests:
         fitting = min(max(0, left.get(resource, 0) // amount), _COUNT_MAX) if amount else _COUNT_MAX

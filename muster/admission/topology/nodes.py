@@ -83,6 +83,6 @@ def _all_hold(requirements: tuple[Requirement, ...], labels: Mapping[str, str]) 
 
 
 def _taint_name(taint: Taint) -> str:
-    """As k8s.io/api/core/v1/taint.go writes it."""
+    """The taint's text, as k8s.io/api/core/v1/taint.go writes it."""
     value = f"={taint.value}" if taint.value else ""
     return f"{taint.key}{value}:{taint.effect}"

@@ -26,12 +26,12 @@ class Unit(NamedTuple):
 
 
 def slices_of(size: int) -> Unit:
-    """For domains at the level of the slices and above."""
+    """The unit at the level of the slices and above."""
     return Unit(size, attrgetter("slices"), attrgetter("slices_with_leader"))
 
 
 def pods_by(size: int) -> Unit:
-    """For domains below that, where pods come in packs of `size`, the inner slices."""
+    """The unit below that, where pods come in inner slices of `size`."""
     if size == 1:
         return Unit(1, attrgetter("pods"), attrgetter("pods_with_leader"))
     return Unit(
@@ -45,7 +45,7 @@ class Profile:
     prefers_affinity: bool
 
     def by_capacity(self, capacities: Iterable[DomainCapacity]) -> list[DomainCapacity]:
-        """With the least left over first, among those for as many slices."""
+        """Sorts by slices; among equals the one with the least left over comes first."""
         sign = 1 if self.least_free else -1
         return sorted(
             self._useful(capacities),
@@ -66,7 +66,7 @@ class Profile:
         )
 
     def _useful(self, capacities: Iterable[DomainCapacity]) -> Iterable[DomainCapacity]:
-        """BestFit judges by the first room, be it full; LeastFreeCapacity would only pass by full ones."""
+        """BestFit judges by the first domain, be it full; LeastFreeCapacity would only skip full ones."""
         return (
             [capacity for capacity in capacities if capacity.pods or capacity.leaders]
             if self.least_free

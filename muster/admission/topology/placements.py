@@ -42,7 +42,7 @@ class PlacementRefusal:
 
 @dataclass(frozen=True, slots=True)
 class Placements:
-    """By pod set. With a refusal nothing counts: a gang is placed whole or not at all."""
+    """Assignments by pod set. With a refusal none of them counts: a gang is placed whole or not at all."""
 
     assignments: Mapping[str, TopologyAssignment]
     refusal: PlacementRefusal | None = None

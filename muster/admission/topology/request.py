@@ -49,7 +49,8 @@ class LevelRequest:
 
 
 def resolve_request(request: PlacementRequest, leaders: int, keys: tuple[str, ...]) -> LevelRequest | str:
-    """Or why this topology, whose levels have these keys, can't answer it."""
+    """Resolves a request on a topology whose levels have these keys; returns a message if it has no meaning
+    there."""
     topology = request.pod_set.topology or TopologyRequest()
     slices = topology.slices
     if slices and slices[0].size <= 0:

@@ -25,7 +25,7 @@ class InsufficientCapacity:
 def search(
     capacities: DomainCapacities, request: LevelRequest, profile: Profile
 ) -> list[DomainCapacity] | InsufficientCapacity:
-    """From the level that is asked for upwards, unless no other will do."""
+    """Searches from the requested level upwards, unless it is required."""
     level = request.level
     while True:
         ordered = profile.by_capacity_with_leader(capacities.levels[level])
@@ -56,7 +56,8 @@ def _single(ordered: list[DomainCapacity], request: LevelRequest, profile: Profi
 def _several(
     ordered: list[DomainCapacity], request: LevelRequest, profile: Profile
 ) -> list[DomainCapacity] | int:
-    """As few as possible, the leader's first; or how many slices all domains hold together."""
+    """Picks as few domains as possible, the leader's first; or returns how many slices all domains hold
+    together."""
     wanted, leaders = request.slice_count, request.leaders
     left = wanted
     pool = list(leader_first(ordered, wanted, leaders, slices_of(request.slice_size)))

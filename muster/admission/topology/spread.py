@@ -22,7 +22,7 @@ class DomainPods(NamedTuple):
 def spread(
     capacities: Sequence[DomainCapacity], pods: int, leaders: int, unit: Unit, profile: Profile
 ) -> list[DomainPods] | None:
-    """In the order of the rooms, each as much as it holds; the last one as tight as possible. None if
+    """Fills domains in order, each with as much as it holds; the last one as tight as possible. None if
     they do not hold all of it."""
     left = pods // unit.size
     if not left and not leaders:
@@ -46,7 +46,7 @@ def spread(
 def descend(
     shares: list[DomainPods], request: LevelRequest, leaf_level: int, profile: Profile
 ) -> list[DomainPods] | None:
-    """From domains at the level of the search to the slices' level, all domains of a level together: what
+    """Descends from the level of the search to the slices' level, all domains of a level together: what
     counts is few domains; from there on each domain's children share what it got."""
     level = shares[0].capacity.domain.level
     unit = slices_of(request.slice_size)
@@ -61,7 +61,7 @@ def descend(
 def descend_apart(
     shares: list[DomainPods], request: LevelRequest, leaf_level: int, profile: Profile
 ) -> list[DomainPods] | None:
-    """Every domain's share goes to its own children, down to the leaves."""
+    """Gives every domain's pods to its own children, down to the leaves."""
     for level in range(shares[0].capacity.domain.level + 1, leaf_level + 1):
         unit = (
             slices_of(request.slice_size)

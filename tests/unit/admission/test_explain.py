@@ -320,7 +320,7 @@ SENTENCES = {  # of workload w
 
 
 @pytest.mark.parametrize(("of", "sentence"), SENTENCES.values(), ids=SENTENCES.keys())
-def test_sentences(of: Snapshot, sentence: str) -> None:
+def test_sentence_says_why_it_waits(of: Snapshot, sentence: str) -> None:
     assert messages(decide(of, NOW_MS))["w"] == sentence
 
 

@@ -37,7 +37,7 @@ BOUNDS: dict[str, tuple[Precedence, list[str]]] = {
 
 
 @pytest.mark.parametrize(("bound", "expected"), BOUNDS.values(), ids=BOUNDS.keys())
-def test_below(bound: Precedence, expected: list[str]) -> None:
+def test_holdings_below_a_bound_come_in_order(bound: Precedence, expected: list[str]) -> None:
     assert names(holdings(*HOLDERS[::-1]), bound) == expected
 
 
@@ -68,13 +68,13 @@ def test_evicted_holding_comes_first(asked_before: bool) -> None:
     assert names(of) == ["high", "low"]
 
 
-def test_uses() -> None:
+def test_holding_uses_its_flavors_resources() -> None:
     held = holdings(running("a"))["ns/a"]
     assert held.uses([fr("t4"), fr("l4")])
     assert not held.uses([fr("t4")])
 
 
-def test_what_it_holds_pod_set_by_pod_set() -> None:
+def test_holding_has_an_assignment_for_each_pod_set() -> None:
     held = holdings(running("a", gpu=3))["ns/a"]
     assert [assigned.usage for assigned in held.pod_sets] == [{GPU: 3}]
     assert Holding(workload("b", "q", 1), held.node, {}, 0, False).pod_sets == ()

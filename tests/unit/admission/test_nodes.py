@@ -66,7 +66,7 @@ CASES = {  # pod set, flavor, matches
 
 
 @pytest.mark.parametrize(("pod_set", "flavor", "matches"), CASES.values(), ids=CASES.keys())
-def test_mismatch(pod_set: PodSet, flavor: Flavor, matches: bool) -> None:
+def test_pods_match_a_flavor_by_labels_and_taints(pod_set: PodSet, flavor: Flavor, matches: bool) -> None:
     assert (mismatch(pod_set, flavor) is None) == matches
 
 

@@ -115,7 +115,7 @@ def test_every_pending_workload_is_admitted_or_told_why_not(lives: list[tuple[Sn
 
 @PROPERTY
 @given(LIVES)
-def test_it_settles(lives: list[tuple[Snapshot, Plan]]) -> None:
+def test_every_cluster_settles(lives: list[tuple[Snapshot, Plan]]) -> None:
     """`life` itself fails if evicting, withdrawing and deciding again goes on for ever."""
     now, plan = lives[-1]
     assert (plan.admissions, plan.preemptions, plan.drained) == ((), (), ())

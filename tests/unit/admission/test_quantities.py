@@ -77,7 +77,7 @@ FORMATTED = {
 
 
 @pytest.mark.parametrize(("resource", "text", "units"), PARSED.values(), ids=PARSED.keys())
-def test_parse(resource: str, text: str | int | float, units: int) -> None:
+def test_text_is_parsed_to_units(resource: str, text: str | int | float, units: int) -> None:
     assert quantities.parse(resource, text) == units
 
 
@@ -97,21 +97,21 @@ def test_parse_refuses_what_can_not_be_counted(resource: str, text: str | int | 
 
 
 @pytest.mark.parametrize("text", TOO_LONG.values(), ids=TOO_LONG.keys())
-def test_what_is_too_long_is_refused_in_a_few_words(text: str) -> None:
+def test_long_text_is_refused_in_a_few_words(text: str) -> None:
     with pytest.raises(QuantityError) as refused:
         quantities.parse("memory", text)
     assert len(str(refused.value)) < 200
 
 
 @pytest.mark.parametrize("resource", LARGEST)
-def test_the_largest(resource: str) -> None:
+def test_largest_quantity_is_exact(resource: str) -> None:
     text, units = LARGEST[resource]
     assert quantities.parse(resource, text) == units
     assert float(units) < 1e22
 
 
 @pytest.mark.parametrize(("resource", "units", "text"), FORMATTED.values(), ids=FORMATTED.keys())
-def test_format(resource: str, units: int, text: str) -> None:
+def test_units_are_formatted_in_the_shortest_exact_text(resource: str, units: int, text: str) -> None:
     assert quantities.format(resource, units) == text
 
 

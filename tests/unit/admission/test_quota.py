@@ -58,7 +58,7 @@ AVAILABLE = {  # node, available, potentially available
 
 
 @pytest.mark.parametrize(("found", "available", "potentially"), AVAILABLE.values(), ids=AVAILABLE.keys())
-def test_available(found: QuotaNode, available: int, potentially: int) -> None:
+def test_quota_is_available_within_limits(found: QuotaNode, available: int, potentially: int) -> None:
     assert found.available(L4) == available
     assert found.potentially_available(L4) == potentially
 

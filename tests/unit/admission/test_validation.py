@@ -118,14 +118,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("of", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_is_refused_and_how(of: Snapshot, message: str) -> None:
+def test_refusal_names_its_reason(of: Snapshot, message: str) -> None:
     with pytest.raises(SnapshotError) as refused:
         decide(of, NOW_MS)
     assert message in str(refused.value)
     assert str(refused.value).startswith(f"{refused.value.where}: {refused.value.field}: ")
 
 
-def test_what_is_sound_passes() -> None:
+def test_sound_snapshot_passes() -> None:
     several = Requirement("pool", "In", ("l4", "t4")), Requirement("gpus", "Gt", ("1",))
     assert decide(asking(gpu=1, affinity=(several, several)), NOW_MS).admissions
 

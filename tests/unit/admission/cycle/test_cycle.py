@@ -226,7 +226,9 @@ CASES: dict[str, tuple[Snapshot, Rules, dict[str, Outcome]]] = {
 
 
 @pytest.mark.parametrize(("of", "rules", "expected"), CASES.values(), ids=CASES.keys())
-def test_outcomes(of: Snapshot, rules: Rules, expected: dict[str, Outcome]) -> None:
+def test_cycle_sets_the_outcome_of_each_head(
+    of: Snapshot, rules: Rules, expected: dict[str, Outcome]
+) -> None:
     assert outcomes(cycle(of, rules)) == expected
 
 
@@ -253,7 +255,7 @@ def test_every_outcome_but_an_admission_goes_back_to_the_queue() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_a_cycle_keeps_ends_with_it(name: str) -> None:
+def test_reservations_end_with_their_cycle(name: str) -> None:
     """Only admissions are left; victims hold their quota until they are gone."""
     of, rules, _ = CASES[name]
     state = WorkingState(of, rules)

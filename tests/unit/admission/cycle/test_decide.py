@@ -358,7 +358,7 @@ CASES: dict[str, tuple[Snapshot, list[str], list[tuple[str, str]], dict[str, Wai
 
 
 @pytest.mark.parametrize(("of", "admits", "preempts", "waits"), CASES.values(), ids=CASES.keys())
-def test_decide(
+def test_snapshot_gives_admissions_preemptions_and_reasons(
     of: Snapshot, admits: list[str], preempts: list[tuple[str, str]], waits: dict[str, WaitReason]
 ) -> None:
     found = plan(of)
@@ -438,7 +438,7 @@ STOPPED = {
 
 
 @pytest.mark.parametrize("stop", STOPPED)
-def test_draining(stop: StopPolicy) -> None:
+def test_stopped_queue_is_drained(stop: StopPolicy) -> None:
     of = queue("q", 3, stop=stop)
     found = plan(snapshot(of, running("b"), running("a"), running("leaving", evicted=True)))
     assert found.drained == STOPPED[stop]

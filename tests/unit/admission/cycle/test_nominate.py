@@ -240,7 +240,7 @@ def test_flavors_that_such_pods_can_never_take_do_not_count() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_what_is_remembered_is_what_a_search_would_find(seed: int) -> None:
+def test_cached_assignment_is_what_a_search_would_find(seed: int) -> None:
     """Random queues of a cohort, in turn, each with workloads of one shape."""
     draw = Random(seed)
     policies = list(FungibilityPolicy)

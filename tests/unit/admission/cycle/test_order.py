@@ -50,7 +50,7 @@ CASES: dict[str, tuple[Rules, list[Head]]] = {
 
 
 @pytest.mark.parametrize(("rules", "expected"), CASES.values(), ids=CASES.keys())
-def test_order(rules: Rules, expected: list[Head]) -> None:
+def test_heads_are_processed_in_cycle_order(rules: Rules, expected: list[Head]) -> None:
     order = cycle_order(rules)
     assert all(order(*earlier) < order(*later) for earlier, later in pairwise(expected))
 

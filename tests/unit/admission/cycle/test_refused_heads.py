@@ -22,7 +22,7 @@ SELECTED: dict[str, tuple[Requirement, bool, bool]] = {
 
 
 @pytest.mark.parametrize(("requirement", "ml", "nothing"), SELECTED.values(), ids=SELECTED.keys())
-def test_selectors(requirement: Requirement, ml: bool, nothing: bool) -> None:
+def test_selector_matches_namespace_labels(requirement: Requirement, ml: bool, nothing: bool) -> None:
     selector = LabelSelector((requirement,))
     assert (selects(selector, ML), selects(selector, {})) == (ml, nothing)
 
@@ -45,14 +45,14 @@ NAMESPACES = {
 
 
 @pytest.mark.parametrize(("selector", "labels", "expected"), NAMESPACES.values(), ids=NAMESPACES.keys())
-def test_namespaces(
+def test_head_of_another_namespace_is_refused(
     selector: LabelSelector | None, labels: dict[str, dict[str, str]], expected: Outcome | None
 ) -> None:
     assert refusal(workload("w", "q", 1), queue("q", namespaces=selector), labels) is expected
 
 
 @pytest.mark.parametrize("state", CheckState)
-def test_checks(state: CheckState) -> None:
+def test_head_with_a_failed_check_is_refused(state: CheckState) -> None:
     checked = workload("w", "q", 1, checks={"first": CheckState.READY, "second": state})
     failed = state in (CheckState.RETRY, CheckState.REJECTED)
     assert refusal(checked, queue("q"), {}) is (Outcome.CHECK_FAILED if failed else None)

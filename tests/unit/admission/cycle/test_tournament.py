@@ -93,7 +93,7 @@ CASES: dict[str, tuple[Rules, list[ClusterQueue], tuple[Cohort, ...], Mapping[st
 @pytest.mark.parametrize(
     ("rules", "queues", "cohorts", "heads", "expected"), CASES.values(), ids=CASES.keys()
 )
-def test_order(
+def test_heads_win_in_order_of_their_shares(
     rules: Rules,
     queues: list[ClusterQueue],
     cohorts: tuple[Cohort, ...],

@@ -111,13 +111,13 @@ def test_workload_with_room_to_the_last_unit_is_known_to_fit() -> None:
     assert found[0] is Estimate.FITS
 
 
-def test_of_many_alike_the_first_is_tried_and_the_others_get_what_it_got() -> None:
+def test_equivalent_workloads_get_the_assignment_of_the_first() -> None:
     alike = (workload(f"w{n}", "q", 1, queued_at_ms=n) for n in range(6))
     engine = Engine(snapshot(queue("q", 4), *alike))
     assert effort(engine) == (["w0", "w1", "w2", "w3"], {"q"}, ["w0"])
 
 
-def test_of_many_alike_with_several_pod_sets_too() -> None:
+def test_equivalent_workloads_with_several_pod_sets_get_it_too() -> None:
     sets = pods("head", gpu=1), pods("workers", gpu=1)
     alike = (workload(f"w{n}", "q", *sets, queued_at_ms=n) for n in range(4))
     assert effort(Engine(snapshot(queue("q", 4), *alike))) == (["w0", "w1"], {"q"}, ["w0"])

@@ -60,7 +60,7 @@ def test_a_finish_makes_room() -> None:
     assert [one.admission is not None for one in engine.snapshot.workloads] == [True]
 
 
-def test_what_is_confirmed_changes_nothing_and_what_failed_is_tried_again() -> None:
+def test_confirmed_plan_changes_nothing_and_a_failed_write_is_decided_again() -> None:
     engine = Engine(snapshot(queue("q", 1)))
     pending = workload("w", "q", 1)
     engine.put(pending)

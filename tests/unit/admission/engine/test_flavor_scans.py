@@ -47,7 +47,7 @@ def test_pod_sets_that_take_turns_come_to_an_end(strategy: QueueingStrategy) -> 
     ("strategy", "others"),
     [(QueueingStrategy.BEST_EFFORT_FIFO, ["small"]), (QueueingStrategy.STRICT_FIFO, [])],
 )
-def test_others_have_their_turn_then(strategy: QueueingStrategy, others: list[str]) -> None:
+def test_other_heads_are_tried_then(strategy: QueueingStrategy, others: list[str]) -> None:
     scene = gang_whose_pod_sets_take_turns(strategy)
     small = workload("small", "a", 1, queued_at_ms=1)
     plan = decide(replace(scene, workloads=(*scene.workloads, small)), NOW_MS)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from muster.admission import Engine, FairSharing, Plan, Rules, Snapshot, Waiting, Workload, decide
+from muster.admission import Aging, Engine, FairSharing, Plan, Rules, Snapshot, Waiting, Workload, decide
 from muster.admission.pruning.feasibility import Feasibility
 from muster.admission.pruning.try_everything import TryEverything
 from muster.admission.pruning.wake_index import WakeIndex
@@ -18,6 +18,12 @@ from tests.unit.admission.ledger import Ledger
 from tests.unit.admission.strategies import PROPERTY, crowds, examples, snapshots
 
 RULES = (Rules(), Rules(prioritize_preemptors=True), Rules(fair_sharing=FairSharing()))
+OPTIONAL_RULES = (
+    Rules(backfill=True),
+    Rules(aging=Aging(1, 1000, 3)),
+    Rules(backfill=True, fair_sharing=FairSharing()),
+    Rules(run_time_ms_min=5),
+)
 CLUSTERS = snapshots() | crowds()
 
 
@@ -32,7 +38,7 @@ class Nominating(WakeIndex):
 
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Feasibility:
         found = super().feasibility(queue, group)
-        found.is_plain = False
+        found.room_decides = False
         return found
 
 
@@ -157,7 +163,7 @@ def test_quota_that_is_released_goes_to_the_workload_that_a_fresh_engine_admits(
 
 
 @PROPERTY
-@given(CLUSTERS, CLUSTERS, st.sampled_from(RULES))
+@given(CLUSTERS, CLUSTERS, st.sampled_from(RULES + OPTIONAL_RULES))
 def test_pruning_changes_no_decision(first: Snapshot, then: Snapshot, rules: Rules) -> None:
     """The workloads of the second snapshot arrive while those of the first run."""
     before = decide(first, NOW_MS, rules)

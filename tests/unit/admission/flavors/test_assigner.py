@@ -250,7 +250,7 @@ SEARCHED = {  # flavors, GPUs, index remembered
 
 
 @pytest.mark.parametrize(("quotas", "gpu", "index"), SEARCHED.values(), ids=SEARCHED.keys())
-def test_where_the_search_ended_is_remembered(quotas: Any, gpu: int, index: int) -> None:
+def test_end_of_the_search_is_kept(quotas: Any, gpu: int, index: int) -> None:
     assert assign(queue("q", quotas), gpu).progress == Progress(({GPU: index},))
 
 
@@ -389,7 +389,7 @@ def test_a_slice_with_a_new_pod_set_fits_on_no_flavor() -> None:
     assert found.pod_sets[1].searches[0].best is None
 
 
-def test_what_is_admitted() -> None:
+def test_admission_lists_flavors_and_usage() -> None:
     found = assign(queue("q", TWO), pods(count=2, gpu=1, requests={"tpu": 0}))
     assert found.admission("q") == Admission("q", (PodSetAssignment("workers", 2, {GPU: "spot"}, {GPU: 2}),))
     assert found.nominated == {"workers": {GPU: "spot"}}

@@ -52,7 +52,7 @@ def test_a_refusal_says_what_speaks_against_each_flavor() -> None:
     )
 
 
-def test_what_is_in_use_is_told_apart_from_what_could_never_be_had() -> None:
+def test_used_quota_is_told_apart_from_missing_capacity() -> None:
     refusal = assign(queue("q", TWO), pods(gpu=3), pods("b", gpu=3)).refusal
     assert refusal is not None
     assert refusal.shortages == (
@@ -93,7 +93,7 @@ def test_flavors_that_are_not_for_this_workload() -> None:
     ]
 
 
-def test_of_pods_that_stay_together_each_is_to_be_had_as_what_it_asks_for() -> None:
+def test_pod_sets_that_stay_together_have_the_modes_of_their_own_requests() -> None:
     together = TopologyRequest(group="g")
     of = queue("q", {"spot": {GPU: 4, "cpu": 9000}})
     leader = pods("leader", requests={"cpu": 1000}, topology=together)

@@ -76,7 +76,9 @@ def placed(name: str, *places: tuple[str, int], **fields: Any) -> Workload:
         ),
     ],
 )
-def test_which_flavor_pods_may_take(pod_set: PodSet, queues: Any, flavor: str | None) -> None:
+def test_pods_take_flavors_that_match_their_topology(
+    pod_set: PodSet, queues: Any, flavor: str | None
+) -> None:
     assignment = assign(cluster(queues=queues), workload("w", "q", pod_set))
     assert assignment.pod_sets[0].flavors.get(GPU) == flavor
 
@@ -108,7 +110,7 @@ def test_a_pod_set_of_no_pods_is_not_placed() -> None:
     assert not assignment.placed
 
 
-def test_what_fits_the_quota_but_no_rack_is_to_be_had_by_preemption_at_best() -> None:
+def test_pods_that_fit_the_quota_but_no_rack_need_preemption() -> None:
     running = placed("old", ("x1", 1))
     assignment = assign(cluster(running), workload("w", "q", pods(count=2, gpu=8, topology=NEAR)))
     assert assignment.mode is Mode.PREEMPT
@@ -116,7 +118,7 @@ def test_what_fits_the_quota_but_no_rack_is_to_be_had_by_preemption_at_best() ->
     assert "allows to fit only 1 out of 2 pod(s)" in assignment.pod_sets[0].misplaced
 
 
-def test_what_no_preemption_can_make_room_for_does_not_fit() -> None:
+def test_needs_beyond_all_preemption_do_not_fit() -> None:
     assignment = assign(cluster(), workload("w", "q", pods(count=3, gpu=8, topology=NEAR)))
     assert assignment.mode is Mode.NO_FIT
     assert assignment.pod_sets[0].misplaced
@@ -217,7 +219,7 @@ def test_no_preemption_for_the_pods_of_a_failed_node() -> None:
     assert "doesn't allow to fit" in assignment.pod_sets[0].misplaced
 
 
-def test_what_a_preemptor_will_take_is_known_beforehand() -> None:
+def test_preemptor_reserves_its_places() -> None:
     one = workload("w", "q", pods(count=2, gpu=8, topology=NEAR))
     victim = placed("old", ("x1", 1))
     state = WorkingState(cluster(victim))

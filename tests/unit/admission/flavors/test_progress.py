@@ -7,7 +7,7 @@ def test_the_search_goes_on_after_the_last_flavor_tried() -> None:
     assert [progress.start(0, GPU), progress.start(0, "cpu")] == [2, 0]
 
 
-def test_what_was_not_looked_at_starts_with_the_first_flavor() -> None:
+def test_search_of_a_new_pod_set_starts_with_the_first_flavor() -> None:
     progress = Progress(({GPU: 1},))
     assert [progress.start(0, "memory"), progress.start(1, GPU)] == [0, 0]
 

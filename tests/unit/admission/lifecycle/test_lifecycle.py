@@ -149,7 +149,7 @@ STEPS: dict[str, tuple[ReservedWorkload, WaitForPodsReady | None, Action]] = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_next_step(name: str) -> None:
+def test_gang_that_holds_quota_has_a_next_action(name: str) -> None:
     holder, rules, wanted = STEPS[name]
     assert next_action(holder, rules, NOW_MS) == wanted
 
@@ -181,7 +181,7 @@ READINESS = {
 
 
 @pytest.mark.parametrize(("before", "ready"), READINESS)
-def test_readiness(before: Readiness | None, ready: bool) -> None:
+def test_readiness_follows_the_pods(before: Readiness | None, ready: bool) -> None:
     assert readiness.readiness_after(before, ready) is READINESS[before, ready]
 
 

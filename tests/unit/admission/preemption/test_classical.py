@@ -371,7 +371,9 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
 
 
 @pytest.mark.parametrize(("of", "wants", "expected"), CASES.values(), ids=CASES.keys())
-def test_targets(of: Preemptor, wants: int, expected: dict[str, PreemptionReason]) -> None:
+def test_victims_by_priority_and_reclaim(
+    of: Preemptor, wants: int, expected: dict[str, PreemptionReason]
+) -> None:
     assert victims(of, {L4: wants}, {L4}) == expected
 
 

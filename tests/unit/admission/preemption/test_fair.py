@@ -199,7 +199,9 @@ CASES: dict[str, tuple[Preemptor, int, dict[str, PreemptionReason]]] = {
 
 
 @pytest.mark.parametrize(("of", "wants", "expected"), CASES.values(), ids=CASES.keys())
-def test_targets(of: Preemptor, wants: int, expected: dict[str, PreemptionReason]) -> None:
+def test_victims_where_sharing_is_fair(
+    of: Preemptor, wants: int, expected: dict[str, PreemptionReason]
+) -> None:
     assert victims(of, wants) == expected
 
 

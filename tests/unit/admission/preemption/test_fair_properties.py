@@ -185,7 +185,7 @@ def test_victims_of_fair_sharing_had_the_larger_share(crowd: Crowd) -> None:
 
 @PROPERTY
 @given(crowds(), st.randoms(use_true_random=False))
-def test_the_order_of_the_input_does_not_matter(crowd: Crowd, random: Random) -> None:
+def test_the_order_of_the_input_does_not_matter_to_fair_preemption(crowd: Crowd, random: Random) -> None:
     def shuffled(named: Mapping[str, Any]) -> dict[str, Any]:
         return dict(random.sample(list(named.items()), len(named)))
 

@@ -23,7 +23,7 @@ ORDER = [  # in which a workload of queue q tries them
 ]
 
 
-def test_order() -> None:
+def test_candidates_are_tried_in_order() -> None:
     state = WorkingState(snapshot([queue("q", 9), queue("mate", 9)], *ORDER))
     held = [state.holdings[one.cluster_queue][one.key] for one in ORDER]
     rank = own_queue_last(state.tree.queues["q"])

@@ -15,7 +15,7 @@ POLICIES = {  # lower, equal and newer, equal and as old, higher priority
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_policies(policy: PreemptionPolicy) -> None:
+def test_policy_lets_preempt_what_is_below_its_limit(policy: PreemptionPolicy) -> None:
     incoming = workload("in", priority=5, queued_at_ms=5)
     candidates = (
         running("lower", priority=4, queued_at_ms=0),

@@ -35,11 +35,11 @@ SIMULATED = {  # grade for 2 more GPUs
 
 
 @pytest.mark.parametrize(("of", "grade"), SIMULATED.values(), ids=SIMULATED.keys())
-def test_simulate(of: Preemptor, grade: Grade) -> None:
+def test_simulation_grades_what_preemption_could_reach(of: Preemptor, grade: Grade) -> None:
     assert of.simulate(L4, 2) == grade
 
 
-def test_what_was_simulated_is_not_searched_again() -> None:
+def test_simulated_search_is_not_repeated() -> None:
     of = preemptor(2, running("a", "mate", gpu=4))
     of.simulate(L4, 2)
     of.state.holdings["mate"].clear()

@@ -49,7 +49,7 @@ CASES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize(("queues", "held", "needs", "expected"), CASES.values(), ids=CASES)
-def test_targets(
+def test_victims_with_and_without_borrowing(
     queues: list[ClusterQueue],
     held: tuple[Workload, ...],
     needs: Mapping[FlavorResource, int],

@@ -69,20 +69,20 @@ ORDERS: dict[str, tuple[PendingQueue, list[str]]] = {
 
 
 @pytest.mark.parametrize(("of", "expected"), ORDERS.values(), ids=ORDERS.keys())
-def test_order(of: PendingQueue, expected: list[str]) -> None:
+def test_heads_come_in_queue_order(of: PendingQueue, expected: list[str]) -> None:
     assert admitted(of) == expected
 
 
-def test_those_alike_are_parked_together_until_it_opens_again() -> None:
-    one, equivalence, other = workload("one", "q", 3), workload("alike", "q", 3), workload("z", "q", 1)
-    of = pending(one, equivalence, other)
+def test_equivalent_workloads_are_parked_together_until_the_queue_opens_again() -> None:
+    one, alike, other = workload("one", "q", 3), workload("alike", "q", 3), workload("z", "q", 1)
+    of = pending(one, alike, other)
     assert of.requeue_head(Requeue.NO_FIT)
     assert of.head() is other
-    assert of.place(equivalence)[1] is None
+    assert of.place(alike)[1] is None
     assert of.requeue_head(Requeue.NO_FIT)
     assert (of.head(), of.head_group()) == (None, None)
     of.open()
-    assert of.head() is equivalence
+    assert of.head() is alike
 
 
 def test_new_workload_takes_part_when_the_queue_opens_again() -> None:
@@ -93,12 +93,12 @@ def test_new_workload_takes_part_when_the_queue_opens_again() -> None:
 
 
 def test_workloads_wait_behind_the_head() -> None:
-    one, equivalence, other = workload("a", "q", 1), workload("b", "q", 1), workload("c", "q", 2)
+    one, alike, other = workload("a", "q", 1), workload("b", "q", 1), workload("c", "q", 2)
     for strategy, behind in ((STRICT, one), (BEST_EFFORT, None)):
-        of = pending(one, equivalence, other, strategy=strategy)
-        assert [of.place(each)[1] for each in (one, equivalence, other)] == [None, one, one]
+        of = pending(one, alike, other, strategy=strategy)
+        assert [of.place(each)[1] for each in (one, alike, other)] == [None, one, one]
         of.close()
-        assert [of.place(each)[1] for each in (one, equivalence, other)] == [None, behind, behind]
+        assert [of.place(each)[1] for each in (one, alike, other)] == [None, behind, behind]
 
 
 def test_removed_ones_are_heads_no_more_and_are_not_kept_for_ever() -> None:
@@ -155,7 +155,7 @@ STAYS = {  # reasons for which a head stays, by strategy
 
 @pytest.mark.parametrize("strategy", STAYS)
 @pytest.mark.parametrize("reason", Requeue)
-def test_requeue(strategy: QueueingStrategy, reason: Requeue) -> None:
+def test_head_is_parked_by_strategy_and_reason(strategy: QueueingStrategy, reason: Requeue) -> None:
     of = pending(workload("w", "q", 1), strategy=strategy)
     parks = reason not in STAYS[strategy]
     assert of.requeue_head(reason) == parks

@@ -23,7 +23,9 @@ WEIGHTED = {
 
 
 @pytest.mark.parametrize(("weights", "weight", "expected"), WEIGHTED.values(), ids=WEIGHTED.keys())
-def test_weighted(weights: dict[str, Fraction], weight: Fraction, expected: Fraction) -> None:
+def test_usage_is_weighted_by_resource_and_queue(
+    weights: dict[str, Fraction], weight: Fraction, expected: Fraction
+) -> None:
     assert weighted(CONSUMED, weights, weight) == expected
 
 
@@ -41,6 +43,6 @@ PENALTIES = {
 
 
 @pytest.mark.parametrize(("samples", "expected"), PENALTIES.values(), ids=PENALTIES.keys())
-def test_entry_penalty(samples: Fraction, expected: Fraction) -> None:
+def test_admission_adds_an_entry_penalty(samples: Fraction, expected: Fraction) -> None:
     """`samples` are those in a half-life."""
     assert entry_penalty(CONSUMED, {}, Fraction(1), samples) == expected

@@ -71,7 +71,7 @@ def test_it_is_as_a_tree_with_that_quota(
     assert (dict(mine.usage), mine.available(wanted), mine.potentially_available(wanted)) == before
 
 
-def test_what_it_borrowed_is_lent_again() -> None:
+def test_borrowed_quota_is_lent_again() -> None:
     of = snapshot([queue("q", 2, cohort="ml"), queue("other", 4, cohort="ml")])
     borrower = node(of)
     borrower.add({fr("l4"): 4})

@@ -55,7 +55,7 @@ CASES: dict[str, tuple[Snapshot, int]] = {
 
 
 @pytest.mark.parametrize(("of", "until_ms"), CASES.values(), ids=CASES)
-def test_until(of: Snapshot, until_ms: int) -> None:
+def test_workload_is_tried_again_when_its_budget_may_allow_it(of: Snapshot, until_ms: int) -> None:
     (waiting,) = decide(of, NOW).waiting
     assert waiting.until_ms == until_ms
 

@@ -167,7 +167,7 @@ def test_a_cohort_has_one_budget_for_all_its_queues() -> None:
     assert "cohort ml has used 10 of its 10" in messages(plan)["w"]
 
 
-def test_of_several_budgets_the_one_that_lasts_longest_is_told() -> None:
+def test_note_names_the_budget_that_lasts_longest() -> None:
     both = (Budget(GPU, HOUR, 2 * DAY), Budget(GPU, HOUR, DAY))
     of = replace(of_day(workload("w", "q", 1), budgets=both), spent={"q": (Spent(GPU, START, 9 * HOUR),)})
     (waiting,) = decide(of, NOW).waiting

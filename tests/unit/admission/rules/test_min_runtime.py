@@ -101,7 +101,7 @@ def test_leaving_workload_is_not_protected() -> None:
     assert reasons(plan) == {"w": WaitReason.PREEMPTION}
 
 
-def test_what_the_same_decision_gave_is_not_protected() -> None:
+def test_admission_of_the_same_decision_is_not_protected() -> None:
     """An owner that looks later takes back what a borrower was given in the same moment."""
     of = snapshot(
         [
@@ -160,7 +160,7 @@ def test_nor_where_it_could_not_be_told_beforehand() -> None:
 
 
 @pytest.mark.parametrize("flavors", [("l4", "a100"), ("a100", "l4")])
-def test_of_two_flavors_the_earlier_moment_counts(flavors: tuple[str, str]) -> None:
+def test_earlier_of_two_flavors_times_counts(flavors: tuple[str, str]) -> None:
     of = snapshot(
         queue("q", {flavor: {"nvidia.com/gpu": 2} for flavor in flavors}, within_queue=LOWER),
         running("x", gpu=2, reserved_at_ms=NOW_MS),

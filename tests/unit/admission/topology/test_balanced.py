@@ -94,7 +94,7 @@ WITH_LEADER = {
     WITH_LEADER.values(),
     ids=WITH_LEADER.keys(),
 )
-def test_with_a_leader(
+def test_leader_takes_part_in_balanced_placement(
     nodes: tuple[str, ...], level: str, workers: int, gpus: int, leader_at: str, workers_at: str
 ) -> None:
     grouped = replace(asks(None, level), group="g")
@@ -161,7 +161,7 @@ NO_BALANCE = {
 @pytest.mark.parametrize(
     ("nodes", "request_", "count", "gpus", "expected"), NO_BALANCE.values(), ids=NO_BALANCE.keys()
 )
-def test_where_it_can_not_be_even_it_is_the_best_fit(
+def test_best_fit_where_balance_is_impossible(
     nodes: tuple[str, ...], request_: TopologyRequest, count: int, gpus: int, expected: str
 ) -> None:
     request = pods(count, request_, gpus)

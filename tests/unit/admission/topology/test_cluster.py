@@ -75,7 +75,7 @@ def test_pod_sets_of_a_workload_are_counted_against_each_other_over_flavors() ->
 
 
 @pytest.mark.parametrize("empty", [False, True])
-def test_what_was_placed_does_not_stay_counted(empty: bool) -> None:
+def test_placement_does_not_stay_counted(empty: bool) -> None:
     topologies = cluster("x1=1", "x2=1")
     two = [pods(1, ANYWHERE, name=name) for name in ("a", "b")]
     for _ in range(2):
@@ -118,7 +118,7 @@ FITS: dict[str, tuple[list[Placed], bool]] = {
 
 
 @pytest.mark.parametrize(("gangs", "expected"), FITS.values(), ids=FITS.keys())
-def test_whether_pods_fit_where_they_were_placed(gangs: list[Placed], expected: bool) -> None:
+def test_placed_pods_still_fit(gangs: list[Placed], expected: bool) -> None:
     topologies = cluster("x1=2", "x2=2")
     topologies.add([gang("x1:1")])
     for _ in range(2):
@@ -135,7 +135,7 @@ def test_comings_and_goings_are_remembered_only_so_long() -> None:
     assert place_one(topologies, ONE_POD) == "x2:1"
 
 
-def test_only_so_many_shapes_of_pods_are_remembered() -> None:
+def test_capacities_are_kept_for_a_bounded_number_of_kinds_of_pods() -> None:
     topologies = cluster("x1=1000")
     for gpus in range(1, 300):
         assert place_one(topologies, pods(1, asks(HOST), gpus=gpus)) == "x1:1"

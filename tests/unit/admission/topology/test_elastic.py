@@ -20,7 +20,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("count", "previous", "expected"), CASES.values(), ids=CASES.keys())
-def test_where_pods_are_then(count: int, previous: str | None, expected: str) -> None:
+def test_pods_of_a_failed_node_are_replaced(count: int, previous: str | None, expected: str) -> None:
     before = placed(previous) if previous else None
     topologies = cluster(*NODES, topology_elastic=True)
     assert place_one(topologies, pods(count, ANYWHERE, previous=before)) == expected
@@ -75,7 +75,9 @@ WITH_LEADER = {
 @pytest.mark.parametrize(
     ("count", "workers", "leader", "leader_at", "workers_at"), WITH_LEADER.values(), ids=WITH_LEADER.keys()
 )
-def test_with_a_leader(count: int, workers: str, leader: str | None, leader_at: str, workers_at: str) -> None:
+def test_leader_stays_where_it_runs(
+    count: int, workers: str, leader: str | None, leader_at: str, workers_at: str
+) -> None:
     led: TopologyAssignment | None = placed(leader) if leader else None
     found = place(
         cluster(*NODES, topology_elastic=True),

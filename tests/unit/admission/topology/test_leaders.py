@@ -36,7 +36,7 @@ CASES = {
 @pytest.mark.parametrize(
     ("nodes", "request_", "workers", "gpus", "leader_at", "workers_at"), CASES.values(), ids=CASES.keys()
 )
-def test_where_both_go(
+def test_leader_and_workers_go_to_these_domains(
     nodes: tuple[str, ...],
     request_: TopologyRequest,
     workers: int,
@@ -91,6 +91,6 @@ def test_both_are_refused(request_: TopologyRequest, count: int, gpus: int, expe
 @pytest.mark.parametrize(
     "counts", [(1, 2, 3), (1, 1, 3), (2, 3)], ids=["three pod sets", "two leaders", "no single leader"]
 )
-def test_what_is_no_leader_with_its_workers_is_refused(counts: tuple[int, ...]) -> None:
+def test_group_without_one_leader_is_refused(counts: tuple[int, ...]) -> None:
     requests = [pods(count, asks(RACK, group="g"), name=f"s{count}") for count in counts]
     assert place(cluster("r1/x1=9"), *requests) == {"s3": "the group g is not one leader and its workers"}

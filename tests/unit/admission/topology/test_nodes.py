@@ -53,7 +53,7 @@ def test_nodes_that_pods_may_go_to(fields: dict[str, Any], expected: str) -> Non
     assert "allows to fit only" in place_one(cluster(*NODES), pods(count + 1, ANYWHERE, **fields))
 
 
-def test_why_nodes_are_excluded_as_data_and_in_a_sentence() -> None:
+def test_excluded_nodes_are_data_and_a_sentence() -> None:
     nodes = (*NODES, labelled("x6=0", zone="a"), labelled("x7=0", zone="a", kind="old"))
     new = ((Requirement("kind", "DoesNotExist"),),)
     request = pods(2, ANYWHERE, node_selector={"zone": "a"}, affinity=new)
@@ -155,7 +155,7 @@ LEVELS = {
 
 
 @pytest.mark.parametrize(("request_", "expected"), LEVELS.values(), ids=LEVELS.keys())
-def test_whether_a_topology_has_the_levels(request_: Any, expected: bool) -> None:
+def test_topology_has_the_requested_levels(request_: Any, expected: bool) -> None:
     assert cluster("r1/x1=1").has_levels(FLAVOR, request_) is expected
 
 

@@ -47,7 +47,9 @@ CASES = {
 
 
 @pytest.mark.parametrize(("request_", "current", "failed", "expected"), CASES.values(), ids=CASES.keys())
-def test_where_the_pods_go(request_: TopologyRequest, current: str, failed: str, expected: str) -> None:
+def test_pods_of_the_failed_node_go_to_these_domains(
+    request_: TopologyRequest, current: str, failed: str, expected: str
+) -> None:
     """The failed node is cordoned, the pods that stay take their room."""
     nodes = [node(one, ready=one.split("/")[-1].split("=")[0] != failed) for one in NODES]
     topologies = cluster(*nodes)
@@ -104,7 +106,7 @@ REFUSALS = {
 @pytest.mark.parametrize(
     ("request_", "current", "failed", "expected"), REFUSALS.values(), ids=REFUSALS.keys()
 )
-def test_why_it_can_not_be_replaced(
+def test_refusal_says_why_a_node_cannot_be_replaced(
     request_: TopologyRequest | None, current: str, failed: str, expected: str
 ) -> None:
     """The failed node is there, but tainted."""

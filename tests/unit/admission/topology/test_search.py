@@ -39,7 +39,9 @@ CASES = {
 
 
 @pytest.mark.parametrize(("nodes", "request_", "count", "expected"), CASES.values(), ids=CASES.keys())
-def test_where_pods_go(nodes: tuple[str, ...], request_: TopologyRequest, count: int, expected: str) -> None:
+def test_pods_go_to_the_tightest_domains(
+    nodes: tuple[str, ...], request_: TopologyRequest, count: int, expected: str
+) -> None:
     assert place_one(cluster(*nodes), pods(count, request_)) == expected
 
 
@@ -97,7 +99,9 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize(("request_", "expected"), REFUSALS.values(), ids=REFUSALS.keys())
-def test_what_a_topology_can_not_answer(request_: TopologyRequest, expected: str) -> None:
+def test_topology_refuses_requests_that_it_has_no_levels_for(
+    request_: TopologyRequest, expected: str
+) -> None:
     assert place_one(cluster(*TWO_BLOCKS), pods(4, request_)) == expected
 
 
