@@ -75,5 +75,5 @@ class Rules:
     topology_keeps_pinned: bool = True  # gate SkipReassignmentForPodOwnedWorkloads
     immediate_unparking: bool = False  # ours: parked workloads are tried along with all others
     run_time_ms_min: int = 0  # ours: before it a running workload is not preempted (rules/min_runtime.py)
-    aging: Aging | None = None  # ours: rules/aging.py
+    aging: Aging | None = None  # ours: see Aging
     backfill: bool = False  # ours: rules/backfill.py
