@@ -24,7 +24,7 @@ from muster.admission import (
     Workload,
     decide,
 )
-from tests.unit.admission.builders import GPU, NOW_MS, applied, taint, tolerate
+from tests.unit.admission.builders import GPU, NOW_MS, applied, taint, tolerate, withdrawn
 from tests.unit.admission.strategies import PROPERTY, snapshots
 
 FLAVORS = (
@@ -155,7 +155,11 @@ def welcome(of: Snapshot, waiting: Waiting) -> Snapshot:
 
 
 def is_admitted(of: Snapshot, workload: str) -> bool:
-    return workload in {decision.workload for decision in decide(of, NOW_MS).admissions}
+    """At once, or when the workloads that it preempts have left: with more pods than it would settle for."""
+    plan = decide(of, NOW_MS)
+    if workload in {one.preemptor for one in plan.preemptions}:
+        plan = decide(withdrawn(applied(of, plan)), NOW_MS)
+    return workload in {decision.workload for decision in plan.admissions}
 
 
 def check(of: Snapshot) -> None:
