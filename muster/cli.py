@@ -38,42 +38,45 @@ def _add_controller(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Watches queued RayJobs, RayClusters and RayServices, reserves quota for whole gangs by priority, "
         "waits for their capacity, and releases or suspends them. Of several controllers the one that holds "
-        "the Lease does; the others stand by."
+        "the Lease decides; the others wait for it."
     )
     parser.add_argument(
         "--kubeconfig",
         metavar="FILE",
-        help="how to reach the API server; default: the pod's ServiceAccount, else $KUBECONFIG",
+        help="path of a kubeconfig (default: the pod's ServiceAccount, else $KUBECONFIG)",
     )
     parser.add_argument(
         "--lease-namespace",
         metavar="NAMESPACE",
         default=os.environ.get("POD_NAMESPACE", "muster-system"),
-        help="where the Lease is (default: $POD_NAMESPACE, else muster-system)",
+        help="namespace of the Lease (default: $POD_NAMESPACE, else muster-system)",
     )
     parser.add_argument(
-        "--lease-name", metavar="NAME", default="muster-controller", help="the Lease (default: %(default)s)"
+        "--lease-name",
+        metavar="NAME",
+        default="muster-controller",
+        help="name of the Lease (default: %(default)s)",
     )
     parser.add_argument(
         "--identity",
         metavar="NAME",
         default=os.environ.get("POD_NAME") or f"{socket.gethostname()}_{uuid4().hex[:8]}",
-        help="who it is in the Lease, never the same for two at once "
-        "(default: $POD_NAME, else this host's name and something random)",
+        help="the holder's name in the Lease, different for every replica "
+        "(default: $POD_NAME, else the hostname with a random suffix)",
     )
     parser.add_argument(
         "--http-address",
         metavar="HOST:PORT",
         type=_address,
         default=Address("", 8080),
-        help="where /healthz, /readyz and /metrics are (default: :8080)",
+        help="address to serve /healthz, /readyz and /metrics on (default: :8080)",
     )
     parser.add_argument(
         "--configuration",
         metavar="JSON",
         type=_configuration,
         default=DEFAULT,
-        help="waitForPodsReady, fairSharing and featureGates as Kueue's Configuration has them, and Muster's "
+        help="waitForPodsReady, fairSharing and featureGates as in Kueue's Configuration, and Muster's "
         'own rules, such as {"waitForPodsReady": {"timeout": "10m"}, "rules": {"backfill": true}} '
         "(default: none)",
     )
@@ -81,7 +84,7 @@ def _add_controller(parser: argparse.ArgumentParser) -> None:
         "--log-level",
         default="info",
         choices=["debug", "info", "warning", "error"],
-        help="what to tell on standard error (default: %(default)s)",
+        help="lowest level of log lines on standard error (default: %(default)s)",
     )
 
 

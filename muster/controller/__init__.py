@@ -1,1 +1,1 @@
-"""The reconciler: sees the world, decides with the core, writes what follows."""
+"""The reconciler: observes the cluster, decides with the core, and writes the result."""

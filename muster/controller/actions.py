@@ -1,4 +1,4 @@
-"""What the persisted state of a Workload asks to be done to its job (how it is stopped: stops.py)."""
+"""The writes that bring a job in line with its persisted Workload (stopping it: stops.py)."""
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ from muster.objects.meta import builtins, find_condition, is_true
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One write, and what is told once it has happened. `subject` is the key of the Workload that it
-    is about, or the UID of a job that has none yet: a refused write holds back that one alone.
-    `vacated` is the UID of a Workload whose pods have to be gone by the API server's own word: what
-    watches tell of jobs and of pods arrives in no order. `refused`: what is written, and told, instead of
-    a creation that the API server does not take, by what it says.
+    """One write, and the events to record once it succeeded. `subject` is the key of the Workload that it
+    concerns, or the UID of a job without a Workload: a refused write holds back only this subject. `vacated`
+    is the UID of a Workload whose pods must be gone according to a fresh list from the API server, as watches
+    deliver events of jobs and pods in no common order. `refused` returns the step that replaces a creation
+    that the API server refused, given its error.
 
-    `guards` is quota that this write gives back: until it has happened, nothing that `needs` any of that
-    may be reserved. `late`: nobody's quota waits for it, so it comes after the reservations."""
+    `guards` is quota that this write releases: no step that `needs` any of it may run before. `late`: no
+    quota depends on it, so it comes after the reservations."""
 
     subject: str
     write: Write
@@ -54,7 +54,7 @@ def act(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
         if world.requests_of(workload) and gone(workload, job, world, now_ms):
             yield from _give_up_requests(workload, world)
     elif step.is_admitted(status):
-        # a user may have suspended it for a moment: what it had before has to go first
+        # A user may have suspended it for a moment: its old pods have to be gone first.
         if stopped(workload, job, world):
             yield from _start(workload, job, world, now_ms)
         yield from tend_requests(workload, world, now_ms)
@@ -63,7 +63,7 @@ def act(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
 
 
 def _start(workload: Workload, job: Job, world: World, now_ms: int) -> Iterator[Step]:
-    """Release the whole gang at once, onto the nodes of its admission."""
+    """Starts the whole gang at once, on the nodes of its admission."""
     try:
         targets = admitted_templates(workload, world.flavors)
         if set(targets) != {p.pod_set for p in job.places}:
@@ -82,13 +82,13 @@ def _start(workload: Workload, job: Job, world: World, now_ms: int) -> Iterator[
 
 
 def _ran_before(workload: Workload, job: Job) -> bool:
-    """Whether pods of this very Workload may have been: it was evicted, or its job still carries its
-    placement. One that never ran is spared the question: it costs the API server a consistent list."""
+    """Whether pods of this Workload may exist: it was evicted, or its job still carries its placement. A
+    Workload that never ran skips the check, which costs the API server a consistent list."""
     return find_condition(workload.status.conditions, step.EVICTED) is not None or job.placed
 
 
 def tend_requests(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
-    """The ProvisioningRequests of a Workload with quota: those that its checks need, and no others."""
+    """Keeps the ProvisioningRequests that the checks of a Workload with quota need, and deletes the rest."""
     try:
         for write in provisioning_requests.unused(workload, world, needs_any=True):
             yield Step(workload.key, write)
@@ -109,7 +109,7 @@ def _provide(workload: Workload, ask: provisioning_requests.Ask) -> Iterator[Ste
 
 
 def _create(workload: Workload, ask: provisioning_requests.Ask, write: Create) -> Step:
-    """What the API server says against it is told on the check too, as Kueue does (handleError)."""
+    """Creates it; an error of the API server goes into the check's message, as in Kueue (handleError)."""
     name = write.body["metadata"]["name"]
     notes: tuple[Note, ...] = ()
     if write is ask.request:
@@ -131,7 +131,7 @@ def _give_up_requests(workload: Workload, world: World) -> Iterator[Step]:
 
 
 def _misplaced(workload: Workload, message: str, now_ms: int) -> Step:
-    """Nothing that we can do will help: out of the queue until a user sets it active again."""
+    """Deactivates a Workload that the controller can't start; a user has to activate it again."""
     status = step.deactivate(workload.status, step.MISPLACED, message, now_ms)
     body = {"status": {"conditions": builtins(status.conditions)}}
     patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)
@@ -139,11 +139,11 @@ def _misplaced(workload: Workload, message: str, now_ms: int) -> Step:
 
 
 def _let_go(workload: Workload, job: Job | None, world: World, now_ms: int) -> Iterator[Step]:
-    """The job is gone or has left the queue, or somebody deleted the Workload."""
+    """Deletes a Workload whose job is gone or has left the queue, or lets its deletion complete."""
     if not workload.metadata.deletion_timestamp:
         yield Step(workload.key, Delete(WORKLOADS, workload.key))
     elif RESOURCE_IN_USE in workload.metadata.finalizers and gone(workload, job, world, now_ms):
-        # the next Workload of the job has the same name, and so have its requests: these go first
+        # The job's next Workload has the same name, and so have its requests: delete these first.
         yield from _give_up_requests(workload, world)
         if not world.requests_of(workload):
             kept = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]

@@ -1,4 +1,4 @@
-"""Carrying out a pass: many writes at a time, in the order that keeps quotas true."""
+"""Carries out a pass: concurrent writes, in an order that never hands out quota twice."""
 
 import asyncio
 import logging
@@ -23,14 +23,14 @@ from muster.kube.writes import Create, Write
 log = logging.getLogger(__name__)
 
 CONCURRENT_WRITES_MAX = 16
-LATE_WRITES_MAX = 64  # of a pass
+LATE_WRITES_MAX = 64  # per pass
 BACKOFF_MS_MIN = 100
 BACKOFF_MS_MAX = 60_000
-PERSISTS_MS = BACKOFF_MS_MIN << 5  # back-off after six refusals in a row: what should have passed does not
+PERSISTS_MS = BACKOFF_MS_MIN << 5  # the back-off after six refusals in a row: not a transient error
 
 
 class HeldBack(Container[str]):
-    """Subjects whose last write was refused, and until when they are left alone."""
+    """Subjects whose last write was refused, each with the time until which it is skipped."""
 
     def __init__(self) -> None:
         self._tries: dict[str, tuple[int, int]] = {}  # subject -> (refusals in a row, until_ms)
@@ -38,7 +38,7 @@ class HeldBack(Container[str]):
 
     def at(self, now_ms: int) -> "HeldBack":
         self._now_ms = now_ms
-        recent_ms = now_ms - BACKOFF_MS_MAX  # what is gone for good is forgotten
+        recent_ms = now_ms - BACKOFF_MS_MAX  # forgets subjects that no longer occur
         self._tries = {s: (n, until) for s, (n, until) in self._tries.items() if until > recent_ms}
         return self
 
@@ -46,10 +46,10 @@ class HeldBack(Container[str]):
         return subject in self._tries and self._tries[subject][1] > self._now_ms
 
     def refused(self, subject: str, now_ms: int) -> int:
-        """How long to wait now, in milliseconds."""
+        """Records a refusal. Returns the back-off in milliseconds."""
         count = self._tries.get(subject, (0, 0))[0] + 1
         wait_ms = min(BACKOFF_MS_MIN << min(count - 1, 16), BACKOFF_MS_MAX)
-        grain_ms = wait_ms // 4  # many that were refused come round together, not each in a pass of its own
+        grain_ms = wait_ms // 4  # one pass retries many of them together
         self._tries[subject] = (count, -(-(now_ms + wait_ms) // grain_ms) * grain_ms)
         return wait_ms
 
@@ -61,8 +61,8 @@ class HeldBack(Container[str]):
 
 
 class Applier:
-    """Writes go out; what the API server answers goes straight into the stores, so that the next
-    pass does not decide on what this one has already changed."""
+    """Sends writes and puts the API server's answers into the stores at once, so that the next pass does not
+    decide on objects that this one has changed."""
 
     def __init__(
         self,
@@ -76,12 +76,12 @@ class Applier:
         self._tell, self._wrote = tell, wrote
         self._slots = asyncio.Semaphore(CONCURRENT_WRITES_MAX)
         self._notices = Notices()
-        self.postponed = False  # late steps of the last pass that it had no time for
+        self.postponed = False  # whether the last pass left late steps for the next one
         self._unsure: set[tuple[Kind[Any], str]] = set()
 
     async def catch_up(self) -> bool:
-        """Whether the stores know what became of the writes that got no answer. Before they do nothing
-        may be decided: what such a write handed out would be handed out again."""
+        """Returns whether the outcome of every unanswered write is known. Until then nothing may be decided:
+        quota that such a write reserved would be reserved again."""
         for kind, key in list(self._unsure):
             try:
                 obj = await self._kube.read(kind, key)
@@ -94,8 +94,8 @@ class Applier:
         return True
 
     async def apply(self, result: Pass, now_ms: int) -> list[Step]:
-        """The steps that happened. Quota that was not given back is not handed out; what else failed holds
-        up nobody. What is late comes last, and only so much of it in one pass."""
+        """Returns the steps that succeeded. Quota whose release failed is not reserved; other failures block
+        no other subject. Late steps come last, LATE_WRITES_MAX in one pass."""
         prompt = [s for s in result.first if not s.late]
         done = await self.perform(prompt, now_ms)
         happened = {id(s) for s in done}
@@ -113,7 +113,7 @@ class Applier:
         return [s for group in results for s in group]
 
     async def _one(self, steps: list[Step], now_ms: int) -> list[Step]:
-        """Steps of one subject, one after the other, up to the first that is refused."""
+        """Performs the steps of one subject in order, up to the first that is refused."""
         done: list[Step] = []
         for step in steps:
             async with self._slots:
@@ -127,7 +127,7 @@ class Applier:
                     wait_ms = self._held_back.refused(step.subject, now_ms)
                     level = logging.DEBUG if refused.stale else logging.WARNING
                     log.log(level, "%s; again in %d ms", refused, wait_ms)
-                    # what the next pass should have corrected, and does not, is told as well
+                    # a conflict that persists is reported as well
                     passing = self._is_passing(step, refused) and wait_ms < PERSISTS_MS
                     if not passing and self._notices.is_due(step.subject, str(refused), now_ms):
                         await self._tell_refused(step, refused)
@@ -142,13 +142,13 @@ class Applier:
         return done
 
     def _is_passing(self, step: Step, refused: WriteError) -> bool:
-        """Whether the next pass will see why and decide again. Not so where what is to be made is there
-        already, and not by us."""
+        """Whether the next pass will see the cause and decide again. Not for a creation whose name is taken
+        by an object that is not the controller's."""
         there = step.refused is not None and step.write.key in self._stores.of(step.write.kind).items
         return refused.stale and not there
 
     async def _tell_refused(self, step: Step, refused: WriteError) -> None:
-        """What the API server does not take, its user has to know: no status may be there to say it."""
+        """Records a refused write as an event: the job may have no Workload whose status could show it."""
         if step.refused is None:
             for note in step.notes[:1]:
                 reason = "FailedCreate" if isinstance(step.write, Create) else "FailedUpdate"
@@ -166,10 +166,10 @@ class Applier:
             self._tell(note)
 
     async def _is_occupied(self, step: Step) -> bool:
-        """Whether pods of the step's Workload live, or may live."""
+        """Whether pods of the step's Workload exist, or may exist."""
         workload = self._stores.of(WORKLOADS).items.get(step.subject)
         if workload is None or workload.metadata.uid != step.vacated:
-            return True  # it is another one now: the next pass decides again
+            return True  # it was recreated: the next pass decides again
         try:
             labels = {WORKLOAD_UID_LABEL: step.vacated}
             _, pods = await self._kube.list(PODS, labels, workload.metadata.namespace)
@@ -180,7 +180,7 @@ class Applier:
 
 
 def _fair_share(steps: Iterable[Step], most: int) -> list[Step]:
-    """The first so many, namespaces by turns: one with many of them delays no other one."""
+    """Returns the first `most` steps, round-robin by namespace, so that no namespace delays another."""
     by_namespace: dict[str, list[Step]] = {}
     for step in steps:
         by_namespace.setdefault(step.write.key.partition("/")[0], []).append(step)

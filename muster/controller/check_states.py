@@ -11,7 +11,7 @@ PENDING, READY, RETRY, REJECTED = "Pending", "Ready", "Retry", "Rejected"
 
 
 def set_check(status: WorkloadStatus, name: str, now_ms: int, **changes: object) -> WorkloadStatus:
-    """One check's state with these fields changed; its time moves when its state does."""
+    """Returns the status with these fields of one check changed; a new state sets its transition time."""
 
     def change(check: AdmissionCheckState) -> AdmissionCheckState:
         if check.name != name:
@@ -22,8 +22,8 @@ def set_check(status: WorkloadStatus, name: str, now_ms: int, **changes: object)
     return replace(status, admission_checks=tuple(map(change, status.admission_checks)))
 
 
-def standing(check: AdmissionCheckState) -> CheckStatus:
-    """As the core sees it; the API's times are whole seconds: rather later than too soon."""
+def core_state(check: AdmissionCheckState) -> CheckStatus:
+    """Returns the check for the core; the API's times are whole seconds, so the retry time is rounded up."""
     return CheckStatus(
         name=check.name,
         state=CheckState(check.state),
@@ -35,8 +35,8 @@ def standing(check: AdmissionCheckState) -> CheckStatus:
 
 
 def reset(check: AdmissionCheckState, now_ms: int) -> AdmissionCheckState:
-    """As an eviction leaves it."""
-    new = reset_check(standing(check), now_ms)
+    """Returns the check as an eviction resets it."""
+    new = reset_check(core_state(check), now_ms)
     if new.state == check.state:
         return check
     return replace(

@@ -1,4 +1,4 @@
-"""The quota that gangs compete for: whoever frees some of it can only help those who ask for the same."""
+"""The quota that gangs compete for: releasing some of it only helps gangs that request the same."""
 
 from typing import NamedTuple
 
@@ -7,8 +7,8 @@ from muster.objects.kueue import Admission
 
 
 class Column(NamedTuple):
-    """One resource of one flavor, in one tree of cohorts; where a flavor has a topology, in all trees:
-    they share its nodes."""
+    """One resource of one flavor in one tree of cohorts; in all trees for a flavor with a topology, whose
+    nodes they share."""
 
     tree: str
     flavor: str
@@ -16,7 +16,7 @@ class Column(NamedTuple):
 
 
 def columns(admission: Admission, world: World) -> frozenset[Column]:
-    """What the admission holds; of a ClusterQueue that is gone, in any tree, as nobody knows which."""
+    """Returns the columns that the admission uses; in any tree if its ClusterQueue is gone."""
     queue = admission.cluster_queue
     queues = [queue] if queue in world.cluster_queues else list(world.cluster_queues)
     return frozenset(
@@ -34,7 +34,7 @@ def column(tree: str, flavor: str, resource: str, world: World) -> Column:
 
 
 def root_of(queue: str, world: World) -> str:
-    """The tree of cohorts that the ClusterQueue is in; of a cycle of cohorts, the first by name."""
+    """Returns the tree of cohorts of the ClusterQueue; for a cycle of cohorts, the first by name."""
     found = world.cluster_queues.get(queue)
     cohort = found.spec.cohort_name if found is not None else ""
     way: list[str] = []

@@ -52,7 +52,7 @@ class _Aging(View, forbid_unknown_fields=True):
 
 
 class _Rules(View, forbid_unknown_fields=True):
-    """Muster's own, which Kueue does not have: each is off unless it is named."""
+    """Rules of Muster that Kueue does not have, off by default."""
 
     immediate_unparking: bool = False
     backfill: bool = False
@@ -68,7 +68,8 @@ class _File(View, forbid_unknown_fields=True):
 
 
 def parse(text: str) -> Configuration:
-    """`{}` is all defaults. Raises: ValueError naming the field and what is wrong with it."""
+    """Returns the configuration; `{}` means all defaults. Raises: ValueError naming the field and the
+    error."""
     read = msgspec.json.decode(text, type=_File)
     sharing, wait = read.fair_sharing, read.wait_for_pods_ready
     rules = replace(
@@ -105,7 +106,7 @@ def _own_rules(read: _Rules) -> Rules:
     if read.aging is not None:
         period_s = _seconds("rules.aging.period", read.aging.period)
         if min(read.aging.step, period_s, read.aging.max) < 1:
-            raise ValueError("rules.aging: step, period and max have to be 1 or more, the period in seconds")
+            raise ValueError("rules.aging: step, period and max must be 1 or more, the period in seconds")
         aging = Aging(read.aging.step, period_s * 1000, read.aging.max)
     return Rules(
         immediate_unparking=read.immediate_unparking,
@@ -116,7 +117,7 @@ def _own_rules(read: _Rules) -> Rules:
 
 
 def _seconds(name: str, text: str) -> int:
-    """Of a duration as Go writes it, such as 300s or 1h30m; a part of a second counts as a whole one."""
+    """Parses a duration in Go's format, such as 300s or 1h30m, and rounds up to whole seconds."""
     parts = list(_PART.finditer(text))
     if not parts or "".join(part[0] for part in parts) != text:
         raise ValueError(f"{name}: {text!r} is no duration such as 300s, 30m or 1h30m")

@@ -1,8 +1,8 @@
-"""The core's decisions of one pass after another: what has not changed is neither read nor tried again.
+"""Decides pass after pass with one engine of the core, which keeps what has not changed.
 
-Whatever a Decider remembers can be had from the objects: a fresh one decides the same. The objects
-are right where they say something else than the engine takes for granted: its last plan was not, or
-only in part, carried out, and what they say is put to it again.
+A Decider holds nothing that the objects do not contain: a fresh one decides the same. Where the objects
+differ from what the engine assumes, as when its last plan was carried out only in part, the objects are
+right, and it is given their contents again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,12 +19,12 @@ from muster.objects.limits import LimitRange
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """A Workload, what it is to be taken for, and the ClusterQueue that it stands in."""
+    """A Workload, the status and priority to decide with, and the ClusterQueue that it is queued in."""
 
     obj: kueue.Workload
     status: kueue.WorkloadStatus
     queue: str
-    priority: int | None = None  # if not what it says itself
+    priority: int | None = None  # None: the one in its spec
     limit_ranges: tuple[LimitRange, ...] = ()
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
 
@@ -43,15 +43,15 @@ class Decider:
         self._rules = rules
         self._platform = Platform()
         self._read: dict[str, tuple[Gang, core.Workload]] = {}
-        self._engine: core.Engine | None = None  # none after a decision that failed
+        self._engine: core.Engine | None = None  # None after a decision that failed
         self._decided_ms = 0
         self._waiting: dict[str, core.Waiting] = {}
 
-    def decide(self, world: World, standing: Iterable[Gang], now_ms: int) -> core.Plan:
-        """`standing` are all who are pending or hold quota. The plan tells of everybody who waits.
+    def decide(self, world: World, gangs: Iterable[Gang], now_ms: int) -> core.Plan:
+        """`gangs`: all pending ones and all with quota. The plan's `waiting` has every workload that waits.
 
-        Raises: ValueError (SnapshotError too) for a Workload that makes no sense."""
-        workloads = {gang.obj.key: self._workload(gang) for gang in standing}
+        Raises: ValueError (SnapshotError too) for an invalid Workload."""
+        workloads = {gang.obj.key: self._workload(gang) for gang in gangs}
         gone = self._read.keys() - workloads.keys()
         for key in gone:
             del self._read[key]
@@ -61,8 +61,8 @@ class Decider:
         for key in (*gone, *(decision.workload for decision in plan.admissions)):
             self._waiting.pop(key, None)
         due = [key for key, w in self._waiting.items() if w.until_ms is not None and w.until_ms <= now_ms]
-        anew = engine.waiting(now_ms, chain(engine.affected(), due))
-        self._waiting.update((waiting.workload, waiting) for waiting in chain(plan.waiting, anew))
+        again = engine.waiting(now_ms, chain(engine.affected(), due))
+        self._waiting.update((waiting.workload, waiting) for waiting in chain(plan.waiting, again))
         return replace(plan, waiting=tuple(self._waiting.values()))
 
     def _workload(self, gang: Gang) -> core.Workload:
@@ -86,8 +86,8 @@ class Decider:
     def _in_step(
         self, world: World, workloads: Mapping[str, core.Workload], gone: Iterable[str], now_ms: int
     ) -> core.Engine:
-        """The engine with all objects as they are. A new one is made for whatever changed but Workloads,
-        which concerns them all, and if the clock was put back."""
+        """Returns the engine with the current objects. A change of any object but a Workload concerns all of
+        them, and so does a clock that was set back: these start a new engine."""
         engine, self._engine = self._engine, None
         changed = self._platform.look(world)
         if engine is None or changed or now_ms < self._decided_ms:
@@ -102,8 +102,8 @@ class Decider:
 
 
 class Platform:
-    """All objects of a decision but the Workloads. They are read again when something changes that a
-    decision goes by, which no status of theirs is."""
+    """The core's objects of a decision except for the workloads. They are converted again when a field
+    changes that decisions depend on; status fields are not among them."""
 
     def __init__(self) -> None:
         self._specs: tuple[Any, ...] = ()
@@ -112,7 +112,7 @@ class Platform:
         self.objects = snapshot.snapshot((), (), (), ())
 
     def look(self, world: World) -> bool:
-        """Whether `objects` are others now."""
+        """Converts the objects if they changed. Returns whether they did."""
         specs = (
             _specs(world.flavors),
             _specs(world.cohorts),

@@ -1,9 +1,8 @@
-"""What a pod template says so that its pods run on the domains that their admission assigns.
+"""Additions to a pod template that bring its pods to the topology domains of their admission.
 
-Kueue gates every pod and lets it go to a domain of its own (pkg/controller/tas/topology_ungater.go).
-Here all pods of a set share one template: each may go to any of the set's domains, and how many go to
-each is up to the Kubernetes scheduler. Where a pod fills its node, as on machines with TPUs or NVLink,
-that is the same.
+Kueue gates every pod and assigns it a domain of its own (pkg/controller/tas/topology_ungater.go). Here all
+pods of a pod set share one template: each may run in any of the set's domains, and the Kubernetes scheduler
+decides how many run in each. Where a pod fills its node, as with TPUs or NVLink, the result is the same.
 """
 
 from collections.abc import Mapping
@@ -17,12 +16,12 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def marks(annotations: Mapping[str, str]) -> dict[str, str]:
-    """Annotations to be added, so that all who count what is on a node know that these pods are placed."""
+    """Returns annotations that tell everything that counts usage on nodes that these pods are placed."""
     return {} if not PLACED_ANNOTATIONS.isdisjoint(annotations) else {UNCONSTRAINED: "true"}
 
 
 def shared_labels(assigned: TopologyAssignment) -> dict[str, str]:
-    """Labels of nodes that all domains have in common; all of them where there is one domain."""
+    """Returns the node labels that all domains have in common; all labels of a single domain."""
     columns = zip(*(domain.values for domain in assigned.domains), strict=True)
     return {
         key: values[0] for key, values in zip(assigned.levels, columns, strict=False) if len(set(values)) == 1
@@ -30,7 +29,7 @@ def shared_labels(assigned: TopologyAssignment) -> dict[str, str]:
 
 
 def confined(affinity: Mapping[str, Any], assigned: TopologyAssignment) -> Mapping[str, Any]:
-    """The affinity with the domains added to whatever it asks of nodes already."""
+    """Returns the affinity with the domains added to its own terms for nodes."""
     terms = _terms(assigned)
     if not terms:
         return affinity
@@ -44,7 +43,7 @@ def confined(affinity: Mapping[str, Any], assigned: TopologyAssignment) -> Mappi
 
 
 def _terms(assigned: TopologyAssignment) -> list[list[dict[str, Any]]]:
-    """Any of these, all parts of it; none where the labels that all domains share say everything."""
+    """Returns alternatives, each a list of requirements; none if the labels in common say everything."""
     if not assigned.domains:
         return []
     shared = shared_labels(assigned)

@@ -1,9 +1,9 @@
-"""The objects that KubeRay would create of a gang, as far as the API server may refuse them.
+"""The objects that KubeRay would create for a gang, as far as the API server may refuse them.
 
-A RayCluster gets no pod before its head's Service exists, and none of what the API server refuses: its gang
-would hold quota without running. Source: KubeRay v1.6.2 ray-operator/controllers/ray/common/{pod,service}.go
-and raycluster_controller.go (reconcileHeadService, reconcilePods). Left out: names that KubeRay makes up, its
-environment variables, probes and volumes, and Ingresses.
+KubeRay creates no pod of a RayCluster before its head's Service, and no pod that the API server refuses: the
+gang would hold quota without running. Source: KubeRay v1.6.2 ray-operator/controllers/ray/common/{pod,
+service}.go and raycluster_controller.go (reconcileHeadService, reconcilePods). Left out: names that KubeRay
+generates, its environment variables, probes and volumes, and Ingresses.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from muster.objects.ray import RayClusterSpec
 GENERATED_NAME = "muster-dry-run-"
 SUBMITTER = "submitter"
 DEFAULT_PORTS = {"client": 10001, "gcs-server": 6379, "dashboard": 8265, "metrics": 8080, "serve": 8000}
-# Of the container that KubeRay puts before each worker's; it takes over the image and the security context.
+# The init container that KubeRay adds to workers; it inherits the image and the security context.
 WAIT_FOR_HEAD = {
     "name": "wait-gcs-ready",
     "resources": {amount: {"cpu": "200m", "memory": "256Mi"} for amount in ("limits", "requests")},
@@ -29,7 +29,7 @@ Body = dict[str, Any]
 
 
 def dry_runs(job: Job) -> Iterator[tuple[str, Create]]:
-    """Each creation to ask the API server about, with what it is told as."""
+    """Yields each object to create in a dry run, with its name for messages."""
     namespace = job.metadata.namespace
     for place in job.places:
         yield f"pods of pod set {place.pod_set!r}", Create(PODS, _pod(namespace, place))
@@ -42,7 +42,7 @@ def dry_runs(job: Job) -> Iterator[tuple[str, Create]]:
 def _pod(namespace: str, place: Place) -> Body:
     template: Body = msgspec.json.decode(place.template)
     meta, spec = dict(template.get("metadata") or {}), dict(template.get("spec") or {})
-    if place.pod_set != HEAD:  # KubeRay gives all others a name of its own
+    if place.pod_set != HEAD:  # KubeRay generates the names of all others
         meta.pop("name", None)
     if place.pod_set not in (HEAD, SUBMITTER):
         spec["initContainers"] = [*(spec.get("initContainers") or ()), _wait_for_head(spec["containers"][0])]
@@ -63,12 +63,12 @@ def _head_service(namespace: str, spec: RayClusterSpec, head: Mapping[str, Any])
     if group.head_service is None and of_user["type"] == "ClusterIP":
         of_user["clusterIP"] = "None"
     of_user["ports"] = [*(of_user.get("ports") or ()), *_ports(head["spec"]["containers"][0])]
-    of_user["selector"] = {"ray.io/node-type": "head"}  # KubeRay's, whatever the user says
+    of_user["selector"] = {"ray.io/node-type": "head"}  # KubeRay overrides the user's
     return {"metadata": _named(meta, namespace), "spec": of_user}
 
 
 def _ports(container: Mapping[str, Any]) -> list[Body]:
-    """By name: the last of each counts."""
+    """Returns the ports by name; the last of a name counts."""
     declared = container.get("ports") or ()
     named = {p.get("name") or f"{p['containerPort']}-port": p["containerPort"] for p in declared}
     named = named or DEFAULT_PORTS
@@ -82,5 +82,5 @@ def _serve_service(namespace: str, given: Mapping[str, Any]) -> Body:
 
 
 def _named(meta: Body, namespace: str) -> Body:
-    """KubeRay keeps a name that is given, and replaces the namespace."""
+    """Keeps the name, if one is given, and replaces the namespace, as KubeRay does."""
     return {**meta, "namespace": namespace, **({} if meta.get("name") else {"generateName": GENERATED_NAME})}

@@ -1,15 +1,15 @@
-"""How long something has lasted, by a clock that nobody sets.
+"""Measures how long conditions have lasted, by a monotonic clock.
 
-The times in objects are those of the API server's wall clock, or of the controller's that wrote them. Where
-one of these leaps, by an hour say, a gang that has to stop would be late at once, or not for an hour.
+Times in objects come from the wall clock of the API server or of the controller that wrote them. If one of
+these jumps by an hour, a gang that must stop would be overdue at once, or not for an hour.
 """
 
 
 class Durations:
-    """What is asked for in two passes in a row has lasted in between.
+    """Counts a condition as lasting from one pass to the next if both asked for it.
 
-    What the first pass of a process finds has lasted as long as its objects say: nobody else knows how long
-    KubeRay has had already. What begins later is timed from the pass that sees it first."""
+    For conditions that the first pass of a process finds, the times in the objects count: only these tell how
+    long KubeRay has had. Later ones are timed from the pass that sees them first."""
 
     def __init__(self) -> None:
         self._passes = 0
@@ -18,13 +18,14 @@ class Durations:
         self._before: dict[tuple[str, str], int] = {}
 
     def turn(self, at_ms: int) -> None:
-        """A new pass begins; `at_ms` never goes back."""
+        """Begins a pass at `at_ms`, which never goes back."""
         self._passes += 1
         self._at_ms = at_ms
         self._before, self._since = self._since, {}
 
     def lasted_ms(self, what: str, uid: str, told_ms: int) -> int:
-        """`told_ms`: for how long by the times in the objects."""
+        """Returns how long `what` has lasted for `uid`; `told_ms`: its duration by the times in the
+        objects."""
         at = (what, uid)
         since_ms = self._before.get(at, self._since.get(at))
         if since_ms is None:

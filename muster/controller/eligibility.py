@@ -1,4 +1,4 @@
-"""May this workload stand in its queue at all? If not, one sentence why, and what to do."""
+"""Whether a workload may be queued; if not, one sentence with the cause and what to do."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from muster.objects.pods import Template, read_template
 # Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
 MISCONFIGURED = "Misconfigured"
 SUSPENDED = "Suspended"
-PARAMETERS_MAX, PARAMETER_LENGTH_MAX = 50, 255  # a ProvisioningRequest has 100, with those of its config
+PARAMETERS_MAX, PARAMETER_LENGTH_MAX = 50, 255  # a ProvisioningRequest takes 100, with its config's
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ def refusal(workload: kueue.Workload, job: Job, world: World) -> Refusal | None:
 
 
 def without_queue(world: World) -> Iterator[Note]:
-    """For jobs whose queue label is there, but empty: nothing else would say why they stay suspended."""
+    """Yields a notice for each job with an empty queue label: it stays suspended without any other
+    message."""
     for job in world.unqueued:
         namespace = job.metadata.namespace
         choice = _queues_in(namespace, world)
@@ -68,7 +69,7 @@ def without_queue(world: World) -> Iterator[Note]:
 
 
 def _why_deactivated(workload: kueue.Workload) -> str:
-    """What the eviction says, if it was not a user's wish: in parentheses."""
+    """Returns the message of the eviction, in parentheses, unless a user deactivated it."""
     evicted = find_condition(workload.status.conditions, "Evicted")
     if evicted is None or not evicted.reason.startswith(f"{DEACTIVATED}DueTo"):
         return ""
@@ -88,7 +89,7 @@ def _own_fault(spec: kueue.WorkloadSpec, job: Job) -> str | None:
 
 
 def _parameters_fault(annotations: Mapping[str, str]) -> str | None:
-    """What no ProvisioningRequest takes as parameters, by its schema: none could be created."""
+    """Returns what the schema of a ProvisioningRequest refuses as a parameter: creating it would fail."""
     prefix = kueue.PROVREQ_ANNOTATION_PREFIX
     asked = {key: value for key, value in annotations.items() if key.startswith(prefix)}
     if len(asked) > PARAMETERS_MAX:
@@ -103,7 +104,7 @@ def _parameters_fault(annotations: Mapping[str, str]) -> str | None:
 
 
 def _malformed(spec: kueue.WorkloadSpec) -> str | None:
-    """What Kubernetes would refuse of the pods: Ray's own schema lets through almost anything."""
+    """Returns what Kubernetes would refuse in the pods: Ray's own schema accepts almost anything."""
     for pod_set in spec.pod_sets:
         problem = pod_set_problem(pod_set)
         if problem is not None:
@@ -112,7 +113,7 @@ def _malformed(spec: kueue.WorkloadSpec) -> str | None:
 
 
 def _impossible_pods(workload: kueue.Workload, world: World) -> str | None:
-    """What depends on the namespace and the cluster: requests from LimitRanges, RuntimeClasses."""
+    """Returns a fault that depends on the namespace or the cluster: requests, LimitRanges, RuntimeClasses."""
     named = world.memory.of(_runtime_classes, workload.key, workload.spec)
     for pod_set, name in named:
         if name not in world.runtime_classes:
@@ -131,7 +132,7 @@ def _impossible_pods(workload: kueue.Workload, world: World) -> str | None:
 
 
 def _runtime_classes(spec: kueue.WorkloadSpec) -> tuple[tuple[str, str], ...]:
-    """Pod sets, with the class that each names, if it does."""
+    """Returns pairs of a pod set and the RuntimeClass that it names."""
     named = ((of.name, read_template(of.template).spec.runtime_class_name) for of in spec.pod_sets)
     return tuple((pod_set, name) for pod_set, name in named if name)
 
@@ -144,13 +145,13 @@ def _asks_for_nothing(spec: kueue.WorkloadSpec, *ranges: LimitRange) -> str | No
         if bare is not None:
             return (
                 f"container {bare!r} of pod set {pod_set.name!r} asks for no resources: set "
-                "resources.requests, or nobody can tell whether it fits"
+                "resources.requests, so that admission can tell whether it fits"
             )
     return None
 
 
 def _without_requests(template: Template) -> str | None:
-    """The first container that says nothing of its resources."""
+    """Returns the name of the first container without requests and limits."""
     for container in read_template(template).spec.containers:
         if not (container.resources.requests or container.resources.limits):
             return container.name
@@ -158,7 +159,7 @@ def _without_requests(template: Template) -> str | None:
 
 
 def pod_set_problem(pod_set: kueue.PodSet) -> str | None:
-    """Remembered for all that are like it, of whatever name and Workload."""
+    """Returns what is wrong with its pods, cached for all pod sets with the same shape."""
     return _PROBLEMS(msgspec.json.encode(replace(pod_set, name="pods")))
 
 
@@ -185,7 +186,7 @@ def _queue_problem(workload: kueue.Workload, world: World) -> str | None:
         target = local.spec.cluster_queue
         return f"LocalQueue {local.key} points to ClusterQueue {target!r}, which does not exist"
     problem = inactive(queue, world)
-    if problem is not None and problem[0] != STOPPED:  # of a stopped queue the core tells
+    if problem is not None and problem[0] != STOPPED:  # the core reports a stopped queue
         return f"ClusterQueue {queue.key} can admit nothing now: {problem[1]}"
     return None
 

@@ -1,4 +1,4 @@
-"""Events that users look for, with Kueue's reasons: what changed, told on the Workload and its job."""
+"""Events on Workloads and jobs about changes of status, with Kueue's reasons."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ TRANSITIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One event to be told once the write it belongs to has happened."""
+    """One event to record once its write has succeeded."""
 
     kind: Kind[Any]
     about: ObjectMeta
@@ -42,7 +42,7 @@ def on_job(job: Job, reason: str, message: str, *, warning: bool = False) -> Not
 
 
 def status_notes(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterator[Note]:
-    """The conditions that became true, and the checks that changed their state."""
+    """Yields the conditions that became true, and the checks whose state changed."""
     waited_s = (now_ms - millis(workload.metadata.creation_timestamp)) // 1000
     for condition in new.conditions:
         before = find_condition(workload.status.conditions, condition.type)
@@ -78,7 +78,7 @@ def _deactivation_note(workload: Workload, target: Condition) -> Note:
 
 
 def wait_note(workload: Workload, new: WorkloadStatus) -> Note | None:
-    """A new reason to wait is worth an event; new numbers in the same sentence are not."""
+    """Returns an event for a new reason to wait; new numbers in the same sentence are not worth one."""
     now = find_condition(new.conditions, "QuotaReserved")
     before = find_condition(workload.status.conditions, "QuotaReserved")
     if now is None or (before is not None and before.reason == now.reason):

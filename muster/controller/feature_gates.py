@@ -1,7 +1,7 @@
-"""Kueue's feature gates (pkg/features/kube_features.go) that switch a rule of the core, under Kueue's names.
+"""Kueue's feature gates (pkg/features/kube_features.go) that switch a rule of the core, by Kueue's names.
 
-A gate that is left out has Kueue's default, which is that of the rule. docs/conformance.md lists the gates
-of Kueue's cases that can not be set, and why.
+A gate that is left out has Kueue's default, which is also the default of the rule. docs/conformance.md lists
+the gates in Kueue's test cases that can not be set, and why.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ SUPPORTED = tuple(sorted((*_RULES, *_FAIR_SHARING, _BUFFER)))
 
 
 def gated(rules: Rules, gates: Mapping[str, bool]) -> Rules:
-    """The rules with these gates on or off. Raises: ValueError naming a gate that can not be set."""
+    """Returns the rules with these gates set. Raises: ValueError naming a gate that can not be set."""
     for name in gates:
         if name not in SUPPORTED:
             raise ValueError(f"featureGates: {name} can not be set; expected one of: {', '.join(SUPPORTED)}")

@@ -1,6 +1,6 @@
-"""Kueue's finalizer `resource-in-use`: what gangs hold quota of stays until they have ended.
+"""Kueue's finalizer `resource-in-use`: keeps objects until the gangs that hold quota of them have ended.
 
-A ClusterQueue that went away would take its gangs' usage along. Source: Kueue
+Deleting a ClusterQueue would lose the usage of its gangs. Source: Kueue
 pkg/controller/core/{clusterqueue,resourceflavor,admissioncheck}_controller.go.
 """
 
@@ -16,12 +16,13 @@ from muster.objects.meta import Object
 
 
 def guard_of(queue: str) -> Hashable:
-    """Of the finalizer of a ClusterQueue: nothing of it is reserved before that is there (Step.guards)."""
+    """Returns the guard of a ClusterQueue's finalizer: no quota is reserved before it exists
+    (Step.guards)."""
     return CLUSTER_QUEUES.name, queue
 
 
 def finalizers(world: World) -> Iterator[Step]:
-    """Those that are missing, and those of objects that are being deleted and are in use no more.
+    """Adds missing finalizers, and removes them from objects that are being deleted and not in use.
 
     Written whatever was refused before: reservations wait for them."""
     queues = world.cluster_queues.values()

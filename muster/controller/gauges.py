@@ -1,5 +1,5 @@
-"""What stands in the queues right now, as gauges: names, labels and units are Kueue's where it has the same
-(pkg/metrics/metrics.go), with `muster_` for `kueue_`. Quantities are as Kubernetes counts them: cores, bytes.
+"""Gauges of the queues at one moment: names, labels and units are Kueue's where it has the same metric
+(pkg/metrics/metrics.go), with `muster_` for `kueue_`. Quantities are in Kubernetes' units: cores, bytes.
 """
 
 from collections import Counter, defaultdict
@@ -27,11 +27,11 @@ STATE = ("cluster_queue", "state")
 GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "muster_pending_workloads": (
         ("cluster_queue", "status"),
-        "Workloads without quota; status `inadmissible`: not even an empty queue would take them.",
+        "Workloads without quota; status `inadmissible`: they would not fit an empty queue either.",
     ),
     "muster_oldest_pending_workload_timestamp_seconds": (
         QUEUE,
-        "Since when the admissible workload that has waited longest stands in the queue.",
+        "When the admissible workload that has waited longest was queued.",
     ),
     "muster_reserving_active_workloads": (QUEUE, "Workloads that hold quota."),
     "muster_admitted_active_workloads": (QUEUE, "Workloads that are admitted."),
@@ -39,16 +39,16 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
         ("cluster_queue", "reason"),
         "Workloads that must stop and have not, by the reason of their condition SuspensionBlocked.",
     ),
-    "muster_cluster_queue_nominal_quota": (COLUMN, "The queue's own quota."),
-    "muster_cluster_queue_resource_reservation": (COLUMN, "What workloads hold quota for."),
-    "muster_cluster_queue_resource_usage": (COLUMN, "What admitted workloads hold quota for."),
-    "muster_provisioning_requests": (STATE, "ProvisioningRequests of workloads, by how far they are."),
+    "muster_cluster_queue_nominal_quota": (COLUMN, "Nominal quota of the ClusterQueue."),
+    "muster_cluster_queue_resource_reservation": (COLUMN, "Quota reserved by workloads."),
+    "muster_cluster_queue_resource_usage": (COLUMN, "Quota used by admitted workloads."),
+    "muster_provisioning_requests": (STATE, "ProvisioningRequests of workloads, by state."),
     "muster_oldest_provisioning_request_timestamp_seconds": (
         STATE,
-        "When the oldest ProvisioningRequest in this state was made.",
+        "When the oldest ProvisioningRequest in this state was created.",
     ),
 }
-# The last that is true says how far a request is.
+# In the order of progress: the last condition that is true is the state.
 REQUEST_STATES = ("Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
 INADMISSIBLE = frozenset({"ExceedsMaxQuota", "NoMatchingFlavor", "Suspended", MISCONFIGURED})
 
@@ -56,8 +56,8 @@ Labels = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Standing(Collector):
-    """Gauges of one moment: values by labels, by name. Never changed afterwards, as scrapes come any time."""
+class QueueGauges(Collector):
+    """Values by name and labels. Immutable, as a scrape may come at any time."""
 
     values: Mapping[str, Mapping[Labels, float]] = field(default_factory=dict)
 
@@ -70,7 +70,8 @@ class Standing(Collector):
 
 
 class WatchAges(Collector):
-    """How long ago the API server was last heard, by watch. Read at every scrape: it grows by itself."""
+    """Time since the API server was last heard from, by watch. Computed at every scrape, as it keeps
+    growing."""
 
     def __init__(self, ages_s: Callable[[], Mapping[str, float]]) -> None:
         self._ages_s = ages_s
@@ -78,7 +79,7 @@ class WatchAges(Collector):
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily(
             "muster_watch_age_seconds",
-            "Since the last event, bookmark or list of a watch.",
+            "Time since the last event, bookmark or list of a watch.",
             labels=("watch",),
         )
         for name, age_s in self._ages_s().items():
@@ -86,8 +87,8 @@ class WatchAges(Collector):
         yield family
 
 
-def standing(world: World) -> Standing:
-    """From the statuses that the queues have been told, and the Workloads that wait."""
+def queue_gauges(world: World) -> QueueGauges:
+    """Returns the gauges from the statuses of the queues and the pending Workloads."""
     values: dict[str, dict[Labels, float]] = {name: {} for name in GAUGES}
     for queue in world.cluster_queues.values():
         values["muster_reserving_active_workloads"][queue.key,] = queue.status.reserving_workloads
@@ -102,14 +103,14 @@ def standing(world: World) -> Standing:
     values["muster_suspension_blocked_workloads"].update(_blocked(world))
     _add_pending(world, values)
     _add_requests(world, values)
-    return Standing(values)
+    return QueueGauges(values)
 
 
 def _usage(queue: ClusterQueue, flavors: Iterable[FlavorUsage]) -> dict[Labels, float]:
     found: dict[Labels, float] = {}
     for flavor in flavors:
         for r in flavor.resources:
-            # a status may say anything: sums of ours are beyond what one quantity may be
+            # A status may contain anything: the sums that Muster writes can exceed the limit of a quantity.
             with suppress(QuantityError):
                 labels = (queue.spec.cohort_name, queue.key, flavor.name, r.name)
                 found[labels] = _plain(r.name, quantities.parse(r.name, r.total))
@@ -117,7 +118,7 @@ def _usage(queue: ClusterQueue, flavors: Iterable[FlavorUsage]) -> dict[Labels, 
 
 
 def _plain(resource: str, amount: int) -> float:
-    """In the resource's own unit; the core counts cpu in thousandths."""
+    """Returns the amount in the resource's own unit; the core counts cpu in thousandths."""
     return amount / 1000 if resource == "cpu" else amount
 
 
@@ -172,7 +173,7 @@ def _seconds(times_ms: Mapping[Labels, int]) -> dict[Labels, float]:
 
 
 def queue_of(workload: Workload, world: World) -> str:
-    """The ClusterQueue that it holds quota of, or else waits for; empty where its LocalQueue is missing."""
+    """Returns the ClusterQueue of its quota, or the one it is queued in; empty without a LocalQueue."""
     if workload.status.admission is not None:
         return workload.status.admission.cluster_queue
     local = world.local_queue_of(workload)

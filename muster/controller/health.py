@@ -1,6 +1,6 @@
 """/healthz, /readyz and /metrics over HTTP, for kubelets and Prometheus.
 
-From a thread of its own: it answers while a long pass keeps the event loop busy.
+Served from a thread of its own: it answers while a long pass keeps the event loop busy.
 """
 
 import logging
@@ -23,7 +23,7 @@ CLIENT_S_MAX = 10
 
 
 class Health(NamedTuple):
-    """What a probe answers; `text` says what is wrong, or more about what is well."""
+    """The answer to a probe; `text` says what is wrong, or gives details."""
 
     ok: bool
     text: str
@@ -33,14 +33,14 @@ Probe = Callable[[], Health]
 
 
 class Address(NamedTuple):
-    """An empty host means all of this machine's."""
+    """A host and port; an empty host means all interfaces."""
 
     host: str
     port: int
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """From `host:port` or `:port`. Raises ValueError."""
+        """Parses `host:port` or `:port`. Raises: ValueError."""
         host, colon, port = text.rpartition(":")
         if not colon or not port.isdecimal() or int(port) > 65535:
             raise ValueError(f"expected HOST:PORT or :PORT, such as :8080, not {text!r}")
@@ -49,7 +49,7 @@ class Address(NamedTuple):
 
 @contextmanager
 def served(address: Address, probes: Mapping[str, Probe], registry: CollectorRegistry) -> "Iterator[int]":
-    """Serves the probes by their paths, and /metrics, until left; gives the port. Raises OSError."""
+    """Serves the probes by path, and /metrics; yields the port. Raises: OSError."""
     server = make_server(address.host, address.port, _application(probes, registry), _Server, _Handler)
     thread = threading.Thread(target=server.serve_forever, name="health", daemon=True)
     thread.start()
@@ -70,7 +70,7 @@ class _Handler(WSGIRequestHandler):
     timeout = CLIENT_S_MAX
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Not one line a probe."""
+        """Logs nothing: probes are frequent."""
 
 
 def _application(probes: Mapping[str, Probe], registry: CollectorRegistry) -> "WSGIApplication":

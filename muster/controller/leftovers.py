@@ -1,7 +1,7 @@
-"""Finished gangs whose pods are still there, as of RayJobs with ttlSecondsAfterFinished.
+"""Finished gangs whose pods still run, as with a RayJob's ttlSecondsAfterFinished.
 
-Their quota counts until the pods are gone, which the finalizer of their Workload says. They have nothing
-to lose any more: as soon as somebody waits for what they hold, their RayClusters are suspended.
+They count against the quota until their pods are gone, for as long as their Workload has its finalizer. As
+soon as another workload waits for this quota, their RayClusters are suspended: their work is done.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -22,7 +22,7 @@ REASON = "Its job is finished, and others wait for the quota of its pods"
 
 
 def releases(world: World, held_back: Container[str], now_ms: int) -> Iterator[Step]:
-    """Give the quota back of those whose pods are gone."""
+    """Releases the quota of finished gangs whose pods are gone."""
     for key, workload in world.lingering.items():
         if key in held_back or workload.metadata.deletion_timestamp or not _is_gone(workload, world, now_ms):
             continue
@@ -34,8 +34,8 @@ def releases(world: World, held_back: Container[str], now_ms: int) -> Iterator[S
 
 
 def _is_gone(workload: Workload, world: World, now_ms: int) -> bool:
-    """Whether it has no pods, and no RayCluster that may still make some: KubeRay has stopped them, they are
-    being deleted, or they were suspended and KubeRay has had its time."""
+    """Whether it has no pods, and no RayCluster that may still create some: each is stopped, being deleted,
+    or suspended for longer than KubeRay needs to act."""
     clusters = world.clusters_of(workload)
     late = _is_late(workload, world, now_ms)
     idle = (c.at_rest or leaving(c) or (late and c.suspended) for c in clusters)
@@ -43,14 +43,14 @@ def _is_gone(workload: Workload, world: World, now_ms: int) -> bool:
 
 
 def _is_late(workload: Workload, world: World, now_ms: int) -> bool:
-    """Whether KubeRay has had its time since the job finished."""
+    """Whether KubeRay has had time to act since the job finished."""
     finished = find_condition(workload.status.conditions, FINISHED)
     told_ms = now_ms - millis(finished.last_transition_time) if finished is not None else 0
     return world.durations.lasted_ms("finished", workload.metadata.uid, told_ms) >= OPERATOR_MS_MAX
 
 
 def clear(world: World, waiting: Sequence[Waiting], held_back: Container[str], now_ms: int) -> Iterator[Step]:
-    """Stop those whose quota somebody waits for, or that gave it back already."""
+    """Stops finished gangs whose quota other workloads wait for, or that have released it already."""
     if not world.lingering:
         return
     keys, wanted, nodes = _wanted(world, waiting)
@@ -64,7 +64,7 @@ def clear(world: World, waiting: Sequence[Waiting], held_back: Container[str], n
 
 
 def _wanted(world: World, waiting: Sequence[Waiting]) -> tuple[set[str], set[Column], bool]:
-    """Workloads by key, quota, and whether it is nodes that somebody waits for."""
+    """Returns Workloads by key, quota, and whether any workload waits for nodes."""
     keys: set[str] = set()
     lacking: set[tuple[str, str]] = set()  # ClusterQueue, resource
     for one in waiting:
@@ -78,12 +78,12 @@ def _wanted(world: World, waiting: Sequence[Waiting]) -> tuple[set[str], set[Col
 
 
 def _columns_of(queue: str, resource: str, world: World) -> Iterator[Column]:
-    """Of any flavor: a shortfall names the nearest one, which others may have as well."""
+    """Yields the resource in every flavor of the queue: a shortfall names only the closest one."""
     found, tree = world.cluster_queues.get(queue), root_of(queue, world)
     for group in found.spec.resource_groups if found is not None else ():
         yield from (column(tree, flavor.name, resource, world) for flavor in group.flavors)
 
 
 def _admission(workload: Workload) -> Admission:
-    assert workload.status.admission is not None, "it holds quota"
+    assert workload.status.admission is not None, "a lingering Workload holds quota"
     return workload.status.admission

@@ -1,4 +1,4 @@
-"""A Workload between two decisions: read for the core's rules, and their steps written in its status."""
+"""Applies the core's lifecycle rules to a Workload: reads its status, and writes their steps into it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ WAITING_FOR_PODS = "WaitingForPodsReady"  # a reason of QuotaReserved=False
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """`until_ms`: when time alone will change it."""
+    """A status; `until_ms`: when it changes by time alone."""
 
     status: WorkloadStatus
     until_ms: int | None = None
@@ -44,7 +44,7 @@ def advance(
     wait: WaitForPodsReady | None,
     now_ms: int,
 ) -> Advanced:
-    """Of a Workload that holds quota and has not been told to leave."""
+    """Advances a Workload that holds quota and is not evicted."""
     taken = next_action(_holder(workload, status, world), wait, now_ms)
     if isinstance(taken, Admit):
         status = step.sync_admitted(status, now_ms)
@@ -56,20 +56,20 @@ def advance(
         return Advanced(step.requeue_at(status, taken.requeue_at_ms, counts=taken.counts))
     if isinstance(taken, Deactivate):
         return Advanced(step.deactivate(status, taken.target.reason, taken.target.message, now_ms))
-    assert isinstance(taken, Stay), "it was admitted just now"
+    assert isinstance(taken, Stay), "only Admit is followed by a second step"
     return Advanced(status, taken.until_ms)
 
 
 def look_at_pods(status: WorkloadStatus, ready: bool, now_ms: int) -> WorkloadStatus:
-    """PodsReady of an admitted Workload; before its pods were ready once, it has no such condition."""
+    """Sets PodsReady of an admitted Workload; it gets the condition when its pods are first ready."""
     pods = _pods(status)
     if pods is None and not ready:
         return status
     return step.pods_ready(status, readiness_after(pods.state if pods else None, ready), now_ms)
 
 
-def stand_again(workload: Workload, status: WorkloadStatus, world: World, now_ms: int) -> WorkloadStatus:
-    """Of a Workload without quota: back in its queue, once what keeps it away is over."""
+def requeue_if_due(workload: Workload, status: WorkloadStatus, world: World, now_ms: int) -> WorkloadStatus:
+    """Requeues a Workload without quota once its back-off or the stop of its queue is over."""
     if not workload.spec.active:
         return step.without_deactivation_target(status)
     requeued = find_condition(status.conditions, step.REQUEUED)
@@ -89,15 +89,15 @@ def stand_again(workload: Workload, status: WorkloadStatus, world: World, now_ms
 def blocked(
     plan: Plan, statuses: Mapping[str, WorkloadStatus], wait: WaitForPodsReady | None, now_ms: int
 ) -> dict[str, WorkloadStatus]:
-    """With blockAdmission gangs get their quota one by one, each when the pods of all before it are
-    ready: the statuses of those whom the plan lets in too early (Kueue: waitForPodsReadyIfNeeded)."""
+    """With blockAdmission, gangs get quota one at a time, each when the pods of all before it are ready.
+    Returns the statuses of those that the plan admits too early (Kueue: waitForPodsReadyIfNeeded)."""
     if wait is None or not wait.block_admission:
         return {}
     waiting = any(
         gangs.holds_quota(s) and not is_true(s.conditions, step.PODS_READY) and not step.is_finished(s)
         for s in statuses.values()
     )
-    # who holds quota already, and only gets its places, takes nobody's turn
+    # A decision that only places a workload with quota does not count as an admission.
     new = [d for d in plan.admissions if not gangs.holds_quota(statuses[d.workload])]
     too_early = new if waiting else new[1:]
     message = "waiting for all admitted workloads to be in PodsReady condition"
@@ -114,7 +114,7 @@ def _holder(workload: Workload, status: WorkloadStatus, world: World) -> Reserve
         key=workload.key,
         active=workload.spec.active,
         target=DeactivationTarget(target.reason, target.message) if target else None,
-        checks=tuple(check_states.standing(check) for check in status.admission_checks),
+        checks=tuple(check_states.core_state(check) for check in status.admission_checks),
         cluster_queue_stop=cluster_stop,
         local_queue_stop=local_stop,
         admitted_at_ms=step.admitted_at_ms(status),
@@ -136,7 +136,8 @@ def _pods(status: WorkloadStatus) -> PodsReady | None:
 
 
 def _stops(workload: Workload, status: WorkloadStatus, world: World) -> tuple[StopPolicy, StopPolicy]:
-    """Of the ClusterQueue that it holds quota of, or would; of its LocalQueue."""
+    """Returns the stop policies of the ClusterQueue of its quota, or else of its queue, and of its
+    LocalQueue."""
     local = world.local_queue_of(workload)
     held = status.admission.cluster_queue if gangs.holds_quota(status) and status.admission else ""
     queue = world.cluster_queues.get(held or (local.spec.cluster_queue if local else ""))

@@ -1,4 +1,4 @@
-"""The controller's loop: wait for a change or a due time, look at everything, decide, write."""
+"""The controller's loop: waits for a change or a due time, reads everything, decides, writes."""
 
 import asyncio
 import logging
@@ -31,8 +31,8 @@ from muster.objects.kueue import MANAGED_LABEL
 
 log = logging.getLogger(__name__)
 
-GATHER_S = 0.01  # changes come in bursts: look once at what arrived together
-LOOK_AGAIN_S_MAX = 60.0  # nothing is expected from it; a look now and then costs little
+GATHER_S = 0.01  # changes come in bursts: one pass for all of them
+LOOK_AGAIN_S_MAX = 60.0  # in case a wake-up was missed
 CATCH_UP_INTERVAL_MS = 1000
 STATUS_INTERVAL_MS = 500
 WAIT_SENTENCE_INTERVAL_MS = 10_000
@@ -61,15 +61,15 @@ FOLLOWED: dict[str, kinds.Kind[Any]] = {
     "runtime_classes": kinds.RUNTIME_CLASSES,
     "pod_priorities": kinds.POD_PRIORITIES,
 }
-FOLLOWED_TO_PLACE: dict[str, kinds.Kind[Any]] = {  # once there is a Topology: there are many of them
+FOLLOWED_TO_PLACE: dict[str, kinds.Kind[Any]] = {  # only once a Topology exists: there are many
     "nodes": kinds.NODES,
     "bound_pods": kinds.BOUND_PODS,
 }
-# Their definitions may not be there, as the autoscaler brings its own. Without any other kind nothing may be
-# decided.
+# Kinds whose CRDs may be missing: the autoscaler installs its own. Any other missing kind stops all
+# decisions.
 OPTIONAL = (kinds.PROVISIONING_REQUESTS, kinds.TOPOLOGIES)
 ONLY_LABELLED: dict[str, dict[str, str | None]] = {
-    "pods": {WORKLOAD_UID_LABEL: None},  # of gangs; None asks that the label exists
+    "pods": {WORKLOAD_UID_LABEL: None},  # of gangs; None: any value of the label
     "pod_templates": {MANAGED_LABEL: "true"},
 }
 
@@ -79,10 +79,10 @@ def wall_clock_ms() -> int:
 
 
 class Controller:
-    """All state is in the API server: a new Controller goes on where a killed one stopped.
+    """Keeps no state outside the API server: a new Controller continues where a killed one stopped.
 
-    With an `election` it follows everything but decides nothing until it leads. `now_ms` is what objects
-    tell of and are told; everything else goes by `clock_s`, which never goes back or leaps."""
+    With an `election` it watches everything but decides nothing until it leads. `now_ms` is the clock for
+    times in objects; all other timing uses `clock_s`, which is monotonic."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Controller:
         self._reflectors = {
             name: self._reflector(kind, ONLY_LABELLED.get(name)) for name, kind in FOLLOWED.items()
         }
-        self._places = asyncio.Event()  # there is a Topology
+        self._places = asyncio.Event()  # set once a Topology exists
         self._place_reflectors = {name: self._reflector(kind) for name, kind in FOLLOWED_TO_PLACE.items()}
         self._events: asyncio.Queue[Note | None] = asyncio.Queue(EVENTS_QUEUED_MAX)
         self._notices = Notices()
@@ -138,28 +138,29 @@ class Controller:
 
     @property
     def synced(self) -> bool:
-        """Whether its copy of the API server's objects is whole."""
+        """Whether the stores hold all objects of the API server."""
         return all(r.synced.is_set() for r in self._reflectors.values())
 
     def still_for_ms(self) -> int:
-        """For how long nothing has moved: no pass as the leader, no try to lead as the other."""
-        stands_by = self._election is not None and not self._election.leads
-        tried_s = self._election.tried_s if self._election and stands_by else None
+        """Returns the time without progress: since the last pass of the leader, or a candidate's last
+        attempt."""
+        is_candidate = self._election is not None and not self._election.leads
+        tried_s = self._election.tried_s if self._election and is_candidate else None
         return self._clock_ms() - (self._passed_ms if tried_s is None else round(tried_s * 1000))
 
     def watch_ages_s(self) -> dict[str, float]:
-        """How old the last word of the API server is, by what is watched: events, bookmarks, lists."""
+        """Returns the age of each watch's last event, bookmark or list."""
         reflectors = {**self._reflectors, **self._place_reflectors}
         ages = {name: reflector.age_s() for name, reflector in reflectors.items()}
         return {name: age_s for name, age_s in ages.items() if age_s is not None}
 
     def stop(self) -> None:
-        """Ends `run` once the pass under way is through: the next leader finds its writes made."""
+        """Ends `run` after the current pass: the next leader finds all of its writes."""
         self._stopping.set()
         self._changed.set()
 
     async def run(self) -> None:
-        """Until `stop`. What ends it before comes in an ExceptionGroup: NotLeading, or a fault of ours."""
+        """Runs until `stop`. Errors come in an ExceptionGroup: NotLeading, or a bug."""
         async with asyncio.TaskGroup() as tasks:
             following = {name: tasks.create_task(r.run()) for name, r in self._reflectors.items()}
             turn = tasks.create_task(self._turn())
@@ -172,7 +173,7 @@ class Controller:
                 if self._election is not None:
                     background.append(tasks.create_task(self._election.keep()))
                     following["workloads"].cancel()
-                    following["workloads"] = await self._list_workloads_anew(tasks)
+                    following["workloads"] = await self._relist_workloads(tasks)
                 await self._work()
                 await self._events.put(None)
                 await telling
@@ -186,16 +187,16 @@ class Controller:
         await asyncio.gather(*(r.run() for r in self._place_reflectors.values()))
 
     async def _turn(self) -> None:
-        """Returns when it is in step, and for it to decide."""
+        """Returns once the stores are synced and this replica leads."""
         await asyncio.gather(*(r.synced.wait() for r in self._reflectors.values()))
         log.info("in step with the API server: %s", self._census())
         if self._election is not None:
             await self._election.win()
         self._passed_ms = self._clock_ms()
 
-    async def _list_workloads_anew(self, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
-        """The watch may not have brought the last reservations of the former leader yet, and what they
-        hold would be handed out again."""
+    async def _relist_workloads(self, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
+        """Lists Workloads again: the watch may not have delivered the last reservations of the former leader,
+        and their quota would be reserved twice."""
         reflector = self._reflectors["workloads"]
         reflector.synced.clear()
         following = tasks.create_task(reflector.run())
@@ -208,7 +209,7 @@ class Controller:
             await self._wait(wake_at_ms)
 
     async def _pass(self) -> int | None:
-        """One look at everything. Returns when to look again, by `_clock_ms`, if nothing changes before."""
+        """Runs one pass. Returns the time of the next one by `_clock_ms`, if nothing changes before."""
         self._changed.clear()
         now_ms, at_ms = self._now_ms(), self._clock_ms()
         if not await self._applier.catch_up():
@@ -237,7 +238,7 @@ class Controller:
         return min((t for t in times if t is not None), default=None)
 
     def _world(self, at_ms: int) -> World:
-        """A Topology is not there before the nodes are known that it is about."""
+        """Returns the world of this pass, without Topologies until the nodes are synced."""
         items: dict[str, Any] = {name: self._stores.of(kind).items for name, kind in FOLLOWED.items()}
         items |= {"memory": self._memory, "durations": self._durations, "pod_checks": self._pod_checks}
         self._memory.turn()
@@ -252,8 +253,8 @@ class Controller:
         return World(**items, **around)
 
     async def _tell_queues(self, world: World, now_ms: int, at_ms: int) -> int | None:
-        """Queues' statuses, not more often than at their interval. Returns when they are due if not now:
-        any pass may have changed them, and none may follow for a long time."""
+        """Writes the queues' statuses, at most once an interval. Returns when they are due if not now: any
+        pass may have changed them, and the next may be far away."""
         if at_ms < self._status_due_ms:
             return self._status_due_ms
         self._status_due_ms = at_ms + STATUS_INTERVAL_MS
@@ -270,7 +271,7 @@ class Controller:
         await asyncio.sleep(GATHER_S)
 
     def _due_waits(self, result: Pass, at_ms: int) -> tuple[list[Step], int | None]:
-        """Wait sentences worth writing now: new reasons at once, new numbers once in a while."""
+        """Returns wait messages to write now: new reasons at once, new numbers once an interval."""
         due: list[Step] = []
         later: int | None = None
         for step in result.waits:
@@ -299,7 +300,8 @@ class Controller:
             self._events.put_nowait(note)
 
     async def _tell(self) -> None:
-        """Events go out behind the decisions, never in their way; None is the last."""
+        """Writes events concurrently with the passes, so that decisions never wait for them; None is the
+        last."""
         while (note := await self._events.get()) is not None:
             create = event(note, self._now_ms())
             try:
@@ -316,7 +318,7 @@ class Controller:
 
 
 def _summary(done: list[Step]) -> str:
-    """Few writes one by one, many by their kind."""
+    """Returns a few writes one by one, many as counts by kind."""
     if len(done) <= SUMMARY_WRITES_MAX:
         return "; ".join(str(s.write) for s in done)
     counts = Counter(f"{type(s.write).__name__} {s.write.kind}" for s in done)

@@ -1,4 +1,4 @@
-"""What passes make of objects, kept from one to the next while the objects stay the same."""
+"""Caches values computed from objects, from pass to pass, while the objects stay the same."""
 
 import operator
 from collections.abc import Callable
@@ -6,23 +6,23 @@ from typing import Any, TypeVar, TypeVarTuple, cast
 
 V = TypeVar("V")
 Ts = TypeVarTuple("Ts")
-Made = tuple[tuple[Any, ...], Any]  # of these objects, this
+Made = tuple[tuple[Any, ...], Any]  # (objects, value)
 
 
 class Memory:
-    """Of this pass and the one before: what neither asked for is forgotten."""
+    """Keeps the values of this pass and the one before; others are dropped."""
 
     def __init__(self) -> None:
         self._now: dict[tuple[object, str], Made] = {}
         self._before: dict[tuple[object, str], Made] = {}
 
     def turn(self) -> None:
-        """A new pass begins."""
+        """Begins a new pass."""
         self._before, self._now = self._now, {}
 
     def of(self, make: Callable[[*Ts], V], key: str, *objects: *Ts) -> V:
-        """What `make` makes of these very objects; `key` tells them from others that it is made of.
-        Views never change, so that an object that has changed is another one."""
+        """Returns `make(*objects)`, cached by the objects' identity, as views never change; `key` tells apart
+        values of one `make`."""
         at = (make, key)
         known = self._now.get(at) or self._before.get(at)
         same = known is not None and len(known[0]) == len(objects)

@@ -1,6 +1,7 @@
-"""What the controller has done, counted: from the passes' results, never inside the decisions.
+"""Counters and histograms of the controller's work, computed from the results of passes, outside decisions.
 
-Names and labels are Kueue's where it counts the same (pkg/metrics/metrics.go), with `muster_` for `kueue_`.
+Names and labels are Kueue's where it has the same metric (pkg/metrics/metrics.go), with `muster_` for
+`kueue_`.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from prometheus_client.registry import Collector
 from muster.controller import provisioning_timeouts, transitions
 from muster.controller.actions import Step
 from muster.controller.events import Note
-from muster.controller.gauges import Standing, queue_of, standing
+from muster.controller.gauges import QueueGauges, queue_gauges, queue_of
 from muster.controller.observer import Observer, Passed
 from muster.kube.client import WriteError
 from muster.kube.kinds import WORKLOADS
@@ -29,11 +30,11 @@ CHECK_EVENTS = (f"{EVICTED_EVENT}AdmissionCheck", "AdmissionCheckRejected")
 
 
 class Metrics(Observer, Collector):
-    """Everything that /metrics tells, in `registry`."""
+    """All metrics of /metrics, in `registry`."""
 
     def __init__(self, leads: Callable[[], bool]) -> None:
         self.registry = CollectorRegistry()
-        self._standing = Standing()
+        self._queues = QueueGauges()
         leader = Gauge("muster_leader", "1 for the replica that leads, 0 for others.", registry=self.registry)
         leader.set_function(leads)
         self._reserved = self._counter("quota_reserved_workloads", "Workloads that reserved quota.", *WHOSE)
@@ -46,7 +47,7 @@ class Metrics(Observer, Collector):
         )
         self._finished = self._counter("finished_workloads", "Workloads that finished.", *WHOSE)
         self._timeouts = self._counter(
-            "provisioning_timeouts", "ProvisioningRequests given up without an answer.", "cluster_queue"
+            "provisioning_timeouts", "ProvisioningRequests retried because they timed out.", "cluster_queue"
         )
         self._writes = self._counter(
             "writes", "Writes to the API server, by result.", "kind", "verb", "result"
@@ -68,8 +69,8 @@ class Metrics(Observer, Collector):
         self._errors.inc()
 
     def collect(self) -> Iterator[Metric]:
-        """What stood in the queues at the end of the last pass."""
-        return self._standing.collect()
+        """Yields the gauges of the queues at the end of the last pass."""
+        return self._queues.collect()
 
     def wrote(self, write: Write, error: WriteError | None) -> None:
         result = "done"
@@ -84,10 +85,10 @@ class Metrics(Observer, Collector):
             workload = passed.world.workloads.get(step.subject)
             if workload is not None and isinstance(step.write, MergePatch) and step.write.status:
                 self._moved(workload, step, passed)
-        self._standing = standing(passed.world)
+        self._queues = queue_gauges(passed.world)
 
     def _moved(self, workload: Workload, step: Step, passed: Passed) -> None:
-        """A Workload's status was written: what changed is what its user was told."""
+        """Counts the changes of a Workload's status that a step wrote."""
         assert isinstance(step.write, MergePatch)
         status = msgspec.convert(step.write.body["status"], WorkloadStatus)
         queue = status.admission.cluster_queue if status.admission else queue_of(workload, passed.world)
@@ -133,7 +134,7 @@ class Metrics(Observer, Collector):
 
 
 def _queued_at_ms(workload: Workload, status: WorkloadStatus) -> int:
-    """Since it was created or put back in its queue."""
+    """Returns when it was created or last requeued."""
     requeued = find_condition(status.conditions, transitions.REQUEUED)
     if requeued is not None and requeued.status == "True":
         return millis(requeued.last_transition_time)

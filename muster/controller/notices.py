@@ -1,19 +1,19 @@
-"""What stays wrong is told again now and then, as the API server forgets events after an hour."""
+"""Repeats notices about lasting problems now and then, as the API server drops events after an hour."""
 
 NOTICE_INTERVAL_MS = 30 * 60_000
 NOTICES_MAX = 10_000
 
 
 class Notices:
-    """Remembers what was told of whom, for as long as it need not be told again.
+    """Remembers when each notice was sent, until it is due again.
 
-    It remembers the last NOTICES_MAX: whoever is told more often costs events, but no memory."""
+    Keeps the last NOTICES_MAX: more of them cost extra events, but no memory."""
 
     def __init__(self) -> None:
-        self._told_ms: dict[tuple[str, str], int] = {}  # (subject, message) -> when; the oldest first
+        self._told_ms: dict[tuple[str, str], int] = {}  # (subject, message) -> when; oldest first
 
     def is_due(self, subject: str, message: str, now_ms: int) -> bool:
-        """Whether it is to be told now. It counts as told then."""
+        """Returns whether the notice is due, and records it as sent in that case."""
         while self._told_ms and self._oldest_ms() + NOTICE_INTERVAL_MS <= now_ms:
             self._forget_oldest()
         if (subject, message) in self._told_ms:

@@ -1,4 +1,4 @@
-"""What the controller tells of its work to whoever wants to count it."""
+"""The interface through which the controller reports passes and writes, as to metrics."""
 
 import logging
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """One pass: the world that it decided on, what it decided, and which of its steps happened."""
+    """One pass: its world, its result, and the steps that succeeded."""
 
     world: World
     result: Pass
@@ -25,20 +25,20 @@ class Passed:
 
 
 class Observer:
-    """Nobody in particular: does nothing with it."""
+    """Ignores every report."""
 
     def passed(self, passed: Passed) -> None:
-        """A pass is through."""
+        """Called after each pass."""
 
     def wrote(self, write: Write, error: WriteError | None) -> None:
-        """A write was carried out, or was not."""
+        """Called after each write, with its error if it failed."""
 
     def failed(self) -> None:
-        """It raised in one of the others."""
+        """Called when one of the other methods raised."""
 
 
 class Guarded(Observer):
-    """Another observer whose errors are logged and counted: they never reach what is observed."""
+    """Wraps an observer; its errors are logged and counted, and never reach the controller."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer

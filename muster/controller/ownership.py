@@ -1,6 +1,6 @@
 """Which objects belong to which job: by controller reference, kind and namespace, and by KubeRay's label.
 
-A label or a UID alone proves nothing, as users write both. An owner lives in the namespace of what it owns.
+Neither a label nor a UID alone proves it, as users can write both. An owner is in its dependents' namespace.
 """
 
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ def identity(kind: Kind[Any], metadata: ObjectMeta) -> Owner:
 
 
 def owner_of(obj: Object, *kinds: Kind[Any]) -> Owner | None:
-    """Its controller, where that is of one of these kinds."""
+    """Returns its controller if that is of one of these kinds."""
     reference = obj.metadata.controller
     if reference is None or not any(_is_a(reference, kind) for kind in kinds):
         return None
@@ -36,16 +36,16 @@ def owner_of(obj: Object, *kinds: Kind[Any]) -> Owner | None:
 
 
 def job_of(workload: Workload) -> Owner | None:
-    """The job that the Workload is for, whether it is still there or not."""
+    """Returns the job that the Workload is for, whether it still exists or not."""
     return owner_of(workload, *JOB_KINDS)
 
 
 def made_for(cluster: RayCluster) -> Owner | None:
-    """The RayJob or RayService that KubeRay made the RayCluster for.
+    """Returns the RayJob or RayService that KubeRay created the RayCluster for.
 
-    A controller reference is not enough: users may give one to a RayCluster outside of all queues, and start
-    that again however often it is suspended. KubeRay's label, which an admission policy keeps them from
-    setting, has to say so too (constructRayClusterForRayJob, constructRayClusterForRayService)."""
+    A controller reference is not enough: users may add one to a RayCluster outside of all queues, and resume
+    it whenever it is suspended. It also needs KubeRay's label, which an admission policy keeps users from
+    setting (constructRayClusterForRayJob, constructRayClusterForRayService)."""
     owner = owner_of(cluster, RAY_JOBS, RAY_SERVICES)
     if owner is None or cluster.metadata.labels.get(ORIGIN_LABEL) != owner.kind:
         return None
@@ -53,11 +53,11 @@ def made_for(cluster: RayCluster) -> Owner | None:
 
 
 def is_pod_of(pod: Pod, workload: Workload) -> bool:
-    """Whether KubeRay made the pod for the Workload: it bears the Workload's UID in the same namespace, and a
-    RayCluster or the RayJob's submitter controls it.
+    """Whether KubeRay created the pod for the Workload: it carries the Workload's UID in the same namespace,
+    and a RayCluster or the RayJob's submitter controls it.
 
-    Which RayCluster is not asked: users may edit a RayCluster's owner references, and pods that are not
-    counted any more would run on quota that is handed on."""
+    Any RayCluster counts: users may edit the owner references of a RayCluster, and pods that no longer
+    counted would run on quota that is reserved for others."""
     meta, job, maker = pod.metadata, job_of(workload), pod.metadata.controller
     label = meta.labels.get(WORKLOAD_UID_LABEL)
     if (meta.namespace, label) != (workload.metadata.namespace, workload.metadata.uid):

@@ -17,7 +17,7 @@ from muster.controller.configuration import DEFAULT, Configuration
 from muster.controller.decider import Decider, Gang
 from muster.controller.events import Note, on_job, status_notes, wait_note
 from muster.controller.finalizers import finalizers, guard_of
-from muster.controller.lifecycle import Advanced, advance, blocked, look_at_pods, stand_again
+from muster.controller.lifecycle import Advanced, advance, blocked, look_at_pods, requeue_if_due
 from muster.controller.skew import corrected
 from muster.controller.stops import restores, stops
 from muster.controller.suspension import gone, has_left, tell
@@ -87,15 +87,15 @@ def reconcile(
     }
     statuses = {key: a.status for key, a in advanced.items()}
     # 3. The core decides over what is left.
-    standing = [(key, w) for key, w in world.workloads.items() if _contends(w, statuses[key])]
-    refused = {key: r for key, w in standing if (r := _refusal(w, statuses[key], world)) is not None}
+    contending = [(key, w) for key, w in world.workloads.items() if _contends(w, statuses[key])]
+    refused = {key: r for key, w in contending if (r := _refusal(w, statuses[key], world)) is not None}
     vacated = {s.subject: s for s in leftovers.releases(world, held_back, now_ms)}
     result.first += vacated.values()
-    unchecked = {key for key, w in standing if key not in refused and _is_unchecked(w, world)}
+    unchecked = {key for key, w in contending if key not in refused and _is_unchecked(w, world)}
     plan = decider.decide(world, _gangs(world, statuses, {*refused, *unchecked, *vacated}), now_ms)
     decided = _carry_out(plan, world, statuses, refused, now_ms)
     decided |= blocked(plan, statuses, configuration.wait_for_pods_ready, now_ms)
-    # Who is held back has a say in what the others get, but nothing is written on it.
+    # Workloads that are held back take part in the decision, but nothing is written for them.
     decided = {key: status for key, status in decided.items() if key not in held_back}
     # 4. What changed is written: releases first, reservations only after them.
     _write_statuses(world, statuses, decided, result, now_ms)
@@ -162,12 +162,12 @@ def _move(workload: Workload, world: World, configuration: Configuration, now_ms
     if job is not None and job.outcome is not None:
         return Advanced(step.finish(status, job.outcome, now_ms))
     if not step.holds_quota(status):
-        return Advanced(stand_again(workload, status, world, now_ms))
+        return Advanced(requeue_if_due(workload, status, world, now_ms))
     if step.is_evicted(status):
         # its requests go first: those of the next try have the same names
         if not gone(workload, job, world, now_ms) or world.requests_of(workload):
             return Advanced(status)
-        return Advanced(stand_again(workload, step.release(status, now_ms), world, now_ms))
+        return Advanced(requeue_if_due(workload, step.release(status, now_ms), world, now_ms))
     if job is not None and job.rejection is not None:
         why = f"{job.kind} {job.metadata.name} {job.rejection.message}"
         return Advanced(step.evict(status, job.rejection.reason, why, now_ms))

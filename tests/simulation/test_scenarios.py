@@ -133,7 +133,7 @@ WAITS = {
     "no requests": (
         {"worker": template("worker")},
         "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
-        "or nobody can tell whether it fits",
+        "so that admission can tell whether it fits",
     ),
     "a quantity below zero": (
         {"worker": template("worker", cpu=-2)},

@@ -108,7 +108,7 @@ WRONG = {
     "unknown field": ('{"waitForPodsReady": {"time": "5m"}}', "unknown field `time`"),
     "a rise of nothing": (
         '{"rules": {"aging": {"step": 0, "period": "1h", "max": 9}}}',
-        "rules.aging: step, period and max have to be 1 or more",
+        "rules.aging: step, period and max must be 1 or more",
     ),
     "no such rule": ('{"rules": {"luck": true}}', "luck"),
     "no duration": ('{"waitForPodsReady": {"timeout": "5 min"}}', "waitForPodsReady.timeout: '5 min' is no"),

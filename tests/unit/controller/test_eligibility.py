@@ -149,14 +149,14 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         {},
         {},
         "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
-        "or nobody can tell whether it fits",
+        "so that admission can tell whether it fits",
     ),
     "no requests, and a LimitRange of another namespace": (
         ray_job("dev", worker=template("worker")),
         {},
         {kinds.LIMIT_RANGES: [limit_range("team-b", defaultRequest={"cpu": "1"})]},
         "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
-        "or nobody can tell whether it fits",
+        "so that admission can tell whether it fits",
     ),
     "a parameter that no request takes": (
         annotated({f"{PROVREQ}note": "x" * 256}),

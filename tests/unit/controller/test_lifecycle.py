@@ -194,7 +194,7 @@ STANDING: dict[str, tuple[Workload, Objects, set[str]]] = {
 @pytest.mark.parametrize("name", STANDING)
 def test_stand_again(name: str) -> None:
     of, objects, conditions = STANDING[name]
-    status = lifecycle.stand_again(of, of.status, make_world(objects), NOW_MS)
+    status = lifecycle.requeue_if_due(of, of.status, make_world(objects), NOW_MS)
     assert told(status) == conditions
     if conditions - {"Requeued:Requeued"} and of.status.requeue_state is not None:
         assert status.requeue_state == RequeueState(count=1, requeue_at=None)
@@ -202,7 +202,7 @@ def test_stand_again(name: str) -> None:
 
 def test_what_is_inactive_has_no_way_back_to_remember() -> None:
     of = having(gang("DeactivationTarget", active=False), requeue_state=RequeueState(count=3))
-    status = lifecycle.stand_again(of, of.status, make_world(), NOW_MS)
+    status = lifecycle.requeue_if_due(of, of.status, make_world(), NOW_MS)
     assert (status.conditions, status.requeue_state) == ((), None)
 
 

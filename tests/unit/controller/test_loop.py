@@ -347,6 +347,6 @@ def test_pods_that_the_api_server_would_not_take_get_no_quota() -> None:
         (found,) = stage.api.all(kinds.WORKLOADS)
         (told,) = (c for c in found["status"]["conditions"] if c["type"] == "QuotaReserved")
         assert (told["status"], told["reason"]) == ("False", "Misconfigured")
-        assert "Kubernetes would not create pods of" in told["message"]
+        assert "Kubernetes would not create pods of pod set" in told["message"]
 
     stage.play(story)
