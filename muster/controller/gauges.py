@@ -1,5 +1,7 @@
-"""Gauges of the queues at one moment: names, labels and units are Kueue's where it has the same metric
-(pkg/metrics/metrics.go), with `muster_` for `kueue_`. Quantities are in Kubernetes' units: cores, bytes.
+"""Gauges of the queues at one moment.
+
+Names, labels and units are Kueue's where it has the same metric (pkg/metrics/metrics.go), with `muster_` for
+`kueue_`. Quantities are in Kubernetes' units: cores, bytes.
 """
 
 from collections import Counter, defaultdict

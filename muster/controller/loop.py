@@ -189,7 +189,7 @@ class Controller:
     async def _turn(self) -> None:
         """Returns once the stores are synced and this replica leads."""
         await asyncio.gather(*(r.synced.wait() for r in self._reflectors.values()))
-        log.info("in step with the API server: %s", self._census())
+        log.info("synced with the API server: %s", self._census())
         if self._election is not None:
             await self._election.win()
         self._passed_ms = self._clock_ms()

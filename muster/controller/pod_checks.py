@@ -1,9 +1,9 @@
-"""Whether the API server would take what KubeRay makes of a gang, asked before the gang may have quota.
+"""Whether the API server would accept the objects of a gang, checked before the gang gets quota.
 
-Ray's schema lets through templates that no pod can be made of, and admission refuses others: a service
-account that does not exist, what Pod Security forbids. Such a gang would hold its quota without running. The
-API server itself answers, by dry runs (dry_runs.py) that leave nothing behind. What it says may change though
-the gang does not, so it is asked again, with back-off.
+Ray's schema accepts templates from which no pod can be created, and admission refuses others: a missing
+service account, a violation of Pod Security. Such a gang would hold its quota without running. Dry runs
+(dry_runs.py) ask the API server and leave nothing behind. Its answer may change while the gang stays the
+same, so the question is repeated, with back-off.
 """
 
 import asyncio
@@ -21,18 +21,18 @@ from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition
 
 CONCURRENT_MAX = 4
-REFUSED_S_MIN, REFUSED_S_MAX = 2.0, 300.0  # until a refusal is asked about again: doubled each time
-TAKEN_S = 600.0  # until what was taken is asked about again
+REFUSED_S_MIN, REFUSED_S_MAX = 2.0, 300.0  # back-off after a refusal: doubled each time
+TAKEN_S = 600.0  # interval between two checks of an accepted gang
 MISCONFIGURED = "Misconfigured"  # a reason of QuotaReserved=False
 
 Key = tuple[str, str]
-"""A namespace, and the digest of what would be created in it."""
+"""A namespace, and the digest of the objects to create in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`refusal` is a sentence, empty if there is nothing against the gang or nobody could say; `failures`
-    counts the answers in a row that were something else than a yes; `again_s`: when to ask again."""
+    """`refusal` is a sentence, empty if the API server accepts the gang or could not be asked; `failures`
+    counts consecutive answers other than acceptance; `again_s`: when to ask again."""
 
     refusal: str
     failures: int
@@ -40,23 +40,23 @@ class Answer:
 
 
 class PodChecks:
-    """Answers by what is to be created. Namespaces take turns in asking."""
+    """Answers by the objects to create. Namespaces take turns."""
 
     def __init__(self, kube: Kube, changed: Callable[[], None], clock_s: Callable[[], float]) -> None:
         self._kube, self._changed, self._clock_s = kube, changed, clock_s
         self._answers: dict[Key, Answer] = {}
-        self._gangs: dict[Key, Job] = {}  # that the pass under way, or else the last one, has looked for
+        self._gangs: dict[Key, Job] = {}  # requested by the current pass, or else by the last one
         self._asking: set[Key] = set()
         self._last_namespace = ""
         self._wanted = asyncio.Event()
 
     def turn(self) -> None:
-        """A new pass begins: answers that the last one did not look for are forgotten."""
+        """Begins a new pass: drops answers that the last one did not request."""
         self._answers = {key: self._answers[key] for key in self._gangs if key in self._answers}
         self._gangs = {}
 
     def answer(self, key: Key, job: Job) -> str | None:
-        """What the API server has against the gang, in a sentence; empty: nothing. None: not known yet."""
+        """Returns why the API server refuses the gang; empty: it does not. None: not known yet."""
         self._gangs[key] = job
         found = self._answers.get(key)
         if found is None:
@@ -64,7 +64,7 @@ class PodChecks:
         return None if found is None else found.refusal
 
     async def run(self) -> None:
-        """Asks for ever."""
+        """Asks the API server until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 due = {key for key in self._gangs if self._due_s(key) <= 0}
@@ -76,7 +76,7 @@ class PodChecks:
                 await self._rest()
 
     async def _rest(self) -> None:
-        """Until a pass looks for what is not known yet, an answer has come, or one is to be had again."""
+        """Waits until a pass requests an unknown answer, an answer arrives, or one is due again."""
         free = len(self._asking) < CONCURRENT_MAX
         next_s = min((self._due_s(key) for key in self._gangs), default=None) if free else None
         with contextlib.suppress(TimeoutError):
@@ -85,14 +85,14 @@ class PodChecks:
         self._wanted.clear()
 
     def _due_s(self, key: Key) -> float:
-        """In how many seconds it is to be asked about: not while it is."""
+        """Returns the seconds until it is due; never while the request is in flight."""
         if key in self._asking:
             return TAKEN_S
         known = self._answers.get(key)
         return 0.0 if known is None else known.again_s - self._clock_s()
 
     def _next(self, due: Collection[Key]) -> Key:
-        """Of the namespace after the last one: no tenant's templates wait for all of another's."""
+        """Returns a key of the next namespace, so that no tenant waits for all templates of another."""
         later = [key for key in due if key[0] > self._last_namespace]
         key = min(later or due)
         self._last_namespace = key[0]
@@ -112,7 +112,7 @@ class PodChecks:
             self._changed()
 
     async def _refusal_of(self, job: Job) -> str | None:
-        """The first one; None if nobody can say."""
+        """Returns the first refusal, empty if there is none; None if the API server could not answer."""
         for what, create in dry_runs(job):
             refused = await self._kube.refusal(create)
             if refused is None:
@@ -132,6 +132,6 @@ def key_of(job: Job) -> Key:
 
 def is_new(workload: Workload) -> bool:
     """Whether it was never decided on, or only refused: it has to wait for the answer. Others keep their
-    places in the queue when a new leader knows no answers yet."""
+    place in the queue while a new leader has no answers yet."""
     reserved = find_condition(workload.status.conditions, "QuotaReserved")
     return reserved is None or reserved.reason == MISCONFIGURED

@@ -1,4 +1,4 @@
-"""Pod sets that one ProvisioningRequest may ask for as one (spec.podSetMergePolicy of its config).
+"""Merges pod sets for one ProvisioningRequest (spec.podSetMergePolicy of its config).
 
 Source: Kueue pkg/controller/admissionchecks/provisioning (mergePodSets, canMergePodSets).
 """
@@ -14,7 +14,7 @@ from muster.objects.kueue import PodSet
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Pod sets that are asked for by the template of the first; `count` pods together."""
+    """Pod sets that use the template of the first one; `count` is their number of pods."""
 
     pod_sets: tuple[PodSet, ...]
     count: int
@@ -25,7 +25,7 @@ class Group:
 
 
 def grouped(counts: Mapping[str, int], pod_sets: list[PodSet], policy: str | None) -> list[Group]:
-    """In the order of their first pod sets; `counts` are the admitted pods by pod set."""
+    """Returns groups in the order of their first pod sets; `counts` are the admitted pods by pod set."""
     kind = KINDS.get(policy or "")
     groups: dict[Hashable, list[PodSet]] = {}
     for pod_set in pod_sets:
@@ -41,7 +41,7 @@ _PLACING = ("resources", "nodeSelector", "tolerations", "affinity", "resourceCla
 
 
 def _same_needs(pod_set: PodSet) -> str:
-    """What decides where pods may run and what they take there."""
+    """Returns the fields that decide where pods may run and which resources they use."""
     spec = _with_exact_amounts(json.loads(bytes(pod_set.template))).get("spec") or {}
     needs: dict[str, Any] = {key: spec.get(key) for key in _PLACING}
     for key in ("containers", "initContainers"):
@@ -59,7 +59,7 @@ KINDS: Mapping[str, Callable[[PodSet], Hashable]] = {
 
 
 def _with_exact_amounts(template: dict[str, Any]) -> dict[str, Any]:
-    """`1` and `1000m` are the same."""
+    """Makes equal amounts equal as text: `1` and `1000m`."""
     spec = template.get("spec") or {}
     holders = [spec, *(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     for resources in (holder.get("resources") or {} for holder in holders):
@@ -77,7 +77,7 @@ def _exact(resource: str, text: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Equal for what Kubernetes takes for equal: what is empty says nothing, nor does an order of keys."""
+    """Returns equal text for values equal to Kubernetes: empty fields and the order of keys do not count."""
     return json.dumps(_told(value), sort_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""The controller as a process: its connections, its candidacy, its probes and its end."""
+"""The controller as a process: connections, election, probes and exit code."""
 
 import asyncio
 import logging
@@ -21,9 +21,9 @@ from muster.kube.reflector import SILENT_S_MAX
 
 log = logging.getLogger(__name__)
 
-LATE_S_MAX = SILENT_S_MAX + 20.0  # a watch that died is noticed and replaced within this
-BLIND_S_MAX = 300.0  # long enough for an API server to come back: starting again does not help against that
-STILL_MS_MAX = round(5 * LOOK_AGAIN_S_MAX * 1000)  # even with nothing to do it looks once a LOOK_AGAIN_S_MAX
+LATE_S_MAX = SILENT_S_MAX + 20.0  # a broken watch is noticed and replaced within this time
+BLIND_S_MAX = 300.0  # an outage of the API server is shorter; a restart would not help
+STILL_MS_MAX = round(5 * LOOK_AGAIN_S_MAX * 1000)  # an idle controller runs a pass every LOOK_AGAIN_S_MAX
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Options:
 
 
 async def run(options: Options) -> int:
-    """Until SIGTERM or SIGINT (0), or until the leadership is lost (1): who starts it again starts afresh."""
-    own = Kube(options.kubeconfig)  # renewals never queue up behind the writes of a pass
+    """Runs until SIGTERM or SIGINT (returns 0), or until leadership is lost (1): a restart begins afresh."""
+    own = Kube(options.kubeconfig)  # so that renewals never wait for the writes of a pass
     election = Election(
         own,
         options.lease,
@@ -49,7 +49,7 @@ async def run(options: Options) -> int:
         random=Random(),
     )
     kube = Kube(options.kubeconfig, election.write_seconds)
-    # twice the series, and nobody asks when one began
+    # They would double the number of series, and nothing uses them.
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # no types there
     metrics = Metrics(lambda: election.leads)
     controller = Controller(kube, wall_clock_ms, election, metrics, options.configuration)
@@ -70,25 +70,25 @@ async def run(options: Options) -> int:
 
 
 def alive(controller: Controller) -> Health:
-    """Whether it would help to start it again. It tells of every watch when the API server was last heard."""
+    """Whether no restart is needed. The text has the age of every watch's last event."""
     still_ms, ages_s = controller.still_for_ms(), controller.watch_ages_s()
     if still_ms > STILL_MS_MAX:
-        return Health(False, f"nothing has moved for {still_ms // 1000} s")
+        return Health(False, f"no progress for {still_ms // 1000} s")
     blind = _older_than(BLIND_S_MAX, ages_s)
     if blind:
-        return Health(False, f"the API server was not heard of for more than {BLIND_S_MAX:.0f} s: {blind}")
+        return Health(False, f"no event from the API server for more than {BLIND_S_MAX:.0f} s: {blind}")
     ages = ", ".join(f"{name} {age_s:.0f} s" for name, age_s in sorted(ages_s.items()))
-    return Health(True, f"ok; last word of the API server, by watch: {ages or 'none yet'}")
+    return Health(True, f"ok; time since the last event, by watch: {ages or 'none yet'}")
 
 
 def ready(controller: Controller) -> Health:
-    """Whether it knows what the API server knows, as far as can be told."""
+    """Whether the stores are complete and up to date, as far as it can tell."""
     if not controller.synced:
-        return Health(False, "not in step with the API server yet")
+        return Health(False, "not synced with the API server yet")
     late = _older_than(LATE_S_MAX, controller.watch_ages_s())
     return Health(
         not late,
-        f"the API server was not heard of for more than {LATE_S_MAX:.0f} s: {late}" if late else "ok",
+        f"no event from the API server for more than {LATE_S_MAX:.0f} s: {late}" if late else "ok",
     )
 
 

@@ -1,6 +1,6 @@
-"""Capacity for a whole gang in one step: what ProvisioningRequests say of the checks that wait for it.
+"""Admission checks answered by ProvisioningRequests, which provide capacity for a whole gang at once.
 
-Source: Kueue pkg/controller/admissionchecks/provisioning at v0.19.2 (names, attempts, states, sentences).
+Source: Kueue pkg/controller/admissionchecks/provisioning at v0.19.2 (names, attempts, states, messages).
 """
 
 import hashlib
@@ -26,13 +26,13 @@ HASH_LENGTH = 5
 
 INACTIVE = "the check is not active"
 NOT_NEEDED = "the provisioning request is not needed"
-NOT_CREATED = "Error creating"  # begins what a check says while its request is not taken
+NOT_CREATED = "Error creating"  # prefix of a check's message while its request is refused
 
 Changes = Mapping[str, Any]  # of a check's state, by field
 
 
 def _limited(name: str) -> str:
-    """A name that is too long is cut and made its own again by five characters of its hash."""
+    """Cuts a name that is too long, and appends five characters of its hash to keep it unique."""
     if len(name) <= NAME_PREFIX_LENGTH_MAX:
         return name
     digest = hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()
@@ -48,8 +48,8 @@ def template_name(request: str, pod_set: str) -> str:
 
 
 def attempt_of(request: ProvisioningRequest, workload: str, state: AdmissionCheckState) -> int | None:
-    """Which try of this check the request is; None if it is none of them. (A name that was cut tells
-    only whether it is the try that is due: the hash took its number.)"""
+    """Returns the attempt of this check that the request is for; None if it is for none. (For a name that was
+    cut only the current attempt can be told, as the hash replaced its number.)"""
     name, due = request.metadata.name, state.retry_count + 1
     if name == request_name(workload, state.name, due):
         return due
@@ -61,7 +61,7 @@ def attempt_of(request: ProvisioningRequest, workload: str, state: AdmissionChec
 def managed_checks(
     status: WorkloadStatus, world: World
 ) -> Iterator[tuple[AdmissionCheckState, ProvisioningRequestConfig | None]]:
-    """The workload's checks that are answered by provisioning; None where the config is missing."""
+    """Yields the workload's checks for provisioning, each with its config, None if that is missing."""
     for state in status.admission_checks:
         check = world.checks.get(state.name)
         if check is not None and check.spec.controller_name == kueue.PROVISIONING_CONTROLLER:
@@ -70,7 +70,7 @@ def managed_checks(
 
 
 def pod_sets_managed(workload: kueue.Workload, config: ProvisioningRequestConfig) -> Iterator[PodSet]:
-    """Those with pods that ask for one of the managed resources, or all where none are named."""
+    """Yields pod sets with pods that request a managed resource; all pod sets if none is named."""
     managed = set(config.spec.managed_resources)
     for pod_set in workload.spec.pod_sets:
         if pod_set.count > 0 and (not managed or managed & _resources_of(pod_set)):
@@ -84,18 +84,18 @@ def _resources_of(pod_set: PodSet) -> set[str]:
 
 
 def admitted_count(workload: kueue.Workload, pod_set: PodSet) -> int:
-    """Raises: PlacementError if the pod set has no part in the admission."""
+    """Returns the pods that are admitted. Raises: PlacementError if the admission has no such pod set."""
     count = assignment_of(workload, pod_set).count
     return pod_set.count if count is None else count
 
 
 def is_needed(workload: kueue.Workload, config: ProvisioningRequestConfig) -> bool:
-    """Whether any admitted pod waits for what the check provisions. Raises: PlacementError."""
+    """Whether any admitted pod waits for the check's capacity. Raises: PlacementError."""
     return any(admitted_count(workload, ps) > 0 for ps in pod_sets_managed(workload, config))
 
 
 def groups_of(workload: kueue.Workload, config: ProvisioningRequestConfig) -> list[Group]:
-    """What is asked for, pod sets with equal pods together. Raises: PlacementError."""
+    """Returns the groups to request, merging pod sets with equal pods. Raises: PlacementError."""
     managed = list(pod_sets_managed(workload, config))
     counts = {ps.name: admitted_count(workload, ps) for ps in managed}
     return grouped(counts, [ps for ps in managed if counts[ps.name] > 0], config.spec.pod_set_merge_policy)
@@ -104,8 +104,8 @@ def groups_of(workload: kueue.Workload, config: ProvisioningRequestConfig) -> li
 def latest_request(
     workload: kueue.Workload, state: AdmissionCheckState, config: ProvisioningRequestConfig, world: World
 ) -> ProvisioningRequest | None:
-    """Of the check's last try; without a say are those that ask for something else than the config
-    says now, and those that leave."""
+    """Returns the request of the check's last attempt; ignores requests that differ from the current config
+    and those that are being deleted."""
     asked = (r for r in world.requests_of(workload) if not r.metadata.deletion_timestamp)
     tries = ((attempt_of(r, workload.metadata.name, state), r) for r in asked if _asks_for(r, config))
     numbered = [(attempt, request) for attempt, request in tries if attempt is not None]
@@ -118,7 +118,7 @@ def _asks_for(request: ProvisioningRequest, config: ProvisioningRequestConfig) -
 
 
 def has_failed(request: ProvisioningRequest, status: WorkloadStatus) -> bool:
-    """So that it has to be made anew; a booking may expire once its pods run."""
+    """Whether it has to be replaced; the booking of an admitted workload may expire."""
     said = request.status.conditions
     return is_true(said, "Failed") or (is_true(said, "BookingExpired") and not step.is_admitted(status))
 
@@ -126,16 +126,16 @@ def has_failed(request: ProvisioningRequest, status: WorkloadStatus) -> bool:
 def sync_checks(
     workload: kueue.Workload, status: WorkloadStatus, world: World, now_ms: int
 ) -> WorkloadStatus:
-    """Bring each check to what its latest request says."""
+    """Sets each check to the state of its latest request."""
     for state, config in managed_checks(status, world):
-        with suppress(PlacementError):  # what acts on it finds that too, and takes the gang out of the queue
+        with suppress(PlacementError):  # act() sees it too, and deactivates the Workload
             changes = _answer(workload, status, state, config, world, now_ms)
             status = set_check(status, state.name, now_ms, **changes) if changes else status
     return status
 
 
 def timeout_ms(workload: kueue.Workload, status: WorkloadStatus, world: World) -> int | None:
-    """When the first of the requests that it waits for times out, be it there or not."""
+    """Returns when the first request that it waits for times out, whether it exists yet or not."""
     due = []
     for state, config in managed_checks(status, world):
         request = latest_request(workload, state, config, world) if config is not None else None
@@ -171,7 +171,7 @@ def _answer(
 def _creation_due_ms(
     status: WorkloadStatus, state: AdmissionCheckState, config: ProvisioningRequestConfig
 ) -> int | None:
-    """When a request that the API server does not take counts as one that nobody answers."""
+    """Returns when a request that the API server refuses to create counts as not accepted."""
     reserved = find_condition(status.conditions, step.QUOTA_RESERVED)
     if state.state != PENDING or not state.message.startswith(NOT_CREATED) or reserved is None:
         return None
@@ -216,8 +216,8 @@ def _follow(
 def _try_again(
     state: AdmissionCheckState, config: ProvisioningRequestConfig, attempt: int, after: str, message: str
 ) -> Changes:
-    """Retry with doubling waits, or Rejected when the tries are used up; a request of an earlier try
-    only says so."""
+    """Retries with doubling waits, or rejects once the retries are used up; a request of an earlier attempt
+    only changes the message."""
     strategy = config.spec.retry_strategy
     if attempt > strategy.backoff_limit_count:
         return {"state": REJECTED, "message": message}
@@ -232,8 +232,8 @@ def _try_again(
 def _pod_set_updates(
     workload: kueue.Workload, config: ProvisioningRequestConfig, request: ProvisioningRequest
 ) -> tuple[kueue.PodSetUpdate, ...]:
-    """For each pod set that the request asks for, also by the template of another one with equal pods:
-    Kueue leaves these out, and their pods find no way to the nodes that came for them."""
+    """Returns the updates of each pod set in the request, including those merged into another one's template:
+    Kueue leaves these out, and their pods would not reach the nodes provisioned for them."""
     details = request.status.provisioning_class_details
     wanted = config.spec.pod_set_updates.node_selector if config.spec.pod_set_updates else ()
     selector = {

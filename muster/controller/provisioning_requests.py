@@ -1,4 +1,4 @@
-"""What is asked of the cloud: ProvisioningRequests with their pod templates, made, handed over, given up.
+"""Creates, repairs, hands over and deletes ProvisioningRequests and their pod templates.
 
 Source: Kueue pkg/controller/admissionchecks/provisioning (syncOwnedProvisionRequest, createPodTemplate).
 """
@@ -33,8 +33,8 @@ from muster.objects.pods import read_template
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a check's request needs first, its pod templates, and then the request itself: the cloud may read
-    them at once. `request` is None while a template of one of its names has still to go."""
+    """The writes for a check's request: its pod templates first, as the autoscaler may read them at once.
+    `request` is None while an old template of the same name still has to be deleted."""
 
     check: str
     templates: tuple[Write, ...]
@@ -42,9 +42,9 @@ class Ask:
 
 
 def missing(workload: kueue.Workload, world: World) -> Iterator[Ask]:
-    """For each check that waits and has no request of this try.
+    """Yields the request of each pending check that has none for its current attempt.
 
-    Raises: PlacementError when the templates can't carry the admission's placement."""
+    Raises: PlacementError if the templates contradict the admission."""
     for state, config in managed_checks(workload.status, world):
         if config is None or state.state == READY or not is_needed(workload, config):
             continue
@@ -55,7 +55,7 @@ def missing(workload: kueue.Workload, world: World) -> Iterator[Ask]:
                 continue
             attempt = (attempt_of(request, workload.metadata.name, state) or 0) + 1
         name = request_name(workload.metadata.name, state.name, attempt)
-        if all(r.metadata.name != name for r in world.requests_of(workload)):  # else it has to leave first
+        if all(r.metadata.name != name for r in world.requests_of(workload)):  # else delete that first
             yield _ask(workload, state, config, name, world)
 
 
@@ -76,9 +76,9 @@ def _ask(
 
 
 def repairs(workload: kueue.Workload, world: World) -> Iterator[Ask]:
-    """Templates of requests that are there: a user deleted them, or the garbage collector does, because they
-    belong to a former request of the same name. An autoscaler passes over a request without its templates,
-    and says nothing. Raises: PlacementError."""
+    """Recreates templates of existing requests that a user deleted, or that the garbage collector will delete
+    because they belong to a former request of the same name. An autoscaler silently skips a request without
+    its templates. Raises: PlacementError."""
     for state, config in managed_checks(workload.status, world):
         if config is None or not is_needed(workload, config):
             continue
@@ -90,7 +90,7 @@ def repairs(workload: kueue.Workload, world: World) -> Iterator[Ask]:
             continue
         name, owner = request.metadata.name, _controlled_by(PROVISIONING_REQUESTS, request.metadata)
         groups = [g for g in groups_of(workload, config) if template_name(name, g.first.name) in names]
-        if len(groups) < len(names):  # it was made of other pod sets than it would be now
+        if len(groups) < len(names):  # it was created from other pod sets
             yield Ask(state.name, (Delete(PROVISIONING_REQUESTS, request.key),), None)
             continue
         writes = tuple(w for g in groups for w in _provide(workload, g, name, owner, world))
@@ -100,7 +100,7 @@ def repairs(workload: kueue.Workload, world: World) -> Iterator[Ask]:
 def _provide(
     workload: kueue.Workload, group: Group, request: str, owner: dict[str, Any], world: World
 ) -> Iterator[Write]:
-    """The write that a template of the request is away from being there to stay; none if it is."""
+    """Yields the next write that a permanent template of the request still needs; none if it exists."""
     name = template_name(request, group.first.name)
     found = _find(workload, name, world)
     if found is None:
@@ -115,8 +115,8 @@ def _find(workload: kueue.Workload, template: str, world: World) -> Object | Non
 
 
 def _lasts(workload: kueue.Workload, template: str, world: World) -> bool:
-    """Whether a pod template is there, and stays as long as what it is for: nobody deletes it, and it
-    belongs to the Workload or to a request that is there."""
+    """Whether a pod template exists and lasts as long as it is needed: it is not being deleted, and it
+    belongs to the Workload or to an existing request."""
     found = _find(workload, template, world)
     if found is None or found.metadata.deletion_timestamp or found.metadata.controller is None:
         return False
@@ -125,8 +125,8 @@ def _lasts(workload: kueue.Workload, template: str, world: World) -> bool:
 
 
 def _template(workload: kueue.Workload, group: Group, world: World) -> dict[str, Any]:
-    """On the nodes of its flavors. What the autoscaler counts are requests: a missing one is the limit, or
-    comes from a LimitRange, and a RuntimeClass has an overhead, as in the pods."""
+    """Returns the template for the nodes of its flavors, with the requests that its pods will have, as the
+    autoscaler counts these: defaults from limits and LimitRanges, and the overhead of a RuntimeClass."""
     pod_set = group.first
     ranges = world.limit_ranges_of(workload)
     pods = read_template(adjusted(pod_set.template, ranges, world.runtime_classes)).spec
@@ -158,7 +158,7 @@ def _request(
         "metadata": _metadata(workload, name, _controlled_by(WORKLOADS, workload.metadata)),
         "spec": {
             "provisioningClassName": config.spec.provisioning_class_name,
-            "parameters": {**asked, **config.spec.parameters},  # what the administrator sets stays
+            "parameters": {**asked, **config.spec.parameters},  # the administrator's values win
             "podSets": [
                 {"podTemplateRef": {"name": template_name(name, g.first.name)}, "count": g.count}
                 for g in groups
@@ -189,7 +189,7 @@ def _controlled_by(kind: Kind[Any], owner: ObjectMeta) -> dict[str, Any]:
 
 
 def handovers(workload: kueue.Workload, world: World) -> Iterator[Write]:
-    """Pod templates go with their requests once these are there: until then, with the Workload."""
+    """Moves pod templates from the Workload to their requests once these exist."""
     for request in _kept(workload, world):
         for pod_set in request.spec.pod_sets:
             key = f"{workload.metadata.namespace}/{pod_set.pod_template_ref.name}"
@@ -202,8 +202,8 @@ def handovers(workload: kueue.Workload, world: World) -> Iterator[Write]:
 
 
 def unused(workload: kueue.Workload, world: World, *, needs_any: bool = False) -> Iterator[Write]:
-    """Requests that nothing waits for or runs on any more, and their pod templates: without
-    `needs_any` all of them."""
+    """Deletes requests that nothing waits for or runs on, with their pod templates; without `needs_any`, all
+    requests."""
     kept = {r.metadata.name for r in _kept(workload, world)} if needs_any else set()
     namespace = workload.metadata.namespace
     for request in world.requests_of(workload):
@@ -215,7 +215,7 @@ def unused(workload: kueue.Workload, world: World, *, needs_any: bool = False) -
 
 
 def _kept(workload: kueue.Workload, world: World) -> Iterator[ProvisioningRequest]:
-    """The latest of each check that needs one. Raises: PlacementError."""
+    """Yields the latest request of each check that needs one. Raises: PlacementError."""
     for state, config in managed_checks(workload.status, world):
         if config is not None and is_needed(workload, config):
             request = latest_request(workload, state, config, world)

@@ -1,9 +1,9 @@
-"""How long a ProvisioningRequest may stay without an answer before it is retried.
+"""How long a ProvisioningRequest may go unanswered before it is retried.
 
-An autoscaler that serves a request's class sets Accepted in one of its next loops, seconds later. Where it
-does not, it is down or serves another class, and Kueue waits forever (its issue 3245). How long an *accepted*
-request takes depends on the capacity that there is: GKE's queued provisioning keeps its place in the zone's
-queue for days, so by default an accepted request is never given up.
+An autoscaler that serves a request's class sets Accepted within seconds. If it does not, it is down or serves
+another class, and Kueue waits forever (its issue 3245). How long an *accepted* request takes depends on free
+capacity: GKE's queued provisioning may wait in a zone's queue for days, so by default an accepted request
+never times out.
 """
 
 from muster.objects.autoscaling import ProvisioningRequest
@@ -13,8 +13,8 @@ from muster.objects.meta import find_condition, millis
 ANSWER_S = 600
 ANSWER_ANNOTATION = "muster.dev/answer-timeout-seconds"
 CAPACITY_ANNOTATION = "muster.dev/capacity-timeout-seconds"
-"""Annotations of a ProvisioningRequestConfig: seconds until a request is accepted (unset: ANSWER_S), and from
-then on until it is provisioned (unset: any time)."""
+"""Annotations of a ProvisioningRequestConfig: seconds until a request is accepted (default: ANSWER_S), and
+from then on until it is provisioned (default: no limit)."""
 SECONDS_DIGITS_MAX = 9
 
 TIMED_OUT = "timeout"
@@ -23,7 +23,7 @@ FINAL = ("Provisioned", "Failed", "BookingExpired", "CapacityRevoked")
 
 
 def problem(config: ProvisioningRequestConfig) -> str:
-    """The first annotation that is no number of seconds, as a sentence; empty if there is none."""
+    """Returns a sentence about the first annotation that is not a number of seconds; empty if all are."""
     for name in (ANSWER_ANNOTATION, CAPACITY_ANNOTATION):
         text = config.metadata.annotations.get(name)
         if text is not None and _seconds(text) is None:
@@ -35,10 +35,10 @@ def problem(config: ProvisioningRequestConfig) -> str:
 
 
 def due_ms(request: ProvisioningRequest, config: ProvisioningRequestConfig, pending_ms: int) -> int | None:
-    """When the request times out unless the autoscaler says more; None if it never does.
+    """Returns when the request times out unless the autoscaler answers; None if it never does.
 
-    Not sooner than its limit after `pending_ms`, when the check became pending by the controller's own clock:
-    to one that runs ahead of the API server's, each request would be overdue from the beginning."""
+    The limit counts from `pending_ms` at the earliest, when the check became pending by the controller's own
+    clock: with a clock ahead of the API server's, each request would otherwise be overdue at once."""
     said = {c.type: c for c in request.status.conditions if c.status == "True"}
     if any(kind in said for kind in FINAL):
         return None
@@ -52,12 +52,12 @@ def due_ms(request: ProvisioningRequest, config: ProvisioningRequestConfig, pend
 
 
 def answer_s(config: ProvisioningRequestConfig) -> int:
-    """How long a request may take to be accepted, or to be created at all."""
+    """Returns how long a request may take to be created and accepted."""
     return _limit_s(config, ANSWER_ANNOTATION) or ANSWER_S
 
 
 def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> str:
-    """Why a request is overdue, and what to look at."""
+    """Returns why a request is overdue, and what to check."""
     accepted = find_condition(request.status.conditions, "Accepted")
     if accepted is not None and accepted.status == "True":
         waited_s = _limit_s(config, CAPACITY_ANNOTATION)
@@ -71,7 +71,7 @@ def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> s
 
 
 def tells_of_one(message: str) -> bool:
-    """Whether this is what a check, or the eviction that it led to, says of a request that timed out."""
+    """Whether the message of a check, or of the eviction that it caused, reports a request that timed out."""
     return NOT_ACCEPTED in message or NO_CAPACITY in message
 
 

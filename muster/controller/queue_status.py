@@ -1,4 +1,4 @@
-"""What the queues tell of themselves: counts, usage by flavor, and whether they can admit."""
+"""The statuses of queues and checks: counts, usage by flavor, and whether they can admit."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ def queue_statuses(world: World, now_ms: int) -> Iterator[Step]:
 
 
 def inactive(queue: kueue.ClusterQueue, world: World) -> tuple[str, str] | None:
-    """(reason, message) of why it can admit nothing; Kueue's reasons."""
+    """Returns (reason, message) if it can admit nothing, with Kueue's reasons."""
     return world.memory.of(_inactive, queue.key, queue, world)
 
 
@@ -129,7 +129,8 @@ def _counted(
 
 
 def _usage(workloads: Iterable[Workload], nominal: Nominal | None) -> tuple[FlavorUsage, ...]:
-    """By flavor and resource; `nominal` says what is borrowed and which columns exist at all."""
+    """Returns usage by flavor and resource; `nominal` determines borrowing, and which resources are
+    listed."""
     total: dict[tuple[str, str], int] = dict.fromkeys(nominal or (), 0)
     for workload in workloads:
         assert workload.status.admission is not None
@@ -176,7 +177,7 @@ def _is_ours(check: kueue.AdmissionCheck) -> bool:
 
 
 def _config_problem(check: kueue.AdmissionCheck, world: World) -> str:
-    """What is wrong with the check's ProvisioningRequestConfig; empty if nothing is."""
+    """Returns what is wrong with the check's ProvisioningRequestConfig; empty if nothing is."""
     if check.spec.parameters is None:
         return "it names no ProvisioningRequestConfig in spec.parameters"
     config = world.provisioning_configs.get(check.spec.parameters.name)

@@ -1,8 +1,8 @@
-"""One pass: from the world as the API server has it to the writes that bring it on.
+"""One pass: computes the writes that move the cluster forward from the objects as the API server has them.
 
-Pure: no I/O and no clock, so that a pass can be replayed, simulated and killed anywhere. Whatever is
-done to jobs follows from what is *persisted* in their Workloads; what the pass decides is persisted
-first and acted on by the next pass. Killed between any two writes, the next pass goes on from there.
+Pure, without I/O or a clock, so that a pass can be replayed, simulated and killed at any point. Every action
+on a job follows from the *persisted* status of its Workload: what a pass decides is persisted first, and
+acted on by the next pass. If the controller is killed between two writes, the next pass continues from there.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -28,7 +28,7 @@ from muster.objects import kueue
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import builtins, find_condition, is_true
 
-# Kueue's reasons for QuotaReserved=False, by the core's
+# Kueue's reasons for QuotaReserved=False, by the core's reason
 WAIT_REASONS = {
     core.WaitReason.QUOTA: "WaitingForQuota",
     core.WaitReason.PREEMPTION: "WaitingForPreemptedWorkloads",
@@ -49,12 +49,12 @@ WAIT_REASONS = {
 
 @dataclass
 class Pass:
-    """`stops` suspend what must not run, and `restores` give users their templates back: nothing that is
-    handed out in this pass depends on them. `first` gives back or prepares, `then` hands out: no reservation
-    is written before the quota that it needs was given back (Step.guards). `waits` tell pending workloads why
-    they wait: their numbers change with every admission, so they may be written less often than they change.
-    `notices`: what users are to be told for as long as it lasts, and no status says. `wake_at_ms`: when time
-    alone will change the outcome. `preemptors`: for whom workloads are preempted, by key both."""
+    """`stops` suspend gangs that must not run, and `restores` reset templates to the user's: no reservation
+    of this pass depends on them. `first` releases quota or prepares, `then` reserves: no reservation is
+    written before the quota that it needs is released (Step.guards). `waits` give pending workloads the
+    reason that they wait: its numbers change with every admission, so these may be written less often.
+    `notices`: lasting problems that no status shows, for events. `wake_at_ms`: when the result changes by
+    time alone. `preemptors`: the workload that each victim is preempted for, both by key."""
 
     stops: list[Step] = field(default_factory=list)
     first: list[Step] = field(default_factory=list)
@@ -73,20 +73,20 @@ def reconcile(
     configuration: Configuration = DEFAULT,
     decider: Decider | None = None,
 ) -> Pass:
-    """`held_back`: keys of objects whose last write was refused; they are left as they are for now.
-    `decider`: the one of the passes before; what it remembers makes a pass shorter, never another one."""
+    """`held_back`: subjects whose last write was refused, skipped for now. `decider`: kept from pass to pass;
+    its cache makes a pass faster and never changes the result."""
     decider = decider or Decider(configuration.rules)
     result = Pass()
-    # 1. What gangs hold quota of stays until they have ended; jobs and their Workloads keep in step.
+    # 1. Finalizers protect the objects that gangs hold quota of; jobs and their Workloads are synced.
     result.first += finalizers(world)
     result.first += _sync_jobs(world, held_back)
-    # 2. Every Workload moves as far as its job, its pods and its checks allow.
+    # 2. Every Workload advances as far as its job, pods and checks allow.
     advanced = {
         key: Advanced(w.status) if key in held_back else _advance(w, world, configuration, now_ms)
         for key, w in world.workloads.items()
     }
     statuses = {key: a.status for key, a in advanced.items()}
-    # 3. The core decides over what is left.
+    # 3. The core decides on the result.
     contending = [(key, w) for key, w in world.workloads.items() if _contends(w, statuses[key])]
     refused = {key: r for key, w in contending if (r := _refusal(w, statuses[key], world)) is not None}
     vacated = {s.subject: s for s in leftovers.releases(world, held_back, now_ms)}
@@ -97,14 +97,14 @@ def reconcile(
     decided |= blocked(plan, statuses, configuration.wait_for_pods_ready, now_ms)
     # Workloads that are held back take part in the decision, but nothing is written for them.
     decided = {key: status for key, status in decided.items() if key not in held_back}
-    # 4. What changed is written: releases first, reservations only after them.
+    # 4. Changed statuses are written: releases first, then reservations.
     _write_statuses(world, statuses, decided, result, now_ms)
-    # 5. Jobs are stopped, started and provided for as their persisted Workloads say.
+    # 5. Jobs are stopped, started and provisioned according to their persisted Workloads.
     for key, workload in world.workloads.items():
         new = decided.get(key, statuses[key])
         if not _as_persisted(new, workload.status):
             continue
-        # whatever else goes wrong with a Workload, its gang is stopped
+        # A gang that must stop is stopped even if other writes of its Workload fail.
         result.stops += (s for s in stops(workload, world, now_ms) if s.subject not in held_back)
         result.stops += (s for s in surplus.deletions(workload, world) if s.subject not in held_back)
         result.restores += (s for s in restores(workload, world) if s.subject not in held_back)
@@ -119,7 +119,7 @@ def reconcile(
 
 
 def _as_persisted(new: WorkloadStatus, old: WorkloadStatus) -> bool:
-    """Else what is persisted is out of date, and would start what this very pass sends away."""
+    """Whether the pass leaves both unchanged: else the persisted status could start a gang being evicted."""
     if new is old:
         return True
     told_to_leave = (step.EVICTED, step.DEACTIVATION_TARGET)
@@ -147,7 +147,7 @@ def _sync_jobs(world: World, held_back: Container[str]) -> Iterator[Step]:
 
 
 def _advance(workload: Workload, world: World, configuration: Configuration, now_ms: int) -> Advanced:
-    """The status that follows from what is there, before anything is decided."""
+    """Returns the status that follows from the objects, before the core decides."""
     advanced = _move(workload, world, configuration, now_ms)
     told = tell(workload, advanced.status, world, now_ms)
     due = [at_ms for at_ms in (advanced.until_ms, told.until_ms) if at_ms is not None]
@@ -155,7 +155,7 @@ def _advance(workload: Workload, world: World, configuration: Configuration, now
 
 
 def _move(workload: Workload, world: World, configuration: Configuration, now_ms: int) -> Advanced:
-    """As far as its job, its pods and its checks allow."""
+    """Advances it as far as its job, pods and checks allow."""
     status, job = corrected(workload.status, now_ms), world.job_of(workload)
     if step.is_finished(status):
         return Advanced(status)
@@ -164,7 +164,7 @@ def _move(workload: Workload, world: World, configuration: Configuration, now_ms
     if not step.holds_quota(status):
         return Advanced(requeue_if_due(workload, status, world, now_ms))
     if step.is_evicted(status):
-        # its requests go first: those of the next try have the same names
+        # Its requests are deleted first: those of the next attempt have the same names.
         if not gone(workload, job, world, now_ms) or world.requests_of(workload):
             return Advanced(status)
         return Advanced(requeue_if_due(workload, step.release(status, now_ms), world, now_ms))
@@ -203,7 +203,7 @@ def _is_unchecked(workload: Workload, world: World) -> bool:
 
 
 def _gangs(world: World, statuses: Mapping[str, WorkloadStatus], left_out: Container[str]) -> Iterator[Gang]:
-    """All that hold quota or may have it. One that has just finished holds it still."""
+    """Yields all that hold quota or may get it; one that has just finished still holds it."""
     for key, workload in world.workloads.items():
         status = statuses[key]
         if key in left_out or (step.is_finished(status) and not world.counts(workload)):
@@ -227,7 +227,7 @@ def _carry_out(
     refused: dict[str, eligibility.Refusal],
     now_ms: int,
 ) -> dict[str, WorkloadStatus]:
-    """The statuses that the plan leads to, for the workloads that it speaks of."""
+    """Returns the statuses that result from the plan, for the workloads in it."""
     decided: dict[str, WorkloadStatus] = {}
     for decision in plan.admissions:
         queue = world.cluster_queues[decision.admission.cluster_queue]
@@ -264,7 +264,7 @@ def _not_replaced(status: WorkloadStatus) -> str:
 
 
 def required_checks(queue: kueue.ClusterQueue, admission: core.Admission) -> tuple[str, ...]:
-    """Checks of the queue that concern the flavors of this admission; those without flavors always do."""
+    """Returns the queue's checks for the flavors of this admission; checks without flavors always apply."""
     used = {flavor for a in admission.pod_sets for flavor in a.flavors.values()}
     rules = queue.spec.admission_checks_strategy.admission_checks
     return tuple(r.name for r in rules if not r.on_flavors or used & set(r.on_flavors))
@@ -297,14 +297,14 @@ def _write_statuses(
 
 
 def _wait_notes(workload: Workload, new: WorkloadStatus, world: World) -> tuple[Note, ...]:
-    """What the user has to correct is told on the job: it is the object that the user knows and corrects."""
+    """Returns the event for a new reason to wait; on the job if its user has to correct that."""
     told, job = wait_note(workload, new), world.job_of(workload)
     if told is not None and told.reason == eligibility.MISCONFIGURED and job is not None:
         return (on_job(job, told.reason, told.message, warning=True),)
     return (told,) if told is not None else ()
 
 
-# what is not there any more has to be said
+# A merge patch deletes only what it names.
 NOTHING: dict[str, object] = {
     "admission": None,
     "admissionChecks": [],

@@ -1,6 +1,6 @@
-"""Times in a status that lie in the future, because a clock ran ahead and was set right since.
+"""Corrects times in a status that lie in the future, left by a clock that ran ahead.
 
-Back-offs and deadlines that count from them would be late by as much.
+Back-offs and deadlines that count from them would end late by the same amount.
 """
 
 from typing import TypeVar
@@ -13,12 +13,12 @@ from muster.objects.meta import Condition, find_condition, millis, rfc3339
 
 T = TypeVar("T", Condition, AdmissionCheckState)
 
-SKEW_MS_MAX = 10_000  # between the clocks of two replicas that are in order
+SKEW_MS_MAX = 10_000  # tolerated between the clocks of two replicas
 
 
 def corrected(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
-    """The status with the times of its conditions and checks at `now_ms` where they lie after it, and with a
-    back-off that takes as long as it was to take. Nothing changes within SKEW_MS_MAX."""
+    """Returns the status with future times of conditions and checks set to `now_ms`, and with a back-off of
+    its original length. Differences within SKEW_MS_MAX are left."""
     latest = rfc3339(now_ms + SKEW_MS_MAX)
     times = [condition.last_transition_time or "" for condition in status.conditions]
     times += [check.last_transition_time for check in status.admission_checks]
@@ -38,7 +38,8 @@ def corrected(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
 
 
 def _set_right(status: WorkloadStatus, latest: str, now_ms: int) -> RequeueState | None:
-    """The end of the back-off, which was written together with the eviction."""
+    """Returns the requeue state with a new end of the back-off, which was written together with the
+    eviction."""
     state, evicted = status.requeue_state, find_condition(status.conditions, step.EVICTED)
     if state is None or not state.requeue_at or evicted is None:
         return state

@@ -1,18 +1,18 @@
-"""The writes that stop a gang: first its job, then what KubeRay made for it, in the end its pods.
+"""The writes that stop a gang: suspend its job, then what KubeRay created and finally delete its pods.
 
-KubeRay v1.6.2 carries out `spec.suspend`, but not in every state, and tenants can bring about each of these:
+KubeRay v1.6.2 honors `spec.suspend`, but not in every state, and tenants can bring about each of these:
 
-- A RayJob is left alone if spec.managedBy names somebody else; if it is being deleted (KubeRay removes its
-  own finalizer, and the RayCluster goes with the garbage collector once the RayJob is gone); once its spec
-  was refused, as ValidationFailed is never left again; and while it is Waiting (rayjob_controller.go:
-  Reconcile, updateStatusToSuspendingIfNeeded). Its RayCluster is reconciled all the same: suspend that.
-- A RayService is left alone if it is managed by somebody else, being deleted, or was refused
-  (rayservice_controller.go: Reconcile); its RayClusters are reconciled too.
-- A RayCluster is left alone if it is managed by somebody else, being deleted, or refused
-  (raycluster_controller.go: rayClusterReconcile, utils/validation.go). Its pods are then neither deleted nor
-  replaced by KubeRay, and Muster deletes them.
-- KubeRay writes every status under a resource version, so whoever touches an object in a tight loop keeps it
-  from going on. It makes no pod for a RayCluster with spec.suspend in any state (reconcilePods).
+- It ignores a RayJob whose spec.managedBy names another controller; that is being deleted (KubeRay removes
+  its own finalizer, and the garbage collector deletes the RayCluster after the RayJob); that is in
+  ValidationFailed, which it never leaves; or that is Waiting (rayjob_controller.go: Reconcile,
+  updateStatusToSuspendingIfNeeded). It still reconciles the RayCluster: suspend that.
+- It ignores a RayService that is managed by another controller, being deleted, or refused
+  (rayservice_controller.go: Reconcile); it still reconciles its RayClusters.
+- It ignores a RayCluster that is managed by another controller, being deleted, or refused
+  (raycluster_controller.go: rayClusterReconcile, utils/validation.go). It then neither deletes nor replaces
+  its pods, and Muster deletes them.
+- It writes every status under a resource version, so a tenant that edits an object in a tight loop blocks
+  it. It creates no pod for a RayCluster with spec.suspend in any state (reconcilePods).
 """
 
 from collections.abc import Iterator
@@ -36,14 +36,14 @@ POD_GRACE_S = 30  # Kubernetes' default; a template may ask for a year
 
 
 def stops(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
-    """What is to be written of a gang that must stop. Each object is a subject of its own: a refused write
-    holds back neither the others nor the Workload."""
+    """Yields the writes for a gang that must stop. Each object is a subject of its own: a refused write holds
+    back neither the others nor the Workload."""
     job = world.job_of(workload)
     if not must_stop(workload, job) or stopped(workload, job, world):
         return
     late = is_late(workload, world, now_ms)
     if job is not None and not leaving(job) and job.outcome is None and not job.suspended:
-        # stopped before KubeRay has seen its start, nobody could tell whether it is still about to start it
+        # If it is suspended before KubeRay has acted on its start, nothing shows whether KubeRay still will.
         started = job.start_was_seen or not job.placed
         if started or late or job.obstacle is not None:
             yield suspend(job, _reason(workload, job))
@@ -53,7 +53,7 @@ def stops(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
 
 
 def stop_below(workload: Workload, world: World, why: str, *, late: bool) -> Iterator[Step]:
-    """Suspends what KubeRay made for the job: its RayClusters and the Jobs that submit it. Where KubeRay is
+    """Suspends what KubeRay created for the job: its RayClusters, and the Jobs that submit it. If KubeRay is
     `late` to act on that, deletes the pods."""
     for cluster in world.clusters_of(workload):
         if not cluster.suspended:
@@ -64,9 +64,9 @@ def stop_below(workload: Workload, world: World, why: str, *, late: bool) -> Ite
 
 
 def restores(workload: Workload, world: World) -> Iterator[Step]:
-    """The templates of a suspended job as its user wrote them. Under a resource version, as they lie in lists
-    that belong to the user: a user who keeps changing the job goes on with what its start had added, but
-    no quota waits for it. The next start writes the same again."""
+    """Resets the templates of a suspended job to its user's. Written under a resource version, as the lists
+    belong to the user: if the user keeps editing the job, it keeps what its start had added, but no quota
+    depends on that. The next start writes the same again."""
     job = world.job_of(workload)
     if job is None or leaving(job) or job.outcome is not None or not must_stop(workload, job):
         return
@@ -79,16 +79,16 @@ def restores(workload: Workload, world: World) -> Iterator[Step]:
 
 
 def _given_back(workload: Workload, job: Job) -> Iterator[Operation]:
-    """Operations for the pod sets that the Workload knows."""
+    """Yields operations for the pod sets that the Workload has."""
     written = {ps.name: read_template(ps.template) for ps in workload.spec.pod_sets}
     known = tuple(p for p in job.places if p.pod_set in written)
     return place_operations(known, written, start=False)
 
 
 def suspend(job: Job, why: str) -> Step:
-    """Suspends whatever else has changed in the object: a test of its version would be lost by whoever
-    writes less often than its tenant. A write that arrives late, from a replica that leads no more, does no
-    lasting harm: a gang that is admitted and suspended is started again."""
+    """Suspends regardless of other changes to the object: a write under a resource version would lose to a
+    tenant that writes more often. A late write from a former leader does no lasting harm: a gang that is
+    admitted and suspended is started again."""
     body: Any = True
     for field in reversed(job.suspend_pointer.strip("/").split("/")):
         body = {field: body}
@@ -101,12 +101,12 @@ def _reason(workload: Workload, job: Job | None) -> str:
     if evicted is not None and evicted.status == "True":
         return evicted.message
     if has_left(job):
-        return "It has left its queue, and held quota of it"
+        return "It has left its queue while holding quota"
     return "It has no quota and was not suspended"
 
 
 def _suspend_submitters(workload: Workload, world: World) -> Iterator[Step]:
-    """KubeRay's Jobs that submit a RayJob: what is deleted of their pods they would make again."""
+    """Suspends KubeRay's Jobs that submit a RayJob: these would recreate deleted pods."""
     for pod in world.live_pods_of(workload):
         submitter = pod.metadata.controller
         if submitter is None or submitter.kind != BATCH_JOBS.name or pod.metadata.deletion_timestamp:
@@ -116,7 +116,7 @@ def _suspend_submitters(workload: Workload, world: World) -> Iterator[Step]:
 
 
 def _delete_pods(workload: Workload, world: World) -> Iterator[Step]:
-    """Deletes the gang's pods that nobody has told to end, or that are given longer than POD_GRACE_S."""
+    """Deletes the gang's pods that are not terminating, or whose grace period exceeds POD_GRACE_S."""
     due = [p for p in world.live_pods_of(workload) if not _is_ending(p)]
     for pod in due:
         told = f"Deleting {len(due)} pods of the gang, as KubeRay has not suspended it"
@@ -125,6 +125,6 @@ def _delete_pods(workload: Workload, world: World) -> Iterator[Step]:
 
 
 def _is_ending(pod: Pod) -> bool:
-    """By the grace period that it was given, not by when it ends: no two clocks need to agree."""
+    """Whether its grace period is short, whenever it ends: this needs no synchronized clocks."""
     meta = pod.metadata
     return bool(meta.deletion_timestamp) and meta.deletion_grace_period_seconds <= POD_GRACE_S

@@ -1,11 +1,10 @@
-"""Pods that KubeRay made twice: more of a RayCluster than the gang has quota for.
+"""Pods that KubeRay created twice: more of a RayCluster than the gang has quota for.
 
-KubeRay v1.6.2 waits 30 s for a pod that it made to appear in its cache, and then takes it for gone
-(controllers/ray/expectations/scale_expectations.go: ExpectationsTimeout). Where its watch of pods is down for
-longer, as after an outage of the API server (client-go's reflectors wait up to a minute between two tries),
-it makes all of them again. Once it sees two heads, it does nothing for the RayCluster any more and asks for
-the extra ones to be deleted (raycluster_controller.go: reconcilePods): the job never starts, on twice its
-quota.
+KubeRay v1.6.2 waits 30 s for a pod that it created to appear in its cache, and then assumes that it is gone
+(controllers/ray/expectations/scale_expectations.go: ExpectationsTimeout). If its watch of pods is down for
+longer, as after an outage of the API server (client-go's reflectors back off for up to a minute), it creates
+all of them again. Once it sees two heads, it stops reconciling the RayCluster and asks for the extra ones to
+be deleted (raycluster_controller.go: reconcilePods): the job never starts, on twice its quota.
 """
 
 from collections import defaultdict
@@ -26,9 +25,9 @@ from muster.objects.ray import GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 
 
 def deletions(workload: Workload, world: World) -> Iterator[Step]:
-    """Delete the newest pods of each group beyond those admitted: KubeRay goes on with the first set.
+    """Deletes the newest pods of each group beyond those admitted: KubeRay continues with the first set.
 
-    Nothing for a gang that must stop: all of its pods go anyway."""
+    Skips a gang that must stop: all of its pods are deleted anyway."""
     job = world.job_of(workload)
     if not step.is_admitted(workload.status) or job is None or job.outcome is not None:
         return
@@ -36,13 +35,13 @@ def deletions(workload: Workload, world: World) -> Iterator[Step]:
         return
     surplus = [pod for pods in _by_group(workload, world).values() for pod in pods]
     for pod in surplus:
-        told = f"Deleting {len(surplus)} pods beyond those admitted: KubeRay made them a second time"
+        told = f"Deleting {len(surplus)} pods beyond those admitted: KubeRay created them twice"
         notes = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is surplus[0] else ()
         yield Step(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), notes)
 
 
 def _by_group(workload: Workload, world: World) -> dict[tuple[str, str], list[Pod]]:
-    """The surplus by RayCluster and pod set, without pods that are ending or belong to no pod set."""
+    """Returns the surplus by RayCluster and pod set, without pods that are ending or have no pod set."""
     groups: dict[tuple[str, str], list[Pod]] = defaultdict(list)
     for pod in world.live_pods_of(workload):
         maker = pod.metadata.controller
@@ -63,5 +62,5 @@ def _pod_set(pod: Pod) -> str:
 
 
 def _age(pod: Pod) -> tuple[str, str]:
-    """The oldest first: as texts, UTC in whole seconds, as the API writes them."""
+    """Sorts the oldest first; UTC in whole seconds, as the API writes times, sorts as text."""
     return pod.metadata.creation_timestamp, pod.metadata.name

@@ -1,7 +1,7 @@
-"""Which gangs must stop, whether they have, and what is in the way if they have not.
+"""Which gangs must stop, whether they have stopped, and what prevents it.
 
-A gang that must stop is stopped whatever its objects claim: refused, being deleted, managed by somebody
-else, owned by another object. Its quota is handed on once none of its pods is left, and none can come.
+A gang that must stop is stopped whatever its objects say: refused, being deleted, managed by another
+controller, owned by another object. Its quota is released once it has no pods and no more can be created.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,8 @@ from muster.objects.core import Pod
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, is_true, millis
 
-# How long KubeRay has to carry out a suspension. It acts within seconds, so that this is also longer than any
-# reconciliation that began before the suspension and is still making pods.
+# How long KubeRay has to carry out a suspension. It acts within seconds, so this also outlasts any
+# reconciliation that began before the suspension and still creates pods.
 OPERATOR_MS_MAX = 60_000
 BLOCKED_AFTER_MS = 120_000
 PODS_NAMED_MAX = 5
@@ -23,25 +23,25 @@ PODS_NAMED_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The status that tells how the suspension goes on; `until_ms`: when time alone will change it."""
+    """A status with the progress of the suspension; `until_ms`: when it changes by time alone."""
 
     status: WorkloadStatus
     until_ms: int | None = None
 
 
 def leaving(job: Job) -> bool:
-    """Being deleted: its operator does nothing for it any more, not even suspend it."""
+    """Whether it is being deleted: its operator ignores it then, and does not even suspend it."""
     return bool(job.metadata.deletion_timestamp)
 
 
 def has_left(job: Job | None) -> bool:
-    """Whether the job can't have quota any more: gone, being deleted or no longer in a queue."""
+    """Whether the job may not have quota any more: gone, being deleted or no longer in a queue."""
     return job is None or leaving(job) or not job.managed
 
 
 def must_stop(workload: Workload, job: Job | None) -> bool:
-    """Whether the gang must not run, by what is persisted. What has left the queues and holds no quota is
-    nobody's concern here."""
+    """Whether the gang must not run, by what is persisted. A job outside the queues and without quota may do
+    as it likes."""
     status = workload.status
     if job is None or has_left(job):
         return step.holds_quota(status)
@@ -52,23 +52,23 @@ def must_stop(workload: Workload, job: Job | None) -> bool:
 
 
 def stopped(workload: Workload, job: Job | None, world: World) -> bool:
-    """Its operator has stopped it *and* nothing of it is left: it may be started again.
+    """Whether its operator has stopped it *and* nothing of it is left, so that it may be started again.
 
-    KubeRay says Suspended while the garbage collector is still deleting the pods, and of a job that
-    was deleted the RayCluster lives on, and makes pods, until the garbage collector comes round."""
+    KubeRay reports Suspended while the garbage collector is still deleting pods; and the RayCluster of a
+    deleted job lives on and creates pods until the garbage collector deletes it."""
     return _is_carried_out(workload, job, world) and not world.live_pods_of(workload)
 
 
 def _is_carried_out(workload: Workload, job: Job | None, world: World) -> bool:
-    """Whether KubeRay says of every object that it has done its part."""
+    """Whether KubeRay reports every object as stopped."""
     ended = job is None or leaving(job) or job.outcome is not None
     by_operator = ended or (job is not None and job.suspended and job.stopped)
     return by_operator and all(cluster.at_rest for cluster in world.clusters_of(workload))
 
 
 def gone(workload: Workload, job: Job | None, world: World, now_ms: int) -> bool:
-    """Whether its quota may be handed on: it is stopped, or it was told to stop so long ago that nobody who
-    has not seen it makes pods any more, and none is left."""
+    """Whether its quota may be released: it is stopped, or it was told to stop so long ago that no controller
+    still acts on an older state; and no pod is left."""
     if stopped(workload, job, world):
         return True
     ended = job is None or leaving(job) or job.outcome is not None
@@ -84,7 +84,7 @@ def is_late(workload: Workload, world: World, now_ms: int) -> bool:
 
 
 def lasted_ms(workload: Workload, world: World, now_ms: int) -> int:
-    """For how long the gang has had to stop."""
+    """Returns for how long the gang has had to stop."""
     since_ms = _since_ms(workload, world, now_ms)
     if since_ms is None:
         return 0
@@ -92,8 +92,8 @@ def lasted_ms(workload: Workload, world: World, now_ms: int) -> int:
 
 
 def _since_ms(workload: Workload, world: World, now_ms: int) -> int | None:
-    """Since when the gang must not run, by the times in its objects: its eviction or the deletion of its
-    Workload. Without either, since it has pods that it has no right to; None where it has no pods either."""
+    """Returns since when the gang must not run, by the times in its objects: its eviction or the deletion of
+    its Workload; without either, since the start of pods that it may not have. None if it has no pods."""
     status, deleted = workload.status, workload.metadata.deletion_timestamp
     evicted = find_condition(status.conditions, step.EVICTED)
     if deleted:
@@ -101,24 +101,24 @@ def _since_ms(workload: Workload, world: World, now_ms: int) -> int | None:
     if step.is_evicted(status) and step.holds_quota(status) and evicted is not None:
         return _millis(evicted.last_transition_time)
     if step.holds_quota(status) and step.is_admitted(status):
-        return now_ms  # it has left its queue just now
+        return now_ms  # it has just left its queue
     pods = world.live_pods_of(workload)
     return min((_millis(pod.metadata.creation_timestamp) for pod in pods), default=None)
 
 
 def _millis(timestamp: str | None) -> int:
-    """The API's times are whole seconds: rather later than too soon."""
+    """Parses a time of the API, which has whole seconds, rounded up."""
     return millis(timestamp) + 999
 
 
 def tell(workload: Workload, status: WorkloadStatus, world: World, now_ms: int) -> Told:
-    """`status` with the condition SuspensionBlocked as it should be."""
+    """Returns `status` with its condition SuspensionBlocked up to date."""
     job = world.job_of(workload)
     told = is_true(status.conditions, step.SUSPENSION_BLOCKED)
     if not must_stop(workload, job) or stopped(workload, job, world):
         return Told(step.suspension_done(status, now_ms) if told else status)
     lasted = lasted_ms(workload, world, now_ms)
-    # quota that was released without KubeRay's word: it may not run again before KubeRay has caught up
+    # Its quota was released without KubeRay's confirmation: no restart before KubeRay has caught up.
     forced = step.holds_quota(workload.status) and not step.holds_quota(status)
     if told or forced or lasted >= BLOCKED_AFTER_MS:
         return Told(_blocked(workload, status, job, world, now_ms))
@@ -135,7 +135,7 @@ def _blocked(
 
 
 def _obstacles(workload: Workload, job: Job | None, world: World) -> Iterator[Obstacle]:
-    """What keeps the gang from being stopped, the likeliest cause first; never empty."""
+    """Yields what keeps the gang from stopping, the likeliest cause first; at least one."""
     objects = [*([job] if job is not None else ()), *world.clusters_of(workload)]
     known = False
     for obj in objects:
@@ -147,13 +147,13 @@ def _obstacles(workload: Workload, job: Job | None, world: World) -> Iterator[Ob
     terminating = [p for p in pods if p.metadata.deletion_timestamp]
     running = [p for p in pods if not p.metadata.deletion_timestamp]
     if terminating:
-        message = f"pods that were told to end are still there: {_names(terminating)}"
+        message = f"pods that are terminating are still there: {_names(terminating)}"
         yield Obstacle("PodsTerminating", message)
     if running:
         yield Obstacle("PodsRunning", f"pods run: {_names(running)}")
     if not known and not _is_carried_out(workload, job, world):
         names = ", ".join(f"{obj.kind} {obj.metadata.name}" for obj in objects) or "the job"
-        message = f"KubeRay has not acted on the suspension of {names}: look at its logs and its events"
+        message = f"KubeRay has not acted on the suspension of {names}: check its logs and events"
         yield Obstacle("OperatorNotResponding", message)
 
 

@@ -1,7 +1,7 @@
-"""Sending a gang to its nodes: what admission adds to pod templates, and taking it away again.
+"""Adds placement to pod templates when a gang starts, and removes it when the gang stops.
 
-As Kueue does (pkg/podset): node selectors and tolerations of the assigned flavors, then the updates
-of admission checks; on stopping, what the Workload remembers of the user's template comes back.
+As in Kueue (pkg/podset): node selectors and tolerations of the assigned flavors, then the updates of
+admission checks; on stopping, the user's template is restored from the Workload.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,11 +23,12 @@ Operation = dict[str, Any]
 
 
 class PlacementError(Exception):
-    """The user's template asks for something else than the admission gives."""
+    """The user's template contradicts the admission."""
 
 
 def assignment_of(workload: Workload, pod_set: PodSet) -> PodSetAssignment:
-    """Its part in the admission. Raises: PlacementError if there is none, as if pod sets had changed."""
+    """Returns its part of the admission. Raises: PlacementError if there is none, as if pod sets had
+    changed."""
     assert workload.status.admission is not None
     for assignment in workload.status.admission.pod_set_assignments:
         if assignment.name == pod_set.name:
@@ -38,7 +39,7 @@ def assignment_of(workload: Workload, pod_set: PodSet) -> PodSetAssignment:
 
 
 def admitted_templates(workload: Workload, flavors: Mapping[str, ResourceFlavor]) -> dict[str, PodTemplate]:
-    """By pod set: the template's metadata and spec fields as its pods are to have them.
+    """Returns each pod set's template metadata and spec fields as its pods should have them.
 
     Raises: PlacementError naming the pod set, the key and both values, or what is missing.
     """
@@ -63,7 +64,7 @@ def _admitted(pod_set: PodSet, workload: Workload, flavors: Mapping[str, Resourc
 def flavored_template(
     workload: Workload, pod_set: PodSet, flavors: Mapping[str, ResourceFlavor]
 ) -> PodTemplate:
-    """With what its flavors ask for and nothing else. Raises: PlacementError."""
+    """Returns the template with the fields of its flavors only. Raises: PlacementError."""
     return _flavored(workload, pod_set, flavors).template()
 
 
@@ -78,7 +79,7 @@ def _flavored(workload: Workload, pod_set: PodSet, flavors: Mapping[str, Resourc
 
 
 class _Target:
-    """A template on its way to what its pods are to have."""
+    """A template while fields are added to it."""
 
     def __init__(self, pod_set: PodSet) -> None:
         self._pod_set = pod_set.name
@@ -116,7 +117,7 @@ class _Target:
 
 
 def merged_template(template: Template, target: PodTemplate) -> dict[str, Any]:
-    """The whole template with the target's placement in it."""
+    """Returns the whole template with the target's placement."""
     whole: dict[str, Any] = msgspec.json.decode(template)
     whole["metadata"] = {**whole.get("metadata", {}), **builtins(target.metadata)}
     whole["spec"] = {**whole.get("spec", {}), **_placement(target)}
@@ -133,8 +134,8 @@ def is_placed(places: Iterable[Place]) -> bool:
 def place_operations(
     places: tuple[Place, ...], targets: Mapping[str, PodTemplate], *, start: bool
 ) -> Iterator[Operation]:
-    """JSON patch operations that bring each template of a job to its target. On a start, a template
-    that the job leaves to its operator is written out to carry the target; on a stop, it goes again."""
+    """Yields JSON patch operations that change each template of a job to its target. On a start, a template
+    that the job leaves to its operator is written out to carry the target; on a stop, it is removed again."""
     for place in places:
         target, now = targets[place.pod_set], read_template(place.template)
         if not place.present:

@@ -1,4 +1,4 @@
-"""The life of a Workload as pure steps from status to status, in Kueue's conditions and words.
+"""The transitions of a Workload: pure functions on its status, with Kueue's conditions and messages.
 
 Source: Kueue pkg/workload/workload.go, pkg/workload/admissionchecks.go, apis workload_types.go.
 """
@@ -25,8 +25,8 @@ from muster.objects.meta import Condition, find_condition, is_true, millis, rfc3
 
 ADMITTED, REQUEUED, PODS_READY = "Admitted", "Requeued", "PodsReady"
 DEACTIVATION_TARGET = "DeactivationTarget"
-SUSPENSION_BLOCKED = "SuspensionBlocked"  # ours: it must not run, and has not stopped
-MISPLACED = "FailedToStart"  # a reason of ours for it: its pods can't be what its admission needs
+SUSPENSION_BLOCKED = "SuspensionBlocked"  # Muster's own: it must not run, and has not stopped
+MISPLACED = "FailedToStart"  # a reason of Muster: its pods contradict its admission
 
 
 def is_admitted(status: WorkloadStatus) -> bool:
@@ -39,7 +39,7 @@ def admitted_at_ms(status: WorkloadStatus) -> int | None:
 
 
 def is_unplaced(status: WorkloadStatus) -> bool:
-    """Whether pods of it are still to be placed on their topology."""
+    """Whether some of its pods still have to be placed on their topology."""
     held = status.admission.pod_set_assignments if status.admission else ()
     return any(assigned.delayed_topology_request == PENDING for assigned in held)
 
@@ -51,7 +51,7 @@ def is_evicted(status: WorkloadStatus) -> bool:
 def reserve(
     status: WorkloadStatus, admission: CoreAdmission, check_names: Iterable[str], now_ms: int
 ) -> WorkloadStatus:
-    """Quota for the whole gang; admitted at once where no check is asked."""
+    """Reserves quota for the whole gang; admits at once without checks."""
     message = f"Quota reserved in ClusterQueue {admission.cluster_queue}"
     conditions = _set(status, QUOTA_RESERVED, True, QUOTA_RESERVED, message, now_ms)
     for kind in (EVICTED, PREEMPTED):
@@ -72,7 +72,7 @@ def reserve(
             status,
             conditions=conditions,
             admission=_api_admission(admission),
-            unhealthy_nodes=(),  # what was on them has another place
+            unhealthy_nodes=(),  # their pods were placed elsewhere
             admission_checks=tuple(fresh),
             requeue_state=_without_time(status.requeue_state),
         ),
@@ -81,7 +81,7 @@ def reserve(
 
 
 def sync_admitted(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
-    """Admitted is quota reserved, every check ready, and every pod set placed that is to be."""
+    """Sets Admitted once quota is reserved, every check is ready, and every pod set is placed."""
     if is_admitted(status) or not holds_quota(status) or is_unplaced(status):
         return status
     if any(c.state != READY for c in status.admission_checks):
@@ -90,12 +90,12 @@ def sync_admitted(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
 
 
 def wait(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """No quota yet, and why."""
+    """Sets the reason that it has no quota."""
     return _with(status, QUOTA_RESERVED, False, reason, message, now_ms)
 
 
 def evict(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Asked to leave; its quota stays its own until its pods are gone. Its checks begin anew."""
+    """Evicts it; it keeps its quota until its pods are gone. Its checks are reset."""
     status = _with(status, EVICTED, True, reason, message, now_ms)
     return replace(status, admission_checks=tuple(reset(c, now_ms) for c in status.admission_checks))
 
@@ -105,10 +105,10 @@ def preempt(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> W
 
 
 def release(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
-    """Stopped and gone: the quota is given back. The preempted stand in their queue again at once,
-    the others when what sent them away is over."""
+    """Releases the quota of a stopped gang. Preempted workloads are requeued at once, others when the cause
+    of their eviction is over."""
     evicted = find_condition(status.conditions, EVICTED)
-    message = evicted.message if evicted is not None else "The quota was given back"
+    message = evicted.message if evicted is not None else "The quota was released"
     status = replace(status, accumulated_past_execution_time_seconds=_used_s(status, evicted, now_ms))
     status = _with(status, QUOTA_RESERVED, False, PENDING, message, now_ms)
     if find_condition(status.conditions, ADMITTED) is not None:
@@ -121,8 +121,8 @@ def release(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
 
 
 def _used_s(status: WorkloadStatus, evicted: Condition | None, now_ms: int) -> int | None:
-    """Of its maximum execution time. Whoever sets it active again after all of it is over gives it the
-    whole time again. (Kueue means to, but counts the last admission once more.)"""
+    """Returns the time used of its maximum execution time. A workload that used all of it and is activated
+    again gets the whole time again. (Kueue means to, but counts the last admission once more.)"""
     past_s, admitted_ms = status.accumulated_past_execution_time_seconds, admitted_at_ms(status)
     if evicted is not None and evicted.reason.endswith(TIME_EXCEEDED):
         return None
@@ -147,12 +147,12 @@ def pods_ready(status: WorkloadStatus, pods: Readiness, now_ms: int) -> Workload
 
 
 def deactivate(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """To be set inactive, and evicted by that, for this reason."""
+    """Marks it to be set inactive, and so evicted, for this reason."""
     return _with(status, DEACTIVATION_TARGET, True, reason, message, now_ms)
 
 
 def without_deactivation_target(status: WorkloadStatus) -> WorkloadStatus:
-    """It is inactive: nothing is left to do, and nothing to come back from."""
+    """Removes the marks of an inactive workload: it will not be requeued by itself."""
     kept = tuple(c for c in status.conditions if c.type != DEACTIVATION_TARGET)
     return replace(status, conditions=kept, requeue_state=None)
 
@@ -166,8 +166,8 @@ def suspension_done(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
 
 
 def requeue_at(status: WorkloadStatus, at_ms: int | None, *, counts: bool) -> WorkloadStatus:
-    """Out of the queue until then, or until what keeps it out already; whole seconds, rather later
-    than too soon. `counts`: one more of the evictions that are limited."""
+    """Keeps it out of the queue until then, or until its current back-off ends if that is later; rounded up
+    to whole seconds. `counts`: whether it counts towards the limit of requeues."""
     before = status.requeue_state or kueue.RequeueState()
     if at_ms is None:
         return status
@@ -177,7 +177,7 @@ def requeue_at(status: WorkloadStatus, at_ms: int | None, *, counts: bool) -> Wo
 
 
 def requeued(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
-    """Back in its queue."""
+    """Puts it back in its queue."""
     status = _with(status, REQUEUED, True, reason, message, now_ms)
     return replace(status, requeue_state=_without_time(status.requeue_state))
 

@@ -1,4 +1,4 @@
-"""The Workload of a job, as Kueue would make it (pkg/controller/jobframework)."""
+"""The Workload of a job, as Kueue would create it (pkg/controller/jobframework)."""
 
 import hashlib
 from typing import Any
@@ -18,7 +18,7 @@ HASH_LENGTH = 5
 
 
 def workload_name(kind: str, api_version: str, name: str, uid: str) -> str:
-    """`rayjob-<name>-<5 hex>`; the hash keeps apart jobs of one name that follow each other.
+    """Returns `rayjob-<name>-<5 hex>`; the hash tells apart successive jobs of one name.
 
     Source: pkg/controller/jobframework/workload_names.go.
     """
@@ -29,8 +29,8 @@ def workload_name(kind: str, api_version: str, name: str, uid: str) -> str:
 
 
 def priority_of(job: Job, world: World) -> tuple[int, kueue.PriorityClassRef | None]:
-    """The label's WorkloadPriorityClass, or the one named `default`; else the head pod's PriorityClass, else
-    the cluster's default."""
+    """Returns the value of the label's WorkloadPriorityClass, or of the one named `default`; else of the head
+    pod's PriorityClass, else of the cluster's default."""
     name = priority_class(job) or _default_class(world)
     if name:
         found = world.priorities.get(name)
@@ -48,9 +48,9 @@ def _default_class(world: World) -> str:
 
 
 def priority_now(workload: kueue.Workload, world: World) -> int:
-    """Its priority by the WorkloadPriorityClass as it is now, whatever was persisted of that: else those who
-    wait would have a changed value, and those who run not yet. Its class is the one that its Workload names,
-    or the one named `default`: a job that holds quota changes its class by no label.
+    """Returns its priority by the current value of its WorkloadPriorityClass, whatever is persisted: else
+    pending workloads would compete with the new value against running ones with the old. Its class is the one
+    that its Workload names, or the one named `default`: the label of a job with quota is not followed.
 
     Source: Kueue pkg/controller/core/workloadpriorityclass_controller.go."""
     ref, job = workload.spec.priority_class_ref, world.job_of(workload)
@@ -88,7 +88,7 @@ def make_workload(job: Job, world: World) -> Create:
 
 
 def _parameters(meta: ObjectMeta) -> dict[str, str]:
-    """The annotations that are parameters of ProvisioningRequests."""
+    """Returns the annotations that are parameters of ProvisioningRequests."""
     return {k: v for k, v in meta.annotations.items() if k.startswith(kueue.PROVREQ_ANNOTATION_PREFIX)}
 
 
@@ -108,14 +108,14 @@ def _scalars(job: Job, world: World) -> dict[str, Any]:
 
 
 def max_run_s(job: Job) -> int | None:
-    """The job's label, in seconds; one that is no positive 32-bit number counts as none, as in Kueue."""
+    """Returns the job's label in seconds; None unless it is a positive 32-bit number, as in Kueue."""
     text = job.metadata.labels.get(kueue.MAX_EXEC_TIME_LABEL, "")
     seconds = int(text) if text.isascii() and text.isdecimal() and len(text) <= 10 else 0
     return seconds if 0 < seconds < 2**31 else None
 
 
 def update_workload(workload: kueue.Workload, job: Job, world: World) -> Write | None:
-    """What the user changed of a job that has no quota yet, brought to its Workload."""
+    """Updates the Workload of a job without quota with the changes of its user."""
     spec = workload.spec
     now = {
         "queueName": spec.queue_name,
@@ -136,7 +136,7 @@ def update_workload(workload: kueue.Workload, job: Job, world: World) -> Write |
 
 
 def update_priority(workload: kueue.Workload, world: World) -> Write | None:
-    """Of one that holds quota: its class has another value now."""
+    """Updates the priority of a Workload with quota if the value of its class has changed."""
     priority = priority_now(workload, world)
     if priority == (workload.spec.priority or 0):
         return None

@@ -1,4 +1,4 @@
-"""Everything a pass looks at, with the look-ups it needs."""
+"""All objects of a pass, with the lookups it needs."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
 @dataclass
 class World:
-    """Objects by key (`namespace/name`, or `name` for what lives in no namespace)."""
+    """Objects by key (`namespace/name`, or `name` for cluster-scoped kinds)."""
 
     ray_jobs: Mapping[str, RayJob] = field(default_factory=dict)
     ray_clusters: Mapping[str, RayCluster] = field(default_factory=dict)
@@ -47,23 +47,23 @@ class World:
     pods: Mapping[str, Pod] = field(default_factory=dict)  # those that carry WORKLOAD_UID_LABEL
     topologies: Mapping[str, Topology] = field(default_factory=dict)
     nodes: Mapping[str, Node] = field(default_factory=dict)  # none unless there is a Topology
-    bound_pods: Mapping[str, BoundPod] = field(default_factory=dict)  # all of the cluster, as the nodes
+    bound_pods: Mapping[str, BoundPod] = field(default_factory=dict)  # of the whole cluster, likewise
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     limit_ranges: Mapping[str, LimitRange] = field(default_factory=dict)
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
     pod_priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
-    memory: Memory = field(default_factory=Memory)  # of the passes before
+    memory: Memory = field(default_factory=Memory)  # kept from pass to pass
     durations: Durations = field(default_factory=Durations)
-    pod_checks: PodChecks | None = None  # None: nobody is asked, whatever pods there are to be
+    pod_checks: PodChecks | None = None  # None: pods are not checked
 
     @cached_property
     def jobs(self) -> Mapping[str, Job]:
-        """The jobs that are ours to admit, by UID."""
+        """Jobs that Muster manages, by UID."""
         return {uid: job for uid, job in self._jobs.items() if job.managed}
 
     @cached_property
     def _jobs(self) -> Mapping[str, Job]:
-        """All jobs by UID, whatever they claim to be managed by."""
+        """All jobs by UID, whatever their spec.managedBy."""
         return {job.metadata.uid: job for job in self._all_jobs()}
 
     @cached_property
@@ -72,7 +72,7 @@ class World:
 
     @cached_property
     def unqueued(self) -> list[Job]:
-        """Jobs of users that carry an empty queue label."""
+        """Jobs of users with an empty queue label."""
         return [
             job
             for job in self._jobs.values()
@@ -88,7 +88,7 @@ class World:
 
     @cached_property
     def _clusters(self) -> Mapping[Owner, list[RayClusterGang]]:
-        """By the RayJob or RayService that they were made for."""
+        """RayClusters by the RayJob or RayService that they were created for."""
         made: dict[Owner, list[RayClusterGang]] = defaultdict(list)
         for cluster in self.ray_clusters.values():
             owner = made_for(cluster)
@@ -98,12 +98,12 @@ class World:
 
     @cached_property
     def workload_of_job(self) -> Mapping[str, kueue.Workload]:
-        """By the UID of the job that controls them."""
+        """Workloads by the UID of the job that controls them."""
         pairs = ((self.job_of(w), w) for w in self.workloads.values())
         return {job.metadata.uid: w for job, w in pairs if job is not None}
 
     def job_of(self, workload: kueue.Workload) -> Job | None:
-        """The job that owns the Workload, in the queue or not: it has to be stopped in either case."""
+        """Returns the job that owns the Workload, in a queue or not: it has to be stopped in either case."""
         owner = self._owner_of(workload)
         return self._jobs_by_identity.get(owner) if owner is not None else None
 
@@ -115,7 +115,7 @@ class World:
 
     @cached_property
     def namespace_labels(self) -> Mapping[str, Mapping[str, str]]:
-        """With the one that every namespace has, also where we have not seen the namespace yet."""
+        """Labels by namespace, with the name label that every namespace has, even before it is observed."""
         seen: dict[str, Mapping[str, str]] = {w.metadata.namespace: {} for w in self.workloads.values()}
         labels = seen | {n.metadata.name: n.metadata.labels for n in self.namespaces.values()}
         return {name: {NAMESPACE_NAME_LABEL: name, **of} for name, of in labels.items()}
@@ -128,12 +128,12 @@ class World:
         return {namespace: tuple(ranges) for namespace, ranges in found.items()}
 
     def limit_ranges_of(self, workload: kueue.Workload) -> tuple[LimitRange, ...]:
-        """Those of its namespace, by name."""
+        """Returns those of its namespace, by name."""
         return self._limit_ranges.get(workload.metadata.namespace, ())
 
     @cached_property
     def _live_pods(self) -> Mapping[tuple[str, str], list[Pod]]:
-        """By namespace and the UID of the Workload that their label names."""
+        """Pods by namespace and the Workload UID in their label."""
         live: dict[tuple[str, str], list[Pod]] = defaultdict(list)
         for pod in self.pods.values():
             if pod.holds_resources:
@@ -142,13 +142,13 @@ class World:
         return live
 
     def live_pods_of(self, workload: kueue.Workload) -> Sequence[Pod]:
-        """Pods of the gang that hold resources."""
+        """Returns the pods of the gang that hold resources."""
         labelled = self._live_pods.get((workload.metadata.namespace, workload.metadata.uid), ())
         return [pod for pod in labelled if is_pod_of(pod, workload)]
 
     def pods_refused(self, workload: kueue.Workload, job: Job) -> str | None:
-        """What the API server has against the pods of the gang; empty: nothing. None: it has yet to say, and
-        the gang has to wait for that."""
+        """Returns why the API server refuses the gang's pods; empty: it does not. None: not known yet, and
+        the gang has to wait for the answer."""
         if self.pod_checks is None:
             return ""
         answer = self.pod_checks.answer(self.memory.of(key_of, workload.key, job), job)
@@ -159,8 +159,9 @@ class World:
         return {c.metadata.uid: c for c in self._jobs.values() if isinstance(c, RayClusterGang)}
 
     def clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
-        """RayClusters that make the gang's pods, but not the job itself: those that KubeRay made for the
-        job, and those that its live pods belong to, as a tenant may edit owner references of RayClusters."""
+        """Returns RayClusters that create the gang's pods, without the job itself: those that KubeRay created
+        for the job, and those that its live pods belong to, as a tenant may edit owner references of
+        RayClusters."""
         job = self._owner_of(workload)
         if job is None:
             return []
@@ -174,12 +175,12 @@ class World:
 
     @cached_property
     def lingering(self) -> Mapping[str, kueue.Workload]:
-        """The finished Workloads that hold their quota still, by key."""
+        """Finished Workloads that still hold their quota, by key."""
         return {key: w for key, w in self.workloads.items() if gangs.is_finished(w.status) and self.counts(w)}
 
     def counts(self, workload: kueue.Workload) -> bool:
-        """Whether it holds quota, by what is persisted: a finished one does until its pods are gone, which
-        its finalizer says."""
+        """Whether it holds quota, by what is persisted: a finished one does until its pods are gone and its
+        finalizer is removed."""
         if not gangs.holds_quota(workload.status) or not gangs.is_finished(workload.status):
             return gangs.holds_quota(workload.status)
         clusters = (c for c in self.clusters_of(workload) if not c.metadata.deletion_timestamp)
@@ -188,7 +189,8 @@ class World:
 
     @cached_property
     def vanished_queues(self) -> Mapping[str, frozenset[str]]:
-        """ClusterQueues that are gone while gangs hold quota of them, with the flavors of that."""
+        """ClusterQueues that were deleted while gangs hold their quota, each with the flavors of that
+        quota."""
         found: dict[str, frozenset[str]] = {}
         for workload in self.workloads.values():
             held = workload.status.admission

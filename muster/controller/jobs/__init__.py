@@ -1,1 +1,1 @@
-"""The kinds of work that Muster admits, one file a kind."""
+"""The kinds of jobs that Muster admits, one per file."""

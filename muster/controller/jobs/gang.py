@@ -1,7 +1,7 @@
-"""The gang of a Ray cluster: its pod sets, and the places in its spec where their templates lie.
+"""The gang of a Ray cluster: its pod sets, and where their templates are in its spec.
 
-Pod sets are those that Kueue makes (pkg/controller/jobs/raycluster): `head`, then one a worker group
-by name; a RayJob adds its submitter.
+Pod sets are named as in Kueue (pkg/controller/jobs/raycluster): `head`, then one per worker group; a RayJob
+adds its submitter.
 """
 
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ from muster.objects.pods import Template, read_template
 from muster.objects.ray import RayClusterSpec
 
 HEAD = "head"
-WRITTEN_OUT = "muster.dev/written-out"  # an annotation of templates that we filled in for the operator
+WRITTEN_OUT = "muster.dev/written-out"  # annotation of templates that Muster wrote out
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One pod template of a gang and the JSON pointer to it in the job; `present` when it is there
-    to be changed, not only what the operator would fill in, or what we wrote out for it."""
+    """One pod template of a gang and the JSON pointer to it in the job; `present` if it is in the job itself,
+    not the operator's default or written out by Muster."""
 
     pod_set: str
     count: int
@@ -45,20 +45,20 @@ def pod_sets(places: tuple[Place, ...]) -> tuple[PodSet, ...]:
 
 
 def _topology(place: Place) -> TopologyRequest | None:
-    """As its template asks for it; None too where that can't be read, which `unfit` tells."""
+    """Returns its topology request; None also if that can't be parsed, which `unfit` reports."""
     with suppress(ValueError):
         return topology.annotated(read_template(place.template).metadata.annotations)
     return None
 
 
 def unfit(spec: RayClusterSpec, pointer: str, places: tuple[Place, ...]) -> str | None:
-    """Why this gang can't be admitted whole, if it can't; one sentence with what to do. `pointer` leads to
+    """Returns why this gang can't be admitted as a whole, and what to do; None if it can. `pointer` leads to
     the cluster's spec in the job."""
     if spec.enable_in_tree_autoscaling:
         field = f"{pointer}/enableInTreeAutoscaling".strip("/").replace("/", ".")
         return (
             f"{field} is on, but a gang is admitted with a fixed size: turn it off, or "
-            "take the queue label away to run it outside the queues"
+            "remove the queue label to run it outside the queues"
         )
     names = [p.pod_set for p in places]
     for name in names:

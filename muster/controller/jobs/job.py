@@ -1,4 +1,4 @@
-"""What admission needs to know of a job, whatever its kind."""
+"""The view of a job that admission needs, whatever its kind."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -32,10 +32,10 @@ class Obstacle:
 
 
 class JobView(ABC, Generic[T]):
-    """A view of one job object; all of it is read from the object, nothing is remembered.
+    """A view of one job object, computed from the object alone.
 
-    `suspend_pointer` leads to the field that stops and starts it: always true or false, never removed,
-    as KubeRay leaves a RayCluster without the field suspended."""
+    `suspend_pointer` leads to the field that stops and starts it: always true or false, never removed, as
+    KubeRay leaves a RayCluster without the field suspended."""
 
     kind: ClassVar[Kind[Any]]
     suspend_pointer: ClassVar[str] = "/spec/suspend"
@@ -49,13 +49,14 @@ class JobView(ABC, Generic[T]):
 
     @property
     def managed(self) -> bool:
-        """Ours to admit: in a queue, not part of another job, left to the stock operator."""
+        """Whether Muster manages it: in a queue, not part of another job, reconciled by the stock
+        operator."""
         queued = bool(queue_name(self)) and self.metadata.controller is None
         return queued and self._managed_by == KUBERAY_OPERATOR
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """Why KubeRay does not carry out a suspension of this object, as far as the object tells."""
+        """Why KubeRay does not carry out a suspension of this object, as far as the object shows."""
         meta = self.metadata
         if meta.deletion_timestamp:
             held = ", ".join(meta.finalizers) or "none"
@@ -66,8 +67,8 @@ class JobView(ABC, Generic[T]):
 
     @property
     def rejection(self) -> Obstacle | None:
-        """Why KubeRay rejects the job as it is written, so that it neither runs nor ends: it must not hold
-        quota. None for one that KubeRay rejects while it runs and serves."""
+        """Why KubeRay rejects the job's spec, so that it neither runs nor ends: it must not hold quota. None
+        for one that KubeRay rejects while it runs and serves."""
         return None
 
     @property
@@ -80,7 +81,7 @@ class JobView(ABC, Generic[T]):
 
     @property
     def serve_service(self) -> Mapping[str, Any] | None:
-        """The Service that its user has written for Ray Serve, if any."""
+        """The Service that the user has defined for Ray Serve, if any."""
         return None
 
     @property
@@ -94,23 +95,24 @@ class JobView(ABC, Generic[T]):
 
     @cached_property
     def pod_priority_classes(self) -> tuple[str, ...]:
-        """As the templates name them, empty for one that does not."""
+        """The classes that the templates name, empty for a template without one."""
         return tuple(read_template(place.template).spec.priority_class_name for place in self.places)
 
     @property
     @abstractmethod
     def suspended(self) -> bool:
-        """What its spec asks for."""
+        """Whether its spec asks for suspension."""
 
     @property
     @abstractmethod
     def stopped(self) -> bool:
-        """Its operator has let go of it: it makes no more pods. Those it made may still be leaving."""
+        """Whether its operator has stopped it: it creates no more pods, but existing ones may still be
+        ending."""
 
     @property
     def start_was_seen(self) -> bool:
-        """Its operator has acted on its last start. Stopped before that, nobody could tell whether the
-        operator is still about to start it."""
+        """Whether its operator has acted on its last start. If it is suspended before that, nothing shows
+        whether the operator still will."""
         return True
 
     @property
@@ -124,7 +126,7 @@ class JobView(ABC, Generic[T]):
     @property
     @abstractmethod
     def refusal(self) -> str | None:
-        """Why it can't be admitted as it is written."""
+        """Why it can't be admitted with this spec."""
 
 
 Job = JobView[Any]

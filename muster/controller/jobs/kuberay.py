@@ -1,10 +1,10 @@
-"""What KubeRay refuses of a Ray object, told before the gang holds quota: KubeRay would only log it, or leave
-the job in ValidationFailed for good.
+"""Faults for which KubeRay refuses a Ray object, found before the gang holds quota.
 
+KubeRay would only log them, or leave the job in ValidationFailed for good.
 Source: KubeRay v1.6.2 ray-operator/controllers/ray/utils/validation.go, with its feature gates at their
-defaults. Left out are the rules of what Muster refuses anyway (autoscaling, clusterSelector, other upgrade
-strategies than None), minReplicas and maxReplicas that are missing (the CRDs fill them in), and whether
-runtimeEnvYAML is YAML: KubeRay says so of a suspended RayJob too.
+defaults. Left out are rules about fields that Muster refuses anyway (autoscaling, clusterSelector, upgrade
+strategies other than None), missing minReplicas and maxReplicas (the CRDs default them), and whether
+runtimeEnvYAML is YAML: KubeRay reports that for a suspended RayJob too.
 """
 
 import re
@@ -57,17 +57,17 @@ _template = ByteCache(_read)
 
 
 def job_fault(meta: ObjectMeta, spec: RayJobSpec) -> str | None:
-    """One sentence, what and where, or None if KubeRay takes the RayJob."""
+    """Returns one sentence, what and where, or None if KubeRay accepts the RayJob."""
     return next(_job_faults(meta, spec), None)
 
 
 def cluster_fault(meta: ObjectMeta, spec: RayClusterSpec) -> str | None:
-    """As `job_fault`, of a RayCluster that a user made."""
+    """As `job_fault`, for a RayCluster created by a user."""
     return next(_lone_cluster_faults(meta, spec), None)
 
 
 def service_fault(meta: ObjectMeta, spec: RayServiceSpec) -> str | None:
-    """As `job_fault`, of a RayService."""
+    """As `job_fault`, for a RayService."""
     return next(_service_faults(meta, spec), None)
 
 
@@ -96,7 +96,7 @@ def _job_faults(meta: ObjectMeta, spec: RayJobSpec) -> Iterator[str]:
 
 
 def _submitter_faults(spec: RayJobSpec, cluster: RayClusterSpec) -> Iterator[str]:
-    """What keeps KubeRay from making the command or the Job that submits, so that it tries again for ever
+    """Yields faults for which KubeRay can't create the submission command or Job, and retries forever
     (createK8sJobIfNeed, common/job.go: GetMetadataJson; Kubernetes' validation of Jobs)."""
     by_command = spec.submission_mode in ("K8sJobMode", "SidecarMode")
     if by_command and spec.metadata and _version(cluster.ray_version) < METADATA_VERSION:
@@ -115,7 +115,7 @@ def _submitter_faults(spec: RayJobSpec, cluster: RayClusterSpec) -> Iterator[str
 
 
 def _deletion_faults(spec: RayJobSpec) -> Iterator[str]:
-    """Rules are refused with suspension, so that only the older fields are left."""
+    """Checks the older fields; deletion rules are refused together with suspension."""
     strategy = spec.deletion_strategy
     if strategy is None or strategy.get("deletionRules"):
         return
@@ -145,7 +145,7 @@ def _service_faults(meta: ObjectMeta, spec: RayServiceSpec) -> Iterator[str]:
     yield from _cluster_faults("spec.rayClusterConfig", cluster, meta.annotations)
     service = cluster.head_group_spec.head_service or {}
     if (service.get("metadata") or {}).get("name"):
-        yield "the name in spec.rayClusterConfig.headGroupSpec.headService is KubeRay's to choose: remove it"
+        yield "the name in spec.rayClusterConfig.headGroupSpec.headService is set by KubeRay: remove it"
     yield from _below("spec.rayClusterDeletionDelaySeconds", spec.ray_cluster_deletion_delay_seconds, 0)
 
 
@@ -171,11 +171,11 @@ def _group_faults(where: str, group: RayGroup) -> Iterator[str]:
         yield f"{where}: rayStartParams has labels: set them in the group's own field labels"
     for key, value in group.labels.items():
         if not _is_label(key, value):
-            yield f"{where}: {key}={value} is no label as Kubernetes spells them"
+            yield f"{where}: {key}={value} is not a valid Kubernetes label"
 
 
 def _environment_faults(where: str, spec: RayClusterSpec, annotations: Mapping[str, str]) -> Iterator[str]:
-    """GCS fault tolerance has one place to be set, and the autoscaler's version another."""
+    """Checks that GCS fault tolerance and the autoscaler's version are each set in one place."""
     containers = _template(bytes(spec.head_group_spec.template)).spec.containers
     env = {v.name: v.value for v in containers[0].env} if containers else {}
     options, parameters = f"{where}.gcsFaultToleranceOptions", spec.head_group_spec.ray_start_params
@@ -211,7 +211,7 @@ def _token_faults(where: str, spec: RayClusterSpec) -> Iterator[str]:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """Nothing where it is none."""
+    """Returns the parts of the version; empty if it is not one."""
     found = re.match(r"v?(\d+(?:\.\d+)+)", text)
     return tuple(int(part) for part in found[1].split(".")) if found else ()
 
@@ -219,8 +219,8 @@ def _version(text: str) -> tuple[int, ...]:
 def _name_faults(name: str, length_max: int) -> Iterator[str]:
     if len(name) > length_max or not DNS_1035.fullmatch(name):
         yield (
-            f"metadata.name {name!r} is no name for KubeRay; expected at most {length_max} small letters, "
-            "digits and '-', beginning with a letter and not ending with '-'"
+            f"metadata.name {name!r} is not valid for KubeRay; expected at most {length_max} "
+            "lowercase letters, digits and '-', beginning with a letter and not ending with '-'"
         )
 
 
@@ -237,6 +237,6 @@ def _is_label(key: str, value: str) -> bool:
 
 
 def _is_positive_time(text: str) -> bool:
-    """A duration as Go writes it, or whole seconds."""
+    """Whether the text is a positive duration in Go's format, or whole seconds."""
     whole = re.fullmatch(r"\+?\d+", text)
     return bool(whole or DURATION.fullmatch(text)) and re.search(r"[1-9]", text) is not None

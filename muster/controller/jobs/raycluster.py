@@ -1,4 +1,4 @@
-"""RayCluster: a gang with no end of its own (ray-operator/controllers/ray/raycluster_controller.go)."""
+"""RayCluster: a gang that runs until deleted (ray-operator/controllers/ray/raycluster_controller.go)."""
 
 from functools import cached_property
 
@@ -27,12 +27,12 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """KubeRay does nothing for a spec that it refuses, and tells by an event alone."""
+        """KubeRay ignores a spec that it refuses, and reports that only in an event."""
         return super().obstacle or self._refused
 
     @property
     def rejection(self) -> Obstacle | None:
-        """One that was ready before it was refused runs on."""
+        """None if it was ready before it was refused: it keeps running."""
         return None if self.running else self._refused
 
     @cached_property
@@ -46,7 +46,7 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def stopped(self) -> bool:
-        """By its condition: the state stays `suspended` while a resumed cluster makes its pods."""
+        """Reads the condition: the state stays `suspended` while a resumed cluster creates its pods."""
         status = self.obj.status
         if status.conditions:
             return is_true(status.conditions, "RayClusterSuspended")
@@ -54,7 +54,7 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def at_rest(self) -> bool:
-        """Asked to stop, and stopped."""
+        """Whether it is suspended, and stopped."""
         return self.suspended and self.stopped
 
     @property

@@ -12,7 +12,7 @@ from muster.objects.ray import RayClusterSpec, RayJob
 
 _CLUSTER = "/spec/rayClusterSpec"
 SUBMITTER = "submitter"
-# What KubeRay gives its submitter where the user does not say (controllers/ray/common/job.go).
+# KubeRay's default for the submitter (controllers/ray/common/job.go).
 SUBMITTER_RESOURCES = {
     "limits": {"cpu": "1", "memory": "1Gi"},
     "requests": {"cpu": "500m", "memory": "200Mi"},
@@ -40,7 +40,7 @@ class RayJobGang(JobView[RayJob]):
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """KubeRay never leaves ValidationFailed again, and suspends only what initializes or runs
+        """KubeRay never leaves ValidationFailed, and suspends a RayJob only while it initializes or runs
         (rayjob_controller.go: Reconcile, updateStatusToSuspendingIfNeeded)."""
         if self.obj.status.job_deployment_status == "Waiting":
             return Obstacle("Waiting", "waits for spec.jobId, and KubeRay does not suspend it before")
@@ -48,8 +48,8 @@ class RayJobGang(JobView[RayJob]):
 
     @property
     def rejection(self) -> Obstacle | None:
-        """KubeRay does not call ValidationFailed an end, but leaves it by no edit: Reconcile has no case for
-        it. The RayCluster runs on, and nobody looks whether its job has finished."""
+        """KubeRay does not treat ValidationFailed as final, but no edit leaves it: Reconcile has no case for
+        it. The RayCluster keeps running, and KubeRay does not check whether its job has finished."""
         status = self.obj.status
         if status.job_deployment_status != "ValidationFailed":
             return None

@@ -1,8 +1,8 @@
 """RayService, by KubeRay's protocol (ray-operator/controllers/ray/rayservice_controller.go at v1.6.2).
 
-KubeRay hands the suspension on to the service's RayCluster, in place. What the service says of itself
-then can't be relied on: once there is no head pod KubeRay stops short of telling (updateHeadPodServeLabel),
-and Ready and observedGeneration may stay as they were. So all of it is read from the RayClusters.
+KubeRay passes the suspension on to the service's RayCluster, in place. The status of the service is
+unreliable then: without a head pod KubeRay does not update it (updateHeadPodServeLabel), so Ready and
+observedGeneration may be stale. The RayClusters are read instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _CLUSTER = "/spec/rayClusterConfig"
 
 
 class RayServiceGang(JobView[RayService]):
-    """`clusters` are the RayClusters that KubeRay made for the service."""
+    """`clusters` are the RayClusters that KubeRay created for the service."""
 
     kind = RAY_SERVICES
     suspend_pointer = f"{_CLUSTER}/suspend"
@@ -48,7 +48,7 @@ class RayServiceGang(JobView[RayService]):
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """KubeRay stops at a service that it refuses, before its RayClusters (Reconcile)."""
+        """KubeRay ignores a service that it refuses, and does not touch its RayClusters (Reconcile)."""
         ready = find_condition(self.obj.status.conditions, "Ready")
         if ready is not None and ready.reason == "ValidationFailed":
             return Obstacle("ValidationFailed", f"was refused by KubeRay ({ready.message})")
@@ -56,8 +56,8 @@ class RayServiceGang(JobView[RayService]):
 
     @property
     def rejection(self) -> Obstacle | None:
-        """One that serves goes on, and KubeRay takes it up again once it is corrected. Its condition does not
-        tell whether it was: the reason stays until it is ready."""
+        """None if it serves: it keeps serving, and KubeRay continues once the spec is corrected. The
+        condition does not show whether it was: the reason stays until the service is ready."""
         if self._fault is None or any(cluster.running for cluster in self._clusters):
             return None
         return Obstacle("InvalidSpec", f"is refused by KubeRay: {self._fault}")
@@ -85,8 +85,8 @@ class RayServiceGang(JobView[RayService]):
 
     @property
     def outcome(self) -> Outcome | None:
-        """A service has no end, unless it was given a time to get ready in and missed it: KubeRay then
-        takes its clusters away and does nothing for it any more."""
+        """A service ends only if it was given a time to become ready and missed it: KubeRay then deletes its
+        clusters and does nothing more."""
         ready = find_condition(self.obj.status.conditions, "Ready")
         if ready is None or ready.reason != "InitializingTimeout":
             return None
@@ -101,8 +101,8 @@ class RayServiceGang(JobView[RayService]):
                 "for one: set spec.upgradeStrategy.type to None, and upgrade by a RayService of another name"
             )
         ready = find_condition(service.status.conditions, "Ready")
-        # The reason stays until the service is ready, however well it was mended.
+        # The reason stays until the service is ready, even after the spec is corrected.
         seen = service.status.observed_generation == service.metadata.generation
         if ready is not None and ready.reason == "ValidationFailed" and not seen:
-            return f"KubeRay refused the RayService ({ready.message}): mend it and create it again"
+            return f"KubeRay refused the RayService ({ready.message}): correct it and create it again"
         return unfit(service.spec.ray_cluster_config, _CLUSTER, self.places) or self._fault

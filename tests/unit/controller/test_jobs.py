@@ -72,8 +72,8 @@ def test_the_submitter_of_the_user() -> None:
 
 
 AUTOSCALING = (
-    "enableInTreeAutoscaling is on, but a gang is admitted with a fixed size: turn it off, or take the queue "
-    "label away to run it outside the queues"
+    "enableInTreeAutoscaling is on, but a gang is admitted with a fixed size: turn it off, or remove the "
+    "queue label to run it outside the queues"
 )
 TWO_CLUSTERS = (
     "KubeRay upgrades a RayService by a second cluster beside the first, and the gang has quota for one: set "
@@ -133,7 +133,7 @@ REFUSALS: dict[str, tuple[Body, str]] = {
     ),
     "a RayService refused by KubeRay": (
         told(ray_service("llm"), "ValidationFailed", "its name is too long"),
-        "KubeRay refused the RayService (its name is too long): mend it and create it again",
+        "KubeRay refused the RayService (its name is too long): correct it and create it again",
     ),
     "a worker group named head": (
         with_group(groupName="head"),

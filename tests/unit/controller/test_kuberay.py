@@ -142,24 +142,24 @@ REFUSED: dict[str, tuple[Body, str]] = {
         a_cluster(head(rayStartParams={"labels": "a=b"})),
         "spec.headGroupSpec: rayStartParams has labels",
     ),
-    "a label that is none": (a_cluster(group(labels={"a b": "c"})), "worker group 'gpu': a b=c is no label"),
+    "a label that is none": (a_cluster(group(labels={"a b": "c"})), "worker group 'gpu': a b=c is not"),
     "a label whose prefix is none": (
         a_cluster(group(labels={"Ray.io/zone": "c"})),
-        "worker group 'gpu': Ray.io/zone=c is no label",
+        "worker group 'gpu': Ray.io/zone=c is not a valid Kubernetes label",
     ),
     "a label whose prefix is too long": (
         a_cluster(group(labels={f"{'a' * 254}/zone": "c"})),
-        f"worker group 'gpu': {'a' * 254}/zone=c is no label",
+        f"worker group 'gpu': {'a' * 254}/zone=c is not a valid Kubernetes label",
     ),
     "a label without a name": (
         a_cluster(group(labels={"ray.io/": "c"})),
-        "worker group 'gpu': ray.io/=c is no",
+        "worker group 'gpu': ray.io/=c is not a valid",
     ),
     "a label that is too long": (
         a_cluster(group(labels={"a" * 64: "c"})),
-        f"worker group 'gpu': {'a' * 64}=c is no label",
+        f"worker group 'gpu': {'a' * 64}=c is not a valid Kubernetes label",
     ),
-    "a value that is none": (a_cluster(group(labels={"a": "-c"})), "worker group 'gpu': a=-c is no label"),
+    "a value that is none": (a_cluster(group(labels={"a": "-c"})), "worker group 'gpu': a=-c is not"),
     "fault tolerance twice": (
         a_cluster(OPTIONS, annotations={"ray.io/ft-enabled": "true"}),
         "annotation ray.io/ft-enabled can't be combined with spec.gcsFaultToleranceOptions",

@@ -43,35 +43,35 @@ class Stub:
 HEALTH: dict[str, tuple[Stub, tuple[bool, str], tuple[bool, str]]] = {
     "starting": (
         Stub(synced=False),
-        (True, "ok; last word of the API server, by watch: none yet"),
-        (False, "not in step with the API server yet"),
+        (True, "ok; time since the last event, by watch: none yet"),
+        (False, "not synced with the API server yet"),
     ),
     "well": (
         Stub(pods=41.7, workloads=2),
-        (True, "ok; last word of the API server, by watch: pods 42 s, workloads 2 s"),
+        (True, "ok; time since the last event, by watch: pods 42 s, workloads 2 s"),
         (True, "ok"),
     ),
     "a watch is late": (
         Stub(pods=61, workloads=2),
-        (True, "ok; last word of the API server, by watch: pods 61 s, workloads 2 s"),
-        (False, "the API server was not heard of for more than 60 s: pods 61 s"),
+        (True, "ok; time since the last event, by watch: pods 61 s, workloads 2 s"),
+        (False, "no event from the API server for more than 60 s: pods 61 s"),
     ),
     "blind": (
         Stub(pods=301, workloads=2),
-        (False, "the API server was not heard of for more than 300 s: pods 301 s"),
-        (False, "the API server was not heard of for more than 60 s: pods 301 s"),
+        (False, "no event from the API server for more than 300 s: pods 301 s"),
+        (False, "no event from the API server for more than 60 s: pods 301 s"),
     ),
     "slow": (
         Stub(still_s=300),
-        (True, "ok; last word of the API server, by watch: none yet"),
+        (True, "ok; time since the last event, by watch: none yet"),
         (True, "ok"),
     ),
     "stuck a moment ago": (
         Stub(still_s=300.001),
-        (False, "nothing has moved for 300 s"),
+        (False, "no progress for 300 s"),
         (True, "ok"),
     ),
-    "stuck": (Stub(still_s=301), (False, "nothing has moved for 301 s"), (True, "ok")),
+    "stuck": (Stub(still_s=301), (False, "no progress for 301 s"), (True, "ok")),
 }
 
 
@@ -194,7 +194,7 @@ def test_probes_and_metrics_are_served_while_it_runs(monkeypatch: pytest.MonkeyP
     started = Process(monkeypatch)
     started.run()
     assert started.answers == {
-        "/healthz": Health(True, "ok; last word of the API server, by watch: pods 3 s"),
+        "/healthz": Health(True, "ok; time since the last event, by watch: pods 3 s"),
         "/readyz": Health(True, "ok"),
     }
     lines = started.told.splitlines()

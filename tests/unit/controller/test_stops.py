@@ -285,7 +285,7 @@ REASONS: dict[str, tuple[Case, str, str]] = {
     "KubeRay is silent": (
         Case(evicted(122), [dev("Running")]),
         "OperatorNotResponding",
-        "KubeRay has not acted on the suspension of RayJob dev: look at its logs and its events",
+        "KubeRay has not acted on the suspension of RayJob dev: check its logs and events",
     ),
     "pods run": (Case(evicted(122), [dev("Suspended"), gang_pod("a")]), "PodsRunning", "pods run: a"),
     "a RayCluster that KubeRay refuses": (
@@ -305,7 +305,7 @@ REASONS: dict[str, tuple[Case, str, str]] = {
             [dev("Suspended"), *(gang_pod(f"p{n}", deletionTimestamp=rfc3339(NOW_MS)) for n in range(7))],
         ),
         "PodsTerminating",
-        "pods that were told to end are still there: p0, p1, p2, p3, p4 and 2 more",
+        "pods that are terminating are still there: p0, p1, p2, p3, p4 and 2 more",
     ),
 }
 
