@@ -1,4 +1,4 @@
-"""Worlds made by hand: a job, its Workload as far as a test needs it, and the platform around them."""
+"""Builders of test objects: a job, its Workload, and the platform around them."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -31,7 +31,7 @@ def read(kind: Kind[Any], body: Mapping[str, Any]) -> Any:
 
 
 def stored(body: Mapping[str, Any], **meta: Any) -> Body:
-    """As an API server gives it back: with UID `uid-<name>`, version and times."""
+    """Returns it as the API server stores it, with UID `uid-<name>`, version and times."""
     new = deepcopy(dict(body))
     name = new["metadata"]["name"]
     given = {"uid": f"uid-{name}", "resourceVersion": "7", "creationTimestamp": CREATED}
@@ -40,7 +40,7 @@ def stored(body: Mapping[str, Any], **meta: Any) -> Body:
 
 
 def job(body: Mapping[str, Any], *clusters: Body, **meta: Any) -> Job:
-    """A RayJob, RayCluster or RayService (with its RayClusters) as the controller sees it."""
+    """A RayJob, RayCluster or RayService (with its RayClusters) as a Job."""
     if "rayClusterConfig" in body["spec"]:
         made = [RayClusterGang(read(kinds.RAY_CLUSTERS, stored(c))) for c in clusters]
         return RayServiceGang(read(kinds.RAY_SERVICES, stored(body, **meta)), made)
@@ -52,9 +52,9 @@ def job(body: Mapping[str, Any], *clusters: Body, **meta: Any) -> Job:
 def workload_body(
     of: Mapping[str, Any], *true: str, check: str = "", tries: int = 0, active: bool = True, **meta: Any
 ) -> Body:
-    """The Workload of a job with these conditions True; with QuotaReserved it has all of its admission.
+    """Returns the Workload of a job with these conditions True; with QuotaReserved it has a full admission.
 
-    `check` is the state of the provisioning check; `meta` goes over its metadata."""
+    `check` is the state of the provisioning check; `meta` overrides metadata."""
     made = workloads.make_workload(job(of), make_world())
     body = stored(made.body, **meta)
     body["spec"]["active"] = active
@@ -90,7 +90,7 @@ PODS_READY = condition(
 
 
 def admission(body: Mapping[str, Any]) -> Body:
-    """Heads and submitters on cpu, workers on l4."""
+    """Returns an admission with heads and submitters on cpu, workers on l4."""
     assignments = []
     for pod_set in body["spec"]["podSets"]:
         template = msgspec.json.decode(msgspec.json.encode(pod_set["template"]))
@@ -150,7 +150,7 @@ def request_template(owner: str = f"uid-{REQUEST}", name: str = f"ppt-{REQUEST}-
 def make_world(
     objects: Mapping[Kind[Any], Sequence[Body]] | None = None, retry: Mapping[str, int] | None = None
 ) -> World:
-    """Those objects on the stack `local`, where a kind that is named replaces the stack's."""
+    """Returns a world of the stack `local`; a kind in `objects` replaces the stack's objects."""
     bodies = {**local_stack(retry=retry), **(objects or {})}
     followed = {**FOLLOWED, **FOLLOWED_TO_PLACE}
     views: dict[str, Any] = {name: by_key(kind, bodies.get(kind, ())) for name, kind in followed.items()}
@@ -158,7 +158,7 @@ def make_world(
 
 
 def by_key(kind: Kind[Any], bodies: Sequence[Body]) -> dict[str, Any]:
-    """Queues, flavors and checks as a pass before has left them."""
+    """Returns the objects by key, with the finalizers that an earlier pass added."""
     kept = kind in (kinds.CLUSTER_QUEUES, kinds.FLAVORS, kinds.CHECKS)
     meta = {"finalizers": [kueue.RESOURCE_IN_USE]} if kept else {}
     objects = (read(kind, b if "uid" in b["metadata"] else stored(b, **meta)) for b in bodies)

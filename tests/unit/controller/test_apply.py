@@ -1,4 +1,4 @@
-"""Carrying out a pass: order, refusals, and writes whose fate is unknown."""
+"""Applying a pass: order, refusals, and writes with an unknown outcome."""
 
 import asyncio
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class Recorder(Kube):
         self, kind: Kind[Any], labels: Mapping[str, Any] | None = None, namespace: str = "*"
     ) -> Any:
         if not self.reachable:
-            raise httpx2.ConnectError("nobody there")
+            raise httpx2.ConnectError("connection refused")
         assert (labels, namespace) == ({"muster.dev/workload-uid": "uid-w"}, "team-a")
         return "9", [read(kind, body) for body in self.pods]
 
@@ -52,7 +52,7 @@ class Recorder(Kube):
 
     async def read(self, kind: Kind[Any], key: str) -> Any:
         if not self.reachable:
-            raise httpx2.ConnectError("nobody there")
+            raise httpx2.ConnectError("connection refused")
         return read(kind, stored({"metadata": {"name": key}}))
 
 
@@ -77,37 +77,37 @@ def carry_out(
 
 PASSES: dict[str, tuple[Pass, dict[str, int], list[str]]] = {
     "first, then": (Pass(first=[step("a")], then=[step("b")]), {}, ["a", "b"]),
-    "quota that was not given back is not handed out": (
+    "quota whose release failed is not reserved": (
         Pass(first=[frees("a", "gpu"), step("b")], then=[asks("c", "cpu", "gpu"), asks("d", "cpu")]),
         {"a": 409},
         ["b", "d"],
     ),
-    "nor where a step before it was refused": (
+    "quota is not reserved if a step before its release was refused": (
         Pass(first=[step("a", "s"), frees("b", "gpu", subject="s")], then=[asks("c", "gpu")]),
         {"a": 409},
         [],
     ),
-    "what gives nothing back holds up nobody": (
+    "a refused write that releases nothing blocks no reservation": (
         Pass(first=[step("a"), frees("b", "gpu")], then=[asks("c", "gpu")]),
         {"a": 422},
         ["b", "c"],
     ),
-    "what is late and refused holds up nobody": (
+    "a refused late write blocks no other write": (
         Pass(first=[step("a", late=True), step("b", late=True)], then=[asks("c", "gpu")]),
         {"a": 422},
         ["b", "c"],
     ),
-    "what is late waits for what else is written about it": (
+    "a late write waits for the others of its subject": (
         Pass(first=[step("a", "s", late=True), step("b", "s")]),
         {},
         ["b"],
     ),
-    "one subject, one after the other, up to the first refusal": (
+    "writes of one subject stop at the first refusal": (
         Pass(first=[step("a", "s"), step("b", "s"), step("c", "s"), step("d")]),
         {"b": 409},
         ["a", "d"],
     ),
-    "what is refused of `then` stops nobody else": (
+    "a refused reservation blocks no other one": (
         Pass(then=[step("a"), step("b"), step("c")]),
         {"b": 404},
         ["a", "c"],
@@ -116,7 +116,7 @@ PASSES: dict[str, tuple[Pass, dict[str, int], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", PASSES)
-def test_passes(name: str) -> None:
+def test_applied_writes(name: str) -> None:
     result, refused, wanted = PASSES[name]
     assert sorted(carry_out(Recorder(refused), result)) == wanted
 
@@ -134,15 +134,15 @@ def test_late_steps_take_turns_by_namespace() -> None:
 
 OCCUPANTS: dict[str, tuple[Recorder, list[str]]] = {
     "no pods": (Recorder(), ["a", "b"]),
-    "a pod that lives": (Recorder(pods=[pod("uid-w")]), ["b"]),
-    "a pod that ended": (Recorder(pods=[pod("uid-w", phase="Failed")]), ["a", "b"]),
-    "a pod that only says so": (Recorder(pods=[pod("uid-w", ownerReferences=[])]), ["a", "b"]),
-    "nobody can say": (Recorder(reachable=False), ["b"]),
+    "a running pod": (Recorder(pods=[pod("uid-w")]), ["b"]),
+    "an ended pod": (Recorder(pods=[pod("uid-w", phase="Failed")]), ["a", "b"]),
+    "a pod with the label alone": (Recorder(pods=[pod("uid-w", ownerReferences=[])]), ["a", "b"]),
+    "the API server is unreachable": (Recorder(reachable=False), ["b"]),
 }
 
 
 @pytest.mark.parametrize("name", OCCUPANTS)
-def test_what_has_to_be_vacated_is_looked_at_once_more(name: str) -> None:
+def test_a_gang_starts_only_after_a_fresh_list_has_no_old_pods(name: str) -> None:
     kube, wanted = OCCUPANTS[name]
     workload, stores = read(kinds.WORKLOADS, workload_body(ray_job("dev"), uid="uid-w")), Stores()
     stores.of(kinds.WORKLOADS).put(workload)
@@ -161,7 +161,7 @@ UNSURE = {0: True, 500: True, 503: True, 409: False, 404: False, 422: False}
 
 
 @pytest.mark.parametrize("code", UNSURE)
-def test_what_may_have_happened_is_looked_up_before_anything_else_is_decided(code: int) -> None:
+def test_the_outcome_of_an_unanswered_write_is_read_before_the_next_decision(code: int) -> None:
     stores = Stores()
     known = stores.of(kinds.NAMESPACES)
 
@@ -174,7 +174,7 @@ def test_what_may_have_happened_is_looked_up_before_anything_else_is_decided(cod
     assert list(known.items) == (["a"] if UNSURE[code] else [])
 
 
-def test_it_is_looked_up_until_there_is_an_answer() -> None:
+def test_an_unknown_outcome_is_read_until_there_is_an_answer() -> None:
     kube = Recorder({"a": 0}, reachable=False)
 
     async def story() -> list[bool]:
@@ -187,8 +187,8 @@ def test_it_is_looked_up_until_there_is_an_answer() -> None:
     assert asyncio.run(story()) == [False, True]
 
 
-def test_what_was_looked_up_is_not_looked_up_again() -> None:
-    """The watch tells what becomes of it from then on."""
+def test_a_known_outcome_is_not_read_again() -> None:
+    """The watch delivers later changes."""
     kube, stores = Recorder({"a": 0}), Stores()
 
     async def story() -> None:
@@ -201,14 +201,14 @@ def test_what_was_looked_up_is_not_looked_up_again() -> None:
     asyncio.run(story())
 
 
-def test_refusals_in_a_row_hold_back_for_longer_and_longer() -> None:
+def test_consecutive_refusals_increase_the_back_off() -> None:
     held = HeldBack()
     waits = [held.refused(SUBJECT, 0) for _ in range(12)]
     assert waits[:4] == [100, 200, 400, 800]
     assert waits[-1] == BACKOFF_MS_MAX
 
 
-def test_who_is_held_back_and_until_when() -> None:
+def test_a_refused_subject_is_held_back_until_its_back_off_ends() -> None:
     held = HeldBack()
     held.refused(SUBJECT, 1000)
     for _ in range(2):
@@ -222,7 +222,7 @@ def test_who_is_held_back_and_until_when() -> None:
     assert held.next_ms() is None
 
 
-def test_many_that_were_refused_come_round_together() -> None:
+def test_many_refused_subjects_are_retried_together() -> None:
     held = HeldBack()
     for number in range(700):
         for _ in range(12):
@@ -234,7 +234,7 @@ def test_many_that_were_refused_come_round_together() -> None:
     assert len(rounds) <= 2
 
 
-def test_a_write_that_goes_through_starts_anew() -> None:
+def test_a_successful_write_resets_the_back_off() -> None:
     held = HeldBack()
     held.refused(SUBJECT, 0)
     held.done(SUBJECT)
@@ -243,14 +243,14 @@ def test_a_write_that_goes_through_starts_anew() -> None:
 
 
 @pytest.mark.parametrize(("quiet_ms", "wait_ms"), [(BACKOFF_MS_MAX, 200), (BACKOFF_MS_MAX + 100, 100)])
-def test_after_a_quiet_while_refusals_are_forgotten(quiet_ms: int, wait_ms: int) -> None:
+def test_refusals_are_dropped_after_a_quiet_period(quiet_ms: int, wait_ms: int) -> None:
     held = HeldBack()
     held.refused(SUBJECT, 0)
     assert held.at(quiet_ms).refused(SUBJECT, quiet_ms) == wait_ms
 
 
-def test_what_is_refused_is_told_once_to_whom_it_concerns() -> None:
-    """A RayJob whose Workload the API server does not take has no status that could say so."""
+def test_a_refused_write_is_reported_once_on_its_job() -> None:
+    """A RayJob whose Workload the API server refuses has no status that could show it."""
     told: list[Note] = []
     note = Note(kinds.RAY_JOBS, ObjectMeta(name="dev", namespace="team-a"), "CreatedWorkload", "Created")
     create = Create(kinds.WORKLOADS, {"metadata": {"name": "w", "namespace": "team-a"}})
@@ -262,16 +262,16 @@ def test_what_is_refused_is_told_once_to_whom_it_concerns() -> None:
     assert "refused" in told[0].message
 
 
-# (what the API server says, whether it is there already as far as we know) -> what is told
+# (the API server's code, whether the store has the object) -> events
 CREATIONS = {
     "refused": (422, False, ["Error: refused"]),
-    "made by an earlier pass, and not seen yet": (409, False, []),
-    "somebody else's": (409, True, ["Error: refused"]),
+    "created by an earlier pass, and not in the store yet": (409, False, []),
+    "created by another client": (409, True, ["Error: refused"]),
 }
 
 
 @pytest.mark.parametrize("name", CREATIONS)
-def test_what_a_creation_says_instead(name: str) -> None:
+def test_a_refused_creation_writes_its_replacement(name: str) -> None:
     code, known, wanted = CREATIONS[name]
     told: list[Note] = []
     stores = Stores()

@@ -1,4 +1,4 @@
-"""`muster controller`: who it says it is, and where it looks for its Lease."""
+"""`muster controller`: its identity, its Lease and its configuration."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def started_with(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environment
     return started[0]
 
 
-def test_in_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_identity_and_namespace_come_from_the_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     assert started_with(monkeypatch, **POD) == Options(
         kubeconfig=None,
         lease="elsewhere/muster-controller",
@@ -37,19 +37,19 @@ def test_in_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_by_hand_no_two_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_a_pod_identities_are_unique(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = (started_with(monkeypatch) for _ in range(2))
     assert first.lease == "muster-system/muster-controller"
     assert first.identity != second.identity
 
 
-def test_what_is_said_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_override_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     flags = ("--lease-namespace=a", "--lease-name=b", "--identity=c", "--http-address=127.0.0.1:9")
     options = started_with(monkeypatch, *flags, **POD)
     assert (options.lease, options.identity, options.address) == ("a/b", "c", Address("127.0.0.1", 9))
 
 
-def test_its_configuration(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_configuration_is_parsed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     given = '--configuration={"waitForPodsReady": {"timeout": "90s"}}'
     wait = started_with(monkeypatch, given, **POD).configuration.wait_for_pods_ready
     assert wait is not None
@@ -59,7 +59,9 @@ def test_its_configuration(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     assert "Object contains unknown field `waitForPod`" in capsys.readouterr().err
 
 
-def test_an_address_that_is_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_address_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         started_with(monkeypatch, "--http-address=8080")
     assert "expected HOST:PORT or :PORT, such as :8080, not '8080'" in capsys.readouterr().err

@@ -30,12 +30,12 @@ ROOTS: dict[str, tuple[str, list[Body], str]] = {
 
 
 @pytest.mark.parametrize("name", ROOTS)
-def test_the_tree_of_a_cluster_queue(name: str) -> None:
+def test_the_root_of_a_cluster_queues_cohorts(name: str) -> None:
     of, cohorts, root = ROOTS[name]
     assert root_of("q", world([cluster_queue("q", L4, cohort=of)], cohorts)) == root
 
 
-def test_the_tree_of_a_cluster_queue_that_is_gone() -> None:
+def test_a_deleted_cluster_queue_is_its_own_tree() -> None:
     assert root_of("gone", world([], [])) == "ClusterQueue gone"
 
 
@@ -49,7 +49,7 @@ def test_flavors_with_a_topology_are_shared_by_all_trees() -> None:
     }
 
 
-def test_what_is_held_of_a_cluster_queue_that_is_gone_may_be_of_any_tree() -> None:
+def test_usage_of_a_deleted_cluster_queue_counts_in_every_tree() -> None:
     queues = [cluster_queue("q", L4, cohort=""), cluster_queue("p", L4, cohort="ml")]
     trees = {column.tree for column in columns(holds("gone"), world(queues, []))}
     assert trees == {"ClusterQueue q", "Cohort ml"}

@@ -57,11 +57,11 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
         ),
     ),
     "Kueue's defaults": ({"waitForPodsReady": {}}, waiting(timeout_s=1800, recovery_timeout_s=1800)),
-    "recovery takes as long, if nothing is said": (
+    "recovery has the same timeout by default": (
         {"waitForPodsReady": {"timeout": "1h30m"}},
         waiting(timeout_s=5400, recovery_timeout_s=5400),
     ),
-    "or any time": (
+    "recovery without a timeout": (
         {"waitForPodsReady": {"timeout": "300s", "recoveryTimeout": "0s"}},
         waiting(timeout_s=300, recovery_timeout_s=None),
     ),
@@ -94,43 +94,49 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_configurations(name: str) -> None:
+def test_valid_configurations(name: str) -> None:
     given, wanted = CONFIGURATIONS[name]
     assert parse(json.dumps(given)) == wanted
 
 
-def test_the_smallest_rise() -> None:
+def test_the_smallest_aging() -> None:
     aging = parse('{"rules": {"aging": {"step": 1, "period": "1s", "max": 1}}}').rules.aging
     assert aging == Aging(1, 1000, 1)
 
 
 WRONG = {
     "unknown field": ('{"waitForPodsReady": {"time": "5m"}}', "unknown field `time`"),
-    "a rise of nothing": (
+    "an aging step of 0": (
         '{"rules": {"aging": {"step": 0, "period": "1h", "max": 9}}}',
         "rules.aging: step, period and max must be 1 or more",
     ),
-    "no such rule": ('{"rules": {"luck": true}}', "luck"),
-    "no duration": ('{"waitForPodsReady": {"timeout": "5 min"}}', "waitForPodsReady.timeout: '5 min' is no"),
-    "none at all": ('{"waitForPodsReady": {"recoveryTimeout": ""}}', "recoveryTimeout: '' is no duration"),
+    "unknown rule": ('{"rules": {"luck": true}}', "luck"),
+    "not a duration": (
+        '{"waitForPodsReady": {"timeout": "5 min"}}',
+        "waitForPodsReady.timeout: '5 min' is no",
+    ),
+    "an empty duration": (
+        '{"waitForPodsReady": {"recoveryTimeout": ""}}',
+        "recoveryTimeout: '' is no duration",
+    ),
     "no timestamp": (
         '{"waitForPodsReady": {"requeuingStrategy": {"timestamp": "Now"}}}',
         "requeuingStrategy.timestamp: 'Now' is neither Eviction nor Creation",
     ),
-    "no such gate": (
+    "unknown gate": (
         '{"featureGates": {"ConcurrentAdmission": true}}',
         "featureGates: ConcurrentAdmission can not be set; expected one of: FairSharingPreempt",
     ),
-    "a gate of what is off": (
+    "a gate of fair sharing without fair sharing": (
         '{"featureGates": {"FairSharingPreemptWithinNominal": false}}',
         "FairSharingPreemptWithinNominal says how shares are weighed: set fairSharing too",
     ),
-    "no JSON": ("waitForPodsReady:", "JSON is malformed"),
+    "not JSON": ("waitForPodsReady:", "JSON is malformed"),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_can_not_be_read_is_named(name: str) -> None:
+def test_errors_name_the_field(name: str) -> None:
     text, sentence = WRONG[name]
     with pytest.raises(ValueError, match=sentence):
         parse(text)
@@ -171,7 +177,7 @@ def test_all_gates_that_can_be_set() -> None:
 
 @pytest.mark.parametrize("gate", SUPPORTED)
 def test_every_gate_switches_a_rule(gate: str) -> None:
-    """Left out it has Kueue's default, and one of its two values is another rule than that."""
+    """A gate that is left out has Kueue's default, and one of its two values differs from it."""
     on, off, unsaid = (
         parse(json.dumps({"fairSharing": {}, "featureGates": gates})).rules
         for gates in ({gate: True}, {gate: False}, {})

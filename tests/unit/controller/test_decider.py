@@ -1,4 +1,4 @@
-"""A Decider that is kept decides as a fresh one, whatever became of its plans."""
+"""A kept Decider decides like a fresh one, however its plans were carried out."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +34,7 @@ STEPS = 60
 
 
 def platform(*hosts: str, **spec: Any) -> World:
-    """Two queues with four GPUs each, which they lend; a strict one, and one that is not. With hosts, of
+    """Two queues with four GPUs each, which they lend; one strict, one not. With hosts, of
     four GPUs too, pods are placed on them."""
     gpus = quotas("cpu", cpu=16, memory="64Gi", gpu=0), quotas("l4", cpu=16, memory="64Gi", gpu=4)
     return make_world(
@@ -80,7 +80,7 @@ class History:
             (3, self._end),
             (4, self._release),
             (2, self._back_off),
-            (2, self._write_anew),
+            (2, self._rewrite),
             (1, self._change_platform),
             (1, self._set_clock_back),
         ]
@@ -89,7 +89,7 @@ class History:
             change()
 
     def carry_out(self, plan: core.Plan) -> None:
-        """Some of it: any write may be lost."""
+        """Carries out part of it: any write may be lost."""
         for decision in plan.admissions:
             self._write(decision.workload, step.reserve, decision.admission, ())
         for victim in plan.preemptions:
@@ -137,8 +137,8 @@ class History:
         if gang is not None and not step.holds_quota(gang.status):
             self._put(gang, step.requeue_at(gang.status, self.now_ms + 4000, counts=True))
 
-    def _write_anew(self) -> None:
-        """As it is, or taken for something else than it says."""
+    def _rewrite(self) -> None:
+        """Writes a gang unchanged, or with another status."""
         gang = self._any()
         if gang is not None:
             status = step.evict(gang.status, "Deactivated", "", self.now_ms)
@@ -167,7 +167,7 @@ def comparable(plan: core.Plan) -> tuple[object, ...]:
 
 
 def moves(history: History, rules: core.Rules) -> int:
-    """How many plans' decisions; each plan of a kept decider is that of a fresh one."""
+    """Returns the number of decisions, and checks that each plan equals that of a fresh Decider."""
     kept, moved = Decider(rules), 0
     for _ in range(STEPS):
         history.go_on()
@@ -183,15 +183,15 @@ def moves(history: History, rules: core.Rules) -> int:
 @pytest.mark.parametrize("hosts", [(), ("a", "b")], ids=["anywhere", "on hosts"])
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("seed", range(3))
-def test_it_decides_as_a_fresh_one(rules: str, seed: int, hosts: tuple[str, ...]) -> None:
+def test_a_kept_decider_decides_like_a_fresh_one(rules: str, seed: int, hosts: tuple[str, ...]) -> None:
     assert moves(History(seed, hosts), RULES[rules]) > 3
 
 
-def test_also_when_time_alone_ends_the_protection_of_victims() -> None:
+def test_a_kept_decider_notices_that_the_protection_of_victims_has_ended() -> None:
     assert moves(History(149, ()), core.Rules(run_time_ms_min=5000, backfill=True)) > 3
 
 
-def test_it_starts_afresh_after_what_makes_no_sense() -> None:
+def test_an_invalid_workload_resets_the_engine() -> None:
     world, kept = platform(), Decider()
     first, second = (gang(name) for name in ("first", "second"))
     kept.decide(world, [first, second], NOW_MS)
@@ -208,7 +208,7 @@ def gang(name: str) -> Gang:
     return Gang(obj, obj.status, "team-a")
 
 
-def test_what_has_not_changed_is_neither_read_nor_decided_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_gangs_and_platforms_are_not_converted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     read_again: list[str] = []
     made = gangs.workload
 
@@ -239,15 +239,15 @@ LIKE: dict[str, tuple[dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize("name", LIKE)
-def test_what_makes_a_gang_another(name: str) -> None:
+def test_a_gang_is_like_another_with_equal_inputs(name: str) -> None:
     changes, like = LIKE[name]
     one = gang("first")
     assert one.is_like(replace(one, **changes)) is like
     assert not one.is_like(gang("first")), "it was written since"
 
 
-def test_a_sentence_is_told_anew_when_its_time_has_come() -> None:
-    """And only then: one that waits for a back-off to end would else be told of it for ever."""
+def test_a_wait_is_reported_again_when_its_time_has_come() -> None:
+    """Otherwise a workload would be reported as backing off after its back-off has ended."""
     world, kept = platform(stopPolicy="None"), Decider()
     away = gang("away")
     status = step.requeue_at(away.status, NOW_MS + 5000, counts=True)

@@ -44,7 +44,7 @@ APART = assigned(("rack", "host"), ("r1", "x1"), ("r2", "y1"))
         pytest.param(assigned((HOSTNAME,)), {}, None, id="nowhere"),
     ],
 )
-def test_pods_are_kept_on_their_domains(
+def test_pods_are_confined_to_their_domains(
     of: TopologyAssignment, labels: dict[str, str], expected: Any
 ) -> None:
     assert shared_labels(of) == labels
@@ -52,7 +52,7 @@ def test_pods_are_kept_on_their_domains(
     assert (terms(affinity) if affinity else None) == expected
 
 
-def test_what_the_template_asks_of_nodes_holds_too() -> None:
+def test_the_templates_own_node_terms_are_kept() -> None:
     asks = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]} for zone in "ab"]
     affinity = {
         "podAntiAffinity": {"kept": True},
@@ -67,6 +67,6 @@ def test_what_the_template_asks_of_nodes_holds_too() -> None:
     ]
 
 
-def test_placed_pods_say_so_once() -> None:
+def test_placed_pods_are_marked_once() -> None:
     assert marks({"other": "x"}) == {UNCONSTRAINED: "true"}
     assert marks({"kueue.x-k8s.io/podset-required-topology": "rack"}) == {}

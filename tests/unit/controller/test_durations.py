@@ -1,9 +1,9 @@
-"""How long something has lasted does not depend on wall clocks once it has been seen to begin."""
+"""Durations do not depend on wall clocks once the controller has seen their beginning."""
 
 from muster.controller.durations import Durations
 
 
-def test_what_the_first_pass_finds_has_lasted_as_its_objects_say() -> None:
+def test_the_first_pass_takes_durations_from_the_objects() -> None:
     durations = Durations()
     durations.turn(1_000)
     assert durations.lasted_ms("must stop", "a", 40_000) == 40_000
@@ -11,13 +11,13 @@ def test_what_the_first_pass_finds_has_lasted_as_its_objects_say() -> None:
     assert durations.lasted_ms("must stop", "a", 3_600_000) == 45_000
 
 
-def test_nothing_began_in_the_future() -> None:
+def test_a_time_in_the_future_counts_as_now() -> None:
     durations = Durations()
     durations.turn(1_000)
     assert durations.lasted_ms("must stop", "a", -3_600_000) == 0
 
 
-def test_what_begins_later_is_timed_from_then() -> None:
+def test_later_conditions_are_timed_from_the_pass_that_sees_them() -> None:
     durations = Durations()
     durations.turn(1_000)
     durations.turn(2_000)
@@ -27,7 +27,7 @@ def test_what_begins_later_is_timed_from_then() -> None:
     assert durations.lasted_ms("must stop", "a", 0) == 3_000
 
 
-def test_what_was_over_begins_anew() -> None:
+def test_a_condition_that_ended_is_timed_from_its_next_beginning() -> None:
     durations = Durations()
     durations.turn(1_000)
     durations.lasted_ms("must stop", "a", 0)

@@ -1,4 +1,4 @@
-"""Who may not stand in a queue, and the sentence that says so."""
+"""Workloads that may not be queued, and the message that says why."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def in_slices(size: str) -> Body:
     return {**worker, "metadata": {"annotations": slices}}
 
 
-# name: (job, what differs of its Workload, what differs of the platform, the reason and the sentence)
+# name: (job, changes of its Workload, objects of the platform, reason and message)
 PROVREQ = kueue.PROVREQ_ANNOTATION_PREFIX
 
 
@@ -102,7 +102,7 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         "Misconfigured: ClusterQueue team-a can admit nothing now: AdmissionCheck queued-provisioning: "
         "ProvisioningRequestConfig 'queued-provisioning' does not exist",
     ),
-    "a queue that is to go by usage": (
+    "a queue with usage-based admission": (
         ray_job("dev"),
         {},
         queue(admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"}),
@@ -124,7 +124,7 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         "Misconfigured: pod set 'gpu': 'four' is no quantity of cpu: expected a number with an optional "
         "suffix, such as 500m, 4, 1.5Gi or 2e3",
     ),
-    "no effect of a taint": (
+    "an invalid taint effect": (
         ray_job("dev", worker=with_toleration()),
         {},
         {},
@@ -137,7 +137,7 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         "Misconfigured: pod set 'gpu': Workload of these pods: node affinity of pod set pods: operator "
         "'Near'; expected one of: DoesNotExist, Exists, Gt, In, Lt, NotIn",
     ),
-    "slices of no pods": (
+    "slices of zero pods": (
         ray_job("dev", worker=in_slices("0")),
         {},
         {},
@@ -158,14 +158,14 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
         "so that admission can tell whether it fits",
     ),
-    "a parameter that no request takes": (
+    "a parameter that is too long": (
         annotated({f"{PROVREQ}note": "x" * 256}),
         {},
         {},
         "Misconfigured: the value of annotation provreq.kueue.x-k8s.io/note has 256 characters; expected at "
         "most 255, as it is a parameter of the ProvisioningRequest",
     ),
-    "more parameters than a request takes": (
+    "too many parameters": (
         annotated({f"{PROVREQ}{number}": "x" for number in range(51)}),
         {},
         {},
@@ -178,7 +178,7 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         "Misconfigured: pod set 'gpu': RuntimeClass 'gvisor' does not exist, so no pod can be made: remove "
         "runtimeClassName, or name one that exists",
     ),
-    "what the job itself says": (
+    "a spec that Muster refuses": (
         ray_job("dev", clusterSelector={"a": "b"}),
         {},
         {},
@@ -215,7 +215,7 @@ def test_refusals(name: str) -> None:
 @pytest.mark.parametrize(
     ("reason", "why"), [("Deactivated", ""), ("DeactivatedDueToAdmissionCheck", " (out of stock)")]
 )
-def test_why_it_was_deactivated(reason: str, why: str) -> None:
+def test_a_deactivated_workload_shows_the_cause(reason: str, why: str) -> None:
     gang = workload(ray_job("dev"), active=False)
     away = replace(gang, status=transitions.evict(gang.status, reason, "out of stock", NOW_MS))
     found = eligibility.refusal(away, job(ray_job("dev")), make_world())
@@ -224,7 +224,7 @@ def test_why_it_was_deactivated(reason: str, why: str) -> None:
 
 
 MAY: dict[str, tuple[Body, Objects]] = {
-    "a queue that is not to go by usage": (
+    "a queue without usage-based admission": (
         ray_job("dev"),
         queue(admissionScope={"admissionMode": "NoAdmissionFairSharing"}),
     ),
@@ -235,8 +235,8 @@ MAY: dict[str, tuple[Body, Objects]] = {
     "a RuntimeClass": (ray_job("dev", worker=of_class("gvisor")), {kinds.RUNTIME_CLASSES: [runtime_class()]}),
     "an ordinary job": (ray_job("dev"), {}),
     "no priority": (ray_job("dev", priority=""), {}),
-    "a stopped ClusterQueue, of which the core tells": (ray_job("dev"), queue(**HELD)),
-    "a namespace that is not let in, of which it tells too": (
+    "a stopped ClusterQueue, which the core reports": (ray_job("dev"), queue(**HELD)),
+    "a namespace that the queue does not select, which the core reports": (
         ray_job("dev"),
         queue(namespaceSelector={"matchLabels": {"team": "b"}}),
     ),
@@ -244,6 +244,6 @@ MAY: dict[str, tuple[Body, Objects]] = {
 
 
 @pytest.mark.parametrize("name", MAY)
-def test_the_others_may(name: str) -> None:
+def test_others_may_be_queued(name: str) -> None:
     body, objects = MAY[name]
     assert eligibility.refusal(workload(body), job(body), make_world(objects)) is None

@@ -1,4 +1,4 @@
-"""Which events users are told, with their reasons, texts and types."""
+"""Events for changes of status, with their reasons, messages and types."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -63,7 +63,7 @@ CONDITIONS: dict[str, tuple[Workload, Condition, list[tuple[str, str, bool]]]] =
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_what_became_true_is_told(name: str) -> None:
+def test_a_condition_that_became_true_is_an_event(name: str) -> None:
     before, condition, wanted = CONDITIONS[name]
     assert told(before, condition) == wanted
 
@@ -85,7 +85,7 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_changes_of_checks_are_told(name: str) -> None:
+def test_a_new_state_of_a_check_is_an_event(name: str) -> None:
     new, wanted = CHECKS[name]
     notes = list(status_notes(workload(ray_job("dev"), check="Pending"), new, NOW_MS))
     assert [note.message for note in notes] == wanted
@@ -110,7 +110,7 @@ WAITS: dict[str, tuple[WorkloadStatus, WorkloadStatus, tuple[str, str, bool] | N
 
 
 @pytest.mark.parametrize("name", WAITS)
-def test_a_new_reason_to_wait_is_told(name: str) -> None:
+def test_a_new_reason_to_wait_is_an_event(name: str) -> None:
     before, new, wanted = WAITS[name]
     note = wait_note(replace(PENDING, status=before), new)
     assert (note and (note.reason, note.message, note.warning)) == wanted
@@ -141,12 +141,12 @@ def test_an_event_is_about_its_object() -> None:
     }
 
 
-def test_an_event_of_a_job() -> None:
+def test_an_event_names_the_kind_of_its_job() -> None:
     told_of = body(on_job(job(ray_job("dev")), "Started", "runs"))
     assert (told_of["type"], told_of["involvedObject"]["kind"]) == ("Normal", RAY_JOBS.name)
 
 
-def test_names_and_messages_are_cut_to_what_the_api_server_takes() -> None:
+def test_names_and_messages_are_cut_to_the_api_servers_limits() -> None:
     long = on_workload(replace(PENDING, metadata=replace(PENDING.metadata, name="n" * 253)), "R", "m" * 2000)
     told_of = body(long)
     assert told_of["metadata"]["generateName"] == "n" * 200 + "."
@@ -154,7 +154,7 @@ def test_names_and_messages_are_cut_to_what_the_api_server_takes() -> None:
     assert told_of["message"] == "m" * 1024
 
 
-def test_an_object_without_a_namespace_is_told_of_in_default() -> None:
+def test_events_of_cluster_scoped_objects_are_in_default() -> None:
     told_of = body(on_workload(replace(PENDING, metadata=replace(PENDING.metadata, namespace="")), "R", "m"))
     assert told_of["metadata"]["namespace"] == "default"
     assert told_of["involvedObject"]["namespace"] == ""

@@ -1,4 +1,4 @@
-"""Which queues, flavors and checks are kept, and which may go."""
+"""Finalizers of queues, flavors and checks: added, kept and removed."""
 
 from typing import Any
 
@@ -27,45 +27,48 @@ def queues(*bodies: Body, **more: Any) -> dict[Any, list[Body]]:
 
 (CHECK_BODY,) = provisioning()[kinds.CHECKS]
 HELD = workload_body(ray_job("dev"), *RUNS)
-# objects -> what is written
+# objects -> writes
 CASES: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
     "a new queue": (
         queues(queue(**NEW)),
         [f"patch ClusterQueue team-a ['example.com/own', '{RESOURCE_IN_USE}']"],
     ),
-    "one that is kept": (queues(queue(finalizers=[RESOURCE_IN_USE])), []),
-    "one that goes, and is empty": (queues(queue(**GOES)), ["patch ClusterQueue team-a []"]),
-    "one that goes, with a gang that waits": (
+    "a queue with the finalizer": (queues(queue(finalizers=[RESOURCE_IN_USE])), []),
+    "a deleted queue without gangs": (queues(queue(**GOES)), ["patch ClusterQueue team-a []"]),
+    "a deleted queue with a pending gang": (
         queues(queue(**GOES), WORKLOADS=[workload_body(ray_job("dev"))]),
         ["patch ClusterQueue team-a []"],
     ),
-    "one that goes, with a gang that runs": (queues(queue(**GOES), WORKLOADS=[HELD]), []),
-    "one that goes, with a gang that has ended": (
+    "a deleted queue with a running gang": (queues(queue(**GOES), WORKLOADS=[HELD]), []),
+    "a deleted queue with an ended gang": (
         queues(queue(**GOES), WORKLOADS=[FINISHED]),
         ["patch ClusterQueue team-a []"],
     ),
-    "one that goes, with pods of a gang that has ended": (
+    "a deleted queue with pods of an ended gang": (
         queues(queue(**GOES), WORKLOADS=[FINISHED], PODS=[pod(FINISHED["metadata"]["uid"])]),
         [],
     ),
-    "one that is gone for us already": (queues(queue(**{**GOES, "finalizers": ["example.com/own"]})), []),
-    "a flavor that goes, and a queue names": (
+    "a deleted queue with another finalizer only": (
+        queues(queue(**{**GOES, "finalizers": ["example.com/own"]})),
+        [],
+    ),
+    "a deleted flavor that a queue names": (
         queues(queue(finalizers=[RESOURCE_IN_USE]), FLAVORS=[stored(flavor("l4"), **GOES)]),
         [],
     ),
-    "a flavor that goes, and a gang runs on": (
+    "a deleted flavor that a gang runs on": (
         queues(WORKLOADS=[HELD], FLAVORS=[stored(flavor("l4"), **GOES)]),
         [],
     ),
-    "a flavor that goes, and nobody names": (
+    "an unused deleted flavor": (
         queues(FLAVORS=[stored(flavor("l4"), **GOES)]),
         ["patch ResourceFlavor l4 []"],
     ),
-    "a check that goes, and a queue names": (
+    "a deleted check that a queue names": (
         queues(queue(check=True, finalizers=[RESOURCE_IN_USE]), CHECKS=[stored(CHECK_BODY, **GOES)]),
         [],
     ),
-    "a check that goes, and nobody names": (
+    "an unused deleted check": (
         queues(CHECKS=[stored(CHECK_BODY, **GOES)]),
         [f"patch AdmissionCheck {CHECK} []"],
     ),
@@ -73,7 +76,7 @@ CASES: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_finalizers(name: str) -> None:
+def test_finalizers_follow_the_use_of_objects(name: str) -> None:
     objects, wanted = CASES[name]
     written = [s.write for s in finalizers(make_world(objects))]
     assert all(isinstance(w, MergePatch) for w in written)
@@ -81,6 +84,6 @@ def test_finalizers(name: str) -> None:
     assert told == wanted
 
 
-def test_nothing_of_a_queue_is_reserved_before_it_is_kept() -> None:
+def test_no_quota_is_reserved_before_the_queue_has_its_finalizer() -> None:
     (step,) = finalizers(make_world(queues(queue(**NEW))))
     assert (step.guards, step.late) == (frozenset({guard_of("team-a")}), False)

@@ -1,4 +1,4 @@
-"""A Workload that is finished stays as it is, whatever becomes of its job's spec."""
+"""A finished Workload does not follow later changes of its job's spec."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The HTTP side: probes that say what is wrong, and metrics."""
+"""The HTTP server: probes with an explanation, and metrics."""
 
 import urllib.error
 import urllib.request
@@ -29,13 +29,13 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("path", ANSWERS)
-def test_probes(path: str) -> None:
+def test_probes_answer_with_a_status_and_a_text(path: str) -> None:
     probes = {"/healthz": lambda: Health(True, "ok"), "/readyz": lambda: Health(False, "not yet")}
     with served(ANYWHERE, probes, CollectorRegistry()) as port:
         assert get(port, path) == ANSWERS[path]
 
 
-def test_metrics() -> None:
+def test_metrics_are_served() -> None:
     registry = CollectorRegistry()
     Gauge("muster_leader", "Whether it leads.", registry=registry).set(1)
     with served(ANYWHERE, {}, registry) as port:
@@ -43,7 +43,7 @@ def test_metrics() -> None:
     assert (status, text.splitlines()[-1]) == (200, "muster_leader 1.0")
 
 
-def test_a_port_that_is_taken() -> None:
+def test_a_port_in_use_is_an_error() -> None:
     with (
         served(ANYWHERE, {}, CollectorRegistry()) as port,
         pytest.raises(OSError, match="in use"),
@@ -56,11 +56,11 @@ ADDRESSES = {":8080": ("", 8080), ":65535": ("", 65535), "127.0.0.1:0": ("127.0.
 
 
 @pytest.mark.parametrize("text", ADDRESSES)
-def test_addresses(text: str) -> None:
+def test_valid_addresses(text: str) -> None:
     assert Address.parse(text) == ADDRESSES[text]
 
 
 @pytest.mark.parametrize("text", ["8080", "localhost", "host:port", ":70000", ""])
-def test_no_addresses(text: str) -> None:
+def test_invalid_addresses_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected HOST:PORT or :PORT, such as :8080, not"):
         Address.parse(text)

@@ -1,4 +1,4 @@
-"""Gangs: their size, whether they can be admitted at all, and how far their operator is."""
+"""Gangs: their size, whether they can be admitted, and the state of their operator."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ GANGS: dict[str, tuple[Body, dict[str, int]]] = {
 
 
 @pytest.mark.parametrize("name", GANGS)
-def test_gang(name: str) -> None:
+def test_pod_sets_and_their_counts(name: str) -> None:
     body, wanted = GANGS[name]
     assert {p.pod_set: p.count for p in job(body).places} == wanted
 
@@ -43,14 +43,14 @@ POINTERS = {
 
 
 @pytest.mark.parametrize("name", POINTERS)
-def test_where_it_is_suspended_and_where_its_templates_lie(name: str) -> None:
+def test_pointers_to_suspend_and_templates_exist(name: str) -> None:
     found = job(GANGS[name][0])
     assert found.suspended
     assert (found.suspend_pointer, found.places[0].pointer) == POINTERS[name]
 
 
-def test_the_submitter_that_kuberay_makes() -> None:
-    """With the head's image, and what KubeRay gives it; it is not in the job yet."""
+def test_the_default_submitter() -> None:
+    """It has the head's image and KubeRay's resources, and is not in the job yet."""
     place = job(ray_job("dev")).places[-1]
     assert (place.pod_set, place.pointer, place.present) == ("submitter", "/spec/submitterPodTemplate", False)
     container = {
@@ -65,7 +65,7 @@ def test_the_submitter_that_kuberay_makes() -> None:
     assert json.loads(bytes(place.template)) == wanted
 
 
-def test_the_submitter_of_the_user() -> None:
+def test_the_users_submitter() -> None:
     place = job(ray_job("dev", submitterPodTemplate=template("mine", cpu=2))).places[-1]
     assert place.present
     assert b"mine" in bytes(place.template)
@@ -82,7 +82,7 @@ TWO_CLUSTERS = (
 
 
 def told(service: Body, reason: str = "", message: str = "", *, ready: str = "False", seen: int = 0) -> Body:
-    """A RayService with its Ready condition; `seen` is the generation that its status is of."""
+    """Returns a RayService with its Ready condition; `seen` is its observedGeneration."""
     conditions = [{"type": "Ready", "status": ready, "reason": reason, "message": message}]
     meta = {**service["metadata"], "generation": 1}
     status = {"conditions": conditions, "observedGeneration": seen}
@@ -99,7 +99,7 @@ REFUSALS: dict[str, tuple[Body, str]] = {
         ray_job("dev", clusterSelector={"ray.io/cluster": "mine"}),
         "spec.clusterSelector puts it on a cluster that is not suspended with it: remove it",
     ),
-    "rules of deletion": (
+    "deletion rules": (
         ray_job("dev", deletionStrategy={"deletionRules": [{"policy": "DeleteCluster"}]}),
         "spec.deletionStrategy.deletionRules can't be combined with suspension: remove the rules",
     ),
@@ -126,7 +126,7 @@ REFUSALS: dict[str, tuple[Body, str]] = {
         ray_service("llm", rayClusterConfig={**ray_cluster_spec(2), "enableInTreeAutoscaling": True}),
         "spec.rayClusterConfig." + AUTOSCALING,
     ),
-    "upgrades by a second cluster, unsaid": (ray_service("llm", upgradeStrategy={}), TWO_CLUSTERS),
+    "upgrades by a second cluster, the default": (ray_service("llm", upgradeStrategy={}), TWO_CLUSTERS),
     "upgrades by a second cluster": (
         ray_service("llm", upgradeStrategy={"type": "NewCluster"}),
         TWO_CLUSTERS,
@@ -143,18 +143,18 @@ REFUSALS: dict[str, tuple[Body, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_refusals(name: str) -> None:
+def test_jobs_that_are_refused(name: str) -> None:
     body, sentence = REFUSALS[name]
     assert job(body).refusal == sentence
 
 
 @pytest.mark.parametrize("name", GANGS)
-def test_the_others_are_not_refused(name: str) -> None:
+def test_other_jobs_are_not_refused(name: str) -> None:
     assert job(GANGS[name][0]).refusal is None
 
 
-def test_a_mended_ray_service_is_not_refused() -> None:
-    """KubeRay took it, and leaves its word in the condition until the service is ready."""
+def test_a_corrected_ray_service_is_not_refused() -> None:
+    """KubeRay accepts it, but the condition keeps its reason until the service is ready."""
     assert job(told(ray_service("llm"), "ValidationFailed", seen=1)).refusal is None
 
 
@@ -174,7 +174,7 @@ MANAGED: dict[str, tuple[Body, dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize("name", MANAGED)
-def test_managed(name: str) -> None:
+def test_whether_muster_manages_a_job(name: str) -> None:
     body, meta, wanted = MANAGED[name]
     assert job(stored(body), **meta).managed is wanted
 
@@ -205,11 +205,11 @@ def test_states_of_a_ray_job(state: str) -> None:
 SUSPENDED = [{"type": "RayClusterSuspended", "status": "True"}]
 RESUMED = [{"type": "RayClusterSuspended", "status": "False"}]
 CLUSTER_STATES: dict[str, tuple[Body, tuple[bool, bool]]] = {
-    "not seen yet": ({}, (True, False)),
+    "without a status": ({}, (True, False)),
     "ready": ({"state": "ready", "conditions": RESUMED}, (False, True)),
     "suspended": ({"state": "suspended", "conditions": SUSPENDED}, (True, False)),
     "resumed, its pods not ready yet": ({"state": "suspended", "conditions": RESUMED}, (False, False)),
-    "suspended, told without conditions": ({"state": "suspended"}, (True, False)),
+    "suspended, without conditions": ({"state": "suspended"}, (True, False)),
 }
 
 
@@ -239,13 +239,13 @@ SERVICE_STATES: dict[str, tuple[tuple[Body, ...], tuple[bool, bool, bool]]] = {
     "stopping": ((STOPPING,), (False, False, False)),
     "starting": ((STARTING,), (False, False, True)),
     "serving": ((READY,), (False, True, True)),
-    "one that is left over": ((AT_REST, STOPPING), (False, False, False)),
+    "an old cluster beside the new one": ((AT_REST, STOPPING), (False, False, False)),
 }
 
 
 @pytest.mark.parametrize("name", SERVICE_STATES)
 def test_states_of_a_ray_service(name: str) -> None:
-    """By its clusters alone: its own Ready may be what it was when it had a head."""
+    """Read from its clusters alone: its own Ready may be stale."""
     clusters, wanted = SERVICE_STATES[name]
     started = told(ray_service("llm"), "NonZeroServeEndpoints", ready="True")
     started["spec"]["rayClusterConfig"]["suspend"] = False

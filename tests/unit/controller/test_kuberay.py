@@ -1,4 +1,4 @@
-"""What KubeRay would refuse is refused before it holds quota, by the field that is wrong."""
+"""Faults that KubeRay refuses are found before the gang holds quota, with the field at fault."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -80,7 +80,7 @@ REFUSED: dict[str, tuple[Body, str]] = {
         ray_job("dev", submitterConfig={"backoffLimit": -1}),
         "spec.submitterConfig.backoffLimit is -1; expected at least 0",
     ),
-    "metadata for no version of Ray": (
+    "metadata without a version of Ray": (
         ray_job("dev", metadata={"owner": "me"}),
         "spec.metadata needs Ray 2.6.0 or later, but spec.rayClusterSpec.rayVersion is ''",
     ),
@@ -142,8 +142,8 @@ REFUSED: dict[str, tuple[Body, str]] = {
         a_cluster(head(rayStartParams={"labels": "a=b"})),
         "spec.headGroupSpec: rayStartParams has labels",
     ),
-    "a label that is none": (a_cluster(group(labels={"a b": "c"})), "worker group 'gpu': a b=c is not"),
-    "a label whose prefix is none": (
+    "an invalid label": (a_cluster(group(labels={"a b": "c"})), "worker group 'gpu': a b=c is not"),
+    "a label with an invalid prefix": (
         a_cluster(group(labels={"Ray.io/zone": "c"})),
         "worker group 'gpu': Ray.io/zone=c is not a valid Kubernetes label",
     ),
@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[Body, str]] = {
         a_cluster(group(labels={"a" * 64: "c"})),
         f"worker group 'gpu': {'a' * 64}=c is not a valid Kubernetes label",
     ),
-    "a value that is none": (a_cluster(group(labels={"a": "-c"})), "worker group 'gpu': a=-c is not"),
+    "an invalid value of a label": (a_cluster(group(labels={"a": "-c"})), "worker group 'gpu': a=-c is not"),
     "fault tolerance twice": (
         a_cluster(OPTIONS, annotations={"ray.io/ft-enabled": "true"}),
         "annotation ray.io/ft-enabled can't be combined with spec.gcsFaultToleranceOptions",
@@ -213,7 +213,7 @@ REFUSED: dict[str, tuple[Body, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_kuberay_refuses(name: str) -> None:
+def test_specs_that_kuberay_refuses(name: str) -> None:
     body, sentence = REFUSED[name]
     assert (job(body).refusal or "").startswith(sentence)
 
@@ -229,7 +229,7 @@ TAKEN: dict[str, Body] = {
     "metadata": ray_job(
         "dev", metadata={"owner": "me"}, rayClusterSpec={**ray_cluster_spec(1), "rayVersion": "v2.6.0"}
     ),
-    "metadata that nobody submits": ray_job("dev", submissionMode="HTTPMode", metadata={"owner": "me"}),
+    "metadata that is not submitted": ray_job("dev", submissionMode="HTTPMode", metadata={"owner": "me"}),
     "interactive": ray_job("dev", submissionMode="InteractiveMode"),
     "interactive without retries": ray_job("dev", submissionMode="InteractiveMode", backoffLimit=0),
     "a deadline to run": ray_job("dev", preRunningDeadlineSeconds=1),
@@ -255,5 +255,5 @@ TAKEN: dict[str, Body] = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_kuberay_takes(name: str) -> None:
+def test_specs_that_kuberay_accepts(name: str) -> None:
     assert job(TAKEN[name]).refusal is None

@@ -1,4 +1,4 @@
-"""Finished gangs whose pods are still there: how long their quota counts, and when they are stopped."""
+"""Finished gangs whose pods still run: how long their quota counts, and when they are stopped."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +24,7 @@ LEAVING: dict[str, Any] = {"deletionTimestamp": rfc3339(NOW_MS)}
 
 
 def ended(seconds_ago: int = 1, **meta: Any) -> Body:
-    """The gang has finished, and holds quota of team-a: heads cpu, workers l4."""
+    """Returns a finished gang that holds quota of team-a: heads cpu, workers l4."""
     body = workload_body(ray_job("dev"), "QuotaReserved", "Admitted", "Finished", **meta)
     for condition in body["status"]["conditions"]:
         if condition["type"] == "Finished":
@@ -79,7 +79,7 @@ SUSPENDED, DELETED = "patch dev-1", "delete pod"
 
 @dataclass
 class Case:
-    """What is done to the gang if these wait; `world` by default is one with its RayCluster and a pod."""
+    """The writes for a finished gang while these wait; by default it has its RayCluster and a pod."""
 
     waits: list[Waiting] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Case:
 
 
 CASES = {
-    "nobody waits": Case(),
+    "no workload waits": Case(),
     "for its quota": Case([FOR_GPUS], [SUSPENDED]),
     "for a resource that it does not hold": Case([waiting(WaitReason.QUOTA, "memory")]),
     "for quota of another tree": Case([FOR_GPUS], world=world(ended(), child(), waits="team-b")),
@@ -102,16 +102,16 @@ CASES = {
         [FOR_NODES], [SUSPENDED], world(ended(), child(), placed="l4")
     ),
     "for nodes, and it is on none": Case([FOR_NODES]),
-    "its quota was given back already": Case([], [SUSPENDED], world(ended(finalizers=[]), child())),
+    "its quota was released already": Case([], [SUSPENDED], world(ended(finalizers=[]), child())),
     "a write on it failed": Case([FOR_GPUS], held_back=frozenset({"uid-dev-1"})),
     "it was suspended already": Case([FOR_GPUS], [], world(ended(), child(suspend=True))),
-    "KubeRay has had its time": Case([FOR_GPUS], [SUSPENDED, DELETED], world(ended(LATE_S), child())),
-    "KubeRay has almost had its time": Case([FOR_GPUS], [SUSPENDED], world(ended(LATE_S - 1), child())),
+    "KubeRay is late": Case([FOR_GPUS], [SUSPENDED, DELETED], world(ended(LATE_S), child())),
+    "KubeRay is almost late": Case([FOR_GPUS], [SUSPENDED], world(ended(LATE_S - 1), child())),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_who_is_stopped_for_those_who_wait(name: str) -> None:
+def test_a_finished_gang_is_stopped_if_others_wait_for_its_quota(name: str) -> None:
     case = CASES[name]
     steps = list(clear(case.world, case.waits, case.held_back, NOW_MS))
     told = [
@@ -121,17 +121,20 @@ def test_who_is_stopped_for_those_who_wait(name: str) -> None:
     assert told == case.done
 
 
-# the world, whether the quota is given back
+# the world, whether the quota is released
 RELEASED: dict[str, tuple[World, bool]] = {
     "its pods are there": (world(ended(), child(suspend=True, rests=True)), False),
-    "its RayCluster may make pods": (world(ended(), child(), pods=False), False),
-    "long after its end too": (world(ended(LATE_S), child(), pods=False), False),
+    "its RayCluster may create pods": (world(ended(), child(), pods=False), False),
+    "its RayCluster may create pods, long after its end": (world(ended(LATE_S), child(), pods=False), False),
     "KubeRay has stopped it": (world(ended(), child(suspend=True, rests=True), pods=False), True),
-    "KubeRay may not have seen yet that it is suspended": (
+    "KubeRay may not have observed the suspension": (
         world(ended(), child(suspend=True), pods=False),
         False,
     ),
-    "KubeRay has had its time to see it": (world(ended(LATE_S), child(suspend=True), pods=False), True),
+    "KubeRay has had time to observe the suspension": (
+        world(ended(LATE_S), child(suspend=True), pods=False),
+        True,
+    ),
     "its RayCluster is being deleted": (world(ended(), leaving(child()), pods=False), True),
     "its RayCluster is gone": (world(ended(), pods=False), True),
     "the Workload is being deleted": (world(ended(**LEAVING), pods=False), False),
@@ -139,7 +142,7 @@ RELEASED: dict[str, tuple[World, bool]] = {
 
 
 @pytest.mark.parametrize("name", RELEASED)
-def test_quota_is_given_back_once_no_pod_is_there_or_can_come(name: str) -> None:
+def test_quota_is_released_once_no_pod_exists_or_can_be_created(name: str) -> None:
     of, released = RELEASED[name]
     steps = list(releases(of, (), NOW_MS))
     assert [s.subject for s in steps] == ([KEY] if released else [])
@@ -151,7 +154,7 @@ def test_quota_is_given_back_once_no_pod_is_there_or_can_come(name: str) -> None
     assert list(releases(of, {KEY}, NOW_MS)) == []
 
 
-def test_finalizers_of_others_stay() -> None:
+def test_other_finalizers_are_kept() -> None:
     mine = ended(finalizers=["tenant.example/mine", "kueue.x-k8s.io/resource-in-use"])
     (step,) = releases(world(mine, pods=False), (), NOW_MS)
     assert isinstance(step.write, MergePatch)

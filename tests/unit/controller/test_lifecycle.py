@@ -1,4 +1,4 @@
-"""A Workload's status between two decisions: what is read from it, and what is written back."""
+"""The core's lifecycle rules applied to a Workload's status."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,13 +48,13 @@ def limited(of: Workload, seconds: int) -> Workload:
 
 
 def told(status: WorkloadStatus) -> set[str]:
-    """What is True, with its reason."""
+    """Returns the conditions that are True, with their reasons."""
     return {f"{c.type}:{c.reason}" for c in status.conditions if c.status == "True"}
 
 
 HOLDS = {"QuotaReserved:QuotaReserved"}
 RUNNING = HOLDS | {"Admitted:Admitted"}
-# (the Workload, objects, who waits for pods) -> (conditions beside those it had, when time changes it)
+# (the Workload, objects, waitForPodsReady) -> (its conditions, when time changes it)
 ADVANCED: dict[str, tuple[Workload, Objects, WaitForPodsReady | None, set[str], int | None]] = {
     "nothing to do": (gang(*RUNS), {}, None, RUNNING, None),
     "checks are ready": (gang("QuotaReserved", check="Ready"), {}, None, RUNNING, None),
@@ -106,14 +106,14 @@ ADVANCED: dict[str, tuple[Workload, Objects, WaitForPodsReady | None, set[str], 
 
 
 @pytest.mark.parametrize("name", ADVANCED)
-def test_advance(name: str) -> None:
+def test_a_workload_with_quota_advances(name: str) -> None:
     of, objects, wait, conditions, until_ms = ADVANCED[name]
     advanced = lifecycle.advance(of, of.status, make_world(objects), wait, NOW_MS)
     assert told(advanced.status) == conditions
     assert advanced.until_ms == until_ms
 
 
-def test_a_stock_out_sends_it_away_for_the_pause_that_its_check_asks_for() -> None:
+def test_a_stock_out_evicts_it_for_the_back_off_of_its_check() -> None:
     of = gang("QuotaReserved", check="Pending")
     asks = {"state": "Retry", "message": "out of stock", "requeue_after_seconds": 60}
     status = set_check(of.status, CHECK, NOW_MS, **asks)
@@ -126,7 +126,7 @@ def test_a_stock_out_sends_it_away_for_the_pause_that_its_check_asks_for() -> No
     assert (check.state, check.retry_count) == ("Pending", 1)
 
 
-def test_a_timeout_counts() -> None:
+def test_an_eviction_by_timeout_counts_as_a_requeue() -> None:
     of = having(gang(*RUNS), requeue_state=RequeueState(count=1))
     wait = WaitForPodsReady(timeout_s=60, backoff=Backoff(60, 600))
     after = lifecycle.advance(of, of.status, make_world(), wait, NOW_MS).status
@@ -148,9 +148,9 @@ PODS: dict[str, tuple[Callable[[Workload], Workload], bool, str | None]] = {
     "one is missing": (pods("Started", "True"), False, "WaitForRecovery"),
     "still missing": (pods("WaitForRecovery", "False"), False, "WaitForRecovery"),
     "recovered": (pods("WaitForRecovery", "False"), True, "Recovered"),
-    "what an older version told of a gang that waits": (pods("Pending", "False"), False, "WaitForStart"),
-    "what it told of one that runs": (pods("PodsReady", "True"), True, "Started"),
-    "what it told of one that runs, and one is missing": (
+    "a reason of an older version, waiting": (pods("Pending", "False"), False, "WaitForStart"),
+    "a reason of an older version, running": (pods("PodsReady", "True"), True, "Started"),
+    "a reason of an older version, one is missing": (
         pods("PodsReady", "True"),
         False,
         "WaitForRecovery",
@@ -159,7 +159,7 @@ PODS: dict[str, tuple[Callable[[Workload], Workload], bool, str | None]] = {
 
 
 @pytest.mark.parametrize("name", PODS)
-def test_pods(name: str) -> None:
+def test_pods_ready_follows_the_pods(name: str) -> None:
     change, ready, reason = PODS[name]
     status = lifecycle.look_at_pods(change(gang(*RUNS)).status, ready, NOW_MS)
     found = find_condition(status.conditions, "PodsReady")
@@ -177,7 +177,7 @@ def away(reason: str, requeue_s: int | None = None, **fields: Any) -> Workload:
     return having(gang(**fields), conditions=(told,), requeue_state=state)
 
 
-STANDING: dict[str, tuple[Workload, Objects, set[str]]] = {
+REQUEUES: dict[str, tuple[Workload, Objects, set[str]]] = {
     "never away": (gang(), {}, set()),
     "back already": (gang("Requeued"), {}, {"Requeued:Requeued"}),
     "inactive": (away("Deactivated", active=False), {}, set()),
@@ -191,16 +191,16 @@ STANDING: dict[str, tuple[Workload, Objects, set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", STANDING)
-def test_stand_again(name: str) -> None:
-    of, objects, conditions = STANDING[name]
+@pytest.mark.parametrize("name", REQUEUES)
+def test_a_workload_is_requeued_once_its_cause_is_over(name: str) -> None:
+    of, objects, conditions = REQUEUES[name]
     status = lifecycle.requeue_if_due(of, of.status, make_world(objects), NOW_MS)
     assert told(status) == conditions
     if conditions - {"Requeued:Requeued"} and of.status.requeue_state is not None:
         assert status.requeue_state == RequeueState(count=1, requeue_at=None)
 
 
-def test_what_is_inactive_has_no_way_back_to_remember() -> None:
+def test_an_inactive_workload_loses_its_requeue_state() -> None:
     of = having(gang("DeactivationTarget", active=False), requeue_state=RequeueState(count=3))
     status = lifecycle.requeue_if_due(of, of.status, make_world(), NOW_MS)
     assert (status.conditions, status.requeue_state) == ((), None)
@@ -212,16 +212,16 @@ STARTING = workload(ray_job("dev"), *RUNS).status
 ENDED = workload(ray_job("dev"), *RUNS, "Finished").status
 BLOCK = WaitForPodsReady(block_admission=True)
 BLOCKED: dict[str, tuple[WorkloadStatus, WaitForPodsReady | None, set[str]]] = {
-    "nobody waits": (STARTING, None, set()),
-    "nobody is kept out": (STARTING, WaitForPodsReady(), set()),
+    "no waitForPodsReady": (STARTING, None, set()),
+    "without blockAdmission": (STARTING, WaitForPodsReady(), set()),
     "one at a time": (READY, BLOCK, {"a/two"}),
     "none while one starts": (STARTING, BLOCK, {"a/one", "a/two"}),
-    "what ended starts no more": (ENDED, BLOCK, {"a/two"}),
+    "an ended gang does not block": (ENDED, BLOCK, {"a/two"}),
 }
 
 
 @pytest.mark.parametrize("name", BLOCKED)
-def test_blocked(name: str) -> None:
+def test_block_admission_admits_one_gang_at_a_time(name: str) -> None:
     before, wait, kept_out = BLOCKED[name]
     statuses = {"a/before": before, "a/one": WorkloadStatus(), "a/two": WorkloadStatus()}
     blocked = lifecycle.blocked(core.Plan((ONE, TWO), (), ()), statuses, wait, NOW_MS)

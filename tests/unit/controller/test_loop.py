@@ -1,4 +1,4 @@
-"""The controller's loop on an emulated API server: what it writes when, and what it follows."""
+"""The controller's loop on an emulated API server: when it writes, and what it watches."""
 
 import asyncio
 import logging
@@ -73,7 +73,7 @@ class Stage(Observer):
         return [change for change in self.api.journal[kind] if change.by == "controller"]
 
     def told(self) -> Counter[str]:
-        """How often each Workload got another sentence on why it waits."""
+        """Returns how often each Workload got a new wait message."""
         return Counter(
             change.body["metadata"]["name"]
             for change in self.written(kinds.WORKLOADS)
@@ -85,7 +85,7 @@ def too_large(many: int) -> list[Body]:
     return [ray_job(f"dev-{n:03}", workers=500) for n in range(many)]
 
 
-def test_wait_sentences_of_many_come_a_few_a_pass() -> None:
+def test_a_pass_writes_only_a_few_wait_messages() -> None:
     many = WAITS_A_PASS_MAX + 10
     stage = Stage(*too_large(many))
 
@@ -105,7 +105,7 @@ def test_wait_sentences_of_many_come_a_few_a_pass() -> None:
     assert sum(a_pass) == many
 
 
-def test_nothing_is_written_and_passes_are_rare_where_nothing_happens() -> None:
+def test_an_idle_controller_writes_nothing_and_passes_rarely() -> None:
     stage = Stage(*too_large(1))
 
     async def story() -> None:
@@ -137,8 +137,8 @@ def test_statuses_of_queues_are_written_at_their_interval_and_the_last_one_soon(
     assert min(apart) >= STATUS_INTERVAL_MS - 100
 
 
-def test_a_number_that_changes_is_told_after_a_while() -> None:
-    """Where the reason is the same, a sentence with other numbers waits for its interval."""
+def test_a_wait_message_with_new_numbers_is_written_once_an_interval() -> None:
+    """The reason stays the same."""
     stage = Stage(ray_job("dev", workers=500))
 
     def quota(gpus: int) -> None:
@@ -159,7 +159,7 @@ def test_a_number_that_changes_is_told_after_a_while() -> None:
 
 
 @pytest.mark.parametrize("topologies", [[], [TOPOLOGY]], ids=["without a Topology", "with one"])
-def test_nodes_are_followed_once_there_is_a_topology(topologies: list[Body]) -> None:
+def test_nodes_are_watched_once_a_topology_exists(topologies: list[Body]) -> None:
     stage = Stage()
 
     async def story() -> None:
@@ -175,7 +175,7 @@ def test_nodes_are_followed_once_there_is_a_topology(topologies: list[Body]) -> 
     stage.play(story)
 
 
-def test_it_is_in_step_once_all_is_listed() -> None:
+def test_it_is_synced_once_every_kind_is_listed() -> None:
     stage = Stage()
     assert not stage.controller.synced
 
@@ -191,7 +191,7 @@ def test_it_is_in_step_once_all_is_listed() -> None:
     [(4, "pass: patch Workload status team-a/rayjob-dev-000-"), (5, "pass: 5 x MergePatch Workload")],
     ids=["few writes one by one", "many by their kind"],
 )
-def test_the_log_sums_a_pass_up(jobs: int, expected: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_summarizes_a_pass(jobs: int, expected: str, caplog: pytest.LogCaptureFixture) -> None:
     stage = Stage(*too_large(jobs))
     caplog.set_level(logging.INFO, logger="muster.controller.loop")
 
@@ -202,12 +202,12 @@ def test_the_log_sums_a_pass_up(jobs: int, expected: str, caplog: pytest.LogCapt
     assert any(record.getMessage().startswith(expected) for record in caplog.records), caplog.messages
 
 
-def test_the_wall_clock_tells_milliseconds_since_1970() -> None:
+def test_the_wall_clock_counts_milliseconds_since_1970() -> None:
     assert abs(wall_clock_ms() - time.time() * 1000) < 1000
 
 
 class Turn:
-    """An election that is won when the test says so."""
+    """An election that the test lets it win."""
 
     def __init__(self) -> None:
         self.won, self.leads, self.released = asyncio.Event(), False, False
@@ -226,7 +226,7 @@ class Turn:
         self.leads, self.released = False, True
 
 
-def test_it_decides_nothing_before_it_leads_and_gives_the_leadership_back() -> None:
+def test_it_decides_nothing_before_it_leads_and_releases_the_lease() -> None:
     turn = Turn()
     stage = Stage(*too_large(1), election=turn)
 
@@ -247,8 +247,8 @@ def test_it_decides_nothing_before_it_leads_and_gives_the_leadership_back() -> N
     assert turn.released
 
 
-def test_a_new_leader_knows_what_the_former_one_wrote_last() -> None:
-    """Though its watches have not brought it: else it would hand out the same quota again."""
+def test_a_new_leader_lists_the_last_writes_of_the_former_one() -> None:
+    """Its watch has not delivered them yet: it would reserve the same quota again."""
     turn = Turn()
     stage = Stage(ray_job("dev"), election=turn)
     (dev,) = stage.api.all(kinds.RAY_JOBS)
@@ -268,7 +268,7 @@ def test_a_new_leader_knows_what_the_former_one_wrote_last() -> None:
     stage.play(story)
 
 
-def test_what_no_status_says_is_told_in_an_event() -> None:
+def test_a_notice_without_a_status_is_an_event() -> None:
     dev = ray_job("dev", queue="")
     dev["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = ""
     stage = Stage(dev)
@@ -284,8 +284,8 @@ def test_what_no_status_says_is_told_in_an_event() -> None:
     assert events == [("Misconfigured", "dev")]
 
 
-def test_it_says_for_how_long_nothing_has_moved() -> None:
-    """A pass that hangs is noticed by that."""
+def test_it_measures_the_time_since_the_last_pass() -> None:
+    """The probe reads this time."""
     stage = Stage()
 
     async def story() -> None:
@@ -297,23 +297,23 @@ def test_it_says_for_how_long_nothing_has_moved() -> None:
     stage.play(story)
 
 
-def test_only_pods_of_gangs_are_followed() -> None:
-    """A cluster has many others."""
+def test_only_pods_of_gangs_are_watched() -> None:
+    """A cluster has many other pods."""
     stage = Stage()
 
     async def story() -> None:
         stage.api.create(kinds.PODS, pod("uid-gang", "of-a-gang"), "kuberay")
         other = pod("", "other")
         other["metadata"]["labels"] = {}
-        stage.api.create(kinds.PODS, other, "somebody")
+        stage.api.create(kinds.PODS, other, "another")
         await asyncio.sleep(5)
         assert list(stage.passes[-1].world.pods) == ["team-a/of-a-gang"]
 
     stage.play(story)
 
 
-def test_it_looks_again_when_time_alone_changes_something() -> None:
-    """A back-off ends, and nobody says so."""
+def test_it_wakes_up_when_time_alone_changes_the_result() -> None:
+    """No event announces the end of a back-off."""
     stage = Stage(ray_job("dev"))
     (dev,) = stage.api.all(kinds.RAY_JOBS)
     owner = controlled_by(kinds.RAY_JOBS, "dev", dev["metadata"]["uid"])
@@ -338,8 +338,8 @@ def test_it_looks_again_when_time_alone_changes_something() -> None:
     stage.play(story)
 
 
-def test_pods_that_the_api_server_would_not_take_get_no_quota() -> None:
-    """It is asked before a gang may have any."""
+def test_gangs_whose_pods_the_api_server_refuses_get_no_quota() -> None:
+    """A dry run comes before the quota."""
     stage = Stage(ray_job("dev", worker=template("Bad_Name", cpu=1)))
 
     async def story() -> None:

@@ -1,4 +1,4 @@
-"""What is made of objects is made once, until they are others or nobody asks any more."""
+"""Values are computed once, until their objects change or a pass does not ask for them."""
 
 from muster.controller.memory import Memory
 
@@ -21,27 +21,27 @@ def test_the_same_objects_are_read_once() -> None:
     assert make.calls == 2
 
 
-def test_nothing_is_remembered_too() -> None:
+def test_none_is_cached_too() -> None:
     memory, make, none = Memory(), Maker(), list[int]()
     assert [memory.of(make, "key", none, none) for _ in range(2)] == [None, None]
     assert make.calls == 1
 
 
-def test_an_equal_object_is_another_one() -> None:
+def test_an_equal_object_is_a_different_key() -> None:
     memory, make, one = Memory(), Maker(), [1]
     memory.of(make, "key", one, [2])
     memory.of(make, "key", one, [2])
     assert make.calls == 2
 
 
-def test_makers_are_told_apart() -> None:
+def test_values_of_different_functions_are_kept_apart() -> None:
     memory, makers, one = Memory(), (Maker(), Maker()), [1]
     for make in makers:
         memory.of(make, "key", one, one)
     assert [make.calls for make in makers] == [1, 1]
 
 
-def test_what_no_pass_asked_for_is_forgotten() -> None:
+def test_values_that_no_pass_asked_for_are_dropped() -> None:
     memory, make, one = Memory(), Maker(), [1]
     memory.of(make, "key", one, one)
     memory.turn()

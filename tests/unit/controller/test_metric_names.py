@@ -30,16 +30,16 @@ def labels() -> dict[str, tuple[str, ...]]:
     return {metric._name: metric._labelnames for metric in found}
 
 
-def test_labels() -> None:
+def test_names_and_labels_of_all_metrics() -> None:
     assert labels() == LABELS
 
 
 @pytest.mark.parametrize(("leads", "told"), [(True, 1.0), (False, 0.0)])
-def test_who_leads(leads: bool, told: float) -> None:
+def test_the_leader_gauge(leads: bool, told: float) -> None:
     assert Metrics(lambda: leads).registry.get_sample_value("muster_leader") == told
 
 
-def test_waits_are_told_apart_up_to_a_day_as_in_kueue() -> None:
+def test_wait_buckets_reach_almost_a_day_as_in_kueue() -> None:
     assert WAIT_BUCKETS_S[:3] == (1, 2.5, 5)
     assert WAIT_BUCKETS_S[-1] == 2.5 * 2**15
     assert len(WAIT_BUCKETS_S) == 17

@@ -1,4 +1,4 @@
-"""What is counted of a pass, and what /metrics tells of the queues."""
+"""Metrics of a pass, and gauges of the queues."""
 
 import logging
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ WAITED_S = (NOW_MS - millis(CREATED)) / 1000
 
 
 def world_of(*workloads: Body, requests: tuple[Body, ...] = ()) -> World:
-    """With the queues' statuses as the pass before has written them."""
+    """Returns a world with the queues' statuses that an earlier pass wrote."""
     queue = cluster_queue(
         "team-a",
         quotas("cpu", cpu=8, memory="32Gi", gpu=0),
@@ -72,12 +72,12 @@ def observed(world: World, *done: Step, result: Pass | None = None, took_ms: int
 
 
 def moved(workload: Workload, status: WorkloadStatus) -> Step:
-    """A status write that happened, with what is told of it."""
+    """Returns a status write with its events."""
     return Step(workload.key, status_patch(workload, status), tuple(status_notes(workload, status, NOW_MS)))
 
 
 def counted(metrics: Metrics) -> dict[str, float]:
-    """Counters that are not 0, by name and the values of their labels; histograms by their sum."""
+    """Returns counters other than 0 by name and label values; histograms by their sum."""
     return {
         f"{s.name}{''.join(f' {v}' for v in s.labels.values())}": s.value
         for family in metrics.registry.collect()
@@ -173,7 +173,7 @@ MOVES: dict[str, tuple[Body, Any, dict[str, float]]] = {
         lambda w: transitions.finish(w.status, Outcome(True, "done"), NOW_MS),
         {"muster_finished_workloads_total team-a dev-priority": 1},
     ),
-    "nothing that anybody is told": (RUNNING, lambda w: w.status, {}),
+    "no change": (RUNNING, lambda w: w.status, {}),
 }
 
 
@@ -187,7 +187,7 @@ def test_a_workload_that_moved_is_counted_once(name: str) -> None:
     assert counted(metrics) == {"muster_pass_duration_seconds_sum": 0.25, **wanted}
 
 
-def test_waiting_starts_anew_for_who_was_put_back() -> None:
+def test_the_wait_time_of_a_requeued_workload_starts_again() -> None:
     back = workload_body(ray_job("dev"), "Requeued")
     back["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
     world = world_of(back)
@@ -196,7 +196,7 @@ def test_waiting_starts_anew_for_who_was_put_back() -> None:
     assert waits["muster_quota_reserved_wait_time_seconds_sum team-a dev-priority"] == WAITED_S
 
 
-def test_queues() -> None:
+def test_gauges_of_a_queue() -> None:
     metrics = observed(world_of(QUEUED, workload_body(ray_job("runs", workers=3), "QuotaReserved")))
     assert gauge(metrics, "reserving_active_workloads", cluster_queue="team-a") == 1
     assert gauge(metrics, "admitted_active_workloads", cluster_queue="team-a") == 0
@@ -214,7 +214,7 @@ def hopeless() -> Body:
     return body
 
 
-def test_who_waits_and_since_when() -> None:
+def test_pending_workloads_and_the_oldest_of_them() -> None:
     first = workload_body(ray_job("first"), creationTimestamp="2026-01-01T00:00:00Z")
     metrics = observed(world_of(QUEUED, first, hopeless()))
     assert gauge(metrics, "pending_workloads", cluster_queue="team-a", status="active") == 2
@@ -223,14 +223,14 @@ def test_who_waits_and_since_when() -> None:
     assert since == millis("2026-01-01T00:00:00Z") / 1000
 
 
-def test_nobody_waits() -> None:
+def test_no_oldest_workload_without_pending_ones() -> None:
     metrics = observed(world_of(RUNNING))
     assert gauge(metrics, "oldest_pending_workload_timestamp_seconds", cluster_queue="team-a") is None
 
 
 STATES: dict[str, tuple[tuple[str, ...], str]] = {
     "new": ((), "Pending"),
-    "taken by the cloud": (("Accepted",), "Accepted"),
+    "accepted by the autoscaler": (("Accepted",), "Accepted"),
     "there": (("Accepted", "Provisioned"), "Provisioned"),
     "taken back": (("Accepted", "Provisioned", "CapacityRevoked"), "CapacityRevoked"),
     "out of stock": (("Accepted", "Failed"), "Failed"),
@@ -238,7 +238,7 @@ STATES: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_requests(name: str) -> None:
+def test_provisioning_requests_by_state(name: str) -> None:
     conditions, state = STATES[name]
     metrics = observed(world_of(RESERVED, requests=(request(*conditions),)))
     assert gauge(metrics, "provisioning_requests", cluster_queue="team-a", state=state) == 1
@@ -246,7 +246,7 @@ def test_requests(name: str) -> None:
     assert gauge(metrics, made, cluster_queue="team-a", state=state) == millis(CREATED) / 1000
 
 
-def test_requests_of_others_are_not_ours_to_count() -> None:
+def test_requests_of_other_owners_are_not_counted() -> None:
     metrics = observed(world_of(RESERVED, requests=(request(owner="uid-of-somebody-else"),)))
     assert gauge(metrics, "provisioning_requests", cluster_queue="team-a", state="Pending") is None
 
@@ -254,7 +254,7 @@ def test_requests_of_others_are_not_ours_to_count() -> None:
 A_KIND: Kind[Any] = kinds.WORKLOADS
 
 
-def test_a_quota_that_can_not_be_read_is_0_and_such_a_usage_is_left_out() -> None:
+def test_an_unreadable_quota_is_0_and_an_unreadable_usage_is_left_out() -> None:
     world = world_of(QUEUED)
     quota = {"gpu": "1e400", "cpu": 8, "memory": "32Gi"}
     broken = cluster_queue("broken", quotas("l4", **quota))
@@ -279,14 +279,14 @@ def test_a_quota_that_can_not_be_read_is_0_and_such_a_usage_is_left_out() -> Non
 
 WRITES: dict[str, tuple[Write, int | None, Mapping[str, str]]] = {
     "done": (Create(A_KIND, {}), None, {"verb": "create", "result": "done"}),
-    "somebody was first": (MergePatch(A_KIND, "k", {}, "1"), 409, {"verb": "patch", "result": "stale"}),
+    "a conflict": (MergePatch(A_KIND, "k", {}, "1"), 409, {"verb": "patch", "result": "stale"}),
     "not allowed": (JsonPatch(A_KIND, "k", (), "1"), 403, {"verb": "patch", "result": "refused"}),
     "no answer": (Delete(A_KIND, "k"), 0, {"verb": "delete", "result": "unsure"}),
 }
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_writes(name: str) -> None:
+def test_writes_are_counted_by_result(name: str) -> None:
     write, code, labels = WRITES[name]
     metrics = Metrics(lambda: True)
     metrics.wrote(write, None if code is None else WriteError(write, code, "no"))
@@ -294,17 +294,17 @@ def test_writes(name: str) -> None:
 
 
 @pytest.mark.parametrize("leads", [True, False])
-def test_who_leads(leads: bool) -> None:
+def test_the_leader_gauge_follows_the_election(leads: bool) -> None:
     assert gauge(Metrics(lambda: leads), "leader") == leads
 
 
-def test_before_the_first_pass_every_name_is_known(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_name_is_exported_before_the_first_pass(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
     names = {family.name for family in Metrics(lambda: False).registry.collect()}
     assert {"muster_pending_workloads", "muster_admission_wait_time_seconds", "muster_writes"} <= names
 
 
-def test_gangs_that_must_stop_and_have_not() -> None:
+def test_gangs_whose_suspension_is_blocked_are_counted() -> None:
     body = workload_body(ray_job("dev"))
     body["status"]["conditions"] = [condition("SuspensionBlocked", reason="PodsRunning")]
     over = workload_body(ray_job("over"))
@@ -320,7 +320,7 @@ def test_gangs_that_must_stop_and_have_not() -> None:
     assert gauge(metrics, "suspension_blocked_workloads", cluster_queue="team-a", reason="PodsRunning") == 1
 
 
-def test_only_statuses_that_were_written_count() -> None:
+def test_only_written_statuses_are_counted() -> None:
     world = world_of(QUEUED)
     (workload,) = world.workloads.values()
     spec = MergePatch(kinds.WORKLOADS, workload.key, {"spec": {"active": False}}, "1")

@@ -1,4 +1,4 @@
-"""Whose pods, RayClusters, Workloads and requests are whose."""
+"""Owners of pods, RayClusters, Workloads and requests."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ ELSEWHERE = {"namespace": "team-b"}
 
 
 def cluster(*owners: Body, **meta: Any) -> Body:
-    """At rest, so that only its pods can occupy anything."""
+    """Returns a RayCluster at rest, so that only its pods count."""
     body = ray_cluster("dev-raycluster")
     body["spec"]["suspend"] = True
     body["status"] = {"conditions": [{"type": "RayClusterSuspended", "status": "True"}]}
@@ -45,7 +45,7 @@ def made_by(kind: Kind[Any], name: str, uid: str = "", **meta: Any) -> Body:
 OWN = cluster(controlled_by(kinds.RAY_JOBS, "dev"))
 OF_OWN = made_by(kinds.RAY_CLUSTERS, "dev-raycluster")
 
-# pods, RayClusters -> whether the gang of RayJob dev is there still
+# pods, RayClusters -> whether the gang of RayJob dev still exists
 PODS: dict[str, tuple[Body, list[Body], bool]] = {
     "of its RayCluster": (OF_OWN, [OWN], True),
     "of its RayCluster, which is gone": (OF_OWN, [], True),
@@ -79,7 +79,7 @@ PODS: dict[str, tuple[Body, list[Body], bool]] = {
 
 
 @pytest.mark.parametrize("name", PODS)
-def test_whose_pods_occupy_a_gang(name: str) -> None:
+def test_which_pods_belong_to_a_gang(name: str) -> None:
     body, clusters, wanted = PODS[name]
     world = make_world(
         {
@@ -92,14 +92,14 @@ def test_whose_pods_occupy_a_gang(name: str) -> None:
     assert bool(world.live_pods_of(workload(ray_job("dev")))) is wanted
 
 
-def test_pods_of_a_ray_cluster_that_is_the_job_itself() -> None:
+def test_pods_of_a_queued_ray_cluster_belong_to_its_gang() -> None:
     notebook = workload(ray_cluster("notebook"))
     mine = pod(notebook.metadata.uid, ownerReferences=[controlled_by(kinds.RAY_CLUSTERS, "notebook")])
     world = make_world({kinds.RAY_CLUSTERS: [stored(ray_cluster("notebook"))], kinds.PODS: [mine]})
     assert world.live_pods_of(notebook)
 
 
-# owner and origin of a RayCluster that runs -> whether the gang of RayJob dev is there still
+# owner and origin of a running RayCluster -> whether the gang of RayJob dev still exists
 CLUSTERS: dict[str, tuple[Body, str, bool]] = {
     "its own": (controlled_by(kinds.RAY_JOBS, "dev"), "RayJob", True),
     "one that KubeRay did not make": (controlled_by(kinds.RAY_JOBS, "dev"), "", False),
@@ -112,7 +112,7 @@ CLUSTERS: dict[str, tuple[Body, str, bool]] = {
 
 @pytest.mark.parametrize("name", CLUSTERS)
 @pytest.mark.parametrize("meta", [{}, ELSEWHERE])
-def test_whose_ray_clusters_occupy_a_gang(name: str, meta: dict[str, Any]) -> None:
+def test_which_ray_clusters_belong_to_a_gang(name: str, meta: dict[str, Any]) -> None:
     owner, origin, wanted = CLUSTERS[name]
     labels = {ORIGIN_LABEL: origin} if origin else {}
     running = stored(ray_cluster("dev-raycluster"), ownerReferences=[owner], labels=labels, **meta)
@@ -131,7 +131,7 @@ WORKLOADS: dict[str, tuple[Body, dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_whose_workload_is_the_jobs(name: str) -> None:
+def test_which_workload_belongs_to_a_job(name: str) -> None:
     owner, meta, wanted = WORKLOADS[name]
     body = workload_body(ray_job("dev"), ownerReferences=[owner], **meta)
     world = make_world({kinds.RAY_JOBS: [stored(ray_job("dev"))], kinds.WORKLOADS: [body]})
@@ -151,7 +151,7 @@ REQUESTS: dict[str, tuple[Body, bool]] = {
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_whose_request_is_the_workloads(name: str) -> None:
+def test_which_request_belongs_to_a_workload(name: str) -> None:
     body, wanted = REQUESTS[name]
     world = make_world({kinds.WORKLOADS: [DEV], kinds.PROVISIONING_REQUESTS: [body]})
     assert bool(world.requests_of(workload(ray_job("dev")))) is wanted

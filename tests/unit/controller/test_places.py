@@ -1,4 +1,4 @@
-"""Gangs whose pods are placed on nodes: from annotated templates to pods that go nowhere else."""
+"""Gangs with a topology: from annotated templates to pods confined to their nodes."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ def admitted(*hosts: str, **status: Any) -> Body:
     return body
 
 
-def test_a_workload_asks_for_what_the_templates_say() -> None:
+def test_a_workload_has_the_topology_requests_of_its_templates() -> None:
     (step,) = run(objects()).first
     assert isinstance(step.write, Create)
     asked = {ps["name"]: ps.get("topologyRequest") for ps in step.write.body["spec"]["podSets"]}
@@ -91,7 +91,7 @@ def test_a_workload_asks_for_what_the_templates_say() -> None:
     assert {name: request for name, request in asked.items() if request} == {"gpu": asked["gpu"]}
 
 
-def test_a_job_whose_annotations_can_not_be_read_is_told_so() -> None:
+def test_unreadable_annotations_are_reported_on_the_job() -> None:
     body = near(ray_job("dev"))
     (workers,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
     workers["template"]["metadata"]["annotations"] = {topology.UNCONSTRAINED: "perhaps"}
@@ -101,7 +101,7 @@ def test_a_job_whose_annotations_can_not_be_read_is_told_so() -> None:
     assert any("expected true or false" in message for message in told)
 
 
-def test_its_admission_tells_its_places() -> None:
+def test_the_admission_contains_the_topology_assignment() -> None:
     status = only_status(run(objects(workload_body(near(ray_job("dev"))))).then)
     (workers,) = [a for a in status["admission"]["podSetAssignments"] if a["name"] == "gpu"]
     assert workers["topologyAssignment"] == {
@@ -116,7 +116,7 @@ def test_its_admission_tells_its_places() -> None:
     }
 
 
-def test_it_waits_for_nodes_where_other_pods_have_them() -> None:
+def test_it_waits_for_nodes_that_other_pods_occupy() -> None:
     used = {
         "metadata": {"name": "other", "namespace": "kube-system"},
         "spec": {
@@ -131,7 +131,7 @@ def test_it_waits_for_nodes_where_other_pods_have_them() -> None:
     assert "can never be placed: for pod set gpu" in reserved["message"]
 
 
-def test_its_pods_go_to_their_hosts_only() -> None:
+def test_its_pods_are_confined_to_their_hosts() -> None:
     workload: kueue.Workload = read(kinds.WORKLOADS, admitted("x1", "x2"))
     templates = admitted_templates(workload, make_world(objects()).flavors)
     (term,) = templates["gpu"].spec.affinity["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
@@ -139,14 +139,14 @@ def test_its_pods_go_to_their_hosts_only() -> None:
     assert not templates["head"].spec.affinity
 
 
-def test_its_pods_go_to_their_host_by_its_label() -> None:
+def test_its_pods_select_a_single_host_by_its_label() -> None:
     workload: kueue.Workload = read(kinds.WORKLOADS, admitted("x1"))
     template = admitted_templates(workload, make_world(objects()).flavors)["gpu"]
     assert template.spec.node_selector[HOSTNAME] == "x1"
     assert not template.spec.affinity
 
 
-def test_a_gang_whose_failed_node_nothing_replaces_is_evicted() -> None:
+def test_a_gang_is_evicted_if_its_failed_node_has_no_replacement() -> None:
     lost = admitted("x1", "x2", unhealthyNodes=[{"name": "x1"}])
     status = only_status(run(objects(lost, nodes=(node("x2"),))).first)
     (evicted,) = [c for c in status["conditions"] if c["type"] == "Evicted"]
@@ -166,7 +166,7 @@ def test_a_gang_moves_from_a_failed_node() -> None:
     assert status["unhealthyNodes"] == []
 
 
-def test_quota_without_places_is_no_admission() -> None:
+def test_quota_without_a_placement_is_not_admission() -> None:
     body = workload_body(near(ray_job("dev")), "QuotaReserved")
     for assigned in body["status"]["admission"]["podSetAssignments"]:
         assigned["delayedTopologyRequest"] = "Pending"
@@ -174,7 +174,7 @@ def test_quota_without_places_is_no_admission() -> None:
     assert not [step for step in run(of).first if "Admitted" in str(getattr(step.write, "body", ""))]
 
 
-def test_a_queue_says_which_topology_it_misses() -> None:
+def test_a_queue_names_its_missing_topology() -> None:
     world = make_world({**objects(), kinds.TOPOLOGIES: []})
     queue = world.cluster_queues["team-a"]
     assert inactive(queue, world) == ("TopologyNotFound", "Topologies that do not exist: racks")

@@ -1,4 +1,4 @@
-"""Whose templates are asked about next, which answers are kept, and what an answer is read as."""
+"""The order of dry runs, which answers are kept, and how an answer is interpreted."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ from tests.unit.controller.builders import job
 
 
 class Slow(Kube):
-    """Answers one question after the other, when told to."""
+    """Answers one dry run at a time, when the test says so."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -50,7 +50,7 @@ def gang(namespace: str, number: int) -> Job:
 
 
 def checked(kube: Slow, jobs: list[Job]) -> tuple[PodChecks, list[str | None]]:
-    """After all was asked."""
+    """Returns the answers after all dry runs."""
 
     async def story() -> tuple[PodChecks, list[str | None]]:
         checks = PodChecks(kube, lambda: None, lambda: 0.0)
@@ -75,7 +75,7 @@ def test_no_tenant_waits_for_all_of_anothers_templates() -> None:
     assert kube.most <= CONCURRENT_MAX
 
 
-def test_equal_templates_are_asked_about_once_and_names_of_pod_sets_count() -> None:
+def test_equal_templates_are_checked_once_and_names_of_pod_sets_count() -> None:
     kube = Slow()
     first, again = job(ray_job("one")), job(ray_job("two"))
     checked(kube, [first, again])
@@ -88,14 +88,14 @@ def test_equal_templates_are_asked_about_once_and_names_of_pod_sets_count() -> N
     assert len({key_of(first), key_of(job(renamed)), key_of(elsewhere)}) == 3
 
 
-def test_the_first_refusal_is_told_with_its_pod_set() -> None:
+def test_the_first_refusal_names_its_pod_set() -> None:
     body = ray_job("dev", worker=template("Bad_Name", cpu=1))
     _, answers = checked(Slow(), [job(body)])
     assert answers == ["Kubernetes would not create pods of pod set 'gpu': no"]
 
 
-def test_an_answer_is_reason_for_another_pass() -> None:
-    """Else the gang would wait until something else happens."""
+def test_an_answer_wakes_the_controller() -> None:
+    """Otherwise the gang would wait for an unrelated event."""
     passes: list[str] = []
 
     async def story() -> None:
@@ -111,7 +111,7 @@ def test_an_answer_is_reason_for_another_pass() -> None:
     assert passes == ["another"]
 
 
-def test_answers_that_nobody_looks_for_are_forgotten() -> None:
+def test_answers_that_no_pass_requests_are_dropped() -> None:
     first = gang("team-a", 1)
     checks, _ = checked(Slow(), [first])
     checks.turn()
@@ -139,7 +139,7 @@ ANSWERS: dict[str, tuple[Exception | None, str | None]] = {
         "a.b: Invalid value; c: Invalid value",
     ),
     "invalid, and no more": (answer_of(422, message="it is invalid"), "it is invalid"),
-    "more than anybody reads": (answer_of(422, message="x" * 5000), "x" * CAUSES_LENGTH_MAX + "…"),
+    "a long message": (answer_of(422, message="x" * 5000), "x" * CAUSES_LENGTH_MAX + "…"),
     "refused by an admission plug-in": (
         answer_of(403, message=f"{FORBIDDEN}no PriorityClass with name x was found", details=NAMED),
         "no PriorityClass with name x was found",
@@ -156,7 +156,7 @@ ANSWERS: dict[str, tuple[Exception | None, str | None]] = {
         answer_of(403, message=f"{FORBIDDEN}failed quota: q: must specify limits.cpu", details=NAMED),
         "failed quota: q: must specify limits.cpu",
     ),
-    "the controller has no right to ask": (
+    "the controller lacks the permission": (
         answer_of(403, message='pods is forbidden: User "u" cannot create', details={"kind": "pods"}),
         None,
     ),
@@ -169,7 +169,7 @@ ANSWERS: dict[str, tuple[Exception | None, str | None]] = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_what_an_answer_means(name: str) -> None:
+def test_how_an_answer_is_interpreted(name: str) -> None:
     error, wanted = ANSWERS[name]
     sent: list[tuple[str, bool]] = []
 
@@ -188,13 +188,13 @@ def test_what_an_answer_means(name: str) -> None:
 
 @dataclass
 class Clock:
-    """Reads what it is set to."""
+    """A clock set by the test."""
 
     now_s: float = 0.0
 
 
 def asked_at(answer: str | None, until_s: int) -> list[int]:
-    """The seconds at which a gang is asked about that always gets this answer."""
+    """Returns the seconds at which a gang with this constant answer is checked."""
     clock, found = Clock(), list[int]()
     gang_of_one = gang("team-a", 1)
 
@@ -221,12 +221,12 @@ def asked_at(answer: str | None, until_s: int) -> list[int]:
 
 
 @pytest.mark.parametrize("answer", ["no", None])
-def test_what_is_not_taken_is_asked_about_with_back_off(answer: str | None) -> None:
+def test_refused_gangs_are_checked_again_with_back_off(answer: str | None) -> None:
     times = asked_at(answer, 1500)
     waits = [later - earlier for earlier, later in pairwise(times)]
     assert waits == [min(REFUSED_S_MIN * 2**n, REFUSED_S_MAX) for n in range(len(waits))]
     assert waits[-1] == REFUSED_S_MAX
 
 
-def test_what_is_taken_is_asked_about_again_in_a_while() -> None:
+def test_accepted_gangs_are_checked_again_after_an_interval() -> None:
     assert asked_at("", round(TAKEN_S) + 1) == [0, TAKEN_S]

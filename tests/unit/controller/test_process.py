@@ -1,4 +1,4 @@
-"""What the probes answer, and that no metric can stand in the way of a decision."""
+"""The controller's process: probes, exit codes, and metrics that never break a decision."""
 
 import asyncio
 import contextlib
@@ -76,13 +76,13 @@ HEALTH: dict[str, tuple[Stub, tuple[bool, str], tuple[bool, str]]] = {
 
 
 @pytest.mark.parametrize("name", HEALTH)
-def test_health(name: str) -> None:
+def test_probes_report_late_watches_and_stuck_passes(name: str) -> None:
     stub, is_alive, is_ready = HEALTH[name]
     controller = cast("Controller", stub)
     assert (tuple(alive(controller)), tuple(ready(controller))) == (is_alive, is_ready)
 
 
-def test_ages_are_told_as_metrics() -> None:
+def test_watch_ages_are_metrics() -> None:
     (family,) = WatchAges(lambda: {"pods": 3.5}).collect()
     assert [(s.name, s.labels, s.value) for s in family.samples] == [
         ("muster_watch_age_seconds", {"watch": "pods"}, 3.5)
@@ -97,7 +97,7 @@ class Broken(Metrics):
         raise ValueError("no such label")
 
 
-def test_errors_of_metrics_are_counted_and_go_no_further(caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_of_metrics_are_counted_and_contained(caplog: pytest.LogCaptureFixture) -> None:
     metrics = Broken(lambda: True)
     guarded: Observer = Guarded(metrics)
     guarded.passed(Passed(World(), Pass(), (), 0, 0))
@@ -123,7 +123,7 @@ class Connection:
 
 
 class Process:
-    """What `run` puts together: two connections, an election and a controller that ends as it is told."""
+    """The parts that `run` connects: two clients, an election and a controller."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, lost: bool = False, ends: bool = True) -> None:
         self.connections: list[Connection] = []
@@ -144,7 +144,7 @@ class Process:
         return SimpleNamespace(leads=True, write_seconds=lambda: 10.0)
 
     def _controller(self, kube: Connection, *_: object) -> Any:
-        assert kube is self.connections[1], "renewals never queue up behind the writes of a pass"
+        assert kube is self.connections[1], "renewals have a connection of their own"
         return SimpleNamespace(
             run=self._run,
             stop=self.stopped.set,
@@ -174,16 +174,16 @@ class Process:
         return asyncio.run(process.run(options))
 
 
-def test_it_ends_well_when_it_is_told_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_exits_with_0_on_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     started = Process(monkeypatch)
     assert started.run() == 0
     assert [connection.closed for connection in started.connections] == [True, True]
 
 
-def test_it_ends_with_an_error_when_it_leads_no_more(
+def test_it_exits_with_1_when_it_loses_leadership(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """So that it is started afresh."""
+    """So that the kubelet restarts it."""
     started = Process(monkeypatch, lost=True)
     assert started.run() == 1
     assert caplog.messages == ["another one leads"]

@@ -41,7 +41,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names(name: str) -> None:
+def test_request_names(name: str) -> None:
     made, wanted = NAMES[name]
     assert made == wanted
     assert len(made) <= 253

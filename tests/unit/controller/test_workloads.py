@@ -26,7 +26,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names(name: str) -> None:
+def test_workload_names(name: str) -> None:
     kind, job_name, uid, wanted = NAMES[name]
     assert workloads.workload_name(kind, "ray.io/v1", job_name, uid) == wanted
     assert len(wanted) <= 253
