@@ -17,12 +17,12 @@ def waiting(**fields: Any) -> Configuration:
 
 
 CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
-    "nobody waits": ({}, Configuration()),
-    "shares are weighed": (
+    "no waitForPodsReady": ({}, Configuration()),
+    "fair sharing": (
         {"fairSharing": {}},
         Configuration(Rules(fair_sharing=FairSharing())),
     ),
-    "by one strategy": (
+    "fair sharing with one strategy": (
         {"fairSharing": {"preemptionStrategies": ["LessThanInitialShare"]}},
         Configuration(Rules(fair_sharing=FairSharing((FairStrategy.LESS_THAN_INITIAL_SHARE,)))),
     ),
@@ -30,7 +30,7 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
         {"featureGates": {"PriorityBoost": True, "PartialAdmission": False}},
         Configuration(Rules(priority_boost=True, partial_admission=False)),
     ),
-    "gates of shares": (
+    "gates of fair sharing": (
         {"fairSharing": {}, "featureGates": {"FairSharingPreemptWithinNominal": False}},
         Configuration(Rules(fair_sharing=FairSharing(preempt_within_nominal=False))),
     ),

@@ -247,7 +247,7 @@ def test_provisioning_requests_by_state(name: str) -> None:
 
 
 def test_requests_of_other_owners_are_not_counted() -> None:
-    metrics = observed(world_of(RESERVED, requests=(request(owner="uid-of-somebody-else"),)))
+    metrics = observed(world_of(RESERVED, requests=(request(owner="uid-of-another"),)))
     assert gauge(metrics, "provisioning_requests", cluster_queue="team-a", state="Pending") is None
 
 

@@ -60,7 +60,7 @@ PODS: dict[str, tuple[Body, list[Body], bool]] = {
         [OWN],
         False,
     ),
-    "nobody's": (pod(UID, ownerReferences=[]), [OWN], False),
+    "without an owner": (pod(UID, ownerReferences=[]), [OWN], False),
     "of a ConfigMap": (made_by(CONFIG_MAPS, "dev-raycluster"), [OWN], False),
     "of another API's RayCluster": (made_by(FOREIGN_CLUSTERS, "dev-raycluster"), [OWN], False),
     "of another Job": (made_by(kinds.BATCH_JOBS, "other"), [OWN], False),

@@ -160,10 +160,10 @@ ANSWERS: dict[str, tuple[Exception | None, str | None]] = {
         answer_of(403, message='pods is forbidden: User "u" cannot create', details={"kind": "pods"}),
         None,
     ),
-    "a name that is in use": (answer_of(409, message="it exists already", details=NAMED), ""),
-    "a webhook that knows no dry runs": (answer_of(400, message="does not support dry run"), None),
+    "a name that is in use": (answer_of(409, message="already exists", details=NAMED), ""),
+    "a webhook without support for dry runs": (answer_of(400, message="does not support dry run"), None),
     "the server fails": (answer_of(500, message="no"), None),
-    "nobody answers": (httpx2.ReadTimeout("no answer"), None),
+    "no answer": (httpx2.ReadTimeout("no answer"), None),
     "too late": (TimeoutError(), None),
 }
 

@@ -1,4 +1,4 @@
-"""ProvisioningRequests: their names, whether they are needed, and what they say of the check."""
+"""ProvisioningRequests: their names, whether they are needed, and the states of their checks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,11 +26,11 @@ from tests.unit.controller.builders import (
     workload,
 )
 
-# what is longer than 247 characters is cut there and gets five of its sha1; made with sha1sum
+# longer than 247 characters: cut there, with five characters of the sha1; computed with sha1sum
 NAMES = {
-    "first try": (provisioning.request_name("rayjob-dev-0b2fb", CHECK, 1), REQUEST),
-    "third try": (provisioning.request_name("w", "check", 3), "w-check-3"),
-    "as long as it may be": (provisioning.request_name("w" * 243, "c", 1), f"{'w' * 243}-c-1"),
+    "first attempt": (provisioning.request_name("rayjob-dev-0b2fb", CHECK, 1), REQUEST),
+    "third attempt": (provisioning.request_name("w", "check", 3), "w-check-3"),
+    "the longest name": (provisioning.request_name("w" * 243, "c", 1), f"{'w' * 243}-c-1"),
     "cut": (
         provisioning.request_name("w" * 240, CHECK, 1),
         f"{'w' * 240}-queued-cd187",
@@ -48,7 +48,7 @@ def test_request_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(("tries", "attempt"), [(0, None), (1, 2), (2, None)])
-def test_a_name_that_was_cut_tells_whether_it_is_the_try_that_is_due(tries: int, attempt: int | None) -> None:
+def test_a_cut_name_matches_only_the_current_attempt(tries: int, attempt: int | None) -> None:
     long = "w" * 240
     second = make_world(
         {kinds.PROVISIONING_REQUESTS: [request(name=provisioning.request_name(long, CHECK, 2))]}
@@ -59,7 +59,7 @@ def test_a_name_that_was_cut_tells_whether_it_is_the_try_that_is_due(tries: int,
 
 
 def follow(*conditions: str, admitted: bool = False, tries: int = 0, **retry: int) -> AdmissionCheckState:
-    """The check's state after its request has these conditions."""
+    """Returns the check's state after its request has these conditions."""
     true = ("QuotaReserved", "Admitted") if admitted else ("QuotaReserved",)
     gang = workload(ray_job("dev"), *true, check="Ready" if admitted else "Pending", tries=tries)
     name = provisioning.request_name(gang.metadata.name, CHECK, tries + 1)
@@ -67,17 +67,17 @@ def follow(*conditions: str, admitted: bool = False, tries: int = 0, **retry: in
     return provisioning.sync_checks(gang, gang.status, world, NOW_MS).admission_checks[0]
 
 
-Answer = tuple[str, int, int | None]  # state, tries, pause in seconds
+Answer = tuple[str, int, int | None]  # state, retries, back-off in seconds
 ANSWERS: dict[str, tuple[AdmissionCheckState, Answer]] = {
-    "not answered yet": (follow(), ("Pending", 0, None)),
+    "unanswered": (follow(), ("Pending", 0, None)),
     "accepted": (follow("Accepted"), ("Pending", 0, None)),
     "provisioned": (follow("Accepted", "Provisioned"), ("Ready", 0, None)),
     "failed": (follow("Accepted", "Failed"), ("Retry", 0, 1)),
     "failed twice": (follow("Failed", tries=1), ("Retry", 1, 2)),
     "failed three times": (follow("Failed", tries=2), ("Retry", 2, 4)),
-    "failed once more than it may": (follow("Failed", tries=3), ("Rejected", 3, None)),
+    "failed once too often": (follow("Failed", tries=3), ("Rejected", 3, None)),
     "no retries at all": (follow("Failed", limit=0), ("Rejected", 0, None)),
-    "a long pause": (follow("Failed", tries=1, base_s=60, max_s=100), ("Retry", 1, 100)),
+    "a long back-off": (follow("Failed", tries=1, base_s=60, max_s=100), ("Retry", 1, 100)),
     "failed while it runs": (follow("Provisioned", "Failed", admitted=True), ("Retry", 0, 1)),
     "booking expired before admission": (follow("Provisioned", "BookingExpired"), ("Retry", 0, 1)),
     "booking expired while it runs": (
@@ -94,14 +94,14 @@ ANSWERS: dict[str, tuple[AdmissionCheckState, Answer]] = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_what_a_request_says_of_its_check(name: str) -> None:
+def test_a_check_follows_its_request(name: str) -> None:
     check, wanted = ANSWERS[name]
     assert (check.state, check.retry_count, check.requeue_after_seconds) == wanted
-    silent = ("not answered yet", "accepted", "booking expired while it runs")
+    silent = ("unanswered", "accepted", "booking expired while it runs")
     assert ("says the cloud" in check.message) == (name not in silent)
 
 
-def test_ready_pods_are_sent_to_the_nodes_of_their_request() -> None:
+def test_a_ready_check_adds_the_updates_of_its_request() -> None:
     (update,) = follow("Provisioned").pod_set_updates
     assert update.name == "gpu"
     assert update.node_selector == {REQUEST_LABEL: "resize-1"}
@@ -112,10 +112,10 @@ def test_ready_pods_are_sent_to_the_nodes_of_their_request() -> None:
 
 
 @pytest.mark.parametrize(("true", "message"), [((), ""), (("Accepted",), "Error creating it")])
-def test_what_was_said_of_a_creation_goes_once_the_request_is_there(
+def test_the_error_of_a_creation_is_cleared_once_the_request_exists(
     true: tuple[str, ...], message: str
 ) -> None:
-    """As in Kueue, where a request that is accepted without more says nothing of its own."""
+    """As in Kueue, an accepted request adds no message."""
     before = replace(GANG.status.admission_checks[0], message="Error creating it")
     status = replace(GANG.status, admission_checks=(before,))
     world = make_world({kinds.PROVISIONING_REQUESTS: [request(*true)]})
@@ -123,14 +123,14 @@ def test_what_was_said_of_a_creation_goes_once_the_request_is_there(
     assert (check.state, check.message) == ("Pending", message)
 
 
-def test_the_expected_time_is_passed_on() -> None:
+def test_the_expected_time_is_in_the_checks_message() -> None:
     body = request("Accepted")
     eta = condition("Provisioned", status=False, message="ETA: 10:36")
     body["status"]["conditions"].append(eta)
     assert answer(body).message == "ETA: 10:36"
 
 
-def test_a_revocation_of_what_is_inactive_anyway_changes_nothing() -> None:
+def test_a_revocation_does_not_change_an_inactive_workload() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Ready", active=False)
     world = make_world({kinds.PROVISIONING_REQUESTS: [request("CapacityRevoked")]})
     assert provisioning.sync_checks(gang, gang.status, world, NOW_MS) == gang.status
@@ -154,14 +154,14 @@ NO_ANSWER = (
 REFUSED = request()
 REFUSED["status"]["conditions"] = [condition("Accepted", status=False, message="the class is unknown")]
 
-# (request, annotations of its config, seconds since it was made or accepted) -> state, message
+# (request, annotations of its config, seconds since its creation or acceptance) -> state, message
 AGES: dict[str, tuple[Body, dict[str, str], int, tuple[str, str]]] = {
     "no answer yet": (request(), {}, 599, ("Pending", "")),
     "no answer": (request(), {}, 600, ("Retry", NO_ANSWER.format(600, ""))),
     "not accepted": (REFUSED, {}, 600, ("Retry", NO_ANSWER.format(600, " (the class is unknown)"))),
-    "no answer within less": (request(), SHORT, 30, ("Retry", NO_ANSWER.format(30, ""))),
+    "no answer within a shorter timeout": (request(), SHORT, 30, ("Retry", NO_ANSWER.format(30, ""))),
     "accepted: capacity takes days": (request("Accepted"), {}, 600_000, ("Pending", "")),
-    "accepted, and waited for so long": (
+    "accepted, and no capacity in time": (
         request("Accepted"),
         PATIENT,
         3600,
@@ -171,8 +171,8 @@ AGES: dict[str, tuple[Body, dict[str, str], int, tuple[str, str]]] = {
             "within 3600 s",
         ),
     ),
-    "accepted, and a little less": (request("Accepted"), PATIENT, 3599, ("Pending", "")),
-    "provisioned in the end": (
+    "accepted, a second before the timeout": (request("Accepted"), PATIENT, 3599, ("Pending", "")),
+    "provisioned after the timeout": (
         request("Accepted", "Provisioned"),
         PATIENT,
         9999,
@@ -194,10 +194,10 @@ def test_requests_without_an_answer_time_out(name: str) -> None:
 @pytest.mark.parametrize(
     ("body", "annotations", "limit_s"), [(request(), {}, 600), (request("Accepted"), PATIENT, 3600)]
 )
-def test_no_request_is_overdue_to_a_clock_that_runs_ahead(
+def test_a_clock_ahead_makes_no_request_overdue(
     body: Body, annotations: dict[str, str], limit_s: int
 ) -> None:
-    """By a day. The check became pending by that clock."""
+    """It is ahead by a day, and the check became pending by it."""
     ahead_ms = millis(CREATED) + 86_400_000
     (before,) = GANG.status.admission_checks
     pending = replace(before, last_transition_time=rfc3339(ahead_ms))
@@ -214,7 +214,7 @@ def aged_world(body: Body, annotations: dict[str, str]) -> World:
     return make_world({kinds.PROVISIONING_REQUESTS: [body], kinds.PROVISIONING_CONFIGS: [config]})
 
 
-# -> when to look again, in seconds after the request was made
+# -> when to wake up, in seconds after the creation of the request
 TIMEOUTS: dict[str, tuple[Body, dict[str, str], int | None]] = {
     "no answer": (request(), {}, 600),
     "no answer, sooner": (request(), SHORT, 30),
@@ -231,14 +231,14 @@ TIMEOUTS: dict[str, tuple[Body, dict[str, str], int | None]] = {
 
 
 @pytest.mark.parametrize("name", TIMEOUTS)
-def test_the_controller_wakes_for_it(name: str) -> None:
+def test_the_controller_wakes_up_for_a_timeout(name: str) -> None:
     body, annotations, seconds = TIMEOUTS[name]
     due_ms = None if seconds is None else millis(CREATED) + seconds * 1000
     assert provisioning.timeout_ms(GANG, GANG.status, aged_world(body, annotations)) == due_ms
 
 
 @pytest.mark.parametrize("text", ["", "0", "-5", "10m", "1e3", "٣", "9" * 10, "1" * 5000])
-def test_a_timeout_that_is_no_number_of_seconds_is_told(text: str) -> None:
+def test_an_invalid_timeout_is_reported_on_the_check(text: str) -> None:
     world = aged_world(request(), {"muster.dev/capacity-timeout-seconds": text})
     (step,) = (s for s in queue_statuses(world, NOW_MS) if s.write.kind is kinds.CHECKS)
     told = step.write.body["status"]["conditions"][0]  # type: ignore[union-attr]  # it is a MergePatch
@@ -249,26 +249,26 @@ def test_a_timeout_that_is_no_number_of_seconds_is_told(text: str) -> None:
 
 OTHER_CLASS = request("Provisioned")
 OTHER_CLASS["spec"]["provisioningClassName"] = "check-capacity.autoscaling.x-k8s.io"
-NO_SAY: dict[str, Body] = {
+IGNORED: dict[str, Body] = {
     "of another workload": request("Provisioned", owner="uid-of-another"),
     "of another check": request("Provisioned", name="rayjob-dev-0b2fb-other-1"),
-    "of no try": request("Provisioned", name=f"{REQUEST}x"),
+    "of no attempt": request("Provisioned", name=f"{REQUEST}x"),
     "of another class than the config's": OTHER_CLASS,
     "being deleted": request("Provisioned", deletionTimestamp="2027-01-15T08:00:00Z"),
 }
 
 
-@pytest.mark.parametrize("name", NO_SAY)
-def test_requests_without_a_say(name: str) -> None:
-    assert answer(NO_SAY[name]) == GANG.status.admission_checks[0]
+@pytest.mark.parametrize("name", IGNORED)
+def test_requests_that_a_check_ignores(name: str) -> None:
+    assert answer(IGNORED[name]) == GANG.status.admission_checks[0]
 
 
-def test_the_last_try_has_the_say() -> None:
+def test_a_check_follows_its_last_attempt() -> None:
     third = REQUEST.replace("-1", "-3")
     assert answer(request("Provisioned"), request("Failed", name=third), tries=2).state == "Retry"
 
 
-def test_a_failure_of_an_earlier_try_is_only_told() -> None:
+def test_the_failure_of_an_earlier_attempt_only_changes_the_message() -> None:
     check = answer(request("Failed"), tries=1)
     assert (check.state, check.message) == ("Pending", "Retrying after failure: says the cloud")
 
@@ -288,14 +288,14 @@ def test_a_gang_without_managed_resources_needs_no_request() -> None:
     assert again == synced
 
 
-def test_a_check_without_config_says_so() -> None:
+def test_a_check_without_config_is_pending() -> None:
     world = make_world({kinds.PROVISIONING_CONFIGS: []})
     (check,) = provisioning.sync_checks(GANG, GANG.status, world, NOW_MS).admission_checks
     assert (check.state, check.message) == ("Pending", "the check is not active")
 
 
 def admitted(counts: Mapping[str, int | None]) -> Any:
-    """The gang with these admitted counts by pod set, None where the admission says none."""
+    """Returns the gang with these admitted counts by pod set; None: no count in the admission."""
     assert GANG.status.admission is not None
     parts = tuple(kueue.PodSetAssignment(name=name, count=count) for name, count in counts.items())
     admission = replace(GANG.status.admission, pod_set_assignments=parts)
@@ -304,9 +304,9 @@ def admitted(counts: Mapping[str, int | None]) -> Any:
 
 NEEDED: dict[str, tuple[Mapping[str, int | None], bool]] = {
     "some pods": ({"gpu": 2}, True),
-    "all, as none are counted": ({"gpu": None}, True),
-    "none of them": ({"gpu": 0}, False),
-    "the part of what asks for nothing managed may be missing": ({"gpu": 1}, True),
+    "no count, which means all": ({"gpu": None}, True),
+    "no pods": ({"gpu": 0}, False),
+    "only pod sets with managed resources": ({"gpu": 1}, True),
 }
 
 
@@ -317,7 +317,7 @@ def test_whether_a_request_is_needed(name: str) -> None:
     assert provisioning.is_needed(admitted(counts), config) is wanted
 
 
-def test_an_admission_without_a_part_for_the_pod_set_is_told_of() -> None:
+def test_an_admission_without_the_pod_set_is_an_error() -> None:
     (config,) = make_world().provisioning_configs.values()
     with pytest.raises(PlacementError, match="inconsistent podSet assignments: pod set 'gpu'"):
         provisioning.is_needed(admitted({"head": 1}), config)

@@ -1,4 +1,4 @@
-"""What is asked of the cloud for a gang, who owns it, and when it is given up."""
+"""ProvisioningRequests of a gang: their contents, owners and deletion."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -31,7 +31,7 @@ LEAVING = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
 
 
 def told(*objects: Body, check: str = "Pending", tries: int = 0, **fields: Any) -> list[str]:
-    """What is done about the requests of the gang with quota."""
+    """Returns the writes about the requests of a gang with quota."""
     gang = workload(ray_job("dev"), "QuotaReserved", check=check, tries=tries, **fields)
     return [str(s.write).replace("team-a/", "") for s in tend_requests(gang, world_of(*objects), NOW_MS)]
 
@@ -51,7 +51,7 @@ def asked(number: int = 1) -> list[str]:
     return [f"create PodTemplate ppt-{name}-gpu", f"create ProvisioningRequest {name}"]
 
 
-def given_up(number: int = 1) -> list[str]:
+def deleted(number: int = 1) -> list[str]:
     name = numbered(number)
     return [f"delete PodTemplate ppt-{name}-gpu", f"delete ProvisioningRequest {name}"]
 
@@ -63,18 +63,21 @@ OTHER_PODS["spec"]["podSets"].append({"podTemplateRef": {"name": f"ppt-{REQUEST}
 WORKLOAD_UID = "uid-rayjob-dev-0b2fb"
 
 TENDED: dict[str, tuple[list[str], list[str]]] = {
-    "none is there": (told(), asked()),
-    "of the second try": (told(tries=1), asked(2)),
-    "its template is there": (told(request_template(WORKLOAD_UID)), asked()[1:]),
-    "it is there": (told(request(), request_template(f"uid-{REQUEST}")), []),
-    "it is there, its template is not": (told(request()), asked()[:1]),
+    "no request": (told(), asked()),
+    "no request of the second attempt": (told(tries=1), asked(2)),
+    "no request, but its template": (told(request_template(WORKLOAD_UID)), asked()[1:]),
+    "a request with its template": (told(request(), request_template(f"uid-{REQUEST}")), []),
+    "a request without its template": (told(request()), asked()[:1]),
     "its template is being deleted": (told(request(), request_template(f"uid-{REQUEST}", **LEAVING)), []),
-    "its template is a former request's": (told(request(), request_template("uid-former")), given_up()[:1]),
-    "its template is nobody's": (told(request(), request_template("")), given_up()[:1]),
-    "it is of pod sets that it would not be made of now": (told(OTHER_PODS), given_up()[1:]),
+    "its template belongs to a former request": (
+        told(request(), request_template("uid-former")),
+        deleted()[:1],
+    ),
+    "its template has no owner": (told(request(), request_template("")), deleted()[:1]),
+    "it is of other pod sets, without templates": (told(OTHER_PODS), deleted()[1:]),
     "it is of other pod sets, and one template is missing": (
         told(OTHER_PODS, request_template(f"uid-{REQUEST}")),
-        given_up()[1:],
+        deleted()[1:],
     ),
     "it is of other pod sets, but all templates are there": (
         told(
@@ -84,41 +87,41 @@ TENDED: dict[str, tuple[list[str], list[str]]] = {
         ),
         [],
     ),
-    "none is there, the template is being deleted": (told(request_template(WORKLOAD_UID, **LEAVING)), []),
-    "none is there, the template is a former request's": (
+    "no request, and its template is being deleted": (told(request_template(WORKLOAD_UID, **LEAVING)), []),
+    "no request, and its template belongs to a former one": (
         told(request_template("uid-former")),
-        given_up()[:1],
+        deleted()[:1],
     ),
-    "it asks for something else": (told(OUT_OF_DATE), given_up()),
-    "one of that name leaves": (told(request(**LEAVING)), []),
+    "it differs from the config": (told(OUT_OF_DATE), deleted()),
+    "one of that name is being deleted": (told(request(**LEAVING)), []),
     "it failed, and the check was reset": (told(request("Failed"), tries=1), asked(2)),
     "a booking expired, and the check was reset": (told(request("BookingExpired"), tries=1), asked(2)),
     "it failed, and the check asks for the retry": (told(request("Failed"), check="Retry"), []),
-    "an earlier one": (
+    "one of an earlier attempt": (
         told(
             request("Failed"),
             request(name=numbered(2)),
             request_template(f"uid-{numbered(2)}", f"ppt-{numbered(2)}-gpu"),
             tries=1,
         ),
-        given_up(),
+        deleted(),
     ),
     "the check is ready": (told(check="Ready"), []),
-    "the template goes with it": (
+    "its template belongs to the Workload": (
         told(request(), request_template(WORKLOAD_UID)),
         [f"patch PodTemplate ppt-{REQUEST}-gpu"],
     ),
-    "the template went with it": (told(request(), request_template(f"uid-{REQUEST}")), []),
+    "its template belongs to it": (told(request(), request_template(f"uid-{REQUEST}")), []),
 }
 
 
 @pytest.mark.parametrize("name", TENDED)
-def test_requests_are_tended(name: str) -> None:
+def test_writes_that_a_workload_needs_for_its_requests(name: str) -> None:
     found, wanted = TENDED[name]
     assert found == wanted
 
 
-def test_a_recreated_template_is_the_requests_own() -> None:
+def test_a_recreated_template_belongs_to_the_request() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
     (ask,) = provisioning_requests.repairs(gang, world_of(request()))
     (made,) = ask.templates
@@ -128,8 +131,8 @@ def test_a_recreated_template_is_the_requests_own() -> None:
     assert made.body["template"]["spec"]["containers"] == WORKER["spec"]["containers"]
 
 
-def test_what_the_administrator_sets_stays() -> None:
-    """A tenant's annotations add parameters, and replace none."""
+def test_annotations_do_not_override_the_administrators_parameters() -> None:
+    """A tenant's annotations only add parameters."""
     asked = {f"provreq.kueue.x-k8s.io/{name}": "9" for name in ("maxRunDurationSeconds", "note")}
     body = ray_job("dev")
     body["metadata"]["annotations"] |= asked
@@ -141,7 +144,7 @@ def test_what_the_administrator_sets_stays() -> None:
     assert ask.request.body["spec"]["parameters"] == {"maxRunDurationSeconds": "600", "note": "9"}
 
 
-def test_what_is_asked_for() -> None:
+def test_contents_of_a_request_and_its_template() -> None:
     body = ray_job("dev")
     body["metadata"]["annotations"]["provreq.kueue.x-k8s.io/maxRunDurationSeconds"] = "600"
     gang = workload(body, "QuotaReserved", check="Pending", tries=1)
@@ -175,7 +178,7 @@ def test_what_is_asked_for() -> None:
     assert len(spec["tolerations"]) == 2
 
 
-def test_a_missing_request_is_the_limit() -> None:
+def test_missing_requests_default_to_limits() -> None:
     worker = template("worker", cpu=2, gpu=1)
     worker["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "4", "memory": "1Gi"}
     gang = workload(ray_job("dev", worker=worker), "QuotaReserved", check="Pending")
@@ -186,7 +189,7 @@ def test_a_missing_request_is_the_limit() -> None:
     assert container["resources"]["requests"] == {"cpu": "2", "nvidia.com/gpu": "1", "memory": "1Gi"}
 
 
-def test_the_overhead_of_a_runtime_class_is_asked_for_as_well() -> None:
+def test_the_overhead_of_a_runtime_class_is_in_the_template() -> None:
     worker = template("worker", cpu=2, gpu=1)
     worker["spec"]["runtimeClassName"] = "gvisor"
     gang = workload(ray_job("dev", worker=worker), "QuotaReserved", check="Pending")
@@ -198,7 +201,7 @@ def test_the_overhead_of_a_runtime_class_is_asked_for_as_well() -> None:
         assert made.body["template"]["spec"].get("overhead", {}) == overhead
 
 
-def test_a_template_is_owned_by_its_request() -> None:
+def test_a_template_is_handed_over_to_its_request() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
     (write,) = provisioning_requests.handovers(gang, world_of(request(), request_template(WORKLOAD_UID)))
     assert isinstance(write, MergePatch)
@@ -210,14 +213,14 @@ def test_a_template_is_owned_by_its_request() -> None:
     )
 
 
-def test_unused_requests_go_with_their_templates() -> None:
+def test_unused_requests_are_deleted_with_their_templates() -> None:
     gang = workload(ray_job("dev"))
     world = world_of(request(), request(name=f"{REQUEST}0", **LEAVING))
     writes = [str(w).replace("team-a/", "") for w in provisioning_requests.unused(gang, world)]
-    assert writes == given_up()
+    assert writes == deleted()
 
 
-def test_what_the_api_server_says_against_a_request_is_told_on_the_check() -> None:
+def test_a_refused_request_is_reported_on_its_check() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
     (_, step) = tend_requests(gang, make_world(), NOW_MS)
     assert isinstance(step.write, Create)
@@ -232,7 +235,7 @@ def test_what_the_api_server_says_against_a_request_is_told_on_the_check() -> No
     assert [(n.reason, n.message, n.warning) for n in instead.notes] == [("FailedCreate", message, True)]
 
 
-def test_an_admission_that_fits_no_pod_set_takes_the_gang_out_of_the_queue() -> None:
+def test_an_admission_without_its_pod_set_deactivates_the_workload() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
     assert gang.status.admission is not None
     replace = msgspec.structs.replace
@@ -241,7 +244,7 @@ def test_an_admission_that_fits_no_pod_set_takes_the_gang_out_of_the_queue() -> 
     (step,) = tend_requests(gang, make_world(), NOW_MS)
     assert [n.reason for n in step.notes] == ["FailedToStart"]
     assert isinstance(step.write, MergePatch)
-    assert step.write.status, "conditions are no part of the spec"
+    assert step.write.status, "conditions are in the status"
 
 
 def pod_set(name: str, base: Body = WORKER, **spec: Any) -> PodSet:
@@ -266,7 +269,7 @@ def limited_worker() -> Body:
     return body
 
 
-# (the other pod set, whether it is one with PLAIN by the templates, and by what they need)
+# (the other pod set, whether it merges with PLAIN by template, and by resources)
 PAIRS: dict[str, tuple[PodSet, bool, bool]] = {
     "equal": (pod_set("b"), True, True),
     "equal, written otherwise": (pod_set("b", WRITTEN_OTHERWISE), True, True),
@@ -285,7 +288,7 @@ PAIRS: dict[str, tuple[PodSet, bool, bool]] = {
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_pod_sets_with_equal_pods_are_asked_for_as_one(name: str) -> None:
+def test_pod_sets_with_equal_pods_are_merged(name: str) -> None:
     other, by_template, by_needs = PAIRS[name]
     counts = {"a": 2, "b": 3}
     sizes: Mapping[str | None, list[int]] = {
@@ -299,7 +302,7 @@ def test_pod_sets_with_equal_pods_are_asked_for_as_one(name: str) -> None:
     }
 
 
-def test_pods_of_merged_pod_sets_are_all_sent_to_their_nodes() -> None:
+def test_all_merged_pod_sets_get_the_updates() -> None:
     world = make_world({kinds.PROVISIONING_REQUESTS: [request("Provisioned")]})
     (config,) = world.provisioning_configs.values()
     merging = msgspec.structs.replace(config.spec, pod_set_merge_policy="IdenticalPodTemplates")

@@ -1,4 +1,4 @@
-"""What queues and checks tell of themselves."""
+"""Statuses of queues and checks."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ WAITS, RESERVED, RUNS, ENDED = (
 
 
 def statuses(objects: dict[Any, list[Body]]) -> dict[str, Body]:
-    """By `<kind> <key>`, of those that have to be written."""
+    """Returns the statuses to write by `<kind> <key>`."""
     steps = list(queue_statuses(make_world(objects), NOW_MS))
     assert all(s.write.status for s in steps)  # type: ignore[union-attr]  # all are MergePatches
     return {s.subject: s.write.body["status"] for s in steps}  # type: ignore[union-attr]
@@ -60,8 +60,8 @@ def test_counts_and_usage() -> None:
     ]
 
 
-def test_what_has_no_flavor_is_told_nowhere() -> None:
-    """Kueue lets through what no resource group covers where quotaCheckStrategy says so; a flavor without
+def test_resources_without_a_flavor_are_not_in_the_status() -> None:
+    """With quotaCheckStrategy, Kueue admits resources that no resource group covers; a flavor without
     a name would make the API server refuse the whole status."""
     body = workload_body(ray_job("runs", workers=3), "QuotaReserved", "Admitted")
     (_, workers, *_) = body["status"]["admission"]["podSetAssignments"]
@@ -125,7 +125,7 @@ LOCAL_ACTIVE: dict[str, tuple[dict[Any, list[Body]], str]] = {
         {kinds.LOCAL_QUEUES: [local_queue("team-a", "team-c")]},
         "False ClusterQueueDoesNotExist: ClusterQueue team-c does not exist",
     ),
-    "to one that can admit nothing": (
+    "to an inactive ClusterQueue": (
         {kinds.FLAVORS: []},
         "False ClusterQueueIsInactive: ClusterQueue team-a can admit nothing now",
     ),
@@ -143,7 +143,7 @@ def active(status: Body) -> str:
     return f"{told['status']} {told['reason']}: {told['message']}"
 
 
-def test_checks_say_whether_they_can_work() -> None:
+def test_whether_a_check_is_active() -> None:
     check = "AdmissionCheck queued-provisioning"
     assert active(statuses({})[check]) == "True Active: The admission check is active"
     missing = "ProvisioningRequestConfig 'queued-provisioning' does not exist"
@@ -160,7 +160,7 @@ def test_checks_of_other_controllers_are_left_alone() -> None:
     assert "AdmissionCheck queued-provisioning" not in statuses({kinds.CHECKS: [foreign]})
 
 
-def test_what_is_told_already_is_not_written_again() -> None:
+def test_an_unchanged_status_is_not_written_again() -> None:
     objects: dict[Any, list[Body]] = {kinds.CLUSTER_QUEUES: [cluster_queue("team-a", CPU, L4)]}
     first = statuses(objects)["ClusterQueue team-a"]
     objects[kinds.CLUSTER_QUEUES][0]["status"] = first

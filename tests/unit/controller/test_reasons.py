@@ -40,14 +40,14 @@ UNREADABLE["resources"][0]["nominalQuota"] = "many"
         pytest.param(cluster_queue("team-a", UNREADABLE), "Unknown", id="quotas that cannot be read"),
     ],
 )
-def test_a_queue_that_cannot_admit_says_why(queue: Body, reason: str) -> None:
+def test_a_queue_that_cannot_admit_has_a_reason(queue: Body, reason: str) -> None:
     world = make_world({kinds.CLUSTER_QUEUES: [queue]})
     told: dict[str, Any] = {s.subject: s.write.body["status"] for s in queue_statuses(world, NOW_MS)}  # type: ignore[union-attr]  # all are MergePatches
     (condition,) = told["ClusterQueue team-a"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", reason)
 
 
-def test_a_workload_that_follows_its_job_is_told_on_the_job() -> None:
+def test_an_update_of_a_workload_is_an_event_of_the_job() -> None:
     job = dev()
     job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "prod-priority"
     world = make_world({kinds.RAY_JOBS: [job], kinds.WORKLOADS: [workload_body(ray_job("dev"))]})
@@ -58,7 +58,7 @@ def test_a_workload_that_follows_its_job_is_told_on_the_job() -> None:
     ]
 
 
-def test_a_request_for_nodes_is_told_on_the_workload() -> None:
+def test_a_request_for_nodes_is_an_event_of_the_workload() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
     notes = [n for s in tend_requests(gang, make_world(), NOW_MS) for n in s.notes]
     assert [(n.kind, n.reason, n.warning) for n in notes] == [
@@ -66,7 +66,7 @@ def test_a_request_for_nodes_is_told_on_the_workload() -> None:
     ]
 
 
-def test_pods_that_the_controller_deletes_are_told_on_the_workload() -> None:
+def test_deletions_of_pods_are_an_event_of_the_workload() -> None:
     world = make_world(
         {
             kinds.RAY_JOBS: [dev("Running")],
@@ -78,7 +78,7 @@ def test_pods_that_the_controller_deletes_are_told_on_the_workload() -> None:
     assert [(n.kind, n.reason, n.warning) for n in notes] == [(kinds.WORKLOADS, "DeletedPods", True)]
 
 
-def test_a_change_that_the_api_server_refuses_is_told() -> None:
+def test_a_refused_change_is_an_event() -> None:
     told: list[Note] = []
     note = Note(kinds.RAY_JOBS, ObjectMeta(name="dev", namespace="team-a"), "Started", "Admitted")
     write = MergePatch(kinds.RAY_JOBS, "team-a/dev", {"spec": {"suspend": False}}, "7")

@@ -1,4 +1,4 @@
-"""One pass on worlds made by hand: from what is there to what is written."""
+"""One pass on worlds made by hand: from objects to writes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -90,7 +90,7 @@ def of_prod() -> Body:
 
 
 def child(of: str = "dev", *, suspend: bool = False, rests: bool = False) -> Body:
-    """The RayCluster that KubeRay made for a job."""
+    """Returns the RayCluster that KubeRay created for a job."""
     body = ray_cluster(f"{of}-1")
     body["spec"]["suspend"] = suspend
     body["status"] = {"conditions": [{"type": "RayClusterSuspended", "status": str(rests)}]}
@@ -99,7 +99,7 @@ def child(of: str = "dev", *, suspend: bool = False, rests: bool = False) -> Bod
 
 
 def service(*, suspend: bool = True, placed: bool = False) -> Body:
-    """`placed`: as a start leaves it, though one without nodes of its own."""
+    """`placed`: as after a start on flavors without node labels."""
     body = ray_service("llm", workers=4)
     body["spec"]["rayClusterConfig"]["suspend"] = suspend
     if placed:
@@ -113,14 +113,14 @@ def of_service(*true: str, **fields: Any) -> Body:
 
 
 def queues(check: bool = False, **spec: Any) -> Objects:
-    """One ClusterQueue, and room for one gang of four."""
+    """Returns a ClusterQueue with quota for one gang of four."""
     flavors = quotas("cpu", cpu=8, memory="64Gi", gpu=0), quotas("l4", cpu=16, memory="64Gi", gpu=4)
     spec = {"preemption": PREEMPTION, **spec}
     return {kinds.CLUSTER_QUEUES: [cluster_queue("team-a", *flavors, check=check, **spec)]}
 
 
 def world(*objects: Body, **kwargs: Any) -> Objects:
-    """Told apart by what is in them."""
+    """Returns the objects by kind, which their fields tell."""
     sorted_out: Objects = {}
     for body in objects:
         sorted_out.setdefault(kind_of(body), []).append(body)
@@ -141,7 +141,7 @@ def kind_of(body: Body) -> Kind[Any]:
 
 
 def told(step: Step) -> str:
-    """A write in a few words: for a status what is True, the states of checks, and why it waits."""
+    """Summarizes a write: for a status its true conditions, states of checks, and the reason to wait."""
     write = step.write
     if isinstance(write, JsonPatch):
         (suspend,) = [op for op in write.operations if op["path"].endswith("/suspend")]
@@ -191,7 +191,7 @@ def backing_off() -> Body:
 
 
 def readmitted() -> Body:
-    """Evicted once, and admitted again since."""
+    """Returns dev's Workload, evicted and admitted again."""
     body = of_dev(*EVICTED)
     for found in body["status"]["conditions"]:
         if found["type"] == "Evicted":
@@ -200,7 +200,7 @@ def readmitted() -> Body:
 
 
 def answered(state: str, *true: str) -> Body:
-    """dev's Workload, whose check is in this state with a message."""
+    """Returns dev's Workload with its check in this state, with a message."""
     body = of_dev(*true, check=state, tries=1)
     body["status"]["admissionChecks"][0]["message"] = "out of stock"
     return body
@@ -209,18 +209,18 @@ def answered(state: str, *true: str) -> Body:
 CASES: dict[str, Case] = {
     # jobs and their Workloads
     "a new job gets its Workload": Case(world(dev()), [f"create Workload {DEV}"]),
-    "a finished job gets none": Case(world(dev("Complete"))),
-    "a job on its way out gets none": Case(world(dev(**LEAVING))),
-    "a job in no queue gets none": Case(world(stored(ray_job("dev", queue="")))),
-    "a Workload without a job goes": Case(
+    "a finished job gets no Workload": Case(world(dev("Complete"))),
+    "a job being deleted gets no Workload": Case(world(dev(**LEAVING))),
+    "a job without a queue gets no Workload": Case(world(stored(ray_job("dev", queue="")))),
+    "a Workload without a job is deleted": Case(
         world(of_dev()), [f"delete Workload {DEV}"], waits=[f"{DEV}: waits=Misconfigured"]
     ),
     # decisions
     "a gang that fits is admitted": Case(world(dev(), of_dev()), then=[f"{DEV}: QuotaReserved Admitted"]),
-    "with a check it has quota first": Case(
+    "a gang with a check gets quota first": Case(
         world(dev(), of_dev(), check=True), then=[f"{DEV}: QuotaReserved check=Pending"]
     ),
-    "of two gangs the one with the higher priority": Case(
+    "the gang with the higher priority is admitted first": Case(
         world(dev(), prod(), of_dev(), of_prod()),
         then=[f"{PROD}: QuotaReserved Admitted"],
         waits=[f"{DEV}: waits=WaitingForQuota"],
@@ -230,63 +230,63 @@ CASES: dict[str, Case] = {
         [f"{DEV}: QuotaReserved Admitted PodsReady Evicted Preempted"],
         waits=[f"{PROD}: waits=WaitingForPreemptedWorkloads"],
     ),
-    "who is preempted is not started any more": Case(
+    "a preempted gang is not started": Case(
         world(dev(), prod(), of_dev(*RUNS), of_prod()),
         [f"{DEV}: QuotaReserved Admitted Evicted Preempted"],
         waits=[f"{PROD}: waits=WaitingForPreemptedWorkloads"],
     ),
-    "who is refused waits": Case(
+    "a refused gang waits": Case(
         {**world(dev(), of_dev()), kinds.LOCAL_QUEUES: []}, waits=[f"{DEV}: waits=Misconfigured"]
     ),
-    "a namespace that its queue does not take waits": Case(
+    "a gang of a namespace that its queue does not select waits": Case(
         world(dev(), of_dev(), namespaceSelector={"matchLabels": {"team": "b"}}),
         waits=[f"{DEV}: waits=Misconfigured"],
     ),
-    "a namespace may be taken by its name": Case(
+    "a queue may select a namespace by name": Case(
         world(dev(), of_dev(), namespaceSelector={"matchLabels": {"kubernetes.io/metadata.name": "team-a"}}),
         then=[f"{DEV}: QuotaReserved Admitted"],
     ),
-    "who asks for more than its namespace allows waits": Case(
+    "a gang beyond the limits of its namespace waits": Case(
         {**world(dev(), of_dev()), kinds.LIMIT_RANGES: [limit_range(max={"cpu": "1"})]},
         waits=[f"{DEV}: waits=Misconfigured"],
     ),
-    "what a namespace gives its containers needs quota too": Case(
+    "default requests of a namespace need quota": Case(
         {
             **world(dev(), of_dev()),
             kinds.LIMIT_RANGES: [limit_range(defaultRequest={"example.com/fpga": "1"})],
         },
         waits=[f"{DEV}: waits=NoMatchingFlavor"],
     ),
-    "what a RuntimeClass adds to its pods needs quota too": Case(
+    "the overhead of a RuntimeClass needs quota": Case(
         {
             **world(dev(spec={"rayClusterSpec": GVISOR}), of_dev_in_gvisor()),
             kinds.RUNTIME_CLASSES: [runtime_class(cpu="8")],
         },
         waits=[f"{DEV}: waits=ExceedsMaxQuota"],
     ),
-    "another namespace's limits do not count": Case(
+    "limits of another namespace do not count": Case(
         {**world(dev(), of_dev()), kinds.LIMIT_RANGES: [limit_range("team-b", max={"cpu": "1"})]},
         then=[f"{DEV}: QuotaReserved Admitted"],
     ),
-    "a pause is kept": Case(
+    "a back-off is kept": Case(
         world(dev(), backing_off()), waits=[f"{DEV}: Evicted Requeued waits=PendingEvaluation"]
     ),
-    "a job on its way out is not admitted": Case(
+    "a job being deleted is not admitted": Case(
         world(dev(**LEAVING), of_dev()), [f"delete Workload {DEV}"], waits=[f"{DEV}: waits=Misconfigured"]
     ),
-    "a drained queue sends all away": Case(
+    "a drained queue evicts its gangs": Case(
         world(dev("Running", suspend=False), of_dev(*RUNS, "PodsReady"), stopPolicy="HoldAndDrain"),
         [f"{DEV}: QuotaReserved Admitted PodsReady Evicted"],
     ),
     # provisioning
-    "capacity is asked for": Case(
+    "capacity is requested": Case(
         world(dev(), of_dev(*HOLDS, check="Pending"), check=True),
         [f"create PodTemplate ppt-{REQUEST}-gpu", f"create ProvisioningRequest {REQUEST}"],
     ),
-    "and waited for": Case(
+    "requested capacity is waited for": Case(
         world(dev(), of_dev(*HOLDS, check="Pending"), request(), request_template(), check=True)
     ),
-    "provisioned is admitted": Case(
+    "a gang with provisioned capacity is admitted": Case(
         world(dev(), of_dev(*HOLDS, check="Pending"), request("Provisioned"), check=True),
         [f"{DEV}: QuotaReserved Admitted check=Ready"],
     ),
@@ -294,66 +294,66 @@ CASES: dict[str, Case] = {
         world(dev(), of_dev(*HOLDS, check="Pending"), request("Failed"), check=True),
         [f"{DEV}: QuotaReserved Evicted check=Pending"],
     ),
-    "a rejected check takes it out of the queue": Case(
+    "a rejected check deactivates a gang": Case(
         world(dev(), answered("Rejected", *HOLDS), check=True),
         [f"{DEV}: QuotaReserved DeactivationTarget check=Rejected"],
     ),
-    "also while it runs": Case(
+    "a rejected check deactivates a running gang": Case(
         world(dev("Running", suspend=False), answered("Rejected", *RUNS, "PodsReady"), check=True),
         [f"{DEV}: QuotaReserved Admitted PodsReady DeactivationTarget check=Rejected"],
     ),
-    "what is to be taken out of it becomes inactive": Case(
+    "a gang with a deactivation target becomes inactive": Case(
         world(dev(), answered("Rejected", *HOLDS, "DeactivationTarget"), check=True),
         [f"patch {DEV} {{'active': False}}"],
     ),
-    "what is out of the queue gives its quota back": Case(
+    "an inactive gang is evicted": Case(
         world(dev(), of_dev(*HOLDS, active=False)), [f"{DEV}: QuotaReserved Evicted"]
     ),
     # starting, running, ending
-    "what is admitted is started": Case(world(dev(), of_dev(*RUNS)), ["start dev"]),
-    "what is admitted again is started": Case(world(dev(), readmitted()), ["start dev"]),
-    "once its operator has stopped what was before": Case(world(dev("Suspending"), of_dev(*RUNS))),
-    "not while pods of before are left": Case(world(dev(), of_dev(*RUNS), pod(f"uid-{DEV}"))),
-    "those of others that only say so do not count": Case(
+    "an admitted gang is started": Case(world(dev(), of_dev(*RUNS)), ["start dev"]),
+    "a gang admitted again is started": Case(world(dev(), readmitted()), ["start dev"]),
+    "it is not started before its operator has stopped it": Case(world(dev("Suspending"), of_dev(*RUNS))),
+    "it is not started while old pods exist": Case(world(dev(), of_dev(*RUNS), pod(f"uid-{DEV}"))),
+    "pods with the label alone do not count": Case(
         world(dev(), of_dev(*RUNS), pod(f"uid-{DEV}", ownerReferences=[]), child("another")), ["start dev"]
     ),
-    "nor while their RayCluster is": Case(world(dev(), of_dev(*RUNS), child())),
-    "a job that runs has its pods": Case(
+    "it is not started while its old RayCluster exists": Case(world(dev(), of_dev(*RUNS), child())),
+    "a running job has ready pods": Case(
         world(dev("Running", suspend=False), of_dev(*RUNS)), [f"{DEV}: QuotaReserved Admitted PodsReady"]
     ),
-    "a job that is told to start is left alone": Case(world(dev(suspend=False), of_dev(*RUNS))),
+    "a starting job is left alone": Case(world(dev(suspend=False), of_dev(*RUNS))),
     "a job that ended is finished": Case(
         world(dev("Complete", suspend=False, status={"jobStatus": "SUCCEEDED"}), of_dev(*RUNS), request()),
         [f"{DEV}: QuotaReserved Admitted Finished", *NO_REQUESTS],
     ),
-    "what a finished job left holds its quota": Case(
+    "pods of a finished job hold its quota": Case(
         world(ended("dev"), of_dev(*RUNS, "Finished"), pod(f"uid-{DEV}"))
     ),
-    "until somebody waits for it": Case(
+    "a finished job is stopped if another waits for its quota": Case(
         world(ended("dev"), of_dev(*RUNS, "Finished"), child(), prod(), of_prod(), preemption={}),
         ["stop dev-1"],
         waits=[f"{PROD}: waits=WaitingForQuota"],
     ),
-    "or would preempt, which it need not": Case(
+    "a finished job is stopped before any preemption": Case(
         world(ended("dev"), of_dev(*RUNS, "Finished"), child(), prod(), of_prod()),
         ["stop dev-1"],
         waits=[f"{PROD}: waits=WaitingForPreemptedWorkloads"],
     ),
-    "and until its pods are gone": Case(
+    "a finished job without pods releases its quota": Case(
         world(ended("dev"), of_dev(*RUNS, "Finished"), prod(), of_prod()),
         [f"patch {DEV} {{'finalizers': []}}"],
         [f"{PROD}: QuotaReserved Admitted"],
     ),
-    "what gave its quota back and runs again is stopped": Case(
+    "a finished job that runs again without quota is stopped": Case(
         world(ended("dev"), of_dev(*RUNS, "Finished", finalizers=[]), child()), ["stop dev-1"]
     ),
-    "what was started by hand is stopped": Case(
+    "a gang that was started by hand is stopped": Case(
         world(dev("Running", suspend=False), prod(), of_dev(), of_prod()),
         then=[f"{PROD}: QuotaReserved Admitted"],
         waits=[f"{DEV}: waits=WaitingForQuota"],
         stops=["stop dev"],
     ),
-    "what was told to stop and has not may not start again": Case(
+    "a gang with a blocked suspension may not start again": Case(
         world(dev("Suspending"), of_dev("SuspensionBlocked")),
         [f"{DEV}: SuspensionBlocked waits=Misconfigured"],
     ),
@@ -361,17 +361,17 @@ CASES: dict[str, Case] = {
     "an evicted job is stopped": Case(
         world(dev("Running", suspend=False), of_dev(*EVICTED)), stops=["stop dev"]
     ),
-    "it holds its quota while its operator is at it": Case(world(dev("Suspending"), of_dev(*EVICTED))),
-    "and while a pod lives": Case(world(dev(), of_dev(*EVICTED), pod(f"uid-{DEV}"))),
-    "and while its RayCluster is there": Case(world(dev(), of_dev(*EVICTED), child())),
-    "then its requests go": Case(world(dev(), of_dev(*EVICTED), request()), NO_REQUESTS),
-    "and are waited for": Case(world(dev(), of_dev(*EVICTED), request(**LEAVING))),
-    "at last its quota": Case(
+    "it holds its quota while its operator stops it": Case(world(dev("Suspending"), of_dev(*EVICTED))),
+    "it holds its quota while a pod exists": Case(world(dev(), of_dev(*EVICTED), pod(f"uid-{DEV}"))),
+    "it holds its quota while its RayCluster exists": Case(world(dev(), of_dev(*EVICTED), child())),
+    "a stopped gang loses its requests first": Case(world(dev(), of_dev(*EVICTED), request()), NO_REQUESTS),
+    "deletions of its requests are waited for": Case(world(dev(), of_dev(*EVICTED), request(**LEAVING))),
+    "a stopped gang releases its quota": Case(
         world(dev(), prod(), of_dev(*EVICTED), of_prod()),
         [f"{DEV}: Evicted Requeued waits=WaitingForQuota"],
         [f"{PROD}: QuotaReserved Admitted"],
     ),
-    "a pod that ended holds nothing": Case(
+    "an ended pod holds no quota": Case(
         world(dev(), prod(), of_dev(*EVICTED), of_prod(), pod(f"uid-{DEV}", phase="Succeeded")),
         [f"{DEV}: Evicted Requeued waits=WaitingForQuota"],
         [f"{PROD}: QuotaReserved Admitted"],
@@ -381,18 +381,22 @@ CASES: dict[str, Case] = {
         world(dev("Running", suspend=False), of_dev(*RUNS, "PodsReady", **LEAVING, **FINALIZER)),
         stops=["stop dev"],
     ),
-    "and is kept while a pod lives": Case(
+    "a deleted Workload is kept while a pod exists": Case(
         world(dev(), of_dev(*RUNS, **LEAVING, **FINALIZER), pod(f"uid-{DEV}"))
     ),
-    "and while it has requests, which go": Case(
+    "a deleted Workload is kept while it has requests": Case(
         world(dev(), of_dev(*RUNS, **LEAVING, **FINALIZER), request()), NO_REQUESTS
     ),
-    "and then let go": Case(world(dev(), of_dev(*RUNS, **LEAVING, **FINALIZER)), [GONE_FOR_GOOD]),
-    "the Workload of a deleted job is kept while a pod lives": Case(
+    "a deleted Workload loses its finalizer": Case(
+        world(dev(), of_dev(*RUNS, **LEAVING, **FINALIZER)), [GONE_FOR_GOOD]
+    ),
+    "the Workload of a deleted job is kept while a pod exists": Case(
         world(of_dev(*RUNS, **LEAVING, **FINALIZER), pod(f"uid-{DEV}"))
     ),
-    "and while its RayCluster may make more": Case(world(of_dev(*RUNS, **LEAVING, **FINALIZER), child())),
-    "a deleted Workload of a job that ended is let go": Case(
+    "the Workload of a deleted job is kept while its RayCluster exists": Case(
+        world(of_dev(*RUNS, **LEAVING, **FINALIZER), child())
+    ),
+    "a deleted Workload of an ended job loses its finalizer": Case(
         world(dev("Complete", suspend=False), of_dev(*RUNS, "PodsReady", "Finished", **LEAVING, **FINALIZER)),
         [GONE_FOR_GOOD],
     ),
@@ -405,26 +409,26 @@ CASES: dict[str, Case] = {
     "an admitted service is started": Case(
         world(service(), of_service(*RUNS), child("llm", suspend=True, rests=True)), ["start llm"]
     ),
-    "once its cluster is at rest": Case(
+    "a service is not started before its cluster is at rest": Case(
         world(service(), of_service(*RUNS), child("llm", suspend=True)),
     ),
     "an evicted service is stopped": Case(
         world(service(suspend=False, placed=True), of_service(*EVICTED), child("llm")), stops=["stop llm"]
     ),
-    "when KubeRay has seen its start": Case(
+    "a service is stopped after KubeRay has observed its start": Case(
         world(
             service(suspend=False, placed=True),
             of_service(*EVICTED),
             child("llm", suspend=True, rests=True),
         )
     ),
-    "it holds its quota until its cluster is told": Case(
+    "a service holds its quota until its cluster is suspended": Case(
         world(service(), of_service(*EVICTED), child("llm")),
     ),
-    "and until that is at rest": Case(
+    "a service holds its quota until its cluster is at rest": Case(
         world(service(), of_service(*EVICTED), child("llm", suspend=True)),
     ),
-    "a cluster at rest holds nothing": Case(
+    "a service with its cluster at rest releases its quota": Case(
         world(service(), prod(), of_service(*EVICTED), of_prod(), child("llm", suspend=True, rests=True)),
         [f"{LLM}: Evicted Requeued waits=WaitingForQuota"],
         [f"{PROD}: QuotaReserved Admitted"],
@@ -436,21 +440,21 @@ CASES: dict[str, Case] = {
         stops=["stop llm"],
     ),
     # refused writes
-    "who is held back keeps its place, but nothing is written": Case(
+    "a gang held back keeps its place without writes": Case(
         world(dev(), prod(), of_dev(), of_prod()),
         waits=[f"{DEV}: waits=WaitingForQuota"],
         held_back={f"team-a/{PROD}"},
     ),
-    "who is held back is not admitted against a refusal": Case(
+    "a refused gang held back is not admitted": Case(
         world(dev("ValidationFailed"), of_dev()), held_back={f"team-a/{DEV}"}
     ),
-    "who is held back is not started": Case(world(dev(), of_dev(*RUNS)), held_back={f"team-a/{DEV}"}),
+    "a gang held back is not started": Case(world(dev(), of_dev(*RUNS)), held_back={f"team-a/{DEV}"}),
     "a job that is held back gets no Workload": Case(world(dev()), held_back={"uid-dev"}),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_pass(name: str) -> None:
+def test_writes_of_a_pass(name: str) -> None:
     case = CASES[name]
     result = case.run()
     assert [told(s) for s in result.stops] == case.stops
@@ -460,24 +464,24 @@ def test_a_pass(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_pass_changes_nothing_that_it_looks_at(name: str) -> None:
-    """So the same world gives the same writes."""
+def test_a_pass_does_not_change_its_world(name: str) -> None:
+    """The same world gives the same writes."""
     case = CASES[name]
     assert [told(s) for s in case.run().first] == [told(s) for s in case.run().first]
 
 
-def test_the_end_of_a_pause_is_a_time_to_look_again() -> None:
-    assert CASES["a pause is kept"].run().wake_at_ms == NOW_MS + 60_000
+def test_the_controller_wakes_up_at_the_end_of_a_back_off() -> None:
+    assert CASES["a back-off is kept"].run().wake_at_ms == NOW_MS + 60_000
 
 
-def test_the_end_of_its_time_is_one_too() -> None:
+def test_the_controller_wakes_up_at_the_end_of_the_execution_time() -> None:
     running = of_dev(*RUNS, "PodsReady")
     running["spec"]["maximumExecutionTimeSeconds"] = 600
     result = Case(world(dev("Running", suspend=False), running)).run()
     assert (result.first, result.wake_at_ms) == ([], NOW_MS - 60_000 + 600_000)
 
 
-def test_of_two_moments_the_earlier_is_the_time_to_look_again() -> None:
+def test_the_controller_wakes_up_at_the_earliest_of_these() -> None:
     running, pausing = of_dev(*RUNS, "PodsReady"), workload_body(ray_job("prod", priority="prod-priority"))
     running["spec"]["maximumExecutionTimeSeconds"] = 600
     pausing["status"] = backing_off()["status"]
@@ -485,7 +489,7 @@ def test_of_two_moments_the_earlier_is_the_time_to_look_again() -> None:
     assert result.wake_at_ms == NOW_MS + 60_000
 
 
-def test_admissions_wait_for_pods_where_they_are_to() -> None:
+def test_block_admission_waits_for_the_pods_of_earlier_gangs() -> None:
     """Both gangs fit, and the first one has quota but no pods yet."""
     wait = Configuration(wait_for_pods_ready=WaitForPodsReady(block_admission=True))
     objects = world(dev(), prod(), of_dev(*RUNS), of_prod())
@@ -504,8 +508,8 @@ def test_admissions_wait_for_pods_where_they_are_to() -> None:
     ]
 
 
-def test_why_a_gang_left_the_queue_goes_with_it() -> None:
-    (step,) = CASES["a rejected check takes it out of the queue"].run().first
+def test_a_deactivation_has_the_message_of_its_check() -> None:
+    (step,) = CASES["a rejected check deactivates a gang"].run().first
     assert isinstance(step.write, MergePatch)
     conditions = {c["type"]: c for c in step.write.body["status"]["conditions"]}
     message = f'AdmissionCheck in Rejected state: "{CHECK}" (out of stock)'
@@ -515,7 +519,7 @@ def test_why_a_gang_left_the_queue_goes_with_it() -> None:
     ]
 
 
-def test_a_preemption_says_for_whom() -> None:
+def test_a_preemption_names_the_preemptor() -> None:
     (step,) = CASES["a higher priority preempts"].run().first
     assert isinstance(step.write, MergePatch)
     conditions = {c["type"]: c for c in step.write.body["status"]["conditions"]}
@@ -528,25 +532,25 @@ def test_a_preemption_says_for_whom() -> None:
 
 
 VACATED = (
-    "and then let go",
-    "at last its quota",
-    "a pod that ended holds nothing",
-    "what is admitted again is started",
+    "a deleted Workload loses its finalizer",
+    "a stopped gang releases its quota",
+    "an ended pod holds no quota",
+    "a gang admitted again is started",
 )
 
 
 @pytest.mark.parametrize("name", VACATED)
-def test_no_pod_is_left_by_the_word_of_the_api_server_itself(name: str) -> None:
+def test_releases_and_restarts_need_a_fresh_list_of_pods(name: str) -> None:
     (step,) = CASES[name].run().first
     assert step.vacated == f"uid-{DEV}"
 
 
-def test_what_never_ran_is_started_without_asking() -> None:
-    (step,) = CASES["what is admitted is started"].run().first
+def test_a_first_start_needs_no_list_of_pods() -> None:
+    (step,) = CASES["an admitted gang is started"].run().first
     assert step.vacated == ""
 
 
-def test_the_same_sentence_is_not_written_twice() -> None:
+def test_an_unchanged_wait_message_is_not_written_again() -> None:
     waiting = of_dev()
     (step,) = reconcile(make_world({**world(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS).waits
     assert isinstance(step.write, MergePatch)
@@ -554,15 +558,15 @@ def test_the_same_sentence_is_not_written_twice() -> None:
     assert reconcile(make_world({**world(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS + 5).waits == []
 
 
-def test_an_older_eviction_is_over_once_there_is_quota_again() -> None:
+def test_new_quota_ends_an_older_eviction() -> None:
     waiting = of_dev("Evicted", "Preempted")
     assert condition("Evicted")["lastTransitionTime"] == CREATED
     (step,) = reconcile(make_world(world(dev(), waiting)), NOW_MS).then
     assert told(step) == f"{DEV}: QuotaReserved Admitted"
 
 
-def test_a_new_gang_waits_for_what_the_api_server_has_against_its_pods() -> None:
-    """What Ray's schema lets through may be no pods at all, and would hold quota for ever."""
+def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
+    """Ray's schema accepts invalid pods, which would hold quota forever."""
     seen = make_world(world(dev(), of_dev()))
     (job,) = seen.jobs.values()
     seen.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)

@@ -1,4 +1,4 @@
-"""What a clock that ran ahead has written is set right when the clock is."""
+"""Times written by a clock that ran ahead are corrected."""
 
 import pytest
 
@@ -13,7 +13,7 @@ HOUR_MS = 3_600_000
 
 
 def evicted(at_ms: int) -> WorkloadStatus:
-    """Evicted then, with a back-off of one minute, by a check that had asked for it then."""
+    """Returns a status evicted at this time by a check, with a back-off of one minute."""
     state = AdmissionCheckState("check", RETRY, "", last_transition_time=rfc3339(at_ms))
     status = step.evict(WorkloadStatus(), "AdmissionCheck", "no stock", at_ms)
     status = step.requeue_at(status, at_ms + 60_000 - 999, counts=False)
@@ -22,19 +22,19 @@ def evicted(at_ms: int) -> WorkloadStatus:
     )
 
 
-def test_times_in_the_future_are_now_and_back_offs_take_as_long_as_they_were_to() -> None:
+def test_future_times_become_now_and_back_offs_keep_their_length() -> None:
     status = corrected(evicted(NOW_MS + HOUR_MS), NOW_MS)
     assert status == evicted(NOW_MS)
 
 
 @pytest.mark.parametrize("ahead_ms", [-HOUR_MS, 0, SKEW_MS_MAX])
-def test_what_clocks_in_order_write_stays(ahead_ms: int) -> None:
+def test_times_within_the_tolerance_are_left(ahead_ms: int) -> None:
     status = evicted(NOW_MS + ahead_ms)
     assert corrected(status, NOW_MS) is status
 
 
-def test_a_back_off_that_a_right_clock_wrote_stays() -> None:
-    """Only another condition was written by the wrong one."""
+def test_a_back_off_written_by_a_correct_clock_is_left() -> None:
+    """Only another condition has a time in the future."""
     status = step.wait(evicted(NOW_MS), "Pending", "", NOW_MS + HOUR_MS)
     found = corrected(status, NOW_MS)
     assert found.requeue_state == RequeueState(requeue_at=rfc3339(NOW_MS + 60_000))

@@ -1,4 +1,4 @@
-"""Why a job is told to stop, and what a Workload's status says when it holds nothing any more."""
+"""The reason that a job is stopped, and the status of a Workload without quota."""
 
 import pytest
 from msgspec.structs import replace
@@ -22,7 +22,7 @@ WHY: dict[str, tuple[Condition | None, str]] = {
 
 
 @pytest.mark.parametrize("name", WHY)
-def test_a_job_is_told_why_it_stops(name: str) -> None:
+def test_the_event_of_a_stop_has_its_reason(name: str) -> None:
     condition, wanted = WHY[name]
     body = workload_body(ray_job("dev"))
     running = stored({**ray_job("dev", suspend=False), "status": {"jobDeploymentStatus": "Running"}})
@@ -35,8 +35,8 @@ def test_a_job_is_told_why_it_stops(name: str) -> None:
     assert [(note.reason, note.message) for note in step.notes] == [("Stopped", wanted)]
 
 
-def test_what_a_workload_has_no_longer_is_removed_from_its_status() -> None:
-    """A merge patch leaves what it does not name."""
+def test_empty_fields_are_removed_from_the_status() -> None:
+    """A merge patch keeps fields that it does not name."""
     held = workload_body(ray_job("dev"), "QuotaReserved", "Admitted", check="Ready")
     held["status"] |= {
         "requeueState": {"count": 1, "requeueAt": "2027-01-15T08:00:00Z"},

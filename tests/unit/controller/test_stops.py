@@ -1,4 +1,4 @@
-"""How a gang that must stop is stopped: what is written at once, and what after a minute."""
+"""Stopping a gang: the writes at once, and those after a minute."""
 
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -105,7 +105,7 @@ SUBMITTER = "suspend Job team-a/dev"
 
 @dataclass
 class Case:
-    """`objects` without the Workload; what is written of it."""
+    """`objects`: without the Workload; `written`: the expected writes."""
 
     workload: Body
     objects: list[Body]
@@ -119,19 +119,19 @@ CASES = {
         evicted(), [dev("ValidationFailed", suspend=False), child()], [JOB, CHILD]
     ),
     "a job that waits for its jobId": Case(evicted(), [dev("Waiting", suspend=False), child()], [JOB, CHILD]),
-    "a job of somebody else": Case(
+    "a job managed by another controller": Case(
         evicted(), [running(managedBy="kueue.x-k8s.io/multikueue"), child()], [JOB, CHILD]
     ),
     "a job with an owner": Case(evicted(), [dev("Running", suspend=False, ownerReferences=[OWNER])], [JOB]),
     "a job that has left its queue with its quota": Case(
         workload_body(ray_job("dev"), *RUNS), [dequeued()], [JOB]
     ),
-    "a job that has left its queue without": Case(workload_body(ray_job("dev")), [dequeued()]),
+    "a job that has left its queue without quota": Case(workload_body(ray_job("dev")), [dequeued()]),
     "a job that is deleted but kept": Case(
         evicted(), [dev("Running", suspend=False, **KEPT), child()], [CHILD]
     ),
     "a job that is suspended": Case(evicted(), [dev("Suspending"), child()]),
-    "a job that runs as it may": Case(workload_body(ray_job("dev"), *RUNS), [running(), child()]),
+    "a job that runs with quota": Case(workload_body(ray_job("dev"), *RUNS), [running(), child()]),
     "a job that ended": Case(evicted(), [dev("Complete", suspend=False), child()]),
     "a job of the same UID elsewhere": Case(evicted(), [elsewhere(running())]),
     "a RayCluster of the same owner elsewhere": Case(
@@ -146,23 +146,23 @@ CASES = {
     "a RayCluster that KubeRay refuses": Case(
         evicted(1, ray_cluster("notebook")), [stored(notebook(maxReplicas=-1))], [NOTEBOOK]
     ),
-    "a service whose start KubeRay has not seen": Case(
+    "a service whose start KubeRay has not observed": Case(
         evicted(1, ray_service("llm")),
         [service(suspend=False, placed=True), child("llm", suspend=True, rests=True)],
     ),
-    "the same after a minute": Case(
+    "a service whose start KubeRay has not observed, after a minute": Case(
         evicted(62, ray_service("llm")),
         [service(suspend=False, placed=True), child("llm", suspend=True, rests=True)],
         ["suspend RayService team-a/llm"],
     ),
-    "what is below it, after a minute": Case(evicted(62), [dev("Running"), child()], [CHILD]),
-    "its pods not before": Case(evicted(58), [dev("Running"), child(), gang_pod("a")]),
-    "its pods then": Case(
+    "its RayCluster, after a minute": Case(evicted(62), [dev("Running"), child()], [CHILD]),
+    "its pods, not before a minute": Case(evicted(58), [dev("Running"), child(), gang_pod("a")]),
+    "its pods, after a minute": Case(
         evicted(62),
         [dev("Running"), child(suspend=True), gang_pod("a"), gang_pod("b")],
         ["delete team-a/a within 30 s", "delete team-a/b within 30 s"],
     ),
-    "pods that end soon are left": Case(
+    "pods that end soon are not deleted again": Case(
         evicted(62),
         [
             dev("Running"),
@@ -170,7 +170,7 @@ CASES = {
             gang_pod("a", deletionTimestamp=rfc3339(NOW_MS), deletionGracePeriodSeconds=30),
         ],
     ),
-    "pods that take a year are not": Case(
+    "pods with a grace period of a year are deleted again": Case(
         evicted(62),
         [
             dev("Running"),
@@ -179,7 +179,7 @@ CASES = {
         ],
         ["delete team-a/a within 30 s"],
     ),
-    "pods that nobody of the gang made are not deleted": Case(
+    "pods without an owner in the gang are not deleted": Case(
         evicted(62),
         [
             dev("Running"),
@@ -189,18 +189,18 @@ CASES = {
             elsewhere(gang_pod("far")),
         ],
     ),
-    "the submitter of a job that KubeRay leaves alone": Case(
+    "the submitter of a job that KubeRay ignores": Case(
         evicted(),
         [dev("ValidationFailed"), child(suspend=True), gang_pod("s", "dev", kinds.BATCH_JOBS)],
         [SUBMITTER],
     ),
-    "the submitter's pod after a minute": Case(
+    "the submitter's pod, after a minute": Case(
         evicted(62),
         [dev("ValidationFailed"), child(suspend=True), gang_pod("s", "dev", kinds.BATCH_JOBS)],
         [SUBMITTER, "delete team-a/s within 30 s"],
     ),
-    "templates once it is suspended": Case(evicted(), [placed(suspend=True)], ["restore team-a/dev"]),
-    "no templates before": Case(evicted(), [placed(suspend=False)], [JOB]),
+    "templates of a suspended job": Case(evicted(), [placed(suspend=True)], ["restore team-a/dev"]),
+    "no templates before the suspension": Case(evicted(), [placed(suspend=False)], [JOB]),
 }
 
 
@@ -212,7 +212,7 @@ def objects_of(case: Case) -> Objects:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_written(name: str) -> None:
+def test_writes_for_a_gang_that_must_stop(name: str) -> None:
     case = CASES[name]
     world, workload = make_world(objects_of(case)), read(kinds.WORKLOADS, case.workload)
     steps = [*stops(workload, world, NOW_MS), *restores(workload, world)]
@@ -221,28 +221,40 @@ def test_what_is_written(name: str) -> None:
     assert len({*subjects, workload.key}) == len(subjects) + 1, "each write fails alone"
 
 
-def test_a_suspension_names_the_object_it_means() -> None:
+def test_a_suspension_is_bound_to_the_uid() -> None:
     case = CASES["a job"]
     (step,) = stops(read(kinds.WORKLOADS, case.workload), make_world(objects_of(case)), NOW_MS)
     assert step.write == Overwrite(kinds.RAY_JOBS, "team-a/dev", {"spec": {"suspend": True}}, "uid-dev")
     assert [note.reason for note in step.notes] == ["Stopped"]
 
 
-# (is it stopped, may its quota go to others)
+# (is it stopped, may its quota be released)
 GONE: dict[str, tuple[Case, tuple[bool, bool]]] = {
-    "KubeRay says so": (Case(evicted(), [dev("Suspended")]), (True, True)),
-    "KubeRay is at it": (Case(evicted(), [dev("Suspending")]), (False, False)),
+    "KubeRay reports it as suspended": (Case(evicted(), [dev("Suspended")]), (True, True)),
+    "KubeRay is suspending it": (Case(evicted(), [dev("Suspending")]), (False, False)),
     "KubeRay has not answered for a minute": (Case(evicted(62), [dev("Running")]), (False, True)),
-    "but there are pods": (Case(evicted(62), [dev("Running"), gang_pod("a")]), (False, False)),
-    "but it was not told": (Case(evicted(62), [running()]), (False, False)),
-    "but what is below it was not told": (Case(evicted(62), [dev("Running"), child()]), (False, False)),
-    "it was, and has not answered": (Case(evicted(62), [dev("Running"), child(suspend=True)]), (False, True)),
-    "its RayCluster is kept": (
+    "no answer for a minute, but pods exist": (
+        Case(evicted(62), [dev("Running"), gang_pod("a")]),
+        (False, False),
+    ),
+    "no answer for a minute, but it is not suspended": (Case(evicted(62), [running()]), (False, False)),
+    "no answer for a minute, but its RayCluster is not suspended": (
+        Case(evicted(62), [dev("Running"), child()]),
+        (False, False),
+    ),
+    "no answer for a minute, all suspended": (
+        Case(evicted(62), [dev("Running"), child(suspend=True)]),
+        (False, True),
+    ),
+    "its RayCluster is kept by a finalizer": (
         Case(evicted(62), [dev("Suspending"), {**child(), "metadata": {**child()["metadata"], **KEPT}}]),
         (False, True),
     ),
-    "the job is kept": (Case(evicted(), [dev("Running", suspend=False, **KEPT)]), (True, True)),
-    "with its RayCluster": (
+    "the job is kept by a finalizer": (
+        Case(evicted(), [dev("Running", suspend=False, **KEPT)]),
+        (True, True),
+    ),
+    "the job and its RayCluster are kept by finalizers": (
         Case(evicted(), [dev("Running", suspend=False, **KEPT), child()]),
         (False, False),
     ),
@@ -254,7 +266,7 @@ GONE: dict[str, tuple[Case, tuple[bool, bool]]] = {
 
 
 @pytest.mark.parametrize("name", GONE)
-def test_what_is_gone(name: str) -> None:
+def test_when_a_gang_is_stopped_and_its_quota_released(name: str) -> None:
     case, wanted = GONE[name]
     world, workload = make_world(objects_of(case)), read(kinds.WORKLOADS, case.workload)
     job = world.job_of(workload)
@@ -311,7 +323,7 @@ REASONS: dict[str, tuple[Case, str, str]] = {
 
 
 @pytest.mark.parametrize("name", REASONS)
-def test_what_is_in_the_way(name: str) -> None:
+def test_obstacles_to_a_suspension(name: str) -> None:
     case, reason, sentence = REASONS[name]
     workload = read(kinds.WORKLOADS, case.workload)
     found = find_condition(
@@ -324,14 +336,14 @@ def test_what_is_in_the_way(name: str) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "until"), [(10, 50_999), (100, 20_999)])
-def test_when_to_look_again(seconds: int, until: int) -> None:
+def test_the_controller_wakes_up_for_a_late_suspension(seconds: int, until: int) -> None:
     case = Case(evicted(seconds), [dev("Running"), child(suspend=True)])
     workload = read(kinds.WORKLOADS, case.workload)
     said = tell(workload, workload.status, make_world(objects_of(case)), NOW_MS)
     assert (said.status, said.until_ms) == (workload.status, NOW_MS + until)
 
 
-def test_what_was_blocked_is_told_to_be_over() -> None:
+def test_the_end_of_a_blocked_suspension_is_in_the_status() -> None:
     case = Case(evicted(300, None, "SuspensionBlocked"), [dev("Suspended")])
     workload = read(kinds.WORKLOADS, case.workload)
     status = tell(workload, workload.status, make_world(objects_of(case)), NOW_MS).status

@@ -1,4 +1,4 @@
-"""Pods that KubeRay made twice are deleted, down to those that the gang has quota for."""
+"""Pods that KubeRay created twice are deleted, down to the admitted number."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def made(name: str, labels: dict[str, str], age_s: int = 60, phase: str = "Runni
 
 
 def first_set() -> list[Body]:
-    """A head and four workers, as admitted."""
+    """Returns a head and four workers, as admitted."""
     return [made("head", HEAD), *(made(f"gpu-{n}", WORKER) for n in range(4))]
 
 
@@ -59,7 +59,7 @@ def deleted(pods: list[Body], *conditions: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_deleted(name: str) -> None:
+def test_the_newest_pods_beyond_the_admitted_number_are_deleted(name: str) -> None:
     more, expected = CASES[name]
     assert deleted([*more, *first_set()], *ADMITTED) == expected
 

@@ -1,4 +1,4 @@
-"""What a start adds to a job's templates, and that a stop takes exactly that away."""
+"""The fields that a start adds to a job's templates, and that a stop removes again."""
 
 import json
 from copy import deepcopy
@@ -33,7 +33,7 @@ def admitted(job: Body, *conditions: str) -> Body:
 
 
 def after(job: Body, workload: Body) -> Body:
-    """The job after what is done to it for this Workload; a stop takes two writes."""
+    """Returns the job after the writes for this Workload; a stop takes two of them."""
     kind = kinds.RAY_JOBS if "rayClusterSpec" in job["spec"] else kinds.RAY_CLUSTERS
     known = stored(job)
     known["status"] = known.get("status") or {"jobDeploymentStatus": "Suspended", "state": "suspended"}
@@ -53,7 +53,7 @@ def cluster_of(job: Body) -> Body:
     return found
 
 
-def test_a_start_sends_every_pod_set_to_its_nodes() -> None:
+def test_a_start_places_every_pod_set() -> None:
     started = after(ray_job("dev"), admitted(ray_job("dev")))
     assert started["spec"]["suspend"] is False
     head = cluster_of(started)["headGroupSpec"]["template"]
@@ -70,7 +70,7 @@ def test_a_start_sends_every_pod_set_to_its_nodes() -> None:
 
 
 def wordy() -> Body:
-    """A user who says much in the templates already."""
+    """Returns a job whose templates have many fields of placement."""
     worker = template("worker", cpu=2, gpu=1)
     worker["metadata"] = {"labels": {"app": "mine"}, "annotations": {"note": "x"}}
     worker["spec"] |= {
@@ -84,7 +84,7 @@ JOBS = {"plain": ray_job("dev"), "wordy": wordy(), "RayCluster": ray_cluster("no
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_stop_gives_back_what_the_user_wrote(name: str) -> None:
+def test_a_stop_restores_the_users_templates(name: str) -> None:
     written = JOBS[name]
     started = after(written, admitted(written))
     started["status"] = {"jobDeploymentStatus": "Running", "state": "ready"}
@@ -93,8 +93,8 @@ def test_a_stop_gives_back_what_the_user_wrote(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_what_a_user_suspends_by_hand_is_given_back_too(name: str) -> None:
-    """Else the next Workload would take the nodes of an earlier start for the user's wish."""
+def test_the_templates_of_a_job_suspended_by_hand_are_restored(name: str) -> None:
+    """Otherwise the next Workload would take the placement of an earlier start for the user's."""
     written = JOBS[name]
     started = after(written, admitted(written))
     started["spec"]["suspend"] = True
@@ -102,8 +102,8 @@ def test_what_a_user_suspends_by_hand_is_given_back_too(name: str) -> None:
         assert told(after(started, workload)["spec"]) == told(written["spec"])
 
 
-def test_a_copy_of_a_started_job_is_not_written_again_and_again() -> None:
-    """Its labels are what this user wrote."""
+def test_a_copy_of_a_started_job_is_not_written_in_a_loop() -> None:
+    """Its labels are the user's own."""
     copied = after(ray_job("dev"), admitted(ray_job("dev")))
     copied["spec"]["suspend"] = True
     del copied["spec"]["submitterPodTemplate"]
@@ -112,8 +112,8 @@ def test_a_copy_of_a_started_job_is_not_written_again_and_again() -> None:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_second_start_is_like_the_first(name: str) -> None:
-    """The first one's operator may not even have noticed before the user suspended it by hand."""
+def test_a_second_start_writes_the_same_as_the_first(name: str) -> None:
+    """The operator may not have observed the first start before the user suspended the job."""
     written = JOBS[name]
     started = after(written, admitted(written))
     again = deepcopy(started)
@@ -122,7 +122,7 @@ def test_a_second_start_is_like_the_first(name: str) -> None:
 
 
 def told(value: Any) -> Any:
-    """Without empty dicts and lists, which say nothing."""
+    """Returns the value without empty dicts and lists."""
     if isinstance(value, dict):
         kept = {k: told(v) for k, v in value.items()}
         return {k: v for k, v in kept.items() if v not in ({}, [])}
@@ -161,7 +161,7 @@ CONFLICTS = {
         conflict(metadata={"annotations": {"request": "mine"}}),
         "pod set 'gpu' sets annotation request=mine, but its admission needs r1",
     ),
-    "a pod set that came later": (
+    "a pod set that was added later": (
         without_part(),
         "inconsistent podSet assignments: pod set 'submitter' has no part in its admission",
     ),
@@ -173,7 +173,7 @@ CONFLICTS = {
 
 
 @pytest.mark.parametrize("name", CONFLICTS)
-def test_conflicts(name: str) -> None:
+def test_conflicts_name_the_pod_set_and_the_field(name: str) -> None:
     body, sentence = CONFLICTS[name]
     workload: Workload = read(kinds.WORKLOADS, body)
     with pytest.raises(PlacementError) as found:
@@ -182,7 +182,7 @@ def test_conflicts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONFLICTS)
-def test_a_conflict_takes_the_gang_out_of_the_queue_instead_of_starting_it(name: str) -> None:
+def test_a_conflict_deactivates_the_workload(name: str) -> None:
     body, sentence = CONFLICTS[name]
     job = stored({**ray_job("dev"), "status": {"jobDeploymentStatus": "Suspended"}})
     (step,) = act(read(kinds.WORKLOADS, body), make_world({kinds.RAY_JOBS: [job]}), NOW_MS)

@@ -1,4 +1,4 @@
-"""The steps in the life of a Workload, one by one."""
+"""Transitions of a Workload's status, one by one."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ def status(*true: str, check: str = "", tries: int = 0) -> WorkloadStatus:
 
 
 def told(after: WorkloadStatus) -> set[str]:
-    """The conditions with their status and reason."""
+    """Returns the conditions with their status and reason."""
     return {f"{c.type}={c.status}:{c.reason}" for c in after.conditions}
 
 
@@ -81,12 +81,12 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
         lambda s: step.preempt(s, "InClusterQueue", "for prod", NOW_MS),
         {"QuotaReserved=True:QuotaReserved", "Evicted=True:Preempted", "Preempted=True:InClusterQueue"},
     ),
-    "release of what was only reserved": (
+    "release of an unadmitted workload": (
         status("QuotaReserved", "Evicted"),
         lambda s: step.release(s, NOW_MS),
         {"QuotaReserved=False:Pending", "Evicted=True:Evicted", "Requeued=False:Evicted"},
     ),
-    "release of what ran": (
+    "release of an admitted workload": (
         status("QuotaReserved", "Admitted", "PodsReady", "Evicted"),
         lambda s: step.release(s, NOW_MS),
         {
@@ -97,7 +97,7 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
             "Requeued=False:Evicted",
         },
     ),
-    "release of what was preempted": (
+    "release of a preempted workload": (
         step.preempt(status("QuotaReserved"), "InClusterQueue", "for prod", millis(CREATED)),
         lambda s: step.release(s, NOW_MS),
         {
@@ -107,7 +107,7 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
             "Requeued=True:Preempted",
         },
     ),
-    "release of what nobody evicted": (
+    "release without an eviction": (
         status("QuotaReserved"),
         lambda s: step.release(s, NOW_MS),
         {"QuotaReserved=False:Pending", "Requeued=True:Preempted"},
@@ -122,7 +122,7 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
         lambda s: step.deactivate(s, "AdmissionCheck", "no nodes", NOW_MS),
         {"Admitted=True:Admitted", "DeactivationTarget=True:AdmissionCheck"},
     ),
-    "inactive at last": (
+    "inactive with a deactivation target": (
         status("Evicted", "DeactivationTarget"),
         step.without_deactivation_target,
         {"Evicted=True:Evicted"},
@@ -151,7 +151,7 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_conditions_after_a_step(name: str) -> None:
+def test_conditions_after_a_transition(name: str) -> None:
     before, take, wanted = STEPS[name]
     after = take(before)
     assert told(after) == wanted
@@ -161,7 +161,7 @@ def test_conditions_after_a_step(name: str) -> None:
         assert condition.last_transition_time == (NOW if moved else CREATED)
 
 
-def test_reserve_writes_the_admission_as_the_api_has_it() -> None:
+def test_reserve_writes_the_admission_of_the_api() -> None:
     given = step.reserve(status(), ADMISSION, (CHECK,), NOW_MS)
     assert given.admission is not None
     (assigned,) = given.admission.pod_set_assignments
@@ -172,7 +172,7 @@ def test_reserve_writes_the_admission_as_the_api_has_it() -> None:
     )
 
 
-def test_reserve_remembers_the_tries_and_forgets_the_pause() -> None:
+def test_reserve_keeps_the_requeue_count_and_clears_the_time() -> None:
     before = step.requeue_at(status("Evicted", check="Pending", tries=2), NOW_MS, counts=True)
     after = step.reserve(before, ADMISSION, (CHECK,), NOW_MS)
     assert after.admission_checks[0].retry_count == 2
@@ -189,7 +189,7 @@ RESET = {
 
 
 @pytest.mark.parametrize("state", RESET)
-def test_checks_begin_anew_with_an_eviction(state: str) -> None:
+def test_an_eviction_resets_the_checks(state: str) -> None:
     after = step.evict(status("QuotaReserved", check=state, tries=2), "AdmissionCheck", "", NOW_MS)
     (check,) = after.admission_checks
     assert (check.state, check.pod_set_updates) == ("Pending", ())
@@ -197,7 +197,7 @@ def test_checks_begin_anew_with_an_eviction(state: str) -> None:
     assert check.last_transition_time == (CREATED if state == "Pending" else NOW)
 
 
-def test_release_takes_the_admission_back_and_adds_up_the_time() -> None:
+def test_release_removes_the_admission_and_adds_up_the_run_time() -> None:
     before = replace(
         status("QuotaReserved", "Admitted", "Evicted"), accumulated_past_execution_time_seconds=7
     )
@@ -207,7 +207,7 @@ def test_release_takes_the_admission_back_and_adds_up_the_time() -> None:
     assert step.release(status("QuotaReserved"), NOW_MS).accumulated_past_execution_time_seconds is None
 
 
-def test_who_ran_too_long_gets_the_whole_time_again_once_active() -> None:
+def test_a_workload_that_used_its_execution_time_gets_all_of_it_again() -> None:
     before = replace(status("QuotaReserved", "Admitted"), accumulated_past_execution_time_seconds=7)
     evicted = step.evict(before, "DeactivatedDueToMaximumExecutionTimeExceeded", "", NOW_MS)
     assert step.release(evicted, NOW_MS).accumulated_past_execution_time_seconds is None
@@ -218,7 +218,7 @@ LONGER = RequeueState(count=4, requeue_at=rfc3339(NOW_MS + 60_000))
 PAUSES = {
     "whole second": (None, 4000, True, (1, 4000)),
     "within a second": (None, 4001, True, (1, 5000)),
-    "of a check": (None, 4000, False, (0, 4000)),
+    "an eviction that does not count": (None, 4000, False, (0, 4000)),
     "a longer one stays": (LONGER, 4000, True, (5, 60_000)),
     "a shorter one does not": (LONGER, 61_000, True, (5, 61_000)),
     "none": (None, None, False, None),
@@ -226,7 +226,7 @@ PAUSES = {
 
 
 @pytest.mark.parametrize("name", PAUSES)
-def test_a_pause_is_never_shorter_than_asked(name: str) -> None:
+def test_a_back_off_is_never_shortened(name: str) -> None:
     before, until_ms, counts, wanted = PAUSES[name]
     at_ms = None if until_ms is None else NOW_MS + until_ms
     after = step.requeue_at(replace(status(), requeue_state=before), at_ms, counts=counts).requeue_state
@@ -248,13 +248,13 @@ def test_another_check_stays_as_it_is() -> None:
 
 QUEUED_SINCE = {
     "creation": (None, CREATED),
-    "a preemption keeps its place": ("Preempted", CREATED),
-    "a failed check goes to the back": ("AdmissionCheck", NOW),
+    "a preempted workload keeps its place": ("Preempted", CREATED),
+    "a workload with a failed check goes to the back": ("AdmissionCheck", NOW),
 }
 
 
 @pytest.mark.parametrize("name", QUEUED_SINCE)
-def test_queued_since(name: str) -> None:
+def test_the_time_that_orders_the_queue(name: str) -> None:
     reason, wanted = QUEUED_SINCE[name]
     gang = workload(ray_job("dev"), "QuotaReserved")
     if reason is not None:

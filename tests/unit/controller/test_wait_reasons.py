@@ -1,4 +1,4 @@
-"""The reason of QuotaReserved=False is one of Kueue's, for whatever the core says."""
+"""Every wait reason of the core maps to a reason of Kueue's for QuotaReserved=False."""
 
 from muster import admission as core
 from muster.controller.reconcile import WAIT_REASONS
@@ -16,6 +16,6 @@ KUEUES = {  # apis/kueue/v1beta2/workload_types.go and pkg/scheduler
 }
 
 
-def test_each_reason_of_the_core_has_one_of_kueues() -> None:
+def test_each_wait_reason_maps_to_a_reason_of_kueue() -> None:
     assert WAIT_REASONS.keys() == set(core.WaitReason)
     assert set(WAIT_REASONS.values()) == KUEUES

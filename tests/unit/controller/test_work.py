@@ -31,7 +31,7 @@ ADMITTED = ("QuotaReserved", "Admitted")
 
 
 def large(name: str) -> Body:
-    """A template that says something else in each gang."""
+    """Returns a template that differs in each gang."""
     return {"metadata": {"annotations": {"of": name}}, **WORKER}
 
 
@@ -60,7 +60,7 @@ STATES: dict[str, tuple[Kind[Any], Callable[[str], Body], tuple[str, ...]]] = {
 
 
 class Passes:
-    """Passes over a world whose objects come from stores, as watches fill them; counts what is read."""
+    """Passes over a world whose objects come from stores, as watches fill them; counts templates read."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.stores: dict[Kind[Any], Store[Any]] = {kind: Store() for kind in (*FIELDS, kinds.WORKLOADS)}
@@ -79,7 +79,7 @@ class Passes:
         assert self.stores[kind].put(obj)
 
     def next(self) -> int:
-        """Makes a pass. Returns how often it looked at a template."""
+        """Runs a pass. Returns how often it read a template."""
         self.read.clear()
         self._memory.turn()
         items: dict[str, Any] = {field: self.stores[kind].items for kind, field in FIELDS.items()}
@@ -93,7 +93,7 @@ class Passes:
 def filled(
     monkeypatch: pytest.MonkeyPatch, kind: Kind[Any], made: Callable[[str], Body], *true: str
 ) -> tuple[Passes, list[Body]]:
-    """With so many gangs of the kind; and their Workloads."""
+    """Returns a world with so many gangs of the kind, and their Workloads."""
     passes, workloads = Passes(monkeypatch), list[Body]()
     for number in range(GANGS):
         body = made(f"dev-{number}")
@@ -104,7 +104,7 @@ def filled(
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_what_has_not_changed_is_not_read_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_templates_are_not_read_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kind, made, true = STATES[name]
     passes, _ = filled(monkeypatch, kind, made, *true)
     assert passes.next() > 0
@@ -112,10 +112,8 @@ def test_what_has_not_changed_is_not_read_again(name: str, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("kind", MADE, ids=repr)
-def test_a_status_that_changes_has_its_own_gang_decided_anew_and_no_more(
-    kind: Kind[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As when the sentences of all who wait are written: only the decision reads each pod set again."""
+def test_a_new_status_costs_only_its_own_gang(kind: Kind[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when all wait messages are written: only the decision reads each pod set again."""
     passes, workloads = filled(monkeypatch, kind, MADE[kind])
     passes.next()
     passes.next()

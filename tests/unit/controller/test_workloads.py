@@ -1,4 +1,4 @@
-"""The Workload of a job, as Kueue would make it."""
+"""The Workload of a job, as Kueue would create it."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from muster.objects import kueue
 from tests.simulation.manifests import ray_cluster, ray_job, template
 from tests.unit.controller.builders import Body, job, make_world, stored, workload, workload_body
 
-# sha1 of kind, group, name and UID, one a line, as Kueue's workload_names.go has it; made with sha1sum
+# sha1 of kind, group, name and UID, one per line, as in Kueue's workload_names.go; computed with sha1sum
 NAMES = {
     "RayJob": ("RayJob", "dev", "uid-dev", "rayjob-dev-0b2fb"),
     "RayCluster": (
@@ -32,7 +32,7 @@ def test_workload_names(name: str) -> None:
     assert len(wanted) <= 253
 
 
-def test_a_workload_remembers_what_the_user_wrote() -> None:
+def test_a_workload_has_the_users_templates() -> None:
     asks = {"provreq.kueue.x-k8s.io/maxRunDurationSeconds": "600"}
     written = ray_job("dev", workers=2)
     written["metadata"]["annotations"] |= asks
@@ -64,12 +64,12 @@ PRIORITIES: dict[str, tuple[str, str, list[dict[str, Any]], tuple[int, str | Non
         [{"globalDefault": True, "value": 5}, {"globalDefault": True, "value": 6}],
         (6, None),
     ),
-    "none at all": ("", "", [], (0, None)),
+    "no class": ("", "", [], (0, None)),
 }
 
 
 @pytest.mark.parametrize("name", PRIORITIES)
-def test_priority(name: str) -> None:
+def test_the_priority_of_a_new_workload(name: str) -> None:
     label, pod_class, more, wanted = PRIORITIES[name]
     head = template("head", cpu=1)
     head["spec"]["priorityClassName"] = pod_class
@@ -93,7 +93,7 @@ def test_the_class_named_default_is_that_of_jobs_without_a_label() -> None:
 
 
 RUNS = ("QuotaReserved", "Admitted")
-# conditions, the class that it was made with, the job's label now, the classes now -> its priority
+# conditions, the class at its creation, the job's current label, the current classes -> its priority
 NOW: dict[str, tuple[tuple[str, ...], str, str, dict[str, int], int]] = {
     "waiting, by its class": ((), "dev-priority", "dev-priority", {"dev-priority": 1500}, 1500),
     "running, by its class": (RUNS, "dev-priority", "dev-priority", {"dev-priority": 1500}, 1500),
@@ -104,7 +104,7 @@ NOW: dict[str, tuple[tuple[str, ...], str, str, dict[str, int], int]] = {
         {"dev-priority": 1, "prod-priority": 9},
         1,
     ),
-    "running, a new label saves it from nothing": (
+    "running, a new label does not raise it": (
         RUNS,
         "dev-priority",
         "prod-priority",
@@ -114,7 +114,7 @@ NOW: dict[str, tuple[tuple[str, ...], str, str, dict[str, int], int]] = {
     "running, its class is gone": (RUNS, "dev-priority", "dev-priority", {"default": 7}, 100),
     "waiting without a label": ((), "", "", {"default": 7}, 7),
     "running without a label": (RUNS, "", "", {"default": 7}, 7),
-    "running, a first label saves it from nothing": (
+    "running, a first label does not raise it": (
         RUNS,
         "",
         "prod-priority",
@@ -125,7 +125,7 @@ NOW: dict[str, tuple[tuple[str, ...], str, str, dict[str, int], int]] = {
 
 
 @pytest.mark.parametrize("name", NOW)
-def test_priority_as_it_is_now(name: str) -> None:
+def test_the_current_priority_follows_the_class(name: str) -> None:
     true, before, label, values, wanted = NOW[name]
     objects = classes(**values) | {
         kinds.RAY_JOBS: [stored(ray_job("dev", priority=label))],
@@ -143,7 +143,7 @@ UPDATES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "no priority": ({"priority": ""}, {"priority", "priorityClassRef"}),
     "more workers": ({"workers": 5}, {"podSets"}),
     "other requests": ({"worker": template("worker", cpu=9)}, {"podSets"}),
-    "requests that are none": ({"worker": template("worker", cpu="nine")}, {"podSets"}),
+    "invalid requests": ({"worker": template("worker", cpu="nine")}, {"podSets"}),
     "another way to submit": ({"submissionMode": "HTTPMode"}, {"podSets"}),
 }
 
@@ -205,7 +205,7 @@ def test_how_long_a_job_may_run(text: str) -> None:
     assert body["spec"]["maximumExecutionTimeSeconds"] == MAX_RUNS[text]
 
 
-def test_it_may_be_changed_while_it_waits() -> None:
+def test_the_execution_time_may_be_changed_while_it_waits() -> None:
     written = ray_job("dev")
     written["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = "60"
     change = workloads.update_workload(workload(ray_job("dev")), job(written), make_world())

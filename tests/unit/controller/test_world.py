@@ -1,4 +1,4 @@
-"""What passes look up in the world: gangs of queues that are gone, and answers about pods."""
+"""Lookups in the world: gangs of deleted queues, answers about pods, checks and queues."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,7 +24,7 @@ from tests.unit.controller.builders import (
 )
 
 
-def test_flavors_of_all_gangs_of_a_queue_that_is_gone() -> None:
+def test_a_deleted_queue_has_the_flavors_of_all_its_gangs() -> None:
     gangs = [workload_body(ray_job(name), "QuotaReserved", "Admitted") for name in ("one", "two")]
     for gang, flavor in zip(gangs, ("cpu", "l4"), strict=True):
         for assigned in gang["status"]["admission"]["podSetAssignments"]:
@@ -37,7 +37,7 @@ def test_flavors_of_all_gangs_of_a_queue_that_is_gone() -> None:
     assert make_world(objects).vanished_queues == {"team-a": frozenset({"cpu", "l4"})}
 
 
-# QuotaReserved -> what is known of a gang whose pods nobody has answered for yet
+# QuotaReserved -> the answer about a gang's pods before there is one
 UNANSWERED = {
     "never decided on": (None, None),
     "only refused": (condition("QuotaReserved", status=False, reason="Misconfigured"), None),
@@ -50,16 +50,16 @@ def test_whether_a_gang_waits_for_an_answer_about_its_pods(name: str) -> None:
     told, expected = UNANSWERED[name]
     body = workload_body(ray_job("dev"))
     body["status"]["conditions"] = [told] if told else []
-    world = replace(make_world(), pod_checks=PodChecks(Kube, lambda: None, lambda: 0.0))  # type: ignore[arg-type]  # asks nobody
+    world = replace(make_world(), pod_checks=PodChecks(Kube, lambda: None, lambda: 0.0))  # type: ignore[arg-type]  # never used
     assert world.pods_refused(read(kinds.WORKLOADS, body), job(ray_job("dev"))) == expected
 
 
-# flavors of an admission -> the checks that it has to pass, of "always" and "only l4"
+# flavor of an admission -> its checks, of "always" and "only l4"
 REQUIRED = {"cpu": ("always",), "l4": ("always", "only l4")}
 
 
 @pytest.mark.parametrize("flavor", REQUIRED)
-def test_the_checks_that_concern_an_admission(flavor: str) -> None:
+def test_the_checks_of_an_admission(flavor: str) -> None:
     rules = [{"name": "always"}, {"name": "only l4", "onFlavors": ["l4"]}]
     body = stored(
         cluster_queue("team-a", quotas("cpu", cpu=1), admissionChecksStrategy={"admissionChecks": rules})
@@ -79,7 +79,7 @@ def test_queues_to_choose_from_are_those_of_the_namespace() -> None:
 
 
 @pytest.mark.parametrize(("queue", "told"), [("", ["Misconfigured"]), ("user-queue", [])])
-def test_an_empty_queue_label_is_told(queue: str, told: list[str]) -> None:
+def test_an_empty_queue_label_is_a_notice(queue: str, told: list[str]) -> None:
     body = ray_job("dev")
     body["metadata"] = metadata("dev", "team-a", "user-queue", "")
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue
