@@ -1,1 +1,1 @@
-"""What the API server itself lets users do with Ray objects, by admission policies."""
+"""Admission policies: the API server itself restricts what users do with Ray objects."""

@@ -1,4 +1,4 @@
-"""The controller creates pods and Services as dry runs alone: RBAC can't tell these from others."""
+"""The controller creates pods and Services as dry runs only, which RBAC cannot express."""
 
 from components.admission.ray import ENGINE_ACCOUNTS, Policy
 
@@ -9,7 +9,7 @@ DRY_RUNS_ONLY = Policy(
     operations=("CREATE",),
     rules={
         "request.?dryRun.orValue(false)": (
-            "Muster's controller asks whether KubeRay's pods and Services would be taken, and makes none"
+            "Muster's controller creates pods and Services only as dry runs, to check those of KubeRay"
         )
     },
     condition=f'request.userInfo.username == "{ENGINE_ACCOUNTS["muster"]}"',

@@ -1,7 +1,7 @@
-"""The label by which pods count as a Workload's: only what the engine and KubeRay write is believed.
+"""The label that assigns pods to a Workload: only the engine and KubeRay may write it.
 
-A pod with it keeps that Workload's quota held until it is gone, wherever it runs. So no user can set the
-label: on a pod, on a Job whose pods would have it, or on a Ray object, in a queue or not.
+A pod with the label holds the Workload's quota until the pod is gone, wherever it runs. So users cannot set
+it on a pod, on a Job whose pods would inherit it, or on a Ray object, queued or not.
 """
 
 from components.admission.ray import (
@@ -17,12 +17,10 @@ from components.admission.ray import (
 )
 from components.admission.templates import WORKLOAD_UID, before, group_variables, head, single_templates
 
-# By these KubeRay knows the RayClusters that it made for RayJobs and RayServices.
+# KubeRay recognizes the RayClusters that it created for RayJobs and RayServices by these labels.
 ORIGIN = ("ray.io/originated-from-cr-name", "ray.io/originated-from-crd")
 UID = f'metadata.?labels[?"{WORKLOAD_UID}"]'
-MESSAGE = (
-    f"the label {WORKLOAD_UID} is written by admission alone, because what has it holds quota: remove it"
-)
+MESSAGE = f"the label {WORKLOAD_UID} is set by admission only, as pods with it hold quota: remove it"
 
 
 def marks_are_ours(engine: Engine) -> list[Policy]:
@@ -42,7 +40,7 @@ def _ray(kind: RayKind, engine: Engine) -> Policy:
             for key in ORIGIN
         )
         rules[origin] = (
-            f"the labels {' and '.join(ORIGIN)} are KubeRay's, for the RayClusters that it makes itself: "
+            f"the labels {' and '.join(ORIGIN)} are reserved for RayClusters that KubeRay creates: "
             "remove them"
         )
     return Policy(
@@ -63,7 +61,7 @@ def _ray(kind: RayKind, engine: Engine) -> Policy:
 
 
 def _labels(kind: RayKind, root: str, groups: str) -> str:
-    """All that KubeRay makes labels of pods of: groups have labels beside those of their template."""
+    """CEL for all maps from which KubeRay takes pods' labels: groups have labels beside their template's."""
     single = [f"{path}.metadata.labels" for path in single_templates(kind)]
     paths = ", ".join(f"?{optional(root, path)}" for path in [*single, f"{head(kind)}.labels"])
     of_groups = " + ".join(
@@ -73,7 +71,7 @@ def _labels(kind: RayKind, root: str, groups: str) -> str:
 
 
 def _pods(engine: Engine) -> Policy:
-    """Pods are made by KubeRay, and those of its submitters by Kubernetes' Job controller."""
+    """Returns the policy for pods: KubeRay creates them, and the Job controller those of submitters."""
     makers = f"{is_trusted(engine)} || {may_write_status('batch', 'jobs')}"
     return Policy(
         name="muster-pods-claim-no-quota",

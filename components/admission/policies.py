@@ -1,4 +1,4 @@
-"""Admission policies: what the API server itself does to Ray objects, without a webhook."""
+"""The stack's admission policies: the API server runs them, without a webhook."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,14 +34,17 @@ from components.admission.tenants import RECOMMENDATIONS_ONLY, heads_stay_inside
 from components.base import Component
 from components.queues.kai_policies import KaiNames, known_to_kai, translations
 
-# By the policy's name: the resources, and the object that is merged into theirs.
+# By policy name: the resources, and the object merged into the request's.
 Mutations = Mapping[str, tuple[tuple[str, ...], str]]
 
 
 @dataclass(frozen=True)
 class AdmissionPoliciesArgs:
-    """`serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai` is what KAI knows of
-    queues and priorities, where it is the engine; `priorities` are those of the stack and its tenants."""
+    """Settings of the policies.
+
+    `serves_mutating`: whether the cluster serves MutatingAdmissionPolicy in v1. `kai`: KAI's queues and
+    priorities if it is the engine. `priorities`: those of the stack and its tenants.
+    """
 
     engine: Engine
     serves_mutating: bool
@@ -50,9 +53,9 @@ class AdmissionPoliciesArgs:
 
 
 class AdmissionPolicies(Component):
-    """Ray objects that carry a queue's name are suspended at creation and stay what their queue admits.
+    """Suspends queued Ray objects at creation, and keeps them as their queue admitted them.
 
-    KAI holds pods back and suspends nothing: with engine `kai` they get its labels instead.
+    KAI does not suspend jobs but holds pods back: with engine `kai` objects get its labels instead.
     """
 
     def __init__(
@@ -122,7 +125,7 @@ def _mutate(
                 apply_configuration=ApplyConfigurationArgs(expression=applied),
             )
         ],
-        # Better no job than one that runs past its queue.
+        # Fail closed: no job is better than one that runs without quota.
         failure_policy="Fail",
         reinvocation_policy="Never",
     )
@@ -152,7 +155,7 @@ def _condition(expression: str) -> MatchConditionArgs:
 
 
 def _labelled(key: str) -> LabelSelectorArgs:
-    """On an update, of the object before or after it."""
+    """Selects objects with the label; on an update, before or after it."""
     return LabelSelectorArgs(match_expressions=[LabelSelectorRequirementArgs(key=key, operator="Exists")])
 
 

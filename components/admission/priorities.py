@@ -1,7 +1,7 @@
-"""Which priorities a tenant may give to its work: the queue's, and those of its pods.
+"""Priorities that a tenant may use, in the queue and for its pods.
 
-An unlabelled job takes the priority of its pods' PriorityClass, and whatever its label says, kube-scheduler
-preempts other pods for pods of a high one. So both are held to the same names.
+A job without the label takes the priority of its pods' PriorityClass, and kube-scheduler preempts other pods
+for pods of a high one, whatever the label says. So both are limited to the same names.
 """
 
 import json
@@ -13,12 +13,12 @@ from components.admission.templates import template_variables
 from components.queues.kai_policies import KAI_PRIORITY_LABEL, PRIORITY_LABEL
 from settings.model.operators.kai import PRIORITY_PREFIX
 
-DEFAULT_CLASS = "default"  # that of unlabelled jobs, where the stack has it
+DEFAULT_CLASS = "default"  # of jobs without a label, if the stack has it
 
 
 @dataclass(frozen=True)
 class PriorityNames:
-    """The stack's WorkloadPriorityClasses, and by namespace those that a tenant may use."""
+    """The stack's WorkloadPriorityClasses, and those that a tenant may use, by namespace."""
 
     classes: tuple[str, ...] = ()
     tenants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -29,7 +29,7 @@ def allowed_priorities(names: PriorityNames, engine: Engine) -> list[Policy]:
 
 
 def limited(names: PriorityNames) -> dict[str, tuple[str, ...]]:
-    """Tenants that may not use every class of the stack."""
+    """Returns the tenants that may not use every class of the stack."""
     return {namespace: mine for namespace, mine in names.tenants.items() if set(mine) != set(names.classes)}
 
 
@@ -42,21 +42,21 @@ def allowed(names: PriorityNames, prefix: str = "") -> str:
 
 def _policy(kind: RayKind, names: PriorityNames, engine: Engine) -> Policy:
     classes = "filter(t, t.?spec.?priorityClassName.hasValue()).map(t, t.spec.priorityClassName)"
-    choice = f"one of {', '.join(names.classes) or 'none'}, as far as muster:tenants[].priorities has it"
+    choice = f"one of {', '.join(names.classes) or 'none'}, as far as muster:tenants[].priorities allows"
     rules = {
         'variables.podClasses.all(c, c == "" || c in variables.allowedOfPods) || '
         '(request.operation == "UPDATE" && variables.podClasses == variables.oldPodClasses)': (
-            "priorityClassName of a pod template can't give more than this namespace may use: remove it, and "
-            f"write the label {PRIORITY_LABEL} with {choice}"
+            "priorityClassName of a pod template must be one that this namespace may use: remove it, and "
+            f"set the label {PRIORITY_LABEL} with {choice}"
         ),
     }
     if limited(names):
         rules[_label_rule(names)] = (
-            f"the label {PRIORITY_LABEL} has to name a priority that this namespace may use: {choice}"
+            f"the label {PRIORITY_LABEL} must name a priority that this namespace may use: {choice}"
         )
     if engine == "kai":
         rules |= _kai_rules()
-    # Of the tenants: pods outside of all queues take nodes from others as well.
+    # In tenants also without a queue: pods outside all queues preempt others too.
     tenants = json.dumps(list(names.tenants))
     concerned = f'{queue_of("object")} != "" || request.namespace in {tenants}'
     return Policy(
@@ -76,18 +76,18 @@ def _policy(kind: RayKind, names: PriorityNames, engine: Engine) -> Policy:
 
 
 def _kai_rules() -> dict[str, str]:
-    """KAI has labels of its own for a priority: of the object, which follow from Kueue's, and of pods."""
+    """Rules for KAI's priority labels on the object, which are derived from Kueue's, and on pods."""
     label = f'metadata.?labels[?"{KAI_PRIORITY_LABEL}"].orValue("")'
     ours = f'o.?{label} == "" || o.?{label} in variables.allowedOfPods'
     return {
         f"([object] + variables.templates).all(o, {ours})": (
-            f"the label {KAI_PRIORITY_LABEL} follows from {PRIORITY_LABEL}: write that one"
+            f"the label {KAI_PRIORITY_LABEL} is derived from {PRIORITY_LABEL}: set that one"
         )
     }
 
 
 def _label_rule(names: PriorityNames) -> str:
-    """Where a tenant may use all, an unknown name is left to the engine: it says which ones there are."""
+    """CEL for the label. If a tenant may use all classes, the engine reports an unknown name with a list."""
     unlabelled = DEFAULT_CLASS if DEFAULT_CLASS in names.classes else ""
     name = f'metadata.?labels[?"{PRIORITY_LABEL}"].orValue("{unlabelled}")'
     return (

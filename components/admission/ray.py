@@ -1,4 +1,4 @@
-"""Admission policies as data: whom a rule concerns, what it asks, and what it says when it is broken."""
+"""Admission policies as data: the requests that a rule applies to, its condition and its message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import Literal
 from settings.model.operators import namespaces
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-# The account that components/controller/reconciler.py makes. Kueue needs no name here: its chart lets it
-# write the status of Ray objects, so it counts as one of their operators.
+# The account that components/controller/reconciler.py creates. Kueue needs no entry: its chart lets it write
+# the status of Ray objects, so it counts as one of their operators.
 ENGINE_ACCOUNTS = {"muster": f"system:serviceaccount:{namespaces.MUSTER}:muster-controller"}
 
 Engine = Literal["muster", "kueue", "kai"]
@@ -16,7 +16,7 @@ Engine = Literal["muster", "kueue", "kai"]
 
 @dataclass(frozen=True)
 class RayKind:
-    """`cluster` is the path of the RayClusterSpec in the object; `suspend` of what stops all its pods."""
+    """A Ray kind: `cluster` is the path of its RayClusterSpec, `suspend` of the field that stops its pods."""
 
     resource: str
     name: str
@@ -32,9 +32,11 @@ RAY_KINDS = (RAY_JOB, RAY_CLUSTER, RAY_SERVICE)
 
 @dataclass(frozen=True)
 class Policy:
-    """A ValidatingAdmissionPolicy: `rules` maps each CEL expression that has to hold to the message for
-    whoever breaks it. It looks at objects that carry the label `label` (on an update, before or after it) in
-    namespaces with these labels, where `condition` holds."""
+    """A ValidatingAdmissionPolicy: `rules` maps each CEL expression that must be true to its message.
+
+    It applies to objects with the label `label` (on an update, before or after it), in namespaces with the
+    labels `namespaces`, if `condition` is true.
+    """
 
     name: str
     resources: tuple[str, ...]
@@ -50,7 +52,7 @@ class Policy:
 
 
 def is_trusted(engine: Engine) -> str:
-    """CEL for a request by the engine, or by whoever may write the status of RayClusters everywhere."""
+    """CEL for a request by the engine, or by a user that may write the status of RayClusters everywhere."""
     trusted = may_write_status("ray.io", "rayclusters")
     if engine in ENGINE_ACCOUNTS:
         trusted = f'request.userInfo.username == "{ENGINE_ACCOUNTS[engine]}" || {trusted}'
@@ -58,19 +60,19 @@ def is_trusted(engine: Engine) -> str:
 
 
 def may_write_status(group: str, resource: str) -> str:
-    """CEL for a request by the controller of a resource: it may write the status in all namespaces."""
+    """CEL for a request by the controller of a resource, which may write its status in all namespaces."""
     check = f'group("{group}").resource("{resource}").subresource("status").check("update")'
     return f"authorizer.{check}.allowed()"
 
 
 def asked_by_users(engine: Engine) -> str:
-    """A condition that leaves alone what the engine and Ray's operator do.
+    """CEL for a request that is not by the engine or Ray's operator.
 
-    The operator is known by what it may do and not by its name, which differs between KubeRay's chart, GKE's
-    add-on and an operator that was there before: whoever may write the status of RayClusters in all
-    namespaces. So may cluster administrators: they can break the glass. What they create is held back like
-    everyone's, unless a controller owns it: KubeRay copies a RayJob's labels to the RayCluster it makes,
-    which must start when its job is resumed. A user can't claim an owner to get past the queue.
+    The operator is recognized by its permission to write the status of RayClusters in all namespaces, because
+    its name differs between KubeRay's chart, GKE's add-on and an existing operator. Cluster administrators
+    have that permission too (break glass). Policies still apply to objects that these identities create,
+    unless a controller owns them: KubeRay copies a RayJob's labels to its RayCluster, which must start when
+    the job is resumed. Users cannot set an owner to bypass the queue.
     """
     trusted = is_trusted(engine)
     owned = "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
@@ -78,7 +80,7 @@ def asked_by_users(engine: Engine) -> str:
 
 
 def optional(root: str, path: str) -> str:
-    """CEL for what may be at a path of `root` (object or oldObject), whose spec is always there."""
+    """CEL for the optional value at a path of `root` (object or oldObject); the spec always exists."""
     spec, *rest = path.split(".")
     return ".?".join([f"{root}.{spec}", *rest])
 
@@ -88,5 +90,5 @@ def at(root: str, path: str, otherwise: str) -> str:
 
 
 def queue_of(root: str) -> str:
-    """CEL for the queue's name, empty for an object outside of all queues."""
+    """CEL for the queue's name, empty for an object outside all queues."""
     return f'{root}.metadata.?labels[?"{QUEUE_LABEL}"].orValue("")'

@@ -17,7 +17,7 @@ def single_templates(kind: RayKind) -> list[str]:
 
 
 def group_variables(kind: RayKind) -> dict[str, str]:
-    """Worker groups of the object before and after the request; none before a creation."""
+    """CEL variables for the worker groups before and after the request; none before a creation."""
     groups = f"{kind.cluster}.workerGroupSpecs"
     return {
         "groups": at("object", groups, "[]"),
@@ -26,7 +26,7 @@ def group_variables(kind: RayKind) -> dict[str, str]:
 
 
 def template_variables(kind: RayKind) -> dict[str, str]:
-    """With those of `group_variables`: all pod templates before and after the request."""
+    """CEL variables for all pod templates before and after the request, and those of `group_variables`."""
     return group_variables(kind) | {
         "templates": _templates(kind, "object", "variables.groups"),
         "oldTemplates": before(_templates(kind, "oldObject", "variables.oldGroups")),
@@ -39,7 +39,7 @@ def _templates(kind: RayKind, root: str, groups: str) -> str:
 
 
 def before(of_old_object: str) -> str:
-    """CEL for a list that is read from oldObject, which a creation has none of."""
+    """CEL for a list that is read from oldObject; empty for a creation, which has no oldObject."""
     return f'request.operation == "CREATE" ? [] : ({of_old_object})'
 
 
@@ -49,12 +49,12 @@ def annotations(templates: str) -> str:
 
 
 def same(new: str, old: str, paths: tuple[str, ...]) -> str:
-    """Whether what lies at these paths of `new` and `old` is equal, or in neither."""
+    """CEL for: the values at these paths of `new` and `old` are equal, or both are missing."""
     return " && ".join(f"{new}.?{path} == {old}.?{path}" for path in paths)
 
 
 def same_in_all(kind: RayKind, paths: tuple[str, ...]) -> list[str]:
-    """`same` for each template, worker groups being matched by their names; one expression a template."""
+    """Returns `same` for each template, one expression each; worker groups are matched by name."""
     pairs = [(optional("object", path), optional("oldObject", path)) for path in single_templates(kind)]
     return [
         *(same(new, old, paths) for new, old in pairs),

@@ -1,4 +1,4 @@
-"""Policies of tenants' namespaces: what their pods may become, and who may talk to their Ray."""
+"""Policies for tenants' namespaces: resizing of their pods, and access to Ray."""
 
 from components.admission.ray import RAY_KINDS, RAY_SERVICE, Engine, Policy, RayKind, asked_by_users, at
 
@@ -6,8 +6,8 @@ TENANT = {"muster.dev/tenant": "true"}
 TOKEN_REQUIRED = {"muster.dev/ray-auth": "token"}
 EMPTY = '""'
 
-# Off is the one mode in which a VerticalPodAutoscaler changes no pod: Initial sizes pods as they are made,
-# InPlaceOrRecreate while they run, the others by evicting them, which breaks the gang apart.
+# Off is the only mode in which a VerticalPodAutoscaler changes no pod: Initial resizes pods at creation,
+# InPlaceOrRecreate while they run, the others by evicting them, which breaks up the gang.
 RECOMMENDATIONS_ONLY = Policy(
     name="muster-vpa-leaves-ray-alone",
     group="autoscaling.k8s.io",
@@ -16,8 +16,8 @@ RECOMMENDATIONS_ONLY = Policy(
     rules={
         '!object.spec.?targetRef.?apiVersion.orValue("").startsWith("ray.io/") || '
         'object.spec.?updatePolicy.?updateMode.orValue("") == "Off"': (
-            "a gang runs with the resources that its quota is reserved for: write "
-            'spec.updatePolicy.updateMode: "Off", and put what is recommended into the next manifest'
+            "a gang runs with the resources that its quota was reserved for: set "
+            'spec.updatePolicy.updateMode: "Off", and put the recommendations into the next manifest'
         )
     },
     namespaces=TENANT,
@@ -25,8 +25,10 @@ RECOMMENDATIONS_ONLY = Policy(
 
 
 def token_required(engine: Engine) -> list[Policy]:
-    """For tenants with `rayAuth: token`: Ray itself asks for a token (Ray 2.52 or later; KubeRay makes the
-    Secret and hands it to the pods, `kubectl get secret` gives it to the team)."""
+    """Returns policies for tenants with `rayAuth: token`: Ray itself requires a token (Ray 2.52 or later).
+
+    KubeRay creates the Secret and passes it to the pods; the team reads it with `kubectl get secret`.
+    """
     return [
         Policy(
             name=f"muster-{kind.resource}-need-a-token",
@@ -34,7 +36,7 @@ def token_required(engine: Engine) -> list[Policy]:
             operations=("CREATE", "UPDATE"),
             rules={
                 f'{at("object", f"{kind.cluster}.authOptions.mode", EMPTY)} == "token"': (
-                    f"in this namespace Ray asks for a token: add {kind.cluster}.authOptions: "
+                    f"in this namespace Ray requires a token: add {kind.cluster}.authOptions: "
                     "{mode: token}, with rayVersion 2.52.0 or later"
                 )
             },
@@ -46,10 +48,10 @@ def token_required(engine: Engine) -> list[Policy]:
 
 
 def heads_stay_inside(engine: Engine) -> list[Policy]:
-    """A load balancer or an ingress would put Ray's dashboard and job port before whoever finds them.
+    """Returns policies against load balancers and ingresses, which would expose Ray's unauthenticated ports.
 
-    The way to those is `kubectl port-forward`, which the API server authenticates, and to Ray Serve the
-    tenant's Gateway.
+    Users reach the dashboard and the job port with `kubectl port-forward`, which the API server
+    authenticates, and Ray Serve through the tenant's Gateway.
     """
     return [
         Policy(
@@ -74,8 +76,8 @@ def _inside(kind: RayKind) -> dict[str, str]:
     inside[f"!{at('object', ingress, 'false')}"] = ingress
     return {
         rule: (
-            f"Ray's ports ask nobody who they are, so they stay inside the cluster: remove {path}, and reach "
-            "the dashboard by kubectl port-forward"
+            f"Ray's ports have no authentication, so they stay inside the cluster: remove {path}, and reach "
+            "the dashboard with kubectl port-forward"
         )
         for rule, path in inside.items()
     }

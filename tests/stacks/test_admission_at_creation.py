@@ -86,16 +86,16 @@ def vpa() -> Manifest:
 
 
 STAY_INSIDE = (
-    "Ray's ports ask nobody who they are, so they stay inside the cluster: remove {}, and reach the "
-    "dashboard by kubectl port-forward"
+    "Ray's ports have no authentication, so they stay inside the cluster: remove {}, and reach the "
+    "dashboard with kubectl port-forward"
 )
 TOKEN = (
-    "in this namespace Ray asks for a token: add {}.authOptions: {{mode: token}}, with rayVersion 2.52.0 or "
+    "in this namespace Ray requires a token: add {}.authOptions: {{mode: token}}, with rayVersion 2.52.0 or "
     "later"
 )
 RECOMMEND_ONLY = (
-    "a gang runs with the resources that its quota is reserved for: write spec.updatePolicy.updateMode: "
-    '"Off", and put what is recommended into the next manifest'
+    "a gang runs with the resources that its quota was reserved for: set spec.updatePolicy.updateMode: "
+    '"Off", and put the recommendations into the next manifest'
 )
 REFUSALS = [
     Change(
@@ -111,14 +111,14 @@ REFUSALS = [
         rayjob,
         "spec.clusterSelector",
         {"ray.io/cluster": "shared"},
-        "a queued RayJob brings its own cluster: remove spec.clusterSelector, or the queue label",
+        "a queued RayJob needs its own cluster: remove spec.clusterSelector, or the queue label",
     ),
     Change(
         "a RayJob with deletion rules",
         rayjob,
         "spec.deletionStrategy",
         {"deletionRules": [{"policy": "DeleteSelf", "condition": {"jobStatus": "FAILED"}}]},
-        "a queued RayJob can't have spec.deletionStrategy.deletionRules: its cluster goes when the job ends",
+        "a queued RayJob can't have spec.deletionStrategy.deletionRules: its cluster is deleted when it ends",
     ),
     Change(
         "a head behind a load balancer",
@@ -153,8 +153,8 @@ REFUSALS = [
         raycluster,
         "metadata.labels",
         {},
-        f"in this namespace Ray runs by queues only: add the label {QUEUE} with the name of a queue (kubectl "
-        "get localqueues)",
+        f"in this namespace Ray objects need a queue: add the label {QUEUE} with the name of a queue "
+        "(kubectl get localqueues)",
         "team-a-queued",
     ),
     Change(

@@ -91,14 +91,14 @@ OWNED = "only KubeRay makes a queued RayCluster part of another object"
 FINALIZED = "has no finalizers but KubeRay's"
 MANAGED = "is run by KubeRay, or its queue could not stop it"
 SIZED = "needs 0 <= minReplicas <= maxReplicas"
-NAMED = "has to be of letters, digits and hyphens, at most 63, and none of head, submitter"
+NAMED = "must consist of at most 63 letters, digits and hyphens, and not be one of head, submitter"
 TWICE = "can't have the same groupName"
-BACKOFF = "needs backoffLimit from 0 on"
+BACKOFF = "needs backoffLimit >= 0"
 TTL = "set ttlSecondsAfterFinished to at most 3600"
-OURS = "are written by its admission: remove them"
-LABEL = f"the label {UID} is written by admission alone"
-TOPOLOGY = "has to be a node label that is a level of a Topology"
-SLICES = "has to be a JSON list of one to three objects"
+OURS = "are set by its admission: remove them"
+LABEL = f"the label {UID} is set by admission only"
+TOPOLOGY = "must be a node label that is a level of a Topology"
+SLICES = "must be a JSON list of one to three objects"
 ORIGIN = "ray.io/originated-from-crd"
 
 CREATIONS = [
@@ -220,12 +220,12 @@ CREATIONS = [
         "an invalid boolean",
         raycluster,
         *annotated("unconstrained-topology", "yes"),
-        "has to be true or false",
+        "must be true or false",
     ),
     Creation("a boolean", raycluster, *annotated("unconstrained-topology", "true")),
     Creation("an invalid level", raycluster, *annotated("required-topology", "not a label"), TOPOLOGY),
     Creation("a level", raycluster, *annotated("preferred-topology", "cloud.google.com/gce-topology-block")),
-    Creation("an invalid size", raycluster, *annotated("slice-size", "four"), "has to be a number of pods"),
+    Creation("an invalid size", raycluster, *annotated("slice-size", "four"), "must be a number of pods"),
     Creation("a size", raycluster, *annotated("slice-size", "4")),
     Creation("invalid JSON", raycluster, *annotated("slice-required-topology-constraints", "[{]"), SLICES),
     Creation(
@@ -261,8 +261,8 @@ def test_objects_of_the_older_version_are_checked_too(server: Kubectl) -> None:
     assert FINALIZED in refusal(server, ALICE, older)
 
 
-MORE_TIME = "a RayCluster that runs keeps the labels"
-PODS = "keep what decides where they run, before which others, and how they leave"
+MORE_TIME = "a running RayCluster keeps the labels"
+PODS = "keep the fields of their placement, priority and shutdown"
 SETTINGS = "keeps the settings that KubeRay checks before it suspends it"
 MARKS = f"keep their label {UID} and the annotations that place them"
 PRIORITY = "/metadata/labels/kueue.x-k8s.io~1priority-class"
@@ -310,7 +310,7 @@ UPDATES = [
         ALICE,
         CLUSTER,
         put("/metadata/labels/kueue.x-k8s.io~1max-exec-time-seconds", "soon"),
-        "has to be a number of seconds",
+        "must be a number of seconds",
     ),
     Case(
         "parameters of its request while it runs",

@@ -87,19 +87,19 @@ def elsewhere(of: Manifest) -> Manifest:
     return {**of, "apiVersion": "kueue.x-k8s.io/v1beta1"}
 
 
-QUOTAS = "have to be quantities from 0 to 1P of cpu or 1E of anything else, of at most 64 characters"
-TWICE = "a resource can't be in coveredResources twice"
-FLAVORS = "a flavor can't be in two of spec.resourceGroups"
+QUOTAS = "must be quantities from 0 to 1P of cpu or 1E of anything else, of at most 64 characters"
+TWICE = "a resource can be in coveredResources only once"
+FLAVORS = "a flavor can be in only one of spec.resourceGroups"
 LIMITS = "borrowingLimit and lendingLimit need spec.{}"
-WEIGHT = "spec.fairSharing.weight has to be 0, or a quantity of more than 1n"
-TOTAL = "have at most 256 flavors and 256 resources together"
-SELECTOR = "spec.namespaceSelector is no label selector"
-CHECKS = "has to name flavors of spec.resourceGroups"
-REQUESTS = "requests and limits in spec.podSets have to be quantities"
+WEIGHT = "spec.fairSharing.weight must be 0, or a quantity of more than 1n"
+TOTAL = "can have at most 256 flavors and 256 resources in total"
+SELECTOR = "spec.namespaceSelector must be a label selector"
+CHECKS = "must name flavors of spec.resourceGroups"
+REQUESTS = "requests and limits in spec.podSets must be quantities"
 MIN_COUNT = "at most one of spec.podSets can have minCount"
 TEMPLATES = "labels and annotations in the templates of spec.podSets"
 SLICES = "podSetSliceRequiredTopology and podSetSliceSize of a topologyRequest go together"
-GATED = f"the annotation {GATES} has to be a list of different names"
+GATED = f"the annotation {GATES} must be a list of different names"
 
 
 class Creation(NamedTuple):
@@ -152,7 +152,7 @@ CREATIONS = [
     Creation(
         "a lending limit above the quota",
         queue(of_cpu(lendingLimit=5), cohortName="ml"),
-        "is at most the nominal",
+        "must be at most the nominal",
     ),
     Creation("a lending limit without a cohort", queue(of_cpu(lendingLimit=1)), LIMITS.format("cohortName")),
     # Resource groups
@@ -166,7 +166,11 @@ CREATIONS = [
         queue(group(["cpu", "memory"], ("f", [quota("memory"), quota("cpu")]))),
         "in the same order",
     ),
-    Creation("an invalid resource name", queue(group(["a b"], ("f", [quota("a b")]))), "those of resources"),
+    Creation(
+        "an invalid resource name",
+        queue(group(["a b"], ("f", [quota("a b")]))),
+        "must be valid names of resources",
+    ),
     Creation("as many resources as allowed", queue(*MANY[:4])),
     Creation("too many resources", queue(*MANY), TOTAL),
     Creation("too many flavors", queue(*WIDE), TOTAL),
@@ -200,16 +204,20 @@ CREATIONS = [
     # ResourceFlavors
     Creation("a flavor", flavor(nodeLabels={"cloud.google.com/gke-nodepool": "l4"})),
     Creation(
-        "an invalid node label", flavor(nodeLabels={"not a label": "l4"}), "spec.nodeLabels have to be labels"
+        "an invalid node label",
+        flavor(nodeLabels={"not a label": "l4"}),
+        "spec.nodeLabels must be valid labels",
     ),
     Creation(
-        "an invalid node label value", flavor(nodeLabels={"pool": "l 4"}), "spec.nodeLabels have to be labels"
+        "an invalid node label value",
+        flavor(nodeLabels={"pool": "l 4"}),
+        "spec.nodeLabels must be valid labels",
     ),
     Creation("a taint", flavor(nodeTaints=[{"key": "a", "value": "b", "effect": "NoSchedule"}])),
     Creation(
         "an invalid taint key",
         flavor(nodeTaints=[{"key": "a b", "effect": "NoSchedule"}]),
-        "have to be taints",
+        "must be valid taints",
     ),
     Creation(
         "a taint twice",
@@ -220,7 +228,7 @@ CREATIONS = [
     Creation(
         "an invalid toleration key",
         flavor(tolerations=[{"key": "a b", "operator": "Exists"}]),
-        "have to be those of taints",
+        "must be valid keys of taints",
     ),
     # Workloads
     Creation("a workload", workload()),
@@ -305,11 +313,11 @@ class Status(NamedTuple):
 RESERVED_AGAIN = admission(flavors={"cpu": "g"}) | {
     "conditions": [{**condition("QuotaReserved"), "lastTransitionTime": "2026-01-01T00:00:01Z"}]
 }
-ABSENT = "status.admission has to be there while the condition QuotaReserved is True"
+ABSENT = "status.admission must be set while the condition QuotaReserved is True"
 STATUSES = [
     Status("quota reserved", {}, RESERVED),
     Status("quota reserved without an admission", {}, {"conditions": RESERVED["conditions"]}, ABSENT),
-    Status("usage of an unknown pod set", {}, admission(name="other"), "have to name pod sets of the spec"),
+    Status("usage of an unknown pod set", {}, admission(name="other"), "must name pod sets of the spec"),
     Status(
         "usage that is no multiple of the count",
         {},
@@ -331,19 +339,19 @@ STATUSES = [
         "more reclaimable pods than the pod set has",
         {},
         reclaimable(main=5),
-        "is at most that of the pod set",
+        "must be at most that of the pod set",
     ),
     Status(
         "reclaimable pods of an unknown pod set",
         {},
         reclaimable(other=1),
-        "reclaimablePods have to name pod sets",
+        "reclaimablePods must name pod sets",
     ),
     Status(
         "fewer reclaimable pods",
         {**RESERVED, **reclaimable(main=2)},
         {**RESERVED, **reclaimable(main=1)},
-        "only rise while quota is reserved",
+        "can only rise while quota is reserved",
     ),
     Status("a ready check", {}, check("Ready", UPDATES)),
     Status(
@@ -362,7 +370,7 @@ STATUSES = [
         "of an admission check that is Ready are immutable",
     ),
     Status("updates of a retried check", check("Ready", UPDATES), check("Retry", [])),
-    Status("another cluster", {}, {"clusterName": "other"}, "has to be one of the nominatedClusterNames"),
+    Status("another cluster", {}, {"clusterName": "other"}, "must be one of the nominatedClusterNames"),
 ]
 
 

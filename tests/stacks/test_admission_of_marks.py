@@ -10,7 +10,7 @@ from sandbox.toolchain.steps import StepError
 from tests.stacks.ray_requests import ADMIN, Manifest, User, message_of, refusal
 
 UID = "muster.dev/workload-uid"
-MESSAGE = f"the label {UID} is written by admission alone, because what has it holds quota: remove it"
+MESSAGE = f"the label {UID} is set by admission only, as pods with it hold quota: remove it"
 # May write pods and Jobs, like users of other platforms in the cluster.
 CAROL: User = ("--as=carol@example.com", "--as-group=pod-makers", "--as-group=system:authenticated")
 JOBS: User = (

@@ -26,8 +26,8 @@ BOB: User = ("--as=bob@example.com", "--as-group=team-b@example.com", "--as-grou
 PRIORITY = "kueue.x-k8s.io/priority-class"
 CRITICAL = "system-node-critical"
 POD = {"spec": {"containers": [{"name": "submitter", "image": "x"}], "priorityClassName": CRITICAL}}
-LABEL = f"the label {PRIORITY} has to name a priority that this namespace may use"
-PODS = "priorityClassName of a pod template can't give more than this namespace may use"
+LABEL = f"the label {PRIORITY} must name a priority that this namespace may use"
+PODS = "priorityClassName of a pod template must be one that this namespace may use"
 
 
 class Case(NamedTuple):

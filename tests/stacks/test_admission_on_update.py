@@ -53,42 +53,42 @@ class Case(NamedTuple):
         return self.name
 
 
-def lift(kind: str, path: str = "spec.suspend") -> str:
+def resumed_by_its_queue(kind: str, path: str = "spec.suspend") -> str:
     return (
-        f"{path} of a queued {kind} is its queue's to lift, once all of the gang fits: leave it as it is "
-        "(why it waits: kubectl get workloads)"
+        f"{path} of a queued {kind} is managed by its queue, which resumes it when the whole gang fits: "
+        "do not change it (why it waits: kubectl get workloads)"
     )
 
 
 def moved(kind: str) -> str:
     return (
-        f"a {kind} stays in the queue it was created in, or outside of all: to change its label {QUEUE}, "
-        "delete it and create it anew"
+        f"a {kind} stays in the queue it was created in, or outside all queues: to change its label {QUEUE}, "
+        "delete it and create it again"
     )
 
 
 def grown(kind: str) -> str:
     return (
-        f"a queued {kind} can't grow, because quota is reserved for the gang as it was created: lower "
-        "replicas, minReplicas, maxReplicas, numOfHosts or remove worker groups as you like; for more, "
-        "delete it and create it anew"
+        f"a queued {kind} can't grow, because quota is reserved for the gang as it was created: you may "
+        "lower replicas, minReplicas, maxReplicas, numOfHosts or remove worker groups; for a larger gang, "
+        "delete it and create it again"
     )
 
 
 def resized(kind: str) -> str:
     return (
         f"the pods of a queued {kind} keep their resources and nodeSelector, because quota is reserved for "
-        "those: for others, delete it and create it anew"
+        "them: to change them, delete it and create it again"
     )
 
 
 AUTOSCALED = (
-    "a queued RayJob can't grow, and so not be autoscaled: leave spec.rayClusterSpec.enableInTreeAutoscaling "
-    "off, or run it outside the queues"
+    "a queued RayJob can't grow, so it can't be autoscaled: leave spec.rayClusterSpec."
+    "enableInTreeAutoscaling off, or run it outside all queues"
 )
 SECOND_CLUSTER = (
-    "this change makes KubeRay start a second cluster beside the admitted one, for which there is no quota: "
-    "change only serveConfigV2 and replicas, or delete it and create it anew"
+    "this change makes KubeRay start a second cluster beside the admitted one, without quota: "
+    "change only serveConfigV2 and replicas, or delete it and create it again"
 )
 KEPT = (
     "a queued RayJob needs spec.shutdownAfterJobFinishes: true, or KubeRay can't suspend it while it waits "
@@ -111,15 +111,21 @@ NEW_IMAGE = put("/spec/rayClusterConfig/headGroupSpec/template/spec/containers/0
 
 CASES = [
     # Starting
-    Case("a user starts a RayJob", ALICE, JOB, START, lift("RayJob")),
-    Case("a user starts a RayCluster", ALICE, CLUSTER, START, lift("RayCluster")),
-    Case("a user removes the field", ALICE, CLUSTER, remove("/spec/suspend"), lift("RayCluster")),
+    Case("a user starts a RayJob", ALICE, JOB, START, resumed_by_its_queue("RayJob")),
+    Case("a user starts a RayCluster", ALICE, CLUSTER, START, resumed_by_its_queue("RayCluster")),
+    Case(
+        "a user removes the field",
+        ALICE,
+        CLUSTER,
+        remove("/spec/suspend"),
+        resumed_by_its_queue("RayCluster"),
+    ),
     Case(
         "a user starts a RayService",
         ALICE,
         SERVICE,
         SERVE,
-        lift("RayService", "spec.rayClusterConfig.suspend"),
+        resumed_by_its_queue("RayService", "spec.rayClusterConfig.suspend"),
     ),
     Case("the controller starts a RayJob", CONTROLLER, JOB, START),
     Case("the controller starts a RayCluster", CONTROLLER, CLUSTER, START),

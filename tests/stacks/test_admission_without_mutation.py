@@ -56,8 +56,8 @@ KINDS = {
 def test_the_message_asks_for_suspension(older: Kubectl, kind: str) -> None:
     make, path = KINDS[kind]
     assert refusal(older, ALICE, make()) == (
-        f"a queued {kind} starts when its queue admits it: create it with {path}: true (this cluster's "
-        "version can't set it for you)"
+        f"a queued {kind} starts when its queue admits it: create it with {path}: true (Kubernetes before "
+        "1.36 can't set it for you)"
     )
 
 

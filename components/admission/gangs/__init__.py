@@ -1,6 +1,6 @@
-"""Admission policies of queued gangs: what users may not write, so that a gang can always be preempted.
+"""Admission policies for queued gangs: they refuse edits that would keep a gang from being preempted.
 
-One policy for creations and one for updates of each of Ray's kinds.
+One policy for creations and one for updates of each Ray kind.
 """
 
 from components.admission.gangs.frozen import stays_suspendable
@@ -9,7 +9,7 @@ from components.admission.gangs.shape import can_be_admitted, shape_variables
 from components.admission.gangs.size import stays_as_admitted
 from components.admission.ray import QUEUE_LABEL, RAY_KINDS, Engine, Policy, RayKind, asked_by_users
 
-# An update of metadata alone, such as the removal of a finalizer, is not held up by what is in the spec.
+# Updates of metadata alone, such as the removal of a finalizer, must pass even if the spec is invalid.
 CHANGED = "object.spec != oldObject.spec || object.metadata.?labels != oldObject.metadata.?labels"
 
 

@@ -1,12 +1,12 @@
-"""What users can't change of a queued gang, so that the engine can place it, and KubeRay suspend it.
+"""Fields of a queued gang that users cannot change, so that the engine can place it and KubeRay suspend it.
 
-KubeRay checks an object before it acts on it (ray-operator/controllers/ray/utils/validation.go at v1.6.2).
-One that breaks a check is left as it is: its pods run on whatever spec.suspend says. It also makes Services
-and other objects before it looks at the pods, and stops at the first that fails. So whatever these depend on
-stays as it was created.
+KubeRay validates an object before it acts on it (ray-operator/controllers/ray/utils/validation.go at v1.6.2).
+It ignores an invalid one: the pods keep running, whatever spec.suspend says. It also creates Services and
+other objects before it looks at the pods, and stops at the first failure. So all fields that these depend on
+are frozen at creation.
 """
 
-from components.admission.gangs.size import ANEW
+from components.admission.gangs.size import RECREATE
 from components.admission.gangs.topology import ANNOTATIONS
 from components.admission.ray import RAY_JOB, RAY_SERVICE, RayKind, at, optional
 from components.admission.templates import (
@@ -24,7 +24,7 @@ MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 PROVREQ = "provreq.kueue.x-k8s.io/"
 KUBERAY = "ray.io/"
 
-# Where a pod runs, before which others, and how long it takes to leave.
+# Placement, priority and shutdown of a pod.
 PLACEMENT = (
     "affinity",
     "tolerations",
@@ -43,7 +43,7 @@ PLACEMENT = (
     "activeDeadlineSeconds",
     "terminationGracePeriodSeconds",
 )
-# By these KubeRay is told of Redis and the autoscaler; it refuses some that contradict the spec.
+# KubeRay reads Redis and autoscaler settings from these; it refuses values that contradict the spec.
 ENVIRONMENT = ("RAY_REDIS_ADDRESS", "REDIS_PASSWORD", "REDIS_USERNAME", "RAY_enable_autoscaler_v2")
 CLUSTER_KEYS = (
     "authOptions",
@@ -67,16 +67,16 @@ JOB_KEYS = (
 
 
 def stays_suspendable(kind: RayKind) -> dict[str, str]:
-    """Rules of updates."""
+    """Returns the rules for updates: each CEL expression with its message."""
     pods = (
-        f"the pods of a queued {kind.name} keep what decides where they run, before which others, and how "
-        f"they leave ({', '.join(PLACEMENT)}): for others, {ANEW}"
+        f"the pods of a queued {kind.name} keep the fields of their placement, priority and shutdown "
+        f"({', '.join(PLACEMENT)}): to change them, {RECREATE}"
     )
     rules = dict.fromkeys(same_in_all(kind, tuple(f"spec.?{key}" for key in PLACEMENT)), pods)
     marks = (
         f"the pod templates of a queued {kind.name} keep their label {WORKLOAD_UID} and the annotations that "
-        "place them: they belong to its admission (to start from your own manifest again, "
-        f"{ANEW})"
+        "place them, which its admission sets: to start again from your own manifest, "
+        f"{RECREATE}"
     )
     kept = (WRITTEN_OUT, CONSUME, PROVISIONING_CLASS, *ANNOTATIONS)
     paths = (
@@ -87,19 +87,19 @@ def stays_suspendable(kind: RayKind) -> dict[str, str]:
     settings = [_same(f"{kind.cluster}.{key}") for key in CLUSTER_KEYS]
     settings += [_same(f"{head(kind)}.{key}") for key in HEAD_KEYS]
     settings += [same_in_groups(GROUP_KEYS), _same_environment(kind)]
-    # KubeRay checks the version of a cluster that asks for tokens.
+    # KubeRay checks the version of a cluster with authentication.
     version, tokens = _same(f"{kind.cluster}.rayVersion"), optional("object", f"{kind.cluster}.authOptions")
     settings.append(f"!{tokens}.hasValue() || {version}")
     if kind is RAY_JOB:
         settings += [_same(f"spec.{key}") for key in JOB_KEYS]
     rules[" && ".join(f"({same})" for same in settings)] = (
         f"a queued {kind.name} keeps the settings that KubeRay checks before it suspends it "
-        f"({', '.join(_names(kind))}): for others, {ANEW}"
+        f"({', '.join(_names(kind))}): to change them, {RECREATE}"
     )
     if kind is RAY_SERVICE:
         rules[_same_upgrade()] = (
-            "a queued RayService is never upgraded by a second cluster, for which there is no quota: leave "
-            f"spec.upgradeStrategy.type as it is, or set it to None; for another, {ANEW}"
+            "a queued RayService is never upgraded by a second cluster, which has no quota: leave "
+            f"spec.upgradeStrategy.type as it is, or set it to None; for another strategy, {RECREATE}"
         )
     return rules | _same_metadata(kind)
 
@@ -134,18 +134,18 @@ def _same_metadata(kind: RayKind) -> dict[str, str]:
     booked = _same_of_prefix("annotations", PROVREQ)
     return {
         f"{waits} || ({' && '.join([*labels, booked])})": (
-            f"a {kind.name} that runs keeps the labels {PRIORITY_LABEL} and {MAX_EXEC_TIME_LABEL} and the "
-            f"annotations {PROVREQ}…, by which it was admitted: change them while it waits, or {ANEW}"
+            f"a running {kind.name} keeps the labels {PRIORITY_LABEL} and {MAX_EXEC_TIME_LABEL} and the "
+            f"annotations {PROVREQ}… of its admission: change them while it waits, or {RECREATE}"
         ),
         f"{_same_of_prefix('annotations', KUBERAY)} && {_same_of_prefix('labels', KUBERAY)}": (
-            f"a queued {kind.name} keeps its labels and annotations {KUBERAY}…, which KubeRay acts on: for "
-            f"others, {ANEW}"
+            f"a queued {kind.name} keeps its labels and annotations {KUBERAY}…, which KubeRay acts on: to "
+            f"change them, {RECREATE}"
         ),
     }
 
 
 def _same_of_prefix(what: str, prefix: str) -> str:
-    """Whether the entries with this prefix are equal, in both directions."""
+    """CEL that compares the entries with this prefix, in both directions."""
     new, old = (f"{root}.metadata.?{what}.orValue({{}})" for root in ("object", "oldObject"))
     return " && ".join(
         f'{one}.all(k, !k.startsWith("{prefix}") || (k in {other} && {one}[k] == {other}[k]))'

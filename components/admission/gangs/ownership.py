@@ -1,7 +1,7 @@
-"""Whose a queued gang is: the engine's to stop, KubeRay's to run and the garbage collector's to remove.
+"""Ownership of a queued gang: the engine stops it, KubeRay runs it, the garbage collector deletes it.
 
-One with a controller counts as part of that, one that another controller manages is left to that, and one
-whose finalizer nobody removes stays for good. So users can claim none of it.
+The queue skips a gang with a controller reference, KubeRay skips one that another controller manages, and a
+finalizer without a controller keeps it forever. So users cannot set any of these.
 """
 
 from components.admission.ray import (
@@ -37,47 +37,50 @@ def ownership_variables() -> dict[str, str]:
 
 
 def belongs_to_its_queue(kind: RayKind, engine: Engine) -> dict[str, str]:
-    """Rules of creations and updates."""
+    """Returns the rules for creations and updates."""
     paths = ["spec.managedBy"] if kind is RAY_CLUSTER else ["spec.managedBy", f"{kind.cluster}.managedBy"]
     managed = " && ".join(_managed(path, engine) for path in paths)
     return {
         "variables.controllers == variables.oldControllers": (
-            f"only KubeRay makes a queued {kind.name} part of another object, and its queue would pass it "
-            "by: leave owner references with controller: true as they are, and create none"
+            f"only KubeRay makes a queued {kind.name} part of another object, as its queue would then skip "
+            "it: do not add or change owner references with controller: true"
         ),
         "object.metadata.?finalizers.orValue([]).all(f, f in variables.oldFinalizers)": (
-            f"a queued {kind.name} has no finalizers but KubeRay's, or it could stay for good: add none, and "
-            "delete with --cascade=foreground to wait for its pods"
+            f"a queued {kind.name} has no finalizers but KubeRay's, or it might never be deleted: add none, "
+            "and delete with --cascade=foreground to wait for its pods"
         ),
         managed: (
             f"a queued {kind.name} is run by KubeRay, or its queue could not stop it: leave spec.managedBy "
-            "as it is, or ray.io/kuberay-operator"
+            "unchanged, or set it to ray.io/kuberay-operator"
         ),
     }
 
 
 def _managed(path: str, engine: Engine) -> str:
-    """Kueue itself may hand a new object to other clusters (MultiKueue); Muster knows no others."""
+    """Kueue may dispatch a new object to another cluster (MultiKueue); Muster does not."""
     new, old = (at(root, path, KUBERAY_OPERATOR) for root in ("object", "oldObject"))
     first = "true" if engine == "kueue" else f"{new} == {KUBERAY_OPERATOR}"
     return f'(request.operation == "CREATE" ? {first} : {new} == {old})'
 
 
 def whole_deletion(engine: Engine) -> Policy:
-    """Deleted with the policy Orphan, a RayJob leaves a running RayCluster that belongs to nobody. Deleted
-    below its RayService, a RayCluster is made anew at once: two have pods then, and quota is for one."""
+    """Returns the policy for deletions.
+
+    A RayJob deleted with the policy Orphan leaves a running RayCluster without an owner. KubeRay recreates a
+    RayCluster deleted below its RayService at once: then two have pods, with quota for one.
+    """
     return Policy(
         name="muster-queued-ray-is-deleted-whole",
         resources=tuple(kind.resource for kind in RAY_KINDS),
         operations=("DELETE",),
         rules={
             ORPHANED: (
-                "what a queued Ray object has made goes with it, or it would run on without quota: delete it "
-                "without --cascade=orphan"
+                "objects below a queued Ray object are deleted with it, or they would run on without quota: "
+                "delete it without --cascade=orphan"
             ),
             f"!{PART} || {MAY_DELETE_ANY}": (
-                "KubeRay makes a RayCluster of a queued job anew at once, before the pods of this one are "
-                "gone and without quota for both: delete the RayJob or RayService that it belongs to"
+                "KubeRay would recreate this RayCluster before its pods are gone, without quota for both: "
+                "delete the RayJob or RayService that it belongs to"
             ),
         },
         label=QUEUE_LABEL,

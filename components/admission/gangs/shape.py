@@ -1,4 +1,4 @@
-"""What a queued gang has to be like for the engine to count it, and for KubeRay to run and suspend it.
+"""Requirements of a queued gang: the engine can count it, and KubeRay can run and suspend it.
 
 Source: KubeRay ray-operator/controllers/ray/utils/validation.go at v1.6.2; Kueue
 pkg/controller/jobs/raycluster/raycluster_webhook.go and the schema of Workload.
@@ -9,8 +9,8 @@ from components.admission.gangs.topology import topology_can_be_read
 from components.admission.ray import RAY_JOB, RayKind, at
 from components.admission.templates import WRITTEN_OUT, annotations, head, template_variables
 
-POD_SETS_MAX = 18  # of a Workload: the head, the submitter and worker groups
-# How long a preempted gang may keep its nodes after it was stopped, and a finished one after its end.
+POD_SETS_MAX = 18  # in a Workload: the head, the submitter and worker groups
+# How long a gang may keep its nodes after its preemption, and after its end.
 GRACE_SECONDS_MAX = 300
 TTL_SECONDS_MAX = 3600
 POD_SET_NAME = "^[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
@@ -29,7 +29,7 @@ def before_annotations() -> str:
 
 
 def can_be_admitted(kind: RayKind) -> dict[str, str]:
-    """Rules of creations, and of updates of what they look at."""
+    """Returns the rules for creations, and for updates of the fields that they read."""
     return _groups(kind) | _pods(kind) | topology_can_be_read() | (_job() if kind is RAY_JOB else {})
 
 
@@ -41,21 +41,21 @@ def _groups(kind: RayKind) -> dict[str, str]:
     sizes = f"0 <= {low} && {low} <= {high} && g.?replicas.orValue(0) >= 0 && g.?numOfHosts.orValue(1) >= 1"
     return {
         f"size(variables.groups) <= {POD_SETS_MAX - others}": (
-            f"a queued {kind.name} has at most {POD_SETS_MAX - others} worker groups: put pods that are "
-            "alike into one"
+            f"a queued {kind.name} has at most {POD_SETS_MAX - others} worker groups: put identical "
+            "pods into one group"
         ),
         f"size(variables.groups) > {POD_SETS_MAX} || "
         "variables.groups.all(g, variables.groups.exists_one(h, h.groupName == g.groupName))": (
-            f"two worker groups of a queued {kind.name} can't have the same groupName, by which quota is "
-            "reserved: give each a name of its own"
+            f"two worker groups of a queued {kind.name} can't have the same groupName, as quota is reserved "
+            "by name: give each a unique name"
         ),
         f"variables.groups.all(g, {named})": (
-            f"the groupName of a queued {kind.name} has to be of letters, digits and hyphens, at most 63, "
-            f"and none of {', '.join(RESERVED)}"
+            f"the groupName of a queued {kind.name} must consist of at most 63 letters, digits and hyphens, "
+            f"and not be one of {', '.join(RESERVED)}"
         ),
         f"variables.groups.all(g, {sizes})": (
-            f"each worker group of a queued {kind.name} needs 0 <= minReplicas <= maxReplicas, replicas from "
-            "0 on and numOfHosts from 1 on, or KubeRay can't suspend it"
+            f"each worker group of a queued {kind.name} needs 0 <= minReplicas <= maxReplicas, replicas >= 0 "
+            "and numOfHosts >= 1, or KubeRay can't suspend it"
         ),
     }
 
@@ -68,12 +68,12 @@ def _pods(kind: RayKind) -> dict[str, str]:
             f"each pod template of a queued {kind.name} needs a container"
         ),
         "variables.templates.all(t, t.?metadata.?finalizers.orValue([]).size() == 0)": (
-            f"the pods of a queued {kind.name} have no finalizers, or they would keep their quota after they "
-            "are deleted: remove metadata.finalizers from the pod templates"
+            f"the pods of a queued {kind.name} have no finalizers, or they would hold quota after their "
+            "deletion: remove metadata.finalizers from the pod templates"
         ),
         "variables.templates.all(t, "
         f"t.?spec.?terminationGracePeriodSeconds.orValue(0) <= {GRACE_SECONDS_MAX})": (
-            f"the pods of a queued {kind.name} leave within {GRACE_SECONDS_MAX} s when it is preempted: "
+            f"the pods of a queued {kind.name} must stop within {GRACE_SECONDS_MAX} s when it is preempted: "
             "lower terminationGracePeriodSeconds, and save checkpoints more often"
         ),
         'variables.templates.all(t, t.?spec.?nodeName.orValue("") == "")': (
@@ -82,9 +82,9 @@ def _pods(kind: RayKind) -> dict[str, str]:
         f"variables.annotations.all(a, [{ours}].all(k, !(k in a) || "
         "variables.oldAnnotations.exists(o, k in o && o[k] == a[k])))": (
             f"the annotations {', '.join((WRITTEN_OUT, CONSUME, PROVISIONING_CLASS))} of the pod templates "
-            f"of a queued {kind.name} are written by its admission: remove them"
+            f"of a queued {kind.name} are set by its admission: remove them"
         ),
-        _run_time(): (f"the label {MAX_EXEC_TIME_LABEL} has to be a number of seconds from 1 to {2**31 - 1}"),
+        _run_time(): (f"the label {MAX_EXEC_TIME_LABEL} must be a number of seconds from 1 to {2**31 - 1}"),
     }
 
 
@@ -102,12 +102,12 @@ def _job() -> dict[str, str]:
     backoff = "object.spec.?backoffLimit.orValue(0)"
     return {
         f"{backoff} >= 0 && {positive}": (
-            "a queued RayJob needs backoffLimit from 0 on and activeDeadlineSeconds and "
-            "preRunningDeadlineSeconds from 1 on, or KubeRay can't suspend it"
+            "a queued RayJob needs backoffLimit >= 0, and activeDeadlineSeconds and "
+            "preRunningDeadlineSeconds >= 1, or KubeRay can't suspend it"
         ),
         f"0 <= {ttl} && {ttl} <= {TTL_SECONDS_MAX}": (
-            "a queued RayJob gives its nodes back after it finished: set ttlSecondsAfterFinished to at most "
+            "a queued RayJob releases its nodes after it finishes: set ttlSecondsAfterFinished to at most "
             f"{TTL_SECONDS_MAX}"
         ),
-        "has(object.spec.rayClusterSpec)": "a queued RayJob brings its own cluster: add spec.rayClusterSpec",
+        "has(object.spec.rayClusterSpec)": "a queued RayJob needs its own cluster: add spec.rayClusterSpec",
     }

@@ -1,8 +1,8 @@
-"""What is decided about a queued gang: whether it runs, in which queue, and how large it is.
+"""Fields that admission decides: whether a queued gang runs, its queue, and its size.
 
-Users may delete it, make it smaller (fewer replicas or groups), or suspend it: the engine starts an admitted
-gang again. The rules hold for waiting gangs too, because between the reservation of its quota and its start
-a gang still looks as if it waited; and for the RayClusters that KubeRay makes for RayJobs and RayServices.
+Users may delete it, shrink it (fewer replicas or groups), or suspend it: the engine resumes an admitted gang.
+The rules apply to waiting gangs too, because a gang with reserved quota still looks as if it waited until it
+starts; and to the RayClusters that KubeRay creates for RayJobs and RayServices.
 """
 
 from components.admission.queues import SUSPENDABLE
@@ -18,14 +18,14 @@ from components.admission.ray import (
 from components.admission.templates import same_in_all
 
 SIZES = {"replicas": 0, "minReplicas": 0, "maxReplicas": 2**31 - 1, "numOfHosts": 1}
-ANEW = "delete it and create it anew"
+RECREATE = "delete it and create it again"
 RESOURCES = (
     "spec.?containers.orValue([]).map(c, c.?resources)",
     "spec.?initContainers.orValue([]).map(c, c.?resources)",
-    "spec.?initContainers.orValue([]).map(c, c.?restartPolicy)",  # Always: it runs beside the others
+    "spec.?initContainers.orValue([]).map(c, c.?restartPolicy)",  # Always: a sidecar
     "spec.?resources",
     "spec.?resourceClaims",
-    "spec.?nodeSelector",  # by which the engine sends it to the flavor that has the quota
+    "spec.?nodeSelector",  # sends the pods to the flavor that has the quota
 )
 
 
@@ -35,34 +35,34 @@ def stays_as_admitted(kind: RayKind) -> dict[str, str]:
     grown = " && ".join(f"{_size('n', key)} <= {_size('o', key)}" for key in SIZES)
     rules = {
         f"{suspend} || !{old_suspend}": (
-            f"{kind.suspend} of a queued {kind.name} is its queue's to lift, once all of the gang fits: "
-            "leave it as it is (why it waits: kubectl get workloads)"
+            f"{kind.suspend} of a queued {kind.name} is managed by its queue, which resumes it when the "
+            "whole gang fits: do not change it (why it waits: kubectl get workloads)"
         ),
         f"{queue_of('object')} == {queue_of('oldObject')}": (
-            f"a {kind.name} stays in the queue it was created in, or outside of all: to change its label "
-            f"{QUEUE_LABEL}, {ANEW}"
+            f"a {kind.name} stays in the queue it was created in, or outside all queues: to change its label "
+            f"{QUEUE_LABEL}, {RECREATE}"
         ),
         f"variables.groups.all(n, variables.oldGroups.exists(o, n.groupName == o.groupName && {grown} && "
         "(n.?suspend.orValue(false) || !o.?suspend.orValue(false))))": (
             f"a queued {kind.name} can't grow, because quota is reserved for the gang as it was created: "
-            f"lower {', '.join(SIZES)} or remove worker groups as you like; for more, {ANEW}"
+            f"you may lower {', '.join(SIZES)} or remove worker groups; for a larger gang, {RECREATE}"
         ),
         f"!{at('object', autoscaling, 'false')} || {at('oldObject', autoscaling, 'false')}": (
-            f"a queued {kind.name} can't grow, and so not be autoscaled: leave "
-            f"{autoscaling} off, or run it outside the queues"
+            f"a queued {kind.name} can't grow, so it can't be autoscaled: leave "
+            f"{autoscaling} off, or run it outside all queues"
         ),
     }
     for rule in same_in_all(kind, RESOURCES):
         rules[rule] = (
             f"the pods of a queued {kind.name} keep their resources and nodeSelector, because quota is "
-            f"reserved for those: for others, {ANEW}"
+            f"reserved for them: to change them, {RECREATE}"
         )
     if kind is RAY_JOB:
         rules |= SUSPENDABLE
     if kind is RAY_SERVICE:
         rules[_same_cluster()] = (
-            "this change makes KubeRay start a second cluster beside the admitted one, for which there is no "
-            f"quota: change only serveConfigV2 and replicas, or {ANEW}"
+            "this change makes KubeRay start a second cluster beside the admitted one, without "
+            f"quota: change only serveConfigV2 and replicas, or {RECREATE}"
         )
     return rules
 
@@ -72,7 +72,7 @@ def _size(group: str, key: str) -> str:
 
 
 def _same_cluster() -> str:
-    """Whether KubeRay would see no other cluster in it (GenerateHashWithoutReplicasAndWorkersToDelete)."""
+    """CEL for: KubeRay keeps the RayService's cluster (GenerateHashWithoutReplicasAndWorkersToDelete)."""
     of_groups = ("groupName", "template", "rayStartParams", "numOfHosts")
     parts = [
         f"variables.groups.map(g, g.?{key}) == variables.oldGroups.map(g, g.?{key})" for key in of_groups

@@ -1,4 +1,4 @@
-"""Annotations of pod templates that ask for a place in the network, refused here as the engine would.
+"""Topology annotations of pod templates: refuses those that the engine would refuse.
 
 Source: muster/objects/topology.py; Kueue pkg/controller/jobframework/tas_validation.go.
 """
@@ -14,7 +14,7 @@ GROUP_NAME = f"{_PODSET}group-name"
 ANNOTATIONS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_LEVEL, SLICE_SIZE, SLICES, GROUP_NAME)
 
 SIZE = "[1-9][0-9]{0,8}"
-# CEL reads no JSON, so that the form is narrower than JSON's: these two keys and no escapes.
+# CEL cannot parse JSON, so the accepted form is narrower: these two keys and no escapes.
 _FIELD = rf'("topology"\s*:\s*"[^"\\]+"|"size"\s*:\s*{SIZE})'
 _CONSTRAINT = rf"\{{\s*{_FIELD}\s*,\s*{_FIELD}\s*\}}"
 CONSTRAINTS = rf"^\s*\[\s*{_CONSTRAINT}(\s*,\s*{_CONSTRAINT}){{0,2}}\s*\]\s*$"
@@ -22,24 +22,24 @@ LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.
 
 
 def topology_can_be_read() -> dict[str, str]:
-    """Rules of `variables.annotations`, those of each pod template."""
+    """Returns the rules for `variables.annotations`, the annotations of each pod template."""
     near = f'"{REQUIRED}" in a || "{PREFERRED}" in a'
     rules = {
         f'{near} || !("{UNCONSTRAINED}" in a) || a["{UNCONSTRAINED}"] in ["true", "false"]': (
-            f"the annotation {UNCONSTRAINED} of a pod template has to be true or false"
+            f"the annotation {UNCONSTRAINED} of a pod template must be true or false"
         ),
         _matches(SLICE_SIZE, f"^{SIZE}$"): (
-            f"the annotation {SLICE_SIZE} of a pod template has to be a number of pods, from 1 on"
+            f"the annotation {SLICE_SIZE} of a pod template must be a number of pods of at least 1"
         ),
         _matches(SLICES, CONSTRAINTS): (
-            f"the annotation {SLICES} of a pod template has to be a JSON list of one to three objects with "
+            f"the annotation {SLICES} of a pod template must be a JSON list of one to three objects with "
             'the keys topology and size, such as [{"topology": "cloud.google.com/gce-topology-block", '
             '"size": 4}]'
         ),
     }
     for key in (REQUIRED, PREFERRED, SLICE_LEVEL):
         rules[_matches(key, LABEL_KEY)] = (
-            f"the annotation {key} of a pod template has to be a node label that is a level of a Topology, "
+            f"the annotation {key} of a pod template must be a node label that is a level of a Topology, "
             "such as cloud.google.com/gce-topology-block"
         )
     return {f"variables.annotations.all(a, {rule})": message for rule, message in rules.items()}

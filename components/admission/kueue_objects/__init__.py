@@ -1,5 +1,5 @@
-"""Admission policies in place of Kueue's webhooks, where the engine is Muster and no Kueue runs.
+"""Admission policies that replace Kueue's webhooks with engine muster, where no Kueue runs.
 
 Source: Kueue pkg/webhooks at v0.19.2, with its feature gates at their defaults; docs/kueue-webhooks.md lists
-rule by rule what is checked where.
+each rule and where it is checked.
 """

@@ -1,4 +1,4 @@
-"""ResourceFlavors (resourceflavor_webhook.go), and the weight of LocalQueues, which no webhook checks."""
+"""ResourceFlavors (resourceflavor_webhook.go), and the weight of LocalQueues, which Kueue does not check."""
 
 from components.admission.kueue_objects.values import (
     are_labels,
@@ -14,15 +14,15 @@ def resource_flavors() -> Policy:
     taints = "object.?spec.?nodeTaints.orValue([])"
     value = '!format.labelValue().validate(t.?value.orValue("")).hasValue()'
     rules = {
-        are_labels(labels): "spec.nodeLabels have to be labels of nodes: a key or a value is none",
+        are_labels(labels): "spec.nodeLabels must be valid labels: a key or a value is invalid",
         f"{taints}.all(t, {is_label_key('t.key')} && {value})": (
-            "spec.nodeTaints have to be taints of nodes: a key or a value is none"
+            "spec.nodeTaints must be valid taints: a key or a value is invalid"
         ),
         f"{taints}.all(t, {taints}.exists_one(u, u.key == t.key && u.effect == t.effect))": (
             "two of spec.nodeTaints have the same key and effect"
         ),
         tolerations_have_keys("object.?spec.?tolerations.orValue([])"): (
-            "the keys of spec.tolerations have to be those of taints"
+            "the keys of spec.tolerations must be valid keys of taints"
         ),
     }
     return kueue_policy("resourceflavors", rules)

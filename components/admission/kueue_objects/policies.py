@@ -7,5 +7,5 @@ from components.admission.ray import Policy
 
 
 def kueue_objects() -> list[Policy]:
-    """AdmissionChecks have no webhook either: their schema says all (controllerName is immutable)."""
+    """Returns the policies. AdmissionChecks need none: Kueue has no webhook for them, only their schema."""
     return [cluster_queues(), cohorts(), resource_flavors(), local_queues(), workloads()]

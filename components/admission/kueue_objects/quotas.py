@@ -1,4 +1,4 @@
-"""ClusterQueues and Cohorts: quotas that can be counted with (clusterqueue_webhook.go, cohort_webhook.go)."""
+"""ClusterQueues and Cohorts: countable quotas (clusterqueue_webhook.go, cohort_webhook.go)."""
 
 from components.admission.kueue_objects.values import (
     AMOUNT_MAX,
@@ -31,13 +31,13 @@ def cluster_queues() -> Policy:
     rules = _quotas("cohortName") | {
         _each_quota(
             f"!has(r.lendingLimit) || {lent}"
-        ): "a lendingLimit is at most the nominalQuota beside it",
+        ): "lendingLimit must be at most the nominalQuota beside it",
         _selector(): (
-            "spec.namespaceSelector is no label selector: keys and values have to be labels, In and NotIn "
+            "spec.namespaceSelector must be a label selector: keys and values are valid, In and NotIn "
             "need values, Exists and DoesNotExist have none"
         ),
         _checks(): (
-            "onFlavors of spec.admissionChecksStrategy.admissionChecks has to name flavors of "
+            "onFlavors of spec.admissionChecksStrategy.admissionChecks must name flavors of "
             "spec.resourceGroups"
         ),
         'request.operation == "CREATE" || '
@@ -64,30 +64,30 @@ def _quotas(parent: str) -> dict[str, str]:
     )
     return {
         _each_quota(amounts): (
-            "nominalQuota, borrowingLimit and lendingLimit have to be quantities from 0 to "
+            "nominalQuota, borrowingLimit and lendingLimit must be quantities from 0 to "
             f"{CPU_MAX} of cpu or {AMOUNT_MAX} of anything else, of at most {QUANTITY_LENGTH_MAX} characters"
         ),
         f"variables.groups.all(g, g.coveredResources.all(r, {once}))": (
-            "a resource can't be in coveredResources twice: put all its flavors into one of "
+            "a resource can be in coveredResources only once: put all its flavors into one of "
             "spec.resourceGroups"
         ),
         "variables.groups.all(g, g.flavors.all(f, "
         "variables.groups.exists_one(h, h.flavors.exists(k, k.name == f.name))))": (
-            "a flavor can't be in two of spec.resourceGroups: put its resources into one"
+            "a flavor can be in only one of spec.resourceGroups: put all its resources into it"
         ),
         f"variables.groups.all(g, g.coveredResources.all(r, {is_label_key('r')}))": (
-            "the names in coveredResources have to be those of resources, such as cpu or nvidia.com/gpu"
+            "the names in coveredResources must be valid names of resources, such as cpu or nvidia.com/gpu"
         ),
         "variables.groups.all(g, g.flavors.all(f, f.resources.map(r, r.name) == g.coveredResources))": (
-            "each flavor has the resources of coveredResources, in the same order"
+            "each flavor must have the resources of coveredResources, in the same order"
         ),
         f"{has_parent} || {_each_quota('!has(r.borrowingLimit) && !has(r.lendingLimit)')}": (
-            f"borrowingLimit and lendingLimit need spec.{parent}: nothing is shared without it"
+            f"borrowingLimit and lendingLimit need spec.{parent}, as nothing is shared without it"
         ),
         f"{total.format('flavors')} <= {TOTAL_MAX} && {total.format('coveredResources')} <= {TOTAL_MAX} && "
         f"variables.groups.all(g, g.flavors.map(f, f.resources.size()).sum() <= {COMBINATIONS_MAX})": (
-            f"spec.resourceGroups have at most {TOTAL_MAX} flavors and {TOTAL_MAX} resources together, and "
-            f"{COMBINATIONS_MAX} pairs of both each"
+            f"spec.resourceGroups can have at most {TOTAL_MAX} flavors and {TOTAL_MAX} resources in total, "
+            f"and {COMBINATIONS_MAX} pairs of flavor and resource in each group"
         ),
     }
 
@@ -108,7 +108,7 @@ def _selector() -> str:
 
 
 def _checks() -> str:
-    """A check that named other flavors before this was asked for stays until the flavors change."""
+    """CEL for the flavors of checks. Checks from before this rule may stay until the flavors change."""
     kept = (
         'request.operation == "UPDATE" && variables.flavors == variables.oldFlavors && '
         "variables.oldChecks.exists(o, o.name == c.name && o.?onFlavors == c.?onFlavors)"

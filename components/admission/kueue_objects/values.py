@@ -4,9 +4,9 @@ from components.admission.ray import Policy
 
 GROUP, VERSION = "kueue.x-k8s.io", "v1beta2"
 QUANTITY_LENGTH_MAX = 64
-# Kueue counts in 64 bits (millicores of cpu) and takes what is more for the largest number it knows.
+# Kueue counts in 64-bit integers (millicores of cpu) and clamps larger values.
 CPU_MAX, AMOUNT_MAX = "1P", "1E"
-# Updates of metadata and status go on, however an object came to be as it is: its finalizer has to go.
+# Updates of metadata and status of invalid objects must pass, so that finalizers can be removed.
 CHANGED = 'request.operation == "CREATE" || object.?spec != oldObject.?spec'
 
 
@@ -25,7 +25,7 @@ def kueue_policy(resource: str, rules: dict[str, str], variables: dict[str, str]
 
 
 def is_amount(value: str, resource: str) -> str:
-    """Whether an int-or-string is a quantity that can be counted with, from 0 on."""
+    """CEL for: an int-or-string is a quantity of at least 0 that Kueue can count."""
     text = f"string({value})"
     most = f'quantity({resource} == "cpu" ? "{CPU_MAX}" : "{AMOUNT_MAX}")'
     return (
@@ -41,7 +41,7 @@ def is_weight(value: str) -> str:
 
 
 def are_labels(labels: str) -> str:
-    """Whether a map of strings could be labels."""
+    """CEL for: a map of strings is valid as labels."""
     return (
         f"{labels}.all(k, !format.qualifiedName().validate(k).hasValue() && "
         f"!format.labelValue().validate({labels}[k]).hasValue())"
@@ -56,7 +56,7 @@ def fair_sharing() -> dict[str, str]:
     weight = "object.?spec.?fairSharing.?weight"
     return {
         f"!{weight}.hasValue() || ({is_weight(f'{weight}.value()')})": (
-            "spec.fairSharing.weight has to be 0, or a quantity of more than 1n (10^-9) and at most "
+            "spec.fairSharing.weight must be 0, or a quantity of more than 1n (10^-9) and at most "
             f"{AMOUNT_MAX}"
         )
     }

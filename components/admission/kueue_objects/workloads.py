@@ -1,7 +1,7 @@
-"""Workloads: what they ask for, and what their status says of it (workload_webhook.go).
+"""Workloads: their requests and their status (workload_webhook.go).
 
-What is in the spec is checked when the spec changes, and what is in the status when that does: whatever a
-Workload was created with, its engine can still say what is wrong with it and take its finalizer off.
+The spec is checked only when the spec changes, and the status when the status changes: the engine must be
+able to report a problem of an invalid Workload and remove its finalizer.
 """
 
 from components.admission.kueue_objects.flavors import tolerations_have_keys
@@ -58,7 +58,7 @@ def _variables() -> dict[str, str]:
         "elastic": f'object.metadata.?annotations[?"{ELASTIC}"].orValue("") == "true"',
         "reserves": f"object.?{RESERVES}",
         "reserved": f'request.operation == "UPDATE" && oldObject.?{RESERVES}',
-        "reservedAnew": f"object.?{SINCE} != oldObject.?{SINCE}",
+        "reservedAgain": f"object.?{SINCE} != oldObject.?{SINCE}",
         "gates": _gates_of("object"),
         "oldGates": before(_gates_of("oldObject")),
     }
@@ -94,22 +94,22 @@ def _spec() -> dict[str, str]:
     variable = "variables.newSets.filter(s, has(s.minCount)).size()"
     return {
         f"{variable} <= (variables.elastic ? 0 : 1)": (
-            "at most one of spec.podSets can have minCount, and none of an elastic job"
+            "at most one of spec.podSets can have minCount, and none in an elastic job"
         ),
         f"variables.newSets.all(s, {amounts} && {_amounts(f'{pod}.?resources')})": (
-            f"requests and limits in spec.podSets have to be quantities from 0 to {CPU_MAX} of cpu or "
-            f"{AMOUNT_MAX} of anything else, and none of the resource pods, which Kueue counts itself"
+            f"requests and limits in spec.podSets must be quantities from 0 to {CPU_MAX} of cpu or "
+            f"{AMOUNT_MAX} of anything else, and not of the resource pods, which Kueue counts itself"
         ),
         f"variables.newSets.all(s, {metadata})": (
-            "labels and annotations in the templates of spec.podSets have to be such as pods can have"
+            "labels and annotations in the templates of spec.podSets must be valid for pods"
         ),
         f"variables.newSets.all(s, {sliced})": (
-            "podSetSliceRequiredTopology and podSetSliceSize of a topologyRequest go together, and the sizes "
-            "of slices are from 1 on"
+            "podSetSliceRequiredTopology and podSetSliceSize of a topologyRequest go together, and "
+            "slices have at least 1 pod"
         ),
         "!variables.reserved || (variables.newSets.size() == variables.oldSets.size() && "
         f"variables.newSets.all(n, variables.oldSets.exists(o, {kept})))": (
-            "spec.podSets are immutable while quota is reserved for them, but for a lower count"
+            "spec.podSets are immutable while quota is reserved for them, except that counts may fall"
         ),
     }
 
@@ -129,26 +129,26 @@ def _admission() -> dict[str, str]:
     was = "oldObject.?status.?admission.hasValue()"
     return {
         f"!variables.reserves || object.status.?admission.hasValue() || (variables.reserved && !{was})": (
-            "status.admission has to be there while the condition QuotaReserved is True"
+            "status.admission must be set while the condition QuotaReserved is True"
         ),
         "!variables.reserves || variables.newAssigned.all(a, a.name in variables.names)": (
-            "status.admission.podSetAssignments have to name pod sets of the spec"
+            "status.admission.podSetAssignments must name pod sets of the spec"
         ),
         f"!variables.reserves || variables.newAssigned.all(a, a.?count.orValue(0) == 0 || {per_pod})": (
-            "resourceUsage of a pod set has to be a multiple of its count"
+            "resourceUsage of a pod set must be a multiple of its count"
         ),
-        f'request.operation == "CREATE" || variables.reservedAnew || !{was} || '
+        f'request.operation == "CREATE" || variables.reservedAgain || !{was} || '
         "!object.?status.?admission.hasValue() || "
         "(object.status.admission.clusterQueue == oldObject.status.admission.clusterQueue && "
         "variables.newAssigned.size() == variables.oldAssigned.size() && variables.newAssigned.all(n, "
         f"variables.oldAssigned.exists(o, {same})))": (
-            "status.admission is immutable until quota is reserved anew, but for its topologyAssignments"
+            "status.admission is immutable until quota is reserved again, except its topologyAssignments"
         ),
     }
 
 
 def _units(value: str, resource: str) -> str:
-    """A quantity in the unit that Kueue counts it in: millicores of cpu, else whole ones."""
+    """CEL for a quantity in the unit in which Kueue counts it: millicores of cpu, else whole units."""
     amount = f"quantity(string({value}))"
     near = f"{amount}.asApproximateFloat()"
     whole = f"({amount}.isInteger() ? {amount}.asInteger() : int({near} + 0.5))"
@@ -159,16 +159,16 @@ def _reclaimable() -> dict[str, str]:
     stale = "variables.elastic && variables.oldReclaimable.exists(o, o.name == r.name && o.count == r.count)"
     return {
         "variables.newReclaimable.all(r, r.name in variables.names)": (
-            "status.reclaimablePods have to name pod sets of the spec"
+            "status.reclaimablePods must name pod sets of the spec"
         ),
         "variables.newReclaimable.all(r, variables.newSets.all(s, s.name != r.name || "
         f"r.count <= s.?count.orValue(1)) || ({stale}))": (
-            "a count in status.reclaimablePods is at most that of the pod set"
+            "a count in status.reclaimablePods must be at most that of the pod set"
         ),
-        "!(variables.reserves && variables.reserved) || variables.reservedAnew || variables.elastic || "
+        "!(variables.reserves && variables.reserved) || variables.reservedAgain || variables.elastic || "
         "variables.oldReclaimable.all(o, "
         "variables.newReclaimable.exists(r, r.name == o.name && r.count >= o.count))": (
-            "counts in status.reclaimablePods only rise while quota is reserved"
+            "counts in status.reclaimablePods can only rise while quota is reserved"
         ),
     }
 
@@ -186,8 +186,8 @@ def _checks() -> dict[str, str]:
     clusters = "status.?nominatedClusterNames.orValue([])"
     return {
         f"variables.newChecks.all(c, c.?podSetUpdates.orValue([]).all(u, {update}))": (
-            "podSetUpdates of status.admissionChecks have to name pod sets of the spec, and have keys and "
-            "values that pods can have"
+            "podSetUpdates of status.admissionChecks must name pod sets of the spec, and have keys and "
+            "values that are valid for pods"
         ),
         'variables.newChecks.all(n, n.state != "Ready" || variables.oldChecks.all(o, o.name != n.name || '
         'o.state != "Ready" || n.?podSetUpdates == o.?podSetUpdates))': (
@@ -196,7 +196,7 @@ def _checks() -> dict[str, str]:
         'request.operation == "CREATE" || variables.elastic || !object.?status.?clusterName.hasValue() || '
         "oldObject.?status.?clusterName.hasValue() || "
         f"object.status.clusterName in oldObject.?{clusters}": (
-            "status.clusterName has to be one of the nominatedClusterNames"
+            "status.clusterName must be one of the nominatedClusterNames"
         ),
     }
 
@@ -205,7 +205,7 @@ def _gates() -> dict[str, str]:
     each = f"g.size() <= {GATE_LENGTH_MAX} && g.matches(r'{GATE}') && variables.gates.exists_one(h, h == g)"
     return {
         f"variables.gates.all(g, {each})": (
-            f"the annotation {GATES} has to be a list of different names such as example.com/gate, separated "
+            f"the annotation {GATES} must be a list of different names such as example.com/gate, separated "
             f"by commas, each of at most {GATE_LENGTH_MAX} characters"
         ),
         'request.operation == "CREATE" || variables.gates.all(g, g in variables.oldGates)': (
