@@ -1,4 +1,4 @@
-"""`apply`: the stack file as it is now into a sandbox that runs, the plan first."""
+"""`apply`: shows the plan of the current stack file, and deploys it into a running sandbox."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ NAMESPACE = "kubernetes:core/v1:Namespace"
 
 
 def apply(state: RunState, source: Path = SOURCE) -> None:
-    """Deploys the stack file and brings what the sandbox runs from it in line; jobs go on.
+    """Deploys the stack file, and updates nodes and processes that depend on it; jobs go on.
 
-    Raises StepError where the sandbox is not up, the file is wrong, or the plan would delete jobs.
+    Raises StepError if the sandbox is not up, the file is invalid, or the plan would delete jobs.
     """
     with only_run(state):
         require_api(state)
         update = _Update(state, engine_of(state), source)
         run_steps(update.steps(), update.screen)
-        said = "it runs the stack file as it is now" if update.changed else "no change"
+        said = "it runs the current stack file" if update.changed else "no change"
         update.screen.line(f"sandbox {state.name}: {said}")
 
 
 class _Update:
-    """One sandbox on its way to another stack file. Each step can be repeated after an interruption."""
+    """The deployment of a stack file into one sandbox. Each step can be repeated after an interruption."""
 
     def __init__(self, state: RunState, engine: str, source: Path) -> None:
         self.state, self.engine, self.source = state, engine, source
@@ -56,16 +56,16 @@ class _Update:
         self.stack = cli.select(STACK, self.next_file)
 
     def steps(self) -> list[Step]:
-        """Every step in order; what was deployed is noted in the last one."""
+        """Returns the steps in order; the last one saves the stack file as deployed."""
         return [
             Step("plan", f"{self.source.name} with engine {self.engine}", self.plan),
-            Step("pulumi up", "what the plan says", self.pulumi_up),
-            Step("nodes", "those of pools that are not queued", self.nodes),
-            Step("processes", "those that the stack file configures", self.processes),
+            Step("pulumi up", "carries out the plan", self.pulumi_up),
+            Step("nodes", "of pools that are not queued", self.nodes),
+            Step("processes", "that the stack file configures", self.processes),
         ]
 
     def plan(self) -> str:
-        """Shows what `pulumi up` would do; refuses to delete namespaces in which jobs are."""
+        """Shows what `pulumi up` would do; refuses to delete namespaces with jobs."""
         with self.screen.activity(lambda elapsed: f"  {elapsed:.0f} s"):
             outcome = self.stack.preview()
         planned = sum(change.op != "same" for change in outcome.changes)
@@ -76,7 +76,7 @@ class _Update:
         return f"{planned} resources to change" if planned else "no change"
 
     def pulumi_up(self) -> str:
-        """Carries the plan out."""
+        """Carries out the plan."""
         if not self.changed:
             return "nothing to do"
         lines = [""]
@@ -85,7 +85,7 @@ class _Update:
         return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items()))
 
     def nodes(self) -> str:
-        """Creates, updates and deletes standing nodes; one with pods of jobs is only cordoned."""
+        """Creates, updates and deletes nodes of pools that are not queued; only cordons those with pods of jobs."""
         found = [
             node
             for node in self.kubectl.objects("nodes")
@@ -93,7 +93,9 @@ class _Update:
         ]
         wanted = static_nodes(self.stack_file.settings.pools)
         if gone := surplus(found, wanted):
-            self.kubectl.run("cordon", *gone)  # first, so that no pod comes to one that looks free
+            self.kubectl.run(
+                "cordon", *gone
+            )  # first, so that no pod is scheduled to a node about to be deleted
         pods = self.kubectl.objects("pods", "--field-selector=status.phase!=Succeeded,status.phase!=Failed")
         changes = node_changes(found, wanted, pods_on_nodes(pods))
         for pod in pods:
@@ -110,7 +112,7 @@ class _Update:
         return str(changes)
 
     def processes(self) -> str:
-        """Notes the stack file as deployed, and restarts what was started with another one."""
+        """Saves the stack file as deployed, and restarts processes started with another one."""
         file = deployed(self.state)
         if file.read_bytes() == self.next_file.read_bytes():
             self.next_file.unlink()
@@ -123,7 +125,7 @@ class _Update:
         if self.engine == "muster" and update_controller(self.state, self.kubectl):
             restarted.append("controller")
         self.changed |= bool(restarted)
-        return f"{', '.join(restarted)} restarted" if restarted else "as they were"
+        return f"{', '.join(restarted)} restarted" if restarted else "no change"
 
 
 def pods_on_nodes(pods: Iterable[kinds.Object]) -> dict[str, list[str]]:
@@ -137,7 +139,7 @@ def pods_on_nodes(pods: Iterable[kinds.Object]) -> dict[str, list[str]]:
 
 
 def keep_jobs(state: RunState, changes: Iterable[Change]) -> None:
-    """Raises StepError where the changes delete a namespace in which jobs are that have not ended."""
+    """Raises StepError if the changes delete a namespace with jobs that have not ended."""
     gone = {
         str(change.before["metadata"]["name"])
         for change in changes

@@ -1,4 +1,4 @@
-"""What runs in a sandbox, read from its processes and its API server."""
+"""The state of a sandbox, read from its processes and its API server."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from sandbox.toolchain.steps import StepError
 
 NO_ANSWER = (ApiError, ConfigError, httpx2.HTTPError)
 NAMES_MAX = 5
-"""How many jobs a sentence names before it only counts the rest."""
+"""The number of jobs that a message names; it only counts the others."""
 
 
 def engine_of(state: RunState) -> str:
-    """The engine that a sandbox runs or ran last; the default where there never was one."""
+    """Returns the sandbox's engine, or its last one; the default if it was never up."""
     if (file := deployed(state)).exists():
         return str(yaml.safe_load(file.read_text())["config"]["muster:admission"]["engine"])
     if state.timings.exists():
@@ -39,19 +39,19 @@ def engine_of(state: RunState) -> str:
 
 
 def up_since(state: RunState) -> float | None:
-    """When the oldest process that still runs was created, in seconds since the epoch; None if none runs."""
+    """Returns when the oldest live process was created, in seconds since the epoch; None if none runs."""
     live = [row.created for row in Processes(state).table().values() if row.process() is not None]
     return min(live, default=None)
 
 
 def existing_names(checkout: Path) -> list[str]:
-    """Return the names of the checkout's sandboxes: those that were brought up, stopped ones included."""
+    """Returns the names of the checkout's sandboxes, including stopped ones."""
     kept = [path for name in ("processes", "timings.json") for path in checkout.glob(f".muster/*/{name}")]
     return sorted({path.parent.name for path in kept})
 
 
 def require_up(state: RunState) -> None:
-    """Raises StepError, saying which sandboxes run, where none of the state's processes does."""
+    """Raises StepError with the running sandboxes if this one does not run."""
     if up_since(state) is None or not state.kubeconfig.exists():
         others = [
             name
@@ -66,7 +66,7 @@ def require_up(state: RunState) -> None:
 
 
 def require_api(state: RunState) -> None:
-    """Raises StepError where the sandbox is not up, or its API server does not answer."""
+    """Raises StepError if the sandbox is not up, or its API server does not answer."""
     require_up(state)
     try:
         with closing(kinds.connect(state.kubeconfig)) as client:
@@ -79,28 +79,28 @@ def require_api(state: RunState) -> None:
 
 
 def require_unused(state: RunState, engine: str) -> None:
-    """Raises StepError where the sandbox runs, with what is in it and how to go on: `up` would replace it."""
+    """Raises StepError if the sandbox runs, with its jobs and the next commands: `up` would replace it."""
     since = up_since(state)
     if since is None:
         return
-    finished = "" if state.timings.exists() else ", which did not come up whole"
+    finished = "" if state.timings.exists() else " (not completely)"
     raise StepError(
         f"sandbox {state.name} is up already{finished}: engine {engine_of(state)}, for "
         f"{duration(time.time() - since)}, {_contents(state)}; nothing was changed",
         try_this=f"{state.command('apply')} (deploys the stack file into it), {state.command('status')}, or "
-        f"{state.command('up', ENGINE=engine, FRESH='1')} (replaces it; what is in it is lost)",
+        f"{state.command('up', ENGINE=engine, FRESH='1')} (replaces it; its jobs are lost)",
     )
 
 
 @contextmanager
 def only_run(state: RunState) -> Iterator[None]:
-    """Keeps two commands from changing the same sandbox at once."""
+    """Locks the sandbox against changes by other commands."""
     with exclusive(state.root.with_suffix(".lock"), f"or changes sandbox {state.name}"):
         yield
 
 
 def ray_objects(client: Client) -> list[tuple[str, Object]]:
-    """Kind and object of every RayJob, RayCluster and RayService without an owner that has not ended."""
+    """Returns kind and object of every RayJob, RayCluster and RayService without owner that has not ended."""
     return [
         (name, obj)
         for name, kind in JOB_KINDS.items()
@@ -110,7 +110,7 @@ def ray_objects(client: Client) -> list[tuple[str, Object]]:
 
 
 def users_objects(client: Client) -> list[tuple[str, Object]]:
-    """Those of `ray_objects` that no scenario submitted."""
+    """Returns those of `ray_objects` that no scenario submitted."""
     return [
         (kind, obj)
         for kind, obj in ray_objects(client)
@@ -119,7 +119,7 @@ def users_objects(client: Client) -> list[tuple[str, Object]]:
 
 
 def named(objects: list[tuple[str, Object]]) -> str:
-    """The objects in words: `RayJob team-a/train, RayCluster team-a/notebook and 3 more`."""
+    """Returns the objects' names: `RayJob team-a/train, RayCluster team-a/notebook and 3 more`."""
     names = [f"{kind} {'/'.join(kinds.key(obj))}" for kind, obj in objects]
     more = len(names) - NAMES_MAX
     return ", ".join(names[:NAMES_MAX]) + (f" and {more} more" if more > 0 else "")

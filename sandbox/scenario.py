@@ -1,4 +1,4 @@
-"""`scenario`: the scenarios of each engine, and playing one in a sandbox that runs."""
+"""`scenario`: the scenarios of each engine, and playing one in a running sandbox."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from sandbox.toolchain.steps import Screen, Step, StepError, run_steps
 from settings.load import load
 
 EXAMPLES = CHECKOUT / "examples"
-# What each engine is shown with. The jobs' nodes are provisioned for them, which KAI can't ask for.
+# JOBS needs provisioned nodes, which KAI cannot request.
 SCENARIOS: dict[str, tuple[Scenario, ...]] = {
     "muster": (JOBS, serving("muster")),
     "kueue": (JOBS, serving("kueue")),
     "kai": (serving("kai"),),
 }
 ENGINES = tuple(SCENARIOS)
-# The processes that admit gangs; the log of the first one says most.
+# The processes that admit gangs; the first one's log is the most informative.
 ADMITTING = {"muster": ("controller",), "kueue": ("kueue",), "kai": kai_process.SERVICES}
 
 
 def chosen(engine: str, name: str | None) -> tuple[Scenario, ...]:
-    """The engine's scenario of that name, or all of them. Raises StepError for one that it has not."""
+    """Returns the engine's scenario of that name, or all. Raises StepError for an unknown name."""
     found = tuple(s for s in SCENARIOS[engine] if name in (None, s.name))
     if not found:
         names = ", ".join(s.name for s in SCENARIOS[engine])
@@ -40,7 +40,7 @@ def chosen(engine: str, name: str | None) -> tuple[Scenario, ...]:
 
 
 def scenario(state: RunState, name: str | None) -> None:
-    """Plays one scenario again, or all. Raises StepError where other jobs are in the sandbox."""
+    """Plays one scenario again, or all. Raises StepError if the sandbox has other jobs."""
     with only_run(state):
         require_api(state)
         engine, screen = engine_of(state), Screen()
@@ -60,13 +60,13 @@ def _require_empty(state: RunState) -> None:
         others = users_objects(client)
     if others:
         raise StepError(
-            f"a scenario needs the sandbox to itself; {named(others)} would take part in it",
-            try_this="delete it with kubectl, or wait until it has ended",
+            f"a scenario needs the sandbox to itself; {named(others)} would interfere",
+            try_this="delete these with kubectl, or wait until they have ended",
         )
 
 
 def play_scenario(state: RunState, engine: str, scenario: Scenario, screen: Screen) -> str:
-    """Submits the scenario's examples, fitted to the stack's quotas, and judges what happened."""
+    """Submits the scenario's examples, fitted to the stack's quotas, and checks what happened."""
     processes = Processes(state)
     examples = play.read_examples(scenario, EXAMPLES)
     remedy = f"change that in {SOURCE}, then {state.command('apply')}"
@@ -80,7 +80,7 @@ def play_scenario(state: RunState, engine: str, scenario: Scenario, screen: Scre
 
     if not play.run(scenario, state.kubeconfig, fitted, screen.out, check=alive):
         for name in processes.table():
-            processes.check(name)  # one that ended is the likely reason
+            processes.check(name)  # a process that ended is the likely reason
         raise StepError(
             "not everything happened, or not in that order: see the table above",
             log=state.log(ADMITTING[engine][0]),

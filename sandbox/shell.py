@@ -1,4 +1,4 @@
-"""`env`: what a shell needs so that kubectl, pulumi and muster work on the sandbox, to be evaluated by it."""
+"""`env`: prints variables for a shell, so that kubectl, pulumi and muster work on the sandbox."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sandbox.toolchain.steps import Screen
 
 
 def exports(state: RunState) -> str:
-    """Lines of `export NAME=value` for a POSIX shell; what is told meanwhile goes to stderr.
+    """Returns lines `export NAME=value` for a POSIX shell; prints progress to stderr.
 
-    KUBECONFIG, PATH with the sandbox's commands in front, and the sandbox's name for make and muster.
-    Raises StepError where the sandbox is not up.
+    Sets KUBECONFIG, PATH with the sandbox's commands first, and the sandbox's name for make and muster.
+    Raises StepError if the sandbox is not up.
     """
     require_up(state)
     commands = make_commands(state)
@@ -28,7 +28,7 @@ def exports(state: RunState) -> str:
 
 
 def make_commands(state: RunState) -> Path:
-    """The folder with kubectl, pulumi and muster for this sandbox."""
+    """Writes kubectl, pulumi and muster for this sandbox into a folder, and returns it."""
     tools = ensure_tools(["kubectl", "pulumi"], Screen(sys.stderr))
     cli = PulumiCli(tools["pulumi"].path, state.root, env={"KUBECONFIG": str(state.kubeconfig)})
     folder = state.root / "bin"
@@ -43,7 +43,7 @@ def make_commands(state: RunState) -> Path:
 
 
 def write_script(path: Path, command: list[str], variables: Mapping[str, str]) -> None:
-    """A command that runs another one with variables of its own."""
+    """Writes an executable script that sets the variables and runs the command."""
     exported = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
     path.write_text("\n".join(["#!/bin/sh", *exported, f'exec {shlex.join(command)} "$@"', ""]))
     path.chmod(0o755)

@@ -1,4 +1,4 @@
-"""`status`: what the queues hold, how far each workload is and why, the nodes, the processes."""
+"""`status`: shows queues, workloads with their state and reason, nodes and processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ POD_GROUPS = ("namespace", "job", "pod group", "queue", "priority", "age", "pods
 
 
 def status(state: RunState) -> int:
-    """Prints how the sandbox is; 0 where it is up and its API server answers."""
+    """Prints the state of the sandbox; returns 0 if it is up and its API server answers."""
     screen, since = console(), up_since(state)
     if since is None:
         screen.print(_not_up(state), highlight=False, soft_wrap=True)
@@ -59,9 +59,9 @@ def _not_up(state: RunState) -> str:
     names = existing_names(state.checkout)
     if state.name in names:
         again = state.command("up", ENGINE=engine_of(state))
-        return f"sandbox {state.name} is stopped; {again} starts it, its logs are in {state.logs}"
+        return f"sandbox {state.name} is stopped; {again} starts it, logs are in {state.logs}"
     there_are = f"there are {', '.join(names)}" if names else "there is none"
-    return f"no sandbox {state.name!r}, {there_are}; {state.command('up')} makes it"
+    return f"no sandbox {state.name!r}, {there_are}; {state.command('up')} creates it"
 
 
 def _dead(state: RunState, engine: str) -> str:
@@ -69,7 +69,7 @@ def _dead(state: RunState, engine: str) -> str:
     why = "does not answer" if row is not None and row.process() is not None else "has ended"
     return (
         f"sandbox {state.name}: its API server {why}; {state.command('logs', PROCESS=API_SERVER)} "
-        f"may say why, {state.command('up', ENGINE=engine, FRESH='1')} replaces the sandbox"
+        f"may tell why; {state.command('up', ENGINE=engine, FRESH='1')} replaces the sandbox"
     )
 
 

@@ -1,4 +1,4 @@
-"""Rows of `status`: one object or process each, as text. Pure but for the processes."""
+"""Rows of `status`: one object or process each, as text. Pure except for processes."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -11,13 +11,13 @@ from sandbox.toolchain.console import duration
 Object = Mapping[str, Any]
 
 _STATES = ("Finished", "Evicted", "Admitted", "QuotaReserved")
-"""Conditions of a Workload, the one that says most about it first (Kueue's v1beta2 API)."""
+"""Conditions of a Workload, the most informative first (Kueue's v1beta2 API)."""
 POD_GROUP_ANNOTATION = "pod-group-name"
 UNLIMITED = -1
 
 
 def queue_row(queue: Object) -> tuple[str, ...]:
-    """name, cohort, pending, admitted, usage as `flavor/resource used/nominal`."""
+    """Returns name, cohort, pending, admitted, usage as `flavor/resource used/nominal`."""
     spec, status = queue["spec"], queue.get("status", {})
     used = {
         (flavor["name"], resource["name"]): resource.get("total", "0")
@@ -42,7 +42,7 @@ def queue_row(queue: Object) -> tuple[str, ...]:
 
 
 def workload_row(workload: Object, now: float) -> tuple[str, ...]:
-    """namespace, job, name, queue, priority, age, and state, reason and message of `workload_state`."""
+    """Returns namespace, job, name, queue, priority, age, and the values of `workload_state`."""
     spec, metadata = workload["spec"], workload["metadata"]
     queue, priority = spec.get("queueName", "-"), str(spec.get("priority", 0))
     about = metadata["namespace"], owner(workload), metadata["name"], queue, priority, age(workload, now)
@@ -50,7 +50,7 @@ def workload_row(workload: Object, now: float) -> tuple[str, ...]:
 
 
 def workload_state(workload: Object) -> tuple[str, str, str]:
-    """The condition that says most about the workload, its reason and message; Pending while none is true."""
+    """Returns the most informative true condition, its reason and message; Pending if none is true."""
     conditions = {c["type"]: c for c in workload.get("status", {}).get("conditions", ())}
     for name in _STATES:
         if (condition := conditions.get(name)) is not None and condition["status"] == "True":
@@ -60,7 +60,7 @@ def workload_state(workload: Object) -> tuple[str, str, str]:
 
 
 def kai_queue_row(queue: Object) -> tuple[str, ...]:
-    """name, parent, GPU quota and limit of a queue of KAI."""
+    """Returns name, parent, GPU quota and GPU limit of a KAI queue."""
     gpu = queue["spec"].get("resources", {}).get("gpu", {})
     limits = [gpu.get(bound, 0) for bound in ("quota", "limit")]
     shown = ["unlimited" if value == UNLIMITED else f"{value:g}" for value in limits]
@@ -68,7 +68,7 @@ def kai_queue_row(queue: Object) -> tuple[str, ...]:
 
 
 def pod_group_row(group: Object, pods: Iterable[Object], now: float) -> tuple[str, ...]:
-    """namespace, job, name, queue, priority class, age, pods on nodes of those it needs, reason, message."""
+    """Returns namespace, job, name, queue, priority class, age, pods on nodes/needed, reason, message."""
     spec, metadata = group["spec"], group["metadata"]
     bound = [
         pod
@@ -92,18 +92,18 @@ def pod_group_row(group: Object, pods: Iterable[Object], now: float) -> tuple[st
 
 
 def owner(obj: Object) -> str:
-    """Kind and name of the job that the object was made for."""
+    """Returns kind and name of the object's owner."""
     references = obj["metadata"].get("ownerReferences") or []
     return next((f"{r['kind']}/{r['name']}" for r in references), "-")
 
 
 def age(obj: Object, now: float) -> str:
-    """How long ago the object was created; `now` in seconds since the epoch."""
+    """Returns the time since the object's creation; `now` is in seconds since the epoch."""
     return duration(now - seconds(obj["metadata"]["creationTimestamp"]))
 
 
 def node_row(node: Object, now: float) -> tuple[str, ...]:
-    """name, pool, age, ready, and the capacity that jobs ask for."""
+    """Returns name, pool, age, ready, and the capacity of resources that jobs request."""
     conditions = {c["type"]: c["status"] for c in node.get("status", {}).get("conditions", ())}
     capacity = node.get("status", {}).get("capacity", {})
     wanted = [f"{capacity[name]} {name}" for name in ("cpu", "memory", "nvidia.com/gpu") if name in capacity]
@@ -113,7 +113,7 @@ def node_row(node: Object, now: float) -> tuple[str, ...]:
 
 
 def process_row(supervised: Supervised) -> tuple[str, ...]:
-    """name, pid, time since its start, resident memory; one that ended is said to have ended."""
+    """Returns name, pid, time since the start or `ended`, and resident memory."""
     process = supervised.process()
     if process is None:
         return supervised.name, str(supervised.pid), "ended", "-"

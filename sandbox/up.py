@@ -1,4 +1,4 @@
-"""`up`: the named steps from nothing to a running environment, and `down`, which leaves nothing running."""
+"""`up`: the steps that create a running environment, and `down`, which stops it."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ KAI_SCHEDULER = "kai-scheduler"
 
 @dataclass
 class Environment:
-    """One sandbox on its way up: each step uses what the steps before it made."""
+    """The creation of one sandbox: each step uses the results of earlier steps."""
 
     state: RunState
     engine: str
@@ -44,16 +44,16 @@ class Environment:
 
     @property
     def kubectl(self) -> Kubectl:
-        """kubectl for the administrator; needs the tools."""
+        """Returns kubectl for the administrator; requires the tools."""
         return Kubectl(self.tools["kubectl"], self.state.kubeconfig)
 
     @property
     def stack_file(self) -> Path:
-        """The settings that this sandbox runs: stack local with the engine asked for."""
+        """The settings of this sandbox: stack local with the chosen engine."""
         return deployed(self.state)
 
     def steps(self, scenarios: Sequence[Scenario]) -> list[Step]:
-        """Every step in order; without scenarios the environment is left empty of jobs."""
+        """Returns the steps in order; without scenarios no jobs are submitted."""
         engine = {
             "muster": "the controller under its own ServiceAccount",
             "kueue": "the real Kueue",
@@ -62,12 +62,12 @@ class Environment:
         and_kai = ", KAI's" if self.engine == "kai" else ""
         steps = [
             Step("settings", f"stack {STACK} with engine {self.engine}", partial(self.settle, scenarios)),
-            Step("tools", "those not on PATH or in the cache are built, see below", self.prepare_tools),
+            Step("tools", "builds those that are neither on PATH nor in the cache", self.prepare_tools),
             Step(
                 "control plane", "etcd, API server, controller manager, scheduler, kwok", self.control_plane
             ),
             Step("CRDs", f"KubeRay's, Kueue's and ProvisioningRequest{and_kai}", self.crds),
-            Step("nodes", "those of the stack's pools that are not queued", self.nodes),
+            Step("nodes", "of the stack's pools that are not queued", self.nodes),
             Step("operators", "KubeRay, stand-ins for Ray's dashboard and GKE's autoscaler", self.operators),
             Step("pulumi up", f"stack {STACK}, the same program as every other stack", self.pulumi_up),
             Step("admission", engine[self.engine], self.admission),
@@ -78,7 +78,7 @@ class Environment:
     def settle(self, scenarios: Sequence[Scenario]) -> str:
         """Writes the settings of this sandbox, and removes an earlier one of its name.
 
-        What is wrong with the settings, or too small for a scenario, is found first: then nothing is touched.
+        First raises StepError for settings that are invalid or too small for a scenario.
         """
         stack_file = read(self.engine, self.source)
         without = self.state.command("up", ENGINE=self.engine, SCENARIO="no")
@@ -93,7 +93,7 @@ class Environment:
         return "; ".join([f"{len(pools)} pools: {', '.join(pools)}", *stack_file.changes])
 
     def prepare_tools(self) -> str:
-        """Finds or builds what this engine needs."""
+        """Finds or builds the engine's tools."""
         found = ensure_tools(tools_for(self.engine), self.screen)
         self.tools = {name: tool.path for name, tool in found.items()}
         sources = [tool.source for tool in found.values()]
@@ -101,16 +101,16 @@ class Environment:
         return ", ".join(f"{sources.count(source)} {said[source]}" for source in sorted(set(sources)))
 
     def control_plane(self) -> str:
-        """Starts Kubernetes."""
+        """Starts the control plane."""
         start_control_plane(self.state, Processes(self.state), self.tools)
         return "ready"
 
     def crds(self) -> str:
-        """Serves the custom resources."""
+        """Creates the CustomResourceDefinitions."""
         return f"{create_crds(self.kubectl, ensure_crds(self.engine))} served"
 
     def nodes(self) -> str:
-        """Simulates the standing nodes."""
+        """Simulates the nodes of pools that are not queued."""
         nodes = static_nodes(load(self.stack_file).pools)
         create_nodes(self.kubectl, nodes)
         return f"{len(nodes)} Ready"
@@ -130,7 +130,7 @@ class Environment:
         return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items())) or "no change"
 
     def admission(self) -> str:
-        """Starts what admits the gangs."""
+        """Starts the engine that admits gangs."""
         processes = Processes(self.state)
         if self.engine == "kueue":
             kueue_process.start(processes, self.tools["kueue"], self.state.kubeconfig)
@@ -141,7 +141,7 @@ class Environment:
         return "running"
 
     def play(self, scenario: Scenario) -> str:
-        """Submits the scenario's examples and judges what happened."""
+        """Submits the scenario's examples and checks what happened."""
         return play_scenario(self.state, self.engine, scenario, self.screen)
 
 
@@ -153,10 +153,9 @@ def up(
     fresh: bool = False,
     source: Path = SOURCE,
 ) -> None:
-    """Brings the sandbox up, one step after the other, and plays these scenarios, by default the engine's.
+    """Brings the sandbox up and plays these scenarios, by default the engine's.
 
-    Raises StepError if a step fails (already printed), and where the sandbox runs already unless `fresh`
-    replaces it.
+    Raises StepError if a step fails (already printed), or if the sandbox already runs and `fresh` is not set.
     """
     environment = Environment(state, engine, source)
     before = [Timing("environment", float(os.environ.get(SECONDS_VARIABLE, "0")))]
@@ -175,14 +174,14 @@ def up(
 
 
 def enter(state: RunState) -> str:
-    """What a user types to have the sandbox's tools in a shell."""
+    """Returns the command that puts the sandbox's tools on a shell's PATH."""
     return f'eval "$({state.command("env")})"'
 
 
 def down(state: RunState) -> None:
-    """Stops everything of this sandbox and removes it; its logs and timings stay.
+    """Stops and removes this sandbox; its logs and timings stay.
 
-    Raises StepError where there never was one of this name.
+    Raises StepError if no sandbox of this name exists.
     """
     names = existing_names(state.checkout)
     if state.name not in names:
@@ -198,6 +197,6 @@ def down(state: RunState) -> None:
 
 
 def stop(state: RunState) -> None:
-    """Stops every process of this sandbox. Raises StepError if one is left."""
+    """Stops every process of this sandbox. Raises StepError if one still runs."""
     if left := Processes(state).stop_everything():
         raise StepError(f"still running after SIGKILL: {', '.join(left)}", try_this="look at them with ps")

@@ -1,4 +1,4 @@
-"""One sandbox of the tests' own for the whole session, and how tests talk to it."""
+"""One sandbox for the session, and the tests' access to it."""
 
 import copy
 import os
@@ -49,7 +49,7 @@ class Cluster:
         return dict(self.client.get(kinds.RayJob, name, namespace=namespace))
 
     def workload(self, job: str, namespace: str = NAMESPACE) -> Manifest:
-        """The job's Workload, empty while there is none."""
+        """Returns the job's Workload, empty if there is none."""
         return next(
             (
                 dict(w)
@@ -60,7 +60,7 @@ class Cluster:
         )
 
     def requests(self, job: str) -> list[Manifest]:
-        """Its ProvisioningRequests, oldest first."""
+        """Returns the job's ProvisioningRequests, oldest first."""
         owner = self.workload(job).get("metadata", {}).get("uid")
         found = self.client.list(kinds.ProvisioningRequest, namespace=NAMESPACE)
         mine = (r for r in found if r["metadata"]["ownerReferences"][0]["uid"] == owner)
@@ -74,7 +74,7 @@ class Cluster:
         return list(self.client.list(kinds.Node, labels={"cloud.google.com/gke-nodepool": "l4"}))
 
     def zone(self, **data: str) -> None:
-        """What the simulated zone can give (sandbox/stand_ins/zone.py); nothing: as the pools say."""
+        """Sets the simulated zone's capacity (sandbox/stand_ins/zone.py); without data, that of the pools."""
         body = {"metadata": {"name": "sandbox-zone", "namespace": "kube-system"}, "data": dict(data)}
         kinds.delete(self.client, kinds.ConfigMap, body)
         self.client.create(kinds.ConfigMap(body))
@@ -89,7 +89,7 @@ class Cluster:
         self.until(f"success of {name}", succeeded)
 
     def until_waits(self, name: str) -> Mapping[str, Any]:
-        """QuotaReserved=False of the job's Workload, once it is there."""
+        """Waits for QuotaReserved=False of the job's Workload, and returns the condition."""
 
         def waits() -> bool:
             return bool(kinds.condition(self.workload(name), "QuotaReserved").get("status") == "False")
@@ -103,7 +103,7 @@ class Cluster:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    # One for each of the workers that pytest-xdist runs tests on.
+    # One for each worker of pytest-xdist.
     state = RunState(f"e2e-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}")
     try:
         up(state, "muster", scenarios=(), fresh=True)
@@ -134,7 +134,7 @@ def empty(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def rayjob(name: str, *, gpus: int = 0, queue: str = "user-queue", namespace: str = NAMESPACE) -> Manifest:
-    """The dev example with this many GPU workers (0: its head alone), running for two seconds."""
+    """Returns the dev example with this many GPU workers (0: head only); it runs for two seconds."""
     text = Path(CHECKOUT / "examples" / "dev-finetune.rayjob.yaml").read_text()
     job: Manifest = copy.deepcopy(yaml.safe_load(text))
     meta = job["metadata"]

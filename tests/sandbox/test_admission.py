@@ -7,8 +7,8 @@ from sandbox.toolchain.paths import CHECKOUT
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
 
 
-def test_a_queue_takes_back_what_it_lent(cluster: Cluster) -> None:
-    """team-b runs eight GPUs, four of them team-a's; team-a's gang arrives and gets its own back."""
+def test_a_queue_reclaims_its_quota(cluster: Cluster) -> None:
+    """team-b uses eight GPUs, four of them borrowed from team-a; then team-a's gang arrives."""
     borrower = rayjob("borrower", gpus=8, namespace="team-b")
     borrower["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "20"
     name = cluster.submit(borrower)
@@ -47,7 +47,7 @@ def test_the_gang_runs_where_its_request_was_provisioned(cluster: Cluster) -> No
     cluster.until("its nodes are gone", lambda: cluster.gpu_nodes() == [])
 
 
-def test_queues_tell_that_they_are_empty_again(cluster: Cluster) -> None:
+def test_queues_report_no_usage_after_their_jobs(cluster: Cluster) -> None:
     cluster.until_succeeded(cluster.submit(rayjob("counted")))
 
     def empty() -> bool:

@@ -1,4 +1,4 @@
-"""Tenants that edit their running gangs so that they can't be stopped, on the real API server and KubeRay."""
+"""Running gangs edited to resist suspension, on the real API server and KubeRay."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ from sandbox.cluster import kinds
 from tests.sandbox.conftest import NAMESPACE, Cluster, rayjob
 
 FINALIZER = "tenant.example/mine"
-TOUCHES_S = 0.02
+UPDATE_INTERVAL_S = 0.02
 
 
 def patch(cluster: Cluster, job: str, body: dict[str, Any]) -> None:
@@ -48,18 +48,18 @@ def deleted_but_kept(cluster: Cluster, job: str) -> Iterator[None]:
 
 
 @contextmanager
-def touched_in_a_loop(cluster: Cluster, job: str) -> Iterator[None]:
+def updated_in_a_loop(cluster: Cluster, job: str) -> Iterator[None]:
     done = threading.Event()
 
-    def touch() -> None:
+    def update() -> None:
         with closing(kinds.connect(cluster.state.kubeconfig)) as client:
             count = 0
-            while not done.wait(TOUCHES_S):
+            while not done.wait(UPDATE_INTERVAL_S):
                 count += 1
-                body = {"metadata": {"annotations": {"touched": str(count)}}}
+                body = {"metadata": {"annotations": {"updated": str(count)}}}
                 client.patch(kinds.RayJob, job, body, namespace=NAMESPACE, patch_type=PatchType.MERGE)
 
-    thread = threading.Thread(target=touch)
+    thread = threading.Thread(target=update)
     thread.start()
     yield
     done.set()
@@ -67,8 +67,8 @@ def touched_in_a_loop(cluster: Cluster, job: str) -> Iterator[None]:
 
 
 def test_production_gets_the_gpus_of_gangs_that_resist(cluster: Cluster) -> None:
-    """One GPU each, and production needs all four. An administrator edits: no policy is in the way."""
-    attacks = (refused, owned, deleted_but_kept, touched_in_a_loop)
+    """One GPU each; production needs all four. An administrator makes the edits, so policies do not apply."""
+    attacks = (refused, owned, deleted_but_kept, updated_in_a_loop)
     with ExitStack() as edits:
         jobs = [cluster.submit(lasting(rayjob(a.__name__.replace("_", "-"), gpus=1))) for a in attacks]
         for job in jobs:
@@ -80,7 +80,7 @@ def test_production_gets_the_gpus_of_gangs_that_resist(cluster: Cluster) -> None
         cluster.until_succeeded(cluster.submit(prod))
 
 
-def test_a_late_write_never_hits_another_object_of_the_name(cluster: Cluster) -> None:
+def test_a_late_write_never_changes_another_object_of_the_name(cluster: Cluster) -> None:
     job = cluster.submit(rayjob("renewed"))
 
     body = {"metadata": {"labels": {"hit": "true"}}}

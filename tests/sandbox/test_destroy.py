@@ -18,9 +18,9 @@ from sandbox.toolchain.steps import Screen
 from sandbox.up import down, up
 from tests.sandbox.conftest import NAMESPACE, rayjob
 
-# The Kubernetes provider waits ten minutes for an object to go.
+# The Kubernetes provider waits ten minutes for a deletion.
 DESTROY_SECONDS_MAX = 120.0
-STARTS_SECONDS_MAX = 240.0  # beside another cluster that is brought up at the same time
+STARTS_SECONDS_MAX = 240.0  # while another cluster starts at the same time
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def state() -> Iterator[RunState]:
         down(state)
 
 
-def test_nothing_waits_for_gangs_that_run(state: RunState) -> None:
+def test_destroy_does_not_wait_for_running_gangs(state: RunState) -> None:
     tools = {name: tool.path for name, tool in ensure_tools(["pulumi", "kubectl"], Screen()).items()}
     job = rayjob("lasting", gpus=2)
     job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "3600"

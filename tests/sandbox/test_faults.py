@@ -1,4 +1,4 @@
-"""What goes wrong in production, done to a running sandbox: no gang is lost, none starts in part."""
+"""Production faults in a running sandbox: no gang is lost, and none starts in part."""
 
 from typing import Any
 
@@ -10,15 +10,15 @@ from tests.sandbox.conftest import Cluster, rayjob
 CONTROLLER = "muster-controller"
 
 
-def test_controller_killed_between_admission_and_release(cluster: Cluster) -> None:
-    """Its right to patch RayJobs is taken away, so that it can't get past the moment it is killed at."""
+def test_a_controller_killed_between_admission_and_resume_resumes_the_job_later(cluster: Cluster) -> None:
+    """Without the permission to patch RayJobs it cannot resume the job before it is killed."""
     rules = _rules(cluster)
     _set_rules(cluster, [r for r in rules if "ray.io" not in r["apiGroups"]] + [_only_read(rules)])
     try:
         job = cluster.submit(rayjob("killed"))
         cluster.until("admission", lambda: kinds.is_true(cluster.workload(job), "Admitted"))
         cluster.processes.kill("controller")
-        assert cluster.job(job)["spec"]["suspend"], "released without the right to"
+        assert cluster.job(job)["spec"]["suspend"], "resumed without the permission"
     finally:
         _set_rules(cluster, rules)
     cluster.restart_controller()
@@ -26,17 +26,17 @@ def test_controller_killed_between_admission_and_release(cluster: Cluster) -> No
     cluster.until("the end", lambda: kinds.is_true(cluster.workload(job), "Finished"))
 
 
-def test_stock_out_leaves_the_gang_suspended_and_gives_the_quota_back(cluster: Cluster) -> None:
+def test_a_stock_out_keeps_the_gang_suspended_and_releases_its_quota(cluster: Cluster) -> None:
     cluster.zone(**{"l4.nodes": "0", "l4.stockout": "fail"})
     job = cluster.submit(rayjob("stockout", gpus=4))
 
-    def given_back() -> bool:
+    def released() -> bool:
         return bool(
             kinds.condition(cluster.workload(job), "Evicted").get("reason") == "AdmissionCheck"
             and kinds.condition(cluster.workload(job), "QuotaReserved").get("status") == "False"
         )
 
-    cluster.until("quota given back after the failed request", given_back)
+    cluster.until("quota released after the failed request", released)
     assert cluster.workload(job)["status"].get("admission") is None
     assert cluster.job(job)["spec"]["suspend"]
     assert cluster.pods(job) == []
@@ -47,15 +47,15 @@ def test_stock_out_leaves_the_gang_suspended_and_gives_the_quota_back(cluster: C
     cluster.until_succeeded(job)
 
 
-def test_capacity_for_half_a_gang_starts_no_part_of_it(cluster: Cluster) -> None:
+def test_capacity_for_half_a_gang_starts_no_pods(cluster: Cluster) -> None:
     cluster.zone(**{"l4.nodes": "2"})
     job = cluster.submit(rayjob("half", gpus=4))
 
     def accepted() -> bool:
         return any(kinds.is_true(r, "Accepted") for r in cluster.requests(job))
 
-    cluster.until("the request being taken", accepted)
-    # A gang that fits goes through meanwhile: time has passed, and still nothing of the other has started.
+    cluster.until("acceptance of the request", accepted)
+    # A gang that fits runs meanwhile, so enough time passes for the other to start wrongly.
     small = cluster.submit(rayjob("small"))
     cluster.until_succeeded(small)
     assert cluster.job(job)["spec"]["suspend"]

@@ -1,4 +1,4 @@
-"""Two controllers on a real API server: one decides, the other takes over, and no job notices."""
+"""Two controllers on a real API server: one leads, the other takes over, and jobs go on."""
 
 import sys
 
@@ -15,7 +15,7 @@ def holder(cluster: Cluster) -> str:
 
 
 def start_second(cluster: Cluster, state: RunState) -> None:
-    """Under the same identity in RBAC, another in the Lease."""
+    """Starts it with the same identity in RBAC, and another one in the Lease."""
     argv = [sys.executable, "-m", "muster", "controller", "--http-address=127.0.0.1:0"]
     environment = {
         "KUBECONFIG": str(state.root / "controller.kubeconfig"),
@@ -25,20 +25,20 @@ def start_second(cluster: Cluster, state: RunState) -> None:
     cluster.processes.start(SECOND, argv, environment)
 
 
-def test_the_other_takes_over_and_gives_back(cluster: Cluster) -> None:
+def test_the_other_replica_takes_over_and_hands_the_lease_back(cluster: Cluster) -> None:
     first = holder(cluster)
     start_second(cluster, cluster.state)
     stands_by = f"{SECOND} stands by"
     cluster.until("a second one that stands by", lambda: stands_by in cluster.state.log(SECOND).read_text())
     try:
         assert holder(cluster) == first
-        cluster.processes.stop(NAME)  # politely: it gives the Lease back
+        cluster.processes.stop(NAME)  # by SIGTERM: it releases the Lease
         cluster.until("the second one leading", lambda: holder(cluster) == SECOND, 5)
         cluster.until_succeeded(cluster.submit(rayjob("handed-over")))
     finally:
         cluster.processes.kill(SECOND)
         cluster.restart_controller()
     cluster.until(
-        "the first one leading after the term of the killed one", lambda: holder(cluster) == first, 20
+        "the first one leading after the killed one's Lease expired", lambda: holder(cluster) == first, 20
     )
     cluster.until_succeeded(cluster.submit(rayjob("taken-over")))

@@ -1,4 +1,4 @@
-"""What can't be admitted says so, and never starts in part."""
+"""Jobs that cannot be admitted say why, and never start in part."""
 
 from collections.abc import Callable
 
@@ -41,7 +41,7 @@ def unknown_priority() -> Manifest:
         pytest.param(unknown_priority, "Misconfigured", "'urgent' does not exist", id="unknown priority"),
     ],
 )
-def test_waits_with_the_reason(
+def test_impossible_jobs_wait_with_the_reason(
     cluster: Cluster, make: Callable[[], Manifest], reason: str, sentence: str
 ) -> None:
     job = cluster.submit(make())
@@ -52,7 +52,7 @@ def test_waits_with_the_reason(
     assert cluster.pods(job) == []
 
 
-def test_what_asks_for_nothing_gets_the_limit_ranges_default(cluster: Cluster) -> None:
+def test_containers_without_requests_get_the_limit_ranges_default(cluster: Cluster) -> None:
     """Stack local's team-a has a LimitRange with defaultRequest."""
     cluster.until_succeeded(cluster.submit(no_requests()))
 
@@ -61,7 +61,7 @@ def without_shutdown(job: Manifest) -> None:
     job["spec"]["shutdownAfterJobFinishes"] = False
 
 
-def on_a_cluster_of_others(job: Manifest) -> None:
+def on_a_shared_cluster(job: Manifest) -> None:
     job["spec"]["clusterSelector"] = {"ray.io/cluster": "shared"}
 
 
@@ -69,10 +69,10 @@ def on_a_cluster_of_others(job: Manifest) -> None:
     ("change", "sentence"),
     [
         pytest.param(without_shutdown, "shutdownAfterJobFinishes: true", id="stays after it finishes"),
-        pytest.param(on_a_cluster_of_others, "remove spec.clusterSelector", id="cluster selector"),
+        pytest.param(on_a_shared_cluster, "remove spec.clusterSelector", id="cluster selector"),
     ],
 )
-def test_what_cannot_be_suspended_is_refused_at_creation(
+def test_jobs_that_cannot_be_suspended_are_refused_at_creation(
     cluster: Cluster, change: Callable[[Manifest], None], sentence: str
 ) -> None:
     job = rayjob("unsuspendable")
@@ -82,7 +82,7 @@ def test_what_cannot_be_suspended_is_refused_at_creation(
 
 
 def test_a_job_that_kuberay_refuses_while_it_runs_loses_its_quota(cluster: Cluster) -> None:
-    """Nobody waits for the quota, and no policy refuses the edit."""
+    """No other job waits for the quota, and no policy refuses the edit."""
     job = rayjob("not-yaml")
     job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "3600"
     name = cluster.submit(job)
@@ -100,21 +100,20 @@ def deployment_status(cluster: Cluster, job: str) -> str:
     return str(cluster.job(job).get("status", {}).get("jobDeploymentStatus"))
 
 
-def test_a_service_account_may_come_after_its_job(cluster: Cluster) -> None:
-    """The gang holds no quota until then, and says what is missing."""
+def test_a_service_account_may_be_created_after_its_job(cluster: Cluster) -> None:
+    """The gang holds no quota until then, and its condition names the missing account."""
     manifest, account = rayjob("early"), "comes-later"
     head = manifest["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
     head["serviceAccountName"] = account
     job = cluster.submit(manifest)
-    told = cluster.until_waits(job)
-    assert told["reason"] == "Misconfigured"
-    assert f'serviceaccount "{account}" not found' in told["message"]
+    waits = cluster.until_waits(job)
+    assert waits["reason"] == "Misconfigured"
+    assert f'serviceaccount "{account}" not found' in waits["message"]
     cluster.kubectl.run("create", "serviceaccount", account, f"--namespace={NAMESPACE}")
     cluster.until_succeeded(job)
 
 
-def test_refused_jobs_are_not_forgotten(cluster: Cluster) -> None:
-    """The queue that was missing appears: the job that waited for it runs."""
+def test_a_job_runs_once_its_missing_queue_exists(cluster: Cluster) -> None:
     job = cluster.submit(rayjob("late-queue", queue="late"))
     assert "has no LocalQueue 'late'" in cluster.until_waits(job)["message"]
     late = {

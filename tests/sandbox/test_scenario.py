@@ -1,4 +1,4 @@
-"""What the product is for, as `make up` plays it: the same end with every engine."""
+"""The scenarios of `make up`, with every engine."""
 
 import sys
 
@@ -19,8 +19,8 @@ def test_scenario_with_muster(cluster: Cluster, scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize("engine", ["kueue", "kai"])
-def test_scenarios_with_the_real_others_and_nothing_is_left_running(engine: str) -> None:
-    """`up` raises unless the scenarios ended as they should."""
+def test_scenarios_with_other_engines_leave_no_process_running(engine: str) -> None:
+    """`up` raises if a scenario does not end as expected."""
     state = RunState(f"e2e-{engine}")
     try:
         up(state, engine, fresh=True)

@@ -32,7 +32,7 @@ JOB, CLUSTER, SERVICE = kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES
 FINALIZER = "tenant.example/mine"
 MULTIKUEUE = {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}
 BY_KUBERAY_MINUTES, BY_FORCE_MINUTES = 1.0, 2.0
-TOUCHES_S = 0.004  # KubeRay thinks for 0.03 s at most
+UPDATE_INTERVAL_S = 0.004  # KubeRay thinks for 0.03 s at most
 
 Edit = Callable[[Simulation, Kind[Any], str], None]
 WRITTEN: Mapping[Kind[Any], Callable[..., Body]] = {
@@ -272,6 +272,6 @@ def test_pods_of_a_node_that_is_gone_keep_their_quota() -> None:
 async def edits(sim: Simulation, attack: Attack, key: str) -> None:
     attack.edit(sim, attack.kind, key)
     while attack.loop:
-        await asyncio.sleep(TOUCHES_S)
+        await asyncio.sleep(UPDATE_INTERVAL_S)
         with contextlib.suppress(Refused):  # KubeRay has replaced its RayCluster just now
             attack.edit(sim, attack.kind, key)

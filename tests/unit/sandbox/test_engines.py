@@ -1,4 +1,4 @@
-"""What a sandbox runs for each engine: its settings, its scenarios, and KAI's command lines."""
+"""Settings and scenarios of a sandbox with each engine, and KAI's command lines."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ def settings(engine: str) -> tuple[dict[str, Any], list[str]]:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_stack_local_is_good_for_every_engine(engine: str) -> None:
+def test_stack_local_is_valid_with_every_engine(engine: str) -> None:
     config, _ = settings(engine)
     assert parse(config, "local").admission.engine == engine
 
 
-def test_for_kai_gpu_nodes_stand_by_and_that_is_said() -> None:
+def test_kai_gets_static_gpu_nodes_and_the_change_is_reported() -> None:
     config, changes = settings("kai")
     assert changes == ["l4 on demand instead of queued, as KAI needs it"]
     gpus = [
@@ -38,18 +38,18 @@ def test_for_kai_gpu_nodes_stand_by_and_that_is_said() -> None:
 
 
 @pytest.mark.parametrize("engine", ["muster", "kueue"])
-def test_the_others_change_nothing_else(engine: str) -> None:
+def test_other_engines_change_only_the_engine(engine: str) -> None:
     assert settings(engine)[1] == []
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_engine_is_shown_with_serving(engine: str) -> None:
+def test_every_engine_has_a_serving_scenario(engine: str) -> None:
     assert SCENARIOS[engine][-1].name == "serving"
 
 
 @pytest.mark.parametrize("service", kai_process.SERVICES)
-def test_kai_tells_of_itself_where_it_is_told_to(service: str) -> None:
-    """On loopback, all but the port for plug-ins, for which KAI takes no address."""
+def test_kai_uses_the_configured_address_and_loopback(service: str) -> None:
+    """They listen on loopback, except the port for plug-ins, for which KAI has no address option."""
     given = dict(flag.removeprefix("--").split("=") for flag in kai_process.flags(service, "127.0.0.1:9"))
     assert "127.0.0.1:9" in given.values()
     addresses = [value for name, value in given.items() if name.endswith("address")]

@@ -1,4 +1,4 @@
-"""Scenarios fitted to the quotas of a stack: how many workers each job gets, and what is said if none fit."""
+"""Scenarios fitted to the quotas of a stack: the workers of each job, and the message if none fit."""
 
 import copy
 from collections.abc import Callable
@@ -84,7 +84,7 @@ def stack(edit: Edit) -> Settings:
         pytest.param(borrowing, JOBS, (5, 4), id="a job of 5 borrows 1 of the cohort's other 4"),
     ],
 )
-def test_jobs_have_the_workers_that_alone_fit_and_together_do_not(
+def test_each_job_fits_alone_but_not_all_together(
     edit: Edit, scenario: Scenario, sizes: tuple[int, int]
 ) -> None:
     fitted = fit(scenario, read_examples(scenario, EXAMPLES), stack(edit), "")
@@ -135,14 +135,14 @@ def remove_tenant(config: Config) -> None:
         ),
     ],
 )
-def test_what_the_stack_lacks_is_said_with_a_remedy(edit: Edit, said: str) -> None:
+def test_a_stack_that_is_too_small_is_reported_with_a_remedy(edit: Edit, said: str) -> None:
     with pytest.raises(StepError, match=r"^scenario jobs needs ") as refused:
         fit(JOBS, read_examples(JOBS, EXAMPLES), stack(edit), "make up SCENARIO=no")
     assert said in str(refused.value)
     assert refused.value.try_this == "make up SCENARIO=no"
 
 
-def test_changed_sizes_are_told_by_role() -> None:
+def test_changed_sizes_are_reported_by_role() -> None:
     examples = read_examples(SERVING, EXAMPLES)
     fitted = fit(SERVING, examples, stack(gpus(6)), "")
     assert changes(examples, fitted) == ["the training job has 5 workers instead of 4"]

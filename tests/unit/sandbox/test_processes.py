@@ -1,4 +1,4 @@
-"""Supervision of real, short-lived processes: only those of this sandbox are ever touched."""
+"""Supervision of real, short-lived processes: only those of this sandbox are changed."""
 
 import json
 import socket
@@ -25,7 +25,7 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
     assert made.stop_everything(grace_seconds=0) == []
 
 
-def test_start_remembers_and_stop_ends_a_process(processes: Processes) -> None:
+def test_start_records_and_stop_ends_a_process(processes: Processes) -> None:
     started = processes.start("a", SLEEP)
     assert processes.table()["a"] == started
     processes.check("a")
@@ -40,7 +40,7 @@ def test_a_second_process_of_the_same_name_is_refused(processes: Processes) -> N
         processes.start("a", SLEEP)
 
 
-def test_one_that_ends_is_reported_with_the_end_of_its_log(processes: Processes) -> None:
+def test_an_ended_process_is_reported_with_the_end_of_its_log(processes: Processes) -> None:
     started = processes.start("a", [sys.executable, "-c", "print('the reason'); raise SystemExit(3)"])
     wait_until("end of the process", lambda: started.process() is None, 10, pause_seconds=0.01)
     with pytest.raises(StepError, match="the reason") as error:
@@ -48,12 +48,12 @@ def test_one_that_ends_is_reported_with_the_end_of_its_log(processes: Processes)
     assert error.value.log == processes.state.log("a")
 
 
-def test_one_that_cannot_be_started_is_reported(processes: Processes) -> None:
+def test_a_process_that_cannot_start_is_reported(processes: Processes) -> None:
     with pytest.raises(StepError, match="cannot be started"):
         processes.start("a", ["/does/not/exist"])
 
 
-def test_one_that_ignores_sigterm_is_killed(processes: Processes) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(processes: Processes) -> None:
     started = processes.start("a", STUBBORN)
     log = processes.state.log("a")
     wait_until("its start", lambda: "on" in log.read_text(), 10, pause_seconds=0.01)
@@ -61,24 +61,24 @@ def test_one_that_ignores_sigterm_is_killed(processes: Processes) -> None:
     assert started.process() is None
 
 
-def test_a_reused_pid_is_not_ours(processes: Processes) -> None:
+def test_a_reused_pid_does_not_count_as_the_process(processes: Processes) -> None:
     started = processes.start("a", SLEEP)
     record = processes.state.processes / "a.json"
     record.write_text(json.dumps({**json.loads(record.read_text()), "created": started.created - 60}))
     with pytest.raises(StepError, match="has ended"):
         processes.check("a")
     processes.stop("a")
-    assert started.process() is not None  # the one with our pid but another start time still runs
+    assert started.process() is not None  # the process with this pid but another start time still runs
 
 
-def test_stop_everything_finds_what_was_never_remembered(processes: Processes) -> None:
+def test_stop_everything_finds_unrecorded_processes(processes: Processes) -> None:
     started = processes.start("a", SLEEP)
-    (processes.state.processes / "a.json").unlink()  # as if the run had been killed before it wrote this
+    (processes.state.processes / "a.json").unlink()  # as if the run had been killed before it wrote this file
     assert processes.stop_everything(grace_seconds=0) == []
     assert started.process() is None
 
 
-def test_another_sandbox_is_left_alone(processes: Processes, tmp_path: Path) -> None:
+def test_processes_of_another_sandbox_keep_running(processes: Processes, tmp_path: Path) -> None:
     other = Processes(RunState("other", tmp_path))
     started = other.start("a", SLEEP)
     processes.stop_everything(grace_seconds=0)
@@ -86,19 +86,19 @@ def test_another_sandbox_is_left_alone(processes: Processes, tmp_path: Path) -> 
     assert other.stop_everything(grace_seconds=0) == []
 
 
-def test_free_port_is_free_until_someone_listens() -> None:
+def test_a_free_port_is_free_until_it_is_bound() -> None:
     port = free_port()
     assert not listens(port)
     with socket.create_server(("127.0.0.1", port)):
         assert listens(port)
 
 
-def test_wait_until_gives_up_and_says_for_what() -> None:
+def test_wait_until_times_out_and_names_the_condition() -> None:
     with pytest.raises(StepError, match="the moon did not happen within 0 s"):
         wait_until("the moon", lambda: False, timeout_seconds=0, pause_seconds=0)
 
 
 @pytest.mark.parametrize("name", ["", "Upper", "-x", "x-", "a" * 33, "a/b", "../x"])
-def test_a_name_that_is_no_folder_name_is_refused(name: str) -> None:
+def test_a_name_that_is_no_valid_folder_name_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="--name"):
         RunState(name)

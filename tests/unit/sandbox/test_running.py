@@ -1,4 +1,4 @@
-"""`make up` over a sandbox that runs, hints with NAME and ENGINE, and commands on one that does not run."""
+"""`make up` over a running sandbox, hints with NAME and ENGINE, and commands on a stopped sandbox."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ from sandbox.toolchain.paths import NAME_VARIABLE, RunState
 from sandbox.toolchain.steps import StepError
 from sandbox.up import up
 
-NOBODY_LISTENS = {
+NO_SERVER = {
     "current-context": "c",
     "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
     "clusters": [{"name": "k", "cluster": {"server": "http://127.0.0.1:1"}}],
@@ -29,11 +29,11 @@ NOBODY_LISTENS = {
 
 @pytest.fixture
 def state(tmp_path: Path) -> RunState:
-    """A sandbox with engine kueue of which one process runs: the test's own."""
+    """A sandbox with engine kueue and one running process: the test's own."""
     state = RunState("mine", tmp_path)
     state.make()
     deployed(state).write_text(yaml.safe_dump({"config": {"muster:admission": {"engine": "kueue"}}}))
-    state.kubeconfig.write_text(yaml.safe_dump(NOBODY_LISTENS))
+    state.kubeconfig.write_text(yaml.safe_dump(NO_SERVER))
     state.timings.write_text('{"engine": "kueue"}')
     Processes(state).adopt("kueue", os.getpid(), state.log("kueue"))
     return state
@@ -48,13 +48,13 @@ def state(tmp_path: Path) -> RunState:
         ("mine", "up", {"ENGINE": "kai", "FRESH": "1"}, "make up NAME=mine ENGINE=kai FRESH=1"),
     ],
 )
-def test_commands_name_what_is_not_the_default(
+def test_commands_name_only_what_is_not_the_default(
     name: str, target: str, variables: dict[str, str], typed: str
 ) -> None:
     assert RunState(name).command(target, **variables) == typed
 
 
-def test_up_over_a_sandbox_that_runs_changes_nothing_and_says_how_to_go_on(
+def test_up_over_a_running_sandbox_changes_nothing_and_names_the_next_commands(
     state: RunState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "_contents", lambda state: "with RayJob team-a/train in it")
@@ -69,11 +69,11 @@ def test_up_over_a_sandbox_that_runs_changes_nothing_and_says_how_to_go_on(
 
 
 @pytest.mark.parametrize("kubeconfig", [True, False])
-def test_one_whose_up_failed_is_said_to_be_incomplete(state: RunState, kubeconfig: bool) -> None:
+def test_a_sandbox_whose_up_failed_is_reported_as_incomplete(state: RunState, kubeconfig: bool) -> None:
     state.timings.unlink()
     if not kubeconfig:
         state.kubeconfig.unlink()
-    with pytest.raises(StepError, match=r"which did not come up whole: .*its API server does not answer"):
+    with pytest.raises(StepError, match=r"not completely\): .*its API server does not answer"):
         require_unused(state, "muster")
 
 
@@ -84,7 +84,7 @@ def test_one_whose_up_failed_is_said_to_be_incomplete(state: RunState, kubeconfi
         pytest.param(lambda s: scenario.scenario(s, None), id="scenario"),
     ],
 )
-def test_commands_say_that_the_api_server_does_not_answer(command: object, state: RunState) -> None:
+def test_commands_report_an_api_server_that_does_not_answer(command: object, state: RunState) -> None:
     assert callable(command)
     with pytest.raises(StepError, match=r"^the API server of sandbox mine does not answer") as refused:
         command(state)
@@ -95,7 +95,7 @@ def test_a_stopped_sandbox_is_free(tmp_path: Path) -> None:
     require_unused(RunState("mine", tmp_path), "muster")
 
 
-def test_the_engine_of_a_stopped_sandbox_is_the_one_it_ran_last(state: RunState) -> None:
+def test_the_engine_of_a_stopped_sandbox_is_its_last_one(state: RunState) -> None:
     assert engine_of(state) == "kueue"
     deployed(state).unlink()
     assert engine_of(state) == "kueue"
@@ -111,21 +111,21 @@ def test_the_engine_of_a_stopped_sandbox_is_the_one_it_ran_last(state: RunState)
         pytest.param(lambda s: shell.exports(s), id="env"),
     ],
 )
-def test_commands_on_a_sandbox_that_is_not_up_name_those_that_are(command: object, state: RunState) -> None:
+def test_commands_on_a_stopped_sandbox_name_the_running_ones(command: object, state: RunState) -> None:
     assert callable(command)
     with pytest.raises(StepError, match=r"^sandbox typo is not up; running: mine$") as refused:
         command(RunState("typo", state.checkout))
     assert refused.value.try_this == "make up NAME=typo"
 
 
-def test_a_stopped_sandbox_is_brought_up_with_its_engine_again(state: RunState) -> None:
+def test_a_stopped_sandbox_is_started_with_its_last_engine(state: RunState) -> None:
     (state.processes / "kueue.json").unlink()
     with pytest.raises(StepError, match=r"^sandbox mine is not up$") as refused:
         require_up(state)
     assert refused.value.try_this == "make up NAME=mine ENGINE=kueue"
 
 
-def test_an_unknown_scenario_is_refused_with_those_there_are() -> None:
+def test_an_unknown_scenario_is_refused_with_a_list() -> None:
     with pytest.raises(StepError, match="engine kai has no scenario 'jobs'") as refused:
         scenario.chosen("kai", "jobs")
     assert refused.value.try_this == "SCENARIO= one of: serving"
@@ -133,7 +133,7 @@ def test_an_unknown_scenario_is_refused_with_those_there_are() -> None:
     assert [s.name for s in scenario.chosen("muster", None)] == ["jobs", "serving"]
 
 
-def test_env_prints_nothing_to_evaluate_where_it_fails(
+def test_env_prints_nothing_to_evaluate_if_it_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(NAME_VARIABLE, "nothing-of-that-name")
@@ -143,14 +143,14 @@ def test_env_prints_nothing_to_evaluate_where_it_fails(
     assert "sandbox nothing-of-that-name is not up" in said.err
 
 
-def test_logs_of_an_unknown_process_name_those_there_are(state: RunState) -> None:
+def test_logs_of_an_unknown_process_list_the_processes(state: RunState) -> None:
     state.log("etcd").write_text("")
     with pytest.raises(StepError, match="sandbox mine has no log of 'typo'; there are etcd") as refused:
         logs.logs(state, "typo", False, 10)
     assert refused.value.try_this == "make logs NAME=mine PROCESS=etcd"
 
 
-def test_logs_are_by_default_of_what_admits(state: RunState, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logs_are_the_engines_by_default(state: RunState, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[list[str]] = []
     monkeypatch.setattr("os.execvp", lambda _file, argv: ran.append(argv))
     state.log("kueue").write_text("")
@@ -172,6 +172,6 @@ def test_many_jobs_are_counted() -> None:
     assert named(jobs[:1]) == "RayJob a/0"
 
 
-def test_a_sandboxs_commands_are_no_tools() -> None:
+def test_a_sandboxs_commands_are_not_found_as_tools() -> None:
     path = os.pathsep.join(["/work/.muster/mine/bin", "/usr/bin", f"{sys.prefix}/bin"])
     assert without_sandboxes(path) == os.pathsep.join(["/usr/bin", f"{sys.prefix}/bin"])

@@ -1,4 +1,4 @@
-"""`make env`: what a shell has after it evaluated the lines."""
+"""`make env`: a shell's environment after it evaluated the lines."""
 
 import subprocess
 from pathlib import Path
@@ -14,7 +14,7 @@ FOLDER = "it's a folder; $HOME"
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunState:
-    """A sandbox that counts as up, in a folder that a shell would take apart."""
+    """A sandbox that counts as up, in a folder whose name needs quoting."""
     state = RunState("mine", tmp_path / FOLDER)
     state.make()
     monkeypatch.setattr(shell, "require_up", lambda _state: None)
@@ -36,7 +36,7 @@ def test_the_shell_has_the_kubeconfig_and_the_name(state: RunState) -> None:
     assert said.splitlines() == [str(state.kubeconfig), "mine"]
 
 
-def test_the_sandboxs_commands_come_first_and_get_their_arguments(state: RunState) -> None:
+def test_the_sandboxs_commands_come_first_on_path_and_get_their_arguments(state: RunState) -> None:
     folder = state.root / "bin"
     folder.mkdir()
     write_script(folder / "ls", ["printf", "%s|", "of $WHOSE"], {"WHOSE": "the 'sandbox'"})
@@ -44,7 +44,7 @@ def test_the_sandboxs_commands_come_first_and_get_their_arguments(state: RunStat
     assert evaluated(state, "cat /dev/null && echo rest") == "rest\n"
 
 
-def test_a_command_has_variables_of_its_own(tmp_path: Path) -> None:
+def test_a_command_sets_its_variables(tmp_path: Path) -> None:
     write_script(tmp_path / "say", ["sh", "-c", 'echo "$WHOSE"'], {"WHOSE": "the 'sandbox' $HOME"})
     done = subprocess.run([tmp_path / "say"], capture_output=True, text=True, check=True)
     assert done.stdout == "the 'sandbox' $HOME\n"

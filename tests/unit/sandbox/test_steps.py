@@ -1,4 +1,4 @@
-"""The steps runner: what it prints, counts and saves, with a clock that the test turns."""
+"""The steps runner: what it prints, counts and saves, with a fake clock."""
 
 import io
 import json
@@ -11,7 +11,7 @@ from sandbox.toolchain.steps import Screen, Step, StepError, Timing, run_steps, 
 
 
 class Clock:
-    """Seconds that pass only when told."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -27,7 +27,7 @@ class Clock:
         return run
 
 
-def test_each_step_says_what_it_does_how_far_it_is_and_how_long_it_took() -> None:
+def test_each_step_prints_its_name_progress_and_duration() -> None:
     clock, out = Clock(), io.StringIO()
     steps = [Step("a", "doing a", clock.takes(1.5)), Step("b", "doing b", clock.takes(20, "2 of 2"))]
     timings = run_steps(steps, Screen(out, clock), before=[Timing("environment", 0.25)])
@@ -67,7 +67,7 @@ def test_a_failing_step_is_named_and_ends_the_run() -> None:
         ),
     ],
 )
-def test_an_error_explains_itself(error: StepError, lines: list[str]) -> None:
+def test_an_error_prints_its_cause_and_remedy(error: StepError, lines: list[str]) -> None:
     assert error.explain().splitlines() == lines
 
 
@@ -84,7 +84,7 @@ def test_lines_replace_the_live_line_on_a_terminal_only() -> None:
     assert file.getvalue() == "x\n"
 
 
-def test_timings_are_saved_beside_the_facts(tmp_path: Path) -> None:
+def test_timings_are_saved_with_the_facts(tmp_path: Path) -> None:
     save_timings(tmp_path / "t.json", [Timing("a", 1.23456)], {"engine": "muster", "cores": 2})
     saved = json.loads((tmp_path / "t.json").read_text())
     assert saved == {"engine": "muster", "cores": 2, "steps": [{"step": "a", "seconds": 1.235}]}

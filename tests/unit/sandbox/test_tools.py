@@ -1,4 +1,4 @@
-"""Which tool is trusted on PATH, under what key a build is kept, and what is advised when one fails."""
+"""Tools that are trusted on PATH, the keys of cached builds, and the advice when a build fails."""
 
 import stat
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The first step of `make up`: an earlier sandbox is replaced only once the settings are known to be good."""
+"""The first step of `make up`: an earlier sandbox is replaced only if the settings are valid."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from sandbox.up import Environment
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Processes]:
-    """A sandbox of which one process runs."""
+    """A sandbox with one running process."""
     processes = Processes(RunState("mine", tmp_path))
     processes.start("etcd", ["sleep", "60"])
     yield processes
@@ -33,7 +33,7 @@ def edited(folder: Path, gpus: int, machine: str = "g2-standard-4") -> Path:
     return path
 
 
-def test_good_settings_replace_what_ran(running: Processes, tmp_path: Path) -> None:
+def test_valid_settings_replace_a_running_sandbox(running: Processes, tmp_path: Path) -> None:
     environment = Environment(running.state, "kueue", edited(tmp_path, gpus=6))
     assert environment.settle([JOBS]) == "2 pools: system, l4"
     assert running.table() == {}
@@ -54,7 +54,7 @@ def test_good_settings_replace_what_ran(running: Processes, tmp_path: Path) -> N
         ),
     ],
 )
-def test_bad_settings_leave_it_as_it_is(
+def test_invalid_settings_keep_the_running_sandbox(
     running: Processes, tmp_path: Path, gpus: int, machine: str, said: str, remedy: str
 ) -> None:
     environment = Environment(running.state, "muster", edited(tmp_path, gpus, machine))
@@ -64,12 +64,12 @@ def test_bad_settings_leave_it_as_it_is(
     assert running.table()["etcd"].process() is not None
 
 
-def test_without_scenarios_a_small_quota_will_do(running: Processes, tmp_path: Path) -> None:
+def test_without_scenarios_a_small_quota_is_enough(running: Processes, tmp_path: Path) -> None:
     assert Environment(running.state, "muster", edited(tmp_path, gpus=0)).settle([]) == "2 pools: system, l4"
 
 
 @pytest.mark.parametrize("text", ["config: [", "- a list", "config:\n  muster:environment: local\n"])
-def test_a_file_that_is_no_stack_is_told_of_in_words(text: str, tmp_path: Path) -> None:
+def test_an_invalid_stack_file_is_reported(text: str, tmp_path: Path) -> None:
     path = tmp_path / SOURCE.name
     path.write_text(text)
     with pytest.raises(StepError, match=r"Pulumi.local.yaml: ") as refused:

@@ -1,4 +1,4 @@
-"""Pure views: nodes, the controller's command, kwokctl's configuration, status rows, counts of tests."""
+"""Pure functions: nodes, the controller's command, kwokctl's configuration, status rows, test counts."""
 
 import sys
 from pathlib import Path
@@ -34,14 +34,14 @@ def test_static_nodes_are_those_of_pools_that_are_not_queued() -> None:
     assert names == ["gke-system-0", "gke-system-1", "gke-spare-0"]
 
 
-def test_a_standing_node_has_its_pools_shape() -> None:
+def test_a_static_node_has_its_pools_capacity_and_labels() -> None:
     (made,) = static_nodes([SPARE])
     assert made["metadata"]["labels"]["cloud.google.com/gke-accelerator"] == "nvidia-l4"
     assert made["spec"]["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
     assert made["status"]["allocatable"]["nvidia.com/gpu"] == "1"
 
 
-def test_labels_given_win_over_the_defaults() -> None:
+def test_given_labels_override_the_defaults() -> None:
     assert node("n", {"kubernetes.io/arch": "arm64"}, [], {})["metadata"]["labels"] == {
         "kubernetes.io/arch": "arm64",
         "kubernetes.io/os": "linux",
@@ -204,7 +204,7 @@ def test_a_pod_group_is_shown_with_its_pods_on_nodes() -> None:
     assert pod_group_row(group, [pod("")], NOW) == (*about, "0/3", "OverLimit", "too much")
 
 
-def test_a_queue_of_kai_shows_its_gpus() -> None:
+def test_a_kai_queue_shows_its_gpus() -> None:
     queue = {
         "metadata": {"name": "team-a"},
         "spec": {"parentQueue": "ml", "resources": {"gpu": {"quota": 4, "limit": -1}}},
@@ -213,7 +213,7 @@ def test_a_queue_of_kai_shows_its_gpus() -> None:
 
 
 def live(declared: dict[str, Any], **spec: Any) -> dict[str, Any]:
-    """A node as Kubernetes and kwok leave it."""
+    """A node with the fields that Kubernetes and kwok set."""
     metadata = {**declared["metadata"], "resourceVersion": "7"}
     metadata["labels"] = {**metadata["labels"], "beta.kubernetes.io/os": "linux"}
     return {
@@ -223,7 +223,7 @@ def live(declared: dict[str, Any], **spec: Any) -> dict[str, Any]:
     }
 
 
-def test_nodes_in_line_with_the_pools_are_left_alone() -> None:
+def test_nodes_that_match_the_pools_are_not_changed() -> None:
     wanted = static_nodes([SYSTEM, SPARE])
     not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     found = [live(node) for node in wanted]
@@ -233,7 +233,7 @@ def test_nodes_in_line_with_the_pools_are_left_alone() -> None:
     assert str(changes) == "as they were"
 
 
-def test_nodes_of_a_smaller_pool_are_deleted_once_no_pod_is_left_on_them() -> None:
+def test_nodes_of_a_smaller_pool_are_deleted_when_they_have_no_pods() -> None:
     found = [live(node) for node in static_nodes([SYSTEM])]
     wanted = static_nodes([SYSTEM.model_copy(update={"nodes": Nodes(max=1)})])
     assert node_changes(found, wanted, {}).delete == ["gke-system-1"]
