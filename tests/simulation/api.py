@@ -19,11 +19,11 @@ from muster.objects.meta import Object, rfc3339
 
 Body = dict[str, Any]
 FOREGROUND = "foregroundDeletion"
-POD_GRACE_S = 30  # of a pod that does not say
+POD_GRACE_S = 30  # Kubernetes' default
 
 
 class Refused(Exception):
-    """`code` is the HTTP status."""
+    """A refused request; `code` is the HTTP status."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -32,7 +32,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """One accepted write. Bodies are shared with whoever reads them and never changed afterwards."""
+    """One accepted write. Bodies are shared with their readers and never changed."""
 
     revision: int
     time_ms: int
@@ -48,7 +48,7 @@ class Change:
 
 
 class Api:
-    """`watchers` are called with every change, at once."""
+    """The API server's objects. `watchers` are called synchronously with every change."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self.now_ms = now_ms
@@ -57,7 +57,7 @@ class Api:
         self.journal: dict[Kind[Any], list[Change]] = defaultdict(list)
         self.refusal: Callable[[Kind[Any], Body], str] = lambda kind, body: ""  # of a creation, by its schema
         self.watchers: list[Callable[[Change], None]] = []
-        self.unserved: set[Kind[Any]] = set()  # whose CustomResourceDefinition was deleted
+        self.unserved: set[Kind[Any]] = set()  # CustomResourceDefinition deleted
         self.outside: set[str] = set()  # UIDs of owners of kinds that are not emulated
         self._uids: dict[str, tuple[Kind[Any], str]] = {}
         self._serial = 0
@@ -65,7 +65,7 @@ class Api:
         self._views: dict[str, tuple[Body, Object]] = {}  # by UID, of the body that it is a view of
 
     async def change(self, within_s: float) -> None:
-        """Returns after the next write, or after that time."""
+        """Returns after the next write, or after `within_s`."""
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[None] = loop.create_future()
         self._waiting.append(waiter)
@@ -76,7 +76,7 @@ class Api:
             timer.cancel()
 
     def view(self, kind: Kind[Any], body: Body) -> Object:
-        """The typed view, decoded once for each version that is asked for."""
+        """Returns the typed view, decoded once per version."""
         uid = body["metadata"]["uid"]
         known = self._views.get(uid)
         if known is None or known[0] is not body:
@@ -117,7 +117,7 @@ class Api:
         return self._commit(kind, "ADDED", new, None, by)
 
     def merge_patch(self, kind: Kind[Any], key: str, patch: Mapping[str, Any], by: str, status: bool) -> Body:
-        """Checks `metadata.resourceVersion` and `uid` of the patch, where there are any."""
+        """Applies a merge patch; checks its `metadata.resourceVersion` and `uid`, if it has any."""
         old = self.get(kind, key)
         if patch.get("metadata", {}).get("uid") not in (None, old["metadata"]["uid"]):
             raise Refused(422, "metadata.uid: Invalid value: field is immutable")
@@ -139,8 +139,8 @@ class Api:
     def delete(
         self, kind: Kind[Any], key: str, by: str, *, foreground: bool = False, grace_s: int | None = None
     ) -> None:
-        """Pods leave by the hand of their kubelet (`remove`), as if they had a finalizer, when their grace
-        period is over at the latest; a second deletion may shorten it."""
+        """Deletes an object. A pod stays until its kubelet calls `remove`, at the end of its grace period at
+        the latest; a second deletion may shorten the period."""
         old = self.get(kind, key)
         meta = {**old["metadata"]}
         new = {**old, "metadata": meta}
@@ -161,7 +161,7 @@ class Api:
             self.remove(kind, key, by)
 
     def stop_serving(self, kind: Kind[Any]) -> None:
-        """As when its CustomResourceDefinition is deleted: all objects go, watches end."""
+        """Removes the kind as if its CustomResourceDefinition were deleted: its objects go, watches end."""
         for key in list(self.objects[kind]):
             self.remove(kind, key, "API server")
         self.unserved.add(kind)
@@ -171,7 +171,7 @@ class Api:
         self._commit(kind, "DELETED", {**old, "metadata": {**old["metadata"]}}, old, by)
 
     def orphans(self) -> Iterator[tuple[Kind[Any], str]]:
-        """What the garbage collector has to delete: owned by objects that are gone or wait for it."""
+        """Yields objects for the garbage collector: their owners are gone or wait for their deletion."""
         for kind, objects in self.objects.items():
             for key, body in objects.items():
                 owners = body["metadata"].get("ownerReferences", [])
@@ -183,7 +183,7 @@ class Api:
                     yield kind, key
 
     def _lets_go(self, reference: Mapping[str, Any], dependent: Body) -> bool:
-        """Owners are of the dependent's own namespace, or of none: one elsewhere does not count."""
+        """Whether the owner no longer holds the dependent; owners in other namespaces do not count."""
         place = self._uids.get(reference["uid"])
         if place is None:
             return reference["uid"] not in self.outside
@@ -192,7 +192,7 @@ class Api:
         return elsewhere or FOREGROUND in meta.get("finalizers", [])
 
     def abandoned(self) -> Iterator[tuple[Kind[Any], str]]:
-        """What waits in foreground deletion and has no dependents any more."""
+        """Yields objects in foreground deletion without dependents."""
         owners = {
             o["uid"]
             for objects in self.objects.values()
@@ -248,7 +248,7 @@ def _wake(waiter: asyncio.Future[None]) -> None:
 
 
 def copied(body: Any) -> Any:
-    """A deep copy of JSON; tuples become lists, as on their way to the API server."""
+    """Returns a deep copy of JSON; tuples become lists, as in a request."""
     return msgspec.json.decode(msgspec.json.encode(body))
 
 
@@ -258,7 +258,7 @@ def view(kind: Kind[Any], body: Mapping[str, Any]) -> Object:
 
 
 def merged(target: Any, patch: Any) -> Any:
-    """RFC 7386. What stays the same is shared with the target: bodies never change."""
+    """Returns the merge by RFC 7386. Unchanged parts are shared with the target: bodies never change."""
     if not isinstance(patch, Mapping):
         return patch
     result = dict(target) if isinstance(target, Mapping) else {}
@@ -271,7 +271,7 @@ def merged(target: Any, patch: Any) -> Any:
 
 
 def apply_operation(document: Any, operation: Mapping[str, Any]) -> None:
-    """RFC 6902: add, remove and test."""
+    """Applies an operation of RFC 6902: add, remove or test."""
     *path, last = (p.replace("~1", "/").replace("~0", "~") for p in operation["path"].split("/")[1:])
     try:
         for part in path:

@@ -1,8 +1,8 @@
-"""What may be wrong for a while, but not for longer than a bound, checked at every write.
+"""Conditions that may be violated for a bounded time, checked at every write.
 
-The invariants hold at once; these hold once the controller, KubeRay and the kubelets have had their time,
-counted from when it went wrong or, where that is later, from the end of the trouble that keeps the
-controller from noticing or writing. Clocks that jump are no such trouble.
+Invariants hold at once; these hold after the controller, KubeRay and the kubelets had time to act, counted
+from the violation or, if later, from the end of a fault that keeps the controller from noticing or writing.
+Clock jumps are no such fault.
 """
 
 from collections import defaultdict
@@ -18,8 +18,8 @@ from tests.simulation.kuberay import is_others
 from tests.simulation.manifests import GPU
 
 TEMPLATES_MS = 30_000
-POD_GRACE_MS = 30_000  # of a pod that is deleted by force
-# KubeRay has its time, then the pods are deleted; passes, writes and kubelets take the rest
+POD_GRACE_MS = 30_000  # of a force-deleted pod
+# KubeRay's time, then the grace period of deleted pods, and time for passes, writes and kubelets
 STOP_MS = OPERATOR_MS_MAX + POD_GRACE_MS + 30_000
 BOUNDS_MS = {
     "templates_exist": TEMPLATES_MS,
@@ -40,13 +40,13 @@ Subject = tuple[str, str]  # (rule, what breaks it)
 
 
 class Bounds:
-    """Attach `check` to an Api. `excuse` counts all times from a moment that is still to come."""
+    """Checks of bounds; attach `check` to an Api. `excuse` moves the start of all times into the future."""
 
     def __init__(self, api: Api, clock_ms: Callable[[], int]) -> None:
         self._api, self._clock_ms = api, clock_ms
-        self._wrong: dict[Subject, tuple[int, str]] = {}  # since when, and how
+        self._wrong: dict[Subject, tuple[int, str]] = {}  # (start, description)
         self._excused_ms = 0  # by `clock_ms`, which never leaps
-        self._owners: dict[str, str] = {}  # UIDs of RayClusters, also of those that are gone -> of their jobs
+        self._owners: dict[str, str] = {}  # UIDs of RayClusters, including deleted ones -> of their jobs
 
     def excuse(self, for_ms: int) -> None:
         self._excused_ms = max(self._excused_ms, self._clock_ms() + for_ms)
@@ -66,7 +66,7 @@ class Bounds:
                 raise broken
 
     def _lacking_templates(self) -> Iterator[tuple[Subject, str]]:
-        """Requests of gangs with quota that nobody can answer, as a pod template of theirs is not there."""
+        """Yields requests of gangs with quota that cannot be answered, as a pod template is missing."""
         held = {w["metadata"]["uid"] for w in self._api.all(kinds.WORKLOADS) if self._stays(w)}
         for request in self._api.all(kinds.PROVISIONING_REQUESTS):
             meta = request["metadata"]
@@ -115,12 +115,12 @@ class Bounds:
 
 
 def has_ended(request: Body) -> bool:
-    """Whether nobody answers it any more."""
+    """Whether the request has ended."""
     return any(condition(request, kind).get("status") == "True" for kind in ENDS)
 
 
 def is_queued(job: Body) -> bool:
-    """As far as Muster is concerned: another controller's, or another operator's, are not its to stop."""
+    """Whether Muster manages the job: it is queued, and neither owned nor managed by another controller."""
     meta = job["metadata"]
     return (
         bool(meta.get("labels", {}).get(QUEUE_LABEL)) and not is_others(job) and "ownerReferences" not in meta
@@ -133,7 +133,7 @@ def gpus_of(pod: Body) -> Fraction:
 
 
 def held_gpus(workload: Body) -> Fraction:
-    """Nothing without an admission: a Workload that never had quota may keep its finalizer."""
+    """Returns the GPUs of the admission; 0 without one: such a Workload may keep its finalizer."""
     if "admission" not in workload.get("status", {}):
         return Fraction(0)
     return sum((n for (_, resource), n in usage_of(workload).items() if resource == GPU), Fraction(0))

@@ -30,5 +30,5 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._jump.now_s
 
     def now_ms(self) -> int:
-        """The wall clock: somebody may set it."""
+        """Returns the wall clock, which may be set."""
         return START_MS + round((self._jump.now_s + self.set_s) * 1000)

@@ -1,4 +1,4 @@
-"""What else runs in a cluster: scheduler and kubelets, the garbage collector, the cloud's autoscaler."""
+"""Emulated scheduler and kubelets, garbage collector and cluster autoscaler."""
 
 import asyncio
 import contextlib

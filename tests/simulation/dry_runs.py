@@ -1,4 +1,4 @@
-"""What an API server says of Pods and Services in a dry run: a few rules of each of its checks.
+"""Answers of an API server to dry runs of Pods and Services: a few rules of each of its checks.
 
 Left out: all other rules, LimitRanges, ResourceQuotas, policies and webhooks.
 """

@@ -1,4 +1,4 @@
-"""What has to hold after every single write, recomputed from the objects as plainly as possible."""
+"""Invariants after every write, recomputed from the objects as simply as possible."""
 
 import re
 import traceback
@@ -18,7 +18,7 @@ from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.kuberay import GROUP_LABEL
 
 Column = tuple[str, str]  # (flavor, resource)
-SETTLED_MS = 5000  # what was decided before a change of the queues was heard of has been written
+SETTLED_MS = 5000  # decisions made before a change of the queues was received have been written
 SUFFIXES = {"m": Fraction(1, 1000), "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30)}
 
 
@@ -30,7 +30,7 @@ class Broken(AssertionError):
 
 @dataclass(frozen=True)
 class Queues:
-    """The queues as they were from a revision on."""
+    """The queues since a revision."""
 
     revision: int
     cluster_queues: list[Body]
@@ -38,19 +38,21 @@ class Queues:
 
 
 def at_once(kind: Kind[Any], until_ms: int) -> float:
-    """Every change is known when it is made."""
+    """The revision heard without delay: every change is known at once."""
     return inf
 
 
 class Invariants:
-    """Attach `check` to an Api. Jobs that a user starts behind the controller's back are let off until
-    they are suspended again, and distrusted ones for good: their pods and starts are their tenant's doing,
-    their quota is not.
+    """Checks of the invariants; attach `check` to an Api.
 
-    Quota is checked where a write takes some (`always`: at every write of a Workload), by the queues as the
-    controller may have known them when it decided: as they are, or as they were before changes that it was
-    told of within the last SETTLED_MS or not at all. `heard(kind, until_ms)` is the revision up to which it
-    had been told by then; how late that may be is for the network to say."""
+    Jobs that a user starts by hand are exempt until they are suspended again, and distrusted ones forever:
+    the tenant causes their pods and starts, but not their quota.
+
+    Quota is checked at writes that take quota (`always`: at every write of a Workload), by the queues that
+    the controller may have known when it decided: the current ones, or those before changes that it received
+    within the last SETTLED_MS or not at all. `heard(kind, until_ms)` is the last revision that it had
+    received by then; the network decides how late that may be.
+    """
 
     def __init__(
         self, api: Api, heard: Callable[[Kind[Any], int], float] = at_once, *, always: bool = False
@@ -113,7 +115,7 @@ class Invariants:
         return Queues(revision, self._api.all(kinds.CLUSTER_QUEUES), self._api.all(kinds.COHORTS))
 
     def _queues_known(self, now_ms: int) -> list[Queues]:
-        """All that the controller may have decided by; the newest is the last."""
+        """Returns all queues that the controller may have used for its decision; the newest is the last."""
         kinds_of_queues = (kinds.CLUSTER_QUEUES, kinds.COHORTS)
         heard = min(self._heard(kind, now_ms - SETTLED_MS) for kind in kinds_of_queues)
         known = [q for q in self._queues if q.revision <= heard]
@@ -134,7 +136,7 @@ class Invariants:
             expect(allowed, f"{key_of(preemptor)} preempted {key_of(change.body)}, ahead by {ahead}")
 
     def _priority_of(self, workload: Body) -> int:
-        """By its class as it is now: the Workload is told a moment later."""
+        """Returns the current value of its class: the Workload is updated later."""
         name = (workload["spec"].get("priorityClassRef") or {}).get("name", "")
         known = self._api.find(kinds.PRIORITIES, name) if name else None
         return int(known["value"] if known is not None else workload["spec"]["priority"])
@@ -170,7 +172,7 @@ class Invariants:
             expect(given == counts, f"{name} started with {given} of {counts}")
 
     def _pods_have_quota(self) -> None:
-        """Pods of a gang live only while its Workload holds quota for them, evicted or not."""
+        """Pods of a gang exist only while its Workload holds quota for them, evicted or not."""
         workloads = {w["metadata"]["uid"]: w for w in self._api.all(kinds.WORKLOADS)}
         for uid, groups in self._live_groups().items():
             workload = workloads.get(uid)
@@ -180,18 +182,18 @@ class Invariants:
                 raise Broken(f"the Workload with UID {uid} is gone, but its pods {dict(groups)} live")
             name = key_of(workload)
             held = condition(workload, "QuotaReserved").get("status") == "True"
-            expect(held, f"{name} gave its quota back, but its pods {dict(groups)} live")
+            expect(held, f"{name} released its quota, but its pods {dict(groups)} live")
             given = {a["name"]: a["count"] for a in workload["status"]["admission"]["podSetAssignments"]}
             too_many = {g: n for g, n in groups.items() if n > given.get(g, 0)}
             expect(not too_many, f"{name} has quota for {given}, but {too_many} live")
 
     def _is_distrusted(self, workload_uid: str) -> bool:
-        """Also where the Workload is gone."""
+        """Whether its job is distrusted, even if the Workload is gone."""
         made = (c.body for c in self._api.journal[kinds.WORKLOADS] if c.type == "ADDED")
         return any(w["metadata"]["uid"] == workload_uid and owner_uid(w) in self._distrusted for w in made)
 
     def _live_groups(self) -> Mapping[str, Mapping[str, int]]:
-        """How many of KubeRay's pods live in each group, by the Workload's UID."""
+        """Returns the number of KubeRay's live pods by the Workload's UID and group."""
         live: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for pod in self._api.all(kinds.PODS):
             labels = pod["metadata"]["labels"]
@@ -206,13 +208,13 @@ class Invariants:
 
 
 def over_quota(queues: Queues, usage: Mapping[Column, Mapping[str, Fraction]]) -> str:
-    """Which node uses more than it may of a column, empty if none does. `usage` is that of ClusterQueues."""
+    """Names a node that uses more than allowed of a column, empty if none. `usage` is by ClusterQueue."""
     return next((over for column, used in usage.items() if (over := _over(queues, column, used))), "")
 
 
 def _over(queues: Queues, column: Column, usage: Mapping[str, Fraction]) -> str:
-    """Up the tree: what a node may lend out counts at its parent, the rest stays at home."""
-    quota: dict[str, Fraction] = defaultdict(Fraction)  # by cohort, what comes up from below
+    """Checks one column up the tree: quota that a node may lend counts at its parent."""
+    quota: dict[str, Fraction] = defaultdict(Fraction)  # by cohort, from its members
     used: dict[str, Fraction] = defaultdict(Fraction)
     cohorts = {c["metadata"]["name"]: c for c in queues.cohorts}
     waiting = [(q, usage.get(key_of(q), Fraction(0))) for q in queues.cluster_queues]
@@ -241,7 +243,7 @@ def _over(queues: Queues, column: Column, usage: Mapping[str, Fraction]) -> str:
 
 
 def change_of_spec(change: Change) -> bool:
-    """Also where it comes or goes."""
+    """Whether the spec changed, or the object was created or deleted."""
     before = change.before if change.type == "MODIFIED" else None
     return before is None or before.get("spec") != change.body.get("spec")
 
@@ -290,7 +292,7 @@ def usage_of(workload: Body) -> dict[Column, Fraction]:
 
 
 def limits(spec: Mapping[str, Any], column: Column) -> tuple[Fraction, Fraction | None, Fraction | None]:
-    """Nominal quota, borrowing limit, lending limit."""
+    """Returns nominal quota, borrowing limit and lending limit."""
     flavor, resource = column
     for group in spec.get("resourceGroups", []):
         for quotas in group["flavors"]:
@@ -303,7 +305,7 @@ def limits(spec: Mapping[str, Any], column: Column) -> tuple[Fraction, Fraction 
 
 
 def readable(text: str) -> Fraction:
-    """A quota that makes no sense counts as none."""
+    """Returns the quantity; an invalid quota counts as 0."""
     with suppress(ValueError):
         return max(Fraction(0), quantity(text))
     return Fraction(0)

@@ -1,4 +1,4 @@
-"""The controller's client on the emulated API server: answers take their time, watches lag, some break."""
+"""The controller's client for the emulated API server: answers take time, watches lag, and some break."""
 
 import asyncio
 import contextlib
@@ -25,27 +25,27 @@ from tests.simulation.network import AFTER_COMMIT, Network
 
 T = TypeVar("T", bound=Object)
 BY = "controller"
-UNPROCESSABLE = 422  # of writes alone
-WAY_S_MAX = 0.02  # of a request to the API server, and of its answer
+UNPROCESSABLE = 422  # only for writes
+WAY_S_MAX = 0.02  # one way
 BOOKMARK_S = 2.0  # before the end of a watch
 
 
 @dataclass(frozen=True)
 class Faults:
-    """Probabilities a write, a watch event, a watch; seconds that a watch may lag behind."""
+    """Fault probabilities per write, watch event or watch; seconds that a watch may lag."""
 
     lost_answer: float = 0.0
     broken_watch: float = 0.0
     watch_lag_s: float = 0.02
     killed: float = 0.0  # of a write, after it was made and before its answer arrives
-    silent_watch: float = 0.0  # of a watch, when it begins: it tells nothing and does not end
+    silent_watch: float = 0.0  # of a watch, at its start: it sends nothing and does not end
 
 
 CALM = Faults()
 
 
 class EmulatedKube(Kube):
-    """One process' connection: with the process its requests on their way may still arrive."""
+    """The connection of one process; after its death, requests in flight may still arrive."""
 
     def __init__(
         self,
@@ -80,15 +80,14 @@ class EmulatedKube(Kube):
         return version, found  # type: ignore[return-value]  # of the kind's view
 
     def heard(self, kind: Kind[Any], until_ms: int) -> int:
-        """The revision up to which the process had been told of this kind by then. Later, if that was before
-        its first list: it decides nothing without one."""
+        """Returns the last revision of this kind that the process had received by then, or that of its first
+        list if it came later: the process decides nothing before."""
         told = self._heard[kind]
         at = bisect_right(told, until_ms, key=lambda entry: entry[0])
         return told[max(0, at - 1)][1] if told else 0
 
     def silence(self) -> None:
-        """The watches that are open tell nothing from now on, and do not end: their connections are lost on
-        the way. New ones are in order."""
+        """Silences the open watches without ending them, as if their connections were lost; new ones work."""
         self._silenced.set()
         self._silenced = asyncio.Event()
 
@@ -129,11 +128,11 @@ class EmulatedKube(Kube):
             yield Event(change.type, version, change.view)  # type: ignore[arg-type]  # of the kind's view
 
     async def _hear(self, kind: Kind[Any], version: str) -> None:
-        """The process is told of everything of this kind up to `version`."""
+        """Records that the process has received this kind up to `version`."""
         self._heard[kind].append((self._api.now_ms(), int(version)))
 
     async def _more_than(self, count: int, kind: Kind[Any], until_s: float) -> bool:
-        """Whether there are more changes of the kind until then."""
+        """Waits for more changes of the kind; returns whether there are any by then."""
         try:
             async with asyncio.timeout_at(until_s):
                 while len(self._api.journal[kind]) == count:
@@ -151,7 +150,7 @@ class EmulatedKube(Kube):
         return None if body is None else view(kind, body)  # type: ignore[return-value]  # of the kind's view
 
     async def refusal(self, create: Create) -> str | None:
-        """As that of a Kube: None where no answer comes in time."""
+        """Returns the answer as a Kube does: None if none comes in time."""
         self.dry_runs += 1
         with contextlib.suppress(httpx2.HTTPError, TimeoutError):
             async with asyncio.timeout(DRY_RUN_S_MAX):
@@ -166,7 +165,7 @@ class EmulatedKube(Kube):
         number = self.writes
         answer: asyncio.Future[Body | None] = asyncio.get_running_loop().create_future()
         on_its_way_s = self._random.uniform(0, WAY_S_MAX)
-        # what is on its way arrives, whatever becomes of the process
+        # requests in flight arrive, even if the process ends
         asyncio.get_running_loop().call_later(on_its_way_s, self._arrive, write, answer, context=Context())
         try:
             body = await answer
@@ -219,7 +218,7 @@ class EmulatedKube(Kube):
             raise _api_error(404, "the server could not find the requested resource")
 
     async def _read_way(self) -> None:
-        """A request that changes nothing; it can't be told apart from others that it is not allowed."""
+        """Sends a dry run, which changes nothing."""
         await self._way()
         refused = self._network.refusal(self._random)
         if refused is not None and refused.code != UNPROCESSABLE:
@@ -230,12 +229,12 @@ class EmulatedKube(Kube):
 
 
 def _sent(body: Any) -> Any:
-    """As it arrives: tuples have become lists."""
+    """Returns the body as it arrives: tuples become lists."""
     return msgspec.json.decode(msgspec.json.encode(body))
 
 
 def _selected(body: Body, labels: Mapping[str, Any] | None) -> bool:
-    """By labels that have to be there, with a value or (None) any."""
+    """Whether the object has the labels, with the value or (None) any value."""
     found = body["metadata"].get("labels", {})
     return all(label in found and value in (None, found[label]) for label, value in (labels or {}).items())
 

@@ -63,7 +63,7 @@ class KubeRay(Operator):
             await self._jobs[state](job)
 
     def _rests(self, job: Body, state: str) -> bool:
-        """Whether there is nothing to do for it, as far as can be seen without thinking."""
+        """Whether a quick check finds nothing to do for it."""
         if state in ("Complete", "Failed"):
             return self._api.find(kinds.RAY_CLUSTERS, _child_key(job)) is None
         return state == "Suspended" and bool(job["spec"]["suspend"])
@@ -89,12 +89,12 @@ class KubeRay(Operator):
             self._tell_job(job, "Running", startTime=rfc3339(self._api.now_ms()), started=self._api.now_ms())
 
     async def _submit(self, job: Body) -> None:
-        """By a Kubernetes Job of the same name; its pod is that one's."""
+        """Creates the submitter's Job of the same name; its pod belongs to the Job."""
         gang = RayJobGang(self._api.view(kinds.RAY_JOBS, job))  # type: ignore[arg-type]  # the kind's view
         key = key_of(job)
         place = next((p for p in gang.places if p.pod_set == "submitter"), None)
         if place is not None and self._api.find(kinds.BATCH_JOBS, key) is None:
-            # what Muster has written out for the start is in the job; else it is KubeRay's own
+            # Muster writes the template into the job when it starts it; otherwise KubeRay's default applies
             template = job["spec"].get("submitterPodTemplate") or msgspec.json.decode(place.template)
             meta = owned(kinds.RAY_JOBS, job, key)
             self._api.create(kinds.BATCH_JOBS, {"metadata": meta, "spec": {"template": template}}, BY)
@@ -115,7 +115,7 @@ class KubeRay(Operator):
                 self._patch(kinds.PODS, pod, {"status": {"phase": "Succeeded"}}, status=True)
 
     async def _suspending(self, job: Body) -> None:
-        """Suspended is told as soon as the RayCluster is deleted; its pods are there a while longer."""
+        """Reports Suspended as soon as the RayCluster is deleted; its pods exist a while longer."""
         cluster = self._delete(kinds.RAY_CLUSTERS, _child_key(job))
         if self._delete(kinds.BATCH_JOBS, key_of(job)) or cluster:
             return
@@ -154,7 +154,7 @@ class KubeRay(Operator):
         return not stage and state == "ready" and running and len(pods) == self._pods_wanted(cluster)
 
     async def _make_pods(self, cluster: Body) -> None:
-        """One after the other, as it was read; it does not notice what happens to it meanwhile."""
+        """Creates pods one by one from the object as read, without noticing changes meanwhile."""
         for place in self._gang(cluster).places:
             template = msgspec.json.decode(place.template)
             for index in range(place.count):
@@ -166,7 +166,7 @@ class KubeRay(Operator):
                     await self._think()
 
     def make_pods_twice(self, cluster: Body) -> None:
-        """As if its cache had not shown it the first ones for too long (ExpectationsTimeout)."""
+        """Creates the pods a second time, as if its cache had missed the first ones (ExpectationsTimeout)."""
         for place in self._gang(cluster).places:
             for index in range(place.count):
                 key = f"{key_of(cluster)}-{place.pod_set}-again{index}"
@@ -227,12 +227,12 @@ def _child_key(job: Body) -> str:
 
 
 def is_others(body: Body) -> bool:
-    """Whether KubeRay leaves it to somebody else (ManagedByExternalController)."""
+    """Whether another controller manages it (ManagedByExternalController)."""
     return bool(body["spec"].get("managedBy", KUBERAY_OPERATOR) != KUBERAY_OPERATOR)
 
 
 def spec_fault(spec: Body) -> str:
-    """What KubeRay has against a RayJob, in short (utils/validation.go: ValidateRayJobSpec)."""
+    """Returns KubeRay's reason to refuse a RayJob, in short (utils/validation.go: ValidateRayJobSpec)."""
     if spec["suspend"] and not spec["shutdownAfterJobFinishes"]:
         return "not allowed to be suspended"
     if spec.get("backoffLimit", 0) < 0:
@@ -245,7 +245,7 @@ def spec_fault(spec: Body) -> str:
 
 
 def groups_fault(spec: Body) -> str:
-    """As ValidateRayClusterSpec."""
+    """Returns the reason of ValidateRayClusterSpec."""
     for group in spec["workerGroupSpecs"]:
         if not 0 <= group["minReplicas"] <= group["maxReplicas"]:
             return f"worker group {group['groupName']} has minReplicas greater than maxReplicas"

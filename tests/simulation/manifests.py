@@ -1,4 +1,4 @@
-"""What users and platform engineers write: Ray jobs and clusters, queues, flavors. Plain dicts."""
+"""Manifests of Ray jobs, Ray clusters, queues and flavors, as plain dicts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -51,7 +51,7 @@ def ray_job(
     worker: Body = WORKER,
     **spec: Any,
 ) -> Body:
-    """As the admission policy leaves it: suspended. `spec` adds fields or replaces them."""
+    """Returns a RayJob, suspended as by the admission policy. `spec` adds or replaces fields."""
     meta = metadata(name, namespace, queue, priority)
     meta["annotations"] = {RUN_SECONDS: str(seconds), OUTCOME: outcome}
     cluster = ray_cluster_spec(workers, worker)
@@ -75,7 +75,7 @@ def ray_service(
     worker: Body = WORKER,
     **spec: Any,
 ) -> Body:
-    """Suspended, as the admission policy leaves it. `spec` adds fields or replaces them."""
+    """Returns an object suspended as by the admission policy. `spec` adds or replaces fields."""
     cluster = {**ray_cluster_spec(workers, worker), "suspend": True}
     fixed = {"upgradeStrategy": {"type": "None"}, "rayClusterConfig": cluster}
     return {"metadata": metadata(name, namespace, "user-queue", priority), "spec": {**fixed, **spec}}
@@ -88,7 +88,7 @@ def flavor(name: str, *, queued: bool = False) -> Body:
 
 
 def quotas(flavor: str, **resources: object) -> Body:
-    """A number is the nominal quota; a dict adds limits."""
+    """Returns a quota: a number is the nominal quota; a dict adds limits."""
 
     def one(name: str, quota: object) -> Body:
         limits = quota if isinstance(quota, Mapping) else {"nominalQuota": str(quota)}
@@ -137,7 +137,7 @@ def provisioning(limit: int = 3, base_s: int = 1, max_s: int = 1800) -> dict[Kin
 def stack(
     *queues: Body, cohorts: tuple[Body, ...] = (), retry: Mapping[str, int] | None = None
 ) -> dict[Kind[Any], list[Body]]:
-    """A whole platform: each ClusterQueue with a namespace and a LocalQueue of its own."""
+    """Returns a platform: each ClusterQueue with its own namespace and LocalQueue."""
     names = [q["metadata"]["name"] for q in queues]
     return {
         kinds.NAMESPACES: [{"metadata": {"name": n}} for n in names],
@@ -155,7 +155,7 @@ PREEMPTION = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any
 
 
 def local_stack(*, check: bool = True, retry: Mapping[str, int] | None = None) -> dict[Kind[Any], list[Body]]:
-    """The shape of stack `local`: one gang of four workers fills team-a's GPUs."""
+    """Returns a platform like stack `local`: one gang of four workers fills team-a's GPUs."""
     cpu = quotas("cpu", cpu=8, memory="32Gi", gpu=0)
     team_a = quotas("l4", cpu=16, memory="64Gi", gpu=NO_BORROWING)
     team_b = quotas("l4", cpu=16, memory="64Gi", gpu=4)

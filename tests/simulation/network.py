@@ -1,4 +1,4 @@
-"""What is wrong between the controller and the API server for the time being."""
+"""Current faults between the controller and the API server."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ from muster.kube.kinds import Kind
 from muster.kube.writes import Write
 from tests.simulation.api import Refused
 
-AFTER_COMMIT = 504  # the gateway gave up waiting: the write was made
+AFTER_COMMIT = 504  # gateway timeout: the write was made
 
 
 @dataclass(frozen=True)
 class Outage:
-    """Requests answered with `code`: this share of those about the kind (any if None), until then.
+    """An error answer `code` for this share of requests about the kind (any if None), until a time.
 
-    `about` restricts it to keys that start so."""
+    `about` restricts it to keys with this prefix."""
 
     code: int
     share: float
@@ -26,8 +26,11 @@ class Outage:
 
 @dataclass
 class Network:
-    """`lag_s` delays watch events until `lag_until_ms`; `silenced_ms` is when the watches of each kind last
-    fell silent: one opened before says nothing ever again, as a connection whose packets are dropped."""
+    """Faults of the network.
+
+    `lag_s` delays watch events until `lag_until_ms`; `silenced_ms` is when the watches of each kind last fell
+    silent: watches opened before send nothing more, like a connection with dropped packets.
+    """
 
     now_ms: Callable[[], int]
     outages: list[Outage] = field(default_factory=list)
@@ -40,7 +43,7 @@ class Network:
         self.lag_s = 0.0
 
     def refusal(self, random: Random, write: Write | None = None) -> Refused | None:
-        """The answer that a request gets instead of being carried out (AFTER_COMMIT: although it was)."""
+        """Returns the error that answers a request instead of its execution (AFTER_COMMIT: after it)."""
         for outage in self.outages:
             key = write.key if write is not None else ""
             active = self.now_ms() < outage.until_ms and key.startswith(outage.about)

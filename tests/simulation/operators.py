@@ -1,4 +1,4 @@
-"""What an operator does to the emulated API server: it thinks a moment, and writes on what it has read."""
+"""Operators on the emulated API server: they read, wait a moment, and write."""
 
 import asyncio
 from random import Random
@@ -14,7 +14,7 @@ THINKS_S_MAX, SWEEP_S_MAX = 0.03, 0.5
 
 
 class Operator:
-    """Its writes are refused where the object has moved on since it was read."""
+    """An operator; its writes are refused if the object changed since it was read."""
 
     def __init__(self, api: Api, random: Random) -> None:
         self._api, self._random = api, random
@@ -37,14 +37,14 @@ class Operator:
         return self._api.merge_patch(kind, key_of(body), patch, BY, status)
 
     def _delete(self, kind: Kind[Any], key: str) -> bool:
-        """Whether there was something to delete."""
+        """Deletes the object; returns whether it existed."""
         if self._api.find(kind, key) is None:
             return False
         self._api.delete(kind, key, BY)
         return True
 
     def _keep(self, kind: Kind[Any], body: Body, finalizer: str) -> Body:
-        """The object with the finalizer."""
+        """Returns the object with the finalizer."""
         finalizers = body["metadata"].get("finalizers", [])
         if finalizer in finalizers:
             return body
@@ -67,7 +67,7 @@ def pods_owned_by(api: Api, owner: Body | None) -> list[Body]:
 
 
 def owned(kind: Kind[Any], owner: Body, key: str) -> Body:
-    """The metadata of an object that the owner controls."""
+    """Returns the metadata of an object that the owner controls."""
     namespace, _, name = key.rpartition("/")
     reference = {
         "apiVersion": kind.api_version,

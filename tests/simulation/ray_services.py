@@ -1,4 +1,4 @@
-"""KubeRay's RayServices: a cluster each, suspended and resumed in place, as v1.6.2 does it.
+"""KubeRay's RayServices: one cluster each, suspended and resumed in place, as in v1.6.2.
 
 It tells of a service only while its cluster has a head: of one that is suspended, Ready and
 observedGeneration stay as they were. Left out: upgrades (Muster refuses services that may), Ray Serve.
@@ -18,7 +18,7 @@ FINALIZER = "ray.io/rayservice-finalizer"
 
 
 class RayServices(Operator):
-    """`busy_with` is the service that it thinks about, as it has read it."""
+    """KubeRay's controller of RayServices; `busy_with` is the service that it reconciles, as read."""
 
     busy_with: Body | None = None
 
@@ -62,7 +62,7 @@ class RayServices(Operator):
             self._delete(kinds.RAY_CLUSTERS, key_of(cluster))
 
     def _make_cluster(self, service: Body) -> None:
-        """The name is told first, so that no second cluster is made."""
+        """Writes the name to the status first, so that no second cluster is created."""
         name = service.get("status", {}).get("pendingServiceStatus", {}).get("rayClusterName")
         if name is None:
             status = {
@@ -108,7 +108,7 @@ class RayServices(Operator):
 
 
 def is_ready(service: Body) -> bool:
-    """Whether it says so of itself."""
+    """Whether its status has the condition."""
     return any(
         c["type"] == "Ready" and c["status"] == "True"
         for c in service.get("status", {}).get("conditions", [])

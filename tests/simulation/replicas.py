@@ -1,4 +1,4 @@
-"""Two replicas under one Lease: each may be killed, frozen or cut off, and the other must take over.
+"""Two replicas with one Lease: each may be killed, frozen or cut off, and the other must take over.
 
 Whatever arrives at the API server from a replica that does not hold the Lease breaks the simulation.
 """
@@ -33,20 +33,20 @@ NAMES = ("one", "two")
 
 
 class Process:
-    """A replica as its kernel sees it: frozen, it does nothing, and all that came meanwhile waits for it."""
+    """A replica's process: frozen, it does nothing, and its events wait."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.frozen = False
         self.cut = (
-            ""  # "off": no request arrives and no watch tells; "answers": requests arrive, answers don't
+            ""  # "off": no requests and no watch events arrive; "answers": requests arrive, answers do not
         )
         self.killed = asyncio.Event()
         self.stop: Callable[[], None] = lambda: None
         self.connections: list[Connection] = []
         self.parked: list[tuple[asyncio.Handle, Context, Callable[[], object]]] = []
 
-    def mend(self) -> None:
+    def reconnect(self) -> None:
         self.cut = ""
 
     def thaw(self) -> None:
@@ -61,13 +61,13 @@ PROCESS: ContextVar[Process] = ContextVar("process")
 
 
 class FreezingLoop(VirtualLoop):
-    """What runs in the context of a frozen Process is put aside until it thaws."""
+    """Parks callbacks in the context of a frozen Process until it thaws."""
 
     def call_soon(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
         context = copy_context() if context is None else context
-        own: list[asyncio.Handle] = []  # the handle, once made
+        own: list[asyncio.Handle] = []  # the handle, once created
         call = partial(callback, *args)
         own.append(super().call_soon(self._run_unless_frozen, own, context, call, context=context))
         return own[0]
@@ -93,7 +93,7 @@ class FreezingLoop(VirtualLoop):
 
 
 class Connection(EmulatedKube):
-    """One replica's way to the API server."""
+    """The connection of one replica to the API server."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Connection(EmulatedKube):
 
 
 class Replicas(Simulation):
-    """`processes` by name; one that ends or is killed is started again in its pod while `restarts`."""
+    """Replicas: `processes` by name; a process that ends is restarted in its pod while `restarts`."""
 
     loop_type = FreezingLoop
 
@@ -153,11 +153,11 @@ class Replicas(Simulation):
 
     @property
     def leader(self) -> str:
-        """Its name, or nothing."""
+        """Returns the leader's name, or an empty string."""
         return holder_of(self.api)
 
     def heard(self, kind: Kind[Any], until_ms: int) -> int:
-        """By the leader: nobody else gives quota away."""
+        """Returns the last revision heard by the leader: only it assigns quota."""
         process = self.processes.get(self.leader)
         return process.connections[-1].heard(kind, until_ms) if process and process.connections else 0
 
@@ -194,7 +194,7 @@ class Replicas(Simulation):
             await asyncio.sleep(self.random.uniform(RESTARTS_S_MIN, RESTARTS_S_MAX))
 
     async def _replica(self, process: Process) -> None:
-        """As muster.controller.process puts it together."""
+        """Runs a replica assembled as in muster.controller.process."""
         connect = partial(
             Connection, self.api, self.random_of(process.name), self.faults, process, self._break
         )
@@ -225,7 +225,7 @@ class Replicas(Simulation):
 
 
 def check_terms(api: Api) -> None:
-    """Who takes the Lease from another has waited for a whole term since that one's last renewal."""
+    """Checks that a Lease changes its holder only a full term after the last renewal."""
     for before, change in pairwise(api.journal[LEASES]):
         was, now = (c.body["spec"].get("holderIdentity") for c in (before, change))
         if was and now and was != now and change.time_ms - before.time_ms < LEASE_S * 1000:

@@ -33,7 +33,7 @@ from tests.simulation.kuberay import KubeRay, state_of
 from tests.simulation.network import Network
 from tests.simulation.ray_services import RayServices
 
-RESTARTS_S_MIN, RESTARTS_S_MAX = 0.1, 5.0  # longer than a request takes, so that none outlives its process
+RESTARTS_S_MIN, RESTARTS_S_MAX = 0.1, 5.0  # longer than a request, so that none outlives its process
 LOOKS_S, LOOKS_S_MAX = 0.05, 5.0
 TRACE_LENGTH = 40
 
@@ -64,23 +64,25 @@ class Simulation:
         self.api.watchers.append(self._check)
         self.network = Network(self.api.now_ms)
         self.clock_error_ms = 0  # of the controllers' wall clocks
-        self.touched: dict[tuple[Kind[Any], str], float] = {}  # what a tenant writes all the time, until when
+        self.touched: dict[
+            tuple[Kind[Any], str], float
+        ] = {}  # objects that a tenant updates in a loop -> until when
         self.observer = Observer()
-        self.controllers: dict[str, Controller] = {}  # those that run, by the name of their process
+        self.controllers: dict[str, Controller] = {}  # running ones, by name of their process
         self.cloud = Cloud(self.api, self.random_of("cloud"), nodes)
         self.kuberay = KubeRay(self.api, self.random_of("kuberay"))
         self.services = RayServices(self.api, self.random_of("services"))
         self.kubelets = Kubelets(self.api, self.random_of("kubelets"), self.cloud)
         self.kube: EmulatedKube | None = None
         self.controller: Controller | None = None
-        self.kill_after: int | None = None  # so many writes of a process
+        self.kill_after: int | None = None  # a process after this many writes
         self._broken: Broken | None = None
         for kind, bodies in stack.items():
             for body in bodies:
                 self.api.create(kind, body, "platform")
 
     def run(self, scenario: Scenario) -> None:
-        """Raises what broke, with the seed and the last writes told beside it."""
+        """Raises the violation, with the seed and the last writes."""
         try:
             self._main = self._loop.create_task(self._run(scenario))
             self._loop.run_until_complete(self._main)
@@ -146,27 +148,27 @@ class Simulation:
             await asyncio.sleep(self.random.uniform(RESTARTS_S_MIN, RESTARTS_S_MAX))
 
     def heard(self, kind: Kind[Any], until_ms: int) -> int:
-        """The revision up to which the controller that writes had been told of this kind by then."""
+        """Returns the last revision of this kind that the writing controller had received by then."""
         return self.kube.heard(kind, until_ms) if self.kube is not None else 0
 
     def random_of(self, actor: str) -> Random:
-        """A source of its own for each, so that what one does leaves the others' luck alone."""
+        """Returns a separate random source per name, so that they do not influence each other."""
         return Random(f"{self.seed}/{actor}/{self.api.revision}")
 
     def wall_clock_ms(self) -> int:
-        """The time that a controller reads; the API server's is always right."""
+        """Returns a controller's wall clock; the API server's is always right."""
         return self._loop.now_ms() + self.clock_error_ms
 
     def set_clock(self, seconds: float) -> None:
-        """The wall clock, of all machines, by so much more or less."""
+        """Moves the wall clock of all machines by this much."""
         self._loop.set_s += seconds
 
     def trouble(self, seconds: float) -> None:
-        """The controller may notice nothing, or write nothing, for so long."""
+        """Excuses a controller that notices or writes nothing for this long."""
         self.bounds.excuse(round(seconds * 1000))
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
-        """In nobody's process."""
+        """Runs it outside all processes."""
         self._loop.call_later(seconds, call, context=Context())
 
     def kill(self) -> None:
@@ -174,7 +176,7 @@ class Simulation:
         self.kube.killed.set()
 
     def calm_down(self) -> None:
-        """No more faults from now on."""
+        """Ends all faults."""
         self.faults = CALM
         self.cloud.stock_outs = 0
         self.network.heal()
@@ -185,7 +187,7 @@ class Simulation:
     async def until(
         self, holds: Callable[[], bool], what: str, minutes: float = 5, why_not: Callable[[], object] = str
     ) -> None:
-        """Waits for it, in virtual time."""
+        """Waits until it holds, in virtual time."""
         end_s = self._loop.time() + minutes * 60
         while not holds():
             seen = self.api.revision
@@ -195,14 +197,14 @@ class Simulation:
             await asyncio.sleep(LOOKS_S)
 
     async def stays(self, holds: Callable[[], bool], what: str, minutes: float = 5) -> None:
-        """For so long it holds at every look."""
+        """Checks that it holds at every look for this long."""
         end_s = self._loop.time() + minutes * 60
         while self._loop.time() < end_s:
             assert holds(), f"not any more: {what}"
             await self.api.change(LOOKS_S_MAX)
             await asyncio.sleep(LOOKS_S)
 
-    # what users do
+    # actions of users
 
     def submit(self, job: Body) -> str:
         by_field: dict[str, Kind[Any]] = {
@@ -215,7 +217,7 @@ class Simulation:
     def patch(self, kind: Kind[Any], key: str, patch: Body) -> None:
         self.api.merge_patch(kind, key, patch, "user", False)
 
-    # what can be seen
+    # observations
 
     def job(self, key: str) -> Body:
         return self.api.get(kinds.RAY_JOBS, key)
@@ -232,7 +234,7 @@ class Simulation:
         return condition(self.workload(key, of), kind).get("status") == "True"
 
     def waits(self, key: str) -> str:
-        """`reason: message` of QuotaReserved=False, empty where there is none."""
+        """Returns `reason: message` of QuotaReserved=False, or an empty string."""
         told = condition(self.workload(key), "QuotaReserved")
         return f"{told['reason']}: {told['message']}" if told.get("status") == "False" else ""
 
@@ -247,7 +249,7 @@ class Simulation:
         return [r["metadata"]["name"] for r in self.api.all(kinds.PROVISIONING_REQUESTS)]
 
     def history(self, kind: Kind[Any], what: Callable[[Body], Any]) -> list[Any]:
-        """The values that it had, in order, each once in a row."""
+        """Returns its values in order, without consecutive duplicates."""
         values: list[Any] = []
         for change in self.api.journal[kind]:
             value = what(change.body)

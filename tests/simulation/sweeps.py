@@ -1,11 +1,11 @@
-"""The pace of everything that looks over the cluster now and then."""
+"""The pace of periodic sweeps over the cluster."""
 
 import asyncio
 from random import Random
 
 from tests.simulation.api import Api
 
-REQUEUE_S = 3.0  # the time between two looks at an unchanged cluster, for what waits for time alone
+REQUEUE_S = 3.0  # between sweeps of an unchanged cluster, for work that waits only for time
 
 
 class Sweeps:
@@ -16,7 +16,7 @@ class Sweeps:
         self._swept = -1  # the revision at which the last sweep began
 
     async def next(self, *, busy: bool = False) -> None:
-        """`busy`: the last sweep left something for the next one."""
+        """Waits for the next sweep; `busy`: the last sweep left work for it."""
         await asyncio.sleep(self._random.uniform(0, self._pause_s_max))
         if self._api.revision == self._swept and not busy:
             await self._api.change(REQUEUE_S)

@@ -1,4 +1,4 @@
-"""Careless administrators: what they change under a gang hurts those alone whom it concerns, and says so."""
+"""Careless administrators: their changes affect only the gangs concerned, with a message."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def deleting(kind: Kind[Any], key: str) -> Edit:
 
 
 def ignored(result: object) -> None:
-    """Of an edit nothing is asked."""
+    """Does nothing: no further check after the edit."""
 
 
 def limit_range(**bounds: Body) -> Edit:
@@ -116,7 +116,7 @@ MISTAKES: dict[str, Mistake] = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
-    """Also after a restart of the controller. Team-b's gang here needs no capacity from the cloud."""
+    """Restarts the controller too. Team-b's gang needs no cloud capacity here."""
     mistake = MISTAKES[name]
     given: dict[str, Any] = {} if mistake.worker is None else {"worker": mistake.worker}
 
@@ -140,7 +140,7 @@ def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
 
 
 def test_a_gang_whose_request_cannot_be_created_releases_its_quota() -> None:
-    """After as many tries as one that nobody answers."""
+    """It is rejected after as many retries as a request without an answer."""
 
     async def story(sim: Simulation) -> None:
         sim.api.stop_serving(kinds.PROVISIONING_REQUESTS)
@@ -160,7 +160,7 @@ def completed(sim: Simulation, job: str) -> bool:
 
 
 def delete_namespace(sim: Simulation, name: str) -> None:
-    """What is in it goes, and nothing can be created in it any more."""
+    """Deletes the namespace: its objects go, and creations in it fail."""
     sim.patch(kinds.NAMESPACES, name, {"metadata": {"finalizers": ["kubernetes"]}})
     sim.api.delete(kinds.NAMESPACES, name, BY)
     for kind, objects in list(sim.api.objects.items()):
@@ -170,7 +170,7 @@ def delete_namespace(sim: Simulation, name: str) -> None:
 
 @pytest.mark.parametrize("state", ["QuotaReserved", "PodsReady"])
 def test_a_deleted_namespace_releases_its_quota(state: str) -> None:
-    """And all that is in it can go."""
+    """All objects in the namespace are deleted."""
     cpu, all_gpus = quotas("cpu", cpu=8, memory="32Gi", gpu=0), quotas("l4", cpu=16, memory="64Gi", gpu=4)
 
     async def story(sim: Simulation) -> None:

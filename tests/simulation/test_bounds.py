@@ -1,4 +1,4 @@
-"""The bounds of the simulation find what stays wrong for too long."""
+"""The simulation's bounds find violations that last too long."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -18,7 +18,7 @@ PLACE = {"namespace": "team-a"}
 
 
 class Cluster:
-    """A job with quota for so many GPUs, and a clock that the test moves."""
+    """A job with quota for GPUs, and a clock that the test moves."""
 
     def __init__(self, gpus: int = 2) -> None:
         self.now_ms = 0
@@ -41,7 +41,7 @@ class Cluster:
         self.tell(QuotaReserved="True", Evicted="True")
 
     def start(self, pods: int) -> None:
-        """Pods without a label that says whose quota they use."""
+        """Adds pods without the label of their Workload."""
         meta = owned(kinds.RAY_JOBS, self.job, "team-a/dev-1")
         cluster = self.api.create(kinds.RAY_CLUSTERS, {"metadata": meta, "spec": {}}, BY)
         for number in range(pods):
@@ -50,7 +50,7 @@ class Cluster:
             self.api.create(kinds.PODS, body, BY)
 
     def ask(self, answer: str = "Accepted") -> None:
-        """For capacity, by a request whose template is not there."""
+        """Adds a ProvisioningRequest whose template is missing."""
         meta = owned(kinds.WORKLOADS, self.workload, "team-a/request")
         body = {"metadata": meta, "spec": {"podSets": [{"podTemplateRef": {"name": "gone"}}]}}
         self.api.create(kinds.PROVISIONING_REQUESTS, body, BY)
@@ -62,14 +62,14 @@ class Cluster:
         self.api.merge_patch(kinds.RAY_JOBS, "team-a/dev", meta, BY, False)
 
     def wait(self, ms: int) -> None:
-        """Then somebody writes something."""
+        """Moves the clock, then makes a write."""
         self.now_ms += ms
         self.api.create(kinds.EVENTS, {"metadata": {**PLACE, "name": f"at-{self.now_ms}"}}, BY)
 
 
 @dataclass(frozen=True)
 class Case:
-    """`rule` breaks once its bound is over; none if it is empty."""
+    """The case breaks `rule` after its bound; none if it is empty."""
 
     acts: tuple[Callable[[Cluster], None], ...]
     rule: str = ""
@@ -104,7 +104,7 @@ def keep(cluster: Cluster, finalizers: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_stays_wrong_is_found(name: str) -> None:
+def test_lasting_violations_are_found(name: str) -> None:
     case, cluster = CASES[name], Cluster()
     for act in case.acts:
         act(cluster)
@@ -115,7 +115,7 @@ def test_what_stays_wrong_is_found(name: str) -> None:
         assert broken.value.rule == case.rule
 
 
-def test_what_was_right_for_a_moment_has_its_time_anew() -> None:
+def test_a_bound_restarts_after_the_violation_ends() -> None:
     cluster = Cluster()
     for _ in range(3):
         cluster.evict()
@@ -123,7 +123,7 @@ def test_what_was_right_for_a_moment_has_its_time_anew() -> None:
         cluster.tell(Evicted="True")
 
 
-def test_trouble_is_excused_while_it_lasts() -> None:
+def test_bounds_are_extended_during_faults() -> None:
     cluster = Cluster()
     cluster.evict()
     cluster.bounds.excuse(60_000)

@@ -1,4 +1,4 @@
-"""Wall clocks that leap while a gang is being stopped by force: KubeRay has its time, and not more."""
+"""Wall clocks leap while a gang is stopped by force: KubeRay has its time, and no more."""
 
 import asyncio
 from collections.abc import Callable
@@ -61,7 +61,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_kuberay_has_its_time_and_no_more(name: str) -> None:
-    """The pods are deleted by force once its time is over, and the quota handed on."""
+    """The pods are force-deleted when its time is over, and their quota is released."""
     case = CASES[name]
 
     async def story(sim: Simulation) -> None:

@@ -1,4 +1,4 @@
-"""What passes remember of each other makes them shorter, never different: killed, refused or late."""
+"""Caches between passes never change their result, also after kills and refused or late writes."""
 
 from collections.abc import Container
 from dataclasses import replace
@@ -20,7 +20,7 @@ LONG = 22  # the seed of a history with many actions
 
 
 class Twice:
-    """Decides every pass with what is remembered, and from scratch."""
+    """Decides every pass with caches, and from scratch."""
 
     def __init__(self) -> None:
         self.passes = 0
@@ -42,7 +42,7 @@ class Twice:
 
 @pytest.mark.parametrize("faults", FAULTS)
 @pytest.mark.parametrize("stack", STACKS)
-def test_it_writes_what_a_pass_from_scratch_does(
+def test_passes_with_caches_write_the_same_as_from_scratch(
     stack: str, faults: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twice = Twice()

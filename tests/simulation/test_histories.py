@@ -1,4 +1,4 @@
-"""Random histories: whatever users, tenants, administrators and the network do, it ends well.
+"""Random histories: the invariants hold, whatever users, administrators and the network do.
 
 `MUSTER_HISTORIES=<n>` plays so many of them; `make fuzz` plays any, and shortens one that breaks something.
 """
@@ -31,7 +31,7 @@ KEPT = sorted(Path(__file__).with_name("kept").glob("*.json"))
 
 @pytest.fixture
 def _few_collections():  # type: ignore[no-untyped-def]
-    """A history makes and drops many objects: most collections would find all of them alive."""
+    """Reduces garbage collection: a history creates many objects, and most collections find them alive."""
     before = gc.get_threshold()
     gc.set_threshold(GARBAGE_MAX)
     yield
@@ -52,13 +52,13 @@ def test_histories_keep_the_invariants(first: int) -> None:
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_what_broke_once_ends_well(path: Path) -> None:
+def test_kept_histories_keep_the_invariants(path: Path) -> None:
     failure = play(histories.read(path))
     assert failure is None, f"{failure.rule}: {failure.message}"
 
 
-def test_a_history_is_a_replay(tmp_path: Path) -> None:
-    """Also from a file."""
+def test_a_history_replays_identically(tmp_path: Path) -> None:
+    """The same history again, also from a file, has the same result."""
     history = generate(7)
     histories.write(history, tmp_path / "history.json")
     written = histories.read(tmp_path / "history.json")
@@ -73,8 +73,8 @@ def happened(sim: Simulation) -> list[tuple[int, int, str]]:
     return sorted((c.revision, c.time_ms, key_of(c.body)) for c in changes)
 
 
-def test_what_is_checked_where_a_write_takes_quota_holds_after_every_write() -> None:
-    """Where nobody changes the queues."""
+def test_quota_checked_at_reservations_holds_after_every_write() -> None:
+    """This holds as long as the queues do not change."""
     history = generate(3, set(ACTIONS) - set(FAMILIES["tenants"][1]))
     sim = make(history)
     sim.invariants = Invariants(sim.api, sim.heard, always=True)
@@ -82,7 +82,7 @@ def test_what_is_checked_where_a_write_takes_quota_holds_after_every_write() -> 
 
 
 @pytest.mark.parametrize("always", [False, True])
-def test_more_than_the_quota_is_found(always: bool) -> None:
+def test_exceeded_quota_is_found(always: bool) -> None:
     api = Api(lambda: 0)
     for kind, bodies in local_stack().items():
         for body in bodies:
@@ -102,8 +102,8 @@ def test_more_than_the_quota_is_found(always: bool) -> None:
         pytest.param(60_000, False, id="not heard of it yet"),
     ],
 )
-def test_quota_is_that_which_the_controller_had_heard_of(heard_after_ms: int, wrong: bool) -> None:
-    """An administrator takes quota away a few seconds before it is given to somebody."""
+def test_quota_is_checked_by_the_queues_that_the_controller_knew(heard_after_ms: int, wrong: bool) -> None:
+    """An administrator lowers a quota a few seconds before the controller assigns it."""
     now_ms = 0
     api = Api(lambda: now_ms)
     for kind, bodies in local_stack().items():
@@ -124,7 +124,7 @@ def test_quota_is_that_which_the_controller_had_heard_of(heard_after_ms: int, wr
 
 
 def reserve(api: Api, name: str, gpus: int) -> None:
-    """As the controller does it, but without asking whether they are free."""
+    """Assigns quota as the controller does, but without checking that it is free."""
     owner = {"uid": f"job-{name}", "controller": True}
     meta = {"namespace": "team-a", "name": name, "ownerReferences": [owner]}
     api.create(kinds.WORKLOADS, {"metadata": meta, "spec": {"queueName": "user-queue"}}, "controller")
@@ -142,8 +142,8 @@ def test_every_action_is_drawn() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_shortened_to_what_it_takes(seed: int) -> None:
-    """Of thirty items, those that fail together are left, in their order."""
+def test_shortening_keeps_only_items_that_fail_together(seed: int) -> None:
+    """Thirty items are reduced to those that fail together, in order."""
     random = Random(seed)
     culprits = sorted(random.sample(range(30), random.randint(1, 5)))
     assert ddmin(range(30), lambda items: set(culprits) <= set(items)) == culprits or culprits == [0]

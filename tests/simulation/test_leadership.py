@@ -1,5 +1,5 @@
-"""Two replicas: whatever happens to the leader at whatever write, there are never two writers, the other
-takes over in time, and no gang is lost."""
+"""Two replicas: for any fault of the leader at any write there are never two writers, the other takes over
+in time, and no gang is lost."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ TAKE_OVER_S_MAX = LEASE_S + RETRY_S + A_FEW_REQUESTS_S
 
 
 class Trouble(NamedTuple):
-    """What happens to the leader, for how long, and how soon another leads: None if none has to."""
+    """A fault of the leader, its duration, and how soon another must lead: None if none must."""
 
     strike: Callable[[Process], None]
     lasts_s: float
@@ -45,14 +45,14 @@ TROUBLES = {
     "frozen a little": Trouble(freeze, 5, None),
     "frozen beyond its deadline, not beyond its term": Trouble(freeze, 12, None),
     "cut off": Trouble(cut_off, 60, TAKE_OVER_S_MAX),
-    # its renewals arrive until it gives up, at its deadline, and counts as the leader for a term more
+    # its renewals arrive until its renew deadline, and the Lease is valid for one more term
     "heard, but hears nothing": Trouble(lose_answers, 60, 2 * LEASE_S + RETRY_S + A_FEW_REQUESTS_S),
 }
 
 
 @pytest.mark.parametrize("after", range(1, 14, 3))
 @pytest.mark.parametrize("name", TROUBLES)
-def test_the_leader_in_trouble_at_any_write(name: str, after: int) -> None:
+def test_another_replica_takes_over_after_a_fault_at_any_write(name: str, after: int) -> None:
     trouble = TROUBLES[name]
 
     async def story(sim: Replicas) -> None:
@@ -86,9 +86,9 @@ def test_the_leader_in_trouble_at_any_write(name: str, after: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_one_leads_and_renews_while_nothing_happens(seed: int) -> None:
+def test_one_replica_keeps_the_lease_without_faults(seed: int) -> None:
     async def story(sim: Replicas) -> None:
-        await sim.until(lambda: sim.leader != "", "somebody leads")
+        await sim.until(lambda: sim.leader != "", "a leader")
         leader = sim.leader
         await sim.stays(lambda: sim.leader == leader, f"{leader} leads", 10)
         assert sim.history(LEASES, lambda lease: lease["spec"]["leaseTransitions"]) == [0]
@@ -96,14 +96,14 @@ def test_one_leads_and_renews_while_nothing_happens(seed: int) -> None:
     Replicas(seed, local_stack()).play(story)
 
 
-def test_who_finds_the_lease_deleted_respects_its_term() -> None:
+def test_a_replica_that_finds_the_lease_deleted_waits_for_its_term() -> None:
     async def story(sim: Replicas) -> None:
-        await sim.until(lambda: sim.leader != "", "somebody leads")
+        await sim.until(lambda: sim.leader != "", "a leader")
         await asyncio.sleep(2 * RETRY_S)
         leader, other = sim.leader, next(p for name, p in sim.processes.items() if name != sim.leader)
         sim.processes[leader].cut = "off"
         sim.api.delete(LEASES, "muster-system/muster-controller", "user")
-        # the renewal that the other saw last is as old as its pause, and the leader's, at most
+        # the last renewal that the other saw is at most as old as both pauses
         await asyncio.sleep(LEASE_S - 2 * RETRY_S - A_FEW_REQUESTS_S)
         assert sim.leader == ""
         await sim.until(lambda: sim.leader == other.name, "the other leads", RETRY_S * 3 / 60)
@@ -112,8 +112,8 @@ def test_who_finds_the_lease_deleted_respects_its_term() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_next_leader_knows_what_the_last_one_gave_away(seed: int) -> None:
-    """Its watches are so late that it would not have heard of dev's reservation, and prod goes first."""
+def test_the_next_leader_knows_the_last_ones_reservations(seed: int) -> None:
+    """Its watches are so late that it has not received dev's reservation, and prod goes first."""
 
     async def story(sim: Replicas) -> None:
         sim.restarts = False

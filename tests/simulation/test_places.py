@@ -1,4 +1,4 @@
-"""Stories of gangs whose pods are placed on nodes."""
+"""Scenarios of gangs whose pods are placed on nodes."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ RACKS: Body = {
 
 
 def stack(*, check: bool) -> dict[Kind[Any], list[Body]]:
-    """The local one, whose GPU nodes are two racks of two nodes with two GPUs each."""
+    """Returns stack local with GPU nodes in two racks of two nodes with two GPUs each."""
     l4 = flavor("l4")
     l4["spec"]["topologyName"] = "racks"
     return {
@@ -43,7 +43,7 @@ def make_ready(sim: Simulation) -> None:
 
 
 def join(sim: Simulation) -> None:
-    """The nodes turn out to be those of the one request for them."""
+    """Labels the nodes as those of the only request."""
     (request,) = sim.api.all(kinds.PROVISIONING_REQUESTS)
     labels = {REQUEST_LABEL: f"resize-{request['metadata']['uid']}"}
     for made in sim.api.all(kinds.NODES):
@@ -63,7 +63,7 @@ def status(sim: Simulation, key: str) -> Body:
 
 
 def near(name: str) -> Body:
-    """Its workers ask for one rack."""
+    """Submits a gang whose workers need one rack."""
     body = ray_job(name)
     (workers,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
     metadata = {**workers["template"].get("metadata", {}), "annotations": {topology.REQUIRED: "rack"}}
@@ -72,7 +72,7 @@ def near(name: str) -> Body:
 
 
 def hosts(sim: Simulation, key: str) -> list[str]:
-    """Those that the workers may go to."""
+    """Returns the nodes for the workers."""
     (workers,) = sim.job(key)["spec"]["rayClusterSpec"]["workerGroupSpecs"]
     of_nodes = workers["template"]["spec"]["affinity"]["nodeAffinity"]
     (term,) = of_nodes["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
@@ -91,7 +91,7 @@ def test_a_gang_runs_in_one_rack_once_its_nodes_are_ready() -> None:
     Simulation(1, stack(check=False)).run(story)
 
 
-def test_a_gang_whose_nodes_are_to_be_made_is_placed_when_they_are() -> None:
+def test_a_gang_is_placed_when_its_nodes_are_provisioned() -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(near("dev"))
         await sim.until(lambda: sim.has(dev, "QuotaReserved"), "dev has quota")

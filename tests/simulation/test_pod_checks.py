@@ -1,4 +1,4 @@
-"""Gangs that the API server would refuse pods or the head's Service: told so, and never given quota."""
+"""Gangs whose pods or head Service the API server would refuse: they get a message and no quota."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,12 +16,12 @@ CONTAINER = WORKER["spec"]["containers"][0]
 
 
 def workers(**fields: Any) -> Body:
-    """A RayJob with these fields in its workers' pod spec."""
+    """Returns a RayJob with these fields in its workers' pod spec."""
     return ray_job("bad", worker={"spec": {**WORKER["spec"], **fields}}, priority="prod-priority")
 
 
 def head(template: Body = HEAD, **fields: Any) -> Body:
-    """A RayJob with these fields in its head group."""
+    """Returns a RayJob with these fields in its head group."""
     spec = ray_cluster_spec(1, head=template)
     spec["headGroupSpec"] |= fields
     return ray_job("bad", rayClusterSpec=spec, priority="prod-priority")
@@ -35,7 +35,7 @@ def with_ports(*ports: int) -> Body:
 
 OF_WORKERS = "Kubernetes would not create pods of pod set 'gpu': "
 OF_SERVICE = "Kubernetes would not create the head's Service: "
-NOBODY = f'{OF_WORKERS}error looking up service account team-a/nobody: serviceaccount "nobody" not found'
+NO_ACCOUNT = f'{OF_WORKERS}error looking up service account team-a/absent: serviceaccount "absent" not found'
 BAD_ANNOTATION = {"not a key": "x"}
 IMPOSSIBLE: dict[str, tuple[Body, str]] = {
     "a bad container name": (
@@ -54,7 +54,7 @@ IMPOSSIBLE: dict[str, tuple[Body, str]] = {
         workers(priority=5),
         f"{OF_WORKERS}the integer value of priority (5) must not be provided in pod spec",
     ),
-    "a service account that does not exist": (workers(serviceAccountName="nobody"), NOBODY),
+    "a service account that does not exist": (workers(serviceAccountName="absent"), NO_ACCOUNT),
     "a bad name of the head": (
         head({"metadata": {"name": "Bad_Name"}, **HEAD}),
         "Kubernetes would not create pods of pod set 'head': metadata.name: Invalid value: 'Bad_Name'",
@@ -96,7 +96,7 @@ def test_impossible_gangs_hold_no_quota(name: str, seed: int) -> None:
         good = sim.submit(ray_job("good"))
         await sim.until(lambda: sim.waits(bad) == f"Misconfigured: {why}", "it is told why")
         await sim.until(lambda: sim.state(good) == "Complete", "the other one completes")
-        sim.kill()  # the next controller knows no answers
+        sim.kill()  # the next controller has no cached answers
         await asyncio.sleep(30)
         assert sim.waits(bad) == f"Misconfigured: {why}"
         assert not any(held for held in sim.history(kinds.WORKLOADS, holds_bad))
@@ -109,7 +109,7 @@ def holds_bad(workload: Body) -> bool:
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_kuberay_replaces_does_no_harm(name: str) -> None:
+def test_fields_that_kuberay_replaces_are_not_refused(name: str) -> None:
     async def story(sim: Simulation) -> None:
         job = sim.submit(TAKEN[name])
         await sim.until(lambda: sim.state(job) == "Complete", "it completes")
@@ -118,7 +118,7 @@ def test_what_kuberay_replaces_does_no_harm(name: str) -> None:
 
 
 def create_account(sim: Simulation) -> None:
-    sim.api.create(SERVICE_ACCOUNTS, {"metadata": {"name": "nobody", "namespace": "team-a"}}, "user")
+    sim.api.create(SERVICE_ACCOUNTS, {"metadata": {"name": "absent", "namespace": "team-a"}}, "user")
 
 
 def enforce(level: str | None) -> Callable[[Simulation], None]:
@@ -128,8 +128,8 @@ def enforce(level: str | None) -> Callable[[Simulation], None]:
 CORRECTIONS: dict[str, tuple[Callable[[Simulation], None], Body, str, Callable[[Simulation], None]]] = {
     "a service account that is created later": (
         lambda sim: None,
-        workers(serviceAccountName="nobody"),
-        NOBODY,
+        workers(serviceAccountName="absent"),
+        NO_ACCOUNT,
         create_account,
     ),
     "Pod Security that is relaxed": (
@@ -144,7 +144,7 @@ CORRECTIONS: dict[str, tuple[Callable[[Simulation], None], Body, str, Callable[[
 
 @pytest.mark.parametrize("name", CORRECTIONS)
 def test_dry_runs_are_repeated_after_a_correction(name: str) -> None:
-    """With back-off: seldom while nothing changes, and soon enough once it has."""
+    """Back-off: few requests without a change, and a bounded delay after one."""
     before, body, why, correct = CORRECTIONS[name]
 
     async def story(sim: Simulation) -> None:
@@ -161,20 +161,20 @@ def test_dry_runs_are_repeated_after_a_correction(name: str) -> None:
     Simulation(1, local_stack()).run(story)
 
 
-def test_what_others_break_while_a_gang_waits_is_told() -> None:
+def test_a_refusal_that_appears_while_a_gang_waits_is_reported() -> None:
     async def story(sim: Simulation) -> None:
         create_account(sim)
         first = sim.submit(ray_job("first", seconds=3600))
         await sim.until(lambda: sim.has(first, "Admitted"), "all GPUs are taken")
-        job = sim.submit(workers(serviceAccountName="nobody") | {"metadata": ray_job("bad")["metadata"]})
+        job = sim.submit(workers(serviceAccountName="absent") | {"metadata": ray_job("bad")["metadata"]})
         await sim.until(lambda: sim.waits(job).startswith("WaitingForQuota"), "it waits for quota")
-        sim.api.delete(SERVICE_ACCOUNTS, "team-a/nobody", "user")
-        await sim.until(lambda: sim.waits(job) == f"Misconfigured: {NOBODY}", "it is told", minutes=11)
+        sim.api.delete(SERVICE_ACCOUNTS, "team-a/absent", "user")
+        await sim.until(lambda: sim.waits(job) == f"Misconfigured: {NO_ACCOUNT}", "it is told", minutes=11)
 
     Simulation(1, local_stack()).run(story)
 
 
-def test_where_nobody_answers_gangs_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gangs_go_on_if_dry_runs_get_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(sim: Simulation) -> None:
         job = sim.submit(ray_job("dev"))
         await sim.until(lambda: sim.state(job) == "Complete", "it completes")

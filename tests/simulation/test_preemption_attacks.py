@@ -1,5 +1,5 @@
-"""A tenant runs a dev gang and edits it so that it can't be stopped; a production gang gets its GPUs all the
-same, and never before the pods of the other are gone (an invariant). No admission policy is in its way."""
+"""A tenant edits its running dev gang to resist suspension, without admission policies; a production gang
+gets its GPUs even so, and never before the other's pods are gone (an invariant)."""
 
 import asyncio
 import contextlib
@@ -44,8 +44,7 @@ WRITTEN: Mapping[Kind[Any], Callable[..., Body]] = {
 
 @dataclass(frozen=True)
 class Attack:
-    """`loop`: the edit is made again and again. `blocked`: the reason that the Workload gives if KubeRay
-    itself does not stop the gang."""
+    """An edit, repeated if `loop`. `blocked`: the Workload's reason if KubeRay does not stop the gang."""
 
     kind: Kind[Any]
     edit: Edit
@@ -91,7 +90,7 @@ def touch(sim: Simulation, kind: Kind[Any], key: str) -> None:
 
 
 def below(edit: Edit) -> Edit:
-    """The same of the RayClusters that KubeRay made for the job."""
+    """Makes the same edit of the RayClusters that KubeRay created for the job."""
 
     def apply(sim: Simulation, kind: Kind[Any], key: str) -> None:
         for cluster in sim.api.all(CLUSTER):
@@ -121,7 +120,7 @@ def orphaned(sim: Simulation, kind: Kind[Any], key: str) -> None:
 
 
 def pretended(sim: Simulation, kind: Kind[Any], key: str) -> None:
-    """A RayCluster outside of all queues that names the gang's job as its controller, and is started again
+    """Creates a RayCluster outside all queues that names the gang's job as its controller, and restarts it
     whenever it is suspended."""
     name = "team-a/pretender"
     if sim.api.find(CLUSTER, name) is None:
@@ -165,10 +164,10 @@ ATTACKS = {
     "deleted but kept, RayJob": Attack(JOB, deleted_but_kept),
     "deleted but kept, RayCluster": Attack(CLUSTER, deleted_but_kept, BY_FORCE_MINUTES),
     "deleted but kept, RayService": Attack(SERVICE, deleted_but_kept),
-    "managed by somebody else, RayJob": Attack(JOB, OTHERS, BY_FORCE_MINUTES),
-    "managed by somebody else, RayCluster": Attack(CLUSTER, OTHERS, BY_FORCE_MINUTES),
-    "managed by somebody else, RayService": Attack(SERVICE, OTHERS),
-    "managed by somebody else with its RayCluster": Attack(
+    "managed by another controller, RayJob": Attack(JOB, OTHERS, BY_FORCE_MINUTES),
+    "managed by another controller, RayCluster": Attack(CLUSTER, OTHERS, BY_FORCE_MINUTES),
+    "managed by another controller, RayService": Attack(SERVICE, OTHERS),
+    "managed by another controller with its RayCluster": Attack(
         JOB, both(below(OTHERS), OTHERS), BY_FORCE_MINUTES
     ),
     "touched in a loop, RayJob": Attack(JOB, touch, BY_FORCE_MINUTES, loop=True),
@@ -224,8 +223,8 @@ def test_production_gets_its_gpus(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", WRITTEN, ids=repr)
-def test_kuberay_does_nothing_for_minutes(kind: Kind[Any]) -> None:
-    """The pods are deleted, the quota goes to others, and the gang waits until KubeRay has stopped it."""
+def test_gangs_are_stopped_while_kuberay_does_nothing(kind: Kind[Any]) -> None:
+    """The pods are deleted, the quota is released, and the gang waits until KubeRay has stopped it."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(WRITTEN[kind]())
@@ -244,8 +243,8 @@ def test_kuberay_does_nothing_for_minutes(kind: Kind[Any]) -> None:
     Simulation(1, local_stack(check=False)).run(story)
 
 
-def test_pods_of_a_node_that_is_gone_keep_their_quota() -> None:
-    """Nobody can tell whether they still run, and the Workload says that it waits for them."""
+def test_pods_of_a_lost_node_keep_their_quota() -> None:
+    """They may still run, so the Workload reports that it waits for them."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=10_000))
@@ -273,5 +272,5 @@ async def edits(sim: Simulation, attack: Attack, key: str) -> None:
     attack.edit(sim, attack.kind, key)
     while attack.loop:
         await asyncio.sleep(UPDATE_INTERVAL_S)
-        with contextlib.suppress(Refused):  # KubeRay has replaced its RayCluster just now
+        with contextlib.suppress(Refused):  # KubeRay has just replaced its RayCluster
             attack.edit(sim, attack.kind, key)

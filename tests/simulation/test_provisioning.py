@@ -1,4 +1,4 @@
-"""ProvisioningRequests that somebody deletes, whose pod templates go, and that nobody answers."""
+"""ProvisioningRequests that are deleted, lose their pod templates, or get no answer."""
 
 import asyncio
 import contextlib
@@ -40,8 +40,8 @@ DELETIONS: dict[str, Callable[[Simulation], None]] = {
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", DELETIONS)
 def test_deleted_requests_and_templates_are_recreated(name: str, seed: int) -> None:
-    """The garbage collector takes the templates of a deleted request any time later, and the next request of
-    the same name wants them."""
+    """The garbage collector deletes the templates of a deleted request later, when the next request of the
+    same name needs them."""
 
     async def story(sim: Simulation) -> None:
         job = sim.submit(ray_job("dev"))
@@ -63,13 +63,13 @@ def is_accepted(sim: Simulation) -> bool:
 
 
 def has_templates(sim: Simulation) -> bool:
-    """Whether there is a request, and all the templates of it."""
+    """Whether the request and all its templates exist."""
     requests = sim.api.all(kinds.PROVISIONING_REQUESTS)
     names = {p["podTemplateRef"]["name"] for r in requests for p in r["spec"]["podSets"]}
     return bool(requests) and names == {t["metadata"]["name"] for t in sim.api.all(kinds.POD_TEMPLATES)}
 
 
-def test_a_request_that_nobody_answers_is_retried() -> None:
+def test_a_request_without_an_answer_is_retried() -> None:
     async def story(sim: Simulation) -> None:
         sim.cloud.answering = False
         job = sim.submit(ray_job("dev"))
@@ -82,7 +82,7 @@ def test_a_request_that_nobody_answers_is_retried() -> None:
     Simulation(1, local_stack()).run(story)
 
 
-def test_a_request_that_nobody_ever_answers_is_rejected_in_the_end() -> None:
+def test_a_request_without_an_answer_is_finally_rejected() -> None:
     async def story(sim: Simulation) -> None:
         sim.cloud.answering = False
         job = sim.submit(ray_job("dev"))
@@ -113,7 +113,7 @@ def test_a_foreign_template_with_its_name_is_reported() -> None:
                 name = f"ppt-{workload['metadata']['name']}-queued-provisioning-1-gpu"
                 body = {"metadata": {"name": name, "namespace": "team-a"}, "template": {}}
                 with contextlib.suppress(Refused):
-                    sim.api.create(kinds.POD_TEMPLATES, body, "somebody else")
+                    sim.api.create(kinds.POD_TEMPLATES, body, "another client")
 
         sim.api.watchers.append(take_the_name)
         job = sim.submit(ray_job("dev"))

@@ -1,4 +1,4 @@
-"""Quota belongs to whoever was granted it, whatever tenants and administrators do, and pods that linger."""
+"""Quota stays with its Workload, whatever tenants and administrators do, and lingering pods."""
 
 import asyncio
 from typing import Any
@@ -47,7 +47,7 @@ RECLAIMS = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
 
 
 def gpus(nominal: object, name: str = "team-a", **spec: Any) -> Body:
-    """A ClusterQueue in cohort ml."""
+    """Returns a ClusterQueue in cohort ml."""
     return cluster_queue(name, CPU, quotas("l4", cpu=64, memory="256Gi", gpu=nominal), **spec)
 
 
@@ -57,7 +57,7 @@ def live_gpus(sim: Simulation) -> int:
 
 
 def used_gpus(sim: Simulation, queue: str = "team-a") -> str:
-    """As the ClusterQueue's status tells it."""
+    """Returns the usage in the ClusterQueue's status."""
     status = sim.api.get(kinds.CLUSTER_QUEUES, queue).get("status", {})
     totals = {
         (f["name"], r["name"]): str(r["total"])
@@ -68,7 +68,7 @@ def used_gpus(sim: Simulation, queue: str = "team-a") -> str:
 
 
 def watch_gpus(sim: Simulation, most: int) -> None:
-    """From now on the simulation breaks where more of them are in use."""
+    """From now on, more GPUs in use break the simulation."""
 
     def check(change: Change) -> None:
         if change.kind is kinds.PODS and live_gpus(sim) > most:
@@ -78,16 +78,16 @@ def watch_gpus(sim: Simulation, most: int) -> None:
 
 
 ROUGH = Faults(killed=0.03, lost_answer=0.02, watch_lag_s=1.0)
-NOBODY_PREEMPTS: dict[str, Any] = {}
+NO_PREEMPTION: dict[str, Any] = {}
 DAY_S = 86_400
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("preemption", [NOBODY_PREEMPTS, RECLAIMS])
+@pytest.mark.parametrize("preemption", [NO_PREEMPTION, RECLAIMS])
 def test_pods_of_a_finished_job_count_until_their_quota_is_needed(
     seed: int, preemption: dict[str, Any]
 ) -> None:
-    """KubeRay keeps them for ttlSecondsAfterFinished; the user sees the end at once."""
+    """KubeRay keeps them for ttlSecondsAfterFinished; the Workload is Finished at once."""
 
     async def story(sim: Simulation) -> None:
         watch_gpus(sim, 4)
@@ -106,7 +106,7 @@ def test_pods_of_a_finished_job_count_until_their_quota_is_needed(
     Simulation(seed, stack(queue), faults=ROUGH).run(story)
 
 
-def test_a_finished_gang_goes_before_any_that_runs() -> None:
+def test_finished_gangs_are_preempted_before_running_ones() -> None:
     async def story(sim: Simulation) -> None:
         watch_gpus(sim, 8)
         ends = sim.submit(ray_job("ends", priority="prod-priority", seconds=5, ttlSecondsAfterFinished=DAY_S))
@@ -119,7 +119,7 @@ def test_a_finished_gang_goes_before_any_that_runs() -> None:
     Simulation(1, stack(gpus(8, preemption=RECLAIMS))).run(story)
 
 
-def test_pods_that_nobody_needs_stay_as_long_as_their_user_wants() -> None:
+def test_pods_of_a_finished_job_stay_for_their_ttl_if_no_job_needs_them() -> None:
     async def story(sim: Simulation) -> None:
         first = sim.submit(ray_job("first", seconds=5, ttlSecondsAfterFinished=120))
         await sim.until(lambda: sim.has(first, "Finished"), "it is finished")
@@ -132,7 +132,7 @@ def test_pods_that_nobody_needs_stay_as_long_as_their_user_wants() -> None:
 
 
 def test_a_submitter_that_outlives_its_job_releases_quota_that_is_needed() -> None:
-    """A user's own may run on, and its Job would make another pod for each that is deleted."""
+    """A user's submitter may run on, and its Job would recreate each deleted pod."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", ttlSecondsAfterFinished=3600))
@@ -159,8 +159,8 @@ def priorities(sim: Simulation, *keys: str) -> set[int]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("value", [10, 1500])
-def test_a_changed_class_changes_all_of_the_class_at_once(seed: int, value: int) -> None:
-    """Whoever waits and whoever runs: nobody of a class preempts another one of it."""
+def test_a_changed_class_changes_all_its_jobs_at_once(seed: int, value: int) -> None:
+    """The change applies to waiting and running jobs, so jobs of one class never preempt each other."""
 
     async def story(sim: Simulation) -> None:
         running = sim.submit(ray_job("running", seconds=1000))
@@ -184,7 +184,7 @@ def test_a_changed_class_changes_all_of_the_class_at_once(seed: int, value: int)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_class_named_default_is_that_of_jobs_without_a_label(seed: int) -> None:
+def test_jobs_without_a_label_get_the_class_named_default(seed: int) -> None:
     async def story(sim: Simulation) -> None:
         running = sim.submit(ray_job("running", priority="", seconds=1000))
         await sim.until(lambda: sim.state(running) == "Running", "one runs")
@@ -196,7 +196,7 @@ def test_the_class_named_default_is_that_of_jobs_without_a_label(seed: int) -> N
         later = sim.submit(ray_job("later", priority=""))
         await sim.until(lambda: priorities(sim, running, waiting, later) == {500}, "all have it")
         dev = sim.submit(ray_job("dev"))
-        await sim.stays(lambda: not preempted(sim, running), "nobody is ahead of it", 1)
+        await sim.stays(lambda: not preempted(sim, running), "no preemption", 1)
         assert priorities(sim, dev) == {100}
         assert (sim.workload(later) or {})["spec"]["priorityClassRef"]["name"] == "default"
 
@@ -210,7 +210,7 @@ def no_workloads_of_team_a(kind: Kind[Any], body: Body) -> str:
 
 
 def quota_took_ms(sim: Simulation, key: str) -> int:
-    """From the job's creation to the reservation of its quota."""
+    """Returns the time from the job's creation to its quota reservation."""
     first = next(c for c in sim.api.journal[kinds.RAY_JOBS] if key_of(c.body) == key)
     workload = sim.workload(key)
     assert workload is not None
@@ -231,7 +231,7 @@ REJECTED = 150
 
 
 def test_jobs_whose_workload_is_rejected_delay_no_other_job() -> None:
-    """They keep coming, so that in every pass a creation is refused."""
+    """They keep coming, so that a creation is refused in every pass."""
 
     async def story(sim: Simulation) -> None:
         sim.api.refusal = no_workloads_of_team_a
@@ -252,7 +252,7 @@ def test_jobs_whose_workload_is_rejected_delay_no_other_job() -> None:
         assert set(told(sim)) == set(rejected)
 
     def told(sim: Simulation) -> list[str]:
-        """Jobs that have an event which says why, each once."""
+        """Returns the jobs with an event that says why, each once."""
         found = [e for e in sim.api.all(kinds.EVENTS) if e["reason"] == "FailedCreate"]
         assert all("must have at most 8 items" in e["message"] for e in found)
         return [f"team-a/{e['involvedObject']['name']}" for e in found]
@@ -260,7 +260,7 @@ def test_jobs_whose_workload_is_rejected_delay_no_other_job() -> None:
     Simulation(1, stack(gpus(4), gpus(4, "team-b"))).run(story)
 
 
-def test_an_empty_queue_label_is_told_on_the_job() -> None:
+def test_an_empty_queue_label_is_reported_on_the_job() -> None:
     async def story(sim: Simulation) -> None:
         body = ray_job("dev")
         body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = ""
@@ -274,7 +274,7 @@ def test_an_empty_queue_label_is_told_on_the_job() -> None:
     Simulation(1, stack(gpus(4))).run(story)
 
 
-def test_an_over_long_quantity_is_told_on_the_job() -> None:
+def test_a_too_long_quantity_is_reported_on_the_job() -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", worker=template("worker", cpu="1" * 50_000)))
         await sim.until(lambda: bool(events(sim, dev, "Misconfigured")), "it is told")
@@ -296,7 +296,7 @@ UNREADABLE = {
 
 
 def shared() -> dict[Kind[Any], list[Body]]:
-    """All 8 GPUs are the cohort's; each team may have them all."""
+    """Returns a platform whose 8 GPUs belong to the cohort; each team may use all."""
     cohort = {"resourceGroups": [group(quotas("l4", cpu=64, memory="256Gi", gpu=8))]}
     objects = stack(gpus(0), gpus(0, "team-b"), gpus(0, "team-c"))
     return {**objects, kinds.COHORTS: [{"metadata": {"name": "ml"}, "spec": cohort}]}
@@ -307,7 +307,7 @@ def is_active(sim: Simulation) -> bool:
 
 
 async def one_gang_of_team_a(sim: Simulation) -> str:
-    """Running, on half of the GPUs; from then on the simulation breaks where more than all are in use."""
+    """Starts it on half of the GPUs; from then on, more than all in use break the simulation."""
     watch_gpus(sim, 8)
     dev = sim.submit(ray_job("dev", seconds=400))
     await sim.until(lambda: sim.state(dev) == "Running", "team-a has 4 of 8 GPUs")
@@ -315,7 +315,7 @@ async def one_gang_of_team_a(sim: Simulation) -> str:
 
 
 async def others_get_the_rest(sim: Simulation, dev: str) -> None:
-    """After whatever happened to team-a's queue, and a restart of the controller."""
+    """Checks the usage after the change of team-a's queue and a restart of the controller."""
     sim.kill()
     others = [sim.submit(ray_job(f"b{n}", namespace="team-b", seconds=60)) for n in range(3)]
     await sim.until(lambda: any(sim.state(key) == "Running" for key in others), "team-b has the rest")
@@ -338,14 +338,14 @@ def test_an_invalid_queue_still_counts_in_its_cohort(name: str, seed: int) -> No
         assert "can admit nothing now" in sim.waits(late)
         good = {"spec": gpus(0)["spec"]}
         sim.api.merge_patch(kinds.CLUSTER_QUEUES, "team-a", good, "administrator", False)
-        await sim.until(lambda: sim.state(late) == "Complete", "once mended, it does again")
+        await sim.until(lambda: sim.state(late) == "Complete", "once corrected, it does again")
 
     Simulation(seed, shared(), faults=ROUGH).run(story)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_deleted_queue_stays_until_its_gangs_have_ended(seed: int) -> None:
-    """Its flavors do too. Then it may come again under the same name."""
+    """Its flavors stay too. Then it may be recreated under the same name."""
 
     async def story(sim: Simulation) -> None:
         dev = await one_gang_of_team_a(sim)
@@ -367,7 +367,7 @@ def test_a_deleted_queue_stays_until_its_gangs_have_ended(seed: int) -> None:
 
 @pytest.mark.parametrize("comes_again", [False, True])
 def test_a_queue_whose_finalizer_was_removed_by_force(comes_again: bool) -> None:
-    """It is gone, but its gang runs: that counts where its flavors are."""
+    """It is gone, but its running gang still counts for its flavors."""
 
     async def story(sim: Simulation) -> None:
         dev = await one_gang_of_team_a(sim)
@@ -380,8 +380,8 @@ def test_a_queue_whose_finalizer_was_removed_by_force(comes_again: bool) -> None
     Simulation(1, shared()).run(story)
 
 
-def test_a_cohort_that_can_not_be_read_keeps_its_place_in_the_tree() -> None:
-    """What its queues use counts at the top, and what can be read of its quotas does."""
+def test_an_invalid_cohort_keeps_its_place_in_the_tree() -> None:
+    """Its queues' usage and its valid quotas count at the root."""
     division = {"metadata": {"name": "division"}, "spec": {"parentName": "ml"}}
     objects = shared()
     objects[kinds.COHORTS].append(division)
@@ -396,7 +396,7 @@ def test_a_cohort_that_can_not_be_read_keeps_its_place_in_the_tree() -> None:
     Simulation(1, objects).run(story)
 
 
-def test_a_local_queue_that_is_deleted_or_leads_elsewhere_moves_no_gang_that_runs() -> None:
+def test_a_deleted_or_changed_local_queue_moves_no_running_gang() -> None:
     async def story(sim: Simulation) -> None:
         dev = await one_gang_of_team_a(sim)
         sim.api.delete(kinds.LOCAL_QUEUES, "team-a/user-queue", "administrator")
@@ -409,12 +409,12 @@ def test_a_local_queue_that_is_deleted_or_leads_elsewhere_moves_no_gang_that_run
 
 @pytest.mark.parametrize("seed", range(3))
 def test_pods_that_kuberay_created_twice_are_deleted(seed: int) -> None:
-    """The first set goes on: the job ends as if nothing had been."""
+    """The first set goes on, and the job ends normally."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev", seconds=60))
         await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
-        sim.invariants.distrust(sim.job(dev))  # the pods are more than its quota for a moment
+        sim.invariants.distrust(sim.job(dev))  # its pods briefly exceed its quota
         await asyncio.sleep(5)
         before = sorted(key_of(pod) for pod in sim.api.all(kinds.PODS))
         (cluster,) = sim.api.all(kinds.RAY_CLUSTERS)

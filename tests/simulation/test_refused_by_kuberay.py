@@ -1,4 +1,4 @@
-"""Gangs that hold quota when KubeRay refuses them: those that it never takes up again lose their quota."""
+"""Gangs that KubeRay refuses while they hold quota: they lose it if KubeRay will not run them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -48,7 +48,7 @@ def test_a_rayjob_that_fails_validation_loses_its_quota_for_good(name: str, stat
         dev = sim.submit(MADE[JOB]())
         await sim.until(lambda: sim.has(dev, state), f"dev is {state}")
         sim.patch(JOB, dev, {"spec": EDITS[name]})
-        await sim.until(lambda: not has_quota(sim, dev), "dev's quota is released, though nobody waits", 2)
+        await sim.until(lambda: not has_quota(sim, dev), "dev's quota is released without waiting jobs", 2)
         assert not sim.pods_of(dev)
         evicted = condition(sim.workload(dev), "Evicted")
         assert evicted["reason"] == "ValidationFailed"
@@ -80,8 +80,8 @@ def test_jobs_that_were_never_ready_lose_their_quota_until_corrected(kind: Kind[
 
 
 @pytest.mark.parametrize("kind", [CLUSTER, SERVICE], ids=repr)
-def test_what_runs_and_serves_goes_on(kind: Kind[Any]) -> None:
-    """KubeRay leaves its pods alone, and takes it up again once it is corrected."""
+def test_clusters_and_services_that_run_go_on(kind: Kind[Any]) -> None:
+    """KubeRay keeps its pods, and reconciles it again once it is corrected."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(MADE[kind]())

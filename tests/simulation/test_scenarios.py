@@ -1,4 +1,4 @@
-"""Stories with a name, end to end under virtual time; the invariants are checked after every write."""
+"""Named scenarios, end to end in virtual time; invariants are checked after every write."""
 
 import asyncio
 
@@ -37,7 +37,7 @@ def test_a_production_job_preempts_a_dev_job_which_resumes(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_sigkill_between_admission_and_release(seed: int) -> None:
+def test_sigkill_between_admission_and_resume(seed: int) -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev"))
         sim.api.watchers.append(lambda _: sim.kill() if sim.has(dev, "Admitted") and suspended(dev) else None)
@@ -55,7 +55,7 @@ def test_sigkill_between_admission_and_release(seed: int) -> None:
 
 @pytest.mark.parametrize("after", range(1, 13))
 def test_sigkill_after_any_write(after: int) -> None:
-    """Of each process: it dies with every `after`th of its writes, so that it never gets far."""
+    """Each process dies at its `after`th write, so it never gets far."""
 
     async def story(sim: Simulation) -> None:
         sim.kill_after = after
@@ -69,7 +69,7 @@ def test_sigkill_after_any_write(after: int) -> None:
 
 
 @pytest.mark.parametrize("stock_outs", [1, 3])
-def test_a_stock_out_is_tried_again_with_growing_pauses(stock_outs: int) -> None:
+def test_a_stock_out_is_retried_with_growing_back_off(stock_outs: int) -> None:
     async def story(sim: Simulation) -> None:
         sim.cloud.stock_outs = stock_outs
         dev = sim.submit(ray_job("dev"))
@@ -88,7 +88,7 @@ def test_a_stock_out_is_tried_again_with_growing_pauses(stock_outs: int) -> None
     Simulation(stock_outs, local_stack(retry={"base_s": 10})).run(story)
 
 
-def test_a_stock_out_that_lasts_ends_with_a_sentence_and_a_user_can_try_again() -> None:
+def test_a_lasting_stock_out_ends_with_a_message_and_a_user_can_retry() -> None:
     async def story(sim: Simulation) -> None:
         sim.cloud.stock_outs = 3
         dev = sim.submit(ray_job("dev"))
@@ -104,7 +104,7 @@ def test_a_stock_out_that_lasts_ends_with_a_sentence_and_a_user_can_try_again() 
     Simulation(1, local_stack(retry={"limit": 2})).run(story)
 
 
-def test_capacity_of_half_a_gang_never_starts_half_a_gang() -> None:
+def test_capacity_for_half_a_gang_never_starts_half_a_gang() -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev"))
         await sim.until(lambda: bool(sim.requests()), "capacity is asked for")
@@ -149,7 +149,7 @@ WAITS = {
 
 
 @pytest.mark.parametrize("name", WAITS)
-def test_what_can_not_run_waits_with_a_sentence_and_disturbs_nobody(name: str) -> None:
+def test_impossible_jobs_wait_with_a_message_and_block_no_other_job(name: str) -> None:
     fields, sentence = WAITS[name]
 
     async def story(sim: Simulation) -> None:
@@ -182,7 +182,7 @@ def test_a_running_job_is_deleted_and_the_next_one_waits_for_its_pods(seed: int,
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_workload_of_a_running_job_is_deleted(seed: int) -> None:
-    """The job stops, loses its place, and stands in the queue again with a new Workload."""
+    """The job stops, loses its place, and is queued again with a new Workload."""
 
     async def story(sim: Simulation) -> None:
         dev = sim.submit(ray_job("dev"))
@@ -225,7 +225,7 @@ def test_a_user_starts_a_waiting_job_by_hand(seed: int) -> None:
     Simulation(seed, local_stack()).run(story)
 
 
-def test_a_ray_cluster_gives_way_and_comes_back() -> None:
+def test_a_ray_cluster_is_preempted_and_resumes() -> None:
     async def story(sim: Simulation) -> None:
         notebook = sim.submit(ray_cluster("notebook", workers=4))
         await sim.until(lambda: cluster_state(sim, notebook) == "ready", "the cluster is up")
@@ -240,7 +240,7 @@ def test_a_ray_cluster_gives_way_and_comes_back() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_training_gives_way_to_inference_and_comes_back(seed: int) -> None:
+def test_training_is_preempted_by_inference_and_resumes(seed: int) -> None:
     async def story(sim: Simulation) -> None:
         training = sim.submit(ray_cluster("training", workers=4))
         await sim.until(lambda: cluster_state(sim, training) == "ready", "training runs")
@@ -255,8 +255,8 @@ def test_training_gives_way_to_inference_and_comes_back(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_service_gives_way_and_comes_back_as_its_user_wrote_it(seed: int) -> None:
-    """Its own Ready may stay True while it is suspended: nobody may go by that."""
+def test_a_service_is_preempted_and_resumes_as_its_user_wrote_it(seed: int) -> None:
+    """Its condition Ready may stay True while it is suspended, so it must not be used."""
 
     async def story(sim: Simulation) -> None:
         written = ray_service("inference", workers=4, priority="dev-priority")
@@ -275,8 +275,8 @@ def test_a_service_gives_way_and_comes_back_as_its_user_wrote_it(seed: int) -> N
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_service_that_is_preempted_before_kuberay_has_started_it(seed: int) -> None:
-    """Told to stop too soon it would look stopped, give its quota away, and then be started by an operator
-    that is still busy with what it had read."""
+    """Stopped too soon it would look stopped and release its quota, and then be started by an operator that
+    still works on an old version."""
 
     async def story(sim: Simulation) -> None:
         sim.services.thinks_s_max = 20
@@ -291,7 +291,7 @@ def test_a_service_that_is_preempted_before_kuberay_has_started_it(seed: int) ->
     Simulation(seed, local_stack(check=False)).run(story)
 
 
-def test_what_a_job_looks_like_after_a_stop_is_what_the_user_wrote() -> None:
+def test_a_stopped_job_looks_as_its_user_wrote_it() -> None:
     async def story(sim: Simulation) -> None:
         written = ray_job("dev", seconds=60)
         dev = sim.submit(written)
@@ -333,7 +333,7 @@ def serves(sim: Simulation, key: str) -> bool:
 
 
 def starts(service: Body | None) -> bool:
-    """Its cluster has a name already, and is to run."""
+    """Whether its cluster has a name, and should run."""
     named = service is not None and "pendingServiceStatus" in service.get("status", {})
     return named and not is_suspended(service or {})
 
@@ -343,7 +343,7 @@ def is_failed(request: Body) -> bool:
 
 
 def without_nothing(value: object) -> object:
-    """Without empty dicts and lists, which mean the same as nothing."""
+    """Returns it without empty dicts and lists, which mean the same as missing values."""
     if isinstance(value, dict):
         kept = {k: without_nothing(v) for k, v in value.items()}
         return {k: v for k, v in kept.items() if v not in ({}, [])}

@@ -1,4 +1,4 @@
-"""What happens by time alone: pods that are not ready, gangs that run too long, admissions one by one."""
+"""Timers: pods that are not ready, gangs that run too long, admissions one by one."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from tests.simulation.invariants import condition, holds_quota
 from tests.simulation.manifests import local_stack, ray_job
 from tests.simulation.simulation import Simulation
 
-LATE_MS_MAX = 3000  # passes, writes and whole seconds; a look now and then would be far later
+LATE_MS_MAX = 3000  # passes, writes and whole seconds; periodic polling would be far later
 
 
 def waiting(**rules: object) -> Configuration:
@@ -23,7 +23,7 @@ def waiting(**rules: object) -> Configuration:
 
 
 def lasting(seconds: int, name: str = "dev", **fields: object) -> Body:
-    """A job that may run for so long, and would run for an hour."""
+    """Returns a job with a maximum run time, which would run for an hour."""
     body = ray_job(name, **{"seconds": 3600, **fields})  # type: ignore[arg-type]
     body["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = str(seconds)
     return body
@@ -42,7 +42,7 @@ async def nodes_that_never_join(sim: Simulation):  # type: ignore[no-untyped-def
 
 
 def turned(sim: Simulation, kind: str, reason: str) -> list[int]:
-    """When the condition turned True for this reason, in any Workload."""
+    """Returns when the condition became True for this reason, in any Workload."""
     times = sim.history(
         kinds.WORKLOADS,
         lambda w: millis(condition(w, kind)["lastTransitionTime"]) if _is(w, kind, reason) else None,
@@ -55,7 +55,7 @@ def _is(workload: Body, kind: str, reason: str) -> bool:
     return told.get("status") == "True" and told["reason"] == reason
 
 
-def test_pods_that_are_not_ready_in_time_give_their_quota_back_for_a_while() -> None:
+def test_gangs_whose_pods_are_late_release_their_quota_and_back_off() -> None:
     async def story(sim: Simulation) -> None:
         async with nodes_that_never_join(sim):
             dev = sim.submit(ray_job("dev"))
@@ -74,7 +74,7 @@ def test_pods_that_are_not_ready_in_time_give_their_quota_back_for_a_while() -> 
     Simulation(1, local_stack(), configuration=waiting()).run(story)
 
 
-def test_what_is_never_ready_is_taken_out_of_the_queue_at_last() -> None:
+def test_a_gang_that_is_never_ready_is_finally_deactivated() -> None:
     async def story(sim: Simulation) -> None:
         async with nodes_that_never_join(sim):
             dev = sim.submit(ray_job("dev"))
@@ -92,7 +92,7 @@ def test_what_is_never_ready_is_taken_out_of_the_queue_at_last() -> None:
     Simulation(2, local_stack(), configuration=waiting(retries_max=2)).run(story)
 
 
-def test_a_gang_that_runs_too_long_makes_room() -> None:
+def test_a_gang_that_runs_too_long_is_stopped() -> None:
     async def story(sim: Simulation) -> None:
         dev = sim.submit(lasting(120))
         await sim.until(lambda: sim.has(dev, "QuotaReserved"), "dev is first")
@@ -129,7 +129,7 @@ def test_time_is_counted_over_all_admissions() -> None:
 
 
 def admitted_spans(sim: Simulation, prefix: str, end_ms: int) -> Iterator[tuple[int, int]]:
-    """(since, until) of each admission of the Workloads with that name."""
+    """Returns (start, end) of each admission of the Workloads with that name."""
     since_ms: int | None = None
     for change in sim.api.journal[kinds.WORKLOADS]:
         if not change.body["metadata"]["name"].startswith(prefix):

@@ -1,4 +1,4 @@
-"""Watches that fall silent without ending, and clocks that somebody sets."""
+"""Watches that fall silent without ending, and clocks that are set."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ HOUR_S = 3600.0
 
 @pytest.mark.parametrize("seed", range(4))
 def test_silent_watches_are_noticed(seed: int) -> None:
-    """As behind a firewall that forgot the connections: nothing arrives, and nothing says so."""
+    """As behind a firewall that dropped the connections: nothing arrives, without an error."""
 
     async def story(sim: Simulation) -> None:
         await asyncio.sleep(sim.random.uniform(1, 60))
@@ -41,7 +41,7 @@ def test_watches_that_are_silent_from_the_start(seed: int) -> None:
 
 
 def test_a_quiet_watch_is_not_a_silent_one() -> None:
-    """Where nothing happens for an hour, the ages stay small and nothing is listed again."""
+    """During an hour without changes, the ages stay small and nothing is listed again."""
 
     async def story(sim: Simulation) -> None:
         await asyncio.sleep(10)
@@ -57,8 +57,8 @@ def test_a_quiet_watch_is_not_a_silent_one() -> None:
 
 
 @pytest.mark.parametrize("jumps_s", [(-HOUR_S,), (HOUR_S,), (-HOUR_S, HOUR_S, -HOUR_S)], ids=str)
-def test_the_wall_clock_is_set(jumps_s: tuple[float, ...]) -> None:
-    """Jobs go on, and so do the statuses of their queues."""
+def test_jobs_go_on_when_the_wall_clock_is_set(jumps_s: tuple[float, ...]) -> None:
+    """Jobs and the statuses of their queues go on."""
 
     async def story(sim: Simulation) -> None:
         for number, jump_s in enumerate(jumps_s):

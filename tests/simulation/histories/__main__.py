@@ -1,4 +1,4 @@
-"""`make fuzz`: plays any number of random histories on all cores, and shortens those that break something.
+"""`make fuzz`: plays random histories on all cores, and shortens failing ones.
 
 `--replay FILE` plays one that was written down, with the last writes before it broke.
 """

@@ -1,4 +1,4 @@
-"""How an action is drawn and done, and the table of all of them."""
+"""Actions: how they are drawn and carried out."""
 
 import contextlib
 from collections.abc import Callable
@@ -32,19 +32,19 @@ KINDS: dict[str, Kind[Any]] = {
     )
 }
 JOB_KINDS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
-RECENT = 6  # of the jobs submitted, those that actions are about
+RECENT = 6  # submitted jobs that actions are about
 
 
 @dataclass
 class Draw:
-    """What is known while a history is drawn: nothing of how it will be played."""
+    """The state while a history is drawn, without knowledge of how it will be played."""
 
     random: Random
     namespaces: tuple[str, ...]
     submitted: list[tuple[str, str]] = field(default_factory=list)  # (kind, key), in order
 
     def job(self, *of: Kind[Any]) -> dict[str, Any]:
-        """A recent job of these kinds, of any if none is named."""
+        """Returns a recent job of these kinds; of any kind if none is given."""
         names = [k.name for k in of or JOB_KINDS]
         found = [(kind, key) for kind, key in self.submitted if kind in names][-RECENT:]
         if not found:
@@ -62,7 +62,7 @@ class Draw:
 class Act:
     """`draw` chooses the arguments (LookupError: not possible yet), `do` carries them out.
 
-    `weight` among its family; `hostile`: what becomes of the job that it names is the tenant's own fault."""
+    `weight` among its family; `hostile`: the tenant is responsible for what happens to the named job."""
 
     weight: float
     draw: Callable[[Draw], dict[str, Any]]
@@ -95,7 +95,7 @@ def owned_by(sim: Simulation, kind: Kind[Any], uid: str) -> list[Body]:
 
 
 def perform(sim: Simulation, act: Act, arguments: dict[str, Any]) -> None:
-    """Does it, if its object is there and the API server takes it."""
+    """Carries it out if its object exists and the API server accepts it."""
     with contextlib.suppress(Refused):
         if act.hostile:
             sim.invariants.distrust(find(sim, arguments["kind"], arguments["key"]))

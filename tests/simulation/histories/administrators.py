@@ -1,4 +1,4 @@
-"""What administrators change and break: quotas, queues, flavors, classes, cohorts."""
+"""Actions of administrators: they change and break quotas, queues, flavors, classes and cohorts."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tests.simulation.histories.actions import KINDS, Act, Draw
 from tests.simulation.manifests import GPU
 from tests.simulation.simulation import Simulation
 
-STANDING = (
+CONFIGURATION = (
     kinds.COHORTS,
     kinds.FLAVORS,
     kinds.PRIORITIES,
@@ -84,7 +84,7 @@ def change_value(sim: Simulation, name: str, value: int) -> None:
     sim.api.merge_patch(kinds.PRIORITIES, name, {"value": value}, BY, False)
 
 
-def draw_standing(draw: Draw) -> dict[str, Any]:
+def draw_configuration(draw: Draw) -> dict[str, Any]:
     kind = draw.random.choice((kinds.CLUSTER_QUEUES, kinds.LOCAL_QUEUES, kinds.FLAVORS, kinds.CHECKS))
     namespace = draw.random.choice(draw.namespaces)
     keys = {
@@ -101,8 +101,8 @@ def delete(sim: Simulation, kind: str, key: str) -> None:
 
 
 def restore(sim: Simulation) -> None:
-    """Brings every object of the stack back as it was."""
-    for kind in STANDING:
+    """Restores every object of the stack."""
+    for kind in CONFIGURATION:
         for body in sim.stack.get(kind, ()):
             found = sim.api.find(kind, key_of(body))
             if found is None:
@@ -119,7 +119,7 @@ UNREADABLE = {
     "unreadable-quota": Act(1, draw_unreadable, change_quota),
     "cover-a-resource-twice": Act(1, draw_queue, cover_a_resource_twice),
 }
-STANDING_DELETED = {"delete-standing": Act(2, draw_standing, delete)}
+CONFIGURATION_DELETED = {"delete-configuration": Act(2, draw_configuration, delete)}
 RESTORED = {"restore": Act(2, lambda draw: {}, restore)}
 COHORTS = {"move-queue": Act(1, draw_move, move)}
 CLASSES = {"change-value": Act(1, draw_value, change_value)}

@@ -1,4 +1,4 @@
-"""What breaks: the network, the API server's answers, clocks, processes, objects deleted by hand."""
+"""Faults: the network, the API server's answers, clocks, processes, objects deleted by hand."""
 
 from typing import Any
 
@@ -98,7 +98,7 @@ def draw_pause(draw: Draw) -> dict[str, Any]:
 
 
 def pause_leader(sim: Simulation, seconds: float, how: str) -> None:
-    """Its process gets no time, or its requests or their answers are dropped. With one replica nothing."""
+    """Pauses the leader's process, or drops its requests or their answers; nothing with one replica."""
     process = sim.processes.get(sim.leader) if isinstance(sim, Replicas) else None
     if process is None:
         return
@@ -108,7 +108,7 @@ def pause_leader(sim: Simulation, seconds: float, how: str) -> None:
         sim.later(seconds, process.thaw)
     else:
         process.cut = how
-        sim.later(seconds, process.mend)
+        sim.later(seconds, process.reconnect)
 
 
 def draw_dependent(draw: Draw) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def draw_dependent(draw: Draw) -> dict[str, Any]:
 
 
 def delete_dependents(sim: Simulation, kind: str, key: str, what: str, foreground: bool, one: bool) -> None:
-    """Deletes the objects of a kind that were made for a job, or the first one of them."""
+    """Deletes the objects of a kind that belong to a job, or the first one."""
     owners = {find(sim, kind, key)["metadata"]["uid"]}
     found: list[str] = []
     for _ in range(3):  # job, Workload, ProvisioningRequest, PodTemplate

@@ -1,4 +1,4 @@
-"""A history from a seed: which kinds of trouble there are in it, how long it is, what happens when.
+"""Generates a history from a seed: its families of actions, its length, and when each action happens.
 
 Each history draws from a few families only: rare actions meet more often than where all are drawn at once.
 """
@@ -16,7 +16,7 @@ PAUSE_S_MAX = 15.0
 TOGETHER_S = 0.1
 LENGTHS = ((6, (2, 6)), (3, (7, 14)), (1, (15, 40)))  # weight, number of actions
 
-# family -> the share of histories that have it, its actions
+# family -> the share of histories with it, its actions
 FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
     "tenants": (1.0, tenants.ACTIONS),
     "hostile": (0.4, hostile.HOSTILE),
@@ -24,7 +24,7 @@ FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
     "lingering": (0.15, hostile.LINGERING),
     "quotas": (0.25, administrators.QUOTAS),
     "unreadable": (0.15, administrators.UNREADABLE),
-    "standing": (0.15, administrators.STANDING_DELETED),
+    "configuration": (0.15, administrators.CONFIGURATION_DELETED),
     "restored": (0.2, administrators.RESTORED),
     "cohorts": (0.1, administrators.COHORTS),
     "classes": (0.15, administrators.CLASSES),
@@ -37,7 +37,7 @@ ACTIONS: Mapping[str, Act] = {name: act for _, acts in FAMILIES.values() for nam
 
 
 def generate(seed: int, without: Collection[str] = ()) -> History:
-    """`without`: actions that it has none of."""
+    """Returns the history of a seed; `without`: names of excluded actions."""
     random = Random(f"history/{seed}")
     stack = random.choice(sorted(STACKS))
     namespaces = tuple(n["metadata"]["name"] for n in STACKS[stack]()[kinds.NAMESPACES])
@@ -54,7 +54,7 @@ def generate(seed: int, without: Collection[str] = ()) -> History:
 
 
 def _chosen(random: Random, without: Collection[str]) -> Mapping[str, tuple[float, Act]]:
-    """The actions of this history with their weights: trouble is half of it, whatever its families."""
+    """Returns this history's actions with their weights: half of them are faults, whatever its families."""
     families = [acts for share, acts in FAMILIES.values() if random.random() < share]
     chosen: dict[str, tuple[float, Act]] = {}
     for acts in families:
@@ -66,7 +66,7 @@ def _chosen(random: Random, without: Collection[str]) -> Mapping[str, tuple[floa
 
 
 def _action(random: Random, draw: Draw, acts: Mapping[str, tuple[float, Act]]) -> Action:
-    # half of the time right away: what comes together goes wrong together
+    # half of the actions follow at once: bugs need coincidences
     after_s = random.choice((TOGETHER_S, round(random.uniform(0, PAUSE_S_MAX), 2)))
     names, weights = list(acts), [weight for weight, _ in acts.values()]
     while True:

@@ -1,4 +1,4 @@
-"""A history as a value: everything that happens to a cluster, written down before it is played."""
+"""A history as a value: all actions on a cluster, fixed before it is played."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`do` names an entry of `actions.ACTIONS`; it happens `after_s` virtual seconds after the one before.
+    """One action. `do` names an entry of `actions.ACTIONS`; `after_s` are seconds since the one before.
 
     `arguments` name the objects that it is about (`team-a/job3`), never by their place in a list, so that an
     action keeps its meaning when others are removed. One whose object is gone does nothing."""
@@ -19,7 +19,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class History(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`seed` decides everything random in the surroundings: delays, orders, which write is lost.
+    """A history. `seed` decides all random behavior of the surroundings: delays, order, lost writes.
 
     `stack` and `faults` are names of stacks.STACKS and stacks.FAULTS; `replicas` is 1 or 2."""
 
@@ -28,7 +28,7 @@ class History(msgspec.Struct, frozen=True, omit_defaults=True):
     faults: str
     actions: tuple[Action, ...]
     replicas: int = 1
-    broke: str = ""  # of a kept failure: the rule, and what it said
+    broke: str = ""  # of a kept failure: the rule and its message
 
 
 def read(path: Path) -> History:

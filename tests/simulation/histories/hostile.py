@@ -1,4 +1,4 @@
-"""What a tenant does to keep its GPUs, as if no admission policy were in force.
+"""Actions of a tenant that wants to keep its GPUs, without admission policies.
 
 Left out: what only the policies can stop, such as more replicas or another template on a running RayCluster.
 """
@@ -48,7 +48,7 @@ def groups_of(sim: Simulation, kind: str, key: str) -> list[Body]:
 
 
 def annotate_topology(sim: Simulation, kind: str, key: str) -> None:
-    """An annotation of the worker template that can't be read."""
+    """Sets an invalid annotation of the worker template."""
     annotations = {"kueue.x-k8s.io/podset-unconstrained-topology": "maybe"}
     groups = groups_of(sim, kind, key)
     meta = groups[0]["template"].get("metadata", {})
@@ -88,7 +88,7 @@ def empty_queue_label(sim: Simulation, kind: str, key: str) -> None:
 
 
 def own(sim: Simulation, kind: str, key: str) -> None:
-    """Has it controlled by the tenant's own ConfigMap."""
+    """Makes the tenant's own ConfigMap its controller."""
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "mine", "controller": True}
     sim.api.outside.add("mine")
     edit(sim, kind, key, {"metadata": {"ownerReferences": [config_map]}})
@@ -101,7 +101,7 @@ def delete_with_finalizer(sim: Simulation, kind: str, key: str) -> None:
 
 
 def touch(sim: Simulation, kind: str, key: str) -> None:
-    """Writes it again and again, so that its resourceVersion is never the one just read."""
+    """Updates it in a loop, so that its resourceVersion is never the one just read."""
     sim.touched[KINDS[kind], key] = sim.api.now_ms() + TOUCHES_MS
 
 
@@ -110,7 +110,7 @@ def new_upgrade_strategy(sim: Simulation, kind: str, key: str) -> None:
 
 
 def labelled_pod(sim: Simulation, kind: str, key: str, name: str) -> None:
-    """A pod in another namespace with the label that says whose quota a pod uses."""
+    """Creates a pod in another namespace with the label of the Workload."""
     uid = workload_of(sim, kind, key)["metadata"]["uid"]
     meta = {"namespace": "stranger", "name": name, "labels": {WORKLOAD_UID_LABEL: uid}}
     body = {"metadata": meta, **template("squatter", cpu=1), "status": {"phase": "Pending"}}
@@ -122,7 +122,7 @@ def draw_labelled_pod(draw: Draw) -> dict[str, Any]:
 
 
 def foreign_cluster(sim: Simulation, kind: str, key: str, name: str) -> None:
-    """A RayCluster in another namespace that names the job as its owner."""
+    """Creates a RayCluster in another namespace that names the job as its owner."""
     job = find(sim, kind, key)
     owner = {
         "apiVersion": KINDS[kind].api_version,
@@ -138,12 +138,12 @@ def foreign_cluster(sim: Simulation, kind: str, key: str, name: str) -> None:
 
 
 def linger(sim: Simulation, kind: str, key: str) -> None:
-    """Its pods stay when it has finished."""
+    """Keeps its pods after it has finished."""
     edit(sim, kind, key, {"spec": {"ttlSecondsAfterFinished": 300}})
 
 
 def below(act: Callable[[Simulation, str, str], None]) -> Callable[[Simulation, str, str], None]:
-    """The same of the RayClusters that KubeRay made for the job, while it runs or when it has finished."""
+    """Does the same to the RayClusters that KubeRay created for the job, before or after its end."""
 
     def do(sim: Simulation, kind: str, key: str) -> None:
         uid = find(sim, kind, key)["metadata"]["uid"]

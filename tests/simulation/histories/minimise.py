@@ -1,4 +1,4 @@
-"""Makes a failing history shorter: delta debugging over its actions, then calmer surroundings.
+"""Shortens a failing history: delta debugging of its actions, then fewer faults.
 
 Source of the algorithm: Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input (ddmin).
 """
@@ -16,7 +16,7 @@ PLAYS_MAX = 400
 
 
 def minimise(history: History, rule: str, play: Callable[[History], Failure | None] = play) -> History:
-    """The shortest history found that breaks the same rule; at most PLAYS_MAX are tried."""
+    """Returns the shortest history found that breaks the same rule; tries at most PLAYS_MAX."""
     plays = 0
 
     def breaks(candidate: History) -> bool:
@@ -35,7 +35,7 @@ def minimise(history: History, rule: str, play: Callable[[History], Failure | No
 
 
 def ddmin(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> Sequence[T]:
-    """Items of which none can be left out, in their order; all of them fail."""
+    """Returns a minimal failing subset of the items, in order; all items together fail."""
     parts = 2
     while len(items) >= 2:
         size = -(-len(items) // parts)

@@ -1,4 +1,4 @@
-"""Plays a history to its end and says what broke, if anything did.
+"""Plays a history to its end and returns the broken rule, if any.
 
 1. The actions. 2. All faults stop and the administrators restore the stack: a gang of the highest priority
 gets its quota in each queue that preempts, whatever tenants did. 3. Distrusted jobs are taken away: all
@@ -28,7 +28,7 @@ from tests.simulation.ray_services import FINALIZER as SERVICE_FINALIZER
 from tests.simulation.replicas import Replicas, check_terms
 from tests.simulation.simulation import Simulation
 
-TOUCH_S, NO_TOUCH_S = 0.01, 0.2  # between two writes of a loop; until a new loop begins
+TOUCH_S, NO_TOUCH_S = 0.01, 0.2  # between writes of a loop; between looks for new loops
 RESTORE_S = 2.0
 PROBE_MINUTES, ENDS_MINUTES, GONE_MINUTES = 5.0, 40.0, 10.0
 HOPELESS = {"Misconfigured", "ExceedsMaxQuota", "NoMatchingFlavor"}
@@ -37,7 +37,7 @@ HIGHEST = {"metadata": {"name": "highest"}, "value": 1_000_000}
 
 @dataclass(frozen=True)
 class Failure:
-    """`rule` is the same for histories that break the same way."""
+    """A failure; `rule` is the same for histories that break in the same way."""
 
     rule: str
     message: str
@@ -90,7 +90,7 @@ async def tell(sim: Simulation, history: History) -> None:
             await _until(sim, "ends", lambda: unsettled(sim), ENDS_MINUTES)
             await _take_all_away(sim)
     gone = rest.gone(sim)
-    for namespace in PROBES[history.stack]:  # what was kept for the last decision makes way for these
+    for namespace in PROBES[history.stack]:  # these evict the state kept for the last decision
         sim.submit(ray_job("last", namespace=namespace, workers=1, seconds=1))
     await _until(sim, "ends", lambda: unsettled(sim), ENDS_MINUTES)
     await _take_all_away(sim)
@@ -100,7 +100,7 @@ async def tell(sim: Simulation, history: History) -> None:
 
 @contextlib.asynccontextmanager
 async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Has it done meanwhile, however that ends."""
+    """Runs it in the background, and ignores its result."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -124,7 +124,7 @@ async def _until(sim: Simulation, rule: str, wrong: Any, minutes: float) -> None
 
 
 async def _touch(sim: Simulation) -> None:
-    """The loops of tenants that write their jobs all the time."""
+    """Runs the loops of tenants that update their jobs."""
     while True:
         now_ms = sim.api.now_ms()
         still = [key for key, until_ms in sim.touched.items() if now_ms < until_ms]
@@ -136,7 +136,7 @@ async def _touch(sim: Simulation) -> None:
 
 
 async def _restore(sim: Simulation) -> None:
-    """Again and again: an object that is being deleted can't be restored before it is gone."""
+    """Retries, because an object in deletion cannot be restored before it is gone."""
     while True:
         with contextlib.suppress(Refused):
             restore(sim)
@@ -144,7 +144,7 @@ async def _restore(sim: Simulation) -> None:
 
 
 async def _probe(sim: Simulation, namespace: str, workers: int) -> None:
-    """Submits a gang that has to be admitted soon, and waits for it."""
+    """Submits a gang that must be admitted soon, and waits for its admission."""
     body = ray_job("probe", namespace=namespace, workers=workers, priority="highest", seconds=2)
     key = sim.submit(body)
     admitted = lambda: [] if sim.has(key, "Admitted") or sim.has(key, "Finished") else [sim.waits(key)]  # noqa: E731
@@ -152,14 +152,14 @@ async def _probe(sim: Simulation, namespace: str, workers: int) -> None:
 
 
 def _is_leaving(sim: Simulation, queue: str) -> bool:
-    """Whether the ClusterQueue is being deleted: nothing enters it before all of its gangs have ended."""
+    """Whether the ClusterQueue is being deleted: it admits nothing until all its gangs have ended."""
     found = sim.api.find(kinds.CLUSTER_QUEUES, queue)
     return found is not None and "deletionTimestamp" in found["metadata"]
 
 
 def _stop_users(sim: Simulation) -> None:
-    """They delete what would never end, gangs too large for a queue, which block what stands behind them, and
-    what others wrote to in bad faith."""
+    """Deletes jobs that would never end, gangs too large for a queue, which block those behind them, and jobs
+    changed by hostile actions."""
     for kind in JOB_KINDS:
         for job in sim.api.all(kind):
             if "ownerReferences" in job["metadata"] and sim.invariants.trusts(job):
@@ -174,7 +174,7 @@ def _stop_users(sim: Simulation) -> None:
 
 
 def take_away(sim: Simulation, kind: kinds.Kind[Any], job: Body) -> None:
-    """Deletes a job, with the finalizers and owners of others removed from it."""
+    """Deletes a job, and removes foreign finalizers and owners."""
     found = sim.api.find(kind, key_of(job))
     if found is None:
         return
@@ -208,7 +208,7 @@ async def _rest(sim: Simulation, gone: set[str]) -> None:
 
 
 def unsettled(sim: Simulation) -> list[str]:
-    """What is not yet as it should be once the users have stopped."""
+    """Returns what is not yet settled after the users have stopped."""
     left = [f"{key_of(r)} is left" for r in sim.api.all(kinds.PROVISIONING_REQUESTS)]
     left += [f"{key_of(w)} holds quota" for w in sim.api.all(kinds.WORKLOADS) if holds_quota(w)]
     left += [f"{key_of(p)} lives" for p in sim.api.all(kinds.PODS) if p["status"]["phase"] == "Running"]

@@ -1,4 +1,4 @@
-"""What has to hold once everything is over: nothing is left, nothing is remembered, nothing is busy."""
+"""Checks at rest: no objects are left, no deleted UIDs are kept in memory, and nothing is busy."""
 
 import gc
 import logging
@@ -49,12 +49,12 @@ class Exceptions(logging.Handler):
 
 
 def left(sim: Simulation) -> list[str]:
-    """Objects of jobs that are still there."""
+    """Returns objects of jobs that still exist."""
     return [f"{kind} {key_of(body)}" for kind in OF_JOBS for body in sim.api.all(kind)]
 
 
 def gone(sim: Simulation) -> set[str]:
-    """UIDs of all jobs and Workloads that ever were."""
+    """Returns the UIDs of all jobs and Workloads that ever existed."""
     ours = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.WORKLOADS)
     return {c.body["metadata"]["uid"] for kind in ours for c in sim.api.journal[kind] if c.type == "DELETED"}
 

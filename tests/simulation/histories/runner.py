@@ -1,4 +1,4 @@
-"""Plays histories on all cores and writes down, shortened, those that break something."""
+"""Plays histories on all cores, and saves failing ones after shortening them."""
 
 import gc
 import time
@@ -27,7 +27,7 @@ def replay(path: Path) -> int:
 
 
 def fuzz(seeds: range, without: tuple[str, ...], failures_max: int) -> int:
-    """Plays all seeds, or up to `failures_max` different rules that broke; 1 if any did."""
+    """Plays all seeds, or until `failures_max` different rules broke; returns 1 if any did."""
     broken: dict[str, tuple[int, Failure]] = {}
     counts: Counter[str] = Counter()
     began = told = time.monotonic()
@@ -58,7 +58,7 @@ def _say(counts: Counter[str]) -> str:
 
 
 def _keep(seed: int, failure: Failure, without: Iterable[str]) -> None:
-    """Shortens the history of a seed and writes it down."""
+    """Shortens and saves the history of a seed."""
     whole = generate(seed, tuple(without))
     print(f"seed {seed}: {failure.rule}: {failure.message.splitlines()[0]}; shortening it ...", flush=True)
     short = minimise(whole, failure.rule)

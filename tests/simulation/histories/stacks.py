@@ -1,4 +1,4 @@
-"""Where histories are played: platforms and the usual faults of their network, by name."""
+"""Platforms of histories, and their network faults, by name."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ NODES = 6
 
 
 def shared_stack() -> dict[Kind[Any], list[Body]]:
-    """No checks; team-a lends little, team-b borrows much and keeps to its order, all within a division."""
+    """Returns a stack without checks: team-a lends little, team-b borrows much in strict FIFO order."""
     cpu = quotas("cpu", cpu=20, memory="64Gi", gpu=0)
     lends = quotas("l4", cpu=16, memory="64Gi", gpu={"nominalQuota": "4", "lendingLimit": "2"})
     borrows = quotas("l4", cpu=16, memory="64Gi", gpu={"nominalQuota": "3", "borrowingLimit": "3"})
@@ -27,7 +27,7 @@ def shared_stack() -> dict[Kind[Any], list[Body]]:
 
 
 def alone_stack() -> dict[Kind[Any], list[Body]]:
-    """One queue with a check; newer gangs of the same priority give way."""
+    """Returns a stack with one queue and a check; newer gangs of the same priority are preempted."""
     cpu = quotas("cpu", cpu=8, memory="32Gi", gpu=0)
     gpu = quotas("l4", cpu=16, memory="64Gi", gpu=NO_BORROWING)
     newer = {"withinClusterQueue": "LowerOrNewerEqualPriority"}

@@ -1,4 +1,4 @@
-"""What tenants do in good faith: submit, change their minds, delete, try what can't work."""
+"""Actions of honest tenants: submit, change, delete, and submit invalid jobs."""
 
 from typing import Any
 
@@ -97,7 +97,7 @@ def draw_ray_job(draw: Draw) -> dict[str, Any]:
 
 
 def toggle_suspend(sim: Simulation, kind: str, key: str) -> None:
-    """Starts a job that has no quota, or stops one that has."""
+    """Starts a job without quota, or stops one with quota."""
     if state_of(find(sim, kind, key)) not in ("Complete", "Failed", "ValidationFailed"):
         sim.patch(KINDS[kind], key, {"spec": {"suspend": sim.has(key, "Admitted")}})
 
@@ -109,7 +109,7 @@ def toggle_active(sim: Simulation, kind: str, key: str) -> None:
 
 
 def annotate_workload(sim: Simulation, kind: str, key: str) -> None:
-    """Makes whatever the controller is about to write on it stale."""
+    """Updates it, so that the controller's next write is stale."""
     workload = workload_of(sim, kind, key)
     where = f"{workload['metadata']['namespace']}/{workload['metadata']['name']}"
     sim.patch(kinds.WORKLOADS, where, {"metadata": {"annotations": {"looked-at": str(sim.api.now_ms())}}})
@@ -128,7 +128,7 @@ def draw_revocation(draw: Draw) -> dict[str, Any]:
 
 
 def revoke(sim: Simulation, kind: str, key: str, condition: str) -> None:
-    """The cloud takes back what it gave."""
+    """Revokes provisioned capacity."""
     uid = workload_of(sim, kind, key)["metadata"]["uid"]
     for request in owned_by(sim, kinds.PROVISIONING_REQUESTS, uid):
         told = {c["type"] for c in request.get("status", {}).get("conditions", [])}
