@@ -85,7 +85,7 @@ class _Update:
         return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items()))
 
     def nodes(self) -> str:
-        """Creates, updates and deletes nodes of pools that are not queued; only cordons those with pods of jobs."""
+        """Creates, updates and deletes nodes of static pools; only cordons those with pods of jobs."""
         found = [
             node
             for node in self.kubectl.objects("nodes")

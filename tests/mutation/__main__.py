@@ -1,4 +1,4 @@
-"""`make mutants`: do the tests notice when the admission core or the controller is changed?
+"""`make mutants`: do the tests notice changes of the admission core and the controller?
 
 Changes the code of muster/admission and muster/controller in one place at a time, runs the tests that execute
 that place until one fails, and reports by package how many of these mutants were killed. Exit code 1 when a

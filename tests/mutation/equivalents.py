@@ -1,4 +1,4 @@
-"""Mutants that no test can kill, because they change nothing that can be observed: `equivalent.toml`."""
+"""Mutants that no test can kill, as they change no observable behavior: `equivalent.toml`."""
 
 import tomllib
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class Equivalent:
     why: str
 
     def describes(self, mutant: Mutant) -> bool:
-        """Report whether the entry is about this mutant."""
+        """Whether the entry describes this mutant."""
         return self.file == mutant.path and (self.line, self.mutant) == changed_lines(mutant)
 
 
@@ -45,7 +45,7 @@ def without(mutants: Iterable[Mutant], equivalents: Iterable[Equivalent]) -> lis
 
 
 def outdated(entries: Iterable[Equivalent]) -> list[str]:
-    """Returns a message for each entry whose file has no such line any more."""
+    """Returns a message for each entry whose file no longer has the line."""
     return [
         f"{entry.file}: no line is {entry.line!r} any more; remove its entry from {LISTED.name}"
         for entry in entries

@@ -1,4 +1,4 @@
-"""Mutants of a source file: which there are, what each looks like, and its compiled code."""
+"""Mutants of a source file: their list, text and compiled code."""
 
 import ast
 import difflib
@@ -52,7 +52,7 @@ class Mutant:
 
     @property
     def package(self) -> str:
-        """The package that it counts for: one of PACKAGES."""
+        """The package in whose statistics it counts: one of PACKAGES."""
         return next(package for package in PACKAGES if self.path.startswith(f"{package}/"))
 
     @property
@@ -180,7 +180,7 @@ def _lines(node: ast.AST) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=256)
 def _edits(path: str) -> Sequence[Edit]:
-    """Returns the edits of a file, to look at: the tree that they are about is shared."""
+    """Returns the edits of a file, read-only: they share the tree."""
     return tuple(edits(ast.parse(_text(path))))
 
 

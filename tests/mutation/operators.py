@@ -1,4 +1,4 @@
-"""Mutation operators: each yields the nodes that may take the place of one node of a syntax tree.
+"""Mutation operators: each yields replacements for one node of a syntax tree.
 
 Operators that only change the text of messages, log lines, type annotations or assertions are left out:
 no behaviour depends on them. docs/mutation-testing.md lists what is mutated.
@@ -139,7 +139,7 @@ def _not(test: ast.expr) -> ast.expr:
 
 
 def _is_negated_nowhere_else(test: ast.expr) -> bool:
-    """Report whether no other operator already turns this condition into its opposite."""
+    """Whether no other operator already negates this condition."""
     if isinstance(test, ast.UnaryOp):
         return not isinstance(test.op, ast.Not)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
@@ -148,12 +148,12 @@ def _is_negated_nowhere_else(test: ast.expr) -> bool:
 
 
 def _is_flag(node: ast.expr) -> bool:
-    """Report whether it is None or a truth value: the operator for constants changes the latter."""
+    """Whether it is None, True or False: the operator for constants changes the latter."""
     return isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool))
 
 
 def _is_sequence(node: ast.expr) -> bool:
-    """Report whether the operand is a sequence or text, of which only `+` makes sense."""
+    """Whether the operand is a sequence or text, which only supports `+`."""
     return isinstance(node, SEQUENCES) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 

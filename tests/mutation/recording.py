@@ -1,4 +1,4 @@
-"""Recording of which test executes which line and how long it takes: what the choice of tests is made from.
+"""Recording of the lines that each test executes and its duration, from which tests are chosen.
 
 All tests run once under coverage, each folder of TESTS in a process of its own
 (`python -m tests.mutation.recording`). The result is kept in `.muster/mutants`, under a name made from the
@@ -31,23 +31,23 @@ PYTEST = ("-q", "-s", "--no-header", "--tb=line", *(f"-pno:{plugin}" for plugin 
 BUDGET_S = 30.0
 """A mutant that no test has killed after this CPU time (as under coverage) has survived."""
 EXAMPLES = 15
-"""Of a property that otherwise tries 100, Hypothesis' default: few would fit the budget with all of them."""
+"""Examples per property, instead of Hypothesis' default of 100, which would exceed the time budget."""
 SLOW_S = 4.0
-"""A test that takes more CPU time under coverage is given up, and tries no mutant."""
+"""A test that takes more CPU time under coverage is aborted, and tries no mutant."""
 LEFT_BEHIND = "-Wignore::pytest.PytestUnraisableExceptionWarning"
-"""Coroutines of a test that was given up are none of the next test's business."""
+"""Warnings about coroutines of an aborted test, which must not fail the next test."""
 QUICK_S = 0.5
 """Mutants of declarations (constants, fields, default arguments) are tested by the tests below this."""
 
 IMPORT = "(import)"
-"""What stands for a test where lines run because `muster` is imported."""
+"""The name used as the test for lines that run when `muster` is imported."""
 
 
 @dataclass(frozen=True)
 class Recording:
     """CPU seconds of each test under coverage, and for each line of each file the tests that execute it.
 
-    Among those, a test file stands for what it runs when it is imported, for example to build parameters.
+    Among those, a test file is the test for lines that its import runs, for example to build parameters.
     """
 
     seconds: Mapping[str, float]
@@ -69,7 +69,7 @@ class Recording:
 
 
 def recording() -> Recording:
-    """Returns the recording for the sources as they are; makes it if there is none.
+    """Returns the recording for the current sources; creates it if there is none.
 
     Raises:
         RuntimeError: a test fails without any mutation.
@@ -105,7 +105,7 @@ class Deterministic:
     those that fail."""
 
     def pytest_configure(self) -> None:
-        import hypothesis  # only now: pytest has to see it first
+        import hypothesis  # imported here because pytest must see it first
 
         hypothesis.settings.register_profile(
             "mutation",
@@ -120,7 +120,7 @@ class Deterministic:
 
 
 def _kept() -> Path:
-    from tests.conformance.replay import SHARED  # not before coverage sees the import of muster
+    from tests.conformance.replay import SHARED  # only after coverage sees the import of muster
 
     digest = hashlib.sha256(sys.version.encode())
     folders = [CHECKOUT / name for name in ("muster", "tests/conformance", *TESTS)]
@@ -131,7 +131,7 @@ def _kept() -> Path:
 
 
 class _Recorder(Deterministic):
-    """A pytest plugin that tells coverage which test runs, and keeps how long each took."""
+    """A pytest plugin that tells coverage which test runs, and records its duration."""
 
     def __init__(self, measured: coverage.Coverage) -> None:
         self.seconds: dict[str, float] = {}
@@ -158,7 +158,7 @@ class _Recorder(Deterministic):
         except BaseException:
             if item.nodeid in self.seconds:
                 raise
-            pytest.skip(f"takes more than {SLOW_S} s")  # whatever the test made of being given up
+            pytest.skip(f"takes more than {SLOW_S} s")  # whatever the test did with the abort
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
 

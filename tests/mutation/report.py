@@ -1,4 +1,4 @@
-"""The report of a run: every survivor with its place and its change as it is found, then a table."""
+"""The report of a run: each survivor with its location and change, then a table."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ PROGRESS_EVERY = 50
 
 
 class Progress:
-    """Prints each survivor, and how far the run is."""
+    """Prints each survivor, and the progress."""
 
     def __init__(self, total: int, out: TextIO) -> None:
         self._total = total
@@ -33,7 +33,7 @@ class Progress:
 
 
 def show(results: Sequence[Result], seconds: float, out: TextIO) -> None:
-    """Prints the table by room and package."""
+    """Prints the table by folder and package."""
     print(
         f"\n{'':40}{'mutants':>8}{'killed':>8}{'timeout':>8}{'survived':>9}{'untested':>9}{'score':>8}",
         file=out,

@@ -1,4 +1,4 @@
-"""One trial: a mutant takes the place of the original code and tests run until the first one fails.
+"""One trial: a mutant replaces the original code, and tests run until one fails.
 
 Warm: in a child forked from a process that has collected all tests, the code of the functions is exchanged.
 Cold: in a new interpreter, the changed module is imported instead of the original; for declarations, which
@@ -30,7 +30,7 @@ IMPORT_S = 30.0
 
 
 class NotExchangeable(Exception):
-    """The mutant changes no function in place: its module has to be imported anew."""
+    """The mutant changes no function in place: its module must be imported again."""
 
 
 def run_tests(items: Sequence[pytest.Item], seconds: Mapping[str, float]) -> str | None:
@@ -46,7 +46,7 @@ def run_tests(items: Sequence[pytest.Item], seconds: Mapping[str, float]) -> str
 
 
 def limit_time(expected_s: float) -> None:
-    """Has the kernel end this process after several times the expected CPU time, or much more waiting."""
+    """Lets the kernel end this process after several times the expected CPU time, or much more waiting."""
     signal.setitimer(signal.ITIMER_PROF, 5 + 5 * expected_s)
     signal.setitimer(signal.ITIMER_REAL, 60 + 60 * expected_s)
 
@@ -81,7 +81,7 @@ def exchange(functions: Iterable[FunctionType], original: CodeType, changed: Cod
     for function, code in touched:
         try:
             function.__code__ = code
-        except ValueError as error:  # a variable of the closure came or went
+        except ValueError as error:  # a variable of the closure was added or removed
             raise NotExchangeable from error
 
 

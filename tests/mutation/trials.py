@@ -22,7 +22,7 @@ from tests.mutation.recording import BUDGET_S, PYTEST, TESTS, Deterministic, Rec
 
 
 class Verdict(Enum):
-    """What became of a mutant. Timeouts count as killed: the tests noticed."""
+    """The result of a trial. Timeouts count as killed: the tests noticed."""
 
     KILLED = "killed"
     TIMEOUT = "timeout"
@@ -40,7 +40,7 @@ class Result:
 
     @property
     def survived(self) -> bool:
-        """Report whether no test noticed."""
+        """Whether no test failed."""
         return self.verdict in (Verdict.SURVIVED, Verdict.UNTESTED)
 
 
@@ -80,7 +80,7 @@ class _Trials(Deterministic):
         self._workers = workers
         self._done = done
         self._kills: Counter[tuple[str, str]] = Counter()
-        """How often a test killed a mutant of a file: those tests go first."""
+        """Returns how often a test killed a mutant of a file; such tests run first."""
         self._children: dict[int, _Child] = {}
         self._items: Mapping[str, pytest.Item] = {}
         self._functions: Mapping[str, list[FunctionType]] = {}
@@ -147,7 +147,7 @@ class _Trials(Deterministic):
         return {name: seconds[name] for name, sum_s in zip(ordered, sums, strict=True) if sum_s < BUDGET_S}
 
     def _try(self, mutant: Mutant, warm: dict[str, float], cold: dict[str, float], result: int) -> None:
-        """Runs the warm trial, then the cold one where there is more to see."""
+        """Runs the warm trial, then the cold one if it runs more lines."""
         functions = self._functions.get(mutant.file, ())
         try:
             trial.exchange(functions, mutant.compile_original(), mutant.compile())

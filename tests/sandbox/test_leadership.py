@@ -28,8 +28,8 @@ def start_second(cluster: Cluster, state: RunState) -> None:
 def test_the_other_replica_takes_over_and_hands_the_lease_back(cluster: Cluster) -> None:
     first = holder(cluster)
     start_second(cluster, cluster.state)
-    stands_by = f"{SECOND} stands by"
-    cluster.until("a second one that stands by", lambda: stands_by in cluster.state.log(SECOND).read_text())
+    waits = f"{SECOND} waits for Lease"
+    cluster.until("a second one that waits", lambda: waits in cluster.state.log(SECOND).read_text())
     try:
         assert holder(cluster) == first
         cluster.processes.stop(NAME)  # by SIGTERM: it releases the Lease
