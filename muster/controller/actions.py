@@ -42,9 +42,9 @@ class Step:
 def act(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
     job, status = world.job_of(workload), workload.status
     if job is None or has_left(job) or workload.metadata.deletion_timestamp:
-        yield from _let_go(workload, job, world, now_ms)
+        yield from _delete_workload(workload, job, world, now_ms)
     elif step.is_finished(status) or job.outcome is not None:
-        yield from _give_up_requests(workload, world)
+        yield from _delete_requests(workload, world)
     elif workload.spec.active and is_true(status.conditions, step.DEACTIVATION_TARGET):
         inactive = {"spec": {"active": False}}
         yield Step(
@@ -52,7 +52,7 @@ def act(workload: Workload, world: World, now_ms: int) -> Iterator[Step]:
         )
     elif not step.holds_quota(status) or step.is_evicted(status):
         if world.requests_of(workload) and gone(workload, job, world, now_ms):
-            yield from _give_up_requests(workload, world)
+            yield from _delete_requests(workload, world)
     elif step.is_admitted(status):
         # A user may have suspended it for a moment: its old pods have to be gone first.
         if stopped(workload, job, world):
@@ -92,33 +92,33 @@ def tend_requests(workload: Workload, world: World, now_ms: int) -> Iterator[Ste
     try:
         for write in provisioning_requests.unused(workload, world, needs_any=True):
             yield Step(workload.key, write)
-        for ask in provisioning_requests.missing(workload, world):
-            yield from _provide(workload, ask)
-        for ask in provisioning_requests.repairs(workload, world):
-            yield from _provide(workload, ask)
+        for needed in provisioning_requests.missing(workload, world):
+            yield from _provide(workload, needed)
+        for needed in provisioning_requests.repairs(workload, world):
+            yield from _provide(workload, needed)
         for write in provisioning_requests.handovers(workload, world):
             yield Step(workload.key, write)
     except PlacementError as conflict:
         yield _misplaced(workload, f"It can't be provisioned: {conflict}", now_ms)
 
 
-def _provide(workload: Workload, ask: provisioning_requests.Ask) -> Iterator[Step]:
-    for write in (*ask.templates, *([ask.request] if ask.request else ())):
-        made = isinstance(write, Create)
-        yield _create(workload, ask, write) if made else Step(workload.key, write)
+def _provide(workload: Workload, needed: provisioning_requests.RequestWrites) -> Iterator[Step]:
+    for write in (*needed.templates, *([needed.request] if needed.request else ())):
+        creates = isinstance(write, Create)
+        yield _create(workload, needed, write) if creates else Step(workload.key, write)
 
 
-def _create(workload: Workload, ask: provisioning_requests.Ask, write: Create) -> Step:
+def _create(workload: Workload, needed: provisioning_requests.RequestWrites, write: Create) -> Step:
     """Creates it; an error of the API server goes into the check's message, as in Kueue (handleError)."""
     name = write.body["metadata"]["name"]
     notes: tuple[Note, ...] = ()
-    if write is ask.request:
-        told = f'Created ProvisioningRequest: "{name}"'
-        notes = (on_workload(workload, "ProvisioningRequestCreated", told),)
+    if write is needed.request:
+        created = f'Created ProvisioningRequest: "{name}"'
+        notes = (on_workload(workload, "ProvisioningRequestCreated", created),)
 
     def refused(why: str) -> Step:
         message = f'{NOT_CREATED} {write.kind} "{name}": {why}'
-        status = set_check(workload.status, ask.check, 0, message=message)
+        status = set_check(workload.status, needed.check, 0, message=message)
         body = {"status": {"admissionChecks": builtins(status.admission_checks)}}
         patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)
         return Step(workload.key, patch, (on_workload(workload, "FailedCreate", message, warning=True),))
@@ -126,7 +126,7 @@ def _create(workload: Workload, ask: provisioning_requests.Ask, write: Create) -
     return Step(workload.key, write, notes, refused=refused)
 
 
-def _give_up_requests(workload: Workload, world: World) -> Iterator[Step]:
+def _delete_requests(workload: Workload, world: World) -> Iterator[Step]:
     yield from (Step(workload.key, w) for w in provisioning_requests.unused(workload, world))
 
 
@@ -138,13 +138,13 @@ def _misplaced(workload: Workload, message: str, now_ms: int) -> Step:
     return Step(workload.key, patch, tuple(status_notes(workload, status, now_ms)))
 
 
-def _let_go(workload: Workload, job: Job | None, world: World, now_ms: int) -> Iterator[Step]:
+def _delete_workload(workload: Workload, job: Job | None, world: World, now_ms: int) -> Iterator[Step]:
     """Deletes a Workload whose job is gone or has left the queue, or lets its deletion complete."""
     if not workload.metadata.deletion_timestamp:
         yield Step(workload.key, Delete(WORKLOADS, workload.key))
     elif RESOURCE_IN_USE in workload.metadata.finalizers and gone(workload, job, world, now_ms):
         # The job's next Workload has the same name, and so have its requests: delete these first.
-        yield from _give_up_requests(workload, world)
+        yield from _delete_requests(workload, world)
         if not world.requests_of(workload):
             kept = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
             body = {"metadata": {"finalizers": kept}}

@@ -126,7 +126,7 @@ class Applier:
                     self._wrote(step.write, refused)
                     wait_ms = self._held_back.refused(step.subject, now_ms)
                     level = logging.DEBUG if refused.stale else logging.WARNING
-                    log.log(level, "%s; again in %d ms", refused, wait_ms)
+                    log.log(level, "%s; retrying in %d ms", refused, wait_ms)
                     # a conflict that persists is reported as well
                     passing = self._is_passing(step, refused) and wait_ms < PERSISTS_MS
                     if not passing and self._notices.is_due(step.subject, str(refused), now_ms):

@@ -118,7 +118,7 @@ def _impossible_pods(workload: kueue.Workload, world: World) -> str | None:
     for pod_set, name in named:
         if name not in world.runtime_classes:
             return (
-                f"pod set {pod_set!r}: RuntimeClass {name!r} does not exist, so no pod can be made: "
+                f"pod set {pod_set!r}: RuntimeClass {name!r} does not exist, so no pod can be created: "
                 "remove runtimeClassName, or name one that exists"
             )
     ranges = world.limit_ranges_of(workload)

@@ -114,7 +114,7 @@ class Controller:
         self._place_reflectors = {name: self._reflector(kind) for name, kind in FOLLOWED_TO_PLACE.items()}
         self._events: asyncio.Queue[Note | None] = asyncio.Queue(EVENTS_QUEUED_MAX)
         self._notices = Notices()
-        self._told_ms: dict[str, int] = {}  # workload -> when its wait sentence was last written
+        self._wait_written_ms: dict[str, int] = {}  # workload -> when its wait message was last written
         self._status_due_ms = 0
         self._passed_ms = self._clock_ms()
 
@@ -163,12 +163,12 @@ class Controller:
         """Runs until `stop`. Errors come in an ExceptionGroup: NotLeading, or a bug."""
         async with asyncio.TaskGroup() as tasks:
             following = {name: tasks.create_task(r.run()) for name, r in self._reflectors.items()}
-            turn = tasks.create_task(self._turn())
+            leading = tasks.create_task(self._until_leading())
             stopping = tasks.create_task(self._stopping.wait())
-            await asyncio.wait((turn, stopping), return_when=asyncio.FIRST_COMPLETED)
-            background = [turn, stopping, tasks.create_task(self._follow_to_place())]
-            if turn.done():
-                telling = tasks.create_task(self._tell())
+            await asyncio.wait((leading, stopping), return_when=asyncio.FIRST_COMPLETED)
+            background = [leading, stopping, tasks.create_task(self._follow_to_place())]
+            if leading.done():
+                writing = tasks.create_task(self._write_events())
                 background.append(tasks.create_task(self._pod_checks.run()))
                 if self._election is not None:
                     background.append(tasks.create_task(self._election.keep()))
@@ -176,7 +176,7 @@ class Controller:
                     following["workloads"] = await self._relist_workloads(tasks)
                 await self._work()
                 await self._events.put(None)
-                await telling
+                await writing
             for task in (*following.values(), *background):
                 task.cancel()
         if self._election is not None:
@@ -186,10 +186,10 @@ class Controller:
         await self._places.wait()
         await asyncio.gather(*(r.run() for r in self._place_reflectors.values()))
 
-    async def _turn(self) -> None:
+    async def _until_leading(self) -> None:
         """Returns once the stores are synced and this replica leads."""
         await asyncio.gather(*(r.synced.wait() for r in self._reflectors.values()))
-        log.info("synced with the API server: %s", self._census())
+        log.info("synced with the API server: %s", self._object_counts())
         if self._election is not None:
             await self._election.win()
         self._passed_ms = self._clock_ms()
@@ -275,7 +275,10 @@ class Controller:
         due: list[Step] = []
         later: int | None = None
         for step in result.waits:
-            again_ms = self._told_ms.get(step.subject, -WAIT_SENTENCE_INTERVAL_MS) + WAIT_SENTENCE_INTERVAL_MS
+            again_ms = (
+                self._wait_written_ms.get(step.subject, -WAIT_SENTENCE_INTERVAL_MS)
+                + WAIT_SENTENCE_INTERVAL_MS
+            )
             if step.notes or again_ms <= at_ms:
                 due.append(step)
             else:
@@ -286,20 +289,20 @@ class Controller:
 
     def _note(self, done: Iterable[Step], told: Iterable[Step], at_ms: int) -> None:
         for step in told:
-            self._told_ms[step.subject] = at_ms
-        self._told_ms = {
-            k: t for k, t in self._told_ms.items() if k in self._stores.of(kinds.WORKLOADS).items
+            self._wait_written_ms[step.subject] = at_ms
+        self._wait_written_ms = {
+            k: t for k, t in self._wait_written_ms.items() if k in self._stores.of(kinds.WORKLOADS).items
         }
         for note in (n for step in done for n in step.notes):
             self._queue_event(note)
 
     def _queue_event(self, note: Note) -> None:
         if self._events.full():
-            log.warning("too many events at once: %s of %s is not told", note.reason, note.about.key)
+            log.warning("too many events at once: dropped %s of %s", note.reason, note.about.key)
         else:
             self._events.put_nowait(note)
 
-    async def _tell(self) -> None:
+    async def _write_events(self) -> None:
         """Writes events concurrently with the passes, so that decisions never wait for them; None is the
         last."""
         while (note := await self._events.get()) is not None:
@@ -308,11 +311,11 @@ class Controller:
                 await self._kube.perform(create)
             except WriteError as refused:
                 self._observer.wrote(create, refused)
-                log.debug("event not told: %s", refused)
+                log.debug("event not written: %s", refused)
             else:
                 self._observer.wrote(create, None)
 
-    def _census(self) -> str:
+    def _object_counts(self) -> str:
         counts = ((kind, len(self._stores.of(kind).items)) for kind in FOLLOWED.values())
         return ", ".join(f"{n} {kind}" for kind, n in counts if n)
 

@@ -84,10 +84,10 @@ class Metrics(Observer, Collector):
         for step in passed.done:
             workload = passed.world.workloads.get(step.subject)
             if workload is not None and isinstance(step.write, MergePatch) and step.write.status:
-                self._moved(workload, step, passed)
+                self._count_status(workload, step, passed)
         self._queues = queue_gauges(passed.world)
 
-    def _moved(self, workload: Workload, step: Step, passed: Passed) -> None:
+    def _count_status(self, workload: Workload, step: Step, passed: Passed) -> None:
         """Counts the changes of a Workload's status that a step wrote."""
         assert isinstance(step.write, MergePatch)
         status = msgspec.convert(step.write.body["status"], WorkloadStatus)
@@ -96,9 +96,9 @@ class Metrics(Observer, Collector):
         whose = (queue, reference.name if reference else "")
         for note in step.notes:
             if note.kind is WORKLOADS:
-                self._told(note, whose, status, workload, passed)
+                self._count_event(note, whose, status, workload, passed)
 
-    def _told(
+    def _count_event(
         self, note: Note, whose: tuple[str, str], status: WorkloadStatus, workload: Workload, passed: Passed
     ) -> None:
         if note.reason in CHECK_EVENTS and provisioning_timeouts.tells_of_one(note.message):

@@ -72,10 +72,10 @@ class PodChecks:
                     key = self._next(due)
                     due.remove(key)
                     self._asking.add(key)
-                    tasks.create_task(self._ask(key, self._gangs[key]))
-                await self._rest()
+                    tasks.create_task(self._check(key, self._gangs[key]))
+                await self._wait()
 
-    async def _rest(self) -> None:
+    async def _wait(self) -> None:
         """Waits until a pass requests an unknown answer, an answer arrives, or one is due again."""
         free = len(self._asking) < CONCURRENT_MAX
         next_s = min((self._due_s(key) for key in self._gangs), default=None) if free else None
@@ -98,7 +98,7 @@ class PodChecks:
         self._last_namespace = key[0]
         return key
 
-    async def _ask(self, key: Key, job: Job) -> None:
+    async def _check(self, key: Key, job: Job) -> None:
         refusal = await self._refusal_of(job)
         before = self._answers.get(key)
         failures, wait_s = 0, TAKEN_S

@@ -78,11 +78,11 @@ def _exact(resource: str, text: Any) -> Any:
 
 def _text(value: Any) -> str:
     """Returns equal text for values equal to Kubernetes: empty fields and the order of keys do not count."""
-    return json.dumps(_told(value), sort_keys=True)
+    return json.dumps(_without_empty(value), sort_keys=True)
 
 
-def _told(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {key: _told(of) for key, of in value.items()}
+        kept = {key: _without_empty(of) for key, of in value.items()}
         return {key: of for key, of in kept.items() if of not in (None, {}, [], "")}
-    return [_told(of) for of in value] if isinstance(value, list) else value
+    return [_without_empty(of) for of in value] if isinstance(value, list) else value

@@ -32,7 +32,7 @@ from muster.objects.pods import read_template
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RequestWrites:
     """The writes for a check's request: its pod templates first, as the autoscaler may read them at once.
     `request` is None while an old template of the same name still has to be deleted."""
 
@@ -41,7 +41,7 @@ class Ask:
     request: Create | None
 
 
-def missing(workload: kueue.Workload, world: World) -> Iterator[Ask]:
+def missing(workload: kueue.Workload, world: World) -> Iterator[RequestWrites]:
     """Yields the request of each pending check that has none for its current attempt.
 
     Raises: PlacementError if the templates contradict the admission."""
@@ -56,26 +56,26 @@ def missing(workload: kueue.Workload, world: World) -> Iterator[Ask]:
             attempt = (attempt_of(request, workload.metadata.name, state) or 0) + 1
         name = request_name(workload.metadata.name, state.name, attempt)
         if all(r.metadata.name != name for r in world.requests_of(workload)):  # else delete that first
-            yield _ask(workload, state, config, name, world)
+            yield _request_writes(workload, state, config, name, world)
 
 
-def _ask(
+def _request_writes(
     workload: kueue.Workload,
     state: AdmissionCheckState,
     config: ProvisioningRequestConfig,
     name: str,
     world: World,
-) -> Ask:
+) -> RequestWrites:
     groups = groups_of(workload, config)
     owner = _controlled_by(WORKLOADS, workload.metadata)
     writes = tuple(w for g in groups for w in _provide(workload, g, name, owner, world))
     in_the_way = [g for g in groups if _find(workload, template_name(name, g.first.name), world)]
     lasting = [g for g in in_the_way if _lasts(workload, template_name(name, g.first.name), world)]
     request = _request(workload, config, name, groups) if in_the_way == lasting else None
-    return Ask(state.name, writes, request)
+    return RequestWrites(state.name, writes, request)
 
 
-def repairs(workload: kueue.Workload, world: World) -> Iterator[Ask]:
+def repairs(workload: kueue.Workload, world: World) -> Iterator[RequestWrites]:
     """Recreates templates of existing requests that a user deleted, or that the garbage collector will delete
     because they belong to a former request of the same name. An autoscaler silently skips a request without
     its templates. Raises: PlacementError."""
@@ -91,10 +91,10 @@ def repairs(workload: kueue.Workload, world: World) -> Iterator[Ask]:
         name, owner = request.metadata.name, _controlled_by(PROVISIONING_REQUESTS, request.metadata)
         groups = [g for g in groups_of(workload, config) if template_name(name, g.first.name) in names]
         if len(groups) < len(names):  # it was created from other pod sets
-            yield Ask(state.name, (Delete(PROVISIONING_REQUESTS, request.key),), None)
+            yield RequestWrites(state.name, (Delete(PROVISIONING_REQUESTS, request.key),), None)
             continue
         writes = tuple(w for g in groups for w in _provide(workload, g, name, owner, world))
-        yield Ask(state.name, writes, None)
+        yield RequestWrites(state.name, writes, None)
 
 
 def _provide(

@@ -20,7 +20,7 @@ from muster.controller.finalizers import finalizers, guard_of
 from muster.controller.lifecycle import Advanced, advance, blocked, look_at_pods, requeue_if_due
 from muster.controller.skew import corrected
 from muster.controller.stops import restores, stops
-from muster.controller.suspension import gone, has_left, tell
+from muster.controller.suspension import gone, has_left, report
 from muster.controller.world import World
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch, Write
@@ -149,9 +149,9 @@ def _sync_jobs(world: World, held_back: Container[str]) -> Iterator[Step]:
 def _advance(workload: Workload, world: World, configuration: Configuration, now_ms: int) -> Advanced:
     """Returns the status that follows from the objects, before the core decides."""
     advanced = _move(workload, world, configuration, now_ms)
-    told = tell(workload, advanced.status, world, now_ms)
-    due = [at_ms for at_ms in (advanced.until_ms, told.until_ms) if at_ms is not None]
-    return Advanced(told.status, min(due, default=None))
+    reported = report(workload, advanced.status, world, now_ms)
+    due = [at_ms for at_ms in (advanced.until_ms, reported.until_ms) if at_ms is not None]
+    return Advanced(reported.status, min(due, default=None))
 
 
 def _move(workload: Workload, world: World, configuration: Configuration, now_ms: int) -> Advanced:

@@ -22,7 +22,7 @@ PODS_NAMED_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Report:
     """A status with the progress of the suspension; `until_ms`: when it changes by time alone."""
 
     status: WorkloadStatus
@@ -72,9 +72,9 @@ def gone(workload: Workload, job: Job | None, world: World, now_ms: int) -> bool
     if stopped(workload, job, world):
         return True
     ended = job is None or leaving(job) or job.outcome is not None
-    told = ended or (job is not None and job.suspended)
+    stopping = ended or (job is not None and job.suspended)
     below = all(cluster.suspended or leaving(cluster) for cluster in world.clusters_of(workload))
-    return told and below and not world.live_pods_of(workload) and is_late(workload, world, now_ms)
+    return stopping and below and not world.live_pods_of(workload) and is_late(workload, world, now_ms)
 
 
 def is_late(workload: Workload, world: World, now_ms: int) -> bool:
@@ -111,19 +111,19 @@ def _millis(timestamp: str | None) -> int:
     return millis(timestamp) + 999
 
 
-def tell(workload: Workload, status: WorkloadStatus, world: World, now_ms: int) -> Told:
+def report(workload: Workload, status: WorkloadStatus, world: World, now_ms: int) -> Report:
     """Returns `status` with its condition SuspensionBlocked up to date."""
     job = world.job_of(workload)
-    told = is_true(status.conditions, step.SUSPENSION_BLOCKED)
+    was_blocked = is_true(status.conditions, step.SUSPENSION_BLOCKED)
     if not must_stop(workload, job) or stopped(workload, job, world):
-        return Told(step.suspension_done(status, now_ms) if told else status)
+        return Report(step.suspension_done(status, now_ms) if was_blocked else status)
     lasted = lasted_ms(workload, world, now_ms)
     # Its quota was released without KubeRay's confirmation: no restart before KubeRay has caught up.
     forced = step.holds_quota(workload.status) and not step.holds_quota(status)
-    if told or forced or lasted >= BLOCKED_AFTER_MS:
-        return Told(_blocked(workload, status, job, world, now_ms))
+    if was_blocked or forced or lasted >= BLOCKED_AFTER_MS:
+        return Report(_blocked(workload, status, job, world, now_ms))
     left = (due - lasted for due in (OPERATOR_MS_MAX, BLOCKED_AFTER_MS))
-    return Told(status, now_ms + min(ms for ms in left if ms > 0))
+    return Report(status, now_ms + min(ms for ms in left if ms > 0))
 
 
 def _blocked(

@@ -175,8 +175,8 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         ray_job("dev", worker=of_class("gvisor")),
         {},
         {},
-        "Misconfigured: pod set 'gpu': RuntimeClass 'gvisor' does not exist, so no pod can be made: remove "
-        "runtimeClassName, or name one that exists",
+        "Misconfigured: pod set 'gpu': RuntimeClass 'gvisor' does not exist, so no pod can be created: "
+        "remove runtimeClassName, or name one that exists",
     ),
     "a spec that Muster refuses": (
         ray_job("dev", clusterSelector={"a": "b"}),

@@ -8,7 +8,7 @@ import pytest
 
 from muster.controller.actions import Step
 from muster.controller.stops import restores, stops
-from muster.controller.suspension import gone, stopped, tell
+from muster.controller.suspension import gone, report, stopped
 from muster.controller.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
@@ -327,7 +327,7 @@ def test_obstacles_to_a_suspension(name: str) -> None:
     case, reason, sentence = REASONS[name]
     workload = read(kinds.WORKLOADS, case.workload)
     found = find_condition(
-        tell(workload, workload.status, make_world(objects_of(case)), NOW_MS).status.conditions,
+        report(workload, workload.status, make_world(objects_of(case)), NOW_MS).status.conditions,
         "SuspensionBlocked",
     )
     assert found is not None
@@ -339,14 +339,14 @@ def test_obstacles_to_a_suspension(name: str) -> None:
 def test_the_controller_wakes_up_for_a_late_suspension(seconds: int, until: int) -> None:
     case = Case(evicted(seconds), [dev("Running"), child(suspend=True)])
     workload = read(kinds.WORKLOADS, case.workload)
-    said = tell(workload, workload.status, make_world(objects_of(case)), NOW_MS)
+    said = report(workload, workload.status, make_world(objects_of(case)), NOW_MS)
     assert (said.status, said.until_ms) == (workload.status, NOW_MS + until)
 
 
 def test_the_end_of_a_blocked_suspension_is_in_the_status() -> None:
     case = Case(evicted(300, None, "SuspensionBlocked"), [dev("Suspended")])
     workload = read(kinds.WORKLOADS, case.workload)
-    status = tell(workload, workload.status, make_world(objects_of(case)), NOW_MS).status
+    status = report(workload, workload.status, make_world(objects_of(case)), NOW_MS).status
     over = find_condition(status.conditions, "SuspensionBlocked")
     assert over is not None
     assert (over.status, over.reason) == ("False", "Stopped")
