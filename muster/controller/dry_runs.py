@@ -1,8 +1,8 @@
 """The objects that KubeRay would create for a gang, as far as the API server may refuse them.
 
 KubeRay creates no pod of a RayCluster before its head's Service, and no pod that the API server refuses: the
-gang would hold quota without running. Source: KubeRay v1.6.2 ray-operator/controllers/ray/common/{pod,
-service}.go and raycluster_controller.go (reconcileHeadService, reconcilePods). Left out: names that KubeRay
+gang would hold quota without running. Source: KubeRay v1.6.2 ray-operator/controllers/ray/common (pod.go,
+service.go) and raycluster_controller.go (reconcileHeadService, reconcilePods). Left out: names that KubeRay
 generates, its environment variables, probes and volumes, and Ingresses.
 """
 

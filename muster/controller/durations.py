@@ -24,8 +24,7 @@ class Durations:
         self._before, self._since = self._since, {}
 
     def lasted_ms(self, what: str, uid: str, told_ms: int) -> int:
-        """Returns how long `what` has lasted for `uid`; `told_ms`: its duration by the times in the
-        objects."""
+        """Returns how long `what` has lasted for `uid`; `told_ms`: the same by the objects."""
         at = (what, uid)
         since_ms = self._before.get(at, self._since.get(at))
         if since_ms is None:

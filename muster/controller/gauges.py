@@ -72,8 +72,7 @@ class QueueGauges(Collector):
 
 
 class WatchAges(Collector):
-    """Time since the API server was last heard from, by watch. Computed at every scrape, as it keeps
-    growing."""
+    """The age of each watch's last event. Computed at every scrape, as it keeps growing."""
 
     def __init__(self, ages_s: Callable[[], Mapping[str, float]]) -> None:
         self._ages_s = ages_s

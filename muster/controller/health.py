@@ -83,7 +83,7 @@ def _application(probes: Mapping[str, Probe], registry: CollectorRegistry) -> "W
             return answer
         probe = probes.get(path)
         if probe is None:
-            status, text = "404 Not Found", f"here are /metrics, {', '.join(probes)}"
+            status, text = "404 Not Found", f"not found; served paths: /metrics, {', '.join(probes)}"
         else:
             health = probe()
             status, text = "200 OK" if health.ok else "503 Service Unavailable", health.text

@@ -47,7 +47,7 @@ class Metrics(Observer, Collector):
         )
         self._finished = self._counter("finished_workloads", "Workloads that finished.", *WHOSE)
         self._timeouts = self._counter(
-            "provisioning_timeouts", "ProvisioningRequests retried because they timed out.", "cluster_queue"
+            "provisioning_timeouts", "ProvisioningRequests that timed out.", "cluster_queue"
         )
         self._writes = self._counter(
             "writes", "Writes to the API server, by result.", "kind", "verb", "result"

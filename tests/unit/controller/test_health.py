@@ -24,7 +24,7 @@ def get(port: int, path: str) -> tuple[int, str]:
 ANSWERS = {
     "/healthz": (200, "ok\n"),
     "/readyz": (503, "not yet\n"),
-    "/other": (404, "here are /metrics, /healthz, /readyz\n"),
+    "/other": (404, "not found; served paths: /metrics, /healthz, /readyz\n"),
 }
 
 
