@@ -67,6 +67,7 @@ LAYERS: tuple[Layer, ...] = (
             _module("ruff", "format", "--check", "--quiet", "."),
             _module("mypy"),
             (str(Path(sys.executable).with_name("lint-imports")), "--no-logo"),
+            _module("development", "words"),
         ),
         live=False,
     ),

@@ -18,7 +18,7 @@ SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
 
 @dataclass(frozen=True)
 class StackFile:
-    """What a stack file says with one engine.
+    """The content of a stack file with one engine.
 
     content: the file as YAML gives it. changes: in words, what the engine changes beside its own name.
     """

@@ -63,7 +63,7 @@ def static_nodes(pools: Iterable[Pool]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class NodeChanges:
-    """What brings standing nodes in line with the pools.
+    """Changes that bring static nodes in line with the pools.
 
     create, update: whole nodes as they are to be; an update keeps the node and what runs on it.
     delete: names of nodes without pods. keep: nodes that are to go once their pods have ended, with those.
@@ -90,14 +90,14 @@ class NodeChanges:
 
 
 def surplus(found: Iterable[Mapping[str, Any]], wanted: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Names of the cluster's standing nodes that no pool has any more."""
+    """Returns the names of the cluster's static nodes that no pool has any more."""
     return sorted({n["metadata"]["name"] for n in found} - {n["metadata"]["name"] for n in wanted})
 
 
 def node_changes(
     found: Sequence[Mapping[str, Any]], wanted: Sequence[dict[str, Any]], pods_on: Mapping[str, Sequence[str]]
 ) -> NodeChanges:
-    """Compares the cluster's standing nodes with those of the pools; `pods_on` names the pods by node."""
+    """Compares the cluster's static nodes with those of the pools; `pods_on` names the pods by node."""
     live = {node["metadata"]["name"]: node for node in found}
     declared = {node["metadata"]["name"]: node for node in wanted}
     gone = surplus(found, wanted)

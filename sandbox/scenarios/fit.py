@@ -58,7 +58,7 @@ def resized(manifest: Object, replicas: int) -> Object:
 
 
 def _unmet(scenario: Scenario, manifests: Mapping[str, Object], settings: Settings) -> Iterator[str]:
-    """What the stack lacks of what the examples name, and of what preemption takes."""
+    """Yields what the examples name, or preemption requires, and the stack lacks."""
     priorities = settings.admission.priorities
     queues: set[str] = set()
     for role, manifest in manifests.items():
@@ -131,7 +131,7 @@ def _gang(manifest: Object) -> list[PodSet]:
 
 
 def _too_little(manifests: Mapping[str, Object], space: Room, settings: Settings) -> list[str]:
-    """What is missing for the smallest gang of each role."""
+    """Returns what is missing for the smallest gang of each role."""
     found = []
     for role, manifest in manifests.items():
         for lack in space.shortages(_gang(resized(manifest, 1))):
@@ -154,7 +154,7 @@ def _too_much(first: Object, second: Object, space: Room, settings: Settings) ->
 
 
 def changes(before: Mapping[str, Object], after: Mapping[str, Object]) -> Sequence[str]:
-    """What `fit` changed, in words, a role each."""
+    """Describes what `fit` changed, one sentence per role."""
     return [
         f"the {role} job has {workers(after[role])} workers instead of {workers(before[role])}"
         for role in before

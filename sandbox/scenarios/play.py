@@ -216,7 +216,7 @@ def _table(milestones: Sequence[Milestone]) -> Table:
 
 
 def state_of(world: World, jobs: Iterable[JobRef]) -> list[str]:
-    """What the scenario's objects say of themselves, for the report of a run that went wrong."""
+    """Returns the conditions of the scenario's objects, for the report of a failed run."""
     lines = []
     for ref in jobs:
         job = world.job(ref)
@@ -236,6 +236,6 @@ def state_of(world: World, jobs: Iterable[JobRef]) -> list[str]:
 
 
 def _statuses(job: Object) -> str:
-    """Of a RayJob its two statuses, of the others the conditions that are true."""
+    """Returns a RayJob's two statuses, and the conditions that are true."""
     true = [c["type"] for c in (job.get("status") or {}).get("conditions") or [] if c["status"] == "True"]
     return " / ".join(filter(None, (*job_status(job), *true))) or "no status"

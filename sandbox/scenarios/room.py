@@ -63,7 +63,7 @@ class Room:
         return used
 
     def shortages(self, gang: Sequence[PodSet]) -> list[Shortage]:
-        """What a gang that does not fit into the empty queue lacks, in the flavors that lack least."""
+        """Returns what a gang lacks to fit the empty queue, in the flavors that lack least."""
         used: Usage = {}
         for pods in gang:
             placed = self.place([pods], used, borrowing=False)

@@ -59,7 +59,7 @@ class RunState:
         return self.root / "timings.json"
 
     def command(self, target: str, **variables: str) -> str:
-        """What a user types for this sandbox, as `make status NAME=mine`; what is the default is left out."""
+        """Returns the command for this sandbox, as `make status NAME=mine`, without default values."""
         given = {"NAME": self.name, **variables}
         return " ".join(
             [

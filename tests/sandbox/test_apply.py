@@ -23,7 +23,7 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TYPED = re.compile(r"^(?:kubectl |\w+=\$\(kubectl )(?:[^\n\\]|\\.|\\\n)*", re.MULTILINE)
 IN_PROSE = re.compile(r"`(kubectl \w+ [^`\n<]+)`")
 TEAM = CHECKOUT / "docs" / "adding-a-team.md"
-# Nobody listens on the ports of simulated pods: that the Service is there is all that can be tried.
+# Simulated pods have no open ports: the test only checks that the Service exists.
 FORWARD = re.compile(r"kubectl port-forward (-n \S+) (\S+) \d+")
 
 
@@ -73,7 +73,7 @@ def queue_of_team_b(cluster: Cluster) -> Iterator[None]:
     cluster.client.patch(kinds.ClusterQueue, "team-b", {"spec": before}, patch_type=PatchType.MERGE)
 
 
-def standing(cluster: Cluster) -> list[str]:
+def static_nodes(cluster: Cluster) -> list[str]:
     nodes = cluster.client.list(kinds.Node, labels={"cloud.google.com/gke-nodepool": "system"})
     return sorted(node["metadata"]["name"] for node in nodes)
 
@@ -99,7 +99,7 @@ def test_a_team_is_added_while_a_job_runs_and_the_commands_of_the_docs_work(
     told = capsys.readouterr().out
     assert told.index("+     ClusterQueue vision") < told.index("pulumi up: what the plan says")
     assert told.endswith(f"sandbox {cluster.state.name}: it runs the stack file as it is now\n")
-    assert standing(cluster) == ["gke-system-0", "gke-system-1", "gke-system-2"]
+    assert static_nodes(cluster) == ["gke-system-0", "gke-system-1", "gke-system-2"]
     now = running(cluster.state)
     assert now is not None
     assert now.pid != controller.pid
@@ -113,7 +113,7 @@ def test_a_team_is_added_while_a_job_runs_and_the_commands_of_the_docs_work(
             kinds.delete(cluster.client, kinds.RayJob, other)
     cluster.until("no pods but the job's own", lambda: pods_of_others(cluster, name) == [])
     apply(cluster.state)
-    assert standing(cluster) == ["gke-system-0", "gke-system-1"]
+    assert static_nodes(cluster) == ["gke-system-0", "gke-system-1"]
     assert {pod["metadata"]["uid"] for pod in cluster.pods(name)} >= pods
 
 

@@ -78,7 +78,7 @@ class Replay:
             self.twice[uid] = key_of(pod)
 
     def _admitted(self, pod: Object) -> dict[str, int]:
-        """Of the pod's Workload, by pod set."""
+        """Returns the admitted counts of the pod's Workload, by pod set."""
         uid = (pod["metadata"].get("labels") or {}).get(WORKLOAD_UID_LABEL)
         found = (w for w in self.api.all(kinds.WORKLOADS) if w["metadata"]["uid"] == uid)
         admission = (next(found, {}).get("status") or {}).get("admission") or {}
@@ -107,7 +107,7 @@ def broken(events: Iterable[Event], queues: Iterable[tuple[Kind[Any], Object]]) 
             found.append(f"revision {event.revision}: {wrong}")
     return [
         *found,
-        *(f"KubeRay made {key} a second time, and nobody deleted it" for key in replay.twice.values()),
+        *(f"KubeRay created {key} a second time, and it was never deleted" for key in replay.twice.values()),
     ]
 
 

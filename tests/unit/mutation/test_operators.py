@@ -1,4 +1,4 @@
-"""What each operator makes of a piece of code, and what is left alone."""
+"""Each operator's mutants of a piece of code, and the code that is left alone."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""What was recorded by several processes counts as one recording."""
+"""Records of several processes count as one recording."""
 
 from tests.mutation.mutants import Mutant
 from tests.mutation.recording import Recording, joined

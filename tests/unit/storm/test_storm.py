@@ -64,7 +64,7 @@ def worker(name: str, revision: int, made_s: int, change: str = "ADDED", **meta:
     [
         pytest.param([worker("b", 3, 29)], "revision 3: team-a/first has quota for", id="too early"),
         pytest.param(
-            [worker("b", 3, 30)], "KubeRay made team-a/b a second time", id="a second time, and left"
+            [worker("b", 3, 30)], "KubeRay created team-a/b a second time", id="a second time, and left"
         ),
         pytest.param(
             [worker("b", 3, 30), worker("b", 4, 30, "MODIFIED", deletionTimestamp="now")],
