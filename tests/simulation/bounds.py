@@ -89,15 +89,15 @@ class Bounds:
         return stays and holds_quota(workload) and not leaves
 
     def _still_evicted(self) -> Iterator[tuple[Subject, str]]:
-        """Gangs that were evicted and hold their quota still."""
+        """Yields evicted gangs that still hold quota."""
         for workload in self._api.all(kinds.WORKLOADS):
             if holds_quota(workload) and condition(workload, "Evicted").get("status") == "True":
                 reason = condition(workload, "Evicted")["reason"]
                 yield ("evicted_stop", key_of(workload)), f"was evicted ({reason}) and holds quota"
 
     def _uncovered_pods(self) -> Iterator[tuple[Subject, str]]:
-        """Jobs whose pods, whatever their labels say, have more GPUs than their Workloads hold. What is in no
-        queue, or not any more, holds what it has got."""
+        """Yields jobs whose pods, whatever their labels, have more GPUs than their Workloads hold. Jobs in no
+        queue may hold any."""
         used: dict[str, Fraction] = defaultdict(Fraction)
         for pod in self._api.all(kinds.PODS):
             owners = pod["metadata"].get("ownerReferences")

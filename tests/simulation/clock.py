@@ -4,18 +4,18 @@ import asyncio
 import selectors
 from typing import Any
 
-START_MS = 1_800_000_000_000  # since the epoch; any moment would do
+START_MS = 1_800_000_000_000  # since the epoch; any time would do
 
 
 class _Jump(selectors.SelectSelector):
-    """Nothing is ever read or written: waiting means moving the clock. It starts at 0 s, where floats
-    are finer than what the loop takes for the same moment."""
+    """A selector without I/O: waiting advances the clock. It starts at 0 s, where floats are finer than
+    the loop's clock resolution."""
 
     now_s = 0.0
 
     def select(self, timeout: float | None = None) -> list[Any]:
         if timeout is None:
-            raise RuntimeError("everybody waits and nothing is due")
+            raise RuntimeError("all tasks wait and no timer is due")
         self.now_s += max(timeout, 0.0)
         return []
 
@@ -23,7 +23,7 @@ class _Jump(selectors.SelectSelector):
 class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._jump = _Jump()
-        self.set_s = 0.0  # by so much the wall clock was put forward
+        self.set_s = 0.0  # offset of the wall clock
         super().__init__(self._jump)
 
     def time(self) -> float:

@@ -14,7 +14,7 @@ from tests.simulation.operators import owned, pods_owned_by
 from tests.simulation.sweeps import Sweeps
 
 SWEEP_S_MAX, ANSWERS_S_MAX = 0.5, 2.0
-LEAVES_S_MAX = 5.0  # a pod's time to end, and the garbage collector's to come round
+LEAVES_S_MAX = 5.0  # until a pod has ended, and between sweeps of the garbage collector
 
 
 class Kubelets:
@@ -47,7 +47,7 @@ class Kubelets:
 
 
 class JobController:
-    """Kubernetes' own, of batch Jobs: one pod at a time, another when it is deleted, none if suspended."""
+    """The Job controller: one pod at a time, recreated after deletion, none if suspended."""
 
     def __init__(self, api: Api, random: Random) -> None:
         self._api, self._random = api, random
@@ -76,7 +76,7 @@ class JobController:
 
 
 class GarbageCollector:
-    """Comes round now and then, and takes one thing at a time, in any order."""
+    """Sweeps periodically, and deletes one object at a time, in any order."""
 
     def __init__(self, api: Api, random: Random) -> None:
         self._api, self._random = api, random
@@ -102,8 +102,8 @@ class Cloud:
     """Queued provisioning with `nodes_max` nodes: Accepted, then all nodes of a request at once or none.
 
     `stock_outs` requests fail; the others wait until there is capacity. A request without its pod templates
-    is passed over in silence, as cluster-autoscaler does, and so are all while it is not `answering`. Nodes
-    of a request go when it is deleted and its pods are gone."""
+    is skipped without a status, as by cluster-autoscaler, and so are all while not `answering`. Nodes of a
+    request are removed when it is deleted and its pods are gone."""
 
     def __init__(self, api: Api, random: Random, nodes_max: int) -> None:
         self._api, self._random = api, random
@@ -122,7 +122,7 @@ class Cloud:
                     self._answer(request)
 
     def has_node_for(self, pod: Body) -> bool:
-        """Pods that ask for no request's nodes find one anywhere."""
+        """Whether the pod fits a node; one that selects no request's nodes always does."""
         wanted = pod["spec"].get("nodeSelector", {}).get(REQUEST_LABEL)
         if wanted is None:
             return True

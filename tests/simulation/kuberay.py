@@ -1,8 +1,8 @@
-"""KubeRay by its protocol: suspend and resume of RayJobs and RayClusters, as its v1.6.2 does them
+"""KubeRay by its protocol: suspend and resume of RayJobs and RayClusters, as in v1.6.2
 (RayServices: ray_services.py).
 
-It reads, thinks a moment and writes, so that others write in between; a status written on a version
-that has moved on is refused and tried again. Left out: services, retries, deadlines, autoscaling.
+It reads, waits a moment and writes, so that others may write in between; a status written on a stale
+version is refused and retried. Left out: services, retries, deadlines, autoscaling.
 Source: ray-operator/controllers/ray/{rayjob,raycluster}_controller.go.
 """
 

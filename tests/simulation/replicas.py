@@ -1,6 +1,6 @@
 """Two replicas with one Lease: each may be killed, frozen or cut off, and the other must take over.
 
-Whatever arrives at the API server from a replica that does not hold the Lease breaks the simulation.
+A write that arrives from a replica without the Lease breaks the simulation.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""A cluster under virtual time: the real controller against emulated surroundings, from one seed.
+"""A cluster under virtual time: the real controller with emulated surroundings, from one seed.
 
-Everything random comes from the seed, so that a run can be replayed: `MUSTER_SEED=<seed> pytest …`.
-The controller may be killed after any of its writes; a fresh one starts a little later.
+All randomness comes from the seed, so a run can be replayed: `MUSTER_SEED=<seed> pytest …`.
+The controller may be killed after any of its writes; a new one starts a little later.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ Scenario = Callable[["Simulation"], Awaitable[None]]
 
 
 class Simulation:
-    """`stack` are the platform's objects by kind; `nodes` is how many GPU nodes the cloud has."""
+    """One cluster: `stack` are the platform's objects by kind, `nodes` is the cloud's number of GPU nodes."""
 
     loop_type = VirtualLoop
 

@@ -29,8 +29,8 @@ Edit = Callable[[Simulation], None]
 
 @dataclass(frozen=True)
 class Mistake:
-    """`waits` begins what a gang of team-a is told that comes afterwards; empty: it runs. `worker` is the
-    template of team-a's workers."""
+    """`waits`: the start of the message for a later gang of team-a; empty: it runs. `worker`: the template of
+    team-a's workers."""
 
     edit: Edit
     waits: str = ""

@@ -30,8 +30,8 @@ def of_all_machines(sim: Simulation, seconds: float) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """`leap` is made so many seconds after the gang was told to stop; before that, if negative. With
-    `long_grace` KubeRay deletes the pods, and they use nearly an hour to end; else it does nothing."""
+    """`leap` happens this many seconds after the eviction; before it, if negative. With `long_grace` KubeRay
+    deletes the pods, which take nearly an hour to end; otherwise it does nothing."""
 
     leap: Leap
     by_s: float

@@ -60,9 +60,9 @@ def gone(sim: Simulation) -> set[str]:
 
 
 def remembered(controller: Controller, uids: Collection[str]) -> Iterator[str]:
-    """Where the controller's memory still holds one of them, as a path of types.
+    """Yields where the controller's memory still holds one of them, as a path of types.
 
-    What has a bound of its own (the tombstones of a Store, Notices) may hold some for longer."""
+    Bounded collections (tombstones of a Store, Notices) may hold some longer."""
     seen: set[int] = set()
     waiting: list[tuple[str, Any]] = [("Controller", controller)]
     while waiting:
@@ -86,8 +86,11 @@ def _is_memory(at: Any) -> bool:
 
 
 def check_at_rest(sim: Simulation, passes: int, writes: int, gone: Collection[str]) -> None:
-    """`passes` and `writes` are those within REST_S, after everything was deleted; `gone` are UIDs of what
-    was deleted before the last decisions."""
+    """Raises Broken if the controller is busy or remembers too much.
+
+    `passes` and `writes` are those within REST_S, after everything was deleted; `gone` are UIDs of objects
+    deleted before the last decisions.
+    """
     if passes > PASSES_AT_REST_MAX * len(sim.controllers):
         raise Broken(f"{passes} passes in {REST_S:.0f} s of rest")
     if writes:
