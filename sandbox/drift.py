@@ -28,10 +28,10 @@ def drift(state: RunState, fix: bool = False) -> int:
     screen = console()
     screen.print(f"sandbox {state.name}, compared with its last deployment:", highlight=False)
     if edited(stack):
-        told = (
+        message = (
             f"{SOURCE.name} was edited since then, which is no drift; to deploy it: {state.command('apply')}"
         )
-        screen.print(told, highlight=False, soft_wrap=True)
+        screen.print(message, highlight=False, soft_wrap=True)
     if not drifted:
         screen.print("nothing was changed by hand")
         return 0

@@ -77,7 +77,7 @@ def pod_group_row(group: Object, pods: Iterable[Object], now: float) -> tuple[st
         and pod["metadata"].get("annotations", {}).get(POD_GROUP_ANNOTATION) == metadata["name"]
         and pod["spec"].get("nodeName")
     ]
-    told = [*group.get("status", {}).get("schedulingConditions", ()), {}]
+    conditions = [*group.get("status", {}).get("schedulingConditions", ()), {}]
     return (
         metadata["namespace"],
         owner(group),
@@ -86,8 +86,8 @@ def pod_group_row(group: Object, pods: Iterable[Object], now: float) -> tuple[st
         spec.get("priorityClassName", "-"),
         age(group, now),
         f"{len(bound)}/{spec.get('minMember', '?')}",
-        "" if bound else told[0].get("reason", ""),
-        "" if bound else told[0].get("message", ""),
+        "" if bound else conditions[0].get("reason", ""),
+        "" if bound else conditions[0].get("message", ""),
     )
 
 

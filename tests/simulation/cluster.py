@@ -18,7 +18,7 @@ LEAVES_S_MAX = 5.0  # until a pod has ended, and between sweeps of the garbage c
 
 
 class Kubelets:
-    """Starts pods that have a node, and takes away those that were told to leave, some time later."""
+    """Starts pods that have a node, and removes deleted ones some time later."""
 
     def __init__(self, api: Api, random: Random, cloud: "Cloud") -> None:
         self._api, self._random, self._cloud = api, random, cloud

@@ -200,7 +200,7 @@ class Simulation:
         """Checks that it holds at every look for this long."""
         end_s = self._loop.time() + minutes * 60
         while self._loop.time() < end_s:
-            assert holds(), f"not any more: {what}"
+            assert holds(), f"no longer: {what}"
             await self.api.change(LOOKS_S_MAX)
             await asyncio.sleep(LOOKS_S)
 

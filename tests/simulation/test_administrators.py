@@ -132,7 +132,7 @@ def test_the_gang_ends_and_another_team_goes_on(name: str) -> None:
         await sim.until(lambda: sim.state(dev) == "Complete", "dev ends in peace")
         late = sim.submit(ray_job("late", seconds=5, **given))
         if mistake.waits:
-            await sim.until(lambda: sim.waits(late).startswith(mistake.waits), "it is told", 2)
+            await sim.until(lambda: sim.waits(late).startswith(mistake.waits), "the message", 2)
         elif not sim.api.unserved.intersection({kinds.PROVISIONING_REQUESTS}):
             await sim.until(lambda: sim.state(late) == "Complete", "others run")
 
@@ -145,12 +145,12 @@ def test_a_gang_whose_request_cannot_be_created_releases_its_quota() -> None:
     async def story(sim: Simulation) -> None:
         sim.api.stop_serving(kinds.PROVISIONING_REQUESTS)
         dev = sim.submit(ray_job("dev"))
-        told = "Error creating ProvisioningRequest"
+        reason = "Error creating ProvisioningRequest"
         await sim.until(lambda: sim.has(dev, "QuotaReserved"), "dev has quota")
         await sim.stays(lambda: sim.has(dev, "QuotaReserved"), "dev waits for its request", 9)
         await sim.until(lambda: sim.has(dev, "Evicted"), "dev gives its quota back", 2)
-        await sim.until(lambda: sim.waits(dev).startswith("Suspended: "), "it is told in the end", 60)
-        assert told in sim.waits(dev)
+        await sim.until(lambda: sim.waits(dev).startswith("Suspended: "), "it is finally rejected", 60)
+        assert reason in sim.waits(dev)
 
     Simulation(1, local_stack()).run(story)
 

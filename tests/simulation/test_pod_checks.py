@@ -94,7 +94,7 @@ def test_impossible_gangs_hold_no_quota(name: str, seed: int) -> None:
     async def story(sim: Simulation) -> None:
         bad = sim.submit(body)
         good = sim.submit(ray_job("good"))
-        await sim.until(lambda: sim.waits(bad) == f"Misconfigured: {why}", "it is told why")
+        await sim.until(lambda: sim.waits(bad) == f"Misconfigured: {why}", "the reason is reported")
         await sim.until(lambda: sim.state(good) == "Complete", "the other one completes")
         sim.kill()  # the next controller has no cached answers
         await asyncio.sleep(30)
@@ -150,7 +150,7 @@ def test_dry_runs_are_repeated_after_a_correction(name: str) -> None:
     async def story(sim: Simulation) -> None:
         before(sim)
         job = sim.submit(body)
-        await sim.until(lambda: sim.waits(job) == f"Misconfigured: {why}", "it is told why")
+        await sim.until(lambda: sim.waits(job) == f"Misconfigured: {why}", "the reason is reported")
         assert sim.kube is not None
         asked = sim.kube.dry_runs
         await sim.stays(lambda: sim.waits(job) == f"Misconfigured: {why}", "it waits", minutes=20)

@@ -94,7 +94,7 @@ def test_pods_of_a_finished_job_count_until_their_quota_is_needed(
         first = sim.submit(
             ray_job("first", priority="prod-priority", seconds=5, ttlSecondsAfterFinished=DAY_S)
         )
-        await sim.until(lambda: sim.has(first, "Finished"), "it is told to be finished")
+        await sim.until(lambda: sim.has(first, "Finished"), "it is finished")
         await sim.until(lambda: used_gpus(sim) == "4", "its pods count")
         await sim.stays(lambda: (live_gpus(sim), used_gpus(sim)) == (4, "4"), "they stay, and count", 2)
         second = sim.submit(ray_job("second", seconds=5))

@@ -115,9 +115,9 @@ def _names(kind: RayKind) -> list[str]:
 
 def _same_environment(kind: RayKind) -> str:
     names = ", ".join(f'"{name}"' for name in ENVIRONMENT)
-    told = f"containers.orValue([]).map(c, c.?env.orValue([]).filter(e, e.name in [{names}]))"
+    values = f"containers.orValue([]).map(c, c.?env.orValue([]).filter(e, e.name in [{names}]))"
     path = f"{head(kind)}.template.spec"
-    return f"{optional('object', path)}.?{told} == {optional('oldObject', path)}.?{told}"
+    return f"{optional('object', path)}.?{values} == {optional('oldObject', path)}.?{values}"
 
 
 def _same_upgrade() -> str:

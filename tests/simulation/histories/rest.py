@@ -97,4 +97,4 @@ def check_at_rest(sim: Simulation, passes: int, writes: int, gone: Collection[st
         raise Broken(f"{writes} writes in {REST_S:.0f} s of rest")
     for controller in sim.controllers.values():
         for where in remembered(controller, gone):
-            raise Broken(f"the controller remembers what is gone: {where}")
+            raise Broken(f"the controller still remembers deleted objects: {where}")
