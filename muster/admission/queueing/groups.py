@@ -16,7 +16,8 @@ QueuedWorkload = tuple[QueueOrder, Workload]
 class EquivalenceGroup:
     """Equivalent workloads of a queue, in queue order; never empty.
 
-    The orders of removed ones stay in the heap until they come up, or until they are too many."""
+    The orders of removed ones stay in the heap until they come up, or until they are too many. Its queue
+    drops a group that has lost its last workload, which then keeps nothing of what it held."""
 
     __slots__ = ("_heap", "_live", "equivalence", "parked")
 
@@ -50,9 +51,14 @@ class EquivalenceGroup:
 
     def remove(self, key: str) -> None:
         del self._live[key]
-        if len(self._heap) > 2 * len(self._live) + _GARBAGE_MAX:
+        if not self._live or len(self._heap) > 2 * len(self._live) + _GARBAGE_MAX:
             self._heap = [order for order, _ in self._live.values()]
             heapify(self._heap)
+
+    def clear(self) -> None:
+        """Removes all workloads at once."""
+        self._live.clear()
+        self._heap.clear()
 
 
 class PendingGroups:
@@ -86,3 +92,5 @@ class PendingGroups:
             to.by_key[workload.key] = taken
             if taken is not group:
                 taken.put(order, workload)
+        if taken is not group:
+            group.clear()

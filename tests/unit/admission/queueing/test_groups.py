@@ -1,0 +1,41 @@
+"""Groups of equivalent workloads: what is left of one that has lost all of its workloads."""
+
+from collections.abc import Callable
+
+import pytest
+
+from muster.admission.queueing.equivalence import equivalence_class
+from muster.admission.queueing.groups import EquivalenceGroup, PendingGroups
+from muster.admission.queueing.order import queue_order
+from tests.unit.admission.builders import workload
+
+
+def pending(*names: str) -> PendingGroups:
+    """Equivalent workloads of one queue."""
+    groups = PendingGroups()
+    for name in names:
+        one = workload(name, "q", 1)
+        groups.put(equivalence_class(one, by_local_queue=False, by_run_time=False), queue_order(one), one)
+    return groups
+
+
+def removed(groups: PendingGroups) -> None:
+    for key in list(groups.by_key):
+        groups.remove(key)
+
+
+def merged(groups: PendingGroups) -> None:
+    (group,) = groups.groups.values()
+    groups.move(group, pending("other"))
+
+
+@pytest.mark.parametrize("lose_all", [removed, merged])
+def test_a_group_without_workloads_keeps_nothing_of_them(lose_all: Callable[[PendingGroups], None]) -> None:
+    """An index may know the group for longer (muster/admission/pruning/wake_index.py)."""
+    groups = pending("first", "second")
+    (group,) = groups.groups.values()
+    assert isinstance(group, EquivalenceGroup)
+    lose_all(groups)
+    assert not group
+    assert group._heap == []
+    assert not groups.groups
