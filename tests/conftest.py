@@ -12,9 +12,10 @@ hypothesis.settings.register_profile("check", max_examples=5)
 
 @pytest.fixture(autouse=True, scope="session")
 def no_environment_of_the_user() -> None:
-    """Removes the variables that would lead a test to the user's cluster or Pulumi backend."""
+    """Removes variables that lead to the user's cluster or Pulumi backend, and those of a running make."""
     for name in list(os.environ):
-        if name in ("KUBECONFIG", "MUSTER_SANDBOX") or name.startswith("PULUMI_"):
+        # With MAKELEVEL set, a make in a test would print the folders it enters, too.
+        if name in ("KUBECONFIG", "MUSTER_SANDBOX") or name.startswith(("PULUMI_", "MAKE", "MFLAGS")):
             del os.environ[name]
 
 

@@ -97,8 +97,8 @@ def test_a_team_is_added_while_a_job_runs_and_the_commands_of_the_docs_work(
     apply(cluster.state, edited)
 
     told = capsys.readouterr().out
-    assert told.index("+     ClusterQueue vision") < told.index("pulumi up: what the plan says")
-    assert told.endswith(f"sandbox {cluster.state.name}: it runs the stack file as it is now\n")
+    assert told.index("+     ClusterQueue vision") < told.index("pulumi up: carries out the plan")
+    assert told.endswith(f"sandbox {cluster.state.name}: it runs the current stack file\n")
     assert static_nodes(cluster) == ["gke-system-0", "gke-system-1", "gke-system-2"]
     now = running(cluster.state)
     assert now is not None
