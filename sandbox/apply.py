@@ -8,7 +8,6 @@ from pathlib import Path
 
 from preview.plan import Change
 from preview.preview import show
-from preview.pulumi_cli import PulumiCli
 from sandbox.cluster import kinds
 from sandbox.cluster.control_plane import create_nodes
 from sandbox.cluster.controller_process import update_controller
@@ -16,6 +15,7 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import node_changes, static_nodes, surplus
 from sandbox.cluster.operators import update_provisioner
 from sandbox.cluster.processes import Processes
+from sandbox.deployment import deploy, pulumi_cli
 from sandbox.running import engine_of, named, only_run, ray_objects, require_api
 from sandbox.stack_file import SOURCE, STACK, deployed, read
 from sandbox.stand_ins.capacity import PROVISIONING_LABEL
@@ -52,8 +52,7 @@ class _Update:
         self.stack_file.write(self.next_file)
         tools = ensure_tools(["pulumi", "kubectl"], self.screen)
         self.kubectl = Kubectl(tools["kubectl"].path, state.kubeconfig)
-        cli = PulumiCli(tools["pulumi"].path, state.root, env={"KUBECONFIG": str(state.kubeconfig)})
-        self.stack = cli.select(STACK, self.next_file)
+        self.stack = pulumi_cli(state, tools["pulumi"].path).select(STACK, self.next_file)
 
     def steps(self) -> list[Step]:
         """Returns the steps in order; the last one saves the stack file as deployed."""
@@ -79,10 +78,7 @@ class _Update:
         """Carries out the plan."""
         if not self.changed:
             return "nothing to do"
-        lines = [""]
-        with self.screen.activity(lambda elapsed: f"  {elapsed:.0f} s: {lines[-1]}"):
-            outcome = self.stack.up(lines.append)
-        return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items()))
+        return deploy(self.stack, self.screen)
 
     def nodes(self) -> str:
         """Creates, updates and deletes nodes of static pools; only cordons those with pods of jobs."""
@@ -93,9 +89,8 @@ class _Update:
         ]
         wanted = static_nodes(self.stack_file.settings.pools)
         if gone := surplus(found, wanted):
-            self.kubectl.run(
-                "cordon", *gone
-            )  # first, so that no pod is scheduled to a node about to be deleted
+            # First, so that no pod is scheduled to a node that is about to be deleted.
+            self.kubectl.run("cordon", *gone)
         pods = self.kubectl.objects("pods", "--field-selector=status.phase!=Succeeded,status.phase!=Failed")
         changes = node_changes(found, wanted, pods_on_nodes(pods))
         for pod in pods:
@@ -129,7 +124,7 @@ class _Update:
 
 
 def pods_on_nodes(pods: Iterable[kinds.Object]) -> dict[str, list[str]]:
-    """Names of pods by node, without those that a ReplicaSet creates again on another node."""
+    """Returns the names of pods by node, without those that a ReplicaSet recreates on another node."""
     found: dict[str, list[str]] = {}
     for pod in pods:
         owners = pod["metadata"].get("ownerReferences") or []

@@ -6,10 +6,10 @@ import yaml
 from rich.text import Text
 
 from preview import plan_text
-from preview.pulumi_cli import PulumiCli, Stack
+from preview.pulumi_cli import Stack
+from sandbox.deployment import pulumi_cli
 from sandbox.running import require_up
-from sandbox.stack_file import SOURCE, stack_for
-from sandbox.stack_file import STACK as LOCAL
+from sandbox.stack_file import SOURCE, STACK, deployed, stack_for
 from sandbox.toolchain.console import console
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import RunState
@@ -48,12 +48,11 @@ def drift(state: RunState, fix: bool = False) -> int:
 
 def edited(stack: Stack) -> bool:
     """Whether the stack file of the checkout differs from the deployed one."""
-    deployed = yaml.safe_load(stack.config.read_text())["config"]
-    return bool(stack_for(deployed["muster:admission"]["engine"])[0]["config"] != deployed)
+    config = yaml.safe_load(stack.config.read_text())["config"]
+    return bool(stack_for(config["muster:admission"]["engine"])[0]["config"] != config)
 
 
 def _stack(state: RunState) -> Stack:
     require_up(state)
     pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
-    cli = PulumiCli(pulumi, state.root, env={"KUBECONFIG": str(state.kubeconfig)})
-    return cli.select(LOCAL, state.root / f"Pulumi.{LOCAL}.yaml")
+    return pulumi_cli(state, pulumi).select(STACK, deployed(state))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from preview.pulumi_cli import PulumiCli
+from sandbox.deployment import pulumi_cli
 from sandbox.running import require_up
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import CHECKOUT, NAME_VARIABLE, RunState
@@ -30,7 +30,7 @@ def exports(state: RunState) -> str:
 def make_commands(state: RunState) -> Path:
     """Writes kubectl, pulumi and muster for this sandbox into a folder, and returns it."""
     tools = ensure_tools(["kubectl", "pulumi"], Screen(sys.stderr))
-    cli = PulumiCli(tools["pulumi"].path, state.root, env={"KUBECONFIG": str(state.kubeconfig)})
+    cli = pulumi_cli(state, tools["pulumi"].path)
     folder = state.root / "bin"
     folder.mkdir(exist_ok=True)
     link = folder / "kubectl"

@@ -20,7 +20,7 @@ SOURCE = CHECKOUT / "stacks" / f"Pulumi.{STACK}.yaml"
 class StackFile:
     """The content of a stack file with one engine.
 
-    content: the file as YAML gives it. changes: in words, what the engine changes beside its own name.
+    content: the file as YAML gives it. changes: sentences on what the engine changes beside its name.
     """
 
     content: dict[str, Any]
@@ -33,10 +33,10 @@ class StackFile:
 
 
 def read(engine: str, source: Path | None = None) -> StackFile:
-    """Read the stack file with this engine. Raises StepError, with every problem, for one that is wrong."""
+    """Returns the stack file with this engine. Raises StepError with every problem of an invalid file."""
     source = source or SOURCE
     try:
-        load(source)  # a file that is no YAML, or no stack, is told of in the words of the settings
+        load(source)  # reports a file that is not YAML, or not a stack, in terms of the settings
         content, changes = stack_for(engine, source)
         return StackFile(content, parse(content["config"], str(source)), changes)
     except SettingsError as error:
@@ -44,15 +44,15 @@ def read(engine: str, source: Path | None = None) -> StackFile:
 
 
 def stack_for(engine: str, source: Path | None = None) -> tuple[dict[str, Any], list[str]]:
-    """Return the content of the stack file as it is now, for this engine, and what else that changes."""
+    """Returns the current content of the stack file for this engine, and what else the engine changes."""
     content: dict[str, Any] = yaml.safe_load((source or SOURCE).read_text(encoding="utf-8"))
     return content, settings_for(engine, content["config"])
 
 
 def settings_for(engine: str, config: dict[str, Any]) -> list[str]:
-    """Makes the stack's settings those of this engine; says what else that changes.
+    """Changes the stack's settings to this engine; returns what else that changes.
 
-    KAI makes no ProvisioningRequests, so that nothing would bring nodes to a queued pool.
+    KAI creates no ProvisioningRequests, so a queued pool would never get nodes.
     """
     config.setdefault("muster:admission", {})["engine"] = engine
     if engine != "kai":
@@ -64,5 +64,5 @@ def settings_for(engine: str, config: dict[str, Any]) -> list[str]:
 
 
 def deployed(state: RunState) -> Path:
-    """The stack file that a sandbox runs: written by `make up` and, once it is deployed, by `make apply`."""
+    """Returns the path of the stack file that a sandbox runs; `make up` and `make apply` write it."""
     return state.root / f"Pulumi.{STACK}.yaml"

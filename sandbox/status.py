@@ -94,7 +94,7 @@ def _processes(state: RunState, screen: Console) -> None:
     screen.print(f"logs: {state.logs}", highlight=False, soft_wrap=True)
 
 
-COLOURS = {
+COLORS = {
     "Admitted": "green",
     "Finished": "dim",
     "Evicted": "yellow",
@@ -107,4 +107,4 @@ COLOURS = {
 
 
 def _table(screen: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    screen.print(table(title, columns, [[Text(cell, COLOURS.get(cell, "")) for cell in row] for row in rows]))
+    screen.print(table(title, columns, [[Text(cell, COLORS.get(cell, "")) for cell in row] for row in rows]))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from preview.pulumi_cli import PulumiCli
 from sandbox.bootstrap import SECONDS_VARIABLE
 from sandbox.cluster import kai_process, kueue_process
 from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane
@@ -17,6 +16,7 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import static_nodes
 from sandbox.cluster.operators import start_operators
 from sandbox.cluster.processes import Processes
+from sandbox.deployment import deploy, pulumi_cli
 from sandbox.running import existing_names, only_run, require_unused
 from sandbox.scenario import EXAMPLES, SCENARIOS, play_scenario
 from sandbox.scenarios import play
@@ -123,11 +123,8 @@ class Environment:
 
     def pulumi_up(self) -> str:
         """Runs the real Pulumi program against this cluster."""
-        cli = PulumiCli(self.tools["pulumi"], self.state.root, env={"KUBECONFIG": str(self.state.kubeconfig)})
-        lines = [""]
-        with self.screen.activity(lambda elapsed: f"  {elapsed:.0f} s: {lines[-1]}"):
-            outcome = cli.select(STACK, self.stack_file).up(lines.append)
-        return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items())) or "no change"
+        cli = pulumi_cli(self.state, self.tools["pulumi"])
+        return deploy(cli.select(STACK, self.stack_file), self.screen)
 
     def admission(self) -> str:
         """Starts the engine that admits gangs."""

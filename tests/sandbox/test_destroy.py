@@ -6,10 +6,10 @@ from contextlib import closing
 
 import pytest
 
-from preview.pulumi_cli import PulumiCli
 from sandbox.cluster import kinds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
+from sandbox.deployment import pulumi_cli
 from sandbox.scenarios.play import wait_for_policy
 from sandbox.stack_file import STACK
 from sandbox.toolchain.ensure import ensure_tools
@@ -48,7 +48,7 @@ def test_destroy_does_not_wait_for_running_gangs(state: RunState) -> None:
 
         wait_until(f"{name} running", runs, STARTS_SECONDS_MAX)
 
-    cli = PulumiCli(tools["pulumi"], state.root, env={"KUBECONFIG": str(state.kubeconfig)})
+    cli = pulumi_cli(state, tools["pulumi"])
     outcome = cli.select(STACK, state.root / f"Pulumi.{STACK}.yaml").destroy()
     assert set(outcome.counts) == {"delete"}
     assert outcome.seconds < DESTROY_SECONDS_MAX

@@ -1,0 +1,22 @@
+"""The stack of a sandbox in Pulumi's terms: the CLI on its cluster, and its deployment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from preview.pulumi_cli import PulumiCli, Stack
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import Screen
+
+
+def pulumi_cli(state: RunState, binary: Path) -> PulumiCli:
+    """Returns the CLI for the state and the cluster of this sandbox."""
+    return PulumiCli(binary, state.root, env={"KUBECONFIG": str(state.kubeconfig)})
+
+
+def deploy(stack: Stack, screen: Screen) -> str:
+    """Runs `pulumi up`, shows its progress, and returns the number of resources by operation."""
+    lines = [""]
+    with screen.activity(lambda elapsed: f"  {elapsed:.0f} s: {lines[-1]}"):
+        outcome = stack.up(lines.append)
+    return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items())) or "no change"
