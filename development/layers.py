@@ -81,7 +81,17 @@ LAYERS: tuple[Layer, ...] = (
 KEYS = tuple(layer.key for layer in LAYERS)
 
 # Directories of unit tests that import no Pulumi SDK and start no process: these take longest.
-FAST = ("admission", "controller", "development", "docs", "kube", "objects", "policies", "settings")
+FAST = (
+    "admission",
+    "controller",
+    "development",
+    "docs",
+    "kube",
+    "objects",
+    "policies",
+    "settings",
+    "translation",
+)
 CHECK = (
     LAYERS[0],
     Layer(

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from prometheus_client import Metric
 
-from muster.controller.gauges import WatchAges
-from muster.controller.metrics import WAIT_BUCKETS_S, Metrics
+from muster.controller.metrics.gauges import WatchAges
+from muster.controller.metrics.metrics import WAIT_BUCKETS_S, Metrics
 
 HEAD = f"""# Metrics
 

@@ -8,9 +8,9 @@ import socket
 import sys
 from uuid import uuid4
 
-from muster.controller.configuration import DEFAULT, Configuration, parse
-from muster.controller.health import Address
-from muster.controller.process import Options, run
+from muster.controller.configuration.configuration import DEFAULT, Configuration, parse
+from muster.controller.process.health import Address
+from muster.controller.process.process import Options, run
 
 
 def main(argv: list[str] | None = None) -> int:

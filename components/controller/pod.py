@@ -122,7 +122,7 @@ def _configuration(settings: Controller) -> list[str]:
 
 
 def _own_rules(rules: OwnRules) -> dict[str, Any]:
-    """Returns the enabled rules in the form that muster/controller/configuration.py reads."""
+    """Returns the enabled rules in the form that muster/controller/configuration/configuration.py reads."""
     wanted: dict[str, Any] = {}
     if rules.immediate_unparking:
         wanted["immediateUnparking"] = True

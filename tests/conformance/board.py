@@ -15,6 +15,7 @@ from muster.admission.queueing.usage import LocalUsage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 from muster.objects import topology
+from muster.translation import core_nodes
 from tests.conformance.case import Case, Data
 from tests.conformance.objects import snapshot_of, views
 
@@ -174,8 +175,8 @@ class Board:
         return active, parked
 
 
-def _nodes_and_topologies(data: Data) -> topology.Places:
-    return topology.places(
+def _nodes_and_topologies(data: Data) -> core_nodes.Places:
+    return core_nodes.places(
         views(data.get("topologies"), topology.Topology),
         views(data.get("nodes"), topology.Node),
         views(data.get("pods"), topology.BoundPod),

@@ -20,7 +20,8 @@ from muster.admission.flavors.placement import needs_second_pass
 from muster.admission.queueing.backoff import is_held_back
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
-from muster.objects import gangs, kueue
+from muster.objects import kueue
+from muster.translation import core_workload
 from tests.conformance.board import Board, neutral, neutral_of
 from tests.conformance.case import Case, Data
 from tests.conformance.objects import snapshot_of, view
@@ -56,7 +57,7 @@ def _board(case: Case, rules: core.Rules) -> core.Snapshot:
 def _preemptor(case: Case, rules: core.Rules) -> core.Snapshot:
     """Returns the workloads with quota, and the incoming one that preempts."""
     incoming = view(case.input["incoming"], kueue.Workload)
-    pending = gangs.workload(incoming, incoming.status, case.input["targetClusterQueue"], rules)
+    pending = core_workload.workload(incoming, incoming.status, case.input["targetClusterQueue"], rules)
     of = snapshot_of(case.input, rules)
     return replace(of, workloads=(*of.workloads, pending))
 

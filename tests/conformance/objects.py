@@ -7,9 +7,10 @@ import msgspec
 
 from muster import admission as core
 from muster.admission.quantities import parse
-from muster.objects import gangs, kueue, snapshot
+from muster.objects import kueue
 from muster.objects.limits import LimitRange
 from muster.objects.meta import Object, View
+from muster.translation import core_workload, snapshot
 
 T = TypeVar("T", bound=Object)
 V = TypeVar("V", bound=View)
@@ -53,7 +54,7 @@ def snapshot_of(
     for obj in views(data.get("workloads"), kueue.Workload):
         queue = local_queues.get(f"{obj.metadata.namespace}/{obj.spec.queue_name}", "")
         ranges = limit_ranges.get(obj.metadata.namespace, ())
-        made = workload(obj) if workload else gangs.workload(obj, obj.status, queue, rules, ranges)
+        made = workload(obj) if workload else core_workload.workload(obj, obj.status, queue, rules, ranges)
         if made is not None:
             workloads.append(made)
     queues = [queue for name in queue_names for queue in _listed(data.get(name))]

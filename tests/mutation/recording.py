@@ -24,7 +24,14 @@ from tests.mutation.mutants import CHECKOUT, PACKAGES, Mutant, source_files
 
 CASES = "tests/conformance/test_cases.py"
 SCENARIOS = "tests/simulation/test_scenarios.py"
-TESTS = ("tests/unit/admission", "tests/unit/objects", "tests/unit/controller", SCENARIOS, CASES)
+TESTS = (
+    "tests/unit/admission",
+    "tests/unit/objects",
+    "tests/unit/translation",
+    "tests/unit/controller",
+    SCENARIOS,
+    CASES,
+)
 KINDS = ("*.py", "*.json")
 WITHOUT = ("xdist", "cacheprovider", "faulthandler")
 PYTEST = ("-q", "-s", "--no-header", "--tb=line", *(f"-pno:{plugin}" for plugin in WITHOUT))

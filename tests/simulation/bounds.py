@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from muster.controller.suspension import OPERATOR_MS_MAX
+from muster.controller.gangs.suspension import OPERATOR_MS_MAX
 from muster.kube import kinds
 from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
 from tests.simulation.api import Api, Body, Change, key_of

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
-from muster.controller.templates import WORKLOAD_UID_LABEL
+from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, Change, key_of

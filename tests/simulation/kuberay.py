@@ -92,7 +92,7 @@ class KubeRay(Operator):
         """Creates the submitter's Job of the same name; its pod belongs to the Job."""
         gang = RayJobGang(self._api.view(kinds.RAY_JOBS, job))  # type: ignore[arg-type]  # the kind's view
         key = key_of(job)
-        place = next((p for p in gang.places if p.pod_set == "submitter"), None)
+        place = next((p for p in gang.pod_set_templates if p.pod_set == "submitter"), None)
         if place is not None and self._api.find(kinds.BATCH_JOBS, key) is None:
             # Muster writes the template into the job when it starts it; otherwise KubeRay's default applies
             template = job["spec"].get("submitterPodTemplate") or msgspec.json.decode(place.template)
@@ -155,7 +155,7 @@ class KubeRay(Operator):
 
     async def _make_pods(self, cluster: Body) -> None:
         """Creates pods one by one from the object as read, without noticing changes meanwhile."""
-        for place in self._gang(cluster).places:
+        for place in self._gang(cluster).pod_set_templates:
             template = msgspec.json.decode(place.template)
             for index in range(place.count):
                 key = f"{key_of(cluster)}-{place.pod_set}-{index}"
@@ -167,7 +167,7 @@ class KubeRay(Operator):
 
     def make_pods_twice(self, cluster: Body) -> None:
         """Creates the pods a second time, as if its cache had missed the first ones (ExpectationsTimeout)."""
-        for place in self._gang(cluster).places:
+        for place in self._gang(cluster).pod_set_templates:
             for index in range(place.count):
                 key = f"{key_of(cluster)}-{place.pod_set}-again{index}"
                 meta = owned(kinds.RAY_CLUSTERS, cluster, key)
@@ -206,7 +206,7 @@ class KubeRay(Operator):
         return RayClusterGang(self._api.view(kinds.RAY_CLUSTERS, cluster))  # type: ignore[arg-type]  # its view
 
     def _pods_wanted(self, cluster: Body) -> int:
-        return sum(p.count for p in self._gang(cluster).places)
+        return sum(p.count for p in self._gang(cluster).pod_set_templates)
 
     def _tell_job(self, job: Body, state: str, **fields: Any) -> None:
         status = {"jobDeploymentStatus": state, **fields}

@@ -14,7 +14,7 @@ from typing import Any, TypeVarTuple
 
 import httpx2
 
-from muster.controller.loop import Controller
+from muster.controller.process.loop import Controller
 from muster.kube.client import REQUEST_TIMEOUT_S, NotLeading
 from muster.kube.kinds import LEASES, Kind
 from muster.kube.lease import LEASE_S, Election

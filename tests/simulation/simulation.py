@@ -11,9 +11,9 @@ from contextvars import Context
 from random import Random
 from typing import Any
 
-from muster.controller.configuration import DEFAULT, Configuration
-from muster.controller.loop import Controller
-from muster.controller.observer import Observer
+from muster.controller.configuration.configuration import DEFAULT, Configuration
+from muster.controller.metrics.observer import Observer
+from muster.controller.process.loop import Controller
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from tests.simulation.api import Api, Body, Change, key_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from muster.controller.suspension import OPERATOR_MS_MAX
+from muster.controller.gangs.suspension import OPERATOR_MS_MAX
 from muster.kube import kinds
 from tests.simulation.api import key_of
 from tests.simulation.bounds import STOP_MS

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as changed
 
-from muster.controller import loop
-from muster.controller.configuration import Configuration
-from muster.controller.decider import Decider
-from muster.controller.memory import Memory
-from muster.controller.reconcile import Pass, reconcile
-from muster.controller.world import World
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.memory import Memory
+from muster.controller.configuration.configuration import Configuration
+from muster.controller.passes.decider import Decider
+from muster.controller.passes.reconcile import Pass, reconcile
+from muster.controller.process import loop
 from tests.simulation.histories.generate import generate
 from tests.simulation.histories.play import play
 from tests.simulation.histories.stacks import FAULTS, STACKS
@@ -27,14 +27,14 @@ class Twice:
 
     def __call__(
         self,
-        world: World,
+        cluster: ClusterState,
         now_ms: int,
         held_back: Container[str],
         configuration: Configuration,
         decider: Decider,
     ) -> Pass:
-        kept = reconcile(world, now_ms, held_back, configuration, decider)
-        scratch = reconcile(replace(world, memory=Memory()), now_ms, held_back, configuration)
+        kept = reconcile(cluster, now_ms, held_back, configuration, decider)
+        scratch = reconcile(replace(cluster, memory=Memory()), now_ms, held_back, configuration)
         assert kept == scratch
         self.passes += 1
         return kept

@@ -5,7 +5,7 @@ from typing import Any
 from muster.admission import HOSTNAME
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.objects import topology
+from muster.objects import topology_request
 from tests.simulation.api import Body
 from tests.simulation.manifests import GPU, REQUEST_LABEL, flavor, local_stack, ray_job
 from tests.simulation.simulation import Simulation
@@ -66,7 +66,7 @@ def near(name: str) -> Body:
     """Submits a gang whose workers need one rack."""
     body = ray_job(name)
     (workers,) = body["spec"]["rayClusterSpec"]["workerGroupSpecs"]
-    metadata = {**workers["template"].get("metadata", {}), "annotations": {topology.REQUIRED: "rack"}}
+    metadata = {**workers["template"].get("metadata", {}), "annotations": {topology_request.REQUIRED: "rack"}}
     workers["template"] = {**workers["template"], "metadata": metadata}
     return body
 

@@ -13,7 +13,7 @@ from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects import kueue
 from muster.objects.core import Namespace
-from muster.objects.topology import UNCONSTRAINED
+from muster.objects.topology_request import UNCONSTRAINED
 from tests.simulation.api import Body, Refused, key_of
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import (

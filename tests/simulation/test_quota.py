@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.templates import WORKLOAD_UID_LABEL
+from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from tests.simulation.api import Body, Change, Refused, key_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.controller.dry_runs import dry_runs
+from muster.controller.jobs.dry_runs import dry_runs
 from muster.controller.jobs.job import Job
 from muster.kube import kinds
 from muster.kube.client import Kube, WriteError

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
-from muster.controller.jobs.gang import Place
-from muster.controller.templates import is_placed
+from muster.controller.jobs.gang import PodSetTemplate
+from muster.controller.jobs.templates import is_placed
 from muster.kube.kinds import Kind
 from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from muster.objects.meta import Object, ObjectMeta
@@ -24,7 +24,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class Cause:
     """`reason` is one word for a condition or a metric; `message` continues a sentence about the object."""
 
     reason: str
@@ -55,18 +55,18 @@ class JobView(ABC, Generic[T]):
         return queued and self._managed_by == KUBERAY_OPERATOR
 
     @property
-    def obstacle(self) -> Obstacle | None:
+    def suspension_obstacle(self) -> Cause | None:
         """Why KubeRay does not carry out a suspension of this object, as far as the object shows."""
         meta = self.metadata
         if meta.deletion_timestamp:
             held = ", ".join(meta.finalizers) or "none"
-            return Obstacle("Finalizers", f"is being deleted and keeps the finalizers {held}")
+            return Cause("Finalizers", f"is being deleted and keeps the finalizers {held}")
         if self._managed_by != KUBERAY_OPERATOR:
-            return Obstacle("ManagedBy", f"has spec.managedBy {self._managed_by}, which KubeRay leaves alone")
+            return Cause("ManagedBy", f"has spec.managedBy {self._managed_by}, which KubeRay leaves alone")
         return None
 
     @property
-    def rejection(self) -> Obstacle | None:
+    def kuberay_rejection(self) -> Cause | None:
         """Why KubeRay rejects the job's spec, so that it neither runs nor ends: it must not hold quota. None
         for one that KubeRay rejects while it runs and serves."""
         return None
@@ -86,17 +86,19 @@ class JobView(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def places(self) -> tuple[Place, ...]: ...
+    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]: ...
 
     @cached_property
     def placed(self) -> bool:
         """Whether the templates carry what a start added to them."""
-        return is_placed(self.places)
+        return is_placed(self.pod_set_templates)
 
     @cached_property
     def pod_priority_classes(self) -> tuple[str, ...]:
         """The classes that the templates name, empty for a template without one."""
-        return tuple(read_template(place.template).spec.priority_class_name for place in self.places)
+        return tuple(
+            read_template(entry.template).spec.priority_class_name for entry in self.pod_set_templates
+        )
 
     @property
     @abstractmethod

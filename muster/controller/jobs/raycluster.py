@@ -3,8 +3,8 @@
 from functools import cached_property
 
 from muster.controller.jobs import kuberay
-from muster.controller.jobs.gang import Place, cluster_places, unfit
-from muster.controller.jobs.job import JobView, Obstacle, Outcome
+from muster.controller.jobs.gang import PodSetTemplate, cluster_templates, unfit
+from muster.controller.jobs.job import Cause, JobView, Outcome
 from muster.kube.kinds import RAY_CLUSTERS
 from muster.objects.meta import is_true
 from muster.objects.ray import RayCluster, RayClusterSpec
@@ -22,23 +22,23 @@ class RayClusterGang(JobView[RayCluster]):
         return self.obj.spec
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
-        return tuple(cluster_places(self.obj.spec, "/spec"))
+    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
+        return tuple(cluster_templates(self.obj.spec, "/spec"))
 
     @property
-    def obstacle(self) -> Obstacle | None:
+    def suspension_obstacle(self) -> Cause | None:
         """KubeRay ignores a spec that it refuses, and reports that only in an event."""
-        return super().obstacle or self._refused
+        return super().suspension_obstacle or self._refused
 
     @property
-    def rejection(self) -> Obstacle | None:
+    def kuberay_rejection(self) -> Cause | None:
         """None if it was ready before it was refused: it keeps running."""
         return None if self.running else self._refused
 
     @cached_property
-    def _refused(self) -> Obstacle | None:
+    def _refused(self) -> Cause | None:
         fault = kuberay.cluster_fault(self.metadata, self.obj.spec)
-        return Obstacle("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
+        return Cause("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
 
     @property
     def suspended(self) -> bool:
@@ -67,6 +67,6 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def refusal(self) -> str | None:
-        return unfit(self.obj.spec, "/spec", self.places) or kuberay.cluster_fault(
+        return unfit(self.obj.spec, "/spec", self.pod_set_templates) or kuberay.cluster_fault(
             self.metadata, self.obj.spec
         )

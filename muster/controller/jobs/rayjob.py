@@ -4,8 +4,8 @@ from functools import cached_property
 from typing import Any
 
 from muster.controller.jobs import kuberay
-from muster.controller.jobs.gang import HEAD, WRITTEN_OUT, Place, cluster_places, unfit
-from muster.controller.jobs.job import JobView, Obstacle, Outcome
+from muster.controller.jobs.gang import HEAD, WRITTEN_OUT, PodSetTemplate, cluster_templates, unfit
+from muster.controller.jobs.job import Cause, JobView, Outcome
 from muster.kube.kinds import RAY_JOBS
 from muster.objects.pods import encode_template, read_template
 from muster.objects.ray import RayClusterSpec, RayJob
@@ -27,34 +27,34 @@ class RayJobGang(JobView[RayJob]):
         return self.obj.spec.managed_by
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
-        places = tuple(cluster_places(self.cluster_spec, _CLUSTER))
+    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
+        templates = tuple(cluster_templates(self.cluster_spec, _CLUSTER))
         if self.obj.spec.submission_mode != "K8sJobMode":
-            return places
+            return templates
         spec, pointer = self.obj.spec, "/spec/submitterPodTemplate"
         given = spec.submitter_pod_template
         ours = spec.has_submitter_template and WRITTEN_OUT in read_template(given).metadata.annotations
         own = spec.has_submitter_template and not ours
         template = given if own else encode_template(self._default_submitter())
-        return (*places, Place(SUBMITTER, 1, template, pointer, present=own, written_out=ours))
+        return (*templates, PodSetTemplate(SUBMITTER, 1, template, pointer, present=own, written_out=ours))
 
     @property
-    def obstacle(self) -> Obstacle | None:
+    def suspension_obstacle(self) -> Cause | None:
         """KubeRay never leaves ValidationFailed, and suspends a RayJob only while it initializes or runs
         (rayjob_controller.go: Reconcile, updateStatusToSuspendingIfNeeded)."""
         if self.obj.status.job_deployment_status == "Waiting":
-            return Obstacle("Waiting", "waits for spec.jobId, and KubeRay does not suspend it before")
-        return self.rejection or super().obstacle
+            return Cause("Waiting", "waits for spec.jobId, and KubeRay does not suspend it before")
+        return self.kuberay_rejection or super().suspension_obstacle
 
     @property
-    def rejection(self) -> Obstacle | None:
+    def kuberay_rejection(self) -> Cause | None:
         """KubeRay does not treat ValidationFailed as final, but no edit leaves it: Reconcile has no case for
         it. The RayCluster keeps running, and KubeRay does not check whether its job has finished."""
         status = self.obj.status
         if status.job_deployment_status != "ValidationFailed":
             return None
         message = f"was refused by KubeRay ({status.message}): correct it and create it again"
-        return Obstacle("ValidationFailed", message)
+        return Cause("ValidationFailed", message)
 
     @property
     def suspended(self) -> bool:
@@ -88,17 +88,17 @@ class RayJobGang(JobView[RayJob]):
             )
         if spec.deletion_strategy and spec.deletion_strategy.get("deletionRules"):
             return "spec.deletionStrategy.deletionRules can't be combined with suspension: remove the rules"
-        if self.rejection is not None:
-            return f"the RayJob {self.rejection.message}"
+        if self.kuberay_rejection is not None:
+            return f"the RayJob {self.kuberay_rejection.message}"
         fault = kuberay.job_fault(self.metadata, self.obj.spec)
-        return unfit(self.cluster_spec, _CLUSTER, self.places) or fault
+        return unfit(self.cluster_spec, _CLUSTER, self.pod_set_templates) or fault
 
     @property
     def cluster_spec(self) -> RayClusterSpec:
         return self.obj.spec.ray_cluster_spec or RayClusterSpec()
 
     def _default_submitter(self) -> dict[str, Any]:
-        head = next(p for p in cluster_places(self.cluster_spec, "") if p.pod_set == HEAD)
+        head = next(p for p in cluster_templates(self.cluster_spec, "") if p.pod_set == HEAD)
         containers = read_template(head.template).spec.containers
         container = {
             "name": "ray-job-submitter",

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from muster.controller.jobs import kuberay
-from muster.controller.jobs.gang import Place, cluster_places, unfit
-from muster.controller.jobs.job import JobView, Obstacle, Outcome
+from muster.controller.jobs.gang import PodSetTemplate, cluster_templates, unfit
+from muster.controller.jobs.job import Cause, JobView, Outcome
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.kube.kinds import RAY_SERVICES
 from muster.objects.meta import find_condition, is_true
@@ -43,24 +43,24 @@ class RayServiceGang(JobView[RayService]):
         return self.obj.spec.serve_service
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
-        return tuple(cluster_places(self.obj.spec.ray_cluster_config, _CLUSTER))
+    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
+        return tuple(cluster_templates(self.obj.spec.ray_cluster_config, _CLUSTER))
 
     @property
-    def obstacle(self) -> Obstacle | None:
+    def suspension_obstacle(self) -> Cause | None:
         """KubeRay ignores a service that it refuses, and does not touch its RayClusters (Reconcile)."""
         ready = find_condition(self.obj.status.conditions, "Ready")
         if ready is not None and ready.reason == "ValidationFailed":
-            return Obstacle("ValidationFailed", f"was refused by KubeRay ({ready.message})")
-        return super().obstacle
+            return Cause("ValidationFailed", f"was refused by KubeRay ({ready.message})")
+        return super().suspension_obstacle
 
     @property
-    def rejection(self) -> Obstacle | None:
+    def kuberay_rejection(self) -> Cause | None:
         """None if it serves: it keeps serving, and KubeRay continues once the spec is corrected. The
         condition does not show whether it was: the reason stays until the service is ready."""
         if self._fault is None or any(cluster.running for cluster in self._clusters):
             return None
-        return Obstacle("InvalidSpec", f"is refused by KubeRay: {self._fault}")
+        return Cause("InvalidSpec", f"is refused by KubeRay: {self._fault}")
 
     @cached_property
     def _fault(self) -> str | None:
@@ -105,4 +105,4 @@ class RayServiceGang(JobView[RayService]):
         seen = service.status.observed_generation == service.metadata.generation
         if ready is not None and ready.reason == "ValidationFailed" and not seen:
             return f"KubeRay refused the RayService ({ready.message}): correct it and create it again"
-        return unfit(service.spec.ray_cluster_config, _CLUSTER, self.places) or self._fault
+        return unfit(service.spec.ray_cluster_config, _CLUSTER, self.pod_set_templates) or self._fault

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import msgspec
 
 from muster import admission as core
-from muster.controller import transitions
-from muster.controller.reconcile import WAIT_REASONS
-from muster.objects import gangs, kueue, snapshot
+from muster.controller.passes.reconcile import WAIT_REASONS
+from muster.controller.workload import transitions
+from muster.objects import kueue, workload_status
 from muster.objects.meta import millis
+from muster.translation import core_workload, snapshot
 from tests.conformance.differential.outcome import Outcome, held_by
 
 ROUNDS_MAX = 30  # of: decide, write, release the victims' quota
@@ -54,7 +55,7 @@ def _carry_out(plan: core.Plan, current: dict[str, kueue.Workload], now_ms: int)
 
 def leaves(workload: kueue.Workload) -> bool:
     """Returns whether it is evicted and still holds quota."""
-    return gangs.holds_quota(workload.status) and transitions.is_evicted(workload.status)
+    return workload_status.holds_quota(workload.status) and workload_status.is_evicted(workload.status)
 
 
 def _snapshot(objects: Objects, workloads: Mapping[str, kueue.Workload], rules: core.Rules) -> core.Snapshot:
@@ -66,7 +67,7 @@ def _snapshot(objects: Objects, workloads: Mapping[str, kueue.Workload], rules: 
         objects.flavors,
         objects.cohorts,
         objects.cluster_queues,
-        (gangs.workload(w, w.status, queue(w), rules) for w in workloads.values()),
+        (core_workload.workload(w, w.status, queue(w), rules) for w in workloads.values()),
     )
 
 

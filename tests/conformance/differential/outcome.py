@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from muster.objects import kueue
-from muster.objects.gangs import holds_quota
+from muster.objects.workload_status import holds_quota
 
 Held = Mapping[str, Mapping[str, str]]  # by workload and pod set: "count x flavors"
 

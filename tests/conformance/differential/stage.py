@@ -14,11 +14,11 @@ from typing import Any
 from lightkube import Client
 from lightkube.generic_resource import create_global_resource
 
-from muster.controller import transitions
 from muster.controller.jobs.job import Outcome as JobOutcome
-from muster.objects import kueue
-from muster.objects.gangs import holds_quota
+from muster.controller.workload import transitions
+from muster.objects import kueue, workload_status
 from muster.objects.meta import builtins, find_condition
+from muster.objects.workload_status import holds_quota
 from sandbox.cluster import kinds
 from sandbox.stand_ins.reflector import Reflector
 from tests.conformance.differential.core_side import Objects, leaves
@@ -106,7 +106,7 @@ class Stage:
             self._seen.pop(workload.key, None)
             return
         self._keep(workload)
-        preempted = find_condition(workload.status.conditions, transitions.PREEMPTED)
+        preempted = find_condition(workload.status.conditions, workload_status.PREEMPTED)
         if leaves(workload) and preempted is not None and preempted.status == "True":
             self._preempted[namespace][workload.metadata.name] = preempted.reason
 
@@ -114,7 +114,7 @@ class Stage:
         return {
             key: w
             for key, w in sorted(self._seen.copy().items())
-            if w.metadata.namespace == namespace and not transitions.is_finished(w.status)
+            if w.metadata.namespace == namespace and not workload_status.is_finished(w.status)
         }
 
     def _take(self, play: Play, step: Step) -> Workloads:
@@ -198,7 +198,7 @@ class Stage:
 
 def _holds(workload: kueue.Workload) -> tuple[bool, bool]:
     """Returns whether it holds quota, and whether it is evicted."""
-    return holds_quota(workload.status), transitions.is_evicted(workload.status)
+    return holds_quota(workload.status), workload_status.is_evicted(workload.status)
 
 
 def _version(workload: kueue.Workload) -> int:

@@ -11,7 +11,8 @@ from muster import admission as core
 from muster.admission.cycle.entry import Entry, Outcome
 from muster.admission.cycle.order import cycle_order
 from muster.admission.flavors.fungibility import Mode
-from muster.objects import gangs, kueue
+from muster.objects import kueue
+from muster.translation import core_workload
 from tests.conformance.board import Board, neutral, neutral_of, reason
 from tests.conformance.case import Case, Data, NotApplicable, Replay
 from tests.conformance.local_queues import LocalQueues
@@ -108,7 +109,7 @@ def entry_ordering(case: Case) -> None:
 
 def _gang(data: Data, rules: core.Rules) -> core.Workload:
     obj = view(data, kueue.Workload)
-    return gangs.workload(obj, obj.status, "", rules)
+    return core_workload.workload(obj, obj.status, "", rules)
 
 
 def last_scheduling_context(case: Case) -> None:

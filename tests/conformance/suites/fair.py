@@ -10,7 +10,8 @@ from muster.admission.preemption.fair import TargetQueues
 from muster.admission.quota.share import DominantShare, Share, dominant_share
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
-from muster.objects import gangs, kueue
+from muster.objects import kueue
+from muster.translation import core_workload
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import UNLIMITED, Usage, snapshot_of, usage, view
 from tests.conformance.rules import rules_of
@@ -113,7 +114,7 @@ def _rank(entry: Data, rules: core.Rules) -> Rank:
     obj = view(entry["workload"], kueue.Workload)
     requested = usage(entry["requested"])
     return rank(
-        gangs.workload(obj, obj.status, "", rules),
+        core_workload.workload(obj, obj.status, "", rules),
         requested,
         DominantShare(_share(entry["weightedShare"]), "", _borrowed(entry, requested)),
         entry["isPreemptor"],

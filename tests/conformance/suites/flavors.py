@@ -13,8 +13,10 @@ from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.flavors.partial_admission import Counts, reduce_counts
 from muster.admission.quantities import parse
 from muster.admission.state.state import WorkingState
-from muster.objects import gangs, kueue
-from muster.objects.topology import Topology, topology
+from muster.objects import kueue
+from muster.objects.topology import Topology
+from muster.translation import core_workload
+from muster.translation.core_nodes import topology
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import by_name, snapshot_of, usage, view, views
 from tests.conformance.rules import rules_of
@@ -66,7 +68,7 @@ def assigned(case: Case) -> Assignment:
     return FlavorAssigner(
         state.flavors[queue.name],
         state.tree.queues[queue.name],
-        gangs.workload(obj, obj.status, queue.name, rules),
+        core_workload.workload(obj, obj.status, queue.name, rules),
         _oracle(case.input.get("preemptionOracle") or ()),
         replaced=_replaced((case.input.get("replacedWorkloadSlice") or {}).get("podSets") or ()),
     ).assign()
@@ -275,7 +277,7 @@ def _grade(given: Data) -> Grade:
 
 
 def _search(case: Case) -> None:
-    pod_sets = [gangs.pod_set(view(of, kueue.PodSet)) for of in case.input["podSets"]]
+    pod_sets = [core_workload.pod_set(view(of, kueue.PodSet)) for of in case.input["podSets"]]
     limit = case.input["totalCountLimit"]
 
     def attempt(counts: Counts) -> int | None:

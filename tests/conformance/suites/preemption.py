@@ -11,7 +11,8 @@ from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.preemption.search import Target
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
-from muster.objects import gangs, kueue
+from muster.objects import kueue
+from muster.translation import core_workload
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import snapshot_of, view
 from tests.conformance.rules import rules_of
@@ -45,7 +46,7 @@ def targets(case: Case, rules: core.Rules) -> list[Target]:
 
 def _workload(data: Data, rules: core.Rules, queue: str = "") -> core.Workload:
     obj = view(data, kueue.Workload)
-    return gangs.workload(obj, obj.status, queue, rules)
+    return core_workload.workload(obj, obj.status, queue, rules)
 
 
 def _preemption(case: Case) -> None:

@@ -9,19 +9,20 @@ from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
-from muster.controller import provisioning, provisioning_requests, transitions
-from muster.controller.actions import Step, tend_requests
-from muster.controller.apply import Applier, HeldBack
-from muster.controller.events import Note, status_notes
-from muster.controller.reconcile import status_patch
-from muster.controller.templates import PlacementError
-from muster.controller.world import World
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.actions import Step, tend_requests
+from muster.controller.jobs.templates import PlacementError
+from muster.controller.passes.apply import Applier, HeldBack
+from muster.controller.passes.reconcile import status_patch
+from muster.controller.provisioning import provisioning_checks, provisioning_requests
+from muster.controller.workload import transitions
+from muster.controller.workload.events import Note, status_notes
 from muster.kube import kinds
 from muster.kube.client import WriteError
 from muster.kube.kinds import Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Write
-from muster.objects import kueue
+from muster.objects import kueue, workload_status
 from tests.conformance.case import Case, Replay
 from tests.conformance.objects import view
 from tests.simulation import api as emulated
@@ -30,7 +31,7 @@ from tests.simulation.clock import VirtualLoop
 from tests.simulation.kube import CALM, EmulatedKube
 
 PASSES_MAX = 6
-LOADED: Mapping[str, tuple[str, Kind[Any]]] = {  # key of the case -> field of the World
+LOADED: Mapping[str, tuple[str, Kind[Any]]] = {  # key of the case -> field of the ClusterState
     "admissionChecks": ("checks", kinds.CHECKS),
     "provisioningRequestConfigs": ("provisioning_configs", kinds.PROVISIONING_CONFIGS),
     "provisioningRequests": ("provisioning_requests", kinds.PROVISIONING_REQUESTS),
@@ -84,35 +85,35 @@ class _Run:
     async def tend(self) -> None:
         for _ in range(PASSES_MAX):
             before = self.api.revision
-            done = await self._applier.perform(list(self._steps(self._world())), self._now_ms)
+            done = await self._applier.perform(list(self._steps(self._cluster_state())), self._now_ms)
             self.told += (note for step in done for note in step.notes)
             if self.api.revision == before:
                 return
         raise AssertionError(f"still changing after {PASSES_MAX} passes")
 
-    def _world(self) -> World:
+    def _cluster_state(self) -> ClusterState:
         followed = {"workloads": kinds.WORKLOADS, **dict(LOADED.values())}
         for kind in followed.values():
             found = [emulated.view(kind, body) for body in self.api.all(kind)]
             self._stores.of(kind).replace(found, str(self.api.revision))
         items: dict[str, Any] = {field: self._stores.of(kind).items for field, kind in followed.items()}
-        return World(**items)
+        return ClusterState(**items)
 
-    def _steps(self, world: World) -> Iterator[Step]:
+    def _steps(self, cluster: ClusterState) -> Iterator[Step]:
         """Yields the provisioning steps of a pass: statuses first, then what follows from them."""
-        workload = world.workloads[self._key]
+        workload = cluster.workloads[self._key]
         status = workload.status
-        if transitions.is_finished(status) or transitions.is_evicted(status):
-            yield from (Step(self._key, write) for write in provisioning_requests.unused(workload, world))
+        if workload_status.is_finished(status) or workload_status.is_evicted(status):
+            yield from (Step(self._key, write) for write in provisioning_requests.unused(workload, cluster))
             return
-        if not transitions.holds_quota(status):
+        if not workload_status.holds_quota(status):
             return
-        new = provisioning.sync_checks(workload, status, world, self._now_ms)
+        new = provisioning_checks.sync_checks(workload, status, cluster, self._now_ms)
         if new != status:
             notes = tuple(status_notes(workload, new, self._now_ms))
             yield Step(workload.key, status_patch(workload, new), notes)
             return
-        for step in tend_requests(workload, world, self._now_ms):
+        for step in tend_requests(workload, cluster, self._now_ms):
             gives_up = [note.message for note in step.notes if note.reason == transitions.MISPLACED]
             if gives_up:  # Kueue would retry for ever
                 self.errors += gives_up
@@ -207,7 +208,7 @@ def is_needed(case: Case) -> None:
     config = view(case.input["provisioningRequestConfig"], kueue.ProvisioningRequestConfig)
     needed, errors = False, []
     try:
-        needed = provisioning.is_needed(workload, config)
+        needed = provisioning_checks.is_needed(workload, config)
     except PlacementError as error:
         errors.append(str(error))
     _expect_error(case.expect["error"], errors)

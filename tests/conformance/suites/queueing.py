@@ -12,7 +12,8 @@ from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.queueing.usage import weighted
 from muster.admission.state.state import WorkingState
-from muster.objects import gangs, kueue
+from muster.objects import kueue
+from muster.translation import core_workload
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import snapshot_of, view
 
@@ -55,7 +56,7 @@ def _weight(local_queue: Data) -> Fraction:
 def _workload(case: Case, data: Data) -> core.Workload:
     rules = core.Rules(requeue_behind_others=case.config.get("podsReadyRequeuingTimestamp") != "Creation")
     obj = view(data, kueue.Workload)
-    return gangs.workload(obj, obj.status, QUEUE, rules)
+    return core_workload.workload(obj, obj.status, QUEUE, rules)
 
 
 def _head(case: Case) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 from muster import admission as core
 from muster.admission.quantities import parse
 from muster.admission.topology import Placed, PlacementRequest, Placements, Topologies
-from muster.objects import gangs, kueue
-from muster.objects import topology as nodes_and_topologies
+from muster.objects import kueue, topology
+from muster.translation import core_nodes, core_workload
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import view, views
 from tests.conformance.rules import rules_of
@@ -30,10 +30,10 @@ def _topologies(case: Case) -> Topologies:
     labels = case.input.get("flavorNodeLabels") or {}
     flavors = {name: core.Flavor(name, labels, topology=levels["name"]) for name in (FLAVOR, SIBLING)}
     topologies = {levels["name"]: core.Topology(levels["name"], tuple(levels["levels"]))}
-    used = nodes_and_topologies.used_by_node(views(case.input.get("pods"), nodes_and_topologies.BoundPod))
+    used = core_nodes.used_by_node(views(case.input.get("pods"), topology.BoundPod))
     nodes = {
-        obj.metadata.name: nodes_and_topologies.node(obj, used.get(obj.metadata.name, {}))
-        for obj in views(case.input["nodes"], nodes_and_topologies.Node)
+        obj.metadata.name: core_nodes.node(obj, used.get(obj.metadata.name, {}))
+        for obj in views(case.input["nodes"], topology.Node)
     }
     return Topologies(flavors, topologies, nodes, rules_of(case))
 
@@ -53,10 +53,12 @@ def _wanted(case: Case) -> dict[str, Any]:
     pinned = False
     if case.input.get("workload"):
         obj = view(case.input["workload"], kueue.Workload)
-        workload = gangs.workload(obj, obj.status, "")
+        workload = core_workload.workload(obj, obj.status, "")
         unhealthy, pinned = workload.unhealthy_nodes, workload.pinned
         if obj.status.admission:
-            current = {held.name: held.topology for held in gangs.admission(obj.status.admission).pod_sets}
+            current = {
+                held.name: held.topology for held in core_workload.admission(obj.status.admission).pod_sets
+            }
     requests = [
         PlacementRequest(
             pod_set=_pod_set(data),
@@ -77,7 +79,7 @@ def _pod_set(data: Data) -> core.PodSet:
     if request is not None:
         request = {**request, "podSetGroupName": data.get("podSetGroupName")}
     obj = {**data, "template": {"spec": spec}, "topologyRequest": request}
-    return gangs.pod_set(view(obj, kueue.PodSet))
+    return core_workload.pod_set(view(obj, kueue.PodSet))
 
 
 def _assignment(data: Data | None) -> core.TopologyAssignment | None:

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from muster.controller.loop import Controller
-from muster.controller.notices import Notices
-from muster.controller.observer import Observer, Passed
+from muster.controller.metrics.observer import Observer, Passed
+from muster.controller.passes.notices import Notices
+from muster.controller.process.loop import Controller
 from muster.kube import kinds
 from tests.simulation.api import key_of
 from tests.simulation.invariants import Broken

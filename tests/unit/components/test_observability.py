@@ -11,8 +11,8 @@ import pytest
 from components.observability.alerts import alerts
 from components.observability.dashboards import charts
 from components.observability.queries import Queries
-from muster.controller.gauges import WatchAges
-from muster.controller.metrics import Metrics
+from muster.controller.metrics.gauges import WatchAges
+from muster.controller.metrics.metrics import Metrics
 from settings.model.observability import Observability
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import GOOD, with_engine

@@ -6,9 +6,9 @@ import pytest
 
 from muster.admission import Aging, FairSharing, Rules
 from muster.admission.lifecycle import WaitForPodsReady
-from muster.controller.configuration import parse
-from muster.controller.feature_gates import SUPPORTED, gated
-from muster.controller.loop import FOLLOWED, FOLLOWED_TO_PLACE
+from muster.controller.configuration.configuration import parse
+from muster.controller.configuration.feature_gates import SUPPORTED, gated
+from muster.controller.process.loop import FOLLOWED, FOLLOWED_TO_PLACE
 from settings.model.controller import Gate
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD

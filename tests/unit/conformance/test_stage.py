@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from muster import admission as core
-from muster.controller import transitions
-from muster.objects import kueue
+from muster.controller.workload import transitions
+from muster.objects import kueue, workload_status
 from muster.objects.meta import builtins
 from tests.conformance.differential import stage
 from tests.conformance.differential.outcome import Outcome
@@ -26,7 +26,7 @@ def waits(_: kueue.Workload) -> None:
 
 
 def admits(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
-    if transitions.holds_quota(seen.status) or transitions.is_finished(seen.status):
+    if workload_status.holds_quota(seen.status) or workload_status.is_finished(seen.status):
         return None
     held = core.PodSetAssignment("main", 1, {"cpu": "f0"}, {"cpu": 1000})
     return transitions.reserve(seen.status, core.Admission("q0", (held,)), (), NOW_MS)
@@ -34,17 +34,17 @@ def admits(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
 
 def preempts_once(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
     """Admits each workload once, preempts it, and then leaves it pending."""
-    if any(c.type == transitions.PREEMPTED for c in seen.status.conditions):
+    if any(c.type == workload_status.PREEMPTED for c in seen.status.conditions):
         return None
-    if transitions.holds_quota(seen.status):
+    if workload_status.holds_quota(seen.status):
         return transitions.preempt(seen.status, "InClusterQueue", "by another", NOW_MS)
     return admits(seen)
 
 
 def preempts_for_ever(seen: kueue.Workload) -> kueue.WorkloadStatus | None:
-    if not transitions.holds_quota(seen.status):
+    if not workload_status.holds_quota(seen.status):
         return admits(seen)
-    evicted = transitions.is_evicted(seen.status)
+    evicted = workload_status.is_evicted(seen.status)
     return None if evicted else transitions.preempt(seen.status, "InClusterQueue", "by another", NOW_MS)
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from muster.controller import workloads
+from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.controller.jobs.rayservice import RayServiceGang
-from muster.controller.loop import FOLLOWED, FOLLOWED_TO_PLACE
-from muster.controller.templates import WORKLOAD_UID_LABEL
-from muster.controller.world import World
+from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.controller.process.loop import FOLLOWED, FOLLOWED_TO_PLACE
+from muster.controller.workload import job_workload
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects import kueue
@@ -55,7 +55,7 @@ def workload_body(
     """Returns the Workload of a job with these conditions True; with QuotaReserved it has a full admission.
 
     `check` is the state of the provisioning check; `meta` overrides metadata."""
-    made = workloads.make_workload(job(of), make_world())
+    made = job_workload.make_workload(job(of), make_world())
     body = stored(made.body, **meta)
     body["spec"]["active"] = active
     body["status"] = {"conditions": [PODS_READY if k == "PodsReady" else condition(k) for k in true]}
@@ -149,12 +149,12 @@ def request_template(owner: str = f"uid-{REQUEST}", name: str = f"ppt-{REQUEST}-
 
 def make_world(
     objects: Mapping[Kind[Any], Sequence[Body]] | None = None, retry: Mapping[str, int] | None = None
-) -> World:
-    """Returns a world of the stack `local`; a kind in `objects` replaces the stack's objects."""
+) -> ClusterState:
+    """Returns a cluster of the stack `local`; a kind in `objects` replaces the stack's objects."""
     bodies = {**local_stack(retry=retry), **(objects or {})}
     followed = {**FOLLOWED, **FOLLOWED_TO_PLACE}
     views: dict[str, Any] = {name: by_key(kind, bodies.get(kind, ())) for name, kind in followed.items()}
-    return World(**views)
+    return ClusterState(**views)
 
 
 def by_key(kind: Kind[Any], bodies: Sequence[Body]) -> dict[str, Any]:

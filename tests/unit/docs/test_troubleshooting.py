@@ -23,7 +23,7 @@ COMPOSED = {
 }
 OTHER_WORDS = {
     "conditions and their values, states of jobs and of admission checks": "Complete DeactivationTarget "
-    "Evicted False Finished InitializingTimeout PodsReady RayClusterSuspended Rejected Requeued Retry "
+    "Evicted False Finished InitializingTimeout RayClusterSuspended Rejected Retry "
     "Running True",
     "values of fields": "ClusterIP Creation DeleteNone Eviction In IdenticalPodTemplates InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Recreate SidecarMode Warning",

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from muster import admission as core
-from muster.objects import kueue, topology
+from muster.objects import kueue, topology, topology_request
+from muster.translation import core_nodes
 
 HOST = core.HOSTNAME
 
@@ -28,7 +29,7 @@ def pod(node: str = "n1", cpu: str = "500m", phase: str = "Running", **annotatio
 
 def test_a_topology_is_its_labels_in_order() -> None:
     obj = {"metadata": {"name": "t"}, "spec": {"levels": [{"nodeLabel": "rack"}, {"nodeLabel": HOST}]}}
-    assert topology.topology(msgspec.convert(obj, topology.Topology)) == core.Topology("t", ("rack", HOST))
+    assert core_nodes.topology(msgspec.convert(obj, topology.Topology)) == core.Topology("t", ("rack", HOST))
 
 
 def test_a_node_has_capacity_and_usage() -> None:
@@ -40,7 +41,7 @@ def test_a_node_has_capacity_and_usage() -> None:
             "conditions": [{"type": "Ready", "status": "True"}],
         },
     }
-    assert topology.node(msgspec.convert(obj, topology.Node), {"cpu": 500}) == core.Node(
+    assert core_nodes.node(msgspec.convert(obj, topology.Node), {"cpu": 500}) == core.Node(
         name="n1",
         labels={"rack": "r1"},
         taints=(core.Taint("gpu", "", core.TaintEffect.NO_SCHEDULE),),
@@ -57,7 +58,7 @@ def test_an_unreadable_node_is_left_out() -> None:
         {"metadata": {"name": "n1"}},
     ]
     racks = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}]}}
-    found = topology.places(
+    found = core_nodes.places(
         [msgspec.convert(racks, topology.Topology)],
         [msgspec.convert(obj, topology.Node) for obj in nodes],
         [pod()],
@@ -68,7 +69,7 @@ def test_an_unreadable_node_is_left_out() -> None:
 
 def test_a_node_without_conditions_is_not_ready() -> None:
     obj = msgspec.convert({"metadata": {"name": "n1"}}, topology.Node)
-    assert not topology.node(obj, {}).ready
+    assert not core_nodes.node(obj, {}).ready
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_a_node_without_conditions_is_not_ready() -> None:
 def test_usage_of_nodes_counts_pods_without_an_admission(
     pods: list[topology.BoundPod], used: dict[str, dict[str, int]]
 ) -> None:
-    assert topology.used_by_node(pods) == used
+    assert core_nodes.used_by_node(pods) == used
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,9 @@ def test_usage_of_nodes_counts_pods_without_an_admission(
 def test_topology_requests_are_converted(
     obj: dict[str, Any] | None, expected: core.TopologyRequest | None
 ) -> None:
-    assert topology.request(None if obj is None else msgspec.convert(obj, kueue.TopologyRequest)) == expected
+    assert (
+        core_nodes.request(None if obj is None else msgspec.convert(obj, kueue.TopologyRequest)) == expected
+    )
 
 
 NAME = "kueue.x-k8s.io/podset-"
@@ -150,7 +153,7 @@ NAME = "kueue.x-k8s.io/podset-"
 def test_annotations_become_topology_requests(
     annotations: dict[str, str], expected: kueue.TopologyRequest | None
 ) -> None:
-    assert topology.annotated({NAME + key: value for key, value in annotations.items()}) == expected
+    assert topology_request.annotated({NAME + key: value for key, value in annotations.items()}) == expected
 
 
 @pytest.mark.parametrize(
@@ -163,4 +166,4 @@ def test_annotations_become_topology_requests(
 )
 def test_unreadable_annotations_raise(annotations: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=f"annotation {NAME}{[*annotations][-1]}"):
-        topology.annotated({NAME + key: value for key, value in annotations.items()})
+        topology_request.annotated({NAME + key: value for key, value in annotations.items()})

@@ -1,0 +1,74 @@
+"""Which objects belong to which job: by controller reference, kind and namespace, and by KubeRay's label.
+
+Neither a label nor a UID alone proves it, as users can write both. An owner is in its dependents' namespace.
+"""
+
+from typing import Any, NamedTuple
+
+from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.kube.kinds import BATCH_JOBS, RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, Kind
+from muster.objects.core import Pod
+from muster.objects.kueue import Workload
+from muster.objects.meta import Object, ObjectMeta, OwnerReference
+from muster.objects.ray import ORIGIN_LABEL, RayCluster
+
+JOB_KINDS = (RAY_JOBS, RAY_CLUSTERS, RAY_SERVICES)
+
+
+class Owner(NamedTuple):
+    """An object that others may name as their controller."""
+
+    namespace: str
+    kind: str
+    uid: str
+
+
+def identity(kind: Kind[Any], metadata: ObjectMeta) -> Owner:
+    return Owner(metadata.namespace, kind.name, metadata.uid)
+
+
+def owner_of(obj: Object, *kinds: Kind[Any]) -> Owner | None:
+    """Returns its controller if that is of one of these kinds."""
+    reference = obj.metadata.controller
+    if reference is None or not any(_is_a(reference, kind) for kind in kinds):
+        return None
+    return Owner(obj.metadata.namespace, reference.kind, reference.uid)
+
+
+def job_of(workload: Workload) -> Owner | None:
+    """Returns the job that the Workload is for, whether it still exists or not."""
+    return owner_of(workload, *JOB_KINDS)
+
+
+def made_for(cluster: RayCluster) -> Owner | None:
+    """Returns the RayJob or RayService that KubeRay created the RayCluster for.
+
+    A controller reference is not enough: users may add one to a RayCluster outside of all queues, and resume
+    it whenever it is suspended. It also needs KubeRay's label, which an admission policy keeps users from
+    setting (constructRayClusterForRayJob, constructRayClusterForRayService)."""
+    owner = owner_of(cluster, RAY_JOBS, RAY_SERVICES)
+    if owner is None or cluster.metadata.labels.get(ORIGIN_LABEL) != owner.kind:
+        return None
+    return owner
+
+
+def is_pod_of(pod: Pod, workload: Workload) -> bool:
+    """Whether KubeRay created the pod for the Workload: it carries the Workload's UID in the same namespace,
+    and a RayCluster or the RayJob's submitter controls it.
+
+    Any RayCluster counts: users may edit the owner references of a RayCluster, and pods that no longer
+    counted would run on quota that is reserved for others."""
+    meta, job, maker = pod.metadata, job_of(workload), pod.metadata.controller
+    label = meta.labels.get(WORKLOAD_UID_LABEL)
+    if (meta.namespace, label) != (workload.metadata.namespace, workload.metadata.uid):
+        return False
+    if job is None or maker is None:
+        return False
+    if _is_a(maker, BATCH_JOBS):  # KubeRay names it after its RayJob (createNewK8sJob)
+        controller = workload.metadata.controller
+        return job.kind == RAY_JOBS.name and controller is not None and maker.name == controller.name
+    return _is_a(maker, RAY_CLUSTERS)
+
+
+def _is_a(reference: OwnerReference, kind: Kind[Any]) -> bool:
+    return (reference.group, reference.kind) == (kind.api_version.rpartition("/")[0], kind.name)

@@ -1,0 +1,1 @@
+"""The configuration file, in the format of Kueue's."""

@@ -1,0 +1,124 @@
+"""The controller's configuration: the part of Kueue's (apis/config/v1beta2) that Muster reads, as JSON."""
+
+import re
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil
+
+import msgspec
+
+from muster.admission import Aging, FairSharing, FairStrategy, Rules
+from muster.admission.lifecycle import Backoff, WaitForPodsReady
+from muster.controller.configuration.feature_gates import gated
+from muster.objects.meta import View
+
+_PART = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>h|ms|m|s)")
+_SECONDS = {"h": Fraction(3600), "m": Fraction(60), "s": Fraction(1), "ms": Fraction(1, 1000)}
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """`wait_for_pods_ready` None: gangs may take any time to start."""
+
+    rules: Rules = field(default_factory=Rules)
+    wait_for_pods_ready: WaitForPodsReady | None = None
+
+
+DEFAULT = Configuration()
+
+
+class _Requeuing(View, forbid_unknown_fields=True):
+    timestamp: str = "Eviction"  # Eviction | Creation
+    backoff_limit_count: int | None = None
+    backoff_base_seconds: int = 60
+    backoff_max_seconds: int = 3600
+
+
+class _WaitForPodsReady(View, forbid_unknown_fields=True):
+    timeout: str = "30m"
+    recovery_timeout: str | None = None
+    block_admission: bool = False
+    requeuing_strategy: _Requeuing = _Requeuing()
+
+
+class _FairSharing(View, forbid_unknown_fields=True):
+    preemption_strategies: tuple[FairStrategy, ...] = FairSharing().strategies
+
+
+class _Aging(View, forbid_unknown_fields=True):
+    step: int
+    period: str
+    max: int
+
+
+class _Rules(View, forbid_unknown_fields=True):
+    """Rules of Muster that Kueue does not have, off by default."""
+
+    immediate_unparking: bool = False
+    backfill: bool = False
+    minimum_run_time: str = "0s"
+    aging: _Aging | None = None
+
+
+class _File(View, forbid_unknown_fields=True):
+    wait_for_pods_ready: _WaitForPodsReady | None = None
+    fair_sharing: _FairSharing | None = None
+    feature_gates: dict[str, bool] = {}
+    rules: _Rules = _Rules()
+
+
+def parse(text: str) -> Configuration:
+    """Returns the configuration; `{}` means all defaults. Raises: ValueError naming the field and the
+    error."""
+    read = msgspec.json.decode(text, type=_File)
+    sharing, wait = read.fair_sharing, read.wait_for_pods_ready
+    rules = replace(
+        _own_rules(read.rules),
+        fair_sharing=FairSharing(sharing.preemption_strategies) if sharing else None,
+    )
+    rules = gated(rules, read.feature_gates)
+    if wait is None:
+        return Configuration(rules)
+    requeuing = wait.requeuing_strategy
+    if requeuing.timestamp not in ("Eviction", "Creation"):
+        raise ValueError(
+            f"waitForPodsReady.requeuingStrategy.timestamp: {requeuing.timestamp!r} is neither "
+            "Eviction nor Creation"
+        )
+    timeout_s = _seconds("waitForPodsReady.timeout", wait.timeout)
+    recovery_s = timeout_s
+    if wait.recovery_timeout is not None:
+        recovery_s = _seconds("waitForPodsReady.recoveryTimeout", wait.recovery_timeout)
+    return Configuration(
+        rules=replace(rules, requeue_behind_others=requeuing.timestamp == "Eviction"),
+        wait_for_pods_ready=WaitForPodsReady(
+            timeout_s=timeout_s,
+            recovery_timeout_s=recovery_s or None,
+            block_admission=wait.block_admission,
+            backoff=Backoff(requeuing.backoff_base_seconds, requeuing.backoff_max_seconds),
+            retries_max=requeuing.backoff_limit_count,
+        ),
+    )
+
+
+def _own_rules(read: _Rules) -> Rules:
+    aging = None
+    if read.aging is not None:
+        period_s = _seconds("rules.aging.period", read.aging.period)
+        if min(read.aging.step, period_s, read.aging.max) < 1:
+            raise ValueError("rules.aging: step, period and max must be 1 or more, the period in seconds")
+        aging = Aging(read.aging.step, period_s * 1000, read.aging.max)
+    return Rules(
+        immediate_unparking=read.immediate_unparking,
+        backfill=read.backfill,
+        run_time_ms_min=_seconds("rules.minimumRunTime", read.minimum_run_time) * 1000,
+        aging=aging,
+    )
+
+
+def _seconds(name: str, text: str) -> int:
+    """Parses a duration in Go's format, such as 300s or 1h30m, and rounds up to whole seconds."""
+    parts = list(_PART.finditer(text))
+    if not parts or "".join(part[0] for part in parts) != text:
+        raise ValueError(f"{name}: {text!r} is no duration such as 300s, 30m or 1h30m")
+    return ceil(sum(Fraction(part["number"]) * _SECONDS[part["unit"]] for part in parts))

@@ -1,0 +1,1 @@
+"""Starts and stops gangs according to their persisted Workloads."""

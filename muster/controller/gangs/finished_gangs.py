@@ -1,0 +1,95 @@
+"""Finished gangs whose pods still run, as with a RayJob's ttlSecondsAfterFinished.
+
+They count against the quota until their pods are gone, for as long as their Workload has its finalizer. As
+soon as another workload waits for this quota, their RayClusters are suspended: their work is done.
+"""
+
+from collections.abc import Container, Iterator, Sequence
+
+from muster.admission import Waiting, WaitReason
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.actions import Step
+from muster.controller.gangs.contended_quota import ContendedQuota, contended, contended_quota, root_of
+from muster.controller.gangs.stops import stop_below
+from muster.controller.gangs.suspension import OPERATOR_MS_MAX, leaving
+from muster.kube.kinds import WORKLOADS
+from muster.kube.writes import MergePatch
+from muster.objects.kueue import RESOURCE_IN_USE, Admission, Workload
+from muster.objects.meta import find_condition, millis
+from muster.objects.workload_status import FINISHED
+
+REASON = "Its job is finished, and others wait for the quota of its pods"
+
+
+def releases(cluster: ClusterState, held_back: Container[str], now_ms: int) -> Iterator[Step]:
+    """Releases the quota of finished gangs whose pods are gone."""
+    for key, workload in cluster.lingering.items():
+        if (
+            key in held_back
+            or workload.metadata.deletion_timestamp
+            or not _is_gone(workload, cluster, now_ms)
+        ):
+            continue
+        kept = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
+        body = {"metadata": {"finalizers": kept}}
+        patch = MergePatch(WORKLOADS, key, body, workload.metadata.resource_version)
+        freed = contended_quota(_admission(workload), cluster)
+        yield Step(key, patch, vacated=workload.metadata.uid, guards=freed)
+
+
+def _is_gone(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
+    """Whether it has no pods, and no RayCluster that may still create some: each is stopped, being deleted,
+    or suspended for longer than KubeRay needs to act."""
+    clusters = cluster.clusters_of(workload)
+    late = _is_late(workload, cluster, now_ms)
+    idle = (c.at_rest or leaving(c) or (late and c.suspended) for c in clusters)
+    return not cluster.live_pods_of(workload) and all(idle)
+
+
+def _is_late(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
+    """Whether KubeRay has had time to act since the job finished."""
+    finished = find_condition(workload.status.conditions, FINISHED)
+    told_ms = now_ms - millis(finished.last_transition_time) if finished is not None else 0
+    return cluster.durations.lasted_ms("finished", workload.metadata.uid, told_ms) >= OPERATOR_MS_MAX
+
+
+def clear(
+    cluster: ClusterState, waiting: Sequence[Waiting], held_back: Container[str], now_ms: int
+) -> Iterator[Step]:
+    """Stops finished gangs whose quota other workloads wait for, or that have released it already."""
+    if not cluster.lingering:
+        return
+    keys, wanted, nodes = _wanted(cluster, waiting)
+    for key, workload in cluster.lingering.items():
+        held = contended_quota(_admission(workload), cluster)
+        gave_back = RESOURCE_IN_USE not in workload.metadata.finalizers
+        if gave_back or key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
+            late = _is_late(workload, cluster, now_ms)
+            steps = stop_below(workload, cluster, REASON, late=late)
+            yield from (s for s in steps if s.subject not in held_back)
+
+
+def _wanted(cluster: ClusterState, waiting: Sequence[Waiting]) -> tuple[set[str], set[ContendedQuota], bool]:
+    """Returns Workloads by key, quota, and whether any workload waits for nodes."""
+    keys: set[str] = set()
+    lacking: set[tuple[str, str]] = set()  # ClusterQueue, resource
+    for one in waiting:
+        keys.update(one.others)
+        if one.reason is WaitReason.QUOTA:
+            local = cluster.local_queue_of(cluster.workloads[one.workload])
+            queue = local.spec.cluster_queue if local is not None else ""
+            lacking.update((queue, shortfall.resource) for shortfall in one.shortfalls)
+    nodes = any(one.reason is WaitReason.TOPOLOGY for one in waiting)
+    return keys, {c for queue, resource in lacking for c in _contended_in(queue, resource, cluster)}, nodes
+
+
+def _contended_in(queue: str, resource: str, cluster: ClusterState) -> Iterator[ContendedQuota]:
+    """Yields the resource in every flavor of the queue: a shortfall names only the closest one."""
+    found, tree = cluster.cluster_queues.get(queue), root_of(queue, cluster)
+    for group in found.spec.resource_groups if found is not None else ():
+        yield from (contended(tree, flavor.name, resource, cluster) for flavor in group.flavors)
+
+
+def _admission(workload: Workload) -> Admission:
+    assert workload.status.admission is not None, "a lingering Workload holds quota"
+    return workload.status.admission

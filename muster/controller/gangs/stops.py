@@ -1,0 +1,130 @@
+"""The writes that stop a gang: suspend its job, then what KubeRay created and finally delete its pods.
+
+KubeRay v1.6.2 honors `spec.suspend`, but not in every state, and tenants can bring about each of these:
+
+- It ignores a RayJob whose spec.managedBy names another controller; that is being deleted (KubeRay removes
+  its own finalizer, and the garbage collector deletes the RayCluster after the RayJob); that is in
+  ValidationFailed, which it never leaves; or that is Waiting (rayjob_controller.go: Reconcile,
+  updateStatusToSuspendingIfNeeded). It still reconciles the RayCluster: suspend that.
+- It ignores a RayService that is managed by another controller, being deleted, or refused
+  (rayservice_controller.go: Reconcile); it still reconciles its RayClusters.
+- It ignores a RayCluster that is managed by another controller, being deleted, or refused
+  (raycluster_controller.go: rayClusterReconcile, utils/validation.go). It then neither deletes nor replaces
+  its pods, and Muster deletes them.
+- It writes every status under a resource version, so a tenant that edits an object in a tight loop blocks
+  it. It creates no pod for a RayCluster with spec.suspend in any state (reconcilePods).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.actions import Step
+from muster.controller.gangs.suspension import has_left_queue, is_late, leaving, must_stop, stopped
+from muster.controller.jobs.job import Job
+from muster.controller.jobs.templates import Operation, place_operations
+from muster.controller.workload.events import on_job, on_workload
+from muster.kube.kinds import BATCH_JOBS, PODS
+from muster.kube.writes import Delete, JsonPatch, Overwrite
+from muster.objects import workload_status
+from muster.objects.core import Pod
+from muster.objects.kueue import Workload
+from muster.objects.meta import find_condition
+from muster.objects.pods import read_template
+
+POD_GRACE_S = 30  # Kubernetes' default; a template may ask for a year
+
+
+def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Step]:
+    """Yields the writes for a gang that must stop. Each object is a subject of its own: a refused write holds
+    back neither the others nor the Workload."""
+    job = cluster.job_of(workload)
+    if not must_stop(workload, job) or stopped(workload, job, cluster):
+        return
+    late = is_late(workload, cluster, now_ms)
+    if job is not None and not leaving(job) and job.outcome is None and not job.suspended:
+        # If it is suspended before KubeRay has acted on its start, nothing shows whether KubeRay still will.
+        started = job.start_was_seen or not job.placed
+        if started or late or job.suspension_obstacle is not None:
+            yield suspend(job, _reason(workload, job))
+    ended = job is not None and job.outcome is not None
+    if late or ended or (job is not None and job.suspension_obstacle is not None):
+        yield from stop_below(workload, cluster, _reason(workload, job), late=late)
+
+
+def stop_below(workload: Workload, cluster: ClusterState, why: str, *, late: bool) -> Iterator[Step]:
+    """Suspends what KubeRay created for the job: its RayClusters, and the Jobs that submit it. If KubeRay is
+    `late` to act on that, deletes the pods."""
+    for ray_cluster in cluster.clusters_of(workload):
+        if not ray_cluster.suspended:
+            yield suspend(ray_cluster, why)
+    yield from _suspend_submitters(workload, cluster)
+    if late:
+        yield from _delete_pods(workload, cluster)
+
+
+def restores(workload: Workload, cluster: ClusterState) -> Iterator[Step]:
+    """Resets the templates of a suspended job to its user's. Written under a resource version, as the lists
+    belong to the user: if the user keeps editing the job, it keeps what its start had added, but no quota
+    depends on that. The next start writes the same again."""
+    job = cluster.job_of(workload)
+    if job is None or leaving(job) or job.outcome is not None or not must_stop(workload, job):
+        return
+    if job.suspended and job.placed:
+        back = tuple(_given_back(workload, job))
+        if back:
+            meta = job.metadata
+            patch = JsonPatch(job.kind, meta.key, back, meta.resource_version)
+            yield Step(f"{meta.uid}/templates", patch)
+
+
+def _given_back(workload: Workload, job: Job) -> Iterator[Operation]:
+    """Yields operations for the pod sets that the Workload has."""
+    written = {ps.name: read_template(ps.template) for ps in workload.spec.pod_sets}
+    known = tuple(p for p in job.pod_set_templates if p.pod_set in written)
+    return place_operations(known, written, start=False)
+
+
+def suspend(job: Job, why: str) -> Step:
+    """Suspends regardless of other changes to the object: a write under a resource version would lose to a
+    tenant that writes more often. A late write from a former leader does no lasting harm: a gang that is
+    admitted and suspended is started again."""
+    body: Any = True
+    for field in reversed(job.suspend_pointer.strip("/").split("/")):
+        body = {field: body}
+    write = Overwrite(job.kind, job.metadata.key, body, job.metadata.uid)
+    return Step(job.metadata.uid, write, (on_job(job, "Stopped", why),))
+
+
+def _reason(workload: Workload, job: Job | None) -> str:
+    evicted = find_condition(workload.status.conditions, workload_status.EVICTED)
+    if evicted is not None and evicted.status == "True":
+        return evicted.message
+    if has_left_queue(job):
+        return "It has left its queue while holding quota"
+    return "It has no quota and was not suspended"
+
+
+def _suspend_submitters(workload: Workload, cluster: ClusterState) -> Iterator[Step]:
+    """Suspends KubeRay's Jobs that submit a RayJob: these would recreate deleted pods."""
+    for pod in cluster.live_pods_of(workload):
+        submitter = pod.metadata.controller
+        if submitter is None or submitter.kind != BATCH_JOBS.name or pod.metadata.deletion_timestamp:
+            continue
+        key = f"{pod.metadata.namespace}/{submitter.name}"
+        yield Step(submitter.uid, Overwrite(BATCH_JOBS, key, {"spec": {"suspend": True}}, submitter.uid))
+
+
+def _delete_pods(workload: Workload, cluster: ClusterState) -> Iterator[Step]:
+    """Deletes the gang's pods that are not terminating, or whose grace period exceeds POD_GRACE_S."""
+    due = [p for p in cluster.live_pods_of(workload) if not _is_ending(p)]
+    for pod in due:
+        told = f"Deleting {len(due)} pods of the gang, as KubeRay has not suspended it"
+        notes = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is due[0] else ()
+        yield Step(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), notes)
+
+
+def _is_ending(pod: Pod) -> bool:
+    """Whether its grace period is short, whenever it ends: this needs no synchronized clocks."""
+    meta = pod.metadata
+    return bool(meta.deletion_timestamp) and meta.deletion_grace_period_seconds <= POD_GRACE_S

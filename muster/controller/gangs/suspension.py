@@ -1,0 +1,170 @@
+"""Which gangs must stop, whether they have stopped, and what prevents it.
+
+A gang that must stop is stopped whatever its objects say: refused, being deleted, managed by another
+controller, owned by another object. Its quota is released once it has no pods and no more can be created.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.jobs.job import Cause, Job
+from muster.controller.workload import transitions
+from muster.objects import workload_status
+from muster.objects.core import Pod
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import find_condition, is_true, millis
+
+# How long KubeRay has to carry out a suspension. It acts within seconds, so this also outlasts any
+# reconciliation that began before the suspension and still creates pods.
+OPERATOR_MS_MAX = 60_000
+BLOCKED_AFTER_MS = 120_000
+PODS_NAMED_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A status with the progress of the suspension; `until_ms`: when it changes by time alone."""
+
+    status: WorkloadStatus
+    until_ms: int | None = None
+
+
+def leaving(job: Job) -> bool:
+    """Whether it is being deleted: its operator ignores it then, and does not even suspend it."""
+    return bool(job.metadata.deletion_timestamp)
+
+
+def has_left_queue(job: Job | None) -> bool:
+    """Whether the job may not have quota any more: gone, being deleted or no longer in a queue."""
+    return job is None or leaving(job) or not job.managed
+
+
+def must_stop(workload: Workload, job: Job | None) -> bool:
+    """Whether the gang must not run, by what is persisted. A job outside the queues and without quota may do
+    as it likes."""
+    status = workload.status
+    if job is None or has_left_queue(job):
+        return workload_status.holds_quota(status)
+    if workload_status.is_finished(status) or job.outcome is not None:
+        return False
+    admitted = (
+        workload_status.holds_quota(status)
+        and workload_status.is_admitted(status)
+        and not workload_status.is_evicted(status)
+    )
+    return not admitted or bool(workload.metadata.deletion_timestamp)
+
+
+def stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
+    """Whether its operator has stopped it *and* nothing of it is left, so that it may be started again.
+
+    KubeRay reports Suspended while the garbage collector is still deleting pods; and the RayCluster of a
+    deleted job lives on and creates pods until the garbage collector deletes it."""
+    return _is_carried_out(workload, job, cluster) and not cluster.live_pods_of(workload)
+
+
+def _is_carried_out(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
+    """Whether KubeRay reports every object as stopped."""
+    ended = job is None or leaving(job) or job.outcome is not None
+    by_operator = ended or (job is not None and job.suspended and job.stopped)
+    return by_operator and all(ray_cluster.at_rest for ray_cluster in cluster.clusters_of(workload))
+
+
+def gone(workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int) -> bool:
+    """Whether its quota may be released: it is stopped, or it was told to stop so long ago that no controller
+    still acts on an older state; and no pod is left."""
+    if stopped(workload, job, cluster):
+        return True
+    ended = job is None or leaving(job) or job.outcome is not None
+    stopping = ended or (job is not None and job.suspended)
+    below = all(
+        ray_cluster.suspended or leaving(ray_cluster) for ray_cluster in cluster.clusters_of(workload)
+    )
+    return stopping and below and not cluster.live_pods_of(workload) and is_late(workload, cluster, now_ms)
+
+
+def is_late(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
+    """Whether KubeRay has had its time to stop the gang."""
+    blocked = is_true(workload.status.conditions, workload_status.SUSPENSION_BLOCKED)
+    return blocked or lasted_ms(workload, cluster, now_ms) >= OPERATOR_MS_MAX
+
+
+def lasted_ms(workload: Workload, cluster: ClusterState, now_ms: int) -> int:
+    """Returns for how long the gang has had to stop."""
+    since_ms = _since_ms(workload, cluster, now_ms)
+    if since_ms is None:
+        return 0
+    return cluster.durations.lasted_ms("must stop", workload.metadata.uid, now_ms - since_ms)
+
+
+def _since_ms(workload: Workload, cluster: ClusterState, now_ms: int) -> int | None:
+    """Returns since when the gang must not run, by the times in its objects: its eviction or the deletion of
+    its Workload; without either, since the start of pods that it may not have. None if it has no pods."""
+    status, deleted = workload.status, workload.metadata.deletion_timestamp
+    evicted = find_condition(status.conditions, workload_status.EVICTED)
+    if deleted:
+        return _millis(deleted)
+    if workload_status.is_evicted(status) and workload_status.holds_quota(status) and evicted is not None:
+        return _millis(evicted.last_transition_time)
+    if workload_status.holds_quota(status) and workload_status.is_admitted(status):
+        return now_ms  # it has just left its queue
+    pods = cluster.live_pods_of(workload)
+    return min((_millis(pod.metadata.creation_timestamp) for pod in pods), default=None)
+
+
+def _millis(timestamp: str | None) -> int:
+    """Parses a time of the API, which has whole seconds, rounded up."""
+    return millis(timestamp) + 999
+
+
+def report(workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int) -> Report:
+    """Returns `status` with its condition SuspensionBlocked up to date."""
+    job = cluster.job_of(workload)
+    was_blocked = is_true(status.conditions, workload_status.SUSPENSION_BLOCKED)
+    if not must_stop(workload, job) or stopped(workload, job, cluster):
+        return Report(transitions.suspension_done(status, now_ms) if was_blocked else status)
+    lasted = lasted_ms(workload, cluster, now_ms)
+    # Its quota was released without KubeRay's confirmation: no restart before KubeRay has caught up.
+    forced = workload_status.holds_quota(workload.status) and not workload_status.holds_quota(status)
+    if was_blocked or forced or lasted >= BLOCKED_AFTER_MS:
+        return Report(_blocked(workload, status, job, cluster, now_ms))
+    left = (due - lasted for due in (OPERATOR_MS_MAX, BLOCKED_AFTER_MS))
+    return Report(status, now_ms + min(ms for ms in left if ms > 0))
+
+
+def _blocked(
+    workload: Workload, status: WorkloadStatus, job: Job | None, cluster: ClusterState, now_ms: int
+) -> WorkloadStatus:
+    found = list(_causes(workload, job, cluster))
+    message = "The gang must stop, and has not: " + "; ".join(o.message for o in found)
+    return transitions.suspension_blocked(status, found[0].reason, message, now_ms)
+
+
+def _causes(workload: Workload, job: Job | None, cluster: ClusterState) -> Iterator[Cause]:
+    """Yields what keeps the gang from stopping, the likeliest cause first; at least one."""
+    objects = [*([job] if job is not None else ()), *cluster.clusters_of(workload)]
+    known = False
+    for obj in objects:
+        obstacle = obj.suspension_obstacle
+        if obstacle is not None:
+            known = True
+            yield Cause(obstacle.reason, f"{obj.kind} {obj.metadata.name} {obstacle.message}")
+    pods = cluster.live_pods_of(workload)
+    terminating = [p for p in pods if p.metadata.deletion_timestamp]
+    running = [p for p in pods if not p.metadata.deletion_timestamp]
+    if terminating:
+        message = f"pods that are terminating are still there: {_names(terminating)}"
+        yield Cause("PodsTerminating", message)
+    if running:
+        yield Cause("PodsRunning", f"pods run: {_names(running)}")
+    if not known and not _is_carried_out(workload, job, cluster):
+        names = ", ".join(f"{obj.kind} {obj.metadata.name}" for obj in objects) or "the job"
+        message = f"KubeRay has not acted on the suspension of {names}: check its logs and events"
+        yield Cause("OperatorNotResponding", message)
+
+
+def _names(pods: Sequence[Pod]) -> str:
+    names = sorted(pod.metadata.name for pod in pods)
+    more = len(names) - PODS_NAMED_MAX
+    return ", ".join(names[:PODS_NAMED_MAX]) + (f" and {more} more" if more > 0 else "")

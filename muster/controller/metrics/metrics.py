@@ -1,0 +1,142 @@
+"""Counters and histograms of the controller's work, computed from the results of passes, outside decisions.
+
+Names and labels are Kueue's where it has the same metric (pkg/metrics/metrics.go), with `muster_` for
+`kueue_`.
+"""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from muster.controller.gangs.actions import Step
+from muster.controller.metrics.gauges import QueueGauges, queue_gauges, queue_of
+from muster.controller.metrics.observer import Observer, Passed
+from muster.controller.provisioning import provisioning_timeouts
+from muster.controller.workload.events import Note
+from muster.kube.client import WriteError
+from muster.kube.kinds import WORKLOADS
+from muster.kube.writes import MergePatch, Write
+from muster.objects import workload_status
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import find_condition, millis
+
+WAIT_BUCKETS_S = (1, *(2.5 * 2**n for n in range(16)))  # Kueue's: up to 23 hours
+PASS_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+WHOSE = ("cluster_queue", "priority_class")
+EVICTED_EVENT = "EvictedDueTo"
+CHECK_EVENTS = (f"{EVICTED_EVENT}AdmissionCheck", "AdmissionCheckRejected")
+
+
+class Metrics(Observer, Collector):
+    """All metrics of /metrics, in `registry`."""
+
+    def __init__(self, leads: Callable[[], bool]) -> None:
+        self.registry = CollectorRegistry()
+        self._queues = QueueGauges()
+        leader = Gauge("muster_leader", "1 for the replica that leads, 0 for others.", registry=self.registry)
+        leader.set_function(leads)
+        self._reserved = self._counter("quota_reserved_workloads", "Workloads that reserved quota.", *WHOSE)
+        self._admitted = self._counter("admitted_workloads", "Workloads that were admitted.", *WHOSE)
+        self._evicted = self._counter(
+            "evicted_workloads", "Workloads that were evicted.", "cluster_queue", "reason", "priority_class"
+        )
+        self._preempted = self._counter(
+            "preempted_workloads", "Workloads that were preempted.", "preempting_cluster_queue", "reason"
+        )
+        self._finished = self._counter("finished_workloads", "Workloads that finished.", *WHOSE)
+        self._timeouts = self._counter(
+            "provisioning_timeouts", "ProvisioningRequests that timed out.", "cluster_queue"
+        )
+        self._writes = self._counter(
+            "writes", "Writes to the API server, by result.", "kind", "verb", "result"
+        )
+        self._errors = self._counter("metrics_errors", "Passes and writes that could not be counted.")
+        self._reserved_wait = self._waits("quota_reserved_wait_time", "From queueing to quota reservation.")
+        self._admission_wait = self._waits("admission_wait_time", "From queueing to admission.")
+        self._checks_wait = self._waits("admission_checks_wait_time", "From quota reservation to admission.")
+        self._pass_s = Histogram(
+            "muster_pass_duration_seconds",
+            "Duration of a pass, including its writes.",
+            buckets=PASS_BUCKETS_S,
+            registry=self.registry,
+        )
+        ProcessCollector(registry=self.registry)
+        self.registry.register(self)
+
+    def failed(self) -> None:
+        self._errors.inc()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yields the gauges of the queues at the end of the last pass."""
+        return self._queues.collect()
+
+    def wrote(self, write: Write, error: WriteError | None) -> None:
+        result = "done"
+        if error is not None:
+            result = "stale" if error.stale else "unsure" if error.unsure else "refused"
+        verb = type(write).__name__.removeprefix("Merge").removeprefix("Json").lower()
+        self._writes.labels(str(write.kind), verb, result).inc()
+
+    def passed(self, passed: Passed) -> None:
+        self._pass_s.observe(passed.took_ms / 1000)
+        for step in passed.done:
+            workload = passed.cluster.workloads.get(step.subject)
+            if workload is not None and isinstance(step.write, MergePatch) and step.write.status:
+                self._count_status(workload, step, passed)
+        self._queues = queue_gauges(passed.cluster)
+
+    def _count_status(self, workload: Workload, step: Step, passed: Passed) -> None:
+        """Counts the changes of a Workload's status that a step wrote."""
+        assert isinstance(step.write, MergePatch)
+        status = msgspec.convert(step.write.body["status"], WorkloadStatus)
+        queue = status.admission.cluster_queue if status.admission else queue_of(workload, passed.cluster)
+        reference = workload.spec.priority_class_ref
+        whose = (queue, reference.name if reference else "")
+        for note in step.notes:
+            if note.kind is WORKLOADS:
+                self._count_event(note, whose, status, workload, passed)
+
+    def _count_event(
+        self, note: Note, whose: tuple[str, str], status: WorkloadStatus, workload: Workload, passed: Passed
+    ) -> None:
+        if note.reason in CHECK_EVENTS and provisioning_timeouts.tells_of_one(note.message):
+            self._timeouts.labels(whose[0]).inc()
+        queued_s = (passed.now_ms - _queued_at_ms(workload, status)) / 1000
+        match note.reason:
+            case "QuotaReserved":
+                self._reserved.labels(*whose).inc()
+                self._reserved_wait.labels(*whose).observe(queued_s)
+            case "Admitted":
+                self._admitted.labels(*whose).inc()
+                self._admission_wait.labels(*whose).observe(queued_s)
+                reserved = find_condition(status.conditions, workload_status.QUOTA_RESERVED)
+                reserved_ms = millis(reserved.last_transition_time) if reserved else passed.now_ms
+                self._checks_wait.labels(*whose).observe(max(0, passed.now_ms - reserved_ms) / 1000)
+            case "FinishedWorkload":
+                self._finished.labels(*whose).inc()
+            case "Preempted":
+                preempted = find_condition(status.conditions, workload_status.PREEMPTED)
+                by = passed.cluster.workloads.get(passed.result.preemptors.get(workload.key, ""))
+                by_queue = queue_of(by, passed.cluster) if by else ""
+                self._preempted.labels(by_queue, preempted.reason if preempted else "").inc()
+            case reason if reason.startswith(EVICTED_EVENT):
+                self._evicted.labels(whose[0], reason.removeprefix(EVICTED_EVENT), whose[1]).inc()
+
+    def _counter(self, name: str, documentation: str, *labels: str) -> Counter:
+        return Counter(f"muster_{name}_total", documentation, labels, registry=self.registry)
+
+    def _waits(self, name: str, documentation: str) -> Histogram:
+        return Histogram(
+            f"muster_{name}_seconds", documentation, WHOSE, buckets=WAIT_BUCKETS_S, registry=self.registry
+        )
+
+
+def _queued_at_ms(workload: Workload, status: WorkloadStatus) -> int:
+    """Returns when it was created or last requeued."""
+    requeued = find_condition(status.conditions, workload_status.REQUEUED)
+    if requeued is not None and requeued.status == "True":
+        return millis(requeued.last_transition_time)
+    return millis(workload.metadata.creation_timestamp)

@@ -1,0 +1,60 @@
+"""The interface through which the controller reports passes and writes, as to metrics."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.actions import Step
+from muster.controller.passes.reconcile import Pass
+from muster.kube.client import WriteError
+from muster.kube.writes import Write
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """One pass: its cluster, its result, and the steps that succeeded."""
+
+    cluster: ClusterState
+    result: Pass
+    done: Sequence[Step]
+    now_ms: int
+    took_ms: int
+
+
+class Observer:
+    """Ignores every report."""
+
+    def passed(self, passed: Passed) -> None:
+        """Called after each pass."""
+
+    def wrote(self, write: Write, error: WriteError | None) -> None:
+        """Called after each write, with its error if it failed."""
+
+    def failed(self) -> None:
+        """Called when one of the other methods raised."""
+
+
+class Guarded(Observer):
+    """Wraps an observer; its errors are logged and counted, and never reach the controller."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+
+    def passed(self, passed: Passed) -> None:
+        try:
+            self._observer.passed(passed)
+        except Exception:
+            self._report("a pass")
+
+    def wrote(self, write: Write, error: WriteError | None) -> None:
+        try:
+            self._observer.wrote(write, error)
+        except Exception:
+            self._report(str(write))
+
+    def _report(self, what: str) -> None:
+        log.exception("metrics of %s are lost", what)
+        self._observer.failed()

@@ -1,0 +1,1 @@
+"""One pass: from the objects as observed, by a decision of the core, to writes."""

@@ -1,0 +1,197 @@
+"""Whether a workload may be queued; if not, one sentence with the cause and what to do."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+from msgspec.structs import replace
+
+from muster import admission as core
+from muster.admission.lifecycle import DEACTIVATED
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.jobs.job import Job, priority_class
+from muster.controller.passes.queue_status import STOPPED, inactive
+from muster.controller.workload.events import Note, on_job
+from muster.objects import kueue
+from muster.objects.cache import ByteCache
+from muster.objects.core import RuntimeClass
+from muster.objects.limits import LimitRange, adjusted, uncountable
+from muster.objects.meta import find_condition
+from muster.objects.pods import Template, read_template
+from muster.translation import core_workload
+
+# Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
+MISCONFIGURED = "Misconfigured"
+SUSPENDED = "Suspended"
+PARAMETERS_MAX, PARAMETER_LENGTH_MAX = 50, 255  # a ProvisioningRequest takes 100, with its config's
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    reason: str
+    message: str
+
+
+def refusal(workload: kueue.Workload, job: Job, cluster: ClusterState) -> Refusal | None:
+    if not workload.spec.active:
+        why = _why_deactivated(workload)
+        return Refusal(
+            SUSPENDED,
+            f"the Workload is deactivated{why}: delete the job and create it again, or have an administrator "
+            "set spec.active of the Workload to true",
+        )
+    message = (
+        cluster.memory.of(_own_fault, workload.key, workload.spec, job)
+        or _impossible_pods(workload, cluster)
+        or cluster.pods_refused(workload, job)
+        or _unknown_priority(job, cluster)
+        or _queue_problem(workload, cluster)
+    )
+    if message:
+        return Refusal(MISCONFIGURED, message)
+    local = cluster.local_queue_of(workload)
+    if local is not None and local.spec.stop_policy != "None":
+        return Refusal(SUSPENDED, f"LocalQueue {local.key} is stopped (stopPolicy {local.spec.stop_policy})")
+    return None
+
+
+def without_queue(cluster: ClusterState) -> Iterator[Note]:
+    """Yields a notice for each job with an empty queue label: it stays suspended without any other
+    message."""
+    for job in cluster.unqueued:
+        namespace = job.metadata.namespace
+        choice = _queues_in(namespace, cluster)
+        message = (
+            f"label {kueue.QUEUE_LABEL} is empty, so the job is in no queue and nothing admits it: set it to "
+            f"a LocalQueue of namespace {namespace} (choose one of {choice}), or remove it to run outside "
+            "the queues"
+        )
+        yield on_job(job, MISCONFIGURED, message, warning=True)
+
+
+def _why_deactivated(workload: kueue.Workload) -> str:
+    """Returns the message of the eviction, in parentheses, unless a user deactivated it."""
+    evicted = find_condition(workload.status.conditions, "Evicted")
+    if evicted is None or not evicted.reason.startswith(f"{DEACTIVATED}DueTo"):
+        return ""
+    return f" ({evicted.message})"
+
+
+def _unknown_priority(job: Job, cluster: ClusterState) -> str | None:
+    name = priority_class(job)
+    if not name or name in cluster.priorities:
+        return None
+    known = ", ".join(sorted(cluster.priorities)) or "none"
+    return f"WorkloadPriorityClass {name!r} does not exist: choose one of {known}"
+
+
+def _own_fault(spec: kueue.WorkloadSpec, job: Job) -> str | None:
+    return job.refusal or _malformed(spec) or _parameters_fault(job.metadata.annotations)
+
+
+def _parameters_fault(annotations: Mapping[str, str]) -> str | None:
+    """Returns what the schema of a ProvisioningRequest refuses as a parameter: creating it would fail."""
+    prefix = kueue.PROVREQ_ANNOTATION_PREFIX
+    asked = {key: value for key, value in annotations.items() if key.startswith(prefix)}
+    if len(asked) > PARAMETERS_MAX:
+        return f"{len(asked)} annotations {prefix}… are too many; expected at most {PARAMETERS_MAX}"
+    for key, value in asked.items():
+        if len(value) > PARAMETER_LENGTH_MAX:
+            return (
+                f"the value of annotation {key} has {len(value)} characters; expected at most "
+                f"{PARAMETER_LENGTH_MAX}, as it is a parameter of the ProvisioningRequest"
+            )
+    return None
+
+
+def _malformed(spec: kueue.WorkloadSpec) -> str | None:
+    """Returns what Kubernetes would refuse in the pods: Ray's own schema accepts almost anything."""
+    for pod_set in spec.pod_sets:
+        problem = pod_set_problem(pod_set)
+        if problem is not None:
+            return f"pod set {pod_set.name!r}: {problem}"
+    return None
+
+
+def _impossible_pods(workload: kueue.Workload, cluster: ClusterState) -> str | None:
+    """Returns a fault that depends on the namespace or the cluster: requests, LimitRanges, RuntimeClasses."""
+    named = cluster.memory.of(_runtime_classes, workload.key, workload.spec)
+    for pod_set, name in named:
+        if name not in cluster.runtime_classes:
+            return (
+                f"pod set {pod_set!r}: RuntimeClass {name!r} does not exist, so no pod can be created: "
+                "remove runtimeClassName, or name one that exists"
+            )
+    ranges = cluster.limit_ranges_of(workload)
+    added: tuple[LimitRange | RuntimeClass, ...] = (
+        *ranges,
+        *(cluster.runtime_classes[name] for _, name in named),
+    )
+    return cluster.memory.of(uncountable, workload.key, *added) or cluster.memory.of(
+        _asks_for_nothing, workload.key, workload.spec, *ranges
+    )
+
+
+def _runtime_classes(spec: kueue.WorkloadSpec) -> tuple[tuple[str, str], ...]:
+    """Returns pairs of a pod set and the RuntimeClass that it names."""
+    named = ((of.name, read_template(of.template).spec.runtime_class_name) for of in spec.pod_sets)
+    return tuple((pod_set, name) for pod_set, name in named if name)
+
+
+def _asks_for_nothing(spec: kueue.WorkloadSpec, *ranges: LimitRange) -> str | None:
+    for pod_set in spec.pod_sets:
+        if _without_requests(pod_set.template) is None:
+            continue
+        bare = _without_requests(adjusted(pod_set.template, ranges))
+        if bare is not None:
+            return (
+                f"container {bare!r} of pod set {pod_set.name!r} asks for no resources: set "
+                "resources.requests, so that admission can tell whether it fits"
+            )
+    return None
+
+
+def _without_requests(template: Template) -> str | None:
+    """Returns the name of the first container without requests and limits."""
+    for container in read_template(template).spec.containers:
+        if not (container.resources.requests or container.resources.limits):
+            return container.name
+    return None
+
+
+def pod_set_problem(pod_set: kueue.PodSet) -> str | None:
+    """Returns what is wrong with its pods, cached for all pod sets with the same shape."""
+    return _PROBLEMS(msgspec.json.encode(replace(pod_set, name="pods")))
+
+
+def _problem(shape: bytes) -> str | None:
+    pods = msgspec.json.decode(shape, type=kueue.PodSet)
+    try:
+        core.check_workload(core.Workload("of these pods", "", "", 0, 0, (core_workload.pod_set(pods),)))
+    except ValueError as error:  # QuantityError and SnapshotError too
+        return str(error)
+    return None
+
+
+_PROBLEMS = ByteCache(_problem)
+
+
+def _queue_problem(workload: kueue.Workload, cluster: ClusterState) -> str | None:
+    namespace, name = workload.metadata.namespace, workload.spec.queue_name
+    local = cluster.local_queue_of(workload)
+    if local is None:
+        known = _queues_in(namespace, cluster)
+        return f"namespace {namespace} has no LocalQueue {name!r}: choose one of {known}"
+    queue = cluster.cluster_queues.get(local.spec.cluster_queue)
+    if queue is None:
+        target = local.spec.cluster_queue
+        return f"LocalQueue {local.key} points to ClusterQueue {target!r}, which does not exist"
+    problem = inactive(queue, cluster)
+    if problem is not None and problem[0] != STOPPED:  # the core reports a stopped queue
+        return f"ClusterQueue {queue.key} can admit nothing now: {problem[1]}"
+    return None
+
+
+def _queues_in(namespace: str, cluster: ClusterState) -> str:
+    known = (q.metadata.name for q in cluster.local_queues.values() if q.metadata.namespace == namespace)
+    return ", ".join(sorted(known)) or "none"

@@ -1,0 +1,55 @@
+"""Kueue's finalizer `resource-in-use`: keeps objects until the gangs that hold quota of them have ended.
+
+Deleting a ClusterQueue would lose the usage of its gangs. Source: Kueue
+pkg/controller/core/{clusterqueue,resourceflavor,admissioncheck}_controller.go.
+"""
+
+from collections.abc import Container, Hashable, Iterator, Mapping
+from typing import Any
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.actions import Step
+from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, FLAVORS, Kind
+from muster.kube.writes import MergePatch
+from muster.objects.kueue import RESOURCE_IN_USE
+from muster.objects.meta import Object
+
+
+def guard_of(queue: str) -> Hashable:
+    """Returns the guard of a ClusterQueue's finalizer: no quota is reserved before it exists
+    (Step.guards)."""
+    return CLUSTER_QUEUES.name, queue
+
+
+def finalizers(cluster: ClusterState) -> Iterator[Step]:
+    """Adds missing finalizers, and removes them from objects that are being deleted and not in use.
+
+    Written whatever was refused before: reservations wait for them."""
+    queues = cluster.cluster_queues.values()
+    held = [
+        w.status.admission for w in cluster.workloads.values() if w.status.admission and cluster.counts(w)
+    ]
+    used_queues = {admission.cluster_queue for admission in held}
+    named = {flavor.name for q in queues for group in q.spec.resource_groups for flavor in group.flavors}
+    assigned = {f for a in held for pod_set in a.pod_set_assignments for f in pod_set.flavors.values()}
+    checks = {rule.name for q in queues for rule in q.spec.admission_checks_strategy.admission_checks}
+    yield from _of_kind(CLUSTER_QUEUES, cluster.cluster_queues, used_queues)
+    yield from _of_kind(FLAVORS, cluster.flavors, named | assigned)
+    yield from _of_kind(CHECKS, cluster.checks, checks)
+
+
+def _of_kind(kind: Kind[Any], objects: Mapping[str, Object], used: Container[str]) -> Iterator[Step]:
+    for key, obj in objects.items():
+        before = obj.metadata.finalizers
+        if not obj.metadata.deletion_timestamp and RESOURCE_IN_USE not in before:
+            guards = frozenset({guard_of(key)}) if kind is CLUSTER_QUEUES else frozenset()
+            yield _step(kind, obj, (*before, RESOURCE_IN_USE), guards)
+        elif obj.metadata.deletion_timestamp and RESOURCE_IN_USE in before and key not in used:
+            yield _step(kind, obj, tuple(f for f in before if f != RESOURCE_IN_USE))
+
+
+def _step(
+    kind: Kind[Any], obj: Object, names: tuple[str, ...], guards: frozenset[Hashable] = frozenset()
+) -> Step:
+    patch = MergePatch(kind, obj.key, {"metadata": {"finalizers": names}}, obj.metadata.resource_version)
+    return Step(f"finalizers of {kind} {obj.key}", patch, guards=guards, late=not guards)

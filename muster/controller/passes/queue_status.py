@@ -1,0 +1,202 @@
+"""The statuses of queues and checks: counts, usage by flavor, and whether they can admit."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from muster.admission import quantities
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.actions import Step
+from muster.controller.provisioning import provisioning_timeouts
+from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
+from muster.kube.writes import MergePatch
+from muster.objects import kueue, workload_status
+from muster.objects.kueue import FlavorUsage, QueueStatus, ResourceUsage, Workload
+from muster.objects.meta import Object, builtins, set_condition
+from muster.translation import snapshot
+
+STOPPED = "Stopped"
+Nominal = Mapping[tuple[str, str], int]  # (flavor, resource) -> quota of the queue itself
+
+
+def queue_statuses(cluster: ClusterState, now_ms: int) -> Iterator[Step]:
+    by_local: dict[str, list[Workload]] = defaultdict(list)
+    by_queue: dict[str, list[Workload]] = defaultdict(list)
+    for workload in cluster.workloads.values():
+        if workload_status.is_finished(workload.status) and not cluster.counts(workload):
+            continue
+        local = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
+        by_local[local].append(workload)
+        held = workload.status.admission
+        by_queue[held.cluster_queue if held else _target(local, cluster)].append(workload)
+    for queue in cluster.cluster_queues.values():
+        status = _counted(queue.status, by_queue[queue.key], nominal_quotas(queue, cluster), now_ms)
+        problem = inactive(queue, cluster)
+        status = _active(status, problem, "Can admit new workloads", now_ms)
+        yield from _changed(CLUSTER_QUEUES, queue, queue.status, status)
+    for local_queue in cluster.local_queues.values():
+        status = _counted(local_queue.status, by_local[local_queue.key], None, now_ms)
+        problem = _local_inactive(local_queue, cluster)
+        status = _active(status, problem, "Can submit new workloads to localQueue", now_ms)
+        yield from _changed(LOCAL_QUEUES, local_queue, local_queue.status, status)
+    for check in cluster.checks.values():
+        if _is_ours(check):
+            yield from _check_status(check, cluster, now_ms)
+
+
+def inactive(queue: kueue.ClusterQueue, cluster: ClusterState) -> tuple[str, str] | None:
+    """Returns (reason, message) if it can admit nothing, with Kueue's reasons."""
+    return cluster.memory.of(_inactive, queue.key, queue, cluster)
+
+
+def _inactive(queue: kueue.ClusterQueue, cluster: ClusterState) -> tuple[str, str] | None:
+    if queue.metadata.deletion_timestamp:
+        return "Terminating", "The ClusterQueue is being deleted"
+    if queue.spec.stop_policy != "None":
+        return STOPPED, f"Stopped by its stopPolicy {queue.spec.stop_policy}"
+    problem = cluster.memory.of(snapshot.problem, queue.key, queue)
+    if problem:
+        return "Unknown", problem
+    scope = queue.spec.admission_scope
+    if scope is not None and scope.admission_mode == snapshot.USAGE_BASED:
+        return "UnsupportedAdmissionMode", (
+            f"admissionScope.admissionMode {scope.admission_mode} is not supported, as no usage of "
+            "LocalQueues is kept: remove admissionScope"
+        )
+    flavors = [f.name for g in queue.spec.resource_groups for f in g.flavors]
+    missing = [name for name in flavors if name not in cluster.flavors]
+    if missing:
+        return "FlavorNotFound", f"ResourceFlavors that do not exist: {', '.join(missing)}"
+    named = sorted({cluster.flavors[name].spec.topology_name for name in flavors} - {""})
+    missing = [name for name in named if name not in cluster.topologies]
+    if missing:
+        return "TopologyNotFound", f"Topologies that do not exist: {', '.join(missing)}"
+    rules = queue.spec.admission_checks_strategy.admission_checks
+    missing = [r.name for r in rules if r.name not in cluster.checks]
+    if missing:
+        return "AdmissionCheckNotFound", f"AdmissionChecks that do not exist: {', '.join(missing)}"
+    for check in (cluster.checks[r.name] for r in rules):
+        if _is_ours(check) and (problem := _config_problem(check, cluster)):
+            return "AdmissionCheckInactive", f"AdmissionCheck {check.key}: {problem}"
+    return None
+
+
+def nominal_quotas(queue: kueue.ClusterQueue, cluster: ClusterState) -> Nominal:
+    return cluster.memory.of(_nominal, queue.key, queue)
+
+
+def _nominal(queue: kueue.ClusterQueue) -> Nominal:
+    return {
+        (flavor.flavor, resource): quota.nominal
+        for group in snapshot.counted_queue(queue).groups
+        for flavor in group.flavors
+        for resource, quota in flavor.quotas.items()
+    }
+
+
+def _target(local: str, cluster: ClusterState) -> str:
+    found = cluster.local_queues.get(local)
+    return found.spec.cluster_queue if found else ""
+
+
+def _local_inactive(queue: kueue.LocalQueue, cluster: ClusterState) -> tuple[str, str] | None:
+    if queue.spec.stop_policy != "None":
+        return STOPPED, "LocalQueue is stopped"
+    target = cluster.cluster_queues.get(queue.spec.cluster_queue)
+    if target is None:
+        return "ClusterQueueDoesNotExist", f"ClusterQueue {queue.spec.cluster_queue} does not exist"
+    if inactive(target, cluster):
+        return "ClusterQueueIsInactive", f"ClusterQueue {target.key} can admit nothing now"
+    return None
+
+
+def _counted(
+    old: QueueStatus, workloads: Iterable[Workload], nominal: Nominal | None, now_ms: int
+) -> QueueStatus:
+    workloads = list(workloads)
+    reserving = [w for w in workloads if workload_status.holds_quota(w.status)]
+    admitted = [w for w in reserving if workload_status.is_admitted(w.status)]
+    return replace(
+        old,
+        pending_workloads=len(workloads) - len(reserving),
+        reserving_workloads=len(reserving),
+        admitted_workloads=len(admitted),
+        flavors_reservation=_usage(reserving, nominal),
+        flavors_usage=_usage(admitted, nominal),
+    )
+
+
+def _usage(workloads: Iterable[Workload], nominal: Nominal | None) -> tuple[FlavorUsage, ...]:
+    """Returns usage by flavor and resource; `nominal` determines borrowing, and which resources are
+    listed."""
+    total: dict[tuple[str, str], int] = dict.fromkeys(nominal or (), 0)
+    for workload in workloads:
+        assert workload.status.admission is not None
+        for assigned in workload.status.admission.pod_set_assignments:
+            for resource, flavor in assigned.flavors.items():
+                text = assigned.resource_usage.get(resource, 0)
+                total[flavor, resource] = total.get((flavor, resource), 0) + quantities.parse(resource, text)
+    by_flavor: dict[str, list[ResourceUsage]] = defaultdict(list)
+    for (flavor, resource), amount in sorted(total.items()):
+        over = max(0, amount - nominal.get((flavor, resource), 0)) if nominal is not None else None
+        by_flavor[flavor].append(
+            ResourceUsage(
+                name=resource,
+                total=quantities.format(resource, amount),
+                borrowed=None if over is None else quantities.format(resource, over),
+            )
+        )
+    return tuple(FlavorUsage(name=f, resources=tuple(r)) for f, r in by_flavor.items())
+
+
+def _active(status: QueueStatus, problem: tuple[str, str] | None, ready: str, now_ms: int) -> QueueStatus:
+    reason, message = problem or ("Ready", ready)
+    conditions = set_condition(
+        status.conditions, "Active", status=problem is None, reason=reason, message=message, now_ms=now_ms
+    )
+    return replace(status, conditions=conditions)
+
+
+def _check_status(check: kueue.AdmissionCheck, cluster: ClusterState, now_ms: int) -> Iterator[Step]:
+    problem = _config_problem(check, cluster)
+    conditions = set_condition(
+        check.status.conditions,
+        "Active",
+        status=not problem,
+        reason="BadParametersRef" if problem else "Active",
+        message=problem or "The admission check is active",
+        now_ms=now_ms,
+    )
+    yield from _changed(CHECKS, check, check.status, replace(check.status, conditions=conditions))
+
+
+def _is_ours(check: kueue.AdmissionCheck) -> bool:
+    return check.spec.controller_name == kueue.PROVISIONING_CONTROLLER
+
+
+def _config_problem(check: kueue.AdmissionCheck, cluster: ClusterState) -> str:
+    """Returns what is wrong with the check's ProvisioningRequestConfig; empty if nothing is."""
+    if check.spec.parameters is None:
+        return "it names no ProvisioningRequestConfig in spec.parameters"
+    config = cluster.provisioning_configs.get(check.spec.parameters.name)
+    if config is None:
+        return f"ProvisioningRequestConfig {check.spec.parameters.name!r} does not exist"
+    return provisioning_timeouts.problem(config)
+
+
+def _changed(kind: Kind[Any], obj: Object, old: Any, new: Any) -> Iterator[Step]:
+    if new != old:
+        body = {"status": _without_nulls(builtins(new))}
+        yield Step(
+            f"{kind} {obj.key}", MergePatch(kind, obj.key, body, obj.metadata.resource_version, status=True)
+        )
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list | tuple):
+        return [_without_nulls(v) for v in value]
+    return value

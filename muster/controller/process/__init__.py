@@ -1,0 +1,1 @@
+"""The process: election, probes, and the loop that calls one pass after another."""

@@ -1,0 +1,96 @@
+"""The controller as a process: connections, election, probes and exit code."""
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+import prometheus_client
+
+from muster.controller.configuration.configuration import Configuration
+from muster.controller.metrics.gauges import WatchAges
+from muster.controller.metrics.metrics import Metrics
+from muster.controller.process.health import Address, Health, served
+from muster.controller.process.loop import LOOK_AGAIN_S_MAX, Controller, wall_clock_ms
+from muster.kube.client import Kube, NotLeading
+from muster.kube.lease import Election
+from muster.kube.reflector import SILENT_S_MAX
+
+log = logging.getLogger(__name__)
+
+LATE_S_MAX = SILENT_S_MAX + 20.0  # a broken watch is noticed and replaced within this time
+BLIND_S_MAX = 300.0  # an outage of the API server is shorter; a restart would not help
+STILL_MS_MAX = round(5 * LOOK_AGAIN_S_MAX * 1000)  # an idle controller runs a pass every LOOK_AGAIN_S_MAX
+
+
+@dataclass(frozen=True)
+class Options:
+    """`lease` is namespace/name; `kubeconfig` None: the pod's ServiceAccount, else $KUBECONFIG."""
+
+    kubeconfig: str | None
+    lease: str
+    identity: str
+    address: Address
+    configuration: Configuration
+
+
+async def run(options: Options) -> int:
+    """Runs until SIGTERM or SIGINT (returns 0), or until leadership is lost (1): a restart begins afresh."""
+    own = Kube(options.kubeconfig)  # so that renewals never wait for the writes of a pass
+    election = Election(
+        own,
+        options.lease,
+        options.identity,
+        clock_s=time.monotonic,
+        now_ms=wall_clock_ms,
+        random=Random(),
+    )
+    kube = Kube(options.kubeconfig, election.write_seconds)
+    # They would double the number of series, and nothing uses them.
+    prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # no types there
+    metrics = Metrics(lambda: election.leads)
+    controller = Controller(kube, wall_clock_ms, election, metrics, options.configuration)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, controller.stop)
+    metrics.registry.register(WatchAges(controller.watch_ages_s))
+    probes = {"/healthz": lambda: alive(controller), "/readyz": lambda: ready(controller)}
+    code = 0
+    with served(options.address, probes, metrics.registry):
+        try:
+            await controller.run()
+        except* NotLeading as lost:
+            log.error("%s", lost.exceptions[0])
+            code = 1
+    await kube.close()
+    await own.close()
+    return code
+
+
+def alive(controller: Controller) -> Health:
+    """Whether no restart is needed. The text has the age of every watch's last event."""
+    still_ms, ages_s = controller.still_for_ms(), controller.watch_ages_s()
+    if still_ms > STILL_MS_MAX:
+        return Health(False, f"no progress for {still_ms // 1000} s")
+    blind = _older_than(BLIND_S_MAX, ages_s)
+    if blind:
+        return Health(False, f"no event from the API server for more than {BLIND_S_MAX:.0f} s: {blind}")
+    ages = ", ".join(f"{name} {age_s:.0f} s" for name, age_s in sorted(ages_s.items()))
+    return Health(True, f"ok; time since the last event, by watch: {ages or 'none yet'}")
+
+
+def ready(controller: Controller) -> Health:
+    """Whether the stores are complete and up to date, as far as it can tell."""
+    if not controller.synced:
+        return Health(False, "not synced with the API server yet")
+    late = _older_than(LATE_S_MAX, controller.watch_ages_s())
+    return Health(
+        not late,
+        f"no event from the API server for more than {LATE_S_MAX:.0f} s: {late}" if late else "ok",
+    )
+
+
+def _older_than(bound_s: float, ages_s: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {age_s:.0f} s" for name, age_s in sorted(ages_s.items()) if age_s > bound_s)

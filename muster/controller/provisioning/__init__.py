@@ -1,0 +1,1 @@
+"""Admission checks that ProvisioningRequests answer."""

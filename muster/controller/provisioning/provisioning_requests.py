@@ -1,0 +1,223 @@
+"""Creates, repairs, hands over and deletes ProvisioningRequests and their pod templates.
+
+Source: Kueue pkg/controller/admissionchecks/provisioning (syncOwnedProvisionRequest, createPodTemplate).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.jobs.templates import flavored_template, merged_template
+from muster.controller.provisioning.pod_set_groups import Group
+from muster.controller.provisioning.provisioning_checks import (
+    attempt_of,
+    groups_of,
+    has_failed,
+    is_needed,
+    latest_request,
+    managed_checks,
+    request_name,
+    template_name,
+)
+from muster.controller.workload.check_states import PENDING, READY
+from muster.kube.kinds import POD_TEMPLATES, PROVISIONING_REQUESTS, WORKLOADS, Kind
+from muster.kube.writes import Create, Delete, MergePatch, Write
+from muster.objects import kueue
+from muster.objects.autoscaling import ProvisioningRequest
+from muster.objects.kueue import AdmissionCheckState, ProvisioningRequestConfig
+from muster.objects.limits import adjusted
+from muster.objects.meta import Object, ObjectMeta
+from muster.objects.pods import read_template
+
+
+@dataclass(frozen=True, slots=True)
+class RequestWrites:
+    """The writes for a check's request: its pod templates first, as the autoscaler may read them at once.
+    `request` is None while an old template of the same name still has to be deleted."""
+
+    check: str
+    templates: tuple[Write, ...]
+    request: Create | None
+
+
+def missing(workload: kueue.Workload, cluster: ClusterState) -> Iterator[RequestWrites]:
+    """Yields the request of each pending check that has none for its current attempt.
+
+    Raises: PlacementError if the templates contradict the admission."""
+    for state, config in managed_checks(workload.status, cluster):
+        if config is None or state.state == READY or not is_needed(workload, config):
+            continue
+        request = latest_request(workload, state, config, cluster)
+        attempt = state.retry_count + 1
+        if request is not None:
+            if state.state != PENDING or not has_failed(request, workload.status):
+                continue
+            attempt = (attempt_of(request, workload.metadata.name, state) or 0) + 1
+        name = request_name(workload.metadata.name, state.name, attempt)
+        if all(r.metadata.name != name for r in cluster.requests_of(workload)):  # else delete that first
+            yield _request_writes(workload, state, config, name, cluster)
+
+
+def _request_writes(
+    workload: kueue.Workload,
+    state: AdmissionCheckState,
+    config: ProvisioningRequestConfig,
+    name: str,
+    cluster: ClusterState,
+) -> RequestWrites:
+    groups = groups_of(workload, config)
+    owner = _controlled_by(WORKLOADS, workload.metadata)
+    writes = tuple(w for g in groups for w in _provide(workload, g, name, owner, cluster))
+    in_the_way = [g for g in groups if _find(workload, template_name(name, g.first.name), cluster)]
+    lasting = [g for g in in_the_way if _lasts(workload, template_name(name, g.first.name), cluster)]
+    request = _request(workload, config, name, groups) if in_the_way == lasting else None
+    return RequestWrites(state.name, writes, request)
+
+
+def repairs(workload: kueue.Workload, cluster: ClusterState) -> Iterator[RequestWrites]:
+    """Recreates templates of existing requests that a user deleted, or that the garbage collector will delete
+    because they belong to a former request of the same name. An autoscaler silently skips a request without
+    its templates. Raises: PlacementError."""
+    for state, config in managed_checks(workload.status, cluster):
+        if config is None or not is_needed(workload, config):
+            continue
+        request = latest_request(workload, state, config, cluster)
+        if request is None or has_failed(request, workload.status):
+            continue
+        names = {ps.pod_template_ref.name for ps in request.spec.pod_sets}
+        if all(_lasts(workload, name, cluster) for name in names):
+            continue
+        name, owner = request.metadata.name, _controlled_by(PROVISIONING_REQUESTS, request.metadata)
+        groups = [g for g in groups_of(workload, config) if template_name(name, g.first.name) in names]
+        if len(groups) < len(names):  # it was created from other pod sets
+            yield RequestWrites(state.name, (Delete(PROVISIONING_REQUESTS, request.key),), None)
+            continue
+        writes = tuple(w for g in groups for w in _provide(workload, g, name, owner, cluster))
+        yield RequestWrites(state.name, writes, None)
+
+
+def _provide(
+    workload: kueue.Workload, group: Group, request: str, owner: dict[str, Any], cluster: ClusterState
+) -> Iterator[Write]:
+    """Yields the next write that a permanent template of the request still needs; none if it exists."""
+    name = template_name(request, group.first.name)
+    found = _find(workload, name, cluster)
+    if found is None:
+        metadata = _metadata(workload, name, owner)
+        yield Create(POD_TEMPLATES, {"metadata": metadata, "template": _template(workload, group, cluster)})
+    elif not found.metadata.deletion_timestamp and not _lasts(workload, name, cluster):
+        yield Delete(POD_TEMPLATES, found.key)
+
+
+def _find(workload: kueue.Workload, template: str, cluster: ClusterState) -> Object | None:
+    return cluster.pod_templates.get(f"{workload.metadata.namespace}/{template}")
+
+
+def _lasts(workload: kueue.Workload, template: str, cluster: ClusterState) -> bool:
+    """Whether a pod template exists and lasts as long as it is needed: it is not being deleted, and it
+    belongs to the Workload or to an existing request."""
+    found = _find(workload, template, cluster)
+    if found is None or found.metadata.deletion_timestamp or found.metadata.controller is None:
+        return False
+    requests = {r.metadata.uid for r in cluster.requests_of(workload) if not r.metadata.deletion_timestamp}
+    return found.metadata.controller.uid in {workload.metadata.uid, *requests}
+
+
+def _template(workload: kueue.Workload, group: Group, cluster: ClusterState) -> dict[str, Any]:
+    """Returns the template for the nodes of its flavors, with the requests that its pods will have, as the
+    autoscaler counts these: defaults from limits and LimitRanges, and the overhead of a RuntimeClass."""
+    pod_set = group.first
+    ranges = cluster.limit_ranges_of(workload)
+    pods = read_template(adjusted(pod_set.template, ranges, cluster.runtime_classes)).spec
+    whole = merged_template(pod_set.template, flavored_template(workload, pod_set, cluster.flavors))
+    spec = whole["spec"]
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    for container, counted in zip(containers, (*pods.init_containers, *pods.containers), strict=True):
+        requests = {**counted.resources.limits, **counted.resources.requests}
+        if requests:
+            container["resources"] = {
+                **(container.get("resources") or {}),
+                **({"limits": counted.resources.limits} if counted.resources.limits else {}),
+                "requests": requests,
+            }
+    if pods.overhead:
+        spec["overhead"] = pods.overhead
+    return whole
+
+
+def _request(
+    workload: kueue.Workload, config: ProvisioningRequestConfig, name: str, groups: list[Group]
+) -> Create:
+    asked = {
+        key.removeprefix(kueue.PROVREQ_ANNOTATION_PREFIX): value
+        for key, value in workload.metadata.annotations.items()
+        if key.startswith(kueue.PROVREQ_ANNOTATION_PREFIX)
+    }
+    body: dict[str, Any] = {
+        "metadata": _metadata(workload, name, _controlled_by(WORKLOADS, workload.metadata)),
+        "spec": {
+            "provisioningClassName": config.spec.provisioning_class_name,
+            "parameters": {**asked, **config.spec.parameters},  # the administrator's values win
+            "podSets": [
+                {"podTemplateRef": {"name": template_name(name, g.first.name)}, "count": g.count}
+                for g in groups
+            ],
+        },
+    }
+    return Create(PROVISIONING_REQUESTS, body)
+
+
+def _metadata(workload: kueue.Workload, name: str, owner: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "namespace": workload.metadata.namespace,
+        "labels": {kueue.MANAGED_LABEL: "true"},
+        "ownerReferences": [owner],
+    }
+
+
+def _controlled_by(kind: Kind[Any], owner: ObjectMeta) -> dict[str, Any]:
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.name,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def handovers(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Write]:
+    """Moves pod templates from the Workload to their requests once these exist."""
+    for request in _kept(workload, cluster):
+        for pod_set in request.spec.pod_sets:
+            key = f"{workload.metadata.namespace}/{pod_set.pod_template_ref.name}"
+            template = cluster.pod_templates.get(key)
+            owner = template.metadata.controller if template is not None else None
+            if template is not None and owner is not None and owner.uid == workload.metadata.uid:
+                references = [_controlled_by(PROVISIONING_REQUESTS, request.metadata)]
+                body = {"metadata": {"ownerReferences": references}}
+                yield MergePatch(POD_TEMPLATES, key, body, template.metadata.resource_version)
+
+
+def unused(workload: kueue.Workload, cluster: ClusterState, *, needs_any: bool = False) -> Iterator[Write]:
+    """Deletes requests that nothing waits for or runs on, with their pod templates; without `needs_any`, all
+    requests."""
+    kept = {r.metadata.name for r in _kept(workload, cluster)} if needs_any else set()
+    namespace = workload.metadata.namespace
+    for request in cluster.requests_of(workload):
+        if request.metadata.deletion_timestamp or request.metadata.name in kept:
+            continue
+        for pod_set in request.spec.pod_sets:
+            yield Delete(POD_TEMPLATES, f"{namespace}/{pod_set.pod_template_ref.name}")
+        yield Delete(PROVISIONING_REQUESTS, request.key)
+
+
+def _kept(workload: kueue.Workload, cluster: ClusterState) -> Iterator[ProvisioningRequest]:
+    """Yields the latest request of each check that needs one. Raises: PlacementError."""
+    for state, config in managed_checks(workload.status, cluster):
+        if config is not None and is_needed(workload, config):
+            request = latest_request(workload, state, config, cluster)
+            if request is not None:
+                yield request

@@ -1,0 +1,49 @@
+"""Corrects times in a status that lie in the future, left by a clock that ran ahead.
+
+Back-offs and deadlines that count from them would end late by the same amount.
+"""
+
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from muster.objects import workload_status
+from muster.objects.kueue import AdmissionCheckState, RequeueState, WorkloadStatus
+from muster.objects.meta import Condition, find_condition, millis, rfc3339
+
+T = TypeVar("T", Condition, AdmissionCheckState)
+
+SKEW_MS_MAX = 10_000  # tolerated between the clocks of two replicas
+
+
+def corrected(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
+    """Returns the status with future times of conditions and checks set to `now_ms`, and with a back-off of
+    its original length. Differences within SKEW_MS_MAX are left."""
+    latest = rfc3339(now_ms + SKEW_MS_MAX)
+    times = [condition.last_transition_time or "" for condition in status.conditions]
+    times += [check.last_transition_time for check in status.admission_checks]
+    if all(at <= latest for at in times):  # as texts: UTC in whole seconds, as the API writes it
+        return status
+
+    def set_right(timed: T) -> T:
+        late = (timed.last_transition_time or "") > latest
+        return replace(timed, last_transition_time=rfc3339(now_ms)) if late else timed
+
+    return replace(
+        status,
+        conditions=tuple(map(set_right, status.conditions)),
+        admission_checks=tuple(map(set_right, status.admission_checks)),
+        requeue_state=_set_right(status, latest, now_ms),
+    )
+
+
+def _set_right(status: WorkloadStatus, latest: str, now_ms: int) -> RequeueState | None:
+    """Returns the requeue state with a new end of the back-off, which was written together with the
+    eviction."""
+    state, evicted = status.requeue_state, find_condition(status.conditions, workload_status.EVICTED)
+    if state is None or not state.requeue_at or evicted is None:
+        return state
+    if (evicted.last_transition_time or "") <= latest:
+        return state
+    ahead_ms = millis(evicted.last_transition_time) - now_ms
+    return replace(state, requeue_at=rfc3339(millis(state.requeue_at) - ahead_ms))

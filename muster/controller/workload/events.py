@@ -1,0 +1,108 @@
+"""Events on Workloads and jobs about changes of status, with Kueue's reasons."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from muster.admission.lifecycle import BY_CHECK, TIME_EXCEEDED
+from muster.controller.jobs.job import Job
+from muster.kube.kinds import EVENTS, WORKLOADS, Kind
+from muster.kube.writes import Create
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import Condition, ObjectMeta, find_condition, millis, rfc3339
+from muster.objects.workload_status import SUSPENSION_BLOCKED
+
+COMPONENT = "muster"
+MESSAGE_LENGTH_MAX = 1024
+TRANSITIONS = {
+    "QuotaReserved": "QuotaReserved",
+    "Admitted": "Admitted",
+    "Preempted": "Preempted",
+    "Finished": "FinishedWorkload",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One event to record once its write has succeeded."""
+
+    kind: Kind[Any]
+    about: ObjectMeta
+    reason: str
+    message: str
+    warning: bool = False
+
+
+def on_workload(workload: Workload, reason: str, message: str, *, warning: bool = False) -> Note:
+    return Note(WORKLOADS, workload.metadata, reason, message, warning)
+
+
+def on_job(job: Job, reason: str, message: str, *, warning: bool = False) -> Note:
+    return Note(job.kind, job.metadata, reason, message, warning)
+
+
+def status_notes(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterator[Note]:
+    """Yields the conditions that became true, and the checks whose state changed."""
+    waited_s = (now_ms - millis(workload.metadata.creation_timestamp)) // 1000
+    for condition in new.conditions:
+        before = find_condition(workload.status.conditions, condition.type)
+        if condition.status != "True" or (before is not None and before.status == "True"):
+            continue
+        if condition.type == "Evicted":
+            yield on_workload(workload, f"EvictedDueTo{condition.reason}", condition.message)
+        elif condition.type == "DeactivationTarget":
+            yield _deactivation_note(workload, condition)
+        elif condition.type == SUSPENSION_BLOCKED:
+            yield on_workload(workload, condition.type, condition.message, warning=True)
+        elif condition.type in TRANSITIONS:
+            message = condition.message
+            if condition.type == "QuotaReserved":
+                message += f", wait time since queued was {waited_s}s"
+            yield on_workload(workload, TRANSITIONS[condition.type], message)
+    states = {c.name: c.state for c in workload.status.admission_checks}
+    for check in new.admission_checks:
+        if states.get(check.name, check.state) != check.state:
+            said = f" with message: {check.message}" if check.message else ""
+            before_now = f"from {states[check.name]} to {check.state}"
+            text = f"Admission check {check.name} updated state {before_now}{said}"
+            yield on_workload(workload, "AdmissionCheckUpdated", text)
+
+
+def _deactivation_note(workload: Workload, target: Condition) -> Note:
+    seconds = workload.spec.maximum_execution_time_seconds
+    if target.reason == TIME_EXCEEDED:
+        message = f"The maximum execution time ({seconds}s) exceeded"
+        return on_workload(workload, target.reason, message, warning=True)
+    reason = "AdmissionCheckRejected" if target.reason == BY_CHECK else target.reason
+    return on_workload(workload, reason, f"Deactivated due to {target.message}", warning=True)
+
+
+def wait_note(workload: Workload, new: WorkloadStatus) -> Note | None:
+    """Returns an event for a new reason to wait; new numbers in the same sentence are not worth one."""
+    now = find_condition(new.conditions, "QuotaReserved")
+    before = find_condition(workload.status.conditions, "QuotaReserved")
+    if now is None or (before is not None and before.reason == now.reason):
+        return None
+    return on_workload(workload, now.reason, now.message, warning=now.reason != "PendingEvaluation")
+
+
+def event(note: Note, now_ms: int) -> Create:
+    namespace = note.about.namespace or "default"
+    body = {
+        "metadata": {"generateName": f"{note.about.name[:200]}.", "namespace": namespace},
+        "involvedObject": {
+            "apiVersion": note.kind.api_version,
+            "kind": note.kind.name,
+            "name": note.about.name,
+            "namespace": note.about.namespace,
+            "uid": note.about.uid,
+        },
+        "reason": note.reason,
+        "message": note.message[:MESSAGE_LENGTH_MAX],
+        "type": "Warning" if note.warning else "Normal",
+        "source": {"component": COMPONENT},
+        "firstTimestamp": rfc3339(now_ms),
+        "lastTimestamp": rfc3339(now_ms),
+        "count": 1,
+    }
+    return Create(EVENTS, body)

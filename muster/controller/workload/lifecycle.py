@@ -1,0 +1,152 @@
+"""Applies the core's lifecycle rules to a Workload: reads its status, and writes their steps into it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from muster.admission import Plan, StopPolicy
+from muster.admission.lifecycle import (
+    Admit,
+    Deactivate,
+    DeactivationTarget,
+    Evict,
+    EvictedWorkload,
+    PodsReady,
+    Readiness,
+    ReservedWorkload,
+    Stay,
+    WaitForPodsReady,
+    back_in_queue,
+    next_action,
+    readiness_after,
+)
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.workload import check_states, transitions
+from muster.objects import workload_status
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import find_condition, is_true, millis
+
+WAITING_FOR_PODS = "WaitingForPodsReady"  # a reason of QuotaReserved=False
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """A status; `until_ms`: when it changes by time alone."""
+
+    status: WorkloadStatus
+    until_ms: int | None = None
+
+
+def advance(
+    workload: Workload,
+    status: WorkloadStatus,
+    cluster: ClusterState,
+    wait: WaitForPodsReady | None,
+    now_ms: int,
+) -> Advanced:
+    """Advances a Workload that holds quota and is not evicted."""
+    taken = next_action(_holder(workload, status, cluster), wait, now_ms)
+    if isinstance(taken, Admit):
+        status = transitions.sync_admitted(status, now_ms)
+        taken = next_action(_holder(workload, status, cluster), wait, now_ms)
+    if isinstance(taken, Evict):
+        status = transitions.evict(status, taken.reason, taken.message, now_ms)
+        if not workload.spec.active:
+            return Advanced(transitions.without_deactivation_target(status))
+        return Advanced(transitions.requeue_at(status, taken.requeue_at_ms, counts=taken.counts))
+    if isinstance(taken, Deactivate):
+        return Advanced(transitions.deactivate(status, taken.target.reason, taken.target.message, now_ms))
+    assert isinstance(taken, Stay), "only Admit is followed by a second step"
+    return Advanced(status, taken.until_ms)
+
+
+def look_at_pods(status: WorkloadStatus, ready: bool, now_ms: int) -> WorkloadStatus:
+    """Sets PodsReady of an admitted Workload; it gets the condition when its pods are first ready."""
+    pods = _pods(status)
+    if pods is None and not ready:
+        return status
+    return transitions.pods_ready(status, readiness_after(pods.state if pods else None, ready), now_ms)
+
+
+def requeue_if_due(
+    workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int
+) -> WorkloadStatus:
+    """Requeues a Workload without quota once its back-off or the stop of its queue is over."""
+    if not workload.spec.active:
+        return transitions.without_deactivation_target(status)
+    requeued = find_condition(status.conditions, workload_status.REQUEUED)
+    if requeued is None or requeued.status == "True":
+        return status
+    cluster_stop, local_stop = _stops(workload, status, cluster)
+    away = EvictedWorkload(
+        reason=requeued.reason,
+        requeue_at_ms=millis(status.requeue_state.requeue_at) if status.requeue_state else None,
+        cluster_queue_stop=cluster_stop,
+        local_queue_stop=local_stop,
+    )
+    back = back_in_queue(away, now_ms)
+    return transitions.requeued(status, back.reason, back.message, now_ms) if back else status
+
+
+def blocked(
+    plan: Plan, statuses: Mapping[str, WorkloadStatus], wait: WaitForPodsReady | None, now_ms: int
+) -> dict[str, WorkloadStatus]:
+    """With blockAdmission, gangs get quota one at a time, each when the pods of all before it are ready.
+    Returns the statuses of those that the plan admits too early (Kueue: waitForPodsReadyIfNeeded)."""
+    if wait is None or not wait.block_admission:
+        return {}
+    waiting = any(
+        workload_status.holds_quota(s)
+        and not is_true(s.conditions, workload_status.PODS_READY)
+        and not workload_status.is_finished(s)
+        for s in statuses.values()
+    )
+    # A decision that only places a workload with quota does not count as an admission.
+    new = [d for d in plan.admissions if not workload_status.holds_quota(statuses[d.workload])]
+    too_early = new if waiting else new[1:]
+    message = "waiting for all admitted workloads to be in PodsReady condition"
+    return {
+        decision.workload: transitions.wait(statuses[decision.workload], WAITING_FOR_PODS, message, now_ms)
+        for decision in too_early
+    }
+
+
+def _holder(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> ReservedWorkload:
+    cluster_stop, local_stop = _stops(workload, status, cluster)
+    target = find_condition(status.conditions, workload_status.DEACTIVATION_TARGET)
+    return ReservedWorkload(
+        key=workload.key,
+        active=workload.spec.active,
+        target=DeactivationTarget(target.reason, target.message) if target else None,
+        checks=tuple(check_states.core_state(check) for check in status.admission_checks),
+        cluster_queue_stop=cluster_stop,
+        local_queue_stop=local_stop,
+        admitted_at_ms=workload_status.admitted_at_ms(status),
+        unplaced=workload_status.is_unplaced(status),
+        pods=_pods(status),
+        requeues=status.requeue_state.count if status.requeue_state else 0,
+        max_run_s=workload.spec.maximum_execution_time_seconds,
+        past_run_s=status.accumulated_past_execution_time_seconds or 0,
+    )
+
+
+def _pods(status: WorkloadStatus) -> PodsReady | None:
+    found = find_condition(status.conditions, workload_status.PODS_READY)
+    if found is None:
+        return None
+    known = found.reason in Readiness.__members__.values()
+    by_status = Readiness.STARTED if found.status == "True" else Readiness.WAIT_FOR_START
+    return PodsReady(Readiness(found.reason) if known else by_status, millis(found.last_transition_time))
+
+
+def _stops(
+    workload: Workload, status: WorkloadStatus, cluster: ClusterState
+) -> tuple[StopPolicy, StopPolicy]:
+    """Returns the stop policies of the ClusterQueue of its quota, or else of its queue, and of its
+    LocalQueue."""
+    local = cluster.local_queue_of(workload)
+    held = status.admission.cluster_queue if workload_status.holds_quota(status) and status.admission else ""
+    queue = cluster.cluster_queues.get(held or (local.spec.cluster_queue if local else ""))
+    return (
+        StopPolicy(queue.spec.stop_policy) if queue else StopPolicy.NONE,
+        StopPolicy(local.spec.stop_policy) if local else StopPolicy.NONE,
+    )

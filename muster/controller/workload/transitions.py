@@ -1,0 +1,210 @@
+"""The transitions of a Workload: pure functions on its status, with Kueue's conditions and messages.
+
+Source: Kueue pkg/workload/workload.go, pkg/workload/admissionchecks.go, apis workload_types.go.
+"""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from muster.admission import Admission as CoreAdmission
+from muster.admission import PodSetAssignment, quantities
+from muster.admission.lifecycle import READY_REASONS as POD_READY
+from muster.admission.lifecycle import TIME_EXCEEDED, Readiness, used_execution_s
+from muster.controller.jobs.job import Outcome
+from muster.controller.workload.check_states import PENDING, READY, reset
+from muster.objects import kueue
+from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
+from muster.objects.meta import Condition, find_condition, millis, rfc3339, set_condition
+from muster.objects.workload_status import (
+    ADMITTED,
+    DEACTIVATION_TARGET,
+    PODS_READY,
+    REQUEUED,
+    SUSPENSION_BLOCKED,
+    admitted_at_ms,
+    is_admitted,
+    is_unplaced,
+)
+from muster.objects.workload_status import EVICTED as EVICTED
+from muster.objects.workload_status import FINISHED as FINISHED
+from muster.objects.workload_status import PREEMPTED as PREEMPTED
+from muster.objects.workload_status import QUOTA_RESERVED as QUOTA_RESERVED
+from muster.objects.workload_status import holds_quota as holds_quota
+from muster.objects.workload_status import is_finished as is_finished
+from muster.translation import assignments
+
+MISPLACED = "FailedToStart"  # a reason of Muster: its pods contradict its admission
+
+
+def reserve(
+    status: WorkloadStatus, admission: CoreAdmission, check_names: Iterable[str], now_ms: int
+) -> WorkloadStatus:
+    """Reserves quota for the whole gang; admits at once without checks."""
+    message = f"Quota reserved in ClusterQueue {admission.cluster_queue}"
+    conditions = _set(status, QUOTA_RESERVED, True, QUOTA_RESERVED, message, now_ms)
+    for kind in (EVICTED, PREEMPTED):
+        before = find_condition(conditions, kind)
+        if before is not None and before.status == "True":
+            text = f"Previously: {before.message}"
+            conditions = set_condition(
+                conditions, kind, status=False, reason=QUOTA_RESERVED, message=text, now_ms=now_ms
+            )
+    known = {c.name: c for c in status.admission_checks}
+    now = rfc3339(now_ms)
+    fresh = (
+        known.get(n) or AdmissionCheckState(name=n, state=PENDING, last_transition_time=now, message="")
+        for n in check_names
+    )
+    return sync_admitted(
+        replace(
+            status,
+            conditions=conditions,
+            admission=_api_admission(admission),
+            unhealthy_nodes=(),  # their pods were placed elsewhere
+            admission_checks=tuple(fresh),
+            requeue_state=_without_time(status.requeue_state),
+        ),
+        now_ms,
+    )
+
+
+def sync_admitted(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
+    """Sets Admitted once quota is reserved, every check is ready, and every pod set is placed."""
+    if is_admitted(status) or not holds_quota(status) or is_unplaced(status):
+        return status
+    if any(c.state != READY for c in status.admission_checks):
+        return status
+    return _with(status, ADMITTED, True, "Admitted", "The workload is admitted", now_ms)
+
+
+def wait(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    """Sets the reason that it has no quota."""
+    return _with(status, QUOTA_RESERVED, False, reason, message, now_ms)
+
+
+def evict(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    """Evicts it; it keeps its quota until its pods are gone. Its checks are reset."""
+    status = _with(status, EVICTED, True, reason, message, now_ms)
+    return replace(status, admission_checks=tuple(reset(c, now_ms) for c in status.admission_checks))
+
+
+def preempt(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    return _with(evict(status, PREEMPTED, message, now_ms), PREEMPTED, True, reason, message, now_ms)
+
+
+def release(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
+    """Releases the quota of a stopped gang. Preempted workloads are requeued at once, others when the cause
+    of their eviction is over."""
+    evicted = find_condition(status.conditions, EVICTED)
+    message = evicted.message if evicted is not None else "The quota was released"
+    status = replace(status, accumulated_past_execution_time_seconds=_used_s(status, evicted, now_ms))
+    status = _with(status, QUOTA_RESERVED, False, PENDING, message, now_ms)
+    if find_condition(status.conditions, ADMITTED) is not None:
+        text = "The workload has no reservation"
+        status = _with(status, ADMITTED, False, "NoReservation", text, now_ms)
+    if find_condition(status.conditions, PODS_READY) is not None:
+        status = pods_ready(status, Readiness.WAIT_FOR_START, now_ms)
+    reason = evicted.reason if evicted is not None else PREEMPTED
+    return replace(_with(status, REQUEUED, reason == PREEMPTED, reason, message, now_ms), admission=None)
+
+
+def _used_s(status: WorkloadStatus, evicted: Condition | None, now_ms: int) -> int | None:
+    """Returns the time used of its maximum execution time. A workload that used all of it and is activated
+    again gets the whole time again. (Kueue means to, but counts the last admission once more.)"""
+    past_s, admitted_ms = status.accumulated_past_execution_time_seconds, admitted_at_ms(status)
+    if evicted is not None and evicted.reason.endswith(TIME_EXCEEDED):
+        return None
+    return past_s if admitted_ms is None else used_execution_s(past_s or 0, admitted_ms, now_ms)
+
+
+def finish(status: WorkloadStatus, outcome: Outcome, now_ms: int) -> WorkloadStatus:
+    reason = "Succeeded" if outcome.succeeded else "Failed"
+    return _with(status, FINISHED, True, reason, outcome.message, now_ms)
+
+
+POD_SENTENCES = {
+    Readiness.WAIT_FOR_START: "Not all pods are ready or succeeded",
+    Readiness.WAIT_FOR_RECOVERY: "At least one pod has failed, waiting for recovery",
+    Readiness.STARTED: "All pods reached readiness and the workload is running",
+    Readiness.RECOVERED: "All pods reached readiness and the workload is running",
+}
+
+
+def pods_ready(status: WorkloadStatus, pods: Readiness, now_ms: int) -> WorkloadStatus:
+    return _with(status, PODS_READY, pods in POD_READY, pods, POD_SENTENCES[pods], now_ms)
+
+
+def deactivate(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    """Marks it to be set inactive, and so evicted, for this reason."""
+    return _with(status, DEACTIVATION_TARGET, True, reason, message, now_ms)
+
+
+def without_deactivation_target(status: WorkloadStatus) -> WorkloadStatus:
+    """Removes the marks of an inactive workload: it will not be requeued by itself."""
+    kept = tuple(c for c in status.conditions if c.type != DEACTIVATION_TARGET)
+    return replace(status, conditions=kept, requeue_state=None)
+
+
+def suspension_blocked(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    return _with(status, SUSPENSION_BLOCKED, True, reason, message, now_ms)
+
+
+def suspension_done(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
+    return _with(status, SUSPENSION_BLOCKED, False, "Stopped", "The gang is stopped", now_ms)
+
+
+def requeue_at(status: WorkloadStatus, at_ms: int | None, *, counts: bool) -> WorkloadStatus:
+    """Keeps it out of the queue until then, or until its current back-off ends if that is later; rounded up
+    to whole seconds. `counts`: whether it counts towards the limit of requeues."""
+    before = status.requeue_state or kueue.RequeueState()
+    if at_ms is None:
+        return status
+    until_ms = max(at_ms + 999, millis(before.requeue_at))
+    count = before.count + 1 if counts else before.count
+    return replace(status, requeue_state=kueue.RequeueState(count=count, requeue_at=rfc3339(until_ms)))
+
+
+def requeued(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    """Puts it back in its queue."""
+    status = _with(status, REQUEUED, True, reason, message, now_ms)
+    return replace(status, requeue_state=_without_time(status.requeue_state))
+
+
+def _with(
+    status: WorkloadStatus, kind: str, value: bool, reason: str, message: str, now_ms: int
+) -> WorkloadStatus:
+    return replace(status, conditions=_set(status, kind, value, reason, message, now_ms))
+
+
+def _set(
+    status: WorkloadStatus, kind: str, value: bool, reason: str, message: str, now_ms: int
+) -> tuple[Condition, ...]:
+    return set_condition(status.conditions, kind, status=value, reason=reason, message=message, now_ms=now_ms)
+
+
+def _without_time(state: kueue.RequeueState | None) -> kueue.RequeueState | None:
+    return replace(state, requeue_at=None) if state is not None else None
+
+
+def _delayed(assigned: PodSetAssignment) -> str | None:
+    if not assigned.topology_delayed:
+        return None
+    return PENDING if assigned.topology is None else READY
+
+
+def _api_admission(admission: CoreAdmission) -> kueue.Admission:
+    return kueue.Admission(
+        cluster_queue=admission.cluster_queue,
+        pod_set_assignments=tuple(
+            kueue.PodSetAssignment(
+                name=a.name,
+                count=a.count,
+                flavors=dict(a.flavors),
+                resource_usage={r: quantities.format(r, n) for r, n in a.usage.items()},
+                topology_assignment=assignments.compressed(a.topology) if a.topology else None,
+                delayed_topology_request=_delayed(a),
+            )
+            for a in admission.pod_sets
+        ),
+    )

@@ -1,0 +1,59 @@
+"""Topology requests in the annotations of pod templates.
+
+Source: Kueue apis/kueue/v1beta2/topology_types.go, pkg/controller/jobframework/tas.go.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from muster.objects import kueue
+
+_PREFIX = "kueue.x-k8s.io/podset-"
+REQUIRED = f"{_PREFIX}required-topology"
+PREFERRED = f"{_PREFIX}preferred-topology"
+UNCONSTRAINED = f"{_PREFIX}unconstrained-topology"
+SLICE_LEVEL = f"{_PREFIX}slice-required-topology"
+SLICE_SIZE = f"{_PREFIX}slice-size"
+SLICES = f"{_PREFIX}slice-required-topology-constraints"
+GROUP_NAME = f"{_PREFIX}group-name"
+
+
+def annotated(annotations: Mapping[str, str]) -> kueue.TopologyRequest | None:
+    """Returns a pod template's topology request. Raises: ValueError that names the unreadable annotation.
+
+    Source: Kueue pkg/controller/jobframework/tas.go.
+    """
+    required, preferred = annotations.get(REQUIRED), annotations.get(PREFERRED)
+    near = required is not None or preferred is not None
+    slices = _annotated_slices(annotations)
+    if not near and UNCONSTRAINED not in annotations and slices is None:
+        return None
+    return kueue.TopologyRequest(
+        required=required,
+        preferred=preferred if required is None else None,
+        unconstrained=None if near else _annotated_unconstrained(annotations),
+        pod_set_group_name=annotations.get(GROUP_NAME) if near else None,
+        podset_slice_required_topology_constraints=slices or (),
+    )
+
+
+def _annotated_unconstrained(annotations: Mapping[str, str]) -> bool | None:
+    text = annotations.get(UNCONSTRAINED)
+    if text not in (None, "true", "false"):
+        raise ValueError(f"annotation {UNCONSTRAINED} is {text!r}; expected true or false")
+    return None if text is None else text == "true"
+
+
+def _annotated_slices(annotations: Mapping[str, str]) -> tuple[kueue.SliceConstraint, ...] | None:
+    if SLICES in annotations:
+        try:
+            return msgspec.json.decode(annotations[SLICES], type=tuple[kueue.SliceConstraint, ...])
+        except msgspec.MsgspecError as error:
+            raise ValueError(f"annotation {SLICES}: {error}") from error
+    level, size = annotations.get(SLICE_LEVEL), annotations.get(SLICE_SIZE)
+    if level is None or size is None:
+        return None
+    if not size.isdecimal():
+        raise ValueError(f"annotation {SLICE_SIZE} is {size!r}; expected a number of pods")
+    return (kueue.SliceConstraint(topology=level, size=int(size)),)

@@ -1,0 +1,264 @@
+"""Converts Workload objects to the core's values, for all decisions and forecasts."""
+
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from msgspec import structs
+
+from muster import admission as core
+from muster.admission.quantities import parse
+from muster.objects import kueue
+from muster.objects.core import RuntimeClass
+from muster.objects.limits import LimitRange, adjusted, refusal
+from muster.objects.meta import Condition, ObjectMeta, find_condition, is_true, millis
+from muster.objects.pods import PodTemplate, pod_requests, read_template
+from muster.objects.workload_status import (
+    EVICTED,
+    PREEMPTED,
+    QUOTA_RESERVED,
+    REQUEUED,
+    holds_quota,
+    is_finished,
+)
+from muster.translation import assignments, core_nodes
+
+FINISHED_PRIORITY = -(2**31)
+"""The priority of a finished gang whose pods still exist: it is preempted before all others."""
+WAITING_FOR_PREEMPTED = "WaitingForPreemptedWorkloads"  # a reason of QuotaReserved=False
+UNTRIED = frozenset({WAITING_FOR_PREEMPTED, "PendingEvaluation", "Suspended", "Misconfigured"})
+"""Reasons of QuotaReserved=False for workloads that are not parked: they go first, or are in no queue."""
+REPLACES_ANNOTATION = "kueue.x-k8s.io/workload-slice-replacement-for"
+ALLOWED_FLAVORS_ANNOTATION = "kueue.x-k8s.io/workload-allowed-resource-flavors"
+POD_GROUP_ANNOTATION = "kueue.x-k8s.io/is-group-workload"
+BOOST_ANNOTATION = "kueue.x-k8s.io/priority-boost"
+
+_DECIMAL = re.compile(r"[+-]?[0-9]{1,10}")
+
+
+def workload(
+    obj: kueue.Workload,
+    status: kueue.WorkloadStatus,
+    queue: str,
+    rules: core.Rules = core.Rules(),  # noqa: B008 - a frozen value
+    limit_ranges: Iterable[LimitRange] = (),
+    runtime_classes: Mapping[str, RuntimeClass] = {},
+    priority: int | None = None,
+) -> core.Workload:
+    """Converts a Workload. Raises: ValueError.
+
+    `status` may differ from the object's own. `queue` is the ClusterQueue of its LocalQueue; a Workload with
+    quota stays in the ClusterQueue of its admission. `limit_ranges` are its namespace's, `runtime_classes`
+    are by name; what they add to pods is counted, but not written to the object. `priority` is its class's
+    current value, None for the object's own."""
+    meta, held = obj.metadata, status.admission if holds_quota(status) else None
+    finished, boost = is_finished(status), _boost(obj) if rules.priority_boost else 0
+    reserved = find_condition(status.conditions, QUOTA_RESERVED)
+    reclaimable = {r.name: r.count for r in status.reclaimable_pods if rules.reclaimable_pods}
+    ranges = tuple(limit_ranges)
+    pod_sets = obj.spec.pod_sets
+    if ranges or runtime_classes:
+        pod_sets = tuple(
+            structs.replace(ps, template=adjusted(ps.template, ranges, runtime_classes)) for ps in pod_sets
+        )
+    return core.Workload(
+        key=obj.key,
+        uid=meta.uid,
+        cluster_queue=held.cluster_queue if held else queue,
+        priority=FINISHED_PRIORITY
+        if finished
+        else boost + (obj.spec.priority or 0 if priority is None else priority),
+        queued_at_ms=queued_at_ms(obj, status, rules),
+        pod_sets=tuple(
+            _on_made_nodes(_pod_set_of(obj.key, ps, reclaimable.get(ps.name, 0)), status) for ps in pod_sets
+        ),
+        admission=admission(held) if held else None,
+        reserved_at_ms=millis(reserved.last_transition_time) if reserved and held else 0,
+        evicted=finished or is_true(status.conditions, EVICTED) or bool(meta.deletion_timestamp),
+        requeue_at_ms=requeue_at_ms(status),
+        preempting=reserved is not None and reserved.reason == WAITING_FOR_PREEMPTED,
+        parked=_is_parked(status),
+        run_time_ms=_run_time_ms(obj.spec, status),
+        local_queue=f"{meta.namespace}/{obj.spec.queue_name}",
+        checks={c.name: core.CheckState(c.state) for c in status.admission_checks},
+        unhealthy_nodes=tuple(node.name for node in status.unhealthy_nodes),
+        pinned=_is_one_pod(meta),
+        replaces=meta.annotations.get(REPLACES_ANNOTATION),
+        preemption_gated=_gated(obj.spec, status),
+        allowed_flavors=_allowed_flavors(meta.annotations.get(ALLOWED_FLAVORS_ANNOTATION)),
+        refused=_refused(pod_sets, ranges),
+    )
+
+
+def _refused(pod_sets: Iterable[kueue.PodSet], ranges: tuple[LimitRange, ...]) -> str:
+    """Returns why pods would be refused, or ""; callers check first that `ranges` can be counted."""
+    for obj in pod_sets:
+        with suppress(core.QuantityError):
+            found = refusal(read_template(obj.template), ranges)
+            if found:
+                return f"pod set {obj.name}: {found}"
+    return ""
+
+
+def _run_time_ms(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> int | None:
+    """Returns what earlier admissions left of its maximum execution time."""
+    if not spec.maximum_execution_time_seconds:
+        return None
+    past_s = status.accumulated_past_execution_time_seconds or 0
+    return max(1, spec.maximum_execution_time_seconds - past_s) * 1000
+
+
+def _is_parked(status: kueue.WorkloadStatus) -> bool:
+    """Returns whether it was tried in vain since it was queued; its eviction's condition does not count."""
+    reserved, evicted = (find_condition(status.conditions, kind) for kind in (QUOTA_RESERVED, EVICTED))
+    if reserved is None or reserved.status != "False" or reserved.reason in UNTRIED:
+        return False
+    return evicted is None or evicted.message != reserved.message
+
+
+def queued_at_ms(obj: kueue.Workload, status: kueue.WorkloadStatus, rules: core.Rules) -> int:
+    """Returns since when it counts as queued (Kueue: pkg/workload, Ordering.GetQueueOrderTimestamp).
+
+    An eviction by an admission check moves it to the back; an eviction because pods were not ready in time
+    does if the rules say so; a preemption does not.
+    """
+    evicted = find_condition(status.conditions, EVICTED)
+    back = {"AdmissionCheck"} | ({"PodsReadyTimeout"} if rules.requeue_behind_others else set())
+    if evicted is not None and evicted.status == "True" and evicted.reason in back:
+        return millis(evicted.last_transition_time)
+    preempted = find_condition(status.conditions, PREEMPTED)
+    if not rules.priority_sorting_within_cohort and _lost_borrowed(preempted):
+        return millis(preempted.last_transition_time) + 1 if preempted else 0
+    return millis(obj.metadata.creation_timestamp)
+
+
+def _allowed_flavors(annotation: str | None) -> tuple[str, ...] | None:
+    return None if annotation is None else tuple(name.strip() for name in annotation.split(","))
+
+
+def _lost_borrowed(preempted: Condition | None) -> bool:
+    reason = core.PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
+    return preempted is not None and preempted.status == "True" and preempted.reason == reason
+
+
+def _on_made_nodes(of: core.PodSet, status: kueue.WorkloadStatus) -> core.PodSet:
+    """Adds node selectors and tolerations of ready checks, for the nodes provisioned for it."""
+    updates = [
+        update
+        for check in status.admission_checks
+        if holds_quota(status) and check.state == core.CheckState.READY
+        for update in check.pod_set_updates
+        if update.name == of.name
+    ]
+    selector = dict(of.node_selector)
+    tolerated = of.tolerations
+    for update in updates:
+        selector |= update.node_selector
+        tolerated += tolerations(update.tolerations)
+    return replace(of, node_selector=selector, tolerations=tolerated) if updates else of
+
+
+def _is_one_pod(meta: ObjectMeta) -> bool:
+    """Returns whether its owner is a single Pod (Kueue: OwnedBySinglePod in pkg/workload)."""
+    owners = [(owner.api_version, owner.kind) for owner in meta.owner_references]
+    return owners == [("v1", "Pod")] and meta.annotations.get(POD_GROUP_ANNOTATION) != "true"
+
+
+def requeue_at_ms(status: kueue.WorkloadStatus) -> int | None:
+    """Returns the end of its backoff; NEVER_MS while it is not requeued; None without backoff."""
+    state = status.requeue_state
+    if state is not None and state.requeue_at:
+        return millis(state.requeue_at)
+    requeued = find_condition(status.conditions, REQUEUED)
+    return core.NEVER_MS if requeued is not None and requeued.status == "False" else None
+
+
+def _boost(obj: kueue.Workload) -> int:
+    """Returns the priority boost; 0 if it is not a 32-bit number (Kueue: EffectivePriority,
+    pkg/util/priority)."""
+    text = obj.metadata.annotations.get(BOOST_ANNOTATION, "")
+    boost = int(text) if _DECIMAL.fullmatch(text) else 0
+    return boost if -(2**31) <= boost < 2**31 else 0
+
+
+def _gated(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> bool:
+    """Returns whether a preemption gate is closed; one without a status is."""
+    opened = {g.name for g in status.preemption_gates if g.position != "Closed"}
+    return any(gate.name not in opened for gate in spec.preemption_gates)
+
+
+def _pod_set_of(workload: str, obj: kueue.PodSet, reclaimable: int) -> core.PodSet:
+    try:
+        return pod_set(obj, min(obj.count, reclaimable))
+    except core.QuantityError as error:
+        field = f"requests of pod set {obj.name}"
+        raise core.SnapshotError(f"Workload {workload}", field, str(error)) from error
+
+
+def pod_set(obj: kueue.PodSet, reclaimable: int = 0) -> core.PodSet:
+    """Converts a pod set. Raises: ValueError (QuantityError for a request) that names the field."""
+    template = read_template(obj.template)
+    return core.PodSet(
+        name=obj.name,
+        count=obj.count,
+        requests=pod_requests(obj.template),
+        node_selector=template.spec.node_selector,
+        affinity=_affinity(template),
+        affinity_preferred=_preferred(template),
+        tolerations=tolerations(template.spec.tolerations),
+        count_min=obj.min_count,
+        reclaimable=reclaimable,
+        topology=core_nodes.request(obj.topology_request),
+    )
+
+
+def admission(obj: kueue.Admission) -> core.Admission:
+    return core.Admission(
+        cluster_queue=obj.cluster_queue,
+        pod_sets=tuple(
+            core.PodSetAssignment(
+                name=a.name,
+                count=a.count or 0,
+                flavors=a.flavors,
+                usage={r: parse(r, q) for r, q in a.resource_usage.items()},
+                topology=assignments.expanded(a.topology_assignment) if a.topology_assignment else None,
+                topology_delayed=a.delayed_topology_request is not None,
+            )
+            for a in obj.pod_set_assignments
+        ),
+    )
+
+
+def tolerations(raw: Iterable[Mapping[str, Any]]) -> tuple[core.Toleration, ...]:
+    return tuple(
+        core.Toleration(
+            key=t.get("key", ""),
+            operator=t.get("operator") or "Equal",
+            value=t.get("value", ""),
+            effect=core.TaintEffect(t["effect"]) if t.get("effect") else None,
+        )
+        for t in raw
+    )
+
+
+def _affinity(template: PodTemplate) -> tuple[tuple[core.Requirement, ...], ...]:
+    node = template.spec.affinity.get("nodeAffinity") or {}
+    required = node.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    return tuple(_requirements(term) for term in required.get("nodeSelectorTerms") or ())
+
+
+def _preferred(template: PodTemplate) -> tuple[core.PreferredTerm, ...]:
+    node = template.spec.affinity.get("nodeAffinity") or {}
+    return tuple(
+        core.PreferredTerm(term["weight"], _requirements(term.get("preference") or {}))
+        for term in node.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+    )
+
+
+def _requirements(term: Mapping[str, Any]) -> tuple[core.Requirement, ...]:
+    return tuple(
+        core.Requirement(e["key"], e["operator"], tuple(e.get("values") or ()))
+        for e in term.get("matchExpressions") or ()
+    )

@@ -1,0 +1,186 @@
+"""The part of Kueue's Configuration that the controller reads."""
+
+import json
+from operator import attrgetter
+from typing import Any
+
+import pytest
+
+from muster.admission import Aging, FairSharing, FairStrategy, Rules
+from muster.admission.lifecycle import Backoff, WaitForPodsReady
+from muster.controller.configuration.configuration import Configuration, parse
+from muster.controller.configuration.feature_gates import SUPPORTED
+
+
+def waiting(**fields: Any) -> Configuration:
+    return Configuration(wait_for_pods_ready=WaitForPodsReady(**fields))
+
+
+CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
+    "no waitForPodsReady": ({}, Configuration()),
+    "fair sharing": (
+        {"fairSharing": {}},
+        Configuration(Rules(fair_sharing=FairSharing())),
+    ),
+    "fair sharing with one strategy": (
+        {"fairSharing": {"preemptionStrategies": ["LessThanInitialShare"]}},
+        Configuration(Rules(fair_sharing=FairSharing((FairStrategy.LESS_THAN_INITIAL_SHARE,)))),
+    ),
+    "Kueue's gates": (
+        {"featureGates": {"PriorityBoost": True, "PartialAdmission": False}},
+        Configuration(Rules(priority_boost=True, partial_admission=False)),
+    ),
+    "gates of fair sharing": (
+        {"fairSharing": {}, "featureGates": {"FairSharingPreemptWithinNominal": False}},
+        Configuration(Rules(fair_sharing=FairSharing(preempt_within_nominal=False))),
+    ),
+    "a gate for a time": (
+        {"featureGates": {"SchedulerTimestampPreemptionBuffer": True}},
+        Configuration(Rules(preemption_buffer_ms=300_000)),
+    ),
+    "Muster's own rules": (
+        {
+            "rules": {
+                "immediateUnparking": True,
+                "backfill": True,
+                "minimumRunTime": "10m",
+                "aging": {"step": 10, "period": "1h", "max": 100},
+            }
+        },
+        Configuration(
+            Rules(
+                immediate_unparking=True,
+                backfill=True,
+                run_time_ms_min=600_000,
+                aging=Aging(10, 3_600_000, 100),
+            )
+        ),
+    ),
+    "Kueue's defaults": ({"waitForPodsReady": {}}, waiting(timeout_s=1800, recovery_timeout_s=1800)),
+    "recovery has the same timeout by default": (
+        {"waitForPodsReady": {"timeout": "1h30m"}},
+        waiting(timeout_s=5400, recovery_timeout_s=5400),
+    ),
+    "recovery without a timeout": (
+        {"waitForPodsReady": {"timeout": "300s", "recoveryTimeout": "0s"}},
+        waiting(timeout_s=300, recovery_timeout_s=None),
+    ),
+    "everything": (
+        {
+            "waitForPodsReady": {
+                "timeout": "1500ms",
+                "recoveryTimeout": "1.5m",
+                "blockAdmission": True,
+                "requeuingStrategy": {
+                    "timestamp": "Creation",
+                    "backoffLimitCount": 0,
+                    "backoffBaseSeconds": 5,
+                    "backoffMaxSeconds": 20,
+                },
+            }
+        },
+        Configuration(
+            rules=Rules(requeue_behind_others=False),
+            wait_for_pods_ready=WaitForPodsReady(
+                timeout_s=2,
+                recovery_timeout_s=90,
+                block_admission=True,
+                backoff=Backoff(5, 20),
+                retries_max=0,
+            ),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_valid_configurations(name: str) -> None:
+    given, wanted = CONFIGURATIONS[name]
+    assert parse(json.dumps(given)) == wanted
+
+
+def test_the_smallest_aging() -> None:
+    aging = parse('{"rules": {"aging": {"step": 1, "period": "1s", "max": 1}}}').rules.aging
+    assert aging == Aging(1, 1000, 1)
+
+
+WRONG = {
+    "unknown field": ('{"waitForPodsReady": {"time": "5m"}}', "unknown field `time`"),
+    "an aging step of 0": (
+        '{"rules": {"aging": {"step": 0, "period": "1h", "max": 9}}}',
+        "rules.aging: step, period and max must be 1 or more",
+    ),
+    "unknown rule": ('{"rules": {"luck": true}}', "luck"),
+    "not a duration": (
+        '{"waitForPodsReady": {"timeout": "5 min"}}',
+        "waitForPodsReady.timeout: '5 min' is no",
+    ),
+    "an empty duration": (
+        '{"waitForPodsReady": {"recoveryTimeout": ""}}',
+        "recoveryTimeout: '' is no duration",
+    ),
+    "no timestamp": (
+        '{"waitForPodsReady": {"requeuingStrategy": {"timestamp": "Now"}}}',
+        "requeuingStrategy.timestamp: 'Now' is neither Eviction nor Creation",
+    ),
+    "unknown gate": (
+        '{"featureGates": {"ConcurrentAdmission": true}}',
+        "featureGates: ConcurrentAdmission can not be set; expected one of: FairSharingPreempt",
+    ),
+    "a gate of fair sharing without fair sharing": (
+        '{"featureGates": {"FairSharingPreemptWithinNominal": false}}',
+        "FairSharingPreemptWithinNominal says how shares are weighed: set fairSharing too",
+    ),
+    "not JSON": ("waitForPodsReady:", "JSON is malformed"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_errors_name_the_field(name: str) -> None:
+    text, sentence = WRONG[name]
+    with pytest.raises(ValueError, match=sentence):
+        parse(text)
+
+
+GATES = {  # of Kueue's pkg/features/kube_features.go: the field of Rules or FairSharing, the default
+    "FairSharingPreemptWithinNominal": ("fair_sharing.preempt_within_nominal", True),
+    "FairSharingPrioritizeNonBorrowing": ("fair_sharing.prioritize_non_borrowing", True),
+    "FlavorFungibilityPreserveScanProgress": ("keep_flavor_scan", True),
+    "PartialAdmission": ("partial_admission", True),
+    "PrioritizePreemptorWorkloads": ("prioritize_preemptors", False),
+    "PriorityBoost": ("priority_boost", False),
+    "PrioritySortingWithinCohort": ("priority_sorting_within_cohort", True),
+    "ReclaimablePods": ("reclaimable_pods", True),
+    "RecomputeAssignmentUponPreemptionTargetsOverlap": ("recompute_overlapping", False),
+    "SkipReassignmentForPodOwnedWorkloads": ("topology_keeps_pinned", True),
+    "TASBalancedPlacement": ("topology_balanced", False),
+    "TASFailedNodeReplacementFailFast": ("topology_fail_fast", True),
+    "TASProfileMixed": ("topology_mixed", True),
+    "TASRecomputeAssignmentWithinSchedulingCycle": ("topology_recompute", True),
+    "TASRespectNodeAffinityPreferred": ("topology_prefers_affinity", False),
+    "TopologyAwareScheduling": ("topology", True),
+}
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("on", [True, False])
+def test_a_gate_switches_the_rule_of_its_name(gate: str, on: bool) -> None:
+    field, unsaid = GATES[gate]
+    for gates, expected in (({gate: on}, on), ({}, unsaid)):
+        rules = parse(json.dumps({"fairSharing": {}, "featureGates": gates})).rules
+        assert attrgetter(field)(rules) is expected
+
+
+def test_all_gates_that_can_be_set() -> None:
+    assert set(SUPPORTED) == {*GATES, "SchedulerTimestampPreemptionBuffer"}
+
+
+@pytest.mark.parametrize("gate", SUPPORTED)
+def test_every_gate_switches_a_rule(gate: str) -> None:
+    """A gate that is left out has Kueue's default, and one of its two values differs from it."""
+    on, off, unsaid = (
+        parse(json.dumps({"fairSharing": {}, "featureGates": gates})).rules
+        for gates in ({gate: True}, {gate: False}, {})
+    )
+    assert on != off
+    assert unsaid in (on, off)

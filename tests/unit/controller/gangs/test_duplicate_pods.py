@@ -1,0 +1,69 @@
+"""Pods that KubeRay created twice are deleted, down to the admitted number."""
+
+from typing import Any
+
+import pytest
+
+from muster.controller.gangs.duplicate_pods import deletions
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.kube.writes import Delete
+from muster.objects.meta import rfc3339
+from muster.objects.ray import GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
+from tests.simulation.manifests import ray_job
+from tests.unit.controller.builders import NOW_MS, Body, controlled_by, make_world, pod, read, workload_body
+from tests.unit.controller.passes.test_reconcile import DEV, dev
+
+HEAD = {GROUP_LABEL: "headgroup", NODE_TYPE_LABEL: HEAD_TYPE}
+WORKER = {GROUP_LABEL: "gpu", NODE_TYPE_LABEL: "worker"}
+OTHER, SUBMITTER = controlled_by(kinds.RAY_CLUSTERS, "other"), controlled_by(kinds.BATCH_JOBS, "dev")
+ADMITTED = ("QuotaReserved", "Admitted")
+
+
+def made(name: str, labels: dict[str, str], age_s: int = 60, phase: str = "Running", **meta: Any) -> Body:
+    body = pod(f"uid-{DEV}", name, phase, creationTimestamp=rfc3339(NOW_MS - age_s * 1000), **meta)
+    body["metadata"]["labels"] = {**body["metadata"]["labels"], **labels}
+    return body
+
+
+def first_set() -> list[Body]:
+    """Returns a head and four workers, as admitted."""
+    return [made("head", HEAD), *(made(f"gpu-{n}", WORKER) for n in range(4))]
+
+
+TWICE = [made("head-2", HEAD, 20), *(made(f"a-gpu-{n}", WORKER, 20) for n in range(4))]
+LEAVING = {"deletionTimestamp": rfc3339(NOW_MS)}
+CASES: dict[str, tuple[list[Body], list[str]]] = {
+    "as many as admitted": ([], []),
+    "all of them twice": (TWICE, ["a-gpu-0", "a-gpu-1", "a-gpu-2", "a-gpu-3", "head-2"]),
+    "one worker more": ([made("a-gpu", WORKER, 20)], ["a-gpu"]),
+    "one that is ending": ([made("a-gpu", WORKER, 20, **LEAVING)], []),
+    "one that has ended": ([made("a-gpu", WORKER, 20, "Failed")], []),
+    "one of another RayCluster": ([made("a-gpu", WORKER, 20, ownerReferences=[OTHER])], []),
+    "a submitter": ([made("dev", WORKER, 20, ownerReferences=[SUBMITTER])], []),
+    "a group that was not admitted": ([made("x", {GROUP_LABEL: "x"}, 20)], []),
+}
+
+
+def deleted(pods: list[Body], *conditions: str) -> list[str]:
+    workload = workload_body(ray_job("dev"), *conditions)
+    objects: dict[Kind[Any], list[Body]] = {
+        kinds.RAY_JOBS: [dev("Running", suspend=False)],
+        kinds.WORKLOADS: [workload],
+        kinds.PODS: pods,
+    }
+    steps = list(deletions(read(kinds.WORKLOADS, workload), make_world(objects)))
+    assert all(isinstance(s.write, Delete) for s in steps)
+    assert sum(len(s.notes) for s in steps) == bool(steps)
+    return sorted(s.write.key.removeprefix("team-a/") for s in steps)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_newest_pods_beyond_the_admitted_number_are_deleted(name: str) -> None:
+    more, expected = CASES[name]
+    assert deleted([*more, *first_set()], *ADMITTED) == expected
+
+
+@pytest.mark.parametrize("conditions", [("QuotaReserved",), (*ADMITTED, "Evicted")], ids=str)
+def test_a_gang_that_must_stop_is_stopped_as_a_whole(conditions: tuple[str, ...]) -> None:
+    assert deleted([*TWICE, *first_set()], *conditions) == []

@@ -1,0 +1,56 @@
+"""The reason that a job is stopped, and the status of a Workload without quota."""
+
+import pytest
+from msgspec.structs import replace
+
+from muster.controller.gangs.stops import stops
+from muster.controller.passes.reconcile import status_patch
+from muster.kube import kinds
+from muster.kube.writes import MergePatch, Overwrite
+from muster.objects.meta import Condition
+from tests.simulation.manifests import ray_job
+from tests.unit.controller.builders import NOW_MS, make_world, read, stored, workload, workload_body
+
+WHY: dict[str, tuple[Condition | None, str]] = {
+    "it is evicted": (Condition("Evicted", "True", "Preempted", "Preempted by prod"), "Preempted by prod"),
+    "it was evicted once": (
+        Condition("Evicted", "False", "QuotaReserved", "Previously: Preempted by prod"),
+        "It has no quota and was not suspended",
+    ),
+    "it never had quota": (None, "It has no quota and was not suspended"),
+}
+
+
+@pytest.mark.parametrize("name", WHY)
+def test_the_event_of_a_stop_has_its_reason(name: str) -> None:
+    condition, wanted = WHY[name]
+    body = workload_body(ray_job("dev"))
+    running = stored({**ray_job("dev", suspend=False), "status": {"jobDeploymentStatus": "Running"}})
+    cluster = make_world({kinds.RAY_JOBS: [running], kinds.WORKLOADS: [body]})
+    (known,) = cluster.workloads.values()
+    known = replace(known, status=replace(known.status, conditions=(condition,) if condition else ()))
+    (step,) = stops(known, cluster, NOW_MS)
+    assert isinstance(step.write, Overwrite)
+    assert step.write.body == {"spec": {"suspend": True}}
+    assert [(note.reason, note.message) for note in step.notes] == [("Stopped", wanted)]
+
+
+def test_empty_fields_are_removed_from_the_status() -> None:
+    """A merge patch keeps fields that it does not name."""
+    held = workload_body(ray_job("dev"), "QuotaReserved", "Admitted", check="Ready")
+    held["status"] |= {
+        "requeueState": {"count": 1, "requeueAt": "2027-01-15T08:00:00Z"},
+        "accumulatedPastExecutionTimeSeconds": 7,
+        "unhealthyNodes": [{"name": "n1"}],
+    }
+    before = read(kinds.WORKLOADS, held)
+    write = status_patch(before, workload(ray_job("dev")).status)
+    assert isinstance(write, MergePatch)
+    assert (write.kind, write.key, write.status) == (kinds.WORKLOADS, before.key, True)
+    assert write.resource_version == before.metadata.resource_version
+    patch = write.body["status"]
+    assert {name: patch[name] for name in ("admission", "requeueState")} == dict.fromkeys(
+        ("admission", "requeueState")
+    )
+    assert (patch["admissionChecks"], patch["unhealthyNodes"]) == ([], [])
+    assert patch["accumulatedPastExecutionTimeSeconds"] is None

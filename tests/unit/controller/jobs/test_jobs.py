@@ -1,0 +1,264 @@
+"""Gangs: their size, whether they can be admitted, and the state of their operator."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.simulation.manifests import ray_cluster, ray_cluster_spec, ray_job, ray_service, template
+from tests.unit.controller.builders import Body, job, stored
+
+OWNED = {"ownerReferences": [{"uid": "uid-of-a-rayjob", "controller": True}]}
+
+
+def with_group(spec: Body | None = None, **group: Any) -> Body:
+    body = ray_job("dev", **(spec or {}))
+    body["spec"]["rayClusterSpec"]["workerGroupSpecs"][0] |= group
+    return body
+
+
+GANGS: dict[str, tuple[Body, dict[str, int]]] = {
+    "RayJob": (ray_job("dev"), {"head": 1, "gpu": 4, "submitter": 1}),
+    "HTTPMode": (ray_job("dev", submissionMode="HTTPMode"), {"head": 1, "gpu": 4}),
+    "several hosts": (with_group(replicas=2, numOfHosts=4), {"head": 1, "gpu": 8, "submitter": 1}),
+    "at least the minimum": (with_group(replicas=1, minReplicas=3), {"head": 1, "gpu": 3, "submitter": 1}),
+    "at most the maximum": (with_group(maxReplicas=2), {"head": 1, "gpu": 2, "submitter": 1}),
+    "a suspended group": (with_group(suspend=True), {"head": 1, "gpu": 0, "submitter": 1}),
+    "RayCluster": (ray_cluster("notebook"), {"head": 1, "gpu": 2}),
+    "RayService": (ray_service("llm"), {"head": 1, "gpu": 2}),
+}
+
+
+@pytest.mark.parametrize("name", GANGS)
+def test_pod_sets_and_their_counts(name: str) -> None:
+    body, wanted = GANGS[name]
+    assert {p.pod_set: p.count for p in job(body).pod_set_templates} == wanted
+
+
+POINTERS = {
+    "RayJob": ("/spec/suspend", "/spec/rayClusterSpec/headGroupSpec/template"),
+    "RayCluster": ("/spec/suspend", "/spec/headGroupSpec/template"),
+    "RayService": ("/spec/rayClusterConfig/suspend", "/spec/rayClusterConfig/headGroupSpec/template"),
+}
+
+
+@pytest.mark.parametrize("name", POINTERS)
+def test_pointers_to_suspend_and_templates_exist(name: str) -> None:
+    found = job(GANGS[name][0])
+    assert found.suspended
+    assert (found.suspend_pointer, found.pod_set_templates[0].pointer) == POINTERS[name]
+
+
+def test_the_default_submitter() -> None:
+    """It has the head's image and KubeRay's resources, and is not in the job yet."""
+    place = job(ray_job("dev")).pod_set_templates[-1]
+    assert (place.pod_set, place.pointer, place.present) == ("submitter", "/spec/submitterPodTemplate", False)
+    container = {
+        "name": "ray-job-submitter",
+        "image": "ray",
+        "resources": {
+            "limits": {"cpu": "1", "memory": "1Gi"},
+            "requests": {"cpu": "500m", "memory": "200Mi"},
+        },
+    }
+    wanted = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    assert json.loads(bytes(place.template)) == wanted
+
+
+def test_the_users_submitter() -> None:
+    place = job(ray_job("dev", submitterPodTemplate=template("mine", cpu=2))).pod_set_templates[-1]
+    assert place.present
+    assert b"mine" in bytes(place.template)
+
+
+AUTOSCALING = (
+    "enableInTreeAutoscaling is on, but a gang is admitted with a fixed size: turn it off, or remove the "
+    "queue label to run it outside the queues"
+)
+TWO_CLUSTERS = (
+    "KubeRay upgrades a RayService by a second cluster beside the first, and the gang has quota for one: set "
+    "spec.upgradeStrategy.type to None, and upgrade by a RayService of another name"
+)
+
+
+def told(service: Body, reason: str = "", message: str = "", *, ready: str = "False", seen: int = 0) -> Body:
+    """Returns a RayService with its Ready condition; `seen` is its observedGeneration."""
+    conditions = [{"type": "Ready", "status": ready, "reason": reason, "message": message}]
+    meta = {**service["metadata"], "generation": 1}
+    status = {"conditions": conditions, "observedGeneration": seen}
+    return {**service, "metadata": meta, "status": status}
+
+
+REFUSALS: dict[str, tuple[Body, str]] = {
+    "not shut down": (
+        ray_job("dev", shutdownAfterJobFinishes=False),
+        "KubeRay suspends a RayJob only with spec.shutdownAfterJobFinishes: true: set it and create the "
+        "RayJob again",
+    ),
+    "on an existing cluster": (
+        ray_job("dev", clusterSelector={"ray.io/cluster": "mine"}),
+        "spec.clusterSelector puts it on a cluster that is not suspended with it: remove it",
+    ),
+    "deletion rules": (
+        ray_job("dev", deletionStrategy={"deletionRules": [{"policy": "DeleteCluster"}]}),
+        "spec.deletionStrategy.deletionRules can't be combined with suspension: remove the rules",
+    ),
+    "refused by KubeRay": (
+        {
+            **ray_job("dev"),
+            "status": {"jobDeploymentStatus": "ValidationFailed", "message": "backoffLimit is negative"},
+        },
+        "the RayJob was refused by KubeRay (backoffLimit is negative): correct it and create it again",
+    ),
+    "no containers": (
+        ray_job("dev", worker={"spec": {"containers": []}}),
+        "pod set 'gpu' has no containers",
+    ),
+    "autoscaling": (
+        ray_job("dev", rayClusterSpec={**ray_cluster_spec(2), "enableInTreeAutoscaling": True}),
+        "spec.rayClusterSpec." + AUTOSCALING,
+    ),
+    "autoscaling of a RayCluster": (
+        {**ray_cluster("notebook"), "spec": {**ray_cluster_spec(2), "enableInTreeAutoscaling": True}},
+        "spec." + AUTOSCALING,
+    ),
+    "autoscaling of a RayService": (
+        ray_service("llm", rayClusterConfig={**ray_cluster_spec(2), "enableInTreeAutoscaling": True}),
+        "spec.rayClusterConfig." + AUTOSCALING,
+    ),
+    "upgrades by a second cluster, the default": (ray_service("llm", upgradeStrategy={}), TWO_CLUSTERS),
+    "upgrades by a second cluster": (
+        ray_service("llm", upgradeStrategy={"type": "NewCluster"}),
+        TWO_CLUSTERS,
+    ),
+    "a RayService refused by KubeRay": (
+        told(ray_service("llm"), "ValidationFailed", "its name is too long"),
+        "KubeRay refused the RayService (its name is too long): correct it and create it again",
+    ),
+    "a worker group named head": (
+        with_group(groupName="head"),
+        "two pod sets are named 'head': give each worker group a name of its own, not 'head'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_jobs_that_are_refused(name: str) -> None:
+    body, sentence = REFUSALS[name]
+    assert job(body).refusal == sentence
+
+
+@pytest.mark.parametrize("name", GANGS)
+def test_other_jobs_are_not_refused(name: str) -> None:
+    assert job(GANGS[name][0]).refusal is None
+
+
+def test_a_corrected_ray_service_is_not_refused() -> None:
+    """KubeRay accepts it, but the condition keeps its reason until the service is ready."""
+    assert job(told(ray_service("llm"), "ValidationFailed", seen=1)).refusal is None
+
+
+MANAGED: dict[str, tuple[Body, dict[str, Any], bool]] = {
+    "in a queue": (ray_job("dev"), {}, True),
+    "in none": (ray_job("dev", queue=""), {}, False),
+    "left to MultiKueue": (ray_job("dev", managedBy="kueue.x-k8s.io/multikueue"), {}, False),
+    "a RayCluster": (ray_cluster("notebook"), {}, True),
+    "the RayCluster of a RayJob": (ray_cluster("notebook"), OWNED, False),
+    "a RayService": (ray_service("llm"), {}, True),
+    "a RayService left to MultiKueue": (
+        ray_service("llm", managedBy="kueue.x-k8s.io/multikueue"),
+        {},
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MANAGED)
+def test_whether_muster_manages_a_job(name: str) -> None:
+    body, meta, wanted = MANAGED[name]
+    assert job(stored(body), **meta).managed is wanted
+
+
+JOB_STATES = {
+    # state: (stopped, running, succeeded)
+    "": (True, False, None),
+    "Initializing": (False, False, None),
+    "Running": (False, True, None),
+    "Suspending": (False, False, None),
+    "Suspended": (True, False, None),
+    "Retrying": (False, False, None),
+    "Waiting": (False, False, None),
+    "ValidationFailed": (True, False, None),
+    "Complete": (False, False, True),
+    "Failed": (False, False, False),
+}
+
+
+@pytest.mark.parametrize("state", JOB_STATES)
+def test_states_of_a_ray_job(state: str) -> None:
+    job_status = {"Complete": "SUCCEEDED", "Failed": "FAILED"}.get(state, "")
+    found = job({**ray_job("dev"), "status": {"jobDeploymentStatus": state, "jobStatus": job_status}})
+    succeeded = found.outcome.succeeded if found.outcome else None
+    assert (found.stopped, found.running, succeeded) == JOB_STATES[state]
+
+
+SUSPENDED = [{"type": "RayClusterSuspended", "status": "True"}]
+RESUMED = [{"type": "RayClusterSuspended", "status": "False"}]
+CLUSTER_STATES: dict[str, tuple[Body, tuple[bool, bool]]] = {
+    "without a status": ({}, (True, False)),
+    "ready": ({"state": "ready", "conditions": RESUMED}, (False, True)),
+    "suspended": ({"state": "suspended", "conditions": SUSPENDED}, (True, False)),
+    "resumed, its pods not ready yet": ({"state": "suspended", "conditions": RESUMED}, (False, False)),
+    "suspended, without conditions": ({"state": "suspended"}, (True, False)),
+}
+
+
+@pytest.mark.parametrize("name", CLUSTER_STATES)
+def test_states_of_a_ray_cluster(name: str) -> None:
+    status, wanted = CLUSTER_STATES[name]
+    found = job({**ray_cluster("notebook"), "status": status})
+    assert (found.stopped, found.running) == wanted
+    assert found.outcome is None
+
+
+def cluster(*, suspend: bool, **status: Any) -> Body:
+    body = ray_cluster("llm-1")
+    return {**body, "spec": {**body["spec"], "suspend": suspend}, "status": status}
+
+
+AT_REST = cluster(suspend=True, state="suspended", conditions=SUSPENDED)
+STOPPING = cluster(
+    suspend=True, state="ready", conditions=[{"type": "RayClusterSuspending", "status": "True"}]
+)
+STARTING = cluster(suspend=False, state="suspended", conditions=RESUMED)
+READY = cluster(suspend=False, state="ready", conditions=RESUMED)
+SERVICE_STATES: dict[str, tuple[tuple[Body, ...], tuple[bool, bool, bool]]] = {
+    # its clusters: (stopped, running, its start was seen)
+    "no cluster yet": ((), (True, False, False)),
+    "suspended": ((AT_REST,), (True, False, False)),
+    "stopping": ((STOPPING,), (False, False, False)),
+    "starting": ((STARTING,), (False, False, True)),
+    "serving": ((READY,), (False, True, True)),
+    "an old cluster beside the new one": ((AT_REST, STOPPING), (False, False, False)),
+}
+
+
+@pytest.mark.parametrize("name", SERVICE_STATES)
+def test_states_of_a_ray_service(name: str) -> None:
+    """Read from its clusters alone: its own Ready may be stale."""
+    clusters, wanted = SERVICE_STATES[name]
+    started = told(ray_service("llm"), "NonZeroServeEndpoints", ready="True")
+    started["spec"]["rayClusterConfig"]["suspend"] = False
+    found = job(started, *clusters)
+    assert (found.stopped, found.running, found.start_was_seen) == wanted
+    assert found.outcome is None
+
+
+def test_a_ray_service_whose_cluster_is_up_may_not_serve_yet() -> None:
+    assert not job(told(ray_service("llm"), "Initializing"), READY).running
+
+
+def test_a_ray_service_that_missed_its_time_has_failed() -> None:
+    found = job(told(ray_service("llm"), "InitializingTimeout", "not ready within 5m"))
+    assert found.outcome is not None
+    assert (found.outcome.succeeded, found.outcome.message) == (False, "not ready within 5m")

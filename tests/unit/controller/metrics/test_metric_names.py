@@ -1,0 +1,45 @@
+"""Names and labels of all metrics: dashboards and alerts depend on them."""
+
+import pytest
+from prometheus_client.metrics import MetricWrapperBase
+
+from muster.controller.metrics.metrics import WAIT_BUCKETS_S, Metrics
+
+WHOSE = ("cluster_queue", "priority_class")
+LABELS: dict[str, tuple[str, ...]] = {
+    "muster_leader": (),
+    "muster_quota_reserved_workloads": WHOSE,
+    "muster_admitted_workloads": WHOSE,
+    "muster_finished_workloads": WHOSE,
+    "muster_evicted_workloads": ("cluster_queue", "reason", "priority_class"),
+    "muster_preempted_workloads": ("preempting_cluster_queue", "reason"),
+    "muster_provisioning_timeouts": ("cluster_queue",),
+    "muster_writes": ("kind", "verb", "result"),
+    "muster_metrics_errors": (),
+    "muster_quota_reserved_wait_time_seconds": WHOSE,
+    "muster_admission_wait_time_seconds": WHOSE,
+    "muster_admission_checks_wait_time_seconds": WHOSE,
+    "muster_pass_duration_seconds": (),
+}
+
+
+def labels() -> dict[str, tuple[str, ...]]:
+    metrics = Metrics(lambda: True)
+    kept = [*vars(metrics).values(), *metrics.registry._collector_to_names]
+    found = {metric for metric in kept if isinstance(metric, MetricWrapperBase)}
+    return {metric._name: metric._labelnames for metric in found}
+
+
+def test_names_and_labels_of_all_metrics() -> None:
+    assert labels() == LABELS
+
+
+@pytest.mark.parametrize(("leads", "told"), [(True, 1.0), (False, 0.0)])
+def test_the_leader_gauge(leads: bool, told: float) -> None:
+    assert Metrics(lambda: leads).registry.get_sample_value("muster_leader") == told
+
+
+def test_wait_buckets_reach_almost_a_day_as_in_kueue() -> None:
+    assert WAIT_BUCKETS_S[:3] == (1, 2.5, 5)
+    assert WAIT_BUCKETS_S[-1] == 2.5 * 2**15
+    assert len(WAIT_BUCKETS_S) == 17

@@ -1,0 +1,261 @@
+"""A kept Decider decides like a fresh one, however its plans were carried out."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace as with_fields
+
+from muster import admission as core
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.memory import Memory
+from muster.controller.passes.decider import Decider, Gang
+from muster.controller.passes.reconcile import WAIT_REASONS
+from muster.controller.workload import transitions
+from muster.kube import kinds
+from muster.objects import kueue, topology_request, workload_status
+from muster.objects.meta import rfc3339
+from muster.translation import core_workload
+from tests.simulation import manifests
+from tests.simulation.manifests import PREEMPTION, cluster_queue, quotas, ray_job
+from tests.simulation.test_places import RACKS
+from tests.unit.controller.builders import NOW_MS, Body, make_world, read, stored, workload
+
+QUEUES = ("team-a", "team-b")
+RULES = {
+    "Kueue's": core.Rules(),
+    "fair": core.Rules(fair_sharing=core.FairSharing()),
+    "ours": core.Rules(
+        aging=core.Aging(step=50, period_ms=4000, boost_max=1000), run_time_ms_min=5000, backfill=True
+    ),
+}
+STEPS = 60
+
+
+def platform(*hosts: str, **spec: Any) -> ClusterState:
+    """Two queues with four GPUs each, which they lend; one strict, one not. With hosts, of
+    four GPUs too, pods are placed on them."""
+    gpus = quotas("cpu", cpu=16, memory="64Gi", gpu=0), quotas("l4", cpu=16, memory="64Gi", gpu=4)
+    return make_world(
+        {
+            kinds.CLUSTER_QUEUES: [
+                cluster_queue("team-a", *gpus, preemption=PREEMPTION, **spec),
+                cluster_queue("team-b", *gpus, preemption=PREEMPTION, queueingStrategy="StrictFIFO"),
+            ],
+            kinds.FLAVORS: [flavor("cpu"), flavor("l4", **({"topologyName": "racks"} if hosts else {}))],
+            kinds.TOPOLOGIES: [RACKS] if hosts else [],
+            kinds.NODES: [host(name) for name in hosts],
+        }
+    )
+
+
+def flavor(name: str, **spec: str) -> Body:
+    body = manifests.flavor(name)
+    return {**body, "spec": {**body["spec"], **spec}}
+
+
+def host(name: str) -> Body:
+    labels = {core.HOSTNAME: name, "rack": "one", "cloud.google.com/gke-nodepool": "l4"}
+    allocatable = {manifests.GPU: "4", "cpu": "64", "memory": "256Gi", "pods": "110"}
+    status = {"allocatable": allocatable, "conditions": [{"type": "Ready", "status": "True"}]}
+    return {"metadata": {"name": name, "labels": labels}, "status": status}
+
+
+class History:
+    """Random changes of a few gangs, of the platform and of the time."""
+
+    def __init__(self, seed: int, hosts: tuple[str, ...]) -> None:
+        self.random = Random(seed)
+        self._hosts = hosts
+        self.cluster = platform(*hosts)
+        self.gangs: dict[str, Gang] = {}
+        self.now_ms = NOW_MS
+        self._made = 0
+
+    def go_on(self) -> None:
+        self.now_ms += self.random.choice((10, 500, 3000))
+        changes: list[tuple[int, Callable[[], None]]] = [
+            (8, self._arrive),
+            (3, self._end),
+            (4, self._release),
+            (2, self._back_off),
+            (2, self._rewrite),
+            (1, self._change_platform),
+            (1, self._set_clock_back),
+        ]
+        weights, what = zip(*changes, strict=True)
+        for change in self.random.choices(what, weights, k=self.random.randrange(3)):
+            change()
+
+    def carry_out(self, plan: core.Plan) -> None:
+        """Carries out part of it: any write may be lost."""
+        for decision in plan.admissions:
+            self._write(decision.workload, transitions.reserve, decision.admission, ())
+        for victim in plan.preemptions:
+            self._write(victim.workload, transitions.preempt, victim.reason, "")
+        for key in plan.displaced:
+            self._write(key, transitions.evict, "NodeFailures", "")
+        for waiting in plan.waiting:
+            self._write(waiting.workload, transitions.wait, WAIT_REASONS[waiting.reason], waiting.message)
+
+    def _write(self, key: str, change: Callable[..., kueue.WorkloadStatus], *arguments: object) -> None:
+        if self.random.random() < 0.7:
+            gang = self.gangs[key]
+            self._put(gang, change(gang.status, *arguments, self.now_ms))
+
+    def _put(self, gang: Gang, status: kueue.WorkloadStatus) -> None:
+        obj = with_fields(gang.obj, status=status)
+        self.gangs[obj.key] = replace(gang, obj=obj, status=status)
+
+    def _any(self) -> Gang | None:
+        return self.random.choice(list(self.gangs.values())) if self.gangs else None
+
+    def _arrive(self) -> None:
+        self._made += 1
+        priority = self.random.choice(("dev-priority", "prod-priority"))
+        workers = self.random.choice((1, 2, 3, 4, 6))
+        near = {"metadata": {"annotations": {topology_request.PREFERRED: "rack"}}} if self._hosts else {}
+        worker = {**manifests.WORKER, **near}
+        body = ray_job(f"job-{self._made}", workers=workers, priority=priority, worker=worker)
+        obj = workload(body, creationTimestamp=rfc3339(self.now_ms))
+        self.gangs[obj.key] = Gang(obj, obj.status, self.random.choice(QUEUES))
+
+    def _end(self) -> None:
+        gang = self._any()
+        if gang is not None:
+            del self.gangs[gang.obj.key]
+
+    def _release(self) -> None:
+        for gang in self.gangs.values():
+            if workload_status.is_evicted(gang.status) and workload_status.holds_quota(gang.status):
+                self._put(gang, transitions.release(gang.status, self.now_ms))
+                return
+
+    def _back_off(self) -> None:
+        gang = self._any()
+        if gang is not None and not workload_status.holds_quota(gang.status):
+            self._put(gang, transitions.requeue_at(gang.status, self.now_ms + 4000, counts=True))
+
+    def _rewrite(self) -> None:
+        """Writes a gang unchanged, or with another status."""
+        gang = self._any()
+        if gang is not None:
+            status = transitions.evict(gang.status, "Deactivated", "", self.now_ms)
+            self.gangs[gang.obj.key] = replace(gang, status=self.random.choice((gang.status, status)))
+
+    def _change_platform(self) -> None:
+        spec = {"stopPolicy": self.random.choice(("None", "Hold"))}
+        labels = {"team": self.random.choice("ab")}
+        hosts = self._hosts[: self.random.randrange(1, 3)]
+        self.cluster = platform(*hosts, namespaceSelector={"matchLabels": {"team": "a"}}, **spec)
+        team_a = {"metadata": {"name": "team-a", "labels": labels}}
+        self.cluster.namespaces = {"team-a": read(kinds.NAMESPACES, stored(team_a))}
+
+    def _set_clock_back(self) -> None:
+        self.now_ms -= 2000
+
+
+def comparable(plan: core.Plan) -> tuple[object, ...]:
+    return (
+        sorted(plan.admissions, key=lambda decision: decision.workload),
+        sorted(plan.preemptions, key=lambda victim: victim.workload),
+        sorted(plan.waiting, key=lambda waiting: waiting.workload),
+        plan.drained,
+        plan.displaced,
+    )
+
+
+def moves(history: History, rules: core.Rules) -> int:
+    """Returns the number of decisions, and checks that each plan equals that of a fresh Decider."""
+    kept, moved = Decider(rules), 0
+    for _ in range(STEPS):
+        history.go_on()
+        cluster = replace(history.cluster, memory=Memory())
+        plan = kept.decide(cluster, history.gangs.values(), history.now_ms)
+        fresh = Decider(rules).decide(cluster, history.gangs.values(), history.now_ms)
+        assert comparable(plan) == comparable(fresh)
+        moved += len(plan.admissions) + len(plan.preemptions)
+        history.carry_out(plan)
+    return moved
+
+
+@pytest.mark.parametrize("hosts", [(), ("a", "b")], ids=["anywhere", "on hosts"])
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_kept_decider_decides_like_a_fresh_one(rules: str, seed: int, hosts: tuple[str, ...]) -> None:
+    assert moves(History(seed, hosts), RULES[rules]) > 3
+
+
+def test_a_kept_decider_notices_that_the_protection_of_victims_has_ended() -> None:
+    assert moves(History(149, ()), core.Rules(run_time_ms_min=5000, backfill=True)) > 3
+
+
+def test_an_invalid_workload_resets_the_engine() -> None:
+    cluster, kept = platform(), Decider()
+    first, second = (gang(name) for name in ("first", "second"))
+    kept.decide(cluster, [first, second], NOW_MS)
+    nonsense = with_fields(second.obj, spec=with_fields(second.obj.spec, pod_sets=()))
+    with pytest.raises(core.SnapshotError):
+        kept.decide(cluster, [replace(second, obj=nonsense)], NOW_MS)
+    plan = kept.decide(cluster, [second], NOW_MS)
+    assert comparable(plan) == comparable(Decider().decide(cluster, [second], NOW_MS))
+    assert [decision.workload for decision in plan.admissions] == [second.obj.key]
+
+
+def gang(name: str) -> Gang:
+    obj = workload(ray_job(name, workers=4))
+    return Gang(obj, obj.status, "team-a")
+
+
+def test_unchanged_gangs_and_platforms_are_not_converted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_again: list[str] = []
+    made = core_workload.workload
+
+    def reading(obj: kueue.Workload, *rest: Any) -> core.Workload:
+        read_again.append(obj.metadata.name)
+        return made(obj, *rest)
+
+    monkeypatch.setattr(core_workload, "workload", reading)
+    cluster, kept = platform("a"), Decider()
+    first, second = gang("first"), gang("second")
+    kept.decide(cluster, [first, second], NOW_MS)
+    engine = kept._engine
+    read_again.clear()
+    kept.decide(cluster, [first, replace(second, queue="team-b")], NOW_MS + 1)
+    assert read_again == [second.obj.metadata.name]
+    assert kept._engine is engine
+    kept.decide(platform("a", "b"), [first, second], NOW_MS + 2)
+    assert kept._engine is not engine, "there is another node"
+
+
+LIKE: dict[str, tuple[dict[str, Any], bool]] = {
+    "nothing": ({}, True),
+    "its queue": ({"queue": "team-b"}, False),
+    "its priority": ({"priority": 7}, False),
+    "the LimitRanges of its namespace": ({"limit_ranges": ("some",)}, False),
+    "its RuntimeClasses": ({"runtime_classes": {"gvisor": "some"}}, False),
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_a_gang_is_like_another_with_equal_inputs(name: str) -> None:
+    changes, like = LIKE[name]
+    one = gang("first")
+    assert one.is_like(replace(one, **changes)) is like
+    assert not one.is_like(gang("first")), "it was written since"
+
+
+def test_a_wait_is_reported_again_when_its_time_has_come() -> None:
+    """Otherwise a workload would be reported as backing off after its back-off has ended."""
+    cluster, kept = platform(stopPolicy="None"), Decider()
+    away = gang("away")
+    status = transitions.requeue_at(away.status, NOW_MS + 5000, counts=True)
+    big = gang("big")
+    big = replace(big, status=transitions.requeue_at(big.status, NOW_MS + 9000, counts=True))
+    plan = kept.decide(cluster, [replace(away, status=status), big], NOW_MS)
+    assert {w.reason for w in plan.waiting} == {core.WaitReason.BACKOFF}
+    plan = kept.decide(cluster, [replace(away, status=status), big], NOW_MS + 6000)
+    assert [d.workload for d in plan.admissions] == [away.obj.key]
+    assert [w.workload for w in plan.waiting] == [big.obj.key]

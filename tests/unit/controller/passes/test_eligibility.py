@@ -1,0 +1,254 @@
+"""Workloads that may not be queued, and the message that says why."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from muster.controller.passes import eligibility
+from muster.controller.workload import transitions
+from muster.kube import kinds
+from muster.objects import kueue, topology_request
+from tests.simulation.manifests import (
+    PREEMPTION,
+    cluster_queue,
+    local_queue,
+    quotas,
+    ray_job,
+    template,
+)
+from tests.unit.controller.builders import NOW_MS, Body, job, limit_range, make_world, runtime_class, workload
+
+Objects = dict[Any, list[Body]]
+CPU = quotas("cpu", cpu=8)
+HELD = {"stopPolicy": "Hold"}
+
+
+def queue(**spec: Any) -> Objects:
+    return {kinds.CLUSTER_QUEUES: [cluster_queue("team-a", CPU, preemption=PREEMPTION, **spec)]}
+
+
+def with_toleration() -> Body:
+    worker = template("worker", cpu=1)
+    worker["spec"]["tolerations"] = [{"key": "spot", "effect": "Sometimes"}]
+    return worker
+
+
+def with_affinity() -> Body:
+    worker = template("worker", cpu=1)
+    terms = [{"matchExpressions": [{"key": "zone", "operator": "Near"}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    worker["spec"]["affinity"] = {"nodeAffinity": required}
+    return worker
+
+
+def of_class(name: str) -> Body:
+    worker = template("worker", cpu=1)
+    worker["spec"]["runtimeClassName"] = name
+    return worker
+
+
+def in_slices(size: str) -> Body:
+    worker = template("worker", cpu=1)
+    slices = {
+        topology_request.REQUIRED: "rack",
+        topology_request.SLICE_LEVEL: "rack",
+        topology_request.SLICE_SIZE: size,
+    }
+    return {**worker, "metadata": {"annotations": slices}}
+
+
+# name: (job, changes of its Workload, objects of the platform, reason and message)
+PROVREQ = kueue.PROVREQ_ANNOTATION_PREFIX
+
+
+def annotated(annotations: Body) -> Body:
+    body = ray_job("dev")
+    return {**body, "metadata": {**body["metadata"], "annotations": annotations}}
+
+
+REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
+    "unknown queue": (
+        ray_job("dev", queue="nowhere"),
+        {},
+        {},
+        "Misconfigured: namespace team-a has no LocalQueue 'nowhere': choose one of user-queue",
+    ),
+    "no queue in the namespace": (
+        ray_job("dev"),
+        {},
+        {kinds.LOCAL_QUEUES: []},
+        "Misconfigured: namespace team-a has no LocalQueue 'user-queue': choose one of none",
+    ),
+    "a queue to nowhere": (
+        ray_job("dev"),
+        {},
+        {kinds.LOCAL_QUEUES: [local_queue("team-a", "team-c")]},
+        "Misconfigured: LocalQueue team-a/user-queue points to ClusterQueue 'team-c', which does not exist",
+    ),
+    "a queue that can't be read": (
+        ray_job("dev"),
+        {},
+        queue(namespaceSelector={"matchExpressions": [{"key": "team", "operator": "Near"}]}),
+        "Misconfigured: ClusterQueue team-a can admit nothing now: ClusterQueue team-a: namespaceSelector: "
+        "operator 'Near'; expected one of: In, NotIn, Exists, DoesNotExist",
+    ),
+    "a check that does not exist": (
+        ray_job("dev"),
+        {},
+        {kinds.CHECKS: []},
+        "Misconfigured: ClusterQueue team-a can admit nothing now: AdmissionChecks that do not exist: "
+        "queued-provisioning",
+    ),
+    "a check without its config": (
+        ray_job("dev"),
+        {},
+        {kinds.PROVISIONING_CONFIGS: []},
+        "Misconfigured: ClusterQueue team-a can admit nothing now: AdmissionCheck queued-provisioning: "
+        "ProvisioningRequestConfig 'queued-provisioning' does not exist",
+    ),
+    "a queue with usage-based admission": (
+        ray_job("dev"),
+        {},
+        queue(admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"}),
+        "Misconfigured: ClusterQueue team-a can admit nothing now: admissionScope.admissionMode "
+        "UsageBasedAdmissionFairSharing is not supported, as no usage of LocalQueues is kept: remove "
+        "admissionScope",
+    ),
+    "unknown priority": (
+        ray_job("dev", priority="urgent"),
+        {},
+        {},
+        "Misconfigured: WorkloadPriorityClass 'urgent' does not exist: choose one of dev-priority, "
+        "prod-priority",
+    ),
+    "no quantity": (
+        ray_job("dev", worker=template("worker", cpu="four")),
+        {},
+        {},
+        "Misconfigured: pod set 'gpu': 'four' is no quantity of cpu: expected a number with an optional "
+        "suffix, such as 500m, 4, 1.5Gi or 2e3",
+    ),
+    "an invalid taint effect": (
+        ray_job("dev", worker=with_toleration()),
+        {},
+        {},
+        "Misconfigured: pod set 'gpu': 'Sometimes' is not a valid TaintEffect",
+    ),
+    "no operator": (
+        ray_job("dev", worker=with_affinity()),
+        {},
+        {},
+        "Misconfigured: pod set 'gpu': Workload of these pods: node affinity of pod set pods: operator "
+        "'Near'; expected one of: DoesNotExist, Exists, Gt, In, Lt, NotIn",
+    ),
+    "slices of zero pods": (
+        ray_job("dev", worker=in_slices("0")),
+        {},
+        {},
+        "Misconfigured: pod set 'gpu': Workload of these pods: slices of pod set pods: sizes are [0]; "
+        "expected 1 or more",
+    ),
+    "no requests": (
+        ray_job("dev", worker=template("worker")),
+        {},
+        {},
+        "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
+        "so that admission can tell whether it fits",
+    ),
+    "no requests, and a LimitRange of another namespace": (
+        ray_job("dev", worker=template("worker")),
+        {},
+        {kinds.LIMIT_RANGES: [limit_range("team-b", defaultRequest={"cpu": "1"})]},
+        "Misconfigured: container 'worker' of pod set 'gpu' asks for no resources: set resources.requests, "
+        "so that admission can tell whether it fits",
+    ),
+    "a parameter that is too long": (
+        annotated({f"{PROVREQ}note": "x" * 256}),
+        {},
+        {},
+        "Misconfigured: the value of annotation provreq.kueue.x-k8s.io/note has 256 characters; expected at "
+        "most 255, as it is a parameter of the ProvisioningRequest",
+    ),
+    "too many parameters": (
+        annotated({f"{PROVREQ}{number}": "x" for number in range(51)}),
+        {},
+        {},
+        "Misconfigured: 51 annotations provreq.kueue.x-k8s.io/… are too many; expected at most 50",
+    ),
+    "no such RuntimeClass": (
+        ray_job("dev", worker=of_class("gvisor")),
+        {},
+        {},
+        "Misconfigured: pod set 'gpu': RuntimeClass 'gvisor' does not exist, so no pod can be created: "
+        "remove runtimeClassName, or name one that exists",
+    ),
+    "a spec that Muster refuses": (
+        ray_job("dev", clusterSelector={"a": "b"}),
+        {},
+        {},
+        "Misconfigured: spec.clusterSelector puts it on a cluster that is not suspended with it: remove it",
+    ),
+    "deactivated by a user": (
+        ray_job("dev"),
+        {"active": False},
+        {},
+        "Suspended: the Workload is deactivated: delete the job and create it again, or have an "
+        "administrator set spec.active of the Workload to true",
+    ),
+    "a stopped LocalQueue": (
+        ray_job("dev"),
+        {},
+        {
+            kinds.LOCAL_QUEUES: [
+                {**local_queue("team-a", "team-a"), "spec": {"clusterQueue": "team-a", **HELD}}
+            ]
+        },
+        "Suspended: LocalQueue team-a/user-queue is stopped (stopPolicy Hold)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusals(name: str) -> None:
+    body, fields, objects, sentence = REFUSALS[name]
+    found = eligibility.refusal(workload(body, **fields), job(body), make_world(objects))
+    assert found is not None
+    assert f"{found.reason}: {found.message}" == sentence
+
+
+@pytest.mark.parametrize(
+    ("reason", "why"), [("Deactivated", ""), ("DeactivatedDueToAdmissionCheck", " (out of stock)")]
+)
+def test_a_deactivated_workload_shows_the_cause(reason: str, why: str) -> None:
+    gang = workload(ray_job("dev"), active=False)
+    away = replace(gang, status=transitions.evict(gang.status, reason, "out of stock", NOW_MS))
+    found = eligibility.refusal(away, job(ray_job("dev")), make_world())
+    assert found is not None
+    assert found.message.startswith(f"the Workload is deactivated{why}: delete the job and create it again")
+
+
+MAY: dict[str, tuple[Body, Objects]] = {
+    "a queue without usage-based admission": (
+        ray_job("dev"),
+        queue(admissionScope={"admissionMode": "NoAdmissionFairSharing"}),
+    ),
+    "requests from a LimitRange": (
+        ray_job("dev", worker=template("worker")),
+        {kinds.LIMIT_RANGES: [limit_range(defaultRequest={"cpu": "1"})]},
+    ),
+    "a RuntimeClass": (ray_job("dev", worker=of_class("gvisor")), {kinds.RUNTIME_CLASSES: [runtime_class()]}),
+    "an ordinary job": (ray_job("dev"), {}),
+    "no priority": (ray_job("dev", priority=""), {}),
+    "a stopped ClusterQueue, which the core reports": (ray_job("dev"), queue(**HELD)),
+    "a namespace that the queue does not select, which the core reports": (
+        ray_job("dev"),
+        queue(namespaceSelector={"matchLabels": {"team": "b"}}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAY)
+def test_others_may_be_queued(name: str) -> None:
+    body, objects = MAY[name]
+    assert eligibility.refusal(workload(body), job(body), make_world(objects)) is None

@@ -1,0 +1,125 @@
+"""How often passes read pod templates: a tenant's may be a megabyte each, and more than caches hold."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.memory import Memory
+from muster.controller.passes.decider import Decider
+from muster.controller.passes.reconcile import reconcile
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.kube.store import Store
+from muster.objects.cache import ByteCache
+from muster.objects.meta import Object
+from tests.simulation.manifests import HEAD, WORKER, ray_cluster, ray_job, ray_service
+from tests.unit.controller.builders import NOW_MS, Body, condition, make_world, read, stored, workload_body
+
+JOB, CLUSTER, SERVICE = kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES
+GANGS = 12
+FIELDS: Mapping[Kind[Any], str] = {JOB: "ray_jobs", CLUSTER: "ray_clusters", SERVICE: "ray_services"}
+MADE: Mapping[Kind[Any], Callable[[str], Body]] = {
+    JOB: lambda name: ray_job(name, worker=large(name)),
+    CLUSTER: lambda name: ray_cluster(name),
+    SERVICE: lambda name: ray_service(name, worker=large(name)),
+}
+ADMITTED = ("QuotaReserved", "Admitted")
+
+
+def large(name: str) -> Body:
+    """Returns a template that differs in each gang."""
+    return {"metadata": {"annotations": {"of": name}}, **WORKER}
+
+
+def started(body: Body) -> Body:
+    field = "rayClusterConfig" if "rayClusterConfig" in body["spec"] else ""
+    spec = {**(body["spec"][field] if field else body["spec"]), "suspend": False}
+    return {**body, "spec": {**body["spec"], field: spec} if field else spec}
+
+
+def without_requests(name: str) -> Body:
+    (container,) = HEAD["spec"]["containers"]
+    return ray_job(name, worker={"spec": {"containers": [{**container, "resources": {}}]}})
+
+
+STATES: dict[str, tuple[Kind[Any], Callable[[str], Body], tuple[str, ...]]] = {
+    "RayJobs that wait": (JOB, MADE[JOB], ()),
+    "RayClusters that wait": (CLUSTER, MADE[CLUSTER], ()),
+    "RayServices that wait": (SERVICE, MADE[SERVICE], ()),
+    "RayJobs without a priority": (JOB, lambda name: ray_job(name, worker=large(name), priority=""), ()),
+    "RayJobs that are refused": (JOB, lambda name: ray_job(name, backoffLimit=-1), ()),
+    "RayJobs without requests": (JOB, without_requests, ()),
+    "RayJobs that run": (JOB, lambda name: started(MADE[JOB](name)), ADMITTED),
+    "RayClusters that run": (CLUSTER, lambda name: started(MADE[CLUSTER](name)), ADMITTED),
+    "RayServices that run": (SERVICE, lambda name: started(MADE[SERVICE](name)), ADMITTED),
+}
+
+
+class Passes:
+    """Passes over a cluster whose objects come from stores, as watches fill them; counts templates read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.stores: dict[Kind[Any], Store[Any]] = {kind: Store() for kind in (*FIELDS, kinds.WORKLOADS)}
+        self._memory, self._decider = Memory(), Decider()
+        self.read: Counter[bytes] = Counter()
+        call = ByteCache.__call__
+
+        def counted(cache: ByteCache[Any], text: bytes) -> Any:
+            self.read[text] += 1
+            return call(cache, text)
+
+        monkeypatch.setattr(ByteCache, "__call__", counted)
+
+    def put(self, kind: Kind[Any], body: Body) -> None:
+        obj: Object = read(kind, body)
+        assert self.stores[kind].put(obj)
+
+    def next(self) -> int:
+        """Runs a pass. Returns how often it read a template."""
+        self.read.clear()
+        self._memory.turn()
+        items: dict[str, Any] = {field: self.stores[kind].items for kind, field in FIELDS.items()}
+        cluster: ClusterState = replace(
+            make_world(), workloads=self.stores[kinds.WORKLOADS].items, memory=self._memory, **items
+        )
+        reconcile(cluster, NOW_MS, decider=self._decider)
+        return self.read.total()
+
+
+def filled(
+    monkeypatch: pytest.MonkeyPatch, kind: Kind[Any], made: Callable[[str], Body], *true: str
+) -> tuple[Passes, list[Body]]:
+    """Returns a cluster with so many gangs of the kind, and their Workloads."""
+    passes, workloads = Passes(monkeypatch), list[Body]()
+    for number in range(GANGS):
+        body = made(f"dev-{number}")
+        passes.put(kind, stored(body))
+        workloads.append(workload_body(body, *true))
+        passes.put(kinds.WORKLOADS, workloads[-1])
+    return passes, workloads
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_unchanged_templates_are_not_read_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, made, true = STATES[name]
+    passes, _ = filled(monkeypatch, kind, made, *true)
+    assert passes.next() > 0
+    assert [passes.next() for _ in range(3)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("kind", MADE, ids=repr)
+def test_a_new_status_costs_only_its_own_gang(kind: Kind[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when all wait messages are written: only the decision reads each pod set again."""
+    passes, workloads = filled(monkeypatch, kind, MADE[kind])
+    passes.next()
+    passes.next()
+    (changed, *_) = workloads
+    status = {"conditions": [condition("QuotaReserved", status=False, reason="WaitingForQuota")]}
+    passes.put(kinds.WORKLOADS, stored({**changed, "status": status}, resourceVersion="8"))
+    pod_sets = len(changed["spec"]["podSets"])
+    assert 0 < passes.next() <= 3 * pod_sets
+    assert passes.next() == 0

@@ -1,0 +1,203 @@
+"""The controller's process: probes, exit codes, and metrics that never break a decision."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.configuration.configuration import DEFAULT
+from muster.controller.metrics.gauges import WatchAges
+from muster.controller.metrics.metrics import Metrics
+from muster.controller.metrics.observer import Guarded, Observer, Passed
+from muster.controller.passes.reconcile import Pass
+from muster.controller.process import process
+from muster.controller.process.health import Address, Health, Probe
+from muster.controller.process.loop import Controller
+from muster.controller.process.process import Options, alive, ready
+from muster.kube import kinds
+from muster.kube.client import NotLeading, WriteError
+from muster.kube.writes import Delete, Write
+
+
+class Stub:
+    """A controller's health."""
+
+    def __init__(self, still_s: float = 0, synced: bool = True, **ages_s: float) -> None:
+        self.synced, self._still_s, self._ages_s = synced, still_s, ages_s
+
+    def still_for_ms(self) -> int:
+        return round(self._still_s * 1000)
+
+    def watch_ages_s(self) -> dict[str, float]:
+        return self._ages_s
+
+
+# -> alive, ready
+HEALTH: dict[str, tuple[Stub, tuple[bool, str], tuple[bool, str]]] = {
+    "starting": (
+        Stub(synced=False),
+        (True, "ok; time since the last event, by watch: none yet"),
+        (False, "not synced with the API server yet"),
+    ),
+    "well": (
+        Stub(pods=41.7, workloads=2),
+        (True, "ok; time since the last event, by watch: pods 42 s, workloads 2 s"),
+        (True, "ok"),
+    ),
+    "a watch is late": (
+        Stub(pods=61, workloads=2),
+        (True, "ok; time since the last event, by watch: pods 61 s, workloads 2 s"),
+        (False, "no event from the API server for more than 60 s: pods 61 s"),
+    ),
+    "blind": (
+        Stub(pods=301, workloads=2),
+        (False, "no event from the API server for more than 300 s: pods 301 s"),
+        (False, "no event from the API server for more than 60 s: pods 301 s"),
+    ),
+    "slow": (
+        Stub(still_s=300),
+        (True, "ok; time since the last event, by watch: none yet"),
+        (True, "ok"),
+    ),
+    "stuck a moment ago": (
+        Stub(still_s=300.001),
+        (False, "no progress for 300 s"),
+        (True, "ok"),
+    ),
+    "stuck": (Stub(still_s=301), (False, "no progress for 301 s"), (True, "ok")),
+}
+
+
+@pytest.mark.parametrize("name", HEALTH)
+def test_probes_report_late_watches_and_stuck_passes(name: str) -> None:
+    stub, is_alive, is_ready = HEALTH[name]
+    controller = cast("Controller", stub)
+    assert (tuple(alive(controller)), tuple(ready(controller))) == (is_alive, is_ready)
+
+
+def test_watch_ages_are_metrics() -> None:
+    (family,) = WatchAges(lambda: {"pods": 3.5}).collect()
+    assert [(s.name, s.labels, s.value) for s in family.samples] == [
+        ("muster_watch_age_seconds", {"watch": "pods"}, 3.5)
+    ]
+
+
+class Broken(Metrics):
+    def passed(self, passed: Passed) -> None:
+        raise OverflowError("int too large to convert to float")
+
+    def wrote(self, write: Write, error: WriteError | None) -> None:
+        raise ValueError("no such label")
+
+
+def test_errors_of_metrics_are_counted_and_contained(caplog: pytest.LogCaptureFixture) -> None:
+    metrics = Broken(lambda: True)
+    guarded: Observer = Guarded(metrics)
+    guarded.passed(Passed(ClusterState(), Pass(), (), 0, 0))
+    guarded.wrote(Delete(kinds.PODS, "team-a/pod"), None)
+    assert metrics.registry.get_sample_value("muster_metrics_errors_total") == 2
+    assert [r.getMessage() for r in caplog.records] == [
+        "metrics of a pass are lost",
+        "metrics of delete Pod team-a/pod are lost",
+    ]
+
+
+def test_the_controller_guards_its_observer() -> None:
+    kube: Any = None
+    assert isinstance(Controller(kube, observer=Broken(lambda: True))._observer, Guarded)
+
+
+class Connection:
+    def __init__(self) -> None:
+        self.closed = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class Process:
+    """The parts that `run` connects: two clients, an election and a controller."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, lost: bool = False, ends: bool = True) -> None:
+        self.connections: list[Connection] = []
+        self.lost, self.ends = lost, ends
+        self.stopped = asyncio.Event()
+        self.answers: dict[str, Health] = {}
+        self.told = ""
+        for name in ("Kube", "Election", "Controller", "served"):
+            monkeypatch.setattr(process, name, getattr(self, f"_{name.lower()}"))
+
+    def _kube(self, kubeconfig: str | None, write_seconds: object = None) -> Connection:
+        assert kubeconfig == "a kubeconfig"
+        self.connections.append(Connection())
+        return self.connections[-1]
+
+    def _election(self, own: Connection, lease: str, identity: str, **_: object) -> Any:
+        assert (own, lease, identity) == (self.connections[0], "muster-system/muster", "pod-1")
+        return SimpleNamespace(leads=True, write_seconds=lambda: 10.0)
+
+    def _controller(self, kube: Connection, *_: object) -> Any:
+        assert kube is self.connections[1], "renewals have a connection of their own"
+        return SimpleNamespace(
+            run=self._run,
+            stop=self.stopped.set,
+            synced=True,
+            still_for_ms=lambda: 0,
+            watch_ages_s=lambda: {"pods": 3.0},
+        )
+
+    async def _run(self) -> None:
+        if self.lost:
+            raise ExceptionGroup("tasks", [NotLeading("another one leads")])
+        if self.ends:
+            os.kill(os.getpid(), signal.SIGTERM)
+        await self.stopped.wait()
+
+    @contextlib.contextmanager
+    def _served(
+        self, address: Address, probes: Mapping[str, Probe], registry: CollectorRegistry
+    ) -> Iterator[None]:
+        assert address == Address("", 8080)
+        self.answers = {path: probe() for path, probe in probes.items()}
+        self.told = generate_latest(registry).decode()
+        yield
+
+    def run(self) -> int:
+        options = Options("a kubeconfig", "muster-system/muster", "pod-1", Address("", 8080), DEFAULT)
+        return asyncio.run(process.run(options))
+
+
+def test_it_exits_with_0_on_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = Process(monkeypatch)
+    assert started.run() == 0
+    assert [connection.closed for connection in started.connections] == [True, True]
+
+
+def test_it_exits_with_1_when_it_loses_leadership(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """So that the kubelet restarts it."""
+    started = Process(monkeypatch, lost=True)
+    assert started.run() == 1
+    assert caplog.messages == ["another one leads"]
+    assert [connection.closed for connection in started.connections] == [True, True]
+
+
+def test_probes_and_metrics_are_served_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = Process(monkeypatch)
+    started.run()
+    assert started.answers == {
+        "/healthz": Health(True, "ok; time since the last event, by watch: pods 3 s"),
+        "/readyz": Health(True, "ok"),
+    }
+    lines = started.told.splitlines()
+    assert "muster_leader 1.0" in lines
+    assert 'muster_watch_age_seconds{watch="pods"} 3.0' in lines
+    assert not any("_created" in line for line in lines)

@@ -1,0 +1,87 @@
+"""Reasons of events and conditions that users rarely see: what sets them, as docs/troubleshooting.md says."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from muster.controller.gangs.actions import Step, tend_requests
+from muster.controller.gangs.stops import stops
+from muster.controller.passes.apply import Applier, HeldBack
+from muster.controller.passes.queue_status import queue_statuses
+from muster.controller.passes.reconcile import reconcile
+from muster.controller.workload.events import Note
+from muster.kube import kinds
+from muster.kube.store import Stores
+from muster.kube.writes import MergePatch
+from muster.objects.meta import ObjectMeta
+from tests.simulation.manifests import cluster_queue, quotas, ray_job
+from tests.unit.controller.builders import NOW_MS, Body, make_world, read, workload, workload_body
+from tests.unit.controller.gangs.test_stops import evicted, gang_pod
+from tests.unit.controller.passes.test_apply import Recorder
+from tests.unit.controller.passes.test_reconcile import dev
+
+UNREADABLE = quotas("l4", cpu=16, gpu=4)
+UNREADABLE["resources"][0]["nominalQuota"] = "many"
+
+
+@pytest.mark.parametrize(
+    ("queue", "reason"),
+    [
+        pytest.param(
+            cluster_queue(
+                "team-a",
+                quotas("l4", cpu=16, gpu=4),
+                admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"},
+            ),
+            "UnsupportedAdmissionMode",
+            id="a mode of admission that is not supported",
+        ),
+        pytest.param(cluster_queue("team-a", UNREADABLE), "Unknown", id="quotas that cannot be read"),
+    ],
+)
+def test_a_queue_that_cannot_admit_has_a_reason(queue: Body, reason: str) -> None:
+    cluster = make_world({kinds.CLUSTER_QUEUES: [queue]})
+    told: dict[str, Any] = {s.subject: s.write.body["status"] for s in queue_statuses(cluster, NOW_MS)}  # type: ignore[union-attr]  # all are MergePatches
+    (condition,) = told["ClusterQueue team-a"]["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", reason)
+
+
+def test_an_update_of_a_workload_is_an_event_of_the_job() -> None:
+    job = dev()
+    job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "prod-priority"
+    cluster = make_world({kinds.RAY_JOBS: [job], kinds.WORKLOADS: [workload_body(ray_job("dev"))]})
+    done = reconcile(cluster, NOW_MS)
+    notes = [n for s in (*done.first, *done.then) for n in s.notes]
+    assert [(n.kind, n.about.name) for n in notes if n.reason == "UpdatedWorkload"] == [
+        (kinds.RAY_JOBS, "dev")
+    ]
+
+
+def test_a_request_for_nodes_is_an_event_of_the_workload() -> None:
+    gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
+    notes = [n for s in tend_requests(gang, make_world(), NOW_MS) for n in s.notes]
+    assert [(n.kind, n.reason, n.warning) for n in notes] == [
+        (kinds.WORKLOADS, "ProvisioningRequestCreated", False)
+    ]
+
+
+def test_deletions_of_pods_are_an_event_of_the_workload() -> None:
+    cluster = make_world(
+        {
+            kinds.RAY_JOBS: [dev("Running")],
+            kinds.WORKLOADS: [evicted(122)],
+            kinds.PODS: [gang_pod("a"), gang_pod("b")],
+        }
+    )
+    notes = [n for s in stops(read(kinds.WORKLOADS, evicted(122)), cluster, NOW_MS) for n in s.notes]
+    assert [(n.kind, n.reason, n.warning) for n in notes] == [(kinds.WORKLOADS, "DeletedPods", True)]
+
+
+def test_a_refused_change_is_an_event() -> None:
+    told: list[Note] = []
+    note = Note(kinds.RAY_JOBS, ObjectMeta(name="dev", namespace="team-a"), "Started", "Admitted")
+    write = MergePatch(kinds.RAY_JOBS, "team-a/dev", {"spec": {"suspend": False}}, "7")
+    applier = Applier(Recorder({write.key: 422}), Stores(), HeldBack(), told.append)
+    asyncio.run(applier.perform([Step("uid", write, (note,))], 0))
+    assert [(n.about.key, n.reason, n.warning) for n in told] == [("team-a/dev", "FailedUpdate", True)]
