@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from development import metrics_reference
+from development import metrics_reference, workload_phases
 from development.layers_diagram import write_diagrams
 from sandbox.toolchain.paths import CHECKOUT
 from settings.reference import reference
@@ -36,6 +36,7 @@ def docs() -> int:
     """Writes the generated docs: references from the models and the registry, diagrams from the contracts."""
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
     (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
+    workload_phases.PAGE.write_text(workload_phases.page())
     write_diagrams()
     return 0
 

@@ -25,10 +25,7 @@ from tests.mutation.mutants import CHECKOUT, PACKAGES, Mutant, source_files
 CASES = "tests/conformance/test_cases.py"
 SCENARIOS = "tests/simulation/test_scenarios.py"
 TESTS = (
-    "tests/unit/admission",
-    "tests/unit/objects",
-    "tests/unit/translation",
-    "tests/unit/controller",
+    *(f"tests/unit/{directory}" for directory in ("admission", "objects", "translation", "controller")),
     SCENARIOS,
     CASES,
 )

@@ -11,9 +11,14 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
+import msgspec
+
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.controller.workload import transitions  # noqa: F401 - declares the transitions
+from muster.controller.workload.phases import may_follow, phase
 from muster.kube import kinds
 from muster.kube.kinds import Kind
+from muster.objects.kueue import WorkloadStatus
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.kuberay import GROUP_LABEL
 
@@ -87,6 +92,7 @@ class Invariants:
             if change.type == "ADDED":
                 self._workload_is_the_only_one(change)
             self._priority_is_kept(change)
+            self._phases_follow_each_other(change)
         if change.kind in (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES):
             self._starts_are_whole(change)
         if change.kind in (kinds.PODS, kinds.WORKLOADS, kinds.RAY_JOBS):
@@ -110,6 +116,13 @@ class Invariants:
         by_column = {c: {queue: used[c] for queue, used in usage.items()} for c in columns}
         over = [over_quota(queues, by_column) for queues in self._queues_known(change.time_ms)]
         expect(not all(over), over[-1])
+
+    def _phases_follow_each_other(self, change: Change) -> None:
+        """Declared transitions (muster/controller/workload/phases.py) lead from the old phase to the new."""
+        old, new = (body.get("status", {}) if body else None for body in (change.before, change.body))
+        if old is not None and old != new:
+            before, after = (phase(msgspec.convert(status, WorkloadStatus)) for status in (old, new))
+            expect(may_follow(before, after), f"{key_of(change.body)} went from {before} to {after}")
 
     def _queues_now(self, revision: int) -> Queues:
         return Queues(revision, self._api.all(kinds.CLUSTER_QUEUES), self._api.all(kinds.COHORTS))

@@ -13,6 +13,7 @@ from muster.admission.lifecycle import READY_REASONS as POD_READY
 from muster.admission.lifecycle import TIME_EXCEEDED, Readiness, used_execution_s
 from muster.controller.jobs.job import Outcome
 from muster.controller.workload.check_states import PENDING, READY, reset
+from muster.controller.workload.phases import Phase, Stage, transition
 from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
 from muster.objects.meta import Condition, find_condition, millis, rfc3339, set_condition
@@ -37,6 +38,7 @@ from muster.translation import assignments
 MISPLACED = "FailedToStart"  # a reason of Muster: its pods contradict its admission
 
 
+@transition({Phase.PENDING, Phase.QUOTA_RESERVED}, {Phase.QUOTA_RESERVED, Phase.ADMITTED}, Stage.DECIDE)
 def reserve(
     status: WorkloadStatus, admission: CoreAdmission, check_names: Iterable[str], now_ms: int
 ) -> WorkloadStatus:
@@ -69,6 +71,7 @@ def reserve(
     )
 
 
+@transition({Phase.QUOTA_RESERVED}, {Phase.ADMITTED}, Stage.ADVANCE)
 def sync_admitted(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
     """Sets Admitted once quota is reserved, every check is ready, and every pod set is placed."""
     if is_admitted(status) or not holds_quota(status) or is_unplaced(status):
@@ -83,16 +86,20 @@ def wait(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> Work
     return _with(status, QUOTA_RESERVED, False, reason, message, now_ms)
 
 
+@transition({Phase.QUOTA_RESERVED, Phase.ADMITTED}, {Phase.EVICTED}, Stage.ADVANCE, Stage.DECIDE)
 def evict(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
     """Evicts it; it keeps its quota until its pods are gone. Its checks are reset."""
     status = _with(status, EVICTED, True, reason, message, now_ms)
     return replace(status, admission_checks=tuple(reset(c, now_ms) for c in status.admission_checks))
 
 
+@transition({Phase.QUOTA_RESERVED, Phase.ADMITTED}, {Phase.EVICTED}, Stage.DECIDE)
 def preempt(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
+    """Evicts it for a workload that needs its quota."""
     return _with(evict(status, PREEMPTED, message, now_ms), PREEMPTED, True, reason, message, now_ms)
 
 
+@transition({Phase.EVICTED}, {Phase.PENDING, Phase.BACK_OFF}, Stage.ADVANCE)
 def release(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
     """Releases the quota of a stopped gang. Preempted workloads are requeued at once, others when the cause
     of their eviction is over."""
@@ -118,7 +125,9 @@ def _used_s(status: WorkloadStatus, evicted: Condition | None, now_ms: int) -> i
     return past_s if admitted_ms is None else used_execution_s(past_s or 0, admitted_ms, now_ms)
 
 
+@transition(set(Phase) - {Phase.FINISHED}, {Phase.FINISHED}, Stage.ADVANCE)
 def finish(status: WorkloadStatus, outcome: Outcome, now_ms: int) -> WorkloadStatus:
+    """Ends it with its job's outcome."""
     reason = "Succeeded" if outcome.succeeded else "Failed"
     return _with(status, FINISHED, True, reason, outcome.message, now_ms)
 
@@ -165,6 +174,7 @@ def requeue_at(status: WorkloadStatus, at_ms: int | None, *, counts: bool) -> Wo
     return replace(status, requeue_state=kueue.RequeueState(count=count, requeue_at=rfc3339(until_ms)))
 
 
+@transition({Phase.BACK_OFF}, {Phase.PENDING}, Stage.ADVANCE)
 def requeued(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> WorkloadStatus:
     """Puts it back in its queue."""
     status = _with(status, REQUEUED, True, reason, message, now_ms)

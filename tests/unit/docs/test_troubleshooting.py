@@ -22,8 +22,8 @@ COMPOSED = {
     "LocalQueueRestarted": ("LocalQueue", "Restarted"),
 }
 OTHER_WORDS = {
-    "conditions and their values, states of jobs and of admission checks": "Complete DeactivationTarget "
-    "Evicted False Finished InitializingTimeout RayClusterSuspended Rejected Retry "
+    "conditions and their values, phases, states of jobs and of admission checks": "BackOff Complete "
+    "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended Rejected Retry "
     "Running True",
     "values of fields": "ClusterIP Creation DeleteNone Eviction In IdenticalPodTemplates InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Recreate SidecarMode Warning",

@@ -1,0 +1,101 @@
+"""The phases of a Workload, and which transition leads from one to another.
+
+Kueue derives the same from the conditions (pkg/workload: Status); it has no name for BACK_OFF and EVICTED.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any, TypeVar
+
+from muster.objects.kueue import WorkloadStatus
+from muster.objects.meta import find_condition
+from muster.objects.workload_status import REQUEUED, holds_quota, is_admitted, is_evicted, is_finished
+
+
+class Phase(StrEnum):
+    """Where a Workload is between its queue and the end of its job (see DESCRIPTIONS)."""
+
+    PENDING = "Pending"
+    BACK_OFF = "BackOff"
+    QUOTA_RESERVED = "QuotaReserved"
+    ADMITTED = "Admitted"
+    EVICTED = "Evicted"
+    FINISHED = "Finished"
+
+
+DESCRIPTIONS = {
+    Phase.PENDING: "in its queue, or inadmissible for the reason in its condition `QuotaReserved`",
+    Phase.BACK_OFF: "without quota, and out of its queue until its back-off or the stop of its queue ends",
+    Phase.QUOTA_RESERVED: "holds quota; admission checks or the placement of its pods are outstanding",
+    Phase.ADMITTED: "holds quota, and its gang may run",
+    Phase.EVICTED: "holds quota until its pods are gone",
+    Phase.FINISHED: "its job has ended; its pods count until they are gone",
+}
+
+
+def phase(status: WorkloadStatus) -> Phase:
+    """Returns the phase of a Workload with this status."""
+    if is_finished(status):
+        return Phase.FINISHED
+    if holds_quota(status):
+        if is_evicted(status):
+            return Phase.EVICTED
+        return Phase.ADMITTED if is_admitted(status) else Phase.QUOTA_RESERVED
+    requeued = find_condition(status.conditions, REQUEUED)
+    return Phase.BACK_OFF if requeued is not None and requeued.status == "False" else Phase.PENDING
+
+
+class Stage(StrEnum):
+    """The part of a pass that takes a transition; one write may contain a transition of each."""
+
+    ADVANCE = "before the decision"
+    DECIDE = "by the decision"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One function of transitions.py, from any of `sources` to any of `targets`; `summary` is its docstring's
+    first sentence."""
+
+    name: str
+    summary: str
+    sources: frozenset[Phase]
+    targets: frozenset[Phase]
+    stages: frozenset[Stage]
+
+
+TRANSITIONS: list[Transition] = []
+"""All transitions, in the order of transitions.py."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def transition(sources: Iterable[Phase], targets: Iterable[Phase], *stages: Stage) -> Callable[[F], F]:
+    """Declares a function on statuses as a transition, for docs/workload-phases.md and the simulation, which
+    compares every write with the declarations."""
+
+    def declare(function: F) -> F:
+        summary = " ".join((function.__doc__ or "").split()).split(". ")[0].rstrip(".")
+        froms, to = frozenset(sources), frozenset(targets)
+        TRANSITIONS.append(Transition(function.__name__, summary, froms, to, frozenset(stages)))
+        return function
+
+    return declare
+
+
+@cache
+def may_follow(before: Phase, after: Phase) -> bool:
+    """Whether one pass may lead from one phase to another, by at most one transition in each stage."""
+    between = {before} | _targets(before, Stage.ADVANCE)
+    return after in between or any(after in _targets(phase, Stage.DECIDE) for phase in between)
+
+
+def _targets(source: Phase, stage: Stage) -> set[Phase]:
+    return {
+        target
+        for declared in TRANSITIONS
+        if stage in declared.stages and source in declared.sources
+        for target in declared.targets
+    }
