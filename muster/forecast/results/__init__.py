@@ -1,0 +1,1 @@
+"""What a simulation yields: attempts of jobs, waits, usage, cost."""

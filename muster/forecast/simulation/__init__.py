@@ -1,0 +1,1 @@
+"""A discrete-event simulation around the admission core."""

@@ -1,0 +1,1 @@
+"""Traces: jobs with their arrival and run time, read from files or drawn from distributions."""
