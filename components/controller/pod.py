@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import pulumi
 from pulumi_kubernetes.apps.v1 import DeploymentSpecArgs, DeploymentStrategyArgs, RollingUpdateDeploymentArgs
@@ -25,9 +24,9 @@ from pulumi_kubernetes.core.v1 import (
 )
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 
+from components.controller.configuration import configuration
 from components.operators.charts import container_resources
-from components.operators.kueue_configuration import fair_sharing, wait_for_pods_ready
-from settings.model.controller import Controller, OwnRules
+from settings.model.controller import Controller
 from settings.model.operators import namespaces
 
 NAMESPACE = namespaces.MUSTER
@@ -109,31 +108,8 @@ def _container(settings: Controller, image: pulumi.Input[str]) -> ContainerArgs:
 
 
 def _configuration(settings: Controller) -> list[str]:
-    configuration: dict[str, Any] = {}
-    if settings.wait_for_pods_ready:
-        configuration["waitForPodsReady"] = wait_for_pods_ready(settings.wait_for_pods_ready)
-    if settings.fair_sharing:
-        configuration["fairSharing"] = fair_sharing(settings.fair_sharing)
-    if settings.feature_gates:
-        configuration["featureGates"] = dict(settings.feature_gates)
-    if rules := _own_rules(settings.rules):
-        configuration["rules"] = rules
-    return [f"--configuration={json.dumps(configuration)}"] if configuration else []
-
-
-def _own_rules(rules: OwnRules) -> dict[str, Any]:
-    """Returns the enabled rules in the form that muster/controller/configuration/configuration.py reads."""
-    wanted: dict[str, Any] = {}
-    if rules.immediate_unparking:
-        wanted["immediateUnparking"] = True
-    if rules.backfill:
-        wanted["backfill"] = True
-    if rules.minimum_run_seconds:
-        wanted["minimumRunTime"] = f"{rules.minimum_run_seconds}s"
-    if rules.aging:
-        period = f"{rules.aging.period_seconds}s"
-        wanted["aging"] = {"step": rules.aging.step, "period": period, "max": rules.aging.max}
-    return wanted
+    wanted = configuration(settings)
+    return [f"--configuration={json.dumps(wanted)}"] if wanted else []
 
 
 def _field(name: str, path: str) -> EnvVarArgs:

@@ -12,7 +12,7 @@ from components.base import Component
 from components.operators.charts import Chart, container_resources, release
 from components.operators.kueue_configuration import configuration
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
-from components.queues.kueue_api import GROUP
+from components.queues.provisioning_check import GROUP
 from settings.model.operators import namespaces
 from settings.model.operators.kueue import Kueue as KueueSettings
 from settings.model.operators.shared import Image

@@ -7,8 +7,7 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-GROUP = "kueue.x-k8s.io"
-VERSION = f"{GROUP}/v1beta2"
+from components.queues.objects import VERSION
 
 
 def kueue_object(

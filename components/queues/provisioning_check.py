@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from components.queues.kueue_api import GROUP
 from settings.model.queues.admission import QueuedProvisioning
 from settings.model.queues.queue import PROVISIONING_CONTROLLER
 
+GROUP = "kueue.x-k8s.io"
 CHECK = "queued-provisioning"
 PROVISIONING_CLASS = "queued-provisioning.gke.io"
 # GKE labels a request's nodes; the label's value is this detail of the request's status.

@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 
 from components.base import Component
 from components.queues.kueue_api import kueue_object
-from components.queues.provisioning_check import CHECK, check, provisioning_request_config
-from components.queues.specs import cluster_queue, cohort, resource_flavor
+from components.queues.objects import queue_objects
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import QueuedProvisioning
 from settings.model.queues.queue import Queues as QueuesSettings
@@ -33,17 +31,11 @@ class Queues(Component):
 
     def __init__(self, name: str, args: QueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Queues", name, opts)
-        queued = {pool.flavor_name: pool for pool in args.pools if pool.queued}
-        flavors = {pool.flavor_name: resource_flavor(pool) for pool in args.pools}
-        named = [self._object("ResourceFlavor", name, spec, []) for name, spec in flavors.items()]
-        named += [self._object("Cohort", c.name, cohort(c), []) for c in args.queues.cohorts]
-        named += [self._object("AdmissionCheck", c.name, c.spec(), []) for c in args.queues.checks]
-        if queued:
-            named.append(self._provisioning_check(args.queued_provisioning, tuple(queued.values())))
-        self.cluster_queues = {
-            queue.name: self._object("ClusterQueue", queue.name, cluster_queue(queue, queued), named)
-            for queue in args.queues.cluster_queues
-        }
+        made: dict[tuple[str, str], CustomResource] = {}
+        for obj in queue_objects(args.pools, args.queues, args.queued_provisioning):
+            options = self.child(depends_on=[made[other] for other in obj.after])
+            made[obj.kind, obj.name] = kueue_object(obj.kind, obj.name, obj.spec, options)
+        self.cluster_queues = {name: obj for (kind, name), obj in made.items() if kind == "ClusterQueue"}
         self.register_outputs({"cluster_queues": list(self.cluster_queues)})
 
     def add_local_queues(self, tenants: Sequence[Tenant], namespaces: Mapping[str, pulumi.Resource]) -> None:
@@ -51,20 +43,6 @@ class Queues(Component):
         for tenant in tenants:
             for local, target in tenant.queues.items():
                 self._local_queue(tenant.namespace, local, target, namespaces[tenant.namespace])
-
-    def _object(
-        self, kind: str, name: str, spec: dict[str, Any], after: list[CustomResource]
-    ) -> CustomResource:
-        return kueue_object(kind, name, spec, self.child(depends_on=after))
-
-    def _provisioning_check(
-        self, provisioning: QueuedProvisioning, pools: tuple[Pool, ...]
-    ) -> CustomResource:
-        # Extended resources have a domain in their name; cpu and memory do not.
-        accelerators = sorted({resource for pool in pools for resource in pool.capacity if "/" in resource})
-        spec = provisioning_request_config(provisioning, accelerators)
-        config = self._object("ProvisioningRequestConfig", CHECK, spec, [])
-        return self._object("AdmissionCheck", CHECK, check(), [config])
 
     def _local_queue(self, namespace: str, name: str, target: str, namespace_object: pulumi.Resource) -> None:
         options = self.child(

@@ -1,5 +1,7 @@
 """The outcome of one simulated future, in columns: a million jobs fit into memory."""
 
+from __future__ import annotations
+
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,18 +29,24 @@ class SimulatedJob:
     user: str
     pods: int
     accelerators: int
+    number: int = 0  # its position in the trace
 
 
 @dataclass(slots=True)
 class Attempts:
-    """One row for each time that a job held quota, by time: its index in the outcome's jobs, when
-    it got quota, when its gang started to run (-1: never), when it gave the quota back, and why."""
+    """One row for each time that a job held quota, by time.
+
+    `job` is an index of the outcome's jobs; `flavor` one of its flavors: that of the job's accelerators, or of
+    its first resource. The job got quota at `reserved_ms`, its gang ran from `started_ms` (-1: never), and it
+    gave the quota back at `ended_ms`. `lost_ms` is work that it has to repeat."""
 
     job: array[int] = field(default_factory=lambda: array("l"))
     reserved_ms: array[int] = field(default_factory=lambda: array("q"))
     started_ms: array[int] = field(default_factory=lambda: array("q"))
     ended_ms: array[int] = field(default_factory=lambda: array("q"))
     end: array[int] = field(default_factory=lambda: array("b"))
+    flavor: array[int] = field(default_factory=lambda: array("h"))
+    lost_ms: array[int] = field(default_factory=lambda: array("q"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +67,4 @@ class Outcome:
     queues: Sequence[QueueCapacity]
     end_ms: int
     seed: int = 0
+    flavors: Sequence[str] = ()

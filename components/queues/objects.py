@@ -1,0 +1,69 @@
+"""The objects of Kueue's API that a stack declares, as plain values: for Pulumi, and for forecasts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from components.queues.provisioning_check import CHECK, GROUP, check, provisioning_request_config
+from components.queues.specs import cluster_queue, cohort, resource_flavor
+from settings.model.pools.pool import Pool
+from settings.model.queues.admission import QueuedProvisioning
+from settings.model.queues.queue import Queues
+from settings.model.stack import Settings
+
+VERSION = f"{GROUP}/v1beta2"
+
+
+@dataclass(frozen=True)
+class QueueObject:
+    """A cluster-scoped object. `after` are kinds and names of objects that are created before it, and deleted
+    after it."""
+
+    kind: str
+    name: str
+    spec: dict[str, Any]
+    after: tuple[tuple[str, str], ...] = field(default=())
+
+
+def queue_objects(
+    pools: Sequence[Pool], queues: Queues, provisioning: QueuedProvisioning
+) -> Iterator[QueueObject]:
+    """Yields flavors, cohorts, admission checks and ClusterQueues, each after those that it names."""
+    queued = {pool.flavor_name: pool for pool in pools if pool.queued}
+    flavors = {pool.flavor_name: resource_flavor(pool) for pool in pools}
+    named = [QueueObject("ResourceFlavor", name, spec) for name, spec in flavors.items()]
+    named += (QueueObject("Cohort", c.name, cohort(c)) for c in queues.cohorts)
+    named += (QueueObject("AdmissionCheck", c.name, c.spec()) for c in queues.checks)
+    if queued:
+        # Extended resources have a domain in their name; cpu and memory do not.
+        accelerators = sorted({r for pool in queued.values() for r in pool.capacity if "/" in r})
+        spec = provisioning_request_config(provisioning, accelerators)
+        config = QueueObject("ProvisioningRequestConfig", CHECK, spec)
+        yield config
+        named.append(QueueObject("AdmissionCheck", CHECK, check(), ((config.kind, config.name),)))
+    yield from named
+    after = tuple((obj.kind, obj.name) for obj in named)
+    for queue in queues.cluster_queues:
+        yield QueueObject("ClusterQueue", queue.name, cluster_queue(queue, queued), after)
+
+
+def manifests(settings: Settings) -> list[dict[str, Any]]:
+    """Returns all objects of Kueue's API that a stack declares, as manifests."""
+    declared = queue_objects(settings.pools, settings.queues, settings.admission.queued_provisioning)
+    found = [_manifest(obj.kind, obj.name, {"spec": obj.spec}) for obj in declared]
+    found += (
+        _manifest(
+            "LocalQueue", key.partition("/")[2], {"spec": {"clusterQueue": target}}, key.partition("/")[0]
+        )
+        for key, target in settings.local_queues.items()
+    )
+    found += (
+        _manifest("WorkloadPriorityClass", name, {"value": value})
+        for name, value in settings.admission.priorities.items()
+    )
+    return found
+
+
+def _manifest(kind: str, name: str, fields: dict[str, Any], namespace: str = "") -> dict[str, Any]:
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {"apiVersion": VERSION, "kind": kind, "metadata": metadata, **fields}

@@ -1,0 +1,85 @@
+"""What a forecast assumes about everything that no queue configuration says, each with its source."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+
+def _assumed(default: float, unit: str, meaning: str, source: str) -> Any:
+    return field(default=default, metadata={"unit": unit, "meaning": meaning, "source": source})
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """Times in seconds. `reference` describes the fields."""
+
+    start_up_s: float = _assumed(
+        30,
+        "s",
+        "from admission until the gang runs: scheduling, image pull, Ray's start",
+        "set from your own pods' Ready times",
+    )
+    termination_s: float = _assumed(
+        5,
+        "s",
+        "from a preemption until the victim's pods are gone and its quota is free",
+        "KubeRay suspends within seconds; a pod may take its grace period of 30 s",
+    )
+    cleanup_s: float = _assumed(
+        2,
+        "s",
+        "from the end of a job until its pods are gone",
+        "KubeRay deletes the RayCluster of a finished RayJob at once",
+    )
+    checkpoint_interval_s: float = _assumed(
+        0,
+        "s",
+        "time between checkpoints of a preempted or failed job; 0: it starts over",
+        "Young (1974): sqrt(2 * cost of a checkpoint * mean time between failures)",
+    )
+    restart_s: float = _assumed(
+        0, "s", "work repeated when a job starts from a checkpoint", "set from your own jobs"
+    )
+    provisioning_median_s: float = _assumed(
+        300,
+        "s",
+        "median delay until a ProvisioningRequest is Provisioned",
+        "GKE publishes no distribution: set from muster_provisioning_seconds of your own cluster",
+    )
+    provisioning_spread: float = _assumed(
+        1.0,
+        "sigma of the logarithm",
+        "spread of that delay (lognormal); 0: always the median",
+        "queueing delays of clouds are skewed; set from your own cluster",
+    )
+    stock_out_probability: float = _assumed(
+        0.0,
+        "share",
+        "ProvisioningRequests that fail because the zone has no capacity",
+        "set from muster_provisioning_failures of your own cluster",
+    )
+    stock_out_after_s: float = _assumed(
+        600, "s", "time until such a request fails", "the cluster autoscaler's default retry interval"
+    )
+    failures_per_node_hour: float = _assumed(
+        0.0,
+        "per hour",
+        "failures of a pod that stop its gang",
+        "Meta, Llama 3 (2024): 419 unexpected interruptions of 16,384 GPUs in 54 days, 2e-5 a GPU-hour",
+    )
+
+
+def reference() -> list[tuple[str, str, str, str]]:
+    """Returns name, default with its unit, meaning and source of each assumption."""
+    return [
+        (f.name, f"{f.default:g} {f.metadata['unit']}", f.metadata["meaning"], f.metadata["source"])
+        for f in fields(Assumptions)
+    ]
+
+
+def check(assumptions: Assumptions) -> None:
+    """Raises: ValueError for a negative value, or a probability above 1, that names the field."""
+    for one in fields(assumptions):
+        value = getattr(assumptions, one.name)
+        if value < 0 or (one.name == "stock_out_probability" and value > 1):
+            expected = "from 0 to 1" if one.name == "stock_out_probability" else "0 or more"
+            raise ValueError(f"{one.name} is {value:g}; expected {expected}")

@@ -1,0 +1,108 @@
+"""A queue configuration: what decides about jobs, as the controller would read it from a cluster."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import msgspec
+
+from muster import admission as core
+from muster.admission.lifecycle import Backoff
+from muster.controller.configuration.configuration import parse
+from muster.objects import kueue
+from muster.objects.meta import Object
+from muster.translation import snapshot
+
+GROUP = "kueue.x-k8s.io/"
+T = TypeVar("T", bound=Object)
+
+
+class ConfigurationError(ValueError):
+    """A configuration that no forecast can use: what, where, what is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueConfiguration:
+    """`snapshot` has no workloads. `local_queues` maps `namespace/name` to a ClusterQueue, `priorities` a
+    class to its value. `provisioned` are the flavors by ClusterQueue whose nodes an admission check has to
+    provide first; `retry` is its back-off, of at most `retries_max` retries."""
+
+    name: str
+    snapshot: core.Snapshot
+    rules: core.Rules
+    local_queues: Mapping[str, str]
+    priorities: Mapping[str, int]
+    provisioned: Mapping[str, frozenset[str]]
+    retry: Backoff = Backoff(60, 1800)  # noqa: RUF009 - a frozen value
+    retries_max: int = 3
+
+
+def from_manifests(
+    name: str, manifests: Iterable[Mapping[str, Any]], controller: str = "{}"
+) -> QueueConfiguration:
+    """Reads the objects of Kueue's API among `manifests`; `controller` is the controller's configuration.
+
+    Raises: ConfigurationError."""
+    by_kind: dict[str, list[Mapping[str, Any]]] = {}
+    for manifest in manifests:
+        if str(manifest.get("apiVersion", "")).startswith(GROUP):
+            by_kind.setdefault(str(manifest.get("kind")), []).append(manifest)
+    if not by_kind.get("ClusterQueue"):
+        raise ConfigurationError(f"{name}: no ClusterQueue ({GROUP}v1beta2); a forecast needs at least one")
+    checks = {c.key: c for c in _read(by_kind, "AdmissionCheck", kueue.AdmissionCheck)}
+    queues = _read(by_kind, "ClusterQueue", kueue.ClusterQueue)
+    for queue in queues:
+        if problem := snapshot.problem(queue):
+            raise ConfigurationError(f"{name}: {problem}")
+    objects = snapshot.snapshot(
+        _read(by_kind, "ResourceFlavor", kueue.ResourceFlavor),
+        _read(by_kind, "Cohort", kueue.Cohort),
+        queues,
+        (),
+        checks=checks,
+    )
+    local_queues = {q.key: q.spec.cluster_queue for q in _read(by_kind, "LocalQueue", kueue.LocalQueue)}
+    classes = _read(by_kind, "WorkloadPriorityClass", kueue.WorkloadPriorityClass)
+    try:
+        rules = parse(controller).rules
+    except ValueError as error:
+        raise ConfigurationError(f"{name}: the controller's configuration: {error}") from error
+    configs = _read(by_kind, "ProvisioningRequestConfig", kueue.ProvisioningRequestConfig)
+    retry = configs[0].spec.retry_strategy if configs else kueue.RetryStrategy()
+    return QueueConfiguration(
+        name=name,
+        snapshot=_open_to_all(objects),
+        rules=rules,
+        local_queues=local_queues,
+        priorities={c.metadata.name: c.value for c in classes},
+        provisioned={q.name: _provisioned(q) for q in objects.cluster_queues.values()},
+        retry=Backoff(retry.backoff_base_seconds, retry.backoff_max_seconds),
+        retries_max=retry.backoff_limit_count,
+    )
+
+
+def _read(by_kind: Mapping[str, list[Mapping[str, Any]]], kind: str, view: type[T]) -> list[T]:
+    found = []
+    for manifest in by_kind.get(kind, ()):
+        # Pod templates and others are kept as received bytes, which only JSON has.
+        try:
+            found.append(msgspec.json.decode(msgspec.json.encode(manifest), type=view))
+        except (msgspec.MsgspecError, TypeError) as error:
+            called = (manifest.get("metadata") or {}).get("name", "without a name")
+            raise ConfigurationError(f"{kind} {called}: {error}") from error
+    return found
+
+
+def _open_to_all(objects: core.Snapshot) -> core.Snapshot:
+    """Ignores namespace selectors: a trace has no namespaces, and a LocalQueue shows that its may use it."""
+    queues = {
+        name: replace(queue, namespaces=core.LabelSelector())
+        for name, queue in objects.cluster_queues.items()
+    }
+    return replace(objects, cluster_queues=queues)
+
+
+def _provisioned(queue: core.ClusterQueue) -> frozenset[str]:
+    every = frozenset(quotas.flavor for group in queue.groups for quotas in group.flavors)
+    checks = (check for check in queue.checks if check.provisions)
+    return frozenset().union(*(check.flavors or every for check in checks))

@@ -1,0 +1,112 @@
+"""Two configurations under the same futures: differences, their direction, and what suffers most."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.waits import Group, Waits, waits_by_group, waits_ms
+
+SUFFERERS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One statistic of one group: its mean over the futures in both configurations, the band of the paired
+    differences (10th to 90th percentile), and how many of the futures agree with the mean's direction."""
+
+    group: Group
+    statistic: str
+    base_s: float
+    changed_s: float
+    low_s: float
+    high_s: float
+    agree: int
+    futures: int
+
+    @property
+    def change_s(self) -> float:
+        return self.changed_s - self.base_s
+
+
+@dataclass(frozen=True, slots=True)
+class Sufferer:
+    """A job and its mean wait in both configurations, over the futures in which it started in both."""
+
+    number: int
+    name: str
+    queue: str
+    priority_class: str
+    accelerators: int
+    base_s: float
+    changed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    differences: Sequence[Difference]
+    sufferers: Sequence[Sufferer]
+
+
+STATISTICS = ("mean_s", "p50_s", "p90_s", "p99_s")
+
+
+def compare(base: Sequence[Outcome], changed: Sequence[Outcome]) -> Comparison:
+    """Compares futures pairwise: the same seeds in the same order, over the same trace."""
+    before, after = ([waits_by_group(outcome) for outcome in side] for side in (base, changed))
+    groups = sorted(set(before[0]) | set(after[0]))
+    differences = [
+        _difference(group, statistic, before, after) for group in groups for statistic in STATISTICS
+    ]
+    return Comparison(differences, _sufferers(base, changed))
+
+
+def _difference(
+    group: Group, statistic: str, before: Sequence[dict[Group, Waits]], after: Sequence[dict[Group, Waits]]
+) -> Difference:
+    pairs = [
+        (_value(b.get(group), statistic), _value(a.get(group), statistic))
+        for b, a in zip(before, after, strict=True)
+    ]
+    changes = sorted(a - b for b, a in pairs)
+    mean = fmean(changes)
+    agree = sum((change > 0) - (change < 0) == (mean > 0) - (mean < 0) for change in changes)
+    low, high = (changes[round(share * (len(changes) - 1))] for share in (0.1, 0.9))
+    base_s, changed_s = fmean(b for b, _ in pairs), fmean(a for _, a in pairs)
+    return Difference(group, statistic, base_s, changed_s, low, high, agree, len(pairs))
+
+
+def _value(waits: Waits | None, statistic: str) -> float:
+    value: float = getattr(waits, statistic) if waits is not None else 0.0
+    return value
+
+
+def _sufferers(base: Sequence[Outcome], changed: Sequence[Outcome]) -> list[Sufferer]:
+    """Returns the jobs of both sides whose mean wait grows most, the worst first."""
+    jobs = {job.number: job for job in base[0].jobs}
+    before, after, futures = (dict.fromkeys(jobs, 0) for _ in range(3))
+    for b, a in zip(base, changed, strict=True):
+        was, now = _waits_by_number(b), _waits_by_number(a)
+        for number in was.keys() & now.keys():
+            before[number] += was[number]
+            after[number] += now[number]
+            futures[number] += 1
+    growth = {n: (after[n] - before[n]) / count for n, count in futures.items() if count}
+    worst = sorted((n for n in growth if growth[n] > 0), key=lambda n: (-growth[n], n))[:SUFFERERS]
+    return [
+        Sufferer(
+            number,
+            jobs[number].name,
+            jobs[number].queue,
+            jobs[number].priority_class,
+            jobs[number].accelerators,
+            before[number] / futures[number] / 1000,
+            after[number] / futures[number] / 1000,
+        )
+        for number in worst
+    ]
+
+
+def _waits_by_number(outcome: Outcome) -> dict[int, int]:
+    pairs = zip(outcome.jobs, waits_ms(outcome), strict=True)
+    return {job.number: wait_ms for job, wait_ms in pairs if wait_ms is not None}

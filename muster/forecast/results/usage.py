@@ -1,0 +1,85 @@
+"""Use of quota: utilisation by flavor, accelerator-hours by team, lost work, preemptions."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from muster.forecast.results.outcome import End, Outcome
+
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorUse:
+    """Accelerator-hours of one flavor: those that its quota offers, those that gangs held, and those in which
+    they ran."""
+
+    offered: float
+    held: float
+    ran: float
+
+    @property
+    def utilisation(self) -> float:
+        """The share of its quota that was held; 0 without any."""
+        return self.held / self.offered if self.offered else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """`hours_by_team` are accelerator-hours by queue and flavor. `lost_hours` are accelerator-hours of work
+    that preempted and failed jobs had to repeat. `provisioned` counts attempts by flavor that got nodes."""
+
+    makespan_ms: int
+    preemptions: int
+    failures: int
+    stock_outs: int
+    lost_hours: float
+    flavors: Mapping[str, FlavorUse]
+    hours_by_team: Mapping[tuple[str, str], float]
+    attempts: Mapping[str, int]
+
+
+def usage(outcome: Outcome) -> Usage:
+    """Returns the use over the whole simulated time."""
+    held: dict[str, float] = defaultdict(float)
+    ran: dict[str, float] = defaultdict(float)
+    by_team: dict[tuple[str, str], float] = defaultdict(float)
+    ends: Counter[int] = Counter(outcome.attempts.end)
+    count: Counter[str] = Counter()
+    lost = 0.0
+    columns = outcome.attempts
+    for job, reserved, started, ended, flavor, lost_ms in zip(
+        columns.job,
+        columns.reserved_ms,
+        columns.started_ms,
+        columns.ended_ms,
+        columns.flavor,
+        columns.lost_ms,
+        strict=True,
+    ):
+        of, name = outcome.jobs[job], outcome.flavors[flavor]
+        hours = of.accelerators * (ended - reserved) / HOUR_MS
+        held[name] += hours
+        by_team[of.queue, name] += hours
+        count[name] += 1
+        lost += of.accelerators * lost_ms / HOUR_MS
+        if started >= 0:
+            ran[name] += of.accelerators * max(0, ended - started) / HOUR_MS
+    nominal: Counter[str] = Counter()
+    for queue in outcome.queues:
+        nominal.update(queue.nominal)
+    hours = outcome.end_ms / HOUR_MS
+    return Usage(
+        makespan_ms=outcome.end_ms - (outcome.jobs[0].submit_ms if outcome.jobs else 0),
+        preemptions=ends[End.PREEMPTED],
+        failures=ends[End.FAILED],
+        stock_outs=ends[End.NOT_PROVISIONED],
+        lost_hours=lost,
+        flavors={
+            name: FlavorUse(nominal[name] * hours, held[name], ran[name])
+            for name in outcome.flavors
+            if nominal[name] or held[name]
+        },
+        hours_by_team=dict(by_team),
+        attempts=dict(count),
+    )

@@ -1,0 +1,86 @@
+"""Random draws of one future, each by seed, job and purpose, so that futures of two configurations pair up.
+
+A draw does not depend on the order of events: the same job gets the same run time, provisioning delay and
+failures in both configurations.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from math import exp, log
+from random import Random
+
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.placement import PlacedJob
+
+_STREAMS = 8
+_JOBS_MAX = 1 << 32
+
+
+class Purpose(IntEnum):
+    RUN_TIME = 0
+    PROVISIONING = 1
+    STOCK_OUT = 2
+    FAILURE = 3
+
+
+class Future:
+    """Draws for one seed. All times are in milliseconds."""
+
+    def __init__(self, seed: int, assumptions: Assumptions) -> None:
+        self._seed, self._assumptions = seed, assumptions
+
+    def provisioning_ms(self, job: int, attempt: int) -> int:
+        """Returns the delay until a request is provisioned."""
+        assumed = self._assumptions
+        if not assumed.provisioning_spread or not assumed.provisioning_median_s:
+            return round(1000 * assumed.provisioning_median_s)
+        drawn = self._random(Purpose.PROVISIONING, job, attempt).gauss(0, assumed.provisioning_spread)
+        return round(1000 * exp(log(assumed.provisioning_median_s) + drawn))
+
+    def is_stocked_out(self, job: int, attempt: int) -> bool:
+        probability = self._assumptions.stock_out_probability
+        return probability > 0 and self._random(Purpose.STOCK_OUT, job, attempt).random() < probability
+
+    def failure_ms(self, job: int, attempt: int, pods: int) -> int | None:
+        """Returns how long its gang runs until one of its pods fails; None: it never does."""
+        rate = self._assumptions.failures_per_node_hour * pods
+        if rate <= 0:
+            return None
+        return round(3_600_000 * self._random(Purpose.FAILURE, job, attempt).expovariate(rate))
+
+    def run_ms(self, job: int, history: Sequence[int]) -> int:
+        return self._random(Purpose.RUN_TIME, job, 0).choice(history)
+
+    def _random(self, purpose: Purpose, job: int, attempt: int) -> Random:
+        return Random(((self._seed * _JOBS_MAX + job) * _JOBS_MAX + attempt) * _STREAMS + purpose)
+
+
+class RunTimes:
+    """Run times for jobs without one, drawn from the most similar jobs: of the same user and size,
+    of the user, of the class, of the queue, of all.
+
+    Raises: ValueError if no job has a run time."""
+
+    def __init__(self, jobs: Sequence[PlacedJob]) -> None:
+        known: dict[tuple[object, ...], list[int]] = defaultdict(list)
+        self._known: Mapping[tuple[object, ...], list[int]] = known
+        if all(job.run_ms is not None for job in jobs):
+            return
+        for job in jobs:
+            if job.run_ms is not None:
+                for group in _groups(job):
+                    known[group].append(job.run_ms)
+        if not known:
+            raise ValueError(
+                "no job of the trace has a run time; expected at least one to draw the others from"
+            )
+
+    def history(self, job: PlacedJob) -> Sequence[int]:
+        """Returns the run times to draw from, at least one."""
+        return next(found for group in _groups(job) if (found := self._known.get(group)))
+
+
+def _groups(job: PlacedJob) -> tuple[tuple[object, ...], ...]:
+    by_user = ((job.user, job.accelerators), (job.user,)) if job.user else ()
+    return (*by_user, ("class", job.queue, job.priority_class), ("queue", job.queue), ())
