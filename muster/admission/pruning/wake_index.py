@@ -19,8 +19,6 @@ _Line = list[_Entry]
 """For a resource: the most that may be used of it for a queue to have a feasible workload, and the queue's
 number; sorted."""
 
-_STALE_MAX = 1024  # groups that are gone and still known
-
 
 class WakeIndex:
     """An index of the queues of a contention group.
@@ -34,8 +32,6 @@ class WakeIndex:
         "_awake",
         "_bounds",
         "_branches",
-        "_known",
-        "_known_max",
         "_lines",
         "_numbers",
         "_queue_usages",
@@ -48,8 +44,6 @@ class WakeIndex:
         self._numbers = {name: number for number, name in enumerate(queues)}
         self._queue_usages = [QueueUsage(state, queue.node) for queue in self._queues]
         self._branches = _by_branch(self._queues)
-        self._known: dict[EquivalenceGroup, Feasibility] = {}
-        self._known_max = _STALE_MAX
         self._roots = list(dict.fromkeys(queue.node.root for queue in self._queues))
         self._awake = dict(enumerate(self._queues))
         self._bounds: dict[int, list[tuple[_Line, float]]] = {}  # of the others: their lines in the index
@@ -83,13 +77,10 @@ class WakeIndex:
         return False
 
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Feasibility:
-        known = self._known.get(group)
-        if known is None:
+        known = group.known
+        if not isinstance(known, Feasibility):
             queue_usage = self._queue_usages[self._numbers[queue.queue.name]]
-            known = Feasibility(queue_usage, queue.first(group))
-            if len(self._known) >= self._known_max:
-                self._drop_stale()
-            self._known[group] = known
+            known = group.known = Feasibility(queue_usage, queue.first(group))
         return known
 
     def refresh(self) -> None:
@@ -100,12 +91,6 @@ class WakeIndex:
                 for number in self._branches.get(_branch(node), ()):
                     if self._queue_usages[number].renew():
                         self._forget(number)
-
-    def _drop_stale(self) -> None:
-        """Drops what is known of groups that are gone."""
-        groups = (group for queue in self._queues for group in queue.groups)
-        self._known = {group: self._known[group] for group in groups if group in self._known}
-        self._known_max = 2 * len(self._known) + _STALE_MAX
 
     def _keep(self, queue: PendingQueue, bounds: Iterable[Bound]) -> None:
         number = self._numbers[queue.queue.name]

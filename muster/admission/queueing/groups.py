@@ -19,13 +19,16 @@ class EquivalenceGroup:
     The orders of removed ones stay in the heap until they come up, or until they are too many. Its queue
     drops a group that has lost its last workload, which then keeps nothing of what it held."""
 
-    __slots__ = ("_heap", "_live", "equivalence", "parked")
+    __slots__ = ("_heap", "_live", "equivalence", "known", "parked")
 
     def __init__(self, equivalence: EquivalenceClass) -> None:
         self.equivalence = equivalence
         self._live: dict[str, QueuedWorkload] = {}
         self._heap: list[QueueOrder] = []
         self.parked = False
+        # What pruning has computed for its workloads. It is kept here so that it is gone with the group: an
+        # index of its own would outlive the group, and refer to removed workloads.
+        self.known: object = None
 
     def __len__(self) -> int:
         return len(self._live)

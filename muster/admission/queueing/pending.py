@@ -63,10 +63,9 @@ class PendingQueue:
         self._tried = PendingGroups()
         self.preemptors: dict[str, Workload] = {}  # that wait for their victims to leave, by key
         self._active: list[tuple[Fraction | int, QueueOrder, EquivalenceGroup]] = []  # a heap
-        self._opened = self._active  # as it was opened
+        self._opened = self._active  # as it was opened, if it would open the same now
         self._closed = False
-        # `include_parked` when it was opened, if it would open the same now
-        self._complete: bool | None = None
+        self._complete: bool | None = None  # `include_parked` of that
 
     def __len__(self) -> int:
         return len(self._fresh.by_key) + len(self._tried.by_key)
@@ -92,7 +91,7 @@ class PendingQueue:
     def put(self, workload: Workload, tried: bool = False) -> None:
         """Adds a workload; it takes part from the next `open` on. `tried`: it is parked, unless the queue
         parks none."""
-        self._complete = None
+        self._changed()
         parked = tried and self._parks(workload)
         order = queue_order(workload, sticky=not self._strict)
         (self._tried if parked else self._fresh).put(self._equivalence(workload), order, workload)
@@ -114,16 +113,27 @@ class PendingQueue:
 
     def remove(self, workload: Workload) -> None:
         """Removes a workload that was put; not between `open` and the end of its pass."""
-        self._complete = None
+        self._drop(workload)
+        if self._active and self._active[0][1][-1] == workload.key:
+            self.close()  # no other one waits behind it any more
+
+    def _drop(self, workload: Workload) -> None:
+        self._changed()
         self._line(workload.key).remove(workload.key)
         if workload.preempting:
             del self.preemptors[workload.key]
+
+    def _changed(self) -> None:
+        """Forgets how it would be opened, which refers to workloads that may be gone."""
+        self._complete, self._opened = None, []
+        if self._closed:
+            self._active = []
 
     def park(self) -> None:
         """Parks all workloads, which have been tried; not between `open` and the end of its pass."""
         if self._strict or not self._fresh.by_key:
             return
-        self._complete = None
+        self._changed()
         if not self._tried.by_key and not self.preemptors:
             self._fresh, self._tried = self._tried, self._fresh
             return
@@ -152,6 +162,8 @@ class PendingQueue:
     def close(self) -> None:
         """Ends the pass as if all had been tried in vain; in a strict queue only the head has."""
         self._closed = True
+        if self._complete is None:
+            self._active = []
 
     def first(self, group: EquivalenceGroup) -> Workload:
         return group.first()[1]
@@ -173,7 +185,7 @@ class PendingQueue:
 
     def admit_head(self) -> None:
         group = self._active[0][-1]
-        self.remove(self.first(group))
+        self._drop(self.first(group))
         if group:
             heapreplace(self._active, self._ranked(group))
         else:

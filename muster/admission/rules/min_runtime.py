@@ -25,12 +25,14 @@ class MinRuntime:
     """Minimum run times by queue. `now_ms` is set before each decision. `notes` are by the keys of
     workloads that found no victims, but would have found some without the protection."""
 
-    __slots__ = ("_by_queue", "_passed_over", "_suspended", "notes", "now_ms")
+    __slots__ = ("_by_queue", "_first_end", "_suspended", "notes", "now_ms")
 
     def __init__(self, by_queue: Mapping[str, int]) -> None:
         """Milliseconds by name of the queue."""
         self._by_queue = by_queue
-        self._passed_over: list[Holding] = []  # in the present search
+        # Of the candidates that the present search has skipped: when the first may be preempted, and its
+        # queue. Holdings are not kept here, as they may be gone before the next search.
+        self._first_end: tuple[int, str] | None = None
         self._suspended = False
         self.now_ms = 0
         self.notes: dict[str, WaitNote] = {}
@@ -48,18 +50,19 @@ class MinRuntime:
 
     def unprotected(self, candidates: Iterable[Holding]) -> Iterator[Holding]:
         for holding in candidates:
-            if self._suspended or self.ends_ms(holding) <= self.now_ms:
+            ends_ms = self.ends_ms(holding)
+            if self._suspended or ends_ms <= self.now_ms:
                 yield holding
-            else:
-                self._passed_over.append(holding)
+            elif self._first_end is None or ends_ms < self._first_end[0]:
+                self._first_end = ends_ms, holding.node.name
 
     def begin(self) -> None:
         """Begins a search for victims."""
-        self._passed_over.clear()
+        self._first_end = None
 
     def suspend(self) -> bool:
         """Suspends the protection if the search has skipped a candidate; returns whether it has."""
-        self._suspended = bool(self._passed_over)
+        self._suspended = self._first_end is not None
         return self._suspended
 
     def resume(self, preemptor: str, found: bool) -> None:
@@ -67,10 +70,10 @@ class MinRuntime:
         self._suspended = False
         if not found:
             return
-        first = min(self._passed_over, key=self.ends_ms)
-        until_ms = self.ends_ms(first)
+        assert self._first_end is not None  # else nothing was suspended
+        until_ms, queue = self._first_end
         known = self.notes.get(preemptor)
         if known is None or known.until_ms is None or until_ms < known.until_ms:
-            least = duration(self._by_queue[first.node.name])
+            least = duration(self._by_queue[queue])
             message = f"and those that it may preempt have to run for {least} at least"
             self.notes[preemptor] = WaitNote(message, until_ms)

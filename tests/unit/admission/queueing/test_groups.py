@@ -31,7 +31,7 @@ def merged(groups: PendingGroups) -> None:
 
 @pytest.mark.parametrize("lose_all", [removed, merged])
 def test_a_group_without_workloads_keeps_nothing_of_them(lose_all: Callable[[PendingGroups], None]) -> None:
-    """An index may know the group for longer (muster/admission/pruning/wake_index.py)."""
+    """Even if something refers to the group for longer, as a queue does until it opens again."""
     groups = pending("first", "second")
     (group,) = groups.groups.values()
     assert isinstance(group, EquivalenceGroup)
