@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from muster.admission.cycle.entry import Entry
-from muster.admission.quota.tree import QuotaNode, Usage
+from muster.admission.quota.node import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 

@@ -12,6 +12,8 @@ from heapq import heappop, heappush
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import contention_groups
 from muster.admission.engine.contention_group import ContentionGroup
+from muster.admission.engine.known_workloads import KnownWorkloads
+from muster.admission.engine.settlement import settle
 from muster.admission.explain import Explainer
 from muster.admission.flavors.placement import needs_second_pass
 from muster.admission.model import Decision, Plan, Rules, Snapshot, StopPolicy, Waiting, Workload
@@ -19,7 +21,6 @@ from muster.admission.pruning.protocol import Pruning
 from muster.admission.pruning.wake_index import WakeIndex
 from muster.admission.queueing.backoff import is_held_back
 from muster.admission.rules import install
-from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 from muster.admission.validation import check, check_rules, check_workload
 
@@ -55,8 +56,7 @@ class Engine:
             for name, queue in sorted(snapshot.cluster_queues.items())
             if queue.stop is StopPolicy.HOLD_AND_DRAIN
         ]
-        self._workloads: dict[str, Workload] = {}
-        self._admitted: dict[str, Holding] = {}  # those whose object does not show its quota yet
+        self._workloads = KnownWorkloads()
         self._not_queued: set[str] = set()  # pending, but in no queue
         self._due: list[tuple[int, str]] = []  # ends of backoffs
         self._timers: list[tuple[int, tuple[str, ...]]] = []  # when time alone may change decisions
@@ -73,18 +73,17 @@ class Engine:
         for name, group in self._groups.items():
             if name in group.queues:
                 parked |= group.queues[name].parked
-        workloads = [self._now(key) for key in self._workloads]
         return replace(
             self._objects,
             workloads=tuple(
                 one if one.parked is (one.key in parked) else replace(one, parked=one.key in parked)
-                for one in workloads
+                for one in self._workloads
             ),
         )
 
     def put(self, workload: Workload) -> None:
         """A new workload, or one that has changed in whatever way."""
-        known = self._known(workload.key)
+        known = self._workloads.get(workload.key)
         if (known is workload or known == workload) and self._is_parked_as(workload):
             return
         check_workload(workload)
@@ -94,7 +93,7 @@ class Engine:
 
     def remove(self, key: str) -> None:
         """A workload that is finished or gone; nothing happens if it is not known."""
-        known = self._known(key)
+        known = self._workloads.get(key)
         if known is not None:
             self._drop(known)
 
@@ -109,7 +108,7 @@ class Engine:
         changes = Changes()
         unsettled: list[ContentionGroup] = []
         for group in sorted(self._touched, key=lambda group: group.names):
-            if not group.settle(changes, now_ms):
+            if not settle(group, changes, now_ms):
                 unsettled.append(group)
             until_ms = group.until_ms()
             if until_ms is not None:
@@ -148,16 +147,16 @@ class Engine:
     def waiting(self, now_ms: int, keys: Iterable[str] | None = None) -> Iterator[Waiting]:
         """Yields why pending workloads wait, as of the last decision: these, or all."""
         explainer = Explainer(self._state, now_ms)
-        for key in sorted(self._workloads) if keys is None else keys:
-            workload = self._workloads[key]
-            if workload.admission is None and key not in self._admitted:
+        for key in sorted(self._workloads.keys()) if keys is None else keys:
+            workload = self._workloads.pending(key)
+            if workload is not None:
                 waiting = explainer.not_queued(workload)
                 if waiting is None:
                     waiting = self._groups[workload.cluster_queue].waiting(workload, explainer)
                 yield waiting
 
     def _take(self, workload: Workload) -> None:
-        self._workloads[workload.key] = workload
+        self._workloads.put(workload)
         if workload.admission is None:
             self._add_pending(workload)
         elif (group := self._groups.get(workload.admission.cluster_queue)) is not None:
@@ -213,7 +212,7 @@ class Engine:
         for holding in drained:
             self._state.evict(holding)
             self._touch(self._groups[holding.node.name])
-            self._mark_evicted(holding)
+            self._workloads.evict(holding)
         return tuple(sorted(holding.workload.key for holding in drained))
 
     def _carry_out(self, changes: Changes) -> None:
@@ -222,45 +221,17 @@ class Engine:
             group = self._groups[workload.cluster_queue]
             group.queues[workload.cluster_queue].put(workload, tried=True)
             self._touch(group, workload.cluster_queue)
-        self._workloads.update(changes.marked)
-        for holding in changes.replaced.values():
-            self._admitted.pop(holding.workload.key, None)
-            del self._workloads[holding.workload.key]
         for holding in changes.admitted.values():
             if holding.evicted:  # it was moved and then preempted: it leaves from where it is
                 holding.admission = None
             if holding.workload.admission is not None and self._state.leave_places(holding):
                 self._touch(self._groups[holding.node.name])
             holding.started = True
-        self._admitted |= {key: held for key, held in changes.admitted.items() if held.admission is not None}
-        for holding in (*changes.displaced, *(victim for victim, _ in changes.evicted)):
-            self._mark_evicted(holding)
-
-    def _mark_evicted(self, holding: Holding) -> None:
-        key = holding.workload.key
-        holding.workload = self._workloads[key] = replace(self._now(key), evicted=True)
-
-    def _known(self, key: str) -> Workload | None:
-        return self._now(key) if key in self._workloads else None
-
-    def _now(self, key: str) -> Workload:
-        """A known workload as it is once the last plan is carried out. It gets its admission only here: most
-        often its object is put before anything reads it."""
-        holding = self._admitted.pop(key, None)
-        if holding is not None:
-            holding.workload = self._workloads[key] = replace(
-                holding.workload,
-                admission=holding.admission,
-                reserved_at_ms=holding.reserved_at_ms,
-                preempting=False,
-                unhealthy_nodes=(),
-            )
-            holding.admission = None
-        return self._workloads[key]
+        self._workloads.carry_out(changes)
 
     def _drop(self, workload: Workload) -> None:
         key = workload.key
-        del self._workloads[key]
+        self._workloads.drop(key)
         if workload.admission is None and key in self._not_queued:
             self._not_queued.remove(key)
             return

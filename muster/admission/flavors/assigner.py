@@ -17,7 +17,7 @@ from muster.admission.flavors.demand import Demand, PodSetGroup, pod_set_groups,
 from muster.admission.flavors.fungibility import BEST, NO_FIT, Grade, Mode
 from muster.admission.flavors.queue_flavors import NOT_ALLOWED, FlavorGroup, QueueFlavors
 from muster.admission.model import FlavorResource, PodSetAssignment, Workload
-from muster.admission.quota.tree import QuotaNode
+from muster.admission.quota.node import QuotaNode
 
 Simulate = Callable[[FlavorResource, int], Grade]
 """The grade that preemption could reach for a quantity of one resource."""

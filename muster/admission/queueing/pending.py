@@ -19,7 +19,7 @@ from muster.admission.queueing.groups import EquivalenceGroup, PendingGroups
 from muster.admission.queueing.order import QueueOrder, queue_order
 from muster.admission.queueing.requeue import Requeue, stays
 from muster.admission.queueing.usage import LocalUsage
-from muster.admission.quota.tree import QuotaNode
+from muster.admission.quota.node import QuotaNode
 
 
 class PendingQueue:

@@ -15,7 +15,8 @@ from muster.admission.model import (
     StopPolicy,
     Workload,
 )
-from muster.admission.quota.tree import QuotaTree, Usage, cohort_parents, cyclic_cohorts
+from muster.admission.quota.node import Usage
+from muster.admission.quota.tree import QuotaTree, cohort_parents, cyclic_cohorts
 from muster.admission.state.holdings import Holding, QueueHoldings
 from muster.admission.state.hooks import UsageLimit, VictimProtection
 from muster.admission.topology import Placed, Topologies

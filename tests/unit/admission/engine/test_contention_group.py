@@ -3,9 +3,10 @@
 from unittest.mock import patch
 
 from muster.admission import Flavor, PreemptionPolicy, decide
-from muster.admission.engine import contention_group as engine
+from muster.admission.engine import settlement
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention_group import ContentionGroup
+from muster.admission.engine.settlement import settle
 from muster.admission.pruning.wake_index import WakeIndex
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
@@ -33,14 +34,14 @@ def contention_group() -> ContentionGroup:
 
 def test_preemptor_without_victims_is_unmarked() -> None:
     changes = Changes()
-    contention_group().settle(changes, NOW_MS)
+    settle(contention_group(), changes, NOW_MS)
     assert [(key, one.preempting) for key, one in changes.marked.items()] == [("ns/w", False)]
     assert changes.unmarked == {"ns/w"}, "once in a decision is enough"
 
 
 def test_workload_is_unmarked_once_in_a_decision() -> None:
     changes = Changes(unmarked={"ns/w"})
-    contention_group().settle(changes, NOW_MS)
+    settle(contention_group(), changes, NOW_MS)
     assert (changes.marked, changes.count) == ({}, 0)
 
 
@@ -51,7 +52,7 @@ def test_there_are_no_more_passes_and_cycles_than_there_can_be() -> None:
         [queue("a", 2, **terms), queue("b", 2, **terms)],
         *(workload(f"{name}{gpus}", name, gpus) for name in "ab" for gpus in (1, 2, 3, 4)),
     )
-    with patch.object(engine, "_UNCHECKED", 0):
+    with patch.object(settlement, "_UNCHECKED", 0):
         assert admitted(decide(of, NOW_MS)) == ["a1", "b1", "a2"]
 
 
