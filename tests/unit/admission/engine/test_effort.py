@@ -1,25 +1,13 @@
 """After a change the engine asks only queues that it can concern, and tries only feasible heads."""
 
 from collections.abc import Callable
-from unittest.mock import patch
 
 import pytest
 
 from muster.admission import Cohort, Engine, PreemptionPolicy, Quota, Snapshot, Workload
-from muster.admission.cycle import cycle, nominate
-from muster.admission.cycle.entry import Entry
-from muster.admission.pruning.feasibility import Feasibility
 from muster.admission.pruning.protocol import Estimate
-from muster.admission.state.state import WorkingState
-from tests.unit.admission.builders import (
-    NOW_MS,
-    admitted,
-    pods,
-    queue,
-    running,
-    snapshot,
-    workload,
-)
+from tests.unit.admission.builders import pods, queue, running, snapshot, workload
+from tests.unit.admission.engine.counting import Effort
 
 NEVER, ANY = PreemptionPolicy.NEVER, PreemptionPolicy.ANY
 LIMITS = {"alone": 0, "also": 0, "two": 2, "all": None}  # what each queue may borrow
@@ -36,25 +24,6 @@ def crowd(reclaim: PreemptionPolicy) -> Snapshot:
         *(workload(f"{name}-{n}", name, 2, queued_at_ms=n) for name in LIMITS for n in (1, 2)),
         cohorts=[Cohort("ml")],
     )
-
-
-def effort(engine: Engine) -> tuple[list[str], set[str], list[str]]:
-    """Admissions of the next decision, the queues that are asked for an estimate, and the heads that are
-    tried."""
-    asked: set[str] = set()
-    tried: list[str] = []
-    estimate, look = Feasibility.estimate, nominate.nominate
-
-    def ask(feasibility: Feasibility) -> Estimate:
-        asked.add(feasibility._queue_usage.queue.name)
-        return estimate(feasibility)
-
-    def look_for_room(state: WorkingState, head: Entry, number: int) -> bool:
-        tried.append(head.workload.key.removeprefix("ns/"))
-        return look(state, head, number)
-
-    with patch.object(Feasibility, "estimate", ask), patch.object(cycle, "nominate", look_for_room):
-        return admitted(engine.decide(NOW_MS)), asked, tried
 
 
 def put(of: Workload) -> Callable[[Engine], None]:
@@ -89,38 +58,32 @@ EFFORTS: dict[
 @pytest.mark.parametrize("name", EFFORTS)
 def test_only_queues_that_a_change_concerns_are_tried(name: str) -> None:
     reclaim, change, expected = EFFORTS[name]
-    engine = Engine(crowd(reclaim))
-    assert effort(engine) == ([], set(LIMITS), [])
-    change(engine)
-    let_in, asked, tried = effort(engine)
+    effort = Effort(crowd(reclaim))
+    assert effort.decision() == ([], set(LIMITS), [])
+    change(effort.engine)
+    let_in, asked, tried = effort.decision()
     assert (let_in, asked, sorted(tried)) == (*expected[:2], sorted(expected[2]))
-    assert effort(engine) == NOTHING
+    assert effort.decision() == NOTHING
 
 
 def test_workload_with_room_to_the_last_unit_is_known_to_fit() -> None:
     """So that it need not be compared with those that preempt."""
-    found = []
-    estimate = Feasibility.estimate
-
-    def ask(feasibility: Feasibility) -> Estimate:
-        found.append(estimate(feasibility))
-        return found[-1]
-
-    with patch.object(Feasibility, "estimate", ask):
-        Engine(snapshot(queue("q", 2), workload("w", "q", 2))).decide(NOW_MS)
-    assert found[0] is Estimate.FITS
+    effort = Effort(snapshot(queue("q", 2), workload("w", "q", 2)))
+    effort.decision()
+    assert effort.estimates[0] is Estimate.FITS
 
 
 def test_equivalent_workloads_get_the_assignment_of_the_first() -> None:
     alike = (workload(f"w{n}", "q", 1, queued_at_ms=n) for n in range(6))
-    engine = Engine(snapshot(queue("q", 4), *alike))
-    assert effort(engine) == (["w0", "w1", "w2", "w3"], {"q"}, ["w0"])
+    effort = Effort(snapshot(queue("q", 4), *alike))
+    assert effort.decision() == (["w0", "w1", "w2", "w3"], {"q"}, ["w0"])
 
 
 def test_equivalent_workloads_with_several_pod_sets_get_it_too() -> None:
     sets = pods("head", gpu=1), pods("workers", gpu=1)
     alike = (workload(f"w{n}", "q", *sets, queued_at_ms=n) for n in range(4))
-    assert effort(Engine(snapshot(queue("q", 4), *alike))) == (["w0", "w1"], {"q"}, ["w0"])
+    effort = Effort(snapshot(queue("q", 4), *alike))
+    assert effort.decision() == (["w0", "w1"], {"q"}, ["w0"])
 
 
 def test_pod_sets_that_do_not_fit_together_are_not_tried() -> None:
@@ -128,4 +91,4 @@ def test_pod_sets_that_do_not_fit_together_are_not_tried() -> None:
     of = snapshot(
         queue("q", 4), running("r", gpu=2), workload("w", "q", pods("head", gpu=2), pods("workers", gpu=1))
     )
-    assert effort(Engine(of)) == ([], {"q"}, [])
+    assert Effort(of).decision() == ([], {"q"}, [])

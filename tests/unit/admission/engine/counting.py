@@ -1,0 +1,97 @@
+"""A pruning that counts what it is asked, and answers as the default one does."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from muster.admission import Engine, Snapshot
+from muster.admission.cycle.assignment_cache import AssignmentCache
+from muster.admission.cycle.order import CycleOrder
+from muster.admission.flavors.assignment import Assignment
+from muster.admission.pruning.protocol import Estimate, GroupEstimate, Pruning
+from muster.admission.pruning.wake_index import WakeIndex
+from muster.admission.queueing.groups import EquivalenceGroup
+from muster.admission.queueing.order import QueueOrder
+from muster.admission.queueing.pending import PendingQueue
+from muster.admission.quota.node import QuotaNode
+from muster.admission.state.state import WorkingState
+from tests.unit.admission.builders import NOW_MS, admitted
+
+
+class Effort:
+    """An engine with the effort of its last decision."""
+
+    def __init__(self, of: Snapshot) -> None:
+        self.asked: set[str] = set()  # queues that are asked for an estimate
+        self.tried: list[str] = []  # heads for which flavors are searched
+        self.estimates: list[Estimate] = []
+        self.engine = Engine(of, pruning=_counting(self))
+
+    def decision(self) -> tuple[list[str], set[str], list[str]]:
+        """Decides, and returns the admissions, the queues that are asked and the heads that are tried."""
+        self.asked.clear()
+        self.tried.clear()
+        return admitted(self.engine.decide(NOW_MS)), set(self.asked), list(self.tried)
+
+
+def _counting(effort: Effort) -> type[Pruning]:
+    class Counting:
+        bounds_preemption: ClassVar[bool] = True
+
+        def __init__(self, state: WorkingState, queues: Mapping[str, PendingQueue]) -> None:
+            index = WakeIndex(state, queues)
+            self._index = index
+            self.changed, self.refresh, self.possible = index.changed, index.refresh, index.possible
+
+        def has_candidate(self, queue: PendingQueue) -> bool:
+            effort.asked.add(queue.queue.name)
+            return self._index.has_candidate(queue)
+
+        def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> GroupEstimate:
+            return _CountedEstimate(self._index.feasibility(queue, group), queue, effort)
+
+    return Counting
+
+
+class _CountedEstimate:
+    def __init__(self, found: GroupEstimate, queue: PendingQueue, effort: Effort) -> None:
+        self._found, self._queue, self._effort = found, queue, effort
+        self.room_decides, self.tries_once = found.room_decides, found.tries_once
+        self.fits, self.borrowing = found.fits, found.borrowing
+
+    @property
+    def place(self) -> tuple[QueueOrder, CycleOrder] | None:
+        return self._found.place
+
+    @place.setter
+    def place(self, place: tuple[QueueOrder, CycleOrder] | None) -> None:
+        self._found.place = place
+
+    @property
+    def assignment_cache(self) -> AssignmentCache | None:
+        cache = self._found.assignment_cache
+        return None if cache is None else _CountedCache(cache, self._queue, self._effort)
+
+    def estimate(self) -> Estimate:
+        self._effort.asked.add(self._queue.queue.name)
+        self._effort.estimates.append(self._found.estimate())
+        return self._effort.estimates[-1]
+
+
+class _CountedCache(AssignmentCache):
+    """Records heads for which the cache has no assignment."""
+
+    __slots__ = ("_cache", "_effort", "_queue")
+
+    def __init__(self, cache: AssignmentCache, queue: PendingQueue, effort: Effort) -> None:
+        super().__init__()
+        self._cache, self._queue, self._effort = cache, queue, effort
+        self.assignment = cache.assignment
+
+    def lookup(self, node: QuotaNode) -> Assignment | None:
+        found, head = self._cache.lookup(node), self._queue.head()
+        if found is None and head is not None:
+            self._effort.tried.append(head.key.removeprefix("ns/"))
+        return found
+
+    def store(self, assignment: Assignment) -> None:
+        self._cache.store(assignment)
