@@ -11,7 +11,7 @@ from sandbox.logs import logs
 from sandbox.scenario import ENGINES, chosen, scenario
 from sandbox.shell import exports
 from sandbox.status import status
-from sandbox.toolchain.command import carry_out
+from sandbox.toolchain.command import carry_out, sandbox_named
 from sandbox.toolchain.console import console, table
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import DEFAULTS, NAME_VARIABLE, RunState, cache_directory
@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     named = argparse.ArgumentParser(add_help=False)
     named.add_argument(
         "--name",
-        type=_state,
+        type=sandbox_named,
         default=os.environ.get(NAME_VARIABLE, DEFAULTS["NAME"]),
         dest="state",
         help=f"which sandbox ({DEFAULTS['NAME']}, or ${NAME_VARIABLE})",
@@ -77,13 +77,6 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--all", action="store_true", help="the tools of all engines")
     verb.set_defaults(run=_tools)
     return parser
-
-
-def _state(name: str) -> RunState:
-    try:
-        return RunState(name)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _up(options: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from sandbox.scenarios import play
 from sandbox.scenarios.fit import changes, fit
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import Scenario
+from sandbox.scenarios.recording import to_json
 from sandbox.scenarios.serving import serving
 from sandbox.stack_file import SOURCE, deployed
 from sandbox.toolchain.paths import CHECKOUT, RunState
@@ -78,7 +79,9 @@ def play_scenario(state: RunState, engine: str, scenario: Scenario, screen: Scre
         for name in ADMITTING[engine]:
             processes.check(name)
 
-    if not play.run(scenario, state.kubeconfig, fitted, screen.out, check=alive):
+    recording = play.run(scenario, state.kubeconfig, fitted, screen.out, check=alive)
+    state.recording(scenario.name).write_bytes(to_json(recording))
+    if not recording.complete:
         for name in processes.table():
             processes.check(name)  # a process that ended is the likely reason
         raise StepError(

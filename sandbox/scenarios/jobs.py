@@ -80,7 +80,14 @@ def _succeeded(world: World, ref: JobRef) -> str:
 JOBS = Scenario(
     name="jobs",
     says="a dev job, then a production job that does not fit",
-    kinds=(kinds.Node, kinds.RayJob, kinds.Workload, kinds.ProvisioningRequest, kinds.Pod),
+    kinds=(
+        kinds.Node,
+        kinds.RayJob,
+        kinds.Workload,
+        kinds.ClusterQueue,
+        kinds.ProvisioningRequest,
+        kinds.Pod,
+    ),
     taken_up=is_suspended,
     examples={"dev": "dev-finetune.rayjob.yaml", "prod": "prod-batch-inference.rayjob.yaml"},
     chapters=(

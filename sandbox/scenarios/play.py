@@ -27,6 +27,7 @@ from sandbox.cluster.processes import wait_until
 from sandbox.scenarios.fit import PRIORITY_LABEL
 from sandbox.scenarios.milestones import Cast, Milestone, Progress, Scenario, is_suspended
 from sandbox.scenarios.observations import JobRef, Seen, World, job_status
+from sandbox.scenarios.recording import GpuUse, Recording, recorded_job
 from sandbox.scenarios.timeline import Timeline, bars, phase
 from sandbox.stand_ins.reflector import Reflector
 from sandbox.toolchain.steps import StepError
@@ -48,8 +49,8 @@ def run(
     out: TextIO,
     limit_seconds: float = LIMIT_SECONDS,
     check: Callable[[], None] = lambda: None,
-) -> bool:
-    """Plays the scenario once; True only if all milestones were seen in their order within the limit.
+) -> Recording:
+    """Plays the scenario once; the recording is complete if all milestones were seen in order in time.
 
     `examples` are what is submitted, by role, with names still to be generated.
     `check` is called while nothing happens; what it raises (an engine that has ended) ends the waiting.
@@ -64,7 +65,8 @@ def run(
         # The watches have a client of their own, which ends with them.
         player = Player(client, kinds.connect(kubeconfig), console, scenario, manifests)
         player.play(limit_seconds, check)
-        return player.report()
+        player.report()
+        return player.recording()
 
 
 def read_examples(scenario: Scenario, folder: Path) -> dict[str, Object]:
@@ -121,7 +123,7 @@ class Player:
         self._scenario, self._manifests = scenario, manifests
         self._cast: Cast = {role: JobRef(m["kind"], *kinds.key(m)) for role, m in manifests.items()}
         self._progress = Progress(scenario, self._cast)
-        self._timeline = Timeline()
+        self._timeline, self._gpus = Timeline(), GpuUse()
         self._seen: queue.SimpleQueue[Seen] = queue.SimpleQueue()
         self._began = time.monotonic()
 
@@ -141,8 +143,24 @@ class Player:
         for reflector in reflectors:
             reflector.stop()
 
-    def report(self) -> bool:
-        """Prints the table and the timeline, and what is missing; True if all went as it should."""
+    def recording(self) -> Recording:
+        """Returns what was seen."""
+        jobs = [
+            recorded_job(manifest, _priority(manifest), self._timeline.changes[self._cast[role].name])
+            for role, manifest in self._manifests.items()
+            if self._cast[role].name in self._timeline.changes
+        ]
+        return Recording(
+            self._scenario.name,
+            self._elapsed(),
+            self._gpus.queue,
+            jobs,
+            self._progress.milestones(),
+            self._gpus.changes,
+        )
+
+    def report(self) -> None:
+        """Prints the table and the timeline, and what is missing."""
         milestones = self._progress.milestones()
         self._console.print(_table(milestones))
         self._console.print(self._bars(), markup=False)
@@ -153,7 +171,6 @@ class Player:
         if missed:
             for line in state_of(self._progress.world, self._cast.values()):
                 self._console.print(line, markup=False)
-        return not missed
 
     def _act(self, reached: Iterable[Milestone]) -> None:
         for milestone in reached:
@@ -166,7 +183,7 @@ class Player:
     def _submit(self, role: str) -> None:
         manifest, ref = self._manifests[role], self._cast[role]
         self._client.create(JOB_KINDS[ref.kind](manifest))
-        self._say(f"{ref.name}: submitted, {manifest['metadata']['labels'][PRIORITY_LABEL]}")
+        self._say(f"{ref.name}: submitted, {_priority(manifest)}")
 
     def _remove(self, role: str) -> None:
         ref = self._cast[role]
@@ -179,16 +196,18 @@ class Player:
 
     def _take(self, seen: Seen) -> list[Milestone]:
         reached = self._progress.see(seen)
+        self._gpus.see(seen.at, self._progress.world, self._cast)
         for ref in self._cast.values():
             now = phase(self._progress.world, ref)
             if self._timeline.see(seen.at, ref.name, now) and now is not None:
-                self._say(f"{ref.name}: {now.name.lower()}", seen.at)
+                self._say(f"{ref.name}: {now.value}", seen.at)
         for milestone in reached:
             self._say(f"OK {milestone.title}: {milestone.detail}", seen.at, style="green")
         return reached
 
     def _elapsed(self) -> float:
-        return time.monotonic() - self._began
+        """Returns seconds, to the millisecond: more digits say nothing."""
+        return round(time.monotonic() - self._began, 3)
 
     def _say(self, text: str, at: float | None = None, style: str = "") -> None:
         when = self._elapsed() if at is None else at
@@ -201,6 +220,10 @@ class Player:
 
     def _bars(self) -> str:
         return "\n".join(bars(self._timeline.changes, self._elapsed()))
+
+
+def _priority(manifest: Object) -> str:
+    return str(manifest["metadata"]["labels"][PRIORITY_LABEL])
 
 
 def _table(milestones: Sequence[Milestone]) -> Table:

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from lightkube.utils.quantity import parse_quantity
-
+from sandbox.stand_ins.capacity import quantity
 from settings.load import Settings
 from settings.model.queues.queue import ClusterQueue
 from settings.model.queues.resource_groups import Quota, ResourceGroup
@@ -136,10 +135,10 @@ def _borrowed(settings: Settings, queue: ClusterQueue) -> dict[tuple[str, str], 
         for flavor, quotas in quotas_of.items():
             for resource, quota in quotas.items():
                 lent[flavor, resource] = lent.get((flavor, resource), Decimal(0)) + min(
-                    _nominal(quota), _quantity(quota.lending_limit or quota.nominal)
+                    _nominal(quota), quantity(quota.lending_limit or quota.nominal)
                 )
     limits = {
-        (flavor, resource): _quantity(quota.borrowing_limit)
+        (flavor, resource): quantity(quota.borrowing_limit)
         for flavor, quotas in queue.quotas.items()
         for resource, quota in quotas.items()
         if quota.borrowing_limit is not None
@@ -152,12 +151,8 @@ def _wanted(pods: PodSet, group: ResourceGroup) -> dict[str, Decimal]:
 
 
 def _per_node(pods: PodSet, capacity: Mapping[str, str]) -> int:
-    return int(min((_quantity(capacity.get(r, "0")) // n for r, n in pods.requests.items() if n), default=0))
+    return int(min((quantity(capacity.get(r, "0")) // n for r, n in pods.requests.items() if n), default=0))
 
 
 def _nominal(quota: Quota) -> Decimal:
-    return _quantity(quota.nominal)
-
-
-def _quantity(text: str) -> Decimal:
-    return parse_quantity(text) or Decimal(0)
+    return quantity(quota.nominal)

@@ -100,7 +100,10 @@ def serving(engine: str) -> Scenario:
     return Scenario(
         name="serving",
         says="training on all GPUs, then an inference service of higher priority",
-        kinds=(*WATCHED, *((kinds.PodGroup,) if kai else (kinds.Workload, kinds.ProvisioningRequest))),
+        kinds=(
+            *WATCHED,
+            *((kinds.PodGroup,) if kai else (kinds.Workload, kinds.ClusterQueue, kinds.ProvisioningRequest)),
+        ),
         taken_up=has_kai_queue if kai else is_suspended,
         examples={"training": "train.raycluster.yaml", "inference": "vllm-inference.rayservice.yaml"},
         chapters=(

@@ -12,13 +12,23 @@ from sandbox.scenarios.observations import JobRef, World, job_status
 
 
 class Phase(Enum):
-    """A job's phase from the user's view; the value is its mark in a bar."""
+    """A job's phase from the user's view."""
 
-    WAITING = "."
-    PROVISIONING = "+"
-    RUNNING = "#"
-    PREEMPTED = "x"
-    DONE = " "
+    WAITING = "waiting"
+    PROVISIONING = "provisioning"
+    RUNNING = "running"
+    PREEMPTED = "preempted"
+    DONE = "done"
+
+
+MARKS = {
+    Phase.WAITING: ".",
+    Phase.PROVISIONING: "+",
+    Phase.RUNNING: "#",
+    Phase.PREEMPTED: "x",
+    Phase.DONE: " ",
+}
+"""The marks of phases in a bar of text."""
 
 
 def phase(world: World, ref: JobRef) -> Phase | None:
@@ -74,7 +84,7 @@ def bars(changes: Mapping[str, Sequence[tuple[float, Phase]]], until: float, wid
     lines = [f"{name:<{longest}} |{_bar(rows, column, width)}|" for name, rows in changes.items()]
     end = f"{until:.0f} s"
     lines.append(f"{'':<{longest}}  0 s{end:>{width - 3}}")
-    legend = "  ".join(f"{p.value} {p.name.lower()}" for p in Phase if p is not Phase.DONE)
+    legend = "  ".join(f"{MARKS[p]} {p.value}" for p in Phase if p is not Phase.DONE)
     return [*lines, f"{'':<{longest}}  {legend}"]
 
 
@@ -83,5 +93,6 @@ def _bar(rows: Sequence[tuple[float, Phase]], column: float, width: int) -> str:
     for index in range(width):
         began = [p for at, p in rows if index * column <= at < (index + 1) * column]
         before = [p for at, p in rows if at < index * column]
-        marks.append(began[0].value if began else before[-1].value if before else " ")
+        phase_shown = began[0] if began else before[-1] if before else Phase.DONE
+        marks.append(MARKS[phase_shown])
     return "".join(marks)

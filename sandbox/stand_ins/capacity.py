@@ -90,16 +90,17 @@ def _requests(container: Mapping[str, Any]) -> dict[str, Decimal]:
     resources = container.get("resources") or {}
     # Requests default to limits, as in the API server.
     asked = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {name: _quantity(value) for name, value in asked.items()}
+    return {name: quantity(value) for name, value in asked.items()}
 
 
-def _quantity(value: object) -> Decimal:
+def quantity(value: object) -> Decimal:
+    """Returns a Kubernetes quantity as a number."""
     return parse_quantity(str(value)) or Decimal(0)
 
 
 def _pods_per_node(wanted: Mapping[str, Decimal], shape: Shape) -> int:
     """Returns how many equal pods fit on one empty node; for equal pods first-fit is a division."""
-    room = {name: _quantity(value) for name, value in shape.capacity.items()}
+    room = {name: quantity(value) for name, value in shape.capacity.items()}
     fits = [int(room.get(name, Decimal(0)) // value) for name, value in wanted.items() if value]
     return min([*fits, int(room.get("pods", Decimal(110)))])
 

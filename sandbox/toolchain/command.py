@@ -1,10 +1,12 @@
-"""Runs a command: its exit code, and messages if it fails or is interrupted."""
+"""Runs a command: its arguments, its exit code, and messages if it fails or is interrupted."""
 
+import argparse
 import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
 
+from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import StepError
 
 FAILED = 1
@@ -26,6 +28,14 @@ def carry_out(name: str, command: Callable[[], int], still_running: str = "") ->
     except KeyboardInterrupt:
         print(f"\n{name}: interrupted{still_running}", file=sys.stderr)
         return INTERRUPTED
+
+
+def sandbox_named(name: str) -> RunState:
+    """Returns the sandbox that an argument names; argparse prints why a name is invalid."""
+    try:
+        return RunState(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -73,6 +73,10 @@ class RunState:
         """Returns the log file of one process."""
         return self.logs / f"{process}.log"
 
+    def recording(self, scenario: str) -> Path:
+        """Returns the file with the last run of a scenario, which `down` keeps."""
+        return self.logs / f"scenario-{scenario}.json"
+
     def make(self) -> None:
         """Creates the folders."""
         for folder in (self.root, self.logs, self.processes):

@@ -15,7 +15,8 @@ from tests.sandbox.conftest import Cluster
 
 @pytest.mark.parametrize("scenario", SCENARIOS["muster"], ids=lambda s: s.name)
 def test_scenario_with_muster(cluster: Cluster, scenario: Scenario) -> None:
-    assert play.run(scenario, cluster.state.kubeconfig, play.read_examples(scenario, EXAMPLES), sys.stdout)
+    examples = play.read_examples(scenario, EXAMPLES)
+    assert play.run(scenario, cluster.state.kubeconfig, examples, sys.stdout).complete
 
 
 @pytest.mark.parametrize("engine", ["kueue", "kai"])
