@@ -20,7 +20,7 @@ apply: ## show the plan of stacks/Pulumi.local.yaml as it is now, and deploy it 
 status: ## its queues, workloads, nodes and processes (NAME=local)
 	@$(run) sandbox status --name $(NAME)
 
-env: ## kubectl, pulumi and muster for this shell: eval "$(make env)" (NAME=local)
+env: ## its kubectl and pulumi, and the package's muster, for this shell: eval "$(make env)" (NAME=local)
 	@$(run) sandbox env --name $(NAME)
 
 logs: ## the log of one of its processes (PROCESS=controller FOLLOW=1 LINES=100 NAME=local)

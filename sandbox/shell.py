@@ -1,4 +1,4 @@
-"""`env`: prints variables for a shell, so that kubectl, pulumi and muster work on the sandbox."""
+"""`env`: prints variables for a shell, so that kubectl, pulumi, muster and make work on the sandbox."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sandbox.toolchain.steps import Screen
 def exports(state: RunState) -> str:
     """Returns lines `export NAME=value` for a POSIX shell; prints progress to stderr.
 
-    Sets KUBECONFIG, PATH with the sandbox's commands first, and the sandbox's name for make and muster.
+    Sets KUBECONFIG, PATH with the sandbox's commands first, and the sandbox's name for make.
     Raises StepError if the sandbox is not up.
     """
     require_up(state)
@@ -28,7 +28,7 @@ def exports(state: RunState) -> str:
 
 
 def make_commands(state: RunState) -> Path:
-    """Writes kubectl, pulumi and muster for this sandbox into a folder, and returns it."""
+    """Writes kubectl and pulumi for this sandbox, and this checkout's muster, into a folder; returns it."""
     tools = ensure_tools(["kubectl", "pulumi"], Screen(sys.stderr))
     cli = pulumi_cli(state, tools["pulumi"].path)
     folder = state.root / "bin"
@@ -37,8 +37,8 @@ def make_commands(state: RunState) -> Path:
     link.unlink(missing_ok=True)
     link.symlink_to(tools["kubectl"].path)
     write_script(folder / "pulumi", [str(cli.binary)], cli.variables)
-    bootstrap = str(CHECKOUT / "sandbox" / "bootstrap.py")
-    write_script(folder / "muster", [sys.executable, bootstrap, "sandbox"], {NAME_VARIABLE: state.name})
+    # -P: a folder called muster where the user types it is not this package.
+    write_script(folder / "muster", [sys.executable, "-P", "-m", "muster"], {"PYTHONPATH": str(CHECKOUT)})
     return folder
 
 

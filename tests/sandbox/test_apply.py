@@ -151,6 +151,11 @@ test "$(command -v kubectl)" = {cluster.state.root}/bin/kubectl
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
 
 
-def test_the_shell_has_pulumi_and_muster_of_the_sandbox(cluster: Cluster) -> None:
+def test_the_shell_has_the_sandboxs_pulumi_and_make_and_the_packages_muster(cluster: Cluster) -> None:
     running_now = f"^sandbox {cluster.state.name}: engine muster, up for .*, metrics at http://127.0.0.1:"
-    type_in(cluster, CHECKOUT, f"pulumi stack ls | grep '^local '\nmuster status | grep '{running_now}'")
+    commands = (
+        "pulumi stack ls | grep '^local '",
+        f"make status | grep '{running_now}'",
+        "muster controller --help",
+    )
+    type_in(cluster, CHECKOUT, "\n".join(commands))

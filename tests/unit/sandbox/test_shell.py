@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -48,3 +49,20 @@ def test_a_command_sets_its_variables(tmp_path: Path) -> None:
     write_script(tmp_path / "say", ["sh", "-c", 'echo "$WHOSE"'], {"WHOSE": "the 'sandbox' $HOME"})
     done = subprocess.run([tmp_path / "say"], capture_output=True, text=True, check=True)
     assert done.stdout == "the 'sandbox' $HOME\n"
+
+
+def test_muster_is_the_packages_command_in_every_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {name: SimpleNamespace(path=tmp_path / name) for name in ("kubectl", "pulumi")}
+    found["pulumi"].path.write_text("#!/bin/sh\n")
+    monkeypatch.setattr(shell, "ensure_tools", lambda _names, _screen: found)
+    state = RunState("mine", tmp_path / FOLDER)
+    state.make()
+    (tmp_path / "muster").mkdir()
+    (tmp_path / "muster" / "__init__.py").touch()
+    (tmp_path / "muster" / "__main__.py").write_text("print('of another folder')")
+    muster = shell.make_commands(state) / "muster"
+    command = [str(muster), "controller", "--help"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("usage: muster controller")

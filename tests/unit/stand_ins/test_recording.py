@@ -1,4 +1,4 @@
-"""What a run of a scenario records: phases, milestones, and GPUs against the quota."""
+"""The record of a run of a scenario: phases, milestones, and GPUs against the quota."""
 
 from typing import Any
 
