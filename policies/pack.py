@@ -2,7 +2,7 @@
 
 A configuration (config/<environment>.json) has a rule's enforcement level; `because`, the reason for it,
 which is shown with every violation; `exempt`, names of exempt resources with reasons; and for rules with a
-remedy, its parameters.
+remediation, its parameters.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ def _policy(rule: ResourceRule | StackRule, declared: Declared) -> Policy:
         "name": rule.id,
         "description": f"{rule.description} ({rule.source})",
         "severity": Severity(rule.severity),
-        "config_schema": PolicyConfigSchema({**CONFIG, **_remedy_config(rule)}),
+        "config_schema": PolicyConfigSchema({**CONFIG, **_remediation_config(rule)}),
     }
     if isinstance(rule, StackRule):
         return StackValidationPolicy(
@@ -54,8 +54,8 @@ def _policy(rule: ResourceRule | StackRule, declared: Declared) -> Policy:
     )
 
 
-def _remedy_config(rule: ResourceRule | StackRule) -> dict[str, dict[str, Any]]:
-    return {"labels": TEXTS} if isinstance(rule, ResourceRule) and rule.remedy else {}
+def _remediation_config(rule: ResourceRule | StackRule) -> dict[str, dict[str, Any]]:
+    return {"labels": TEXTS} if isinstance(rule, ResourceRule) and rule.remediation else {}
 
 
 def _check(
@@ -83,13 +83,13 @@ def _check_stack(
 
 
 def _remediation(rule: ResourceRule) -> Any:
-    """Returns the rule's remedy as a remediation (pulumi_policy types it as awaitable only), or None."""
-    if (remedy := rule.remedy) is None:
+    """Returns the rule's remediation for pulumi_policy (which types it as awaitable only), or None."""
+    if (change := rule.remediation) is None:
         return None
 
     def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
         resource = _resource(args)
-        changes = remedy(resource, args.get_config()) if resource.kind in rule.kinds else {}
+        changes = change(resource, args.get_config()) if resource.kind in rule.kinds else {}
         # Changed in place, because unknown and secret values cannot be copied.
         properties: Any = args.props
         for key, value in changes.items():

@@ -46,7 +46,7 @@ class Violation(NamedTuple):
 ResourceCheck = Callable[[Resource], Iterator[str]]
 StackCheck = Callable[[Sequence[Resource]], Iterator[Violation]]
 # Returns the properties to change, from the environment's configuration of the rule, such as labels.
-Remedy = Callable[[Resource, Mapping[str, Any]], Mapping[str, Any]]
+Remediation = Callable[[Resource, Mapping[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class ResourceRule(Rule):
-    """Checks each resource of the `kinds` by itself; `remedy` fixes it if the environment enables that."""
+    """Checks each resource of the `kinds` by itself; `remediation` fixes it where that is enabled."""
 
     kinds: frozenset[str]
     check: ResourceCheck
-    remedy: Remedy | None = None
+    remediation: Remediation | None = None
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ class StackRule(Rule):
 
 
 def resource_rule(
-    id: str, *kinds: str, source: str, severity: Severity, remedy: Remedy | None = None
+    id: str, *kinds: str, source: str, severity: Severity, remediation: Remediation | None = None
 ) -> Callable[[ResourceCheck], ResourceRule]:
     """Turns a check into a rule; `kinds` as in `Resource.kind`."""
 
     def make(check: ResourceCheck) -> ResourceRule:
-        return ResourceRule(id, _description(check), source, severity, frozenset(kinds), check, remedy)
+        return ResourceRule(id, _description(check), source, severity, frozenset(kinds), check, remediation)
 
     return make
 

@@ -26,13 +26,13 @@ from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, LabelSelectorRequiremen
 from components.admission.dry_runs import DRY_RUNS_ONLY
 from components.admission.gangs import queued_gangs
 from components.admission.kueue_objects.policies import kueue_objects
-from components.admission.marks import marks_are_ours
 from components.admission.priorities import PriorityNames, allowed_priorities
-from components.admission.queues import SUSPENSIONS, born_suspended, queue_required, suspendable
+from components.admission.queues import SUSPENDING_MUTATIONS, created_suspended, queue_required, suspendable
 from components.admission.ray import QUEUE_LABEL, Engine, Policy, asked_by_users
-from components.admission.tenants import RECOMMENDATIONS_ONLY, heads_stay_inside, token_required
+from components.admission.reserved_labels import reserved_labels
+from components.admission.tenants import VPA_MODE_OFF, cluster_internal_services, token_required
 from components.base import Component
-from components.queues.kai_policies import KaiNames, known_to_kai, translations
+from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
 
 # By policy name: the resources, and the object merged into the request's.
 Mutations = Mapping[str, tuple[tuple[str, ...], str]]
@@ -62,18 +62,18 @@ class AdmissionPolicies(Component):
         self, name: str, args: AdmissionPoliciesArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("AdmissionPolicies", name, opts)
-        policies = [RECOMMENDATIONS_ONLY, *heads_stay_inside(args.engine), *token_required(args.engine)]
-        policies += [queue_required(args.engine), *marks_are_ours(args.engine)]
+        policies = [VPA_MODE_OFF, *cluster_internal_services(args.engine), *token_required(args.engine)]
+        policies += [queue_required(args.engine), *reserved_labels(args.engine)]
         policies += allowed_priorities(args.priorities, args.engine)
         if args.kai is not None:
-            policies += known_to_kai(args.kai)
-            self._mutate(translations(args.kai), ["CREATE", "UPDATE"], args.engine)
+            policies += kai_validations(args.kai)
+            self._mutate(kai_mutations(args.kai), ["CREATE", "UPDATE"], args.engine)
         else:
             policies += [suspendable(args.engine), *queued_gangs(args.engine)]
             if args.serves_mutating:
-                self._mutate(SUSPENSIONS, ["CREATE"], args.engine)
+                self._mutate(SUSPENDING_MUTATIONS, ["CREATE"], args.engine)
             else:
-                policies += born_suspended(args.engine)
+                policies += created_suspended(args.engine)
         if args.engine == "muster":
             policies += [*kueue_objects(), DRY_RUNS_ONLY]
         for policy in policies:

@@ -78,9 +78,9 @@ def _policy(kind: RayKind, names: PriorityNames, engine: Engine) -> Policy:
 def _kai_rules() -> dict[str, str]:
     """Rules for KAI's priority labels on the object, which are derived from Kueue's, and on pods."""
     label = f'metadata.?labels[?"{KAI_PRIORITY_LABEL}"].orValue("")'
-    ours = f'o.?{label} == "" || o.?{label} in variables.allowedOfPods'
+    allowed_label = f'o.?{label} == "" || o.?{label} in variables.allowedOfPods'
     return {
-        f"([object] + variables.templates).all(o, {ours})": (
+        f"([object] + variables.templates).all(o, {allowed_label})": (
             f"the label {KAI_PRIORITY_LABEL} is derived from {PRIORITY_LABEL}: set that one"
         )
     }

@@ -7,14 +7,14 @@ from components.admission.ray import (
     Engine,
     Policy,
     asked_by_users,
-    at,
     queue_of,
+    value_at,
 )
 
 QUEUE_REQUIRED = {"muster.dev/queue-required": "true"}
 
 # MutatingAdmissionPolicies by name: the resources, and the object merged into the request's.
-SUSPENSIONS = {
+SUSPENDING_MUTATIONS = {
     "muster-suspend-queued-ray": (
         ("rayjobs", "rayclusters"),
         "Object{spec: Object.spec{suspend: true}}",
@@ -54,7 +54,7 @@ def suspendable(engine: Engine) -> Policy:
     )
 
 
-def born_suspended(engine: Engine) -> list[Policy]:
+def created_suspended(engine: Engine) -> list[Policy]:
     """Returns policies for clusters without MutatingAdmissionPolicy: users must suspend queued objects."""
     return [
         Policy(
@@ -62,7 +62,7 @@ def born_suspended(engine: Engine) -> list[Policy]:
             resources=(kind.resource,),
             operations=("CREATE",),
             rules={
-                f"{at('object', kind.suspend, 'false')} == true": (
+                f"{value_at('object', kind.suspend, 'false')} == true": (
                     f"a queued {kind.name} starts when its queue admits it: create it with {kind.suspend}: "
                     "true (Kubernetes before 1.36 can't set it for you)"
                 )

@@ -85,7 +85,7 @@ def optional(root: str, path: str) -> str:
     return ".?".join([f"{root}.{spec}", *rest])
 
 
-def at(root: str, path: str, otherwise: str) -> str:
+def value_at(root: str, path: str, otherwise: str) -> str:
     return f"{optional(root, path)}.orValue({otherwise})"
 
 

@@ -1,6 +1,6 @@
 """CEL for the pod templates of a Ray object: those of its head, its submitter and its worker groups."""
 
-from components.admission.ray import RAY_JOB, RayKind, at, optional
+from components.admission.ray import RAY_JOB, RayKind, optional, value_at
 
 WORKLOAD_UID = "muster.dev/workload-uid"  # muster/controller/templates.py
 WRITTEN_OUT = "muster.dev/written-out"  # muster/controller/jobs/gang.py
@@ -20,8 +20,8 @@ def group_variables(kind: RayKind) -> dict[str, str]:
     """CEL variables for the worker groups before and after the request; none before a creation."""
     groups = f"{kind.cluster}.workerGroupSpecs"
     return {
-        "groups": at("object", groups, "[]"),
-        "oldGroups": before(at("oldObject", groups, "[]")),
+        "groups": value_at("object", groups, "[]"),
+        "oldGroups": from_old_object(value_at("oldObject", groups, "[]")),
     }
 
 
@@ -29,7 +29,7 @@ def template_variables(kind: RayKind) -> dict[str, str]:
     """CEL variables for all pod templates before and after the request, and those of `group_variables`."""
     return group_variables(kind) | {
         "templates": _templates(kind, "object", "variables.groups"),
-        "oldTemplates": before(_templates(kind, "oldObject", "variables.oldGroups")),
+        "oldTemplates": from_old_object(_templates(kind, "oldObject", "variables.oldGroups")),
     }
 
 
@@ -38,7 +38,7 @@ def _templates(kind: RayKind, root: str, groups: str) -> str:
     return f"[{single}] + {groups}.filter(g, has(g.template)).map(g, g.template)"
 
 
-def before(of_old_object: str) -> str:
+def from_old_object(of_old_object: str) -> str:
     """CEL for a list that is read from oldObject; empty for a creation, which has no oldObject."""
     return f'request.operation == "CREATE" ? [] : ({of_old_object})'
 

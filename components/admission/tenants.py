@@ -1,6 +1,6 @@
 """Policies for tenants' namespaces: resizing of their pods, and access to Ray."""
 
-from components.admission.ray import RAY_KINDS, RAY_SERVICE, Engine, Policy, RayKind, asked_by_users, at
+from components.admission.ray import RAY_KINDS, RAY_SERVICE, Engine, Policy, RayKind, asked_by_users, value_at
 
 TENANT = {"muster.dev/tenant": "true"}
 TOKEN_REQUIRED = {"muster.dev/ray-auth": "token"}
@@ -8,7 +8,7 @@ EMPTY = '""'
 
 # Off is the only mode in which a VerticalPodAutoscaler changes no pod: Initial resizes pods at creation,
 # InPlaceOrRecreate while they run, the others by evicting them, which breaks up the gang.
-RECOMMENDATIONS_ONLY = Policy(
+VPA_MODE_OFF = Policy(
     name="muster-vpa-leaves-ray-alone",
     group="autoscaling.k8s.io",
     resources=("verticalpodautoscalers",),
@@ -35,7 +35,7 @@ def token_required(engine: Engine) -> list[Policy]:
             resources=(kind.resource,),
             operations=("CREATE", "UPDATE"),
             rules={
-                f'{at("object", f"{kind.cluster}.authOptions.mode", EMPTY)} == "token"': (
+                f'{value_at("object", f"{kind.cluster}.authOptions.mode", EMPTY)} == "token"': (
                     f"in this namespace Ray requires a token: add {kind.cluster}.authOptions: "
                     "{mode: token}, with rayVersion 2.52.0 or later"
                 )
@@ -47,7 +47,7 @@ def token_required(engine: Engine) -> list[Policy]:
     ]
 
 
-def heads_stay_inside(engine: Engine) -> list[Policy]:
+def cluster_internal_services(engine: Engine) -> list[Policy]:
     """Returns policies against load balancers and ingresses, which would expose Ray's unauthenticated ports.
 
     Users reach the dashboard and the job port with `kubectl port-forward`, which the API server
@@ -58,7 +58,7 @@ def heads_stay_inside(engine: Engine) -> list[Policy]:
             name=f"muster-{kind.resource}-stay-inside",
             resources=(kind.resource,),
             operations=("CREATE", "UPDATE"),
-            rules=_inside(kind),
+            rules=_internal_rules(kind),
             namespaces=TENANT,
             condition=asked_by_users(engine),
         )
@@ -66,18 +66,18 @@ def heads_stay_inside(engine: Engine) -> list[Policy]:
     ]
 
 
-def _inside(kind: RayKind) -> dict[str, str]:
+def _internal_rules(kind: RayKind) -> dict[str, str]:
     head = f"{kind.cluster}.headGroupSpec"
     services = [f"{head}.serviceType", f"{head}.headService.spec.type"]
     if kind is RAY_SERVICE:
         services.append("spec.serveService.spec.type")
-    inside = {f'{at("object", service, EMPTY)} in ["", "ClusterIP"]': service for service in services}
+    required = {f'{value_at("object", service, EMPTY)} in ["", "ClusterIP"]': service for service in services}
     ingress = f"{head}.enableIngress"
-    inside[f"!{at('object', ingress, 'false')}"] = ingress
+    required[f"!{value_at('object', ingress, 'false')}"] = ingress
     return {
         rule: (
             f"Ray's ports have no authentication, so they stay inside the cluster: remove {path}, and reach "
             "the dashboard with kubectl port-forward"
         )
-        for rule, path in inside.items()
+        for rule, path in required.items()
     }

@@ -27,7 +27,7 @@ class KaiNames:
     priorities: tuple[str, ...]
 
 
-def translations(names: KaiNames) -> dict[str, tuple[tuple[str, ...], str]]:
+def kai_mutations(names: KaiNames) -> dict[str, tuple[tuple[str, ...], str]]:
     """Returns MutatingAdmissionPolicies by name: their resources, and the object to merge into them."""
     priority = f'{_label(PRIORITY_LABEL)}.optMap(name, "{PRIORITY_PREFIX}" + name)'
     labels = {
@@ -51,7 +51,7 @@ def translations(names: KaiNames) -> dict[str, tuple[tuple[str, ...], str]]:
     }
 
 
-def known_to_kai(names: KaiNames) -> list[Policy]:
+def kai_validations(names: KaiNames) -> list[Policy]:
     """Returns policies that refuse queues and priorities that KAI would leave Pending, or misread."""
     queues, priorities = ", ".join(names.queues), ", ".join(names.priorities) or "none"
     return [

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from policies.reading import must_be, must_not_be, pick
 from policies.rule import Resource, Violation, resource_rule, stack_rule
 from policies.rules.cluster import CLUSTER
-from policies.rules.node_pools import NODE_POOL, comes_on_request
+from policies.rules.node_pools import NODE_POOL, is_provisioned_per_job
 
 BUCKET = "gcp:storage/bucket:Bucket"
 ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]")
 TPU_MACHINES = ("ct", "tpu")
-REPELS = ("NO_SCHEDULE", "NO_EXECUTE")
+HARD_TAINTS = ("NO_SCHEDULE", "NO_EXECUTE")
 
 
 @stack_rule(
@@ -110,6 +110,6 @@ def gpus_max(pool: Resource) -> int | None:
 def _takes_system_pods(pool: Resource) -> bool:
     config = pick(pool.props, "nodeConfig") or {}
     accelerated = config.get("guestAccelerators") or str(config.get("machineType")).startswith(TPU_MACHINES)
-    comes_and_goes = comes_on_request(pool) or config.get("spot") or config.get("preemptible")
-    repels = any(taint["effect"] in REPELS for taint in config.get("taints") or ())
-    return not (accelerated or comes_and_goes or repels)
+    temporary = is_provisioned_per_job(pool) or config.get("spot") or config.get("preemptible")
+    tainted = any(taint["effect"] in HARD_TAINTS for taint in config.get("taints") or ())
+    return not (accelerated or temporary or tainted)

@@ -33,7 +33,7 @@ def add_labels(resource: Resource, config: Mapping[str, Any]) -> Mapping[str, An
     *LABELLED,
     source="Google Cloud, labels in billing reports; Checkov CKV_GCP_21",
     severity="medium",
-    remedy=add_labels,
+    remediation=add_labels,
 )
 def cost_labels(resource: Resource) -> Iterator[str]:
     """Billed resources are labeled, so that costs can be split by environment and cost center."""

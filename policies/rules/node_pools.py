@@ -17,7 +17,7 @@ def is_queued(pool: Resource) -> bool:
     return bool(pick(pool.props, "queuedProvisioning", "enabled"))
 
 
-def comes_on_request(pool: Resource) -> bool:
+def is_provisioned_per_job(pool: Resource) -> bool:
     """Whether the pool is queued or flex-start: its nodes are created for a job and deleted after it."""
     return is_queued(pool) or bool(pick(pool.props, "nodeConfig", "flexStart"))
 
@@ -82,7 +82,7 @@ def container_optimized_os(resource: Resource) -> Iterator[str]:
 def auto_repair(pool: Resource) -> Iterator[str]:
     """GKE repairs broken nodes. Not required for queued and flex-start pools, where GKE refuses it: their
     nodes are deleted with the job."""
-    if not comes_on_request(pool):
+    if not is_provisioned_per_job(pool):
         yield from must_be(pool, "management.autoRepair", True)
 
 
@@ -95,7 +95,7 @@ def auto_repair(pool: Resource) -> Iterator[str]:
 def auto_upgrade(pool: Resource) -> Iterator[str]:
     """Nodes get security fixes automatically. Queued and flex-start pools may leave it unset: GKE upgrades
     them while they are empty."""
-    if comes_on_request(pool):
+    if is_provisioned_per_job(pool):
         yield from must_not_be(pool, "management.autoUpgrade", False)
     else:
         yield from must_be(pool, "management.autoUpgrade", True)

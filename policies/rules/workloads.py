@@ -11,7 +11,7 @@ from policies.rule import Resource, resource_rule
 
 # The last part of an image's name: a registry's port is before the last slash.
 PINNED = re.compile(r"[^/]*(:(?!latest$)[^:@/]+|@sha256:[0-9a-f]{64})")
-CONFINED = ("RuntimeDefault", "Localhost")
+SECCOMP_PROFILES = ("RuntimeDefault", "Localhost")
 
 
 @resource_rule(
@@ -28,7 +28,7 @@ def seccomp(resource: Resource) -> Iterator[str]:
             pick(container, "securityContext", "seccompProfile", "type") or whole
             for _, container in containers(pod)
         ]
-        if not all(profile in CONFINED for profile in profiles):
+        if not all(profile in SECCOMP_PROFILES for profile in profiles):
             yield f'set {pod.path}.securityContext.seccompProfile.type to "RuntimeDefault"'
 
 

@@ -12,16 +12,16 @@ from components.admission.ray import (
     Policy,
     RayKind,
     asked_by_users,
-    at,
+    value_at,
 )
-from components.admission.templates import before
+from components.admission.templates import from_old_object
 
 KUBERAY_OPERATOR = '"ray.io/kuberay-operator"'
-ORPHANED = (
+CASCADING = (
     'request.options.?propagationPolicy.orValue("") != "Orphan" && '
     "!request.options.?orphanDependents.orValue(false)"
 )
-PART = "oldObject.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
+HAS_CONTROLLER = "oldObject.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
 # Kubernetes' garbage collector and namespace controller, and administrators.
 MAY_DELETE_ANY = 'authorizer.group("ray.io").resource("rayclusters").check("delete").allowed()'
 
@@ -31,12 +31,12 @@ def ownership_variables() -> dict[str, str]:
     controllers = f"{owners}.filter(o, o.?controller.orValue(false))"
     return {
         "controllers": f"object.{controllers}",
-        "oldControllers": before(f"oldObject.{controllers}"),
-        "oldFinalizers": before(f"oldObject.{finalizers}"),
+        "oldControllers": from_old_object(f"oldObject.{controllers}"),
+        "oldFinalizers": from_old_object(f"oldObject.{finalizers}"),
     }
 
 
-def belongs_to_its_queue(kind: RayKind, engine: Engine) -> dict[str, str]:
+def ownership_rules(kind: RayKind, engine: Engine) -> dict[str, str]:
     """Returns the rules for creations and updates."""
     paths = ["spec.managedBy"] if kind is RAY_CLUSTER else ["spec.managedBy", f"{kind.cluster}.managedBy"]
     managed = " && ".join(_managed(path, engine) for path in paths)
@@ -58,12 +58,12 @@ def belongs_to_its_queue(kind: RayKind, engine: Engine) -> dict[str, str]:
 
 def _managed(path: str, engine: Engine) -> str:
     """Kueue may dispatch a new object to another cluster (MultiKueue); Muster does not."""
-    new, old = (at(root, path, KUBERAY_OPERATOR) for root in ("object", "oldObject"))
+    new, old = (value_at(root, path, KUBERAY_OPERATOR) for root in ("object", "oldObject"))
     first = "true" if engine == "kueue" else f"{new} == {KUBERAY_OPERATOR}"
     return f'(request.operation == "CREATE" ? {first} : {new} == {old})'
 
 
-def whole_deletion(engine: Engine) -> Policy:
+def cascading_deletion(engine: Engine) -> Policy:
     """Returns the policy for deletions.
 
     A RayJob deleted with the policy Orphan leaves a running RayCluster without an owner. KubeRay recreates a
@@ -74,11 +74,11 @@ def whole_deletion(engine: Engine) -> Policy:
         resources=tuple(kind.resource for kind in RAY_KINDS),
         operations=("DELETE",),
         rules={
-            ORPHANED: (
+            CASCADING: (
                 "objects below a queued Ray object are deleted with it, or they would run on without quota: "
                 "delete it without --cascade=orphan"
             ),
-            f"!{PART} || {MAY_DELETE_ANY}": (
+            f"!{HAS_CONTROLLER} || {MAY_DELETE_ANY}": (
                 "KubeRay would recreate this RayCluster before its pods are gone, without quota for both: "
                 "delete the RayJob or RayService that it belongs to"
             ),

@@ -21,11 +21,11 @@ CONSTRAINTS = rf"^\s*\[\s*{_CONSTRAINT}(\s*,\s*{_CONSTRAINT}){{0,2}}\s*\]\s*$"
 LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 
 
-def topology_can_be_read() -> dict[str, str]:
+def topology_annotations() -> dict[str, str]:
     """Returns the rules for `variables.annotations`, the annotations of each pod template."""
-    near = f'"{REQUIRED}" in a || "{PREFERRED}" in a'
+    constrained = f'"{REQUIRED}" in a || "{PREFERRED}" in a'
     rules = {
-        f'{near} || !("{UNCONSTRAINED}" in a) || a["{UNCONSTRAINED}"] in ["true", "false"]': (
+        f'{constrained} || !("{UNCONSTRAINED}" in a) || a["{UNCONSTRAINED}"] in ["true", "false"]': (
             f"the annotation {UNCONSTRAINED} of a pod template must be true or false"
         ),
         _matches(SLICE_SIZE, f"^{SIZE}$"): (

@@ -15,7 +15,7 @@ from components.admission.kueue_objects.values import (
     is_label_key,
 )
 from components.admission.ray import Policy
-from components.admission.templates import before
+from components.admission.templates import from_old_object
 
 ELASTIC = "kueue.x-k8s.io/elastic-job"
 GATES = "kueue.x-k8s.io/admission-gated-by"
@@ -48,7 +48,7 @@ def workloads() -> Policy:
 
 def _variables() -> dict[str, str]:
     lists = {f"new{name}": f"object.?{path}.orValue([])" for name, path in LISTS.items()}
-    old = {f"old{name}": before(f"oldObject.?{path}.orValue([])") for name, path in LISTS.items()}
+    old = {f"old{name}": from_old_object(f"oldObject.?{path}.orValue([])") for name, path in LISTS.items()}
     return {
         **lists,
         **old,
@@ -60,7 +60,7 @@ def _variables() -> dict[str, str]:
         "reserved": f'request.operation == "UPDATE" && oldObject.?{RESERVES}',
         "reservedAgain": f"object.?{SINCE} != oldObject.?{SINCE}",
         "gates": _gates_of("object"),
-        "oldGates": before(_gates_of("oldObject")),
+        "oldGates": from_old_object(_gates_of("oldObject")),
     }
 
 

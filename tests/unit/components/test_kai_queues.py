@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.queues.kai_policies import KaiNames, known_to_kai, translations
+from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
 from components.queues.kai_specs import kai_queues
 from settings.model.queues.queue import Queues
 from tests.unit.components.harness import Declarations, declare_platform
@@ -126,7 +126,7 @@ NAMES = KaiNames({"team-a/user-queue": "team-a"}, ("train",))
 
 def test_kueues_labels_become_kais_labels() -> None:
     """tests/sandbox/test_scenario.py runs these policies in an API server."""
-    (_, labels), (resources, submission) = translations(NAMES).values()
+    (_, labels), (resources, submission) = kai_mutations(NAMES).values()
     assert '"kai.scheduler/queue": {"team-a/user-queue": "team-a"}' in labels
     assert '.optMap(name, "muster-" + name)' in labels
     assert '.orValue("preemptible")' in labels
@@ -135,7 +135,7 @@ def test_kueues_labels_become_kais_labels() -> None:
 
 
 def test_unknown_queues_and_priorities_are_refused() -> None:
-    known, by_label = known_to_kai(NAMES)
+    known, by_label = kai_validations(NAMES)
     assert list(known.rules.values()) == [
         "no such queue: kueue.x-k8s.io/queue-name must name a queue of this namespace (as namespace/queue, "
         "one of team-a/user-queue)",

@@ -10,8 +10,8 @@ import yaml
 
 from components.admission.dry_runs import DRY_RUNS_ONLY
 from components.admission.gangs import queued_gangs
-from components.admission.queues import SUSPENSIONS, queue_required, suspendable
-from components.admission.tenants import RECOMMENDATIONS_ONLY, heads_stay_inside, token_required
+from components.admission.queues import SUSPENDING_MUTATIONS, queue_required, suspendable
+from components.admission.tenants import VPA_MODE_OFF, cluster_internal_services, token_required
 from policies.catalogue import RULES
 from settings.load import parse
 from settings.model.stack import Settings
@@ -136,8 +136,8 @@ def test_every_named_setting_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_named_policy_exists(page: Path) -> None:
     gangs = [suspendable("muster"), *queued_gangs("muster"), queue_required("muster")]
-    tenants = [*heads_stay_inside("muster"), *token_required("muster"), RECOMMENDATIONS_ONLY]
-    known = {rule.id for rule in RULES} | {p.name for p in (*gangs, *tenants)} | set(SUSPENSIONS)
+    tenants = [*cluster_internal_services("muster"), *token_required("muster"), VPA_MODE_OFF]
+    known = {rule.id for rule in RULES} | {p.name for p in (*gangs, *tenants)} | set(SUSPENDING_MUTATIONS)
     known.add(DRY_RUNS_ONLY.name)
     named = {text for text in CODE.findall(prose(page)) if POLICY.fullmatch(text)}
     assert named <= known

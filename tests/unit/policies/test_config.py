@@ -92,4 +92,4 @@ def test_exceptions_have_the_id_of_a_rule_and_a_reason(path: Path) -> None:
         if settings.get("enforcementLevel") == "remediate":
             rule = rules[id]
             assert isinstance(rule, ResourceRule)
-            assert rule.remedy
+            assert rule.remediation

@@ -1,7 +1,7 @@
-"""The label that assigns pods to a Workload: only the engine and KubeRay may write it.
+"""Labels that only the engine and KubeRay may write: pods' Workload, and the origin of RayClusters.
 
-A pod with the label holds the Workload's quota until the pod is gone, wherever it runs. So users cannot set
-it on a pod, on a Job whose pods would inherit it, or on a Ray object, queued or not.
+A pod with the label of a Workload holds its quota until the pod is gone, wherever it runs. So users cannot
+set it on a pod, on a Job whose pods would inherit it, or on a Ray object, queued or not.
 """
 
 from components.admission.ray import (
@@ -15,15 +15,21 @@ from components.admission.ray import (
     may_write_status,
     optional,
 )
-from components.admission.templates import WORKLOAD_UID, before, group_variables, head, single_templates
+from components.admission.templates import (
+    WORKLOAD_UID,
+    from_old_object,
+    group_variables,
+    head,
+    single_templates,
+)
 
 # KubeRay recognizes the RayClusters that it created for RayJobs and RayServices by these labels.
-ORIGIN = ("ray.io/originated-from-cr-name", "ray.io/originated-from-crd")
-UID = f'metadata.?labels[?"{WORKLOAD_UID}"]'
+ORIGIN_LABELS = ("ray.io/originated-from-cr-name", "ray.io/originated-from-crd")
+UID_LABEL = f'metadata.?labels[?"{WORKLOAD_UID}"]'
 MESSAGE = f"the label {WORKLOAD_UID} is set by admission only, as pods with it hold quota: remove it"
 
 
-def marks_are_ours(engine: Engine) -> list[Policy]:
+def reserved_labels(engine: Engine) -> list[Policy]:
     return [*(_ray(kind, engine) for kind in RAY_KINDS), _pods(engine), _jobs(engine)]
 
 
@@ -37,10 +43,10 @@ def _ray(kind: RayKind, engine: Engine) -> Policy:
             f'(!has(object.metadata.labels) || !("{key}" in object.metadata.labels) || '
             f'(request.operation == "UPDATE" && object.metadata.labels[?"{key}"] == '
             f'oldObject.metadata.?labels[?"{key}"]))'
-            for key in ORIGIN
+            for key in ORIGIN_LABELS
         )
         rules[origin] = (
-            f"the labels {' and '.join(ORIGIN)} are reserved for RayClusters that KubeRay creates: "
+            f"the labels {' and '.join(ORIGIN_LABELS)} are reserved for RayClusters that KubeRay creates: "
             "remove them"
         )
     return Policy(
@@ -52,7 +58,7 @@ def _ray(kind: RayKind, engine: Engine) -> Policy:
         variables=group_variables(kind)
         | {
             "labels": _labels(kind, "object", "variables.groups"),
-            "oldUids": before(
+            "oldUids": from_old_object(
                 f"({_labels(kind, 'oldObject', 'variables.oldGroups')})"
                 f'.filter(l, "{WORKLOAD_UID}" in l).map(l, l["{WORKLOAD_UID}"])'
             ),
@@ -72,20 +78,20 @@ def _labels(kind: RayKind, root: str, groups: str) -> str:
 
 def _pods(engine: Engine) -> Policy:
     """Returns the policy for pods: KubeRay creates them, and the Job controller those of submitters."""
-    makers = f"{is_trusted(engine)} || {may_write_status('batch', 'jobs')}"
+    creators = f"{is_trusted(engine)} || {may_write_status('batch', 'jobs')}"
     return Policy(
         name="muster-pods-claim-no-quota",
         group="",
         resources=("pods", "pods/status"),
         operations=("CREATE", "UPDATE"),
-        rules={f'request.operation == "UPDATE" && object.{UID} == oldObject.{UID}': MESSAGE},
+        rules={f'request.operation == "UPDATE" && object.{UID_LABEL} == oldObject.{UID_LABEL}': MESSAGE},
         label=WORKLOAD_UID,
-        condition=f"!({makers})",
+        condition=f"!({creators})",
     )
 
 
 def _jobs(engine: Engine) -> Policy:
-    template = f"spec.?template.?{UID}"
+    template = f"spec.?template.?{UID_LABEL}"
     return Policy(
         name="muster-jobs-claim-no-quota",
         group="batch",

@@ -1,4 +1,4 @@
-"""Fields that admission decides: whether a queued gang runs, its queue, and its size.
+"""Fields that the queue manages: whether a queued gang runs, its queue, and its size.
 
 Users may delete it, shrink it (fewer replicas or groups), or suspend it: the engine resumes an admitted gang.
 The rules apply to waiting gangs too, because a gang with reserved quota still looks as if it waited until it
@@ -11,9 +11,9 @@ from components.admission.ray import (
     RAY_JOB,
     RAY_SERVICE,
     RayKind,
-    at,
     optional,
     queue_of,
+    value_at,
 )
 from components.admission.templates import same_in_all
 
@@ -29,8 +29,8 @@ RESOURCES = (
 )
 
 
-def stays_as_admitted(kind: RayKind) -> dict[str, str]:
-    suspend, old_suspend = (at(root, kind.suspend, "false") for root in ("object", "oldObject"))
+def queue_managed_fields(kind: RayKind) -> dict[str, str]:
+    suspend, old_suspend = (value_at(root, kind.suspend, "false") for root in ("object", "oldObject"))
     autoscaling = f"{kind.cluster}.enableInTreeAutoscaling"
     grown = " && ".join(f"{_size('n', key)} <= {_size('o', key)}" for key in SIZES)
     rules = {
@@ -47,7 +47,7 @@ def stays_as_admitted(kind: RayKind) -> dict[str, str]:
             f"a queued {kind.name} can't grow, because quota is reserved for the gang as it was created: "
             f"you may lower {', '.join(SIZES)} or remove worker groups; for a larger gang, {RECREATE}"
         ),
-        f"!{at('object', autoscaling, 'false')} || {at('oldObject', autoscaling, 'false')}": (
+        f"!{value_at('object', autoscaling, 'false')} || {value_at('oldObject', autoscaling, 'false')}": (
             f"a queued {kind.name} can't grow, so it can't be autoscaled: leave "
             f"{autoscaling} off, or run it outside all queues"
         ),

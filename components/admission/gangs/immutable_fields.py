@@ -3,12 +3,12 @@
 KubeRay validates an object before it acts on it (ray-operator/controllers/ray/utils/validation.go at v1.6.2).
 It ignores an invalid one: the pods keep running, whatever spec.suspend says. It also creates Services and
 other objects before it looks at the pods, and stops at the first failure. So all fields that these depend on
-are frozen at creation.
+are immutable.
 """
 
-from components.admission.gangs.size import RECREATE
+from components.admission.gangs.queue_managed_fields import RECREATE
 from components.admission.gangs.topology import ANNOTATIONS
-from components.admission.ray import RAY_JOB, RAY_SERVICE, RayKind, at, optional
+from components.admission.ray import RAY_JOB, RAY_SERVICE, RayKind, optional, value_at
 from components.admission.templates import (
     WORKLOAD_UID,
     WRITTEN_OUT,
@@ -66,14 +66,14 @@ JOB_KEYS = (
 )
 
 
-def stays_suspendable(kind: RayKind) -> dict[str, str]:
+def immutable_fields(kind: RayKind) -> dict[str, str]:
     """Returns the rules for updates: each CEL expression with its message."""
     pods = (
         f"the pods of a queued {kind.name} keep the fields of their placement, priority and shutdown "
         f"({', '.join(PLACEMENT)}): to change them, {RECREATE}"
     )
     rules = dict.fromkeys(same_in_all(kind, tuple(f"spec.?{key}" for key in PLACEMENT)), pods)
-    marks = (
+    set_by_admission = (
         f"the pod templates of a queued {kind.name} keep their label {WORKLOAD_UID} and the annotations that "
         "place them, which its admission sets: to start again from your own manifest, "
         f"{RECREATE}"
@@ -83,7 +83,7 @@ def stays_suspendable(kind: RayKind) -> dict[str, str]:
         f'metadata.?labels[?"{WORKLOAD_UID}"]',
         *(f'metadata.?annotations[?"{key}"]' for key in kept),
     )
-    rules |= dict.fromkeys(same_in_all(kind, paths), marks)
+    rules |= dict.fromkeys(same_in_all(kind, paths), set_by_admission)
     settings = [_same(f"{kind.cluster}.{key}") for key in CLUSTER_KEYS]
     settings += [_same(f"{head(kind)}.{key}") for key in HEAD_KEYS]
     settings += [same_in_groups(GROUP_KEYS), _same_environment(kind)]
@@ -126,14 +126,14 @@ def _same_upgrade() -> str:
 
 
 def _same_metadata(kind: RayKind) -> dict[str, str]:
-    waits = at("oldObject", kind.suspend, "false")
+    waits = value_at("oldObject", kind.suspend, "false")
     labels = [
         f'object.metadata.?labels[?"{key}"] == oldObject.metadata.?labels[?"{key}"]'
         for key in (PRIORITY_LABEL, MAX_EXEC_TIME_LABEL)
     ]
-    booked = _same_of_prefix("annotations", PROVREQ)
+    provisioning = _same_of_prefix("annotations", PROVREQ)
     return {
-        f"{waits} || ({' && '.join([*labels, booked])})": (
+        f"{waits} || ({' && '.join([*labels, provisioning])})": (
             f"a running {kind.name} keeps the labels {PRIORITY_LABEL} and {MAX_EXEC_TIME_LABEL} and the "
             f"annotations {PROVREQ}… of its admission: change them while it waits, or {RECREATE}"
         ),

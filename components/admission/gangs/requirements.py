@@ -4,9 +4,9 @@ Source: KubeRay ray-operator/controllers/ray/utils/validation.go at v1.6.2; Kueu
 pkg/controller/jobs/raycluster/raycluster_webhook.go and the schema of Workload.
 """
 
-from components.admission.gangs.frozen import CONSUME, MAX_EXEC_TIME_LABEL, PROVISIONING_CLASS
-from components.admission.gangs.topology import topology_can_be_read
-from components.admission.ray import RAY_JOB, RayKind, at
+from components.admission.gangs.immutable_fields import CONSUME, MAX_EXEC_TIME_LABEL, PROVISIONING_CLASS
+from components.admission.gangs.topology import topology_annotations
+from components.admission.ray import RAY_JOB, RayKind, value_at
 from components.admission.templates import WRITTEN_OUT, annotations, head, template_variables
 
 POD_SETS_MAX = 18  # in a Workload: the head, the submitter and worker groups
@@ -14,28 +14,28 @@ POD_SETS_MAX = 18  # in a Workload: the head, the submitter and worker groups
 GRACE_SECONDS_MAX = 300
 TTL_SECONDS_MAX = 3600
 POD_SET_NAME = "^[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$"
-RESERVED = ("head", "submitter")
+RESERVED_POD_SETS = ("head", "submitter")
 
 
-def shape_variables(kind: RayKind) -> dict[str, str]:
+def requirement_variables(kind: RayKind) -> dict[str, str]:
     return template_variables(kind) | {
         "annotations": annotations("variables.templates"),
-        "oldAnnotations": before_annotations(),
+        "oldAnnotations": _old_annotations(),
     }
 
 
-def before_annotations() -> str:
+def _old_annotations() -> str:
     return annotations("variables.oldTemplates")
 
 
-def can_be_admitted(kind: RayKind) -> dict[str, str]:
+def requirements(kind: RayKind) -> dict[str, str]:
     """Returns the rules for creations, and for updates of the fields that they read."""
-    return _groups(kind) | _pods(kind) | topology_can_be_read() | (_job() if kind is RAY_JOB else {})
+    return _groups(kind) | _pods(kind) | topology_annotations() | (_job() if kind is RAY_JOB else {})
 
 
 def _groups(kind: RayKind) -> dict[str, str]:
-    others = len(RESERVED) if kind is RAY_JOB else 1
-    reserved = ", ".join(f'"{name}"' for name in RESERVED)
+    others = len(RESERVED_POD_SETS) if kind is RAY_JOB else 1
+    reserved = ", ".join(f'"{name}"' for name in RESERVED_POD_SETS)
     named = f"g.groupName.matches('{POD_SET_NAME}') && !(g.groupName in [{reserved}])"
     low, high = "g.?minReplicas.orValue(0)", f"g.?maxReplicas.orValue({2**31 - 1})"
     sizes = f"0 <= {low} && {low} <= {high} && g.?replicas.orValue(0) >= 0 && g.?numOfHosts.orValue(1) >= 1"
@@ -51,7 +51,7 @@ def _groups(kind: RayKind) -> dict[str, str]:
         ),
         f"variables.groups.all(g, {named})": (
             f"the groupName of a queued {kind.name} must consist of at most 63 letters, digits and hyphens, "
-            f"and not be one of {', '.join(RESERVED)}"
+            f"and not be one of {', '.join(RESERVED_POD_SETS)}"
         ),
         f"variables.groups.all(g, {sizes})": (
             f"each worker group of a queued {kind.name} needs 0 <= minReplicas <= maxReplicas, replicas >= 0 "
@@ -61,8 +61,8 @@ def _groups(kind: RayKind) -> dict[str, str]:
 
 
 def _pods(kind: RayKind) -> dict[str, str]:
-    ours = ", ".join(f'"{key}"' for key in (WRITTEN_OUT, CONSUME, PROVISIONING_CLASS))
-    containers = f"{at('object', f'{head(kind)}.template.spec.containers', '[]')}.size() > 0"
+    set_by_admission = ", ".join(f'"{key}"' for key in (WRITTEN_OUT, CONSUME, PROVISIONING_CLASS))
+    containers = f"{value_at('object', f'{head(kind)}.template.spec.containers', '[]')}.size() > 0"
     return {
         f"{containers} && variables.groups.all(g, g.?template.?spec.?containers.orValue([]).size() > 0)": (
             f"each pod template of a queued {kind.name} needs a container"
@@ -79,7 +79,7 @@ def _pods(kind: RayKind) -> dict[str, str]:
         'variables.templates.all(t, t.?spec.?nodeName.orValue("") == "")': (
             f"a queued {kind.name} runs where its queue has quota: remove nodeName from the pod templates"
         ),
-        f"variables.annotations.all(a, [{ours}].all(k, !(k in a) || "
+        f"variables.annotations.all(a, [{set_by_admission}].all(k, !(k in a) || "
         "variables.oldAnnotations.exists(o, k in o && o[k] == a[k])))": (
             f"the annotations {', '.join((WRITTEN_OUT, CONSUME, PROVISIONING_CLASS))} of the pod templates "
             f"of a queued {kind.name} are set by its admission: remove them"
