@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test coverage mutants conformance bench fuzz storm preview golden docs lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test coverage mutants conformance bench fuzz storm preview golden docs pictures lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -75,6 +75,9 @@ golden: ## accept the current plans of all stacks (tests/stacks/golden)
 
 docs: ## write generated docs: docs/settings.md, docs/metrics.md, the diagrams of docs/architecture.md
 	@$(run) development docs
+
+pictures: ## draw docs/pictures (FROM=local: of the scenario that this sandbox played last)
+	@$(run) development pictures $(if $(FROM),--from $(FROM))
 
 lint: ## ruff, mypy, import contracts
 	@$(run) development test lint

@@ -4,9 +4,10 @@ import argparse
 import sys
 
 from development import chores, layers
+from development.pictures.draw import pictures
 from development.words import words
 from preview.golden import golden
-from sandbox.toolchain.command import carry_out
+from sandbox.toolchain.command import carry_out, sandbox_named
 from sandbox.toolchain.steps import StepError
 
 
@@ -27,6 +28,11 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("words", help="uses of words that docs/style.md asks to avoid")
     verb.add_argument("paths", nargs="*", default=[""], metavar="PATH", help="only below these folders")
     verb.set_defaults(run=lambda options: words(options.paths))
+    verb = verbs.add_parser("pictures", help="draw docs/pictures")
+    verb.add_argument(
+        "--from", type=sandbox_named, dest="state", metavar="NAME", help="of this sandbox's last run"
+    )
+    verb.set_defaults(run=lambda options: pictures(options.state))
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
         ("docs", chores.docs, "write generated docs: docs/settings.md, docs/metrics.md, the diagrams"),
