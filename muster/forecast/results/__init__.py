@@ -1,1 +1,1 @@
-"""What a simulation yields: attempts of jobs, waits, usage, cost."""
+"""Results of a simulation: attempts of jobs, waits, usage, comparisons."""

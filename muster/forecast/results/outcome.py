@@ -36,7 +36,7 @@ class SimulatedJob:
 class Attempts:
     """One row for each time that a job held quota, by time.
 
-    `job` is an index of the outcome's jobs; `flavor` one of its flavors: that of the job's accelerators, or of
+    `job` is an index of the outcome's jobs, `flavor` one of its flavors: of the job's accelerators, or of
     its first resource. The job got quota at `reserved_ms`, its gang ran from `started_ms` (-1: never), and it
     gave the quota back at `ended_ms`. `lost_ms` is work that it has to repeat."""
 
