@@ -1,4 +1,4 @@
-"""What a forecast assumes about everything that no queue configuration says, each with its source."""
+"""Assumptions about everything that no queue configuration says, each with its source."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any

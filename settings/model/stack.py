@@ -7,6 +7,7 @@ from pydantic.alias_generators import to_camel
 
 from settings.model.base import Model
 from settings.model.controller import Controller
+from settings.model.forecast import Forecast
 from settings.model.foundation.cluster import Cluster
 from settings.model.foundation.network import Network
 from settings.model.observability import Observability
@@ -58,6 +59,8 @@ class Settings(Model):
     """Muster's controller; required with engine muster."""
     observability: Observability | None = None
     """Logs that outlive the cluster, metrics, dashboards and alerts; off if unset. `{}` uses the defaults."""
+    forecast: Forecast = Forecast()
+    """The trace that changes are tried on before they are merged, and limits of waiting times."""
     queues: Queues
     """Quotas of all teams, and how they are shared."""
     tenants: tuple[Tenant, ...] = ()

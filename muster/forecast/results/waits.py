@@ -1,7 +1,7 @@
 """Waiting times, by queue, priority class and gang size."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ SIZES = (0, 1, 8, 16, 32, 64, 128, 256)
 
 
 class Group(NamedTuple):
-    """Jobs that are compared with each other. An empty field stands for all of its values."""
+    """Jobs that are compared with each other. An empty field means all of its values."""
 
     queue: str = ""
     priority_class: str = ""
@@ -60,6 +60,16 @@ def groups_of(job: SimulatedJob) -> Iterator[Group]:
     if job.priority_class:
         yield Group(queue=job.queue, priority_class=job.priority_class)
     yield Group(queue=job.queue, size=size_of(job))
+
+
+def in_order(groups: Iterable[Group]) -> list[Group]:
+    """Sorts groups by queue: all of it first, then its classes, then its sizes from small to large."""
+
+    def first_size(group: Group) -> int:
+        text = group.size.lstrip(">").partition("-")[0]
+        return int(text) if text.isdecimal() else 0
+
+    return sorted(groups, key=lambda g: (g.queue, bool(g.size), g.priority_class, first_size(g)))
 
 
 def waits_by_group(outcome: Outcome) -> dict[Group, Waits]:

@@ -3,6 +3,7 @@
 import pytest
 
 from muster import cli
+from muster.cli import controller
 from muster.controller.configuration.configuration import Configuration
 from muster.controller.process.health import Address
 from muster.controller.process.process import Options
@@ -18,7 +19,7 @@ def started_with(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environment
         started.append(options)
         return 1
 
-    monkeypatch.setattr(cli, "run", run)
+    monkeypatch.setattr(controller, "run", run)
     for name in POD:
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():

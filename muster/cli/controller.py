@@ -1,4 +1,4 @@
-"""`muster` on the command line."""
+"""`muster controller`: runs the controller."""
 
 import argparse
 import asyncio
@@ -13,11 +13,8 @@ from muster.controller.process.health import Address
 from muster.controller.process.process import Options, run
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="muster", description=__doc__)
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    _add_controller(verbs.add_parser("controller", help="admit Ray gangs whole and by priority"))
-    arguments = parser.parse_args(argv)
+def carry_out(arguments: argparse.Namespace) -> int:
+    """Runs until a signal, or until the Lease is lost; returns the exit code."""
     logging.basicConfig(
         level=arguments.log_level.upper(),
         stream=sys.stderr,
@@ -34,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     return asyncio.run(run(options))
 
 
-def _add_controller(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Watches queued RayJobs, RayClusters and RayServices, reserves quota for whole gangs by priority, "
         "waits for their capacity, and releases or suspends them. Of several controllers the one that holds "

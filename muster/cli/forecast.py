@@ -1,0 +1,76 @@
+"""`muster forecast`: how long jobs of a trace would wait under a queue configuration."""
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from muster.cli import inputs
+from muster.forecast import assumptions, futures
+from muster.forecast.report.document import forecast_document
+from muster.forecast.report.tables import Table, forecast_tables, totals
+from muster.forecast.traces.trace import Trace
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Replays a trace of jobs through the admission core that decides in production, and prints waits by "
+        "queue, priority class and gang size, use of flavors, and accelerator-hours by team. The same seed "
+        "gives the same result."
+    )
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--stack", metavar="NAME", help="stacks/Pulumi.NAME.yaml of this checkout, or a path")
+    source.add_argument("--queues", metavar="PATH", type=Path, help="a file or folder of Kueue manifests")
+    parser.add_argument("--json", action="store_true", help="print every future as JSON")
+    inputs.add_arguments(parser)
+
+
+def carry_out(arguments: argparse.Namespace) -> int:
+    return inputs.carry_out("forecast", lambda: _forecast(arguments))
+
+
+def _forecast(arguments: argparse.Namespace) -> int:
+    from muster.cli.screen import show
+
+    if arguments.assumptions:
+        show([assumptions_table()])
+        return 0
+    if not (arguments.stack or arguments.queues):
+        raise inputs.InputError("no configuration: give --stack NAME in a checkout, or --queues PATH")
+    side = inputs.stack(arguments.stack) if arguments.stack else inputs.manifests_at(arguments.queues)
+    trace = inputs.read_trace(arguments, side)
+    scenario, placed = inputs.scenario(arguments, side, trace)
+    with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
+        outcomes = futures.run(scenario, range(arguments.seeds), progress)
+    name = side.configuration.name
+    if arguments.json:
+        print(json.dumps(forecast_document(name, outcomes, side.prices), indent=2))
+    else:
+        count = f"{len(outcomes)} futures" if len(outcomes) > 1 else "one future, as nothing in it is random"
+        print(f"{name}: {totals(outcomes)} ({count})\n")
+        show([*forecast_tables(outcomes, side.prices), *left_out(trace, placed.left_out)])
+    if arguments.html:
+        from muster.forecast.page.page import Side, write_page
+
+        write_page([Side(name, outcomes)], arguments.html)
+        print(f"page: {arguments.html}")
+    return 0
+
+
+def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:
+    """Returns a table of rows and jobs that were not simulated, unless there are none."""
+    rows = [(f"{n:,}", problem) for problem, n in problems.items()]
+    rows += [(f"{n:,}", f"skipped: {why}") for why, n in (trace.skipped or {}).items()]
+    rows += [("1", f"{bad.where}: {bad.problem}") for bad in trace.bad[:10]]
+    if len(trace.bad) > 10:
+        rows.append((f"{len(trace.bad) - 10:,}", "more bad rows"))
+    return [Table("Not simulated", ("JOBS", "WHY"), rows, numbers=9)] if rows else []
+
+
+def assumptions_table() -> Table:
+    return Table(
+        "Assumptions (--assume NAME=VALUE)",
+        ("NAME", "DEFAULT", "MEANING", "SOURCE"),
+        assumptions.reference(),
+        numbers=9,
+    )

@@ -1,0 +1,1 @@
+"""Reports: tables for terminals, Markdown for pull requests, JSON for programs."""

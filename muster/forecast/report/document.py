@@ -1,0 +1,73 @@
+"""A forecast as data for programs: what `--json` prints. Times in seconds, amounts in accelerator-hours."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from muster.forecast.results.comparison import Comparison
+from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.usage import Usage, usage
+from muster.forecast.results.waits import Group, Waits, waits_by_group
+
+
+def forecast_document(name: str, outcomes: Sequence[Outcome], prices: Mapping[str, float]) -> dict[str, Any]:
+    """Returns every future's waits and usage."""
+    return {"configuration": name, "futures": [_future(outcome, prices) for outcome in outcomes]}
+
+
+def plan_document(
+    base: str, changed: str, comparison: Comparison, violations: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "base": base,
+        "changed": changed,
+        "differences": [
+            {
+                **_group(d.group),
+                **{k: v for k, v in asdict(d).items() if k != "group"},
+                "change_s": d.change_s,
+            }
+            for d in comparison.differences
+        ],
+        "suffering_most": [asdict(one) for one in comparison.sufferers],
+        "violations": list(violations),
+    }
+
+
+def _future(outcome: Outcome, prices: Mapping[str, float]) -> dict[str, Any]:
+    used = usage(outcome)
+    return {
+        "seed": outcome.seed,
+        "makespan_s": used.makespan_ms / 1000,
+        "preemptions": used.preemptions,
+        "failures": used.failures,
+        "stock_outs": used.stock_outs,
+        "lost_hours": used.lost_hours,
+        "waits": [_waits(group, waits) for group, waits in waits_by_group(outcome).items()],
+        "flavors": [
+            {
+                "flavor": name,
+                **asdict(use),
+                "utilisation": use.utilisation,
+                "attempts": used.attempts.get(name, 0),
+            }
+            for name, use in used.flavors.items()
+        ],
+        "teams": _teams(used, prices),
+    }
+
+
+def _teams(used: Usage, prices: Mapping[str, float]) -> list[dict[str, Any]]:
+    return [
+        {"queue": queue, "flavor": flavor, "hours": hours}
+        | ({"cost": hours * prices[flavor]} if flavor in prices else {})
+        for (queue, flavor), hours in sorted(used.hours_by_team.items())
+    ]
+
+
+def _waits(group: Group, waits: Waits) -> dict[str, Any]:
+    return {**_group(group), **asdict(waits)}
+
+
+def _group(group: Group) -> dict[str, str]:
+    return {key: value for key, value in group._asdict().items() if value}

@@ -1,0 +1,24 @@
+"""Rules of forecasts: what they name exists."""
+
+from collections.abc import Iterator
+
+from settings.model.stack import Settings
+from settings.problems import Finding, did_you_mean
+
+
+def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
+    queues = [queue.name for queue in settings.queues.cluster_queues]
+    for i, limit in enumerate(settings.forecast.limits):
+        path = ("muster:forecast", "limits", i)
+        if limit.queue not in queues:
+            hint = did_you_mean(limit.queue, queues)
+            yield Finding((*path, "queue"), "the name of a cluster queue in this file", hint)
+        priorities = list(settings.admission.priorities)
+        if limit.priority is not None and limit.priority not in priorities:
+            hint = did_you_mean(limit.priority, priorities)
+            yield Finding((*path, "priority"), "the name of a priority in muster:admission.priorities", hint)
+    flavors = [pool.flavor_name for pool in settings.pools]
+    for flavor in settings.forecast.prices:
+        if flavor not in flavors:
+            hint = did_you_mean(flavor, flavors)
+            yield Finding(("muster:forecast", "prices", flavor), "the flavor of a pool in this file", hint)
