@@ -1,7 +1,7 @@
 """A trace: jobs in order of submission, and the rows that could not be read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +11,8 @@ class TraceJob:
     `submit_ms` counts from the trace's beginning. `run_ms` is None where the trace does not tell how long the
     job ran. `queue` and `priority_class` are the trace's own words, empty without one; `placement` maps them
     to the configuration's. All `pods` are alike: `requests` is what one of them requests, by resource, in the
-    core's units (milli-CPUs, bytes, pieces). `waited_ms` is the wait that the trace recorded, if any."""
+    core's units (milli-CPUs, bytes, pieces). `waited_ms` is the wait that the trace recorded, and `limit_ms`
+    the run time that the user asked for, if any."""
 
     name: str
     submit_ms: int
@@ -22,6 +23,7 @@ class TraceJob:
     priority_class: str = ""
     user: str = ""
     waited_ms: int | None = None
+    limit_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,21 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """`jobs` are sorted by `submit_ms`. `skipped` counts rows that are no jobs by the format's rules (such as
-    steps of a job), by reason; `bad` are rows that should be jobs and are not."""
+    """`jobs` are sorted by `submit_ms`, and the first is submitted at 0.
+
+    `skipped` counts rows that are no jobs by the format's rules (such as steps of a job), by reason. Of the
+    `bad_count` rows that should be jobs and are not, `bad` holds the first. `adjusted` counts jobs that are
+    not quite as in the file, by change. `begins_ms` is the Unix time of the beginning, None if not known.
+    `header` is what the file says about itself, such as the size of its cluster."""
 
     source: str
     jobs: Sequence[TraceJob]
     bad: tuple[BadRow, ...] = ()
-    skipped: Mapping[str, int] | None = None
+    bad_count: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    adjusted: Mapping[str, int] = field(default_factory=dict)
+    begins_ms: int | None = None
+    header: Mapping[str, str] = field(default_factory=dict)
 
 
 class TraceError(ValueError):

@@ -1,0 +1,110 @@
+"""Values in rows of traces: times, durations, amounts, each checked; a problem says what is expected."""
+
+import math
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from muster.admission import QuantityError, quantities
+from muster.forecast.traces.rows import RowError
+
+SECOND = 1_000  # ms
+TIME_MAX_MS = 10**15  # 30,000 years: sums of such times fit into 64 bits
+PODS_MAX = 2**31 - 1  # of a pod set, as in Kubernetes
+ABSENT = frozenset(
+    ("", "-", "None", "none", "NULL", "Null", "null", "NaN", "nan", "NaT", "N/A", "Unknown", "unknown")
+)
+"""Texts that mean that there is no value."""
+
+_SHOWN_MAX = 40
+
+
+def shown(text: str) -> str:
+    """Returns the text in quotes, and only its beginning if it is long."""
+    return repr(text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…")
+
+
+def millis(what: str, text: str, unit_ms: int = SECOND) -> int:
+    """Returns a number of units as whole milliseconds."""
+    try:
+        value = int(text) * unit_ms
+    except ValueError:
+        number = _finite(what, text)
+        value = round(number * unit_ms) if abs(number) <= TIME_MAX_MS else TIME_MAX_MS + 1
+    return _in_range(what, text, value)
+
+
+def unix_ms(what: str, text: str) -> int:
+    """Returns a time in ISO 8601 in milliseconds since 1970. A time without a zone is taken as UTC: the
+    zones of logs are rarely known, and only differences matter."""
+    try:
+        time = datetime.fromisoformat(text)
+        value = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        problem = f"{what} is {shown(text)}: expected a time in ISO 8601, such as 2026-03-01T09:30:00"
+        raise RowError(problem) from None
+    return _in_range(what, text, round(value * SECOND))
+
+
+def count(what: str, text: str) -> int:
+    """Returns a whole number of pods, nodes or processors, 1 or more. Some traces write `2.0`."""
+    try:
+        value = int(text)
+    except ValueError:
+        number = _finite(what, text)
+        value = int(number)
+        if value != number:
+            raise RowError(f"{what} is {shown(text)}: expected a whole number") from None
+    if not 1 <= value <= PODS_MAX:
+        raise RowError(f"{what} is {shown(text)}: expected 1 to {PODS_MAX:,}")
+    return value
+
+
+def amount(what: str, text: str, unit: str = "") -> Fraction:
+    """Returns how much of a resource is requested: in cores, bytes or pieces. `unit` is a suffix of
+    Kubernetes' quantities that the text leaves out, or `%`."""
+    try:
+        exact = quantities.exact(what, f"{text.strip()}{'' if unit == '%' else unit}")
+    except QuantityError as problem:
+        raise RowError(str(problem)) from None
+    if exact < 0:
+        raise RowError(f"{what} is {shown(text)}: expected 0 or more")
+    return exact / 100 if unit == "%" else exact
+
+
+def of_each_pod(resource: str, total: Fraction, pods: int) -> tuple[int, bool]:
+    """Returns the request of each of so many pods in the core's units, and whether it is rounded up."""
+    exact = total * (quantities.MILLI if resource == quantities.CPU else 1) / pods
+    units = math.ceil(exact)
+    if units > quantities.units_max(resource):
+        raise RowError(f"{resource} is {units:,} for each pod: expected at most 2^63")
+    return units, units != exact
+
+
+def duration(what: str, start_ms: int, end_ms: int, start: str, end: str) -> int:
+    """Returns the time between two events, which must be in order."""
+    if end_ms < start_ms:
+        late = (start_ms - end_ms) / SECOND
+        raise RowError(f"{what} is negative: {end} is {late:g} s before {start}")
+    return end_ms - start_ms
+
+
+def not_negative(what: str, value_ms: int) -> int:
+    if value_ms < 0:
+        raise RowError(f"{what} is {value_ms / SECOND:g} s: expected 0 or more")
+    return value_ms
+
+
+def _finite(what: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise RowError(f"{what} is {shown(text)}: expected a number")
+    return value
+
+
+def _in_range(what: str, text: str, value_ms: int) -> int:
+    if not -TIME_MAX_MS <= value_ms <= TIME_MAX_MS:
+        raise RowError(f"{what} is {shown(text)}: expected at most {TIME_MAX_MS // SECOND:,} s")
+    return value_ms
