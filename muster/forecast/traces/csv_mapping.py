@@ -1,0 +1,203 @@
+"""Mappings of CSV columns to a job's submission, run time, pods and requests; presets for public traces."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from muster.forecast.traces.trace import TraceError
+
+GPU = "nvidia.com/gpu"
+NAMES = {"gpus": GPU, "gpu": GPU, "cpus": "cpu", "cores": "cpu", "mem": "memory"}
+"""Short names of resources in a mapping; `cpu`, `memory` and names with a slash are resources, too."""
+
+FIELDS = (
+    "name",  # several columns with slashes between them: job_name/task_name
+    "submit",
+    "start",
+    "end",
+    "run",
+    "wait",
+    "limit",
+    "pods",
+    "queue",
+    "class",
+    "user",
+    "state",
+    "gpuShare",  # the part of a GPU that each of `gpus` is
+)
+TIMES = ("submit", "start", "end")
+DURATIONS = ("run", "wait", "limit")
+TIME_UNITS = ("s", "ms", "iso")
+AMOUNT_UNITS = ("m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti", "%")
+
+
+class Column(NamedTuple):
+    """A column by its name in the header, and the unit of its values; empty: decided value by value."""
+
+    name: str
+    unit: str = ""
+
+
+class CsvMapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """Columns by field or resource, as `column` or `column:unit`.
+
+    Units of times are s, ms and iso (default: s for numbers, else ISO 8601), those of amounts are suffixes of
+    Kubernetes' quantities, and %. With `totals`, requests are those of all pods together. `header` names the
+    columns of a file without a header line. Rows with a state of `skip_states` are no jobs."""
+
+    columns: Mapping[str, str]
+    header: tuple[str, ...] = ()
+    skip_states: tuple[str, ...] = ()
+    totals: bool = False
+
+    def fields(self) -> dict[str, Column]:
+        """Returns the columns of fields other than requests."""
+        return {name: _column(name, text) for name, text in self.columns.items() if name in FIELDS}
+
+    def resources(self) -> dict[str, Column]:
+        """Returns the columns of requests by resource."""
+        return {
+            NAMES.get(name, name): _column(name, text)
+            for name, text in self.columns.items()
+            if name not in FIELDS
+        }
+
+
+PRESETS: Mapping[str, CsvMapping] = {
+    # What `csv_rows.write` writes.
+    "muster": CsvMapping(
+        columns={
+            "name": "name",
+            "submit": "submit_seconds:s",
+            "run": "run_seconds:s",
+            "pods": "pods",
+            "cpu": "cpu",
+            "memory": "memory",
+            GPU: GPU,
+            "google.com/tpu": "google.com/tpu",
+            "queue": "queue",
+            "class": "priority_class",
+            "user": "user",
+        }
+    ),
+    # Alibaba's cluster-trace-gpu-v2023: openb_pod_list_*.csv.
+    "openb": CsvMapping(
+        columns={
+            "name": "name",
+            "submit": "creation_time:s",
+            "start": "scheduled_time:s",
+            "end": "deletion_time:s",
+            "gpus": "num_gpu",
+            "gpuShare": "gpu_milli:m",
+            "cpus": "cpu_milli:m",
+            "memory": "memory_mib:Mi",
+            "class": "qos",
+        }
+    ),
+    # SenseTime's Helios: cluster_log.csv of each cluster. GPUs and CPUs are those of all nodes.
+    "helios": CsvMapping(
+        columns={
+            "name": "job_id",
+            "submit": "submit_time",
+            "run": "duration:s",
+            "wait": "queue:s",
+            "pods": "node_num",
+            "gpus": "gpu_num",
+            "cpus": "cpu_num",
+            "queue": "vc",
+            "user": "user",
+        },
+        totals=True,
+    ),
+    # Alibaba's cluster-trace-gpu-v2020 (PAI): pai_task_table.csv, which has no header line. A task is taken
+    # as a job: its instances are alike, those of a job's several tasks are not. Its launch is its submission.
+    "pai": CsvMapping(
+        columns={
+            "name": "job_name/task_name",
+            "submit": "start_time:s",
+            "start": "start_time:s",
+            "end": "end_time:s",
+            "pods": "inst_num",
+            "gpus": "plan_gpu:%",
+            "cpus": "plan_cpu:%",
+            "memory": "plan_mem:Gi",
+            "class": "gpu_type",
+            "state": "status",
+        },
+        header=(
+            "job_name",
+            "task_name",
+            "inst_num",
+            "status",
+            "start_time",
+            "end_time",
+            "plan_cpu",
+            "plan_mem",
+            "plan_gpu",
+            "gpu_type",
+        ),
+        skip_states=("Waiting",),
+    ),
+}
+
+
+def from_text(text: str) -> CsvMapping:
+    """Returns the mapping that a command line gives: `submit=creation_time:s,gpus=num_gpu,totals=true`."""
+    columns: dict[str, str] = {}
+    totals = False
+    for item in filter(None, (item.strip() for item in text.split(","))):
+        name, equals, column = (part.strip() for part in item.partition("="))
+        if not equals or not name or not column:
+            raise TraceError(f"mapping {item!r}: expected field=column, such as submit=creation_time")
+        if name == "totals":
+            if column not in ("true", "false"):
+                raise TraceError(f"mapping totals={column}: expected true or false")
+            totals = column == "true"
+        else:
+            columns[name] = column
+    return checked(CsvMapping(columns=columns, totals=totals))
+
+
+def from_yaml(text: str, source: str) -> CsvMapping:
+    """Returns the mapping that a YAML file gives: `columns`, `header`, `skipStates`, `totals`."""
+    try:
+        return checked(msgspec.yaml.decode(text, type=CsvMapping))
+    except msgspec.DecodeError as problem:
+        raise TraceError(f"{source}: {problem}") from problem
+
+
+def checked(mapping: CsvMapping) -> CsvMapping:
+    """Returns the mapping if it tells at least when a job is submitted and what it requests."""
+    fields, resources = mapping.fields(), mapping.resources()
+    if "submit" not in fields:
+        raise TraceError(
+            "the mapping has no `submit`: add submit=COLUMN, the time at which a job is submitted"
+        )
+    for resource in resources:
+        if "/" not in resource and resource not in ("cpu", "memory"):
+            raise TraceError(
+                f"the mapping has an unknown field {resource!r}: expected one of {', '.join(FIELDS)}, "
+                "gpus, cpus, memory or a resource such as google.com/tpu"
+            )
+    if not resources:
+        raise TraceError("the mapping has no requests: add gpus=COLUMN, cpus=COLUMN or memory=COLUMN")
+    if "gpuShare" in fields and GPU not in resources:
+        raise TraceError("the mapping has `gpuShare` without `gpus`: add gpus=COLUMN")
+    return mapping
+
+
+def preset_of(header: Sequence[str]) -> CsvMapping | None:
+    """Returns the preset that all columns of a header belong to, if there is one."""
+    for mapping in PRESETS.values():
+        columns = {column.name for column in (*mapping.fields().values(), *mapping.resources().values())}
+        if not mapping.header and columns <= set(header):
+            return mapping
+    return None
+
+
+def _column(field: str, text: str) -> Column:
+    """Splits `column:unit`. A column's own name may have a colon, too, if no unit follows it."""
+    name, colon, unit = text.rpartition(":")
+    allowed = TIME_UNITS if field in TIMES else ("s", "ms") if field in DURATIONS else AMOUNT_UNITS
+    return Column(name, unit) if colon and unit in allowed else Column(text)
