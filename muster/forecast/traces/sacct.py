@@ -1,0 +1,190 @@
+"""Slurm's accounting: the output of `sacct --parsable2 --allusers --duplicates --format=…`, with its header.
+
+Needed columns: JobID, Submit, Start, End and ReqTRES (or AllocTRES). Used if present: Eligible, State,
+Timelimit, NNodes, Partition, QOS, User, Account. `--duplicates` shows each attempt of a requeued job; without
+it, only the last is shown, and so the last submission. Source: sacct(1) of Slurm 23.11.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from sys import intern
+from typing import Literal
+
+from muster.forecast.traces.rows import ROUNDED, RowError, Rows
+from muster.forecast.traces.trace import Trace, TraceError, TraceJob
+from muster.forecast.traces.tres import parse_tres, tasks, time_limit_ms
+from muster.forecast.traces.values import ABSENT, count, duration, millis, of_each_pod, shown, unix_ms
+
+_NO_COLUMN = -1  # index of the empty field that is added to every line
+NEEDED = ("JobID", "Submit", "Start", "End")
+REQUESTS = ("ReqTRES", "AllocTRES")
+INTERRUPTED = frozenset(("REQUEUED", "PREEMPTED", "NODE_FAIL"))
+"""States of an attempt that another attempt of the same job may follow."""
+COLUMNS = (
+    *NEEDED,
+    *REQUESTS,
+    "Eligible",
+    "State",
+    "Timelimit",
+    "NNodes",
+    "Partition",
+    "QOS",
+    "User",
+    "Account",
+)
+FORMAT = "JobID,Submit,Eligible,Start,End,State,Timelimit,ReqTRES,NNodes,Partition,QOS,User,Account"
+CANCELLED = "CANCELLED"  # then, if it never ran, older versions show its end as its start
+
+QueueColumn = Literal["Partition", "Account", "QOS"]
+
+
+@dataclass(frozen=True, slots=True)
+class SacctOptions:
+    """Which column names a job's queue."""
+
+    queue: QueueColumn = "Partition"
+
+
+def read(lines: Iterable[str], source: str, options: SacctOptions | None = None) -> Trace:
+    """Returns the jobs of an accounting log. A node's part of a job is a pod. Steps are skipped."""
+    rows = Rows(source)
+    reader: _Reader | None = None
+    for number, line in enumerate(lines, 1):
+        fields = line.rstrip("\r\n").split("|")
+        if len(fields) == 1 and not fields[0].strip():
+            continue
+        if reader is None:
+            reader = _Reader(fields, rows, options or SacctOptions())
+            continue
+        try:
+            reader.read(fields)
+        except RowError as problem:
+            rows.reject(number, problem)
+    if reader is not None:
+        reader.finish()
+    return rows.trace(epoch_ms=0)
+
+
+class _Reader:
+    """Reads lines of one file, whose columns are found in its header."""
+
+    def __init__(self, header: list[str], rows: Rows, options: SacctOptions) -> None:
+        self._rows = rows
+        self._width = len(header)
+        found = {name.strip().lower(): index for index, name in enumerate(header)}
+        self._at = {column: found.get(column.lower(), _NO_COLUMN) for column in COLUMNS}
+        missing = [name for name in NEEDED if self._at[name] == _NO_COLUMN]
+        if missing or all(self._at[name] == _NO_COLUMN for name in REQUESTS):
+            raise TraceError(
+                f"{rows.source}: sacct's output lacks {', '.join(missing) or 'ReqTRES'}; "
+                f"run sacct --parsable2 --allusers --duplicates --format={FORMAT}"
+            )
+        self._queue = options.queue
+        self._requests_of = _requests_of()
+        self._interrupted: dict[str, TraceJob] = {}
+
+    def read(self, fields: list[str]) -> None:
+        """Adds the line's jobs; raises RowError for a bad line."""
+        if len(fields) != self._width:
+            raise RowError(f"{len(fields)} columns: expected {self._width}, as in the header")
+        fields.append("")
+        job_id = self._text("JobID", fields)
+        if "." in job_id and "[" not in job_id:
+            self._rows.skipped["step of a job"] += 1
+            return
+        state = self._text("State", fields).partition(" ")[0]
+        for name in tasks(job_id):
+            job = self._job(name, fields)
+            if job is None:
+                self._rows.skipped["never became eligible"] += 1
+            elif state in INTERRUPTED:
+                self._interrupt(job)
+            else:
+                self._rows.jobs.append(self._after_interruptions(job))
+
+    def finish(self) -> None:
+        """Adds the jobs whose last attempt was interrupted."""
+        self._rows.jobs.extend(self._interrupted.values())
+        self._interrupted.clear()
+
+    def _interrupt(self, job: TraceJob) -> None:
+        self._interrupted[job.name] = self._after_interruptions(job)
+
+    def _after_interruptions(self, job: TraceJob) -> TraceJob:
+        """Returns the job with the submission and wait of its first attempt, and the run time of this one."""
+        first = self._interrupted.pop(job.name, None)
+        if first is None:
+            return job
+        self._rows.skipped["earlier attempt of a requeued job"] += 1
+        return TraceJob(
+            job.name,
+            min(first.submit_ms, job.submit_ms),
+            job.run_ms,
+            job.pods,
+            job.requests,
+            job.queue,
+            job.priority_class,
+            job.user,
+            first.waited_ms,
+            job.limit_ms,
+        )
+
+    def _job(self, name: str, fields: list[str]) -> TraceJob | None:
+        """Returns the job, submitted when it became eligible: before, Slurm held it back for a dependency or
+        a time to begin. None for one that never became eligible."""
+        submit_ms = _time_ms("Submit", self._text("Submit", fields))
+        start, end = self._text("Start", fields), self._text("End", fields)
+        if self._at["Eligible"] != _NO_COLUMN:
+            eligible = self._text("Eligible", fields)
+            if eligible not in ABSENT:
+                submit_ms = max(submit_ms, _time_ms("Eligible", eligible))
+            elif start in ABSENT:
+                return None
+        tres = self._text("ReqTRES", fields) or self._text("AllocTRES", fields)
+        pods, requests, rounded = self._requests_of(tres, self._text("NNodes", fields))
+        run_ms = waited_ms = None
+        never_ran = start in ABSENT or (start == end and self._text("State", fields).startswith(CANCELLED))
+        if not never_ran:
+            start_ms = _time_ms("Start", start)
+            waited_ms = duration("the wait", submit_ms, start_ms, "Submit", "Start")
+            if end not in ABSENT:
+                run_ms = duration("the run time", start_ms, _time_ms("End", end), "Start", "End")
+        if rounded:
+            self._rows.adjusted[ROUNDED] += 1
+        return TraceJob(
+            name,
+            submit_ms,
+            run_ms,
+            pods,
+            requests,
+            intern(self._text(self._queue, fields)),
+            intern(self._text("QOS", fields)),
+            intern(self._text("User", fields) or self._text("Account", fields)),
+            waited_ms,
+            time_limit_ms(self._text("Timelimit", fields)),
+        )
+
+    def _text(self, column: str, fields: list[str]) -> str:
+        return fields[self._at[column]].strip()
+
+
+def _requests_of() -> Callable[[str, str], tuple[int, Mapping[str, int], bool]]:
+    """Returns a function from a job's TRES and nodes to its pods, what each requests, and whether that is
+    rounded up. Jobs with the same texts share the same requests."""
+
+    @lru_cache(maxsize=50_000)
+    def requests_of(tres: str, node_count: str) -> tuple[int, Mapping[str, int], bool]:
+        totals, nodes = parse_tres(tres)
+        pods = nodes or (count("NNodes", node_count) if node_count not in ("", "0") else 1)
+        parts = {name: of_each_pod(name, total, pods) for name, total in totals.items() if total}
+        if not parts:
+            raise RowError(f"TRES {shown(tres)}: expected cpu, mem or gres/gpu")
+        return pods, {name: part[0] for name, part in parts.items()}, any(part[1] for part in parts.values())
+
+    return requests_of
+
+
+def _time_ms(what: str, text: str) -> int:
+    """Returns a time in milliseconds since 1970; with SLURM_TIME_FORMAT=%s it is a number of seconds."""
+    return millis(what, text) if text.isdecimal() else unix_ms(what, text)
