@@ -1,0 +1,198 @@
+"""The controller's journal of workloads: JSON lines, one record for each workload that is over.
+
+A record is written when its workload finishes, is deleted or is deactivated. The controller may write one
+again after a restart: the last record of a uid counts. A reader ignores fields that it does not know; a
+change that an older reader would misread raises `VERSION`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from enum import Enum
+from functools import lru_cache
+from sys import intern
+from typing import Annotated
+
+import msgspec
+
+from muster.admission import QuantityError, quantities
+from muster.forecast.traces.rows import RowError, Rows
+from muster.forecast.traces.trace import Trace, TraceJob
+from muster.forecast.traces.values import PODS_MAX, SECOND, duration, shown
+from muster.objects.meta import View
+
+VERSION = 1
+MERGED = "pods of several sets are taken as alike: those with the most accelerators hold the others' requests"
+
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
+"""RFC 3339, with a zone."""
+
+
+class Outcome(Enum):
+    """How a workload was over."""
+
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    DEACTIVATED = "Deactivated"
+    DELETED = "Deleted"
+
+
+class PodSetRecord(View):
+    """Pods that are alike, and what each of them requests, as Kubernetes' quantities."""
+
+    name: str
+    count: Annotated[int, msgspec.Meta(ge=1, le=PODS_MAX)]
+    requests: dict[str, str]
+
+
+class Eviction(View):
+    """A loss of quota before the workload was over; `reason` is that of its condition Evicted."""
+
+    at: Time
+    reason: str
+
+
+class JournalRecord(View):
+    """One workload. `admitted_at` and `started_at` are those of its last admission."""
+
+    version: int
+    uid: str
+    namespace: str
+    name: str
+    kind: str
+    pod_sets: Annotated[tuple[PodSetRecord, ...], msgspec.Meta(min_length=1)]
+    created_at: Time
+    outcome: Outcome
+    queue: str = ""
+    priority_class: str = ""
+    user: str = ""
+    admitted_at: Time | None = None
+    started_at: Time | None = None
+    finished_at: Time | None = None
+    evictions: tuple[Eviction, ...] = ()
+
+
+class _Versioned(msgspec.Struct):
+    """The one field that every version of a record has."""
+
+    version: int
+
+
+_DECODER = msgspec.json.Decoder(JournalRecord)
+_ENCODER = msgspec.json.Encoder()
+
+
+def write(record: JournalRecord) -> bytes:
+    """Returns the record as a line."""
+    return _ENCODER.encode(record) + b"\n"
+
+
+def read(files: Iterable[tuple[str, Iterable[str]]], source: str) -> Trace:
+    """Returns the workloads of one or more files (each a name and its lines), in the order that the
+    controller wrote them."""
+    rows = Rows(source)
+    jobs: dict[str, TraceJob] = {}
+    merged: set[str] = set()
+    requests_of = lru_cache(maxsize=50_000)(_requests_of)
+    for file, lines in files:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                record = _decoded(line)
+                pods, requests = requests_of(_pod_sets_key(record))
+                job = _job(record, pods, requests)
+            except RowError as problem:
+                rows.reject(number, problem, file)
+                continue
+            if jobs.pop(record.uid, None):
+                rows.skipped["earlier record of the same workload"] += 1
+            jobs[record.uid] = job
+            if len(record.pod_sets) > 1:
+                merged.add(record.uid)
+    if merged:
+        rows.adjusted[MERGED] = len(merged)
+    rows.jobs.extend(jobs.values())
+    return rows.trace(epoch_ms=0)
+
+
+def _decoded(line: str) -> JournalRecord:
+    """Returns the record; one of another version is refused for that, even if its fields differ, too."""
+    try:
+        record = _DECODER.decode(line)
+        version = record.version
+    except (msgspec.DecodeError, UnicodeEncodeError) as problem:
+        version = _version(line)
+        if version == VERSION:
+            raise RowError(f"{problem}: expected a record of Muster's journal") from None
+    if version != VERSION:
+        raise RowError(f"version {version} of the journal: expected {VERSION}; use the Muster that wrote it")
+    return record
+
+
+def _version(line: str) -> int:
+    try:
+        return msgspec.json.decode(line, type=_Versioned).version
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return VERSION
+
+
+def _job(record: JournalRecord, pods: int, requests: Mapping[str, int]) -> TraceJob:
+    created_ms = _millis(record.created_at)
+    begun = record.started_at or record.admitted_at
+    waited_ms = run_ms = None
+    if record.admitted_at is not None:
+        waited_ms = duration("the wait", created_ms, _millis(record.admitted_at), "createdAt", "admittedAt")
+    if begun is not None and record.finished_at is not None:
+        run_ms = duration(
+            "the run time", _millis(begun), _millis(record.finished_at), "startedAt", "finishedAt"
+        )
+    return TraceJob(
+        f"{record.namespace}/{record.name}",
+        created_ms,
+        run_ms,
+        pods,
+        requests,
+        intern(record.queue),
+        intern(record.priority_class),
+        intern(record.user or record.namespace),
+        waited_ms,
+    )
+
+
+PodSetsKey = tuple[tuple[int, tuple[tuple[str, str], ...]], ...]
+
+
+def _pod_sets_key(record: JournalRecord) -> PodSetsKey:
+    return tuple((pod_set.count, tuple(pod_set.requests.items())) for pod_set in record.pod_sets)
+
+
+def _requests_of(pod_sets: PodSetsKey) -> tuple[int, Mapping[str, int]]:
+    """Returns pods that are all alike, and what each requests: the pods with the most accelerators, with
+    the requests of all others (such as those of a Ray head) spread over them."""
+    totals: Counter[str] = Counter()
+    accelerators = []
+    for pods, requests in pod_sets:
+        units = {resource: _units(resource, text) for resource, text in requests}
+        accelerators.append((sum(each for name, each in units.items() if "/" in name), pods))
+        for resource, each in units.items():
+            totals[resource] += each * pods
+    pods = max(accelerators)[1]
+    shares = {name: -(-total // pods) for name, total in totals.items() if total}
+    if not shares:
+        raise RowError("the workload requests nothing: expected an amount of cpu, memory or nvidia.com/gpu")
+    return pods, shares
+
+
+def _units(resource: str, text: str) -> int:
+    try:
+        units = quantities.parse(resource, text)
+    except QuantityError as problem:
+        raise RowError(str(problem)) from None
+    if units < 0:
+        raise RowError(f"{resource} is {shown(text)}: expected 0 or more")
+    return units
+
+
+def _millis(time: datetime) -> int:
+    return round(time.timestamp() * SECOND)
