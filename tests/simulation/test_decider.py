@@ -10,7 +10,8 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.memory import Memory
 from muster.controller.configuration.configuration import Configuration
 from muster.controller.passes.decider import Decider
-from muster.controller.passes.reconcile import Pass, reconcile
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.reconcile import reconcile
 from muster.controller.process import loop
 from tests.simulation.histories.generate import generate
 from tests.simulation.histories.play import play
@@ -29,12 +30,12 @@ class Twice:
         self,
         cluster: ClusterState,
         now_ms: int,
-        held_back: Container[str],
+        backing_off: Container[str],
         configuration: Configuration,
         decider: Decider,
-    ) -> Pass:
-        kept = reconcile(cluster, now_ms, held_back, configuration, decider)
-        scratch = reconcile(replace(cluster, memory=Memory()), now_ms, held_back, configuration)
+    ) -> PassPlan:
+        kept = reconcile(cluster, now_ms, backing_off, configuration, decider)
+        scratch = reconcile(replace(cluster, memory=Memory()), now_ms, backing_off, configuration)
         assert kept == scratch
         self.passes += 1
         return kept

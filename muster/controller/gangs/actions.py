@@ -1,9 +1,9 @@
 """The writes that bring a job in line with its persisted Workload (stopping it: stops.py)."""
 
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.suspension import gone, has_left_queue, stopped
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.templates import PlacementError, admitted_templates, place_operations
@@ -11,36 +11,15 @@ from muster.controller.provisioning import provisioning_requests
 from muster.controller.provisioning.provisioning_checks import NOT_CREATED
 from muster.controller.workload import transitions
 from muster.controller.workload.check_states import set_check
-from muster.controller.workload.events import Note, on_job, on_workload, status_notes
+from muster.controller.workload.events import ObjectEvent, on_job, on_workload, status_events
 from muster.kube.kinds import WORKLOADS
-from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Write
+from muster.kube.writes import Create, Delete, JsonPatch, MergePatch
 from muster.objects import workload_status
 from muster.objects.kueue import RESOURCE_IN_USE, Workload
 from muster.objects.meta import builtins, find_condition, is_true
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One write, and the events to record once it succeeded. `subject` is the key of the Workload that it
-    concerns, or the UID of a job without a Workload: a refused write holds back only this subject. `vacated`
-    is the UID of a Workload whose pods must be gone according to a fresh list from the API server, as watches
-    deliver events of jobs and pods in no common order. `refused` returns the step that replaces a creation
-    that the API server refused, given its error.
-
-    `guards` is quota that this write releases: no step that `needs` any of it may run before. `late`: no
-    quota depends on it, so it comes after the reservations."""
-
-    subject: str
-    write: Write
-    notes: tuple[Note, ...] = ()
-    vacated: str = ""
-    refused: Callable[[str], "Step"] | None = field(default=None, compare=False)
-    guards: frozenset[Hashable] = frozenset()
-    needs: frozenset[Hashable] = frozenset()
-    late: bool = False
-
-
-def act(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Step]:
+def act(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
     job, status = cluster.job_of(workload), workload.status
     if job is None or has_left_queue(job) or workload.metadata.deletion_timestamp:
         yield from _delete_workload(workload, job, cluster, now_ms)
@@ -48,7 +27,7 @@ def act(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Step
         yield from _delete_requests(workload, cluster)
     elif workload.spec.active and is_true(status.conditions, workload_status.DEACTIVATION_TARGET):
         inactive = {"spec": {"active": False}}
-        yield Step(
+        yield PlannedWrite(
             workload.key, MergePatch(WORKLOADS, workload.key, inactive, workload.metadata.resource_version)
         )
     elif not workload_status.holds_quota(status) or workload_status.is_evicted(status):
@@ -63,7 +42,7 @@ def act(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Step
         yield from tend_requests(workload, cluster, now_ms)
 
 
-def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> Iterator[Step]:
+def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
     """Starts the whole gang at once, on the nodes of its admission."""
     try:
         targets = admitted_templates(workload, cluster.flavors)
@@ -77,9 +56,9 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
     write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue
-    note = on_job(job, "Started", f"Admitted by ClusterQueue {queue}")
-    vacated = workload.metadata.uid if _ran_before(workload, job) else ""
-    yield Step(workload.key, write, (note,), vacated)
+    event = on_job(job, "Started", f"Admitted by ClusterQueue {queue}")
+    no_pods_of = workload.metadata.uid if _ran_before(workload, job) else ""
+    yield PlannedWrite(workload.key, write, (event,), no_pods_of)
 
 
 def _ran_before(workload: Workload, job: Job) -> bool:
@@ -88,63 +67,64 @@ def _ran_before(workload: Workload, job: Job) -> bool:
     return find_condition(workload.status.conditions, workload_status.EVICTED) is not None or job.placed
 
 
-def tend_requests(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Step]:
+def tend_requests(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
     """Keeps the ProvisioningRequests that the checks of a Workload with quota need, and deletes the rest."""
     try:
         for write in provisioning_requests.unused(workload, cluster, needs_any=True):
-            yield Step(workload.key, write)
+            yield PlannedWrite(workload.key, write)
         for needed in provisioning_requests.missing(workload, cluster):
             yield from _provide(workload, needed)
         for needed in provisioning_requests.repairs(workload, cluster):
             yield from _provide(workload, needed)
         for write in provisioning_requests.handovers(workload, cluster):
-            yield Step(workload.key, write)
+            yield PlannedWrite(workload.key, write)
     except PlacementError as conflict:
         yield _misplaced(workload, f"It can't be provisioned: {conflict}", now_ms)
 
 
-def _provide(workload: Workload, needed: provisioning_requests.RequestWrites) -> Iterator[Step]:
+def _provide(workload: Workload, needed: provisioning_requests.RequestWrites) -> Iterator[PlannedWrite]:
     for write in (*needed.templates, *([needed.request] if needed.request else ())):
         creates = isinstance(write, Create)
-        yield _create(workload, needed, write) if creates else Step(workload.key, write)
+        yield _create(workload, needed, write) if creates else PlannedWrite(workload.key, write)
 
 
-def _create(workload: Workload, needed: provisioning_requests.RequestWrites, write: Create) -> Step:
+def _create(workload: Workload, needed: provisioning_requests.RequestWrites, write: Create) -> PlannedWrite:
     """Creates it; an error of the API server goes into the check's message, as in Kueue (handleError)."""
     name = write.body["metadata"]["name"]
-    notes: tuple[Note, ...] = ()
+    events: tuple[ObjectEvent, ...] = ()
     if write is needed.request:
         created = f'Created ProvisioningRequest: "{name}"'
-        notes = (on_workload(workload, "ProvisioningRequestCreated", created),)
+        events = (on_workload(workload, "ProvisioningRequestCreated", created),)
 
-    def refused(why: str) -> Step:
+    def on_refusal(why: str) -> PlannedWrite:
         message = f'{NOT_CREATED} {write.kind} "{name}": {why}'
         status = set_check(workload.status, needed.check, 0, message=message)
         body = {"status": {"admissionChecks": builtins(status.admission_checks)}}
         patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)
-        return Step(workload.key, patch, (on_workload(workload, "FailedCreate", message, warning=True),))
+        event = on_workload(workload, "FailedCreate", message, warning=True)
+        return PlannedWrite(workload.key, patch, (event,))
 
-    return Step(workload.key, write, notes, refused=refused)
-
-
-def _delete_requests(workload: Workload, cluster: ClusterState) -> Iterator[Step]:
-    yield from (Step(workload.key, w) for w in provisioning_requests.unused(workload, cluster))
+    return PlannedWrite(workload.key, write, events, on_refusal=on_refusal)
 
 
-def _misplaced(workload: Workload, message: str, now_ms: int) -> Step:
+def _delete_requests(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
+    yield from (PlannedWrite(workload.key, w) for w in provisioning_requests.unused(workload, cluster))
+
+
+def _misplaced(workload: Workload, message: str, now_ms: int) -> PlannedWrite:
     """Deactivates a Workload that the controller can't start; a user has to activate it again."""
     status = transitions.deactivate(workload.status, transitions.MISPLACED, message, now_ms)
     body = {"status": {"conditions": builtins(status.conditions)}}
     patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)
-    return Step(workload.key, patch, tuple(status_notes(workload, status, now_ms)))
+    return PlannedWrite(workload.key, patch, tuple(status_events(workload, status, now_ms)))
 
 
 def _delete_workload(
     workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int
-) -> Iterator[Step]:
+) -> Iterator[PlannedWrite]:
     """Deletes a Workload whose job is gone or has left the queue, or lets its deletion complete."""
     if not workload.metadata.deletion_timestamp:
-        yield Step(workload.key, Delete(WORKLOADS, workload.key))
+        yield PlannedWrite(workload.key, Delete(WORKLOADS, workload.key))
     elif RESOURCE_IN_USE in workload.metadata.finalizers and gone(workload, job, cluster, now_ms):
         # The job's next Workload has the same name, and so have its requests: delete these first.
         yield from _delete_requests(workload, cluster)
@@ -152,4 +132,4 @@ def _delete_workload(
             kept = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
             body = {"metadata": {"finalizers": kept}}
             patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
-            yield Step(workload.key, patch, vacated=workload.metadata.uid)
+            yield PlannedWrite(workload.key, patch, requires_no_pods_of=workload.metadata.uid)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.actions import Step
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import POD_GRACE_S
 from muster.controller.gangs.suspension import must_stop
 from muster.controller.jobs.gang import HEAD
@@ -24,7 +24,7 @@ from muster.objects.kueue import Workload
 from muster.objects.ray import GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 
 
-def deletions(workload: Workload, cluster: ClusterState) -> Iterator[Step]:
+def deletions(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
     """Deletes the newest pods of each group beyond those admitted: KubeRay continues with the first set.
 
     Skips a gang that must stop: all of its pods are deleted anyway."""
@@ -36,8 +36,8 @@ def deletions(workload: Workload, cluster: ClusterState) -> Iterator[Step]:
     surplus = [pod for pods in _by_group(workload, cluster).values() for pod in pods]
     for pod in surplus:
         told = f"Deleting {len(surplus)} pods beyond those admitted: KubeRay created them twice"
-        notes = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is surplus[0] else ()
-        yield Step(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), notes)
+        events = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is surplus[0] else ()
+        yield PlannedWrite(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), events)
 
 
 def _by_group(workload: Workload, cluster: ClusterState) -> dict[tuple[str, str], list[Pod]]:

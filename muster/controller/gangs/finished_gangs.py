@@ -8,8 +8,8 @@ from collections.abc import Container, Iterator, Sequence
 
 from muster.admission import Waiting, WaitReason
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.actions import Step
 from muster.controller.gangs.contended_quota import ContendedQuota, contended, contended_quota, root_of
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stop_below
 from muster.controller.gangs.suspension import OPERATOR_MS_MAX, leaving
 from muster.kube.kinds import WORKLOADS
@@ -21,11 +21,11 @@ from muster.objects.workload_status import FINISHED
 REASON = "Its job is finished, and others wait for the quota of its pods"
 
 
-def releases(cluster: ClusterState, held_back: Container[str], now_ms: int) -> Iterator[Step]:
+def releases(cluster: ClusterState, backing_off: Container[str], now_ms: int) -> Iterator[PlannedWrite]:
     """Releases the quota of finished gangs whose pods are gone."""
     for key, workload in cluster.lingering.items():
         if (
-            key in held_back
+            key in backing_off
             or workload.metadata.deletion_timestamp
             or not _is_gone(workload, cluster, now_ms)
         ):
@@ -34,7 +34,7 @@ def releases(cluster: ClusterState, held_back: Container[str], now_ms: int) -> I
         body = {"metadata": {"finalizers": kept}}
         patch = MergePatch(WORKLOADS, key, body, workload.metadata.resource_version)
         freed = contended_quota(_admission(workload), cluster)
-        yield Step(key, patch, vacated=workload.metadata.uid, guards=freed)
+        yield PlannedWrite(key, patch, requires_no_pods_of=workload.metadata.uid, provides=freed)
 
 
 def _is_gone(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
@@ -54,8 +54,8 @@ def _is_late(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
 
 
 def clear(
-    cluster: ClusterState, waiting: Sequence[Waiting], held_back: Container[str], now_ms: int
-) -> Iterator[Step]:
+    cluster: ClusterState, waiting: Sequence[Waiting], backing_off: Container[str], now_ms: int
+) -> Iterator[PlannedWrite]:
     """Stops finished gangs whose quota other workloads wait for, or that have released it already."""
     if not cluster.lingering:
         return
@@ -65,8 +65,8 @@ def clear(
         gave_back = RESOURCE_IN_USE not in workload.metadata.finalizers
         if gave_back or key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
             late = _is_late(workload, cluster, now_ms)
-            steps = stop_below(workload, cluster, REASON, late=late)
-            yield from (s for s in steps if s.subject not in held_back)
+            writes = stop_below(workload, cluster, REASON, late=late)
+            yield from (s for s in writes if s.subject not in backing_off)
 
 
 def _wanted(cluster: ClusterState, waiting: Sequence[Waiting]) -> tuple[set[str], set[ContendedQuota], bool]:

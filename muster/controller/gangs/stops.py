@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.actions import Step
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.suspension import has_left_queue, is_late, leaving, must_stop, stopped
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.templates import Operation, place_operations
@@ -35,7 +35,7 @@ from muster.objects.pods import read_template
 POD_GRACE_S = 30  # Kubernetes' default; a template may ask for a year
 
 
-def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Step]:
+def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
     """Yields the writes for a gang that must stop. Each object is a subject of its own: a refused write holds
     back neither the others nor the Workload."""
     job = cluster.job_of(workload)
@@ -52,7 +52,7 @@ def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[St
         yield from stop_below(workload, cluster, _reason(workload, job), late=late)
 
 
-def stop_below(workload: Workload, cluster: ClusterState, why: str, *, late: bool) -> Iterator[Step]:
+def stop_below(workload: Workload, cluster: ClusterState, why: str, *, late: bool) -> Iterator[PlannedWrite]:
     """Suspends what KubeRay created for the job: its RayClusters, and the Jobs that submit it. If KubeRay is
     `late` to act on that, deletes the pods."""
     for ray_cluster in cluster.clusters_of(workload):
@@ -63,7 +63,7 @@ def stop_below(workload: Workload, cluster: ClusterState, why: str, *, late: boo
         yield from _delete_pods(workload, cluster)
 
 
-def restores(workload: Workload, cluster: ClusterState) -> Iterator[Step]:
+def template_resets(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
     """Resets the templates of a suspended job to its user's. Written under a resource version, as the lists
     belong to the user: if the user keeps editing the job, it keeps what its start had added, but no quota
     depends on that. The next start writes the same again."""
@@ -75,7 +75,7 @@ def restores(workload: Workload, cluster: ClusterState) -> Iterator[Step]:
         if back:
             meta = job.metadata
             patch = JsonPatch(job.kind, meta.key, back, meta.resource_version)
-            yield Step(f"{meta.uid}/templates", patch)
+            yield PlannedWrite(f"{meta.uid}/templates", patch)
 
 
 def _given_back(workload: Workload, job: Job) -> Iterator[Operation]:
@@ -85,7 +85,7 @@ def _given_back(workload: Workload, job: Job) -> Iterator[Operation]:
     return place_operations(known, written, start=False)
 
 
-def suspend(job: Job, why: str) -> Step:
+def suspend(job: Job, why: str) -> PlannedWrite:
     """Suspends regardless of other changes to the object: a write under a resource version would lose to a
     tenant that writes more often. A late write from a former leader does no lasting harm: a gang that is
     admitted and suspended is started again."""
@@ -93,7 +93,7 @@ def suspend(job: Job, why: str) -> Step:
     for field in reversed(job.suspend_pointer.strip("/").split("/")):
         body = {field: body}
     write = Overwrite(job.kind, job.metadata.key, body, job.metadata.uid)
-    return Step(job.metadata.uid, write, (on_job(job, "Stopped", why),))
+    return PlannedWrite(job.metadata.uid, write, (on_job(job, "Stopped", why),))
 
 
 def _reason(workload: Workload, job: Job | None) -> str:
@@ -105,23 +105,24 @@ def _reason(workload: Workload, job: Job | None) -> str:
     return "It has no quota and was not suspended"
 
 
-def _suspend_submitters(workload: Workload, cluster: ClusterState) -> Iterator[Step]:
+def _suspend_submitters(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
     """Suspends KubeRay's Jobs that submit a RayJob: these would recreate deleted pods."""
     for pod in cluster.live_pods_of(workload):
         submitter = pod.metadata.controller
         if submitter is None or submitter.kind != BATCH_JOBS.name or pod.metadata.deletion_timestamp:
             continue
         key = f"{pod.metadata.namespace}/{submitter.name}"
-        yield Step(submitter.uid, Overwrite(BATCH_JOBS, key, {"spec": {"suspend": True}}, submitter.uid))
+        suspension = Overwrite(BATCH_JOBS, key, {"spec": {"suspend": True}}, submitter.uid)
+        yield PlannedWrite(submitter.uid, suspension)
 
 
-def _delete_pods(workload: Workload, cluster: ClusterState) -> Iterator[Step]:
+def _delete_pods(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
     """Deletes the gang's pods that are not terminating, or whose grace period exceeds POD_GRACE_S."""
     due = [p for p in cluster.live_pods_of(workload) if not _is_ending(p)]
     for pod in due:
         told = f"Deleting {len(due)} pods of the gang, as KubeRay has not suspended it"
-        notes = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is due[0] else ()
-        yield Step(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), notes)
+        events = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is due[0] else ()
+        yield PlannedWrite(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), events)
 
 
 def _is_ending(pod: Pod) -> bool:

@@ -11,11 +11,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metr
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-from muster.controller.gangs.actions import Step
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.metrics.gauges import QueueGauges, queue_gauges, queue_of
-from muster.controller.metrics.observer import Observer, Passed
+from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.controller.provisioning import provisioning_timeouts
-from muster.controller.workload.events import Note
+from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import WriteError
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch, Write
@@ -80,32 +80,37 @@ class Metrics(Observer, Collector):
         verb = type(write).__name__.removeprefix("Merge").removeprefix("Json").lower()
         self._writes.labels(str(write.kind), verb, result).inc()
 
-    def passed(self, passed: Passed) -> None:
+    def passed(self, passed: CompletedPass) -> None:
         self._pass_s.observe(passed.took_ms / 1000)
-        for step in passed.done:
-            workload = passed.cluster.workloads.get(step.subject)
-            if workload is not None and isinstance(step.write, MergePatch) and step.write.status:
-                self._count_status(workload, step, passed)
+        for planned in passed.done:
+            workload = passed.cluster.workloads.get(planned.subject)
+            if workload is not None and isinstance(planned.write, MergePatch) and planned.write.status:
+                self._count_status(workload, planned, passed)
         self._queues = queue_gauges(passed.cluster)
 
-    def _count_status(self, workload: Workload, step: Step, passed: Passed) -> None:
-        """Counts the changes of a Workload's status that a step wrote."""
-        assert isinstance(step.write, MergePatch)
-        status = msgspec.convert(step.write.body["status"], WorkloadStatus)
+    def _count_status(self, workload: Workload, planned: PlannedWrite, passed: CompletedPass) -> None:
+        """Counts the changes that a write makes to a Workload's status."""
+        assert isinstance(planned.write, MergePatch)
+        status = msgspec.convert(planned.write.body["status"], WorkloadStatus)
         queue = status.admission.cluster_queue if status.admission else queue_of(workload, passed.cluster)
         reference = workload.spec.priority_class_ref
         whose = (queue, reference.name if reference else "")
-        for note in step.notes:
-            if note.kind is WORKLOADS:
-                self._count_event(note, whose, status, workload, passed)
+        for event in planned.events:
+            if event.kind is WORKLOADS:
+                self._count_event(event, whose, status, workload, passed)
 
     def _count_event(
-        self, note: Note, whose: tuple[str, str], status: WorkloadStatus, workload: Workload, passed: Passed
+        self,
+        event: ObjectEvent,
+        whose: tuple[str, str],
+        status: WorkloadStatus,
+        workload: Workload,
+        passed: CompletedPass,
     ) -> None:
-        if note.reason in CHECK_EVENTS and provisioning_timeouts.tells_of_one(note.message):
+        if event.reason in CHECK_EVENTS and provisioning_timeouts.tells_of_one(event.message):
             self._timeouts.labels(whose[0]).inc()
         queued_s = (passed.now_ms - _queued_at_ms(workload, status)) / 1000
-        match note.reason:
+        match event.reason:
             case "QuotaReserved":
                 self._reserved.labels(*whose).inc()
                 self._reserved_wait.labels(*whose).observe(queued_s)
@@ -119,7 +124,7 @@ class Metrics(Observer, Collector):
                 self._finished.labels(*whose).inc()
             case "Preempted":
                 preempted = find_condition(status.conditions, workload_status.PREEMPTED)
-                by = passed.cluster.workloads.get(passed.result.preemptors.get(workload.key, ""))
+                by = passed.cluster.workloads.get(passed.plan.preemptors.get(workload.key, ""))
                 by_queue = queue_of(by, passed.cluster) if by else ""
                 self._preempted.labels(by_queue, preempted.reason if preempted else "").inc()
             case reason if reason.startswith(EVICTED_EVENT):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.actions import Step
-from muster.controller.passes.reconcile import Pass
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.passes.pass_plan import PassPlan
 from muster.kube.client import WriteError
 from muster.kube.writes import Write
 
@@ -14,12 +14,12 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
-    """One pass: its cluster, its result, and the steps that succeeded."""
+class CompletedPass:
+    """One pass: its cluster, its plan, and the writes that succeeded."""
 
     cluster: ClusterState
-    result: Pass
-    done: Sequence[Step]
+    plan: PassPlan
+    done: Sequence[PlannedWrite]
     now_ms: int
     took_ms: int
 
@@ -27,7 +27,7 @@ class Passed:
 class Observer:
     """Ignores every report."""
 
-    def passed(self, passed: Passed) -> None:
+    def passed(self, passed: CompletedPass) -> None:
         """Called after each pass."""
 
     def wrote(self, write: Write, error: WriteError | None) -> None:
@@ -43,7 +43,7 @@ class Guarded(Observer):
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
 
-    def passed(self, passed: Passed) -> None:
+    def passed(self, passed: CompletedPass) -> None:
         try:
             self._observer.passed(passed)
         except Exception:

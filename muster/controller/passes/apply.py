@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from typing import Any
@@ -10,11 +10,12 @@ from typing import Any
 import httpx2
 
 from muster.controller.cluster.ownership import is_pod_of
-from muster.controller.gangs.actions import Step
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
-from muster.controller.passes.notices import Notices
-from muster.controller.passes.reconcile import Pass
-from muster.controller.workload.events import Note
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.repeated_events import RepeatedEvents
+from muster.controller.passes.write_backoff import PERSISTS_MS, WriteBackoff
+from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import Kube, WriteError
 from muster.kube.kinds import PODS, WORKLOADS, Kind
 from muster.kube.store import Stores
@@ -23,41 +24,7 @@ from muster.kube.writes import Create, Write
 log = logging.getLogger(__name__)
 
 CONCURRENT_WRITES_MAX = 16
-LATE_WRITES_MAX = 64  # per pass
-BACKOFF_MS_MIN = 100
-BACKOFF_MS_MAX = 60_000
-PERSISTS_MS = BACKOFF_MS_MIN << 5  # the back-off after six refusals in a row: not a transient error
-
-
-class HeldBack(Container[str]):
-    """Subjects whose last write was refused, each with the time until which it is skipped."""
-
-    def __init__(self) -> None:
-        self._tries: dict[str, tuple[int, int]] = {}  # subject -> (refusals in a row, until_ms)
-        self._now_ms = 0
-
-    def at(self, now_ms: int) -> "HeldBack":
-        self._now_ms = now_ms
-        recent_ms = now_ms - BACKOFF_MS_MAX  # forgets subjects that no longer occur
-        self._tries = {s: (n, until) for s, (n, until) in self._tries.items() if until > recent_ms}
-        return self
-
-    def __contains__(self, subject: object) -> bool:
-        return subject in self._tries and self._tries[subject][1] > self._now_ms
-
-    def refused(self, subject: str, now_ms: int) -> int:
-        """Records a refusal. Returns the back-off in milliseconds."""
-        count = self._tries.get(subject, (0, 0))[0] + 1
-        wait_ms = min(BACKOFF_MS_MIN << min(count - 1, 16), BACKOFF_MS_MAX)
-        grain_ms = wait_ms // 4  # one pass retries many of them together
-        self._tries[subject] = (count, -(-(now_ms + wait_ms) // grain_ms) * grain_ms)
-        return wait_ms
-
-    def done(self, subject: str) -> None:
-        self._tries.pop(subject, None)
-
-    def next_ms(self) -> int | None:
-        return min((until for _, until in self._tries.values() if until > self._now_ms), default=None)
+DEFERRABLE_WRITES_MAX = 64  # per pass
 
 
 class Applier:
@@ -68,21 +35,21 @@ class Applier:
         self,
         kube: Kube,
         stores: Stores,
-        held_back: HeldBack,
-        tell: Callable[[Note], None] = lambda note: None,
-        wrote: Callable[[Write, WriteError | None], None] = lambda write, error: None,
+        backoff: WriteBackoff,
+        record_event: Callable[[ObjectEvent], None] = lambda event: None,
+        observe_write: Callable[[Write, WriteError | None], None] = lambda write, error: None,
     ) -> None:
-        self._kube, self._stores, self._held_back = kube, stores, held_back
-        self._tell, self._wrote = tell, wrote
+        self._kube, self._stores, self._backoff = kube, stores, backoff
+        self._record_event, self._observe_write = record_event, observe_write
         self._slots = asyncio.Semaphore(CONCURRENT_WRITES_MAX)
-        self._notices = Notices()
-        self.postponed = False  # whether the last pass left late steps for the next one
-        self._unsure: set[tuple[Kind[Any], str]] = set()
+        self._repeated_events = RepeatedEvents()
+        self.postponed = False  # whether the last pass left deferrable writes for the next one
+        self._unanswered: set[tuple[Kind[Any], str]] = set()
 
-    async def catch_up(self) -> bool:
-        """Returns whether the outcome of every unanswered write is known. Until then nothing may be decided:
-        quota that such a write reserved would be reserved again."""
-        for kind, key in list(self._unsure):
+    async def read_unanswered(self) -> bool:
+        """Reads the objects of writes without an answer. Returns whether the outcome of all is known: until
+        then nothing may be decided, as quota that such a write reserved would be reserved again."""
+        for kind, key in list(self._unanswered):
             try:
                 obj = await self._kube.read(kind, key)
             except httpx2.HTTPError as error:
@@ -90,88 +57,90 @@ class Applier:
                 return False
             if obj is not None:
                 self._stores.put(kind, obj)
-            self._unsure.discard((kind, key))
+            self._unanswered.discard((kind, key))
         return True
 
-    async def apply(self, result: Pass, now_ms: int) -> list[Step]:
-        """Returns the steps that succeeded. Quota whose release failed is not reserved; other failures block
-        no other subject. Late steps come last, LATE_WRITES_MAX in one pass."""
-        prompt = [s for s in result.first if not s.late]
+    async def apply(self, plan: PassPlan, now_ms: int) -> list[PlannedWrite]:
+        """Returns the writes that succeeded. Quota whose release failed is not reserved; other failures block
+        no other subject. Deferrable writes come last, DEFERRABLE_WRITES_MAX in one pass."""
+        prompt = [w for w in plan.before_reservations if not w.deferrable]
         done = await self.perform(prompt, now_ms)
-        happened = {id(s) for s in done}
-        kept = {g for s in prompt if id(s) not in happened for g in s.guards}
-        done += await self.perform((s for s in result.then if kept.isdisjoint(s.needs)), now_ms)
-        busy = {s.subject for s in (*prompt, *result.then)}
-        late = [s for s in result.first if s.late and s.subject not in busy]
-        self.postponed = len(late) > LATE_WRITES_MAX
-        done += await self.perform(_fair_share(late, LATE_WRITES_MAX), now_ms)
+        succeeded = {id(w) for w in done}
+        missing = {provided for w in prompt if id(w) not in succeeded for provided in w.provides}
+        done += await self.perform((w for w in plan.reservations if missing.isdisjoint(w.needs)), now_ms)
+        busy = {w.subject for w in (*prompt, *plan.reservations)}
+        deferrable = [w for w in plan.before_reservations if w.deferrable and w.subject not in busy]
+        self.postponed = len(deferrable) > DEFERRABLE_WRITES_MAX
+        done += await self.perform(_round_robin(deferrable, DEFERRABLE_WRITES_MAX), now_ms)
         return done
 
-    async def perform(self, steps: Iterable[Step], now_ms: int) -> list[Step]:
-        steps = list(steps)
-        results = await asyncio.gather(*(self._one(s, now_ms) for s in _in_order(steps)))
-        return [s for group in results for s in group]
+    async def perform(self, writes: Iterable[PlannedWrite], now_ms: int) -> list[PlannedWrite]:
+        """Sends the writes, those of one subject in order. Returns the writes that succeeded."""
+        results = await asyncio.gather(*(self._perform_in_order(w, now_ms) for w in _by_subject(writes)))
+        return [write for done in results for write in done]
 
-    async def _one(self, steps: list[Step], now_ms: int) -> list[Step]:
-        """Performs the steps of one subject in order, up to the first that is refused."""
-        done: list[Step] = []
-        for step in steps:
+    async def _perform_in_order(self, writes: list[PlannedWrite], now_ms: int) -> list[PlannedWrite]:
+        """Sends the writes of one subject in order, up to the first that is refused."""
+        done: list[PlannedWrite] = []
+        for planned in writes:
             async with self._slots:
-                if step.vacated and await self._is_occupied(step):
-                    self._held_back.refused(step.subject, now_ms)
+                if planned.requires_no_pods_of and await self._may_have_pods(planned):
+                    self._backoff.record_refusal(planned.subject, now_ms)
                     return done
                 try:
-                    obj = await self._kube.perform(step.write)
-                except WriteError as refused:
-                    self._wrote(step.write, refused)
-                    wait_ms = self._held_back.refused(step.subject, now_ms)
-                    level = logging.DEBUG if refused.stale else logging.WARNING
-                    log.log(level, "%s; retrying in %d ms", refused, wait_ms)
-                    # a conflict that persists is reported as well
-                    passing = self._is_passing(step, refused) and wait_ms < PERSISTS_MS
-                    if not passing and self._notices.is_due(step.subject, str(refused), now_ms):
-                        await self._tell_refused(step, refused)
-                    if refused.unsure:
-                        self._unsure.add((step.write.kind, step.write.key))
+                    obj = await self._kube.perform(planned.write)
+                except WriteError as error:
+                    self._observe_write(planned.write, error)
+                    await self._handle_refusal(planned, error, now_ms)
                     return done
-            self._wrote(step.write, None)
+            self._observe_write(planned.write, None)
             if obj is not None:
-                self._stores.put(step.write.kind, obj)
-            self._held_back.done(step.subject)
-            done.append(step)
+                self._stores.put(planned.write.kind, obj)
+            self._backoff.forget(planned.subject)
+            done.append(planned)
         return done
 
-    def _is_passing(self, step: Step, refused: WriteError) -> bool:
+    async def _handle_refusal(self, planned: PlannedWrite, error: WriteError, now_ms: int) -> None:
+        wait_ms = self._backoff.record_refusal(planned.subject, now_ms)
+        log.log(logging.DEBUG if error.stale else logging.WARNING, "%s; retrying in %d ms", error, wait_ms)
+        # a conflict that persists is reported as well
+        transient = self._is_transient(planned, error) and wait_ms < PERSISTS_MS
+        if not transient and self._repeated_events.is_due(planned.subject, str(error), now_ms):
+            await self._report_refusal(planned, error)
+        if error.unsure:
+            self._unanswered.add((planned.write.kind, planned.write.key))
+
+    def _is_transient(self, planned: PlannedWrite, error: WriteError) -> bool:
         """Whether the next pass will see the cause and decide again. Not for a creation whose name is taken
         by an object that is not the controller's."""
-        there = step.refused is not None and step.write.key in self._stores.of(step.write.kind).items
-        return refused.stale and not there
+        known = self._stores.of(planned.write.kind).items
+        return error.stale and not (planned.on_refusal is not None and planned.write.key in known)
 
-    async def _tell_refused(self, step: Step, refused: WriteError) -> None:
+    async def _report_refusal(self, planned: PlannedWrite, error: WriteError) -> None:
         """Records a refused write as an event: the job may have no Workload whose status could show it."""
-        if step.refused is None:
-            for note in step.notes[:1]:
-                reason = "FailedCreate" if isinstance(step.write, Create) else "FailedUpdate"
-                self._tell(replace(note, reason=reason, message=str(refused), warning=True))
+        if planned.on_refusal is None:
+            for event in planned.events[:1]:
+                reason = "FailedCreate" if isinstance(planned.write, Create) else "FailedUpdate"
+                self._record_event(replace(event, reason=reason, message=str(error), warning=True))
             return
-        instead = step.refused(refused.message)
+        replacement = planned.on_refusal(error.message)
         try:
-            obj = await self._kube.perform(instead.write)
-        except WriteError as error:
-            log.debug("%s", error)
+            obj = await self._kube.perform(replacement.write)
+        except WriteError as second_error:
+            log.debug("%s", second_error)
         else:
             if obj is not None:
-                self._stores.put(instead.write.kind, obj)
-        for note in instead.notes:
-            self._tell(note)
+                self._stores.put(replacement.write.kind, obj)
+        for event in replacement.events:
+            self._record_event(event)
 
-    async def _is_occupied(self, step: Step) -> bool:
-        """Whether pods of the step's Workload exist, or may exist."""
-        workload = self._stores.of(WORKLOADS).items.get(step.subject)
-        if workload is None or workload.metadata.uid != step.vacated:
+    async def _may_have_pods(self, planned: PlannedWrite) -> bool:
+        """Whether pods of the write's Workload exist, or may exist."""
+        workload = self._stores.of(WORKLOADS).items.get(planned.subject)
+        if workload is None or workload.metadata.uid != planned.requires_no_pods_of:
             return True  # it was recreated: the next pass decides again
         try:
-            labels = {WORKLOAD_UID_LABEL: step.vacated}
+            labels = {WORKLOAD_UID_LABEL: planned.requires_no_pods_of}
             _, pods = await self._kube.list(PODS, labels, workload.metadata.namespace)
         except httpx2.HTTPError as error:
             log.warning("listing pods: %s %s", type(error).__name__, error)
@@ -179,17 +148,17 @@ class Applier:
         return any(pod.holds_resources and is_pod_of(pod, workload) for pod in pods)
 
 
-def _fair_share(steps: Iterable[Step], most: int) -> list[Step]:
-    """Returns the first `most` steps, round-robin by namespace, so that no namespace delays another."""
-    by_namespace: dict[str, list[Step]] = {}
-    for step in steps:
-        by_namespace.setdefault(step.write.key.partition("/")[0], []).append(step)
+def _round_robin(writes: Iterable[PlannedWrite], most: int) -> list[PlannedWrite]:
+    """Returns the first `most` writes, by turns of namespaces, so that none delays another."""
+    by_namespace: dict[str, list[PlannedWrite]] = {}
+    for planned in writes:
+        by_namespace.setdefault(planned.write.key.partition("/")[0], []).append(planned)
     turns = chain.from_iterable(zip_longest(*by_namespace.values()))
-    return list(islice((step for step in turns if step is not None), most))
+    return list(islice((planned for planned in turns if planned is not None), most))
 
 
-def _in_order(steps: Iterable[Step]) -> list[list[Step]]:
-    by_subject: dict[str, list[Step]] = {}
-    for step in steps:
-        by_subject.setdefault(step.subject, []).append(step)
-    return list(by_subject.values())
+def _by_subject(writes: Iterable[PlannedWrite]) -> list[list[PlannedWrite]]:
+    groups: dict[str, list[PlannedWrite]] = {}
+    for planned in writes:
+        groups.setdefault(planned.subject, []).append(planned)
+    return list(groups.values())

@@ -11,7 +11,7 @@ from muster.admission.lifecycle import DEACTIVATED
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.job import Job, priority_class
 from muster.controller.passes.queue_status import STOPPED, inactive
-from muster.controller.workload.events import Note, on_job
+from muster.controller.workload.events import ObjectEvent, on_job
 from muster.objects import kueue
 from muster.objects.cache import ByteCache
 from muster.objects.core import RuntimeClass
@@ -55,7 +55,7 @@ def refusal(workload: kueue.Workload, job: Job, cluster: ClusterState) -> Refusa
     return None
 
 
-def without_queue(cluster: ClusterState) -> Iterator[Note]:
+def without_queue(cluster: ClusterState) -> Iterator[ObjectEvent]:
     """Yields a notice for each job with an empty queue label: it stays suspended without any other
     message."""
     for job in cluster.unqueued:

@@ -8,20 +8,20 @@ from collections.abc import Container, Hashable, Iterator, Mapping
 from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.actions import Step
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, FLAVORS, Kind
 from muster.kube.writes import MergePatch
 from muster.objects.kueue import RESOURCE_IN_USE
 from muster.objects.meta import Object
 
 
-def guard_of(queue: str) -> Hashable:
+def finalizer_of(queue: str) -> Hashable:
     """Returns the guard of a ClusterQueue's finalizer: no quota is reserved before it exists
-    (Step.guards)."""
+    (PlannedWrite.provides)."""
     return CLUSTER_QUEUES.name, queue
 
 
-def finalizers(cluster: ClusterState) -> Iterator[Step]:
+def finalizers(cluster: ClusterState) -> Iterator[PlannedWrite]:
     """Adds missing finalizers, and removes them from objects that are being deleted and not in use.
 
     Written whatever was refused before: reservations wait for them."""
@@ -38,18 +38,18 @@ def finalizers(cluster: ClusterState) -> Iterator[Step]:
     yield from _of_kind(CHECKS, cluster.checks, checks)
 
 
-def _of_kind(kind: Kind[Any], objects: Mapping[str, Object], used: Container[str]) -> Iterator[Step]:
+def _of_kind(kind: Kind[Any], objects: Mapping[str, Object], used: Container[str]) -> Iterator[PlannedWrite]:
     for key, obj in objects.items():
         before = obj.metadata.finalizers
         if not obj.metadata.deletion_timestamp and RESOURCE_IN_USE not in before:
-            guards = frozenset({guard_of(key)}) if kind is CLUSTER_QUEUES else frozenset()
-            yield _step(kind, obj, (*before, RESOURCE_IN_USE), guards)
+            provides = frozenset({finalizer_of(key)}) if kind is CLUSTER_QUEUES else frozenset()
+            yield _step(kind, obj, (*before, RESOURCE_IN_USE), provides)
         elif obj.metadata.deletion_timestamp and RESOURCE_IN_USE in before and key not in used:
             yield _step(kind, obj, tuple(f for f in before if f != RESOURCE_IN_USE))
 
 
 def _step(
-    kind: Kind[Any], obj: Object, names: tuple[str, ...], guards: frozenset[Hashable] = frozenset()
-) -> Step:
+    kind: Kind[Any], obj: Object, names: tuple[str, ...], provides: frozenset[Hashable] = frozenset()
+) -> PlannedWrite:
     patch = MergePatch(kind, obj.key, {"metadata": {"finalizers": names}}, obj.metadata.resource_version)
-    return Step(f"finalizers of {kind} {obj.key}", patch, guards=guards, late=not guards)
+    return PlannedWrite(f"finalizers of {kind} {obj.key}", patch, provides=provides, deferrable=not provides)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from muster.admission import quantities
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.actions import Step
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.provisioning import provisioning_timeouts
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 from muster.kube.writes import MergePatch
@@ -21,7 +21,7 @@ STOPPED = "Stopped"
 Nominal = Mapping[tuple[str, str], int]  # (flavor, resource) -> quota of the queue itself
 
 
-def queue_statuses(cluster: ClusterState, now_ms: int) -> Iterator[Step]:
+def queue_statuses(cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
     by_local: dict[str, list[Workload]] = defaultdict(list)
     by_queue: dict[str, list[Workload]] = defaultdict(list)
     for workload in cluster.workloads.values():
@@ -159,7 +159,7 @@ def _active(status: QueueStatus, problem: tuple[str, str] | None, ready: str, no
     return replace(status, conditions=conditions)
 
 
-def _check_status(check: kueue.AdmissionCheck, cluster: ClusterState, now_ms: int) -> Iterator[Step]:
+def _check_status(check: kueue.AdmissionCheck, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
     problem = _config_problem(check, cluster)
     conditions = set_condition(
         check.status.conditions,
@@ -186,10 +186,10 @@ def _config_problem(check: kueue.AdmissionCheck, cluster: ClusterState) -> str:
     return provisioning_timeouts.problem(config)
 
 
-def _changed(kind: Kind[Any], obj: Object, old: Any, new: Any) -> Iterator[Step]:
+def _changed(kind: Kind[Any], obj: Object, old: Any, new: Any) -> Iterator[PlannedWrite]:
     if new != old:
         body = {"status": _without_nulls(builtins(new))}
-        yield Step(
+        yield PlannedWrite(
             f"{kind} {obj.key}", MergePatch(kind, obj.key, body, obj.metadata.resource_version, status=True)
         )
 

@@ -14,7 +14,7 @@ from muster.controller.configuration.configuration import Configuration
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.process.health import Address, Health, served
-from muster.controller.process.loop import LOOK_AGAIN_S_MAX, Controller, wall_clock_ms
+from muster.controller.process.loop import PASS_INTERVAL_S_MAX, Controller, wall_clock_ms
 from muster.kube.client import Kube, NotLeading
 from muster.kube.lease import Election
 from muster.kube.reflector import SILENT_S_MAX
@@ -23,7 +23,9 @@ log = logging.getLogger(__name__)
 
 LATE_S_MAX = SILENT_S_MAX + 20.0  # a broken watch is noticed and replaced within this time
 BLIND_S_MAX = 300.0  # an outage of the API server is shorter; a restart would not help
-STILL_MS_MAX = round(5 * LOOK_AGAIN_S_MAX * 1000)  # an idle controller runs a pass every LOOK_AGAIN_S_MAX
+STALLED_MS_MAX = round(
+    5 * PASS_INTERVAL_S_MAX * 1000
+)  # an idle controller runs a pass every PASS_INTERVAL_S_MAX
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,9 @@ async def run(options: Options) -> int:
 
 def alive(controller: Controller) -> Health:
     """Whether no restart is needed. The text has the age of every watch's last event."""
-    still_ms, ages_s = controller.still_for_ms(), controller.watch_ages_s()
-    if still_ms > STILL_MS_MAX:
-        return Health(False, f"no progress for {still_ms // 1000} s")
+    stalled_ms, ages_s = controller.stalled_ms(), controller.watch_ages_s()
+    if stalled_ms > STALLED_MS_MAX:
+        return Health(False, f"no progress for {stalled_ms // 1000} s")
     blind = _older_than(BLIND_S_MAX, ages_s)
     if blind:
         return Health(False, f"no event from the API server for more than {BLIND_S_MAX:.0f} s: {blind}")

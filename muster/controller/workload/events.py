@@ -23,25 +23,25 @@ TRANSITIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class ObjectEvent:
     """One event to record once its write has succeeded."""
 
     kind: Kind[Any]
-    about: ObjectMeta
+    regarding: ObjectMeta
     reason: str
     message: str
     warning: bool = False
 
 
-def on_workload(workload: Workload, reason: str, message: str, *, warning: bool = False) -> Note:
-    return Note(WORKLOADS, workload.metadata, reason, message, warning)
+def on_workload(workload: Workload, reason: str, message: str, *, warning: bool = False) -> ObjectEvent:
+    return ObjectEvent(WORKLOADS, workload.metadata, reason, message, warning)
 
 
-def on_job(job: Job, reason: str, message: str, *, warning: bool = False) -> Note:
-    return Note(job.kind, job.metadata, reason, message, warning)
+def on_job(job: Job, reason: str, message: str, *, warning: bool = False) -> ObjectEvent:
+    return ObjectEvent(job.kind, job.metadata, reason, message, warning)
 
 
-def status_notes(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterator[Note]:
+def status_events(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterator[ObjectEvent]:
     """Yields the conditions that became true, and the checks whose state changed."""
     waited_s = (now_ms - millis(workload.metadata.creation_timestamp)) // 1000
     for condition in new.conditions:
@@ -51,7 +51,7 @@ def status_notes(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterat
         if condition.type == "Evicted":
             yield on_workload(workload, f"EvictedDueTo{condition.reason}", condition.message)
         elif condition.type == "DeactivationTarget":
-            yield _deactivation_note(workload, condition)
+            yield _deactivation_event(workload, condition)
         elif condition.type == SUSPENSION_BLOCKED:
             yield on_workload(workload, condition.type, condition.message, warning=True)
         elif condition.type in TRANSITIONS:
@@ -68,7 +68,7 @@ def status_notes(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterat
             yield on_workload(workload, "AdmissionCheckUpdated", text)
 
 
-def _deactivation_note(workload: Workload, target: Condition) -> Note:
+def _deactivation_event(workload: Workload, target: Condition) -> ObjectEvent:
     seconds = workload.spec.maximum_execution_time_seconds
     if target.reason == TIME_EXCEEDED:
         message = f"The maximum execution time ({seconds}s) exceeded"
@@ -77,7 +77,7 @@ def _deactivation_note(workload: Workload, target: Condition) -> Note:
     return on_workload(workload, reason, f"Deactivated due to {target.message}", warning=True)
 
 
-def wait_note(workload: Workload, new: WorkloadStatus) -> Note | None:
+def wait_event(workload: Workload, new: WorkloadStatus) -> ObjectEvent | None:
     """Returns an event for a new reason to wait; new numbers in the same sentence are not worth one."""
     now = find_condition(new.conditions, "QuotaReserved")
     before = find_condition(workload.status.conditions, "QuotaReserved")
@@ -86,20 +86,20 @@ def wait_note(workload: Workload, new: WorkloadStatus) -> Note | None:
     return on_workload(workload, now.reason, now.message, warning=now.reason != "PendingEvaluation")
 
 
-def event(note: Note, now_ms: int) -> Create:
-    namespace = note.about.namespace or "default"
+def create_event(event: ObjectEvent, now_ms: int) -> Create:
+    namespace = event.regarding.namespace or "default"
     body = {
-        "metadata": {"generateName": f"{note.about.name[:200]}.", "namespace": namespace},
+        "metadata": {"generateName": f"{event.regarding.name[:200]}.", "namespace": namespace},
         "involvedObject": {
-            "apiVersion": note.kind.api_version,
-            "kind": note.kind.name,
-            "name": note.about.name,
-            "namespace": note.about.namespace,
-            "uid": note.about.uid,
+            "apiVersion": event.kind.api_version,
+            "kind": event.kind.name,
+            "name": event.regarding.name,
+            "namespace": event.regarding.namespace,
+            "uid": event.regarding.uid,
         },
-        "reason": note.reason,
-        "message": note.message[:MESSAGE_LENGTH_MAX],
-        "type": "Warning" if note.warning else "Normal",
+        "reason": event.reason,
+        "message": event.message[:MESSAGE_LENGTH_MAX],
+        "type": "Warning" if event.warning else "Normal",
         "source": {"component": COMPONENT},
         "firstTimestamp": rfc3339(now_ms),
         "lastTimestamp": rfc3339(now_ms),

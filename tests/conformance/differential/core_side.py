@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from muster import admission as core
-from muster.controller.passes.reconcile import WAIT_REASONS
+from muster.controller.passes.decided_statuses import WAIT_REASONS
 from muster.controller.workload import transitions
 from muster.objects import kueue, workload_status
 from muster.objects.meta import millis

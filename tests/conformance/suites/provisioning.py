@@ -10,13 +10,15 @@ from random import Random
 from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.actions import Step, tend_requests
+from muster.controller.gangs.actions import tend_requests
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.templates import PlacementError
-from muster.controller.passes.apply import Applier, HeldBack
-from muster.controller.passes.reconcile import status_patch
+from muster.controller.passes.apply import Applier
+from muster.controller.passes.status_writes import status_patch
+from muster.controller.passes.write_backoff import WriteBackoff
 from muster.controller.provisioning import provisioning_checks, provisioning_requests
 from muster.controller.workload import transitions
-from muster.controller.workload.events import Note, status_notes
+from muster.controller.workload.events import ObjectEvent, status_events
 from muster.kube import kinds
 from muster.kube.client import WriteError
 from muster.kube.kinds import Kind
@@ -62,11 +64,11 @@ class _Run:
     def __init__(self, case: Case) -> None:
         self._now_ms = case.now_ms
         self.api = Api(lambda: case.now_ms)
-        self.told: list[Note] = []
+        self.told: list[ObjectEvent] = []
         self.errors: list[str] = []
         self._stores = Stores()
         kube = _RefusingKube(self.api, case.config.get("createErrors") or {})
-        self._applier = Applier(kube, self._stores, HeldBack(), self.told.append, self._wrote)
+        self._applier = Applier(kube, self._stores, WriteBackoff(), self.told.append, self._wrote)
         owner = self._load(kinds.WORKLOADS, _complete(case.input["workload"]))
         self._key = emulated.key_of(owner)
         for name, (_, kind) in LOADED.items():
@@ -85,8 +87,8 @@ class _Run:
     async def tend(self) -> None:
         for _ in range(PASSES_MAX):
             before = self.api.revision
-            done = await self._applier.perform(list(self._steps(self._cluster_state())), self._now_ms)
-            self.told += (note for step in done for note in step.notes)
+            done = await self._applier.perform(list(self._writes(self._cluster_state())), self._now_ms)
+            self.told += (event for planned in done for event in planned.events)
             if self.api.revision == before:
                 return
         raise AssertionError(f"still changing after {PASSES_MAX} passes")
@@ -99,26 +101,28 @@ class _Run:
         items: dict[str, Any] = {field: self._stores.of(kind).items for field, kind in followed.items()}
         return ClusterState(**items)
 
-    def _steps(self, cluster: ClusterState) -> Iterator[Step]:
-        """Yields the provisioning steps of a pass: statuses first, then what follows from them."""
+    def _writes(self, cluster: ClusterState) -> Iterator[PlannedWrite]:
+        """Yields the provisioning writes of a pass: statuses first, then what follows from them."""
         workload = cluster.workloads[self._key]
         status = workload.status
         if workload_status.is_finished(status) or workload_status.is_evicted(status):
-            yield from (Step(self._key, write) for write in provisioning_requests.unused(workload, cluster))
+            yield from (
+                PlannedWrite(self._key, write) for write in provisioning_requests.unused(workload, cluster)
+            )
             return
         if not workload_status.holds_quota(status):
             return
         new = provisioning_checks.sync_checks(workload, status, cluster, self._now_ms)
         if new != status:
-            notes = tuple(status_notes(workload, new, self._now_ms))
-            yield Step(workload.key, status_patch(workload, new), notes)
+            events = tuple(status_events(workload, new, self._now_ms))
+            yield PlannedWrite(workload.key, status_patch(workload, new), events)
             return
-        for step in tend_requests(workload, cluster, self._now_ms):
-            gives_up = [note.message for note in step.notes if note.reason == transitions.MISPLACED]
+        for planned in tend_requests(workload, cluster, self._now_ms):
+            gives_up = [event.message for event in planned.events if event.reason == transitions.MISPLACED]
             if gives_up:  # Kueue would retry for ever
                 self.errors += gives_up
             else:
-                yield step
+                yield planned
 
 
 def _complete(workload: Body) -> Body:
@@ -159,7 +163,7 @@ def reconcile(case: Case) -> None:
         _same(f"PodTemplate {name}", template, wanted, without=(*OF_THE_SERVER, "restartPolicy"))
     there = {r["metadata"]["name"] for r in run.api.all(kinds.PROVISIONING_REQUESTS)}
     assert not there & set(case.expect.get("provisioningRequestsNotFound") or ()), f"requests left: {there}"
-    told = Counter(_event(note) for note in run.told)
+    told = Counter(_event(event) for event in run.told)
     wanted_events = Counter(
         (e["object"], e["type"], e["reason"], e["message"]) for e in case.expect.get("events") or ()
     )
@@ -199,8 +203,8 @@ def _pruned(value: Any, without: tuple[str, ...]) -> Any:
     return sorted(items, key=lambda item: item["type"]) if typed else items
 
 
-def _event(note: Note) -> tuple[str, str, str, str]:
-    return note.about.key, "Warning" if note.warning else "Normal", note.reason, note.message
+def _event(event: ObjectEvent) -> tuple[str, str, str, str]:
+    return event.regarding.key, "Warning" if event.warning else "Normal", event.reason, event.message
 
 
 def is_needed(case: Case) -> None:

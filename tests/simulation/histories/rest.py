@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from muster.controller.metrics.observer import Observer, Passed
-from muster.controller.passes.notices import Notices
+from muster.controller.metrics.observer import CompletedPass, Observer
+from muster.controller.passes.repeated_events import RepeatedEvents
 from muster.controller.process.loop import Controller
 from muster.kube import kinds
 from tests.simulation.api import key_of
@@ -33,7 +33,7 @@ class Passes(Observer):
 
     count = 0
 
-    def passed(self, passed: Passed) -> None:
+    def passed(self, passed: CompletedPass) -> None:
         self.count += 1
 
 
@@ -62,7 +62,7 @@ def gone(sim: Simulation) -> set[str]:
 def remembered(controller: Controller, uids: Collection[str]) -> Iterator[str]:
     """Yields where the controller's memory still holds one of them, as a path of types.
 
-    Bounded collections (tombstones of a Store, Notices) may hold some longer."""
+    Bounded collections (tombstones of a Store, RepeatedEvents) may hold some longer."""
     seen: set[int] = set()
     waiting: list[tuple[str, Any]] = [("Controller", controller)]
     while waiting:
@@ -78,7 +78,7 @@ def remembered(controller: Controller, uids: Collection[str]) -> Iterator[str]:
 
 
 def _is_memory(at: Any) -> bool:
-    if isinstance(at, Notices) or (isinstance(at, deque) and at.maxlen is not None):
+    if isinstance(at, RepeatedEvents) or (isinstance(at, deque) and at.maxlen is not None):
         return False
     return isinstance(at, CONTAINERS) or (
         type(at).__module__.startswith("muster.") and not isinstance(at, type)

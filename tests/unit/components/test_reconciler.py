@@ -8,7 +8,7 @@ from muster.admission import Aging, FairSharing, Rules
 from muster.admission.lifecycle import WaitForPodsReady
 from muster.controller.configuration.configuration import parse
 from muster.controller.configuration.feature_gates import SUPPORTED, gated
-from muster.controller.process.loop import FOLLOWED, FOLLOWED_TO_PLACE
+from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from settings.model.controller import Gate
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import EXISTING, GOOD
@@ -97,7 +97,7 @@ def test_every_feature_gate_is_passed_to_the_controller() -> None:
 
 
 def test_cluster_rules_are_exactly_what_the_controller_reads_and_writes(declared: Declarations) -> None:
-    followed = (*FOLLOWED.values(), *FOLLOWED_TO_PLACE.values())
+    followed = (*WATCHED.values(), *WATCHED_WITH_TOPOLOGIES.values())
     plurals = [kind.resource._api_info for kind in followed]
     follows = {
         (verb, info.resource.group, info.plural) for info in plurals for verb in ("get", "list", "watch")

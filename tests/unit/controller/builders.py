@@ -12,7 +12,7 @@ from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.controller.jobs.rayservice import RayServiceGang
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
-from muster.controller.process.loop import FOLLOWED, FOLLOWED_TO_PLACE
+from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.controller.workload import job_workload
 from muster.kube import kinds
 from muster.kube.kinds import Kind
@@ -152,7 +152,7 @@ def make_world(
 ) -> ClusterState:
     """Returns a cluster of the stack `local`; a kind in `objects` replaces the stack's objects."""
     bodies = {**local_stack(retry=retry), **(objects or {})}
-    followed = {**FOLLOWED, **FOLLOWED_TO_PLACE}
+    followed = {**WATCHED, **WATCHED_WITH_TOPOLOGIES}
     views: dict[str, Any] = {name: by_key(kind, bodies.get(kind, ())) for name, kind in followed.items()}
     return ClusterState(**views)
 

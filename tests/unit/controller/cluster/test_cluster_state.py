@@ -7,7 +7,8 @@ import pytest
 
 from muster import admission as core
 from muster.controller.jobs.pod_checks import PodChecks
-from muster.controller.passes.reconcile import reconcile, required_checks
+from muster.controller.passes.decided_statuses import required_checks
+from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.client import Kube
 from muster.kube.kinds import Kind
@@ -74,8 +75,8 @@ def test_queues_to_choose_from_are_those_of_the_namespace() -> None:
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = ""
     queues = [local_queue("team-a", "team-a", "ours"), local_queue("team-b", "team-b", "theirs")]
     cluster = make_world({kinds.RAY_JOBS: [stored(body)], kinds.LOCAL_QUEUES: queues})
-    (note,) = reconcile(cluster, NOW_MS).notices
-    assert "(choose one of ours)" in note.message
+    (event,) = reconcile(cluster, NOW_MS).repeated_events
+    assert "(choose one of ours)" in event.message
 
 
 @pytest.mark.parametrize(("queue", "told"), [("", ["Misconfigured"]), ("user-queue", [])])
@@ -84,4 +85,4 @@ def test_an_empty_queue_label_is_a_notice(queue: str, told: list[str]) -> None:
     body["metadata"] = metadata("dev", "team-a", "user-queue", "")
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue
     result = reconcile(make_world({kinds.RAY_JOBS: [stored(body)]}), NOW_MS)
-    assert [note.reason for note in result.notices] == told
+    assert [event.reason for event in result.repeated_events] == told

@@ -52,10 +52,10 @@ def deleted(pods: list[Body], *conditions: str) -> list[str]:
         kinds.WORKLOADS: [workload],
         kinds.PODS: pods,
     }
-    steps = list(deletions(read(kinds.WORKLOADS, workload), make_world(objects)))
-    assert all(isinstance(s.write, Delete) for s in steps)
-    assert sum(len(s.notes) for s in steps) == bool(steps)
-    return sorted(s.write.key.removeprefix("team-a/") for s in steps)
+    writes = list(deletions(read(kinds.WORKLOADS, workload), make_world(objects)))
+    assert all(isinstance(s.write, Delete) for s in writes)
+    assert sum(len(s.events) for s in writes) == bool(writes)
+    return sorted(s.write.key.removeprefix("team-a/") for s in writes)
 
 
 @pytest.mark.parametrize("name", CASES)

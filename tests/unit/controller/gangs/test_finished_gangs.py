@@ -84,7 +84,7 @@ class Case:
     waits: list[Waiting] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
     cluster: ClusterState = field(default_factory=lambda: cluster(ended(), child()))
-    held_back: frozenset[str] = frozenset()
+    backing_off: frozenset[str] = frozenset()
 
 
 CASES = {
@@ -103,7 +103,7 @@ CASES = {
     ),
     "for nodes, and it is on none": Case([FOR_NODES]),
     "its quota was released already": Case([], [SUSPENDED], cluster(ended(finalizers=[]), child())),
-    "a write on it failed": Case([FOR_GPUS], held_back=frozenset({"uid-dev-1"})),
+    "a write on it failed": Case([FOR_GPUS], backing_off=frozenset({"uid-dev-1"})),
     "it was suspended already": Case([FOR_GPUS], [], cluster(ended(), child(suspend=True))),
     "KubeRay is late": Case([FOR_GPUS], [SUSPENDED, DELETED], cluster(ended(LATE_S), child())),
     "KubeRay is almost late": Case([FOR_GPUS], [SUSPENDED], cluster(ended(LATE_S - 1), child())),
@@ -113,10 +113,10 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_finished_gang_is_stopped_if_others_wait_for_its_quota(name: str) -> None:
     case = CASES[name]
-    steps = list(clear(case.cluster, case.waits, case.held_back, NOW_MS))
+    writes = list(clear(case.cluster, case.waits, case.backing_off, NOW_MS))
     told = [
         f"{'delete' if isinstance(s.write, Delete) else 'patch'} {s.write.key.removeprefix('team-a/')}"
-        for s in steps
+        for s in writes
     ]
     assert told == case.done
 
@@ -147,18 +147,18 @@ RELEASED: dict[str, tuple[ClusterState, bool]] = {
 @pytest.mark.parametrize("name", RELEASED)
 def test_quota_is_released_once_no_pod_exists_or_can_be_created(name: str) -> None:
     of, released = RELEASED[name]
-    steps = list(releases(of, (), NOW_MS))
-    assert [s.subject for s in steps] == ([KEY] if released else [])
-    for step in steps:
-        assert isinstance(step.write, MergePatch)
-        assert step.write.body == {"metadata": {"finalizers": []}}
+    writes = list(releases(of, (), NOW_MS))
+    assert [s.subject for s in writes] == ([KEY] if released else [])
+    for planned in writes:
+        assert isinstance(planned.write, MergePatch)
+        assert planned.write.body == {"metadata": {"finalizers": []}}
         tree = "ClusterQueue team-a"
-        assert step.guards >= {ContendedQuota(tree, "l4", GPU), ContendedQuota(tree, "cpu", "cpu")}
+        assert planned.provides >= {ContendedQuota(tree, "l4", GPU), ContendedQuota(tree, "cpu", "cpu")}
     assert list(releases(of, {KEY}, NOW_MS)) == []
 
 
 def test_other_finalizers_are_kept() -> None:
     mine = ended(finalizers=["tenant.example/mine", "kueue.x-k8s.io/resource-in-use"])
-    (step,) = releases(cluster(mine, pods=False), (), NOW_MS)
-    assert isinstance(step.write, MergePatch)
-    assert step.write.body == {"metadata": {"finalizers": ["tenant.example/mine"]}}
+    (planned,) = releases(cluster(mine, pods=False), (), NOW_MS)
+    assert isinstance(planned.write, MergePatch)
+    assert planned.write.body == {"metadata": {"finalizers": ["tenant.example/mine"]}}

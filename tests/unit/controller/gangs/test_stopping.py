@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.controller.gangs.stops import stops
-from muster.controller.passes.reconcile import status_patch
+from muster.controller.passes.status_writes import status_patch
 from muster.kube import kinds
 from muster.kube.writes import MergePatch, Overwrite
 from muster.objects.meta import Condition
@@ -29,10 +29,10 @@ def test_the_event_of_a_stop_has_its_reason(name: str) -> None:
     cluster = make_world({kinds.RAY_JOBS: [running], kinds.WORKLOADS: [body]})
     (known,) = cluster.workloads.values()
     known = replace(known, status=replace(known.status, conditions=(condition,) if condition else ()))
-    (step,) = stops(known, cluster, NOW_MS)
-    assert isinstance(step.write, Overwrite)
-    assert step.write.body == {"spec": {"suspend": True}}
-    assert [(note.reason, note.message) for note in step.notes] == [("Stopped", wanted)]
+    (planned,) = stops(known, cluster, NOW_MS)
+    assert isinstance(planned.write, Overwrite)
+    assert planned.write.body == {"spec": {"suspend": True}}
+    assert [(event.reason, event.message) for event in planned.events] == [("Stopped", wanted)]
 
 
 def test_empty_fields_are_removed_from_the_status() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from muster.controller.gangs.actions import Step
-from muster.controller.gangs.stops import restores, stops
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.gangs.suspension import gone, report, stopped
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
@@ -82,15 +82,15 @@ def placed(*, suspend: bool) -> Body:
     return body
 
 
-def told(step: Step) -> str:
-    match step.write:
+def told(planned: PlannedWrite) -> str:
+    match planned.write:
         case Overwrite():
-            return f"suspend {step.write.kind} {step.write.key}"
+            return f"suspend {planned.write.kind} {planned.write.key}"
         case Delete():
-            return f"delete {step.write.key} within {step.write.grace_s} s"
+            return f"delete {planned.write.key} within {planned.write.grace_s} s"
         case JsonPatch():
-            return f"restore {step.write.key}"
-    raise AssertionError(step.write)
+            return f"restore {planned.write.key}"
+    raise AssertionError(planned.write)
 
 
 def refused_service() -> Body:
@@ -215,17 +215,17 @@ def objects_of(case: Case) -> Objects:
 def test_writes_for_a_gang_that_must_stop(name: str) -> None:
     case = CASES[name]
     cluster, workload = make_world(objects_of(case)), read(kinds.WORKLOADS, case.workload)
-    steps = [*stops(workload, cluster, NOW_MS), *restores(workload, cluster)]
-    assert [told(step) for step in steps] == case.writes
-    subjects = [step.subject for step in steps]
+    writes = [*stops(workload, cluster, NOW_MS), *template_resets(workload, cluster)]
+    assert [told(planned) for planned in writes] == case.writes
+    subjects = [planned.subject for planned in writes]
     assert len({*subjects, workload.key}) == len(subjects) + 1, "each write fails alone"
 
 
 def test_a_suspension_is_bound_to_the_uid() -> None:
     case = CASES["a job"]
-    (step,) = stops(read(kinds.WORKLOADS, case.workload), make_world(objects_of(case)), NOW_MS)
-    assert step.write == Overwrite(kinds.RAY_JOBS, "team-a/dev", {"spec": {"suspend": True}}, "uid-dev")
-    assert [note.reason for note in step.notes] == ["Stopped"]
+    (planned,) = stops(read(kinds.WORKLOADS, case.workload), make_world(objects_of(case)), NOW_MS)
+    assert planned.write == Overwrite(kinds.RAY_JOBS, "team-a/dev", {"spec": {"suspend": True}}, "uid-dev")
+    assert [event.reason for event in planned.events] == ["Stopped"]
 
 
 # (is it stopped, may its quota be released)

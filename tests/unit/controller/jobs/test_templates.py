@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.controller.gangs.actions import act
-from muster.controller.gangs.stops import restores, stops
+from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.jobs.templates import PlacementError, admitted_templates
 from muster.kube import kinds
 from muster.kube.writes import JsonPatch, Overwrite
@@ -38,12 +38,12 @@ def after(job: Body, workload: Body) -> Body:
     known = stored(job)
     known["status"] = known.get("status") or {"jobDeploymentStatus": "Suspended", "state": "suspended"}
     cluster, of = make_world({kind: [known]}), read(kinds.WORKLOADS, workload)
-    (step,) = (*act(of, cluster, NOW_MS), *stops(of, cluster, NOW_MS), *restores(of, cluster))
-    if isinstance(step.write, Overwrite):
-        return after(merged(job, step.write.body), workload)
-    assert isinstance(step.write, JsonPatch)
+    (planned,) = (*act(of, cluster, NOW_MS), *stops(of, cluster, NOW_MS), *template_resets(of, cluster))
+    if isinstance(planned.write, Overwrite):
+        return after(merged(job, planned.write.body), workload)
+    assert isinstance(planned.write, JsonPatch)
     changed = deepcopy(job)
-    for operation in step.write.operations:
+    for operation in planned.write.operations:
         apply_operation(changed, json.loads(json.dumps(operation)))
     return changed
 
@@ -185,11 +185,11 @@ def test_conflicts_name_the_pod_set_and_the_field(name: str) -> None:
 def test_a_conflict_deactivates_the_workload(name: str) -> None:
     body, sentence = CONFLICTS[name]
     job = stored({**ray_job("dev"), "status": {"jobDeploymentStatus": "Suspended"}})
-    (step,) = act(read(kinds.WORKLOADS, body), make_world({kinds.RAY_JOBS: [job]}), NOW_MS)
+    (planned,) = act(read(kinds.WORKLOADS, body), make_world({kinds.RAY_JOBS: [job]}), NOW_MS)
     (target,) = [
         c
-        for c in step.write.body["status"]["conditions"]  # type: ignore[union-attr]  # a MergePatch
+        for c in planned.write.body["status"]["conditions"]  # type: ignore[union-attr]  # a MergePatch
         if c["type"] == "DeactivationTarget"
     ]
     assert (target["reason"], target["message"]) == ("FailedToStart", f"It can't be started: {sentence}")
-    assert [n.message for n in step.notes] == [f"Deactivated due to It can't be started: {sentence}"]
+    assert [n.message for n in planned.events] == [f"Deactivated due to It can't be started: {sentence}"]

@@ -9,15 +9,16 @@ from msgspec.structs import replace
 
 from muster.admission import Admission, PodSetAssignment
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.actions import Step
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.job import Outcome
 from muster.controller.metrics.metrics import Metrics
-from muster.controller.metrics.observer import Passed
+from muster.controller.metrics.observer import CompletedPass
+from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.queue_status import queue_statuses
-from muster.controller.passes.reconcile import Pass, status_patch
+from muster.controller.passes.status_writes import status_patch
 from muster.controller.provisioning import provisioning_timeouts
 from muster.controller.workload import transitions
-from muster.controller.workload.events import status_notes
+from muster.controller.workload.events import status_events
 from muster.kube import kinds
 from muster.kube.client import WriteError
 from muster.kube.kinds import Kind
@@ -66,15 +67,19 @@ def cluster_of(*workloads: Body, requests: tuple[Body, ...] = ()) -> ClusterStat
     return cluster
 
 
-def observed(cluster: ClusterState, *done: Step, result: Pass | None = None, took_ms: int = 20) -> Metrics:
+def observed(
+    cluster: ClusterState, *done: PlannedWrite, result: PassPlan | None = None, took_ms: int = 20
+) -> Metrics:
     metrics = Metrics(lambda: True)
-    metrics.passed(Passed(cluster, result or Pass(), done, NOW_MS, took_ms))
+    metrics.passed(CompletedPass(cluster, result or PassPlan(), done, NOW_MS, took_ms))
     return metrics
 
 
-def moved(workload: Workload, status: WorkloadStatus) -> Step:
+def moved(workload: Workload, status: WorkloadStatus) -> PlannedWrite:
     """Returns a status write with its events."""
-    return Step(workload.key, status_patch(workload, status), tuple(status_notes(workload, status, NOW_MS)))
+    return PlannedWrite(
+        workload.key, status_patch(workload, status), tuple(status_events(workload, status, NOW_MS))
+    )
 
 
 def counted(metrics: Metrics) -> dict[str, float]:
@@ -183,7 +188,7 @@ def test_a_workload_that_moved_is_counted_once(name: str) -> None:
     body, move, wanted = MOVES[name]
     cluster = cluster_of(body, workload_body(ray_job("prod", priority="prod-priority")))
     victim, preemptor = cluster.workloads.values()
-    result = Pass(preemptors={victim.key: preemptor.key})
+    result = PassPlan(preemptors={victim.key: preemptor.key})
     metrics = observed(cluster, moved(victim, move(victim)), result=result, took_ms=250)
     assert counted(metrics) == {"muster_pass_duration_seconds_sum": 0.25, **wanted}
 
@@ -325,7 +330,7 @@ def test_only_written_statuses_are_counted() -> None:
     cluster = cluster_of(QUEUED)
     (workload,) = cluster.workloads.values()
     spec = MergePatch(kinds.WORKLOADS, workload.key, {"spec": {"active": False}}, "1")
-    elsewhere = Step("uid-dev", Create(kinds.WORKLOADS, {}))
+    elsewhere = PlannedWrite("uid-dev", Create(kinds.WORKLOADS, {}))
     assert "muster_admitted_workloads_total" not in str(
-        counted(observed(cluster, Step(workload.key, spec), elsewhere))
+        counted(observed(cluster, PlannedWrite(workload.key, spec), elsewhere))
     )

@@ -7,10 +7,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from muster.controller.gangs.actions import Step
-from muster.controller.passes.apply import BACKOFF_MS_MAX, LATE_WRITES_MAX, Applier, HeldBack
-from muster.controller.passes.reconcile import Pass
-from muster.controller.workload.events import Note
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.passes.apply import DEFERRABLE_WRITES_MAX, Applier
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.write_backoff import BACKOFF_MS_MAX, WriteBackoff
+from muster.controller.workload.events import ObjectEvent
 from muster.kube import kinds
 from muster.kube.client import Kube, WriteError
 from muster.kube.kinds import Kind
@@ -56,59 +57,72 @@ class Recorder(Kube):
         return read(kind, stored({"metadata": {"name": key}}))
 
 
-def step(key: str, subject: str = "", **fields: Any) -> Step:
-    return Step(subject or key, Delete(kinds.NAMESPACES, key), **fields)
+def planned(key: str, subject: str = "", **fields: Any) -> PlannedWrite:
+    return PlannedWrite(subject or key, Delete(kinds.NAMESPACES, key), **fields)
 
 
-def frees(key: str, *quota: str, **fields: Any) -> Step:
-    return step(key, guards=frozenset(quota), **fields)
+def frees(key: str, *quota: str, **fields: Any) -> PlannedWrite:
+    return planned(key, provides=frozenset(quota), **fields)
 
 
-def asks(key: str, *quota: str) -> Step:
-    return step(key, needs=frozenset(quota))
+def asks(key: str, *quota: str) -> PlannedWrite:
+    return planned(key, needs=frozenset(quota))
 
 
 def carry_out(
-    kube: Kube, result: Pass, held_back: HeldBack | None = None, stores: Stores | None = None
+    kube: Kube, result: PassPlan, backoff: WriteBackoff | None = None, stores: Stores | None = None
 ) -> list[str]:
-    applier = Applier(kube, stores or Stores(), held_back or HeldBack())
+    applier = Applier(kube, stores or Stores(), backoff or WriteBackoff())
     return [s.write.key for s in asyncio.run(applier.apply(result, 0))]
 
 
-PASSES: dict[str, tuple[Pass, dict[str, int], list[str]]] = {
-    "first, then": (Pass(first=[step("a")], then=[step("b")]), {}, ["a", "b"]),
+PASSES: dict[str, tuple[PassPlan, dict[str, int], list[str]]] = {
+    "first, then": (
+        PassPlan(before_reservations=[planned("a")], reservations=[planned("b")]),
+        {},
+        ["a", "b"],
+    ),
     "quota whose release failed is not reserved": (
-        Pass(first=[frees("a", "gpu"), step("b")], then=[asks("c", "cpu", "gpu"), asks("d", "cpu")]),
+        PassPlan(
+            before_reservations=[frees("a", "gpu"), planned("b")],
+            reservations=[asks("c", "cpu", "gpu"), asks("d", "cpu")],
+        ),
         {"a": 409},
         ["b", "d"],
     ),
-    "quota is not reserved if a step before its release was refused": (
-        Pass(first=[step("a", "s"), frees("b", "gpu", subject="s")], then=[asks("c", "gpu")]),
+    "quota is not reserved if a write before its release was refused": (
+        PassPlan(
+            before_reservations=[planned("a", "s"), frees("b", "gpu", subject="s")],
+            reservations=[asks("c", "gpu")],
+        ),
         {"a": 409},
         [],
     ),
     "a refused write that releases nothing blocks no reservation": (
-        Pass(first=[step("a"), frees("b", "gpu")], then=[asks("c", "gpu")]),
+        PassPlan(before_reservations=[planned("a"), frees("b", "gpu")], reservations=[asks("c", "gpu")]),
         {"a": 422},
         ["b", "c"],
     ),
-    "a refused late write blocks no other write": (
-        Pass(first=[step("a", late=True), step("b", late=True)], then=[asks("c", "gpu")]),
+    "a refused deferrable write blocks no other write": (
+        PassPlan(
+            before_reservations=[planned("a", deferrable=True), planned("b", deferrable=True)],
+            reservations=[asks("c", "gpu")],
+        ),
         {"a": 422},
         ["b", "c"],
     ),
-    "a late write waits for the others of its subject": (
-        Pass(first=[step("a", "s", late=True), step("b", "s")]),
+    "a deferrable write waits for the others of its subject": (
+        PassPlan(before_reservations=[planned("a", "s", deferrable=True), planned("b", "s")]),
         {},
         ["b"],
     ),
     "writes of one subject stop at the first refusal": (
-        Pass(first=[step("a", "s"), step("b", "s"), step("c", "s"), step("d")]),
+        PassPlan(before_reservations=[planned("a", "s"), planned("b", "s"), planned("c", "s"), planned("d")]),
         {"b": 409},
         ["a", "d"],
     ),
     "a refused reservation blocks no other one": (
-        Pass(then=[step("a"), step("b"), step("c")]),
+        PassPlan(reservations=[planned("a"), planned("b"), planned("c")]),
         {"b": 404},
         ["a", "c"],
     ),
@@ -123,12 +137,14 @@ def test_applied_writes(name: str) -> None:
 
 def test_late_steps_take_turns_by_namespace() -> None:
     kube = Recorder()
-    many = [step(f"team-a/{n}", late=True) for n in range(3 * LATE_WRITES_MAX)]
-    applier = Applier(kube, Stores(), HeldBack())
-    first = [*many, step("team-b/0", late=True), step("now")]
-    done = asyncio.run(applier.apply(Pass(first=first, then=[asks("quota", "gpu")]), 0))
+    many = [planned(f"team-a/{n}", deferrable=True) for n in range(3 * DEFERRABLE_WRITES_MAX)]
+    applier = Applier(kube, Stores(), WriteBackoff())
+    first = [*many, planned("team-b/0", deferrable=True), planned("now")]
+    done = asyncio.run(
+        applier.apply(PassPlan(before_reservations=first, reservations=[asks("quota", "gpu")]), 0)
+    )
     assert [s.write.key for s in done[:4]] == ["now", "quota", "team-a/0", "team-b/0"]
-    assert len(done) == 2 + LATE_WRITES_MAX
+    assert len(done) == 2 + DEFERRABLE_WRITES_MAX
     assert applier.postponed
 
 
@@ -146,15 +162,17 @@ def test_a_gang_starts_only_after_a_fresh_list_has_no_old_pods(name: str) -> Non
     kube, wanted = OCCUPANTS[name]
     workload, stores = read(kinds.WORKLOADS, workload_body(ray_job("dev"), uid="uid-w")), Stores()
     stores.of(kinds.WORKLOADS).put(workload)
-    guards = frozenset({"gpu"})
-    vacated = Step(workload.key, Delete(kinds.NAMESPACES, "a"), vacated="uid-w", guards=guards)
-    held = HeldBack()
-    result = Pass(first=[vacated, step("b")], then=[asks("c", "gpu")])
-    assert sorted(carry_out(kube, result, held, stores)) == [
+    provides = frozenset({"gpu"})
+    vacated = PlannedWrite(
+        workload.key, Delete(kinds.NAMESPACES, "a"), requires_no_pods_of="uid-w", provides=provides
+    )
+    backoff = WriteBackoff()
+    result = PassPlan(before_reservations=[vacated, planned("b")], reservations=[asks("c", "gpu")])
+    assert sorted(carry_out(kube, result, backoff, stores)) == [
         *wanted,
         *(["c"] if wanted == ["a", "b"] else []),
     ]
-    assert (workload.key in held.at(0)) is (wanted == ["b"])
+    assert (workload.key in backoff.at(0)) is (wanted == ["b"])
 
 
 UNSURE = {0: True, 500: True, 503: True, 409: False, 404: False, 422: False}
@@ -166,9 +184,9 @@ def test_the_outcome_of_an_unanswered_write_is_read_before_the_next_decision(cod
     known = stores.of(kinds.NAMESPACES)
 
     async def story() -> bool:
-        applier = Applier(Recorder({"a": code}), stores, HeldBack())
-        await applier.apply(Pass(first=[step("a")]), 0)
-        return await applier.catch_up()
+        applier = Applier(Recorder({"a": code}), stores, WriteBackoff())
+        await applier.apply(PassPlan(before_reservations=[planned("a")]), 0)
+        return await applier.read_unanswered()
 
     assert asyncio.run(story())
     assert list(known.items) == (["a"] if UNSURE[code] else [])
@@ -178,11 +196,11 @@ def test_an_unknown_outcome_is_read_until_there_is_an_answer() -> None:
     kube = Recorder({"a": 0}, reachable=False)
 
     async def story() -> list[bool]:
-        applier = Applier(kube, Stores(), HeldBack())
-        await applier.apply(Pass(first=[step("a")]), 0)
-        answers = [await applier.catch_up()]
+        applier = Applier(kube, Stores(), WriteBackoff())
+        await applier.apply(PassPlan(before_reservations=[planned("a")]), 0)
+        answers = [await applier.read_unanswered()]
         kube.reachable = True
-        return [*answers, await applier.catch_up()]
+        return [*answers, await applier.read_unanswered()]
 
     assert asyncio.run(story()) == [False, True]
 
@@ -192,74 +210,78 @@ def test_a_known_outcome_is_not_read_again() -> None:
     kube, stores = Recorder({"a": 0}), Stores()
 
     async def story() -> None:
-        applier = Applier(kube, stores, HeldBack())
-        await applier.apply(Pass(first=[step("a")]), 0)
-        await applier.catch_up()
+        applier = Applier(kube, stores, WriteBackoff())
+        await applier.apply(PassPlan(before_reservations=[planned("a")]), 0)
+        await applier.read_unanswered()
         kube.reachable = False
-        assert await applier.catch_up()
+        assert await applier.read_unanswered()
 
     asyncio.run(story())
 
 
 def test_consecutive_refusals_increase_the_back_off() -> None:
-    held = HeldBack()
-    waits = [held.refused(SUBJECT, 0) for _ in range(12)]
+    backoff = WriteBackoff()
+    waits = [backoff.record_refusal(SUBJECT, 0) for _ in range(12)]
     assert waits[:4] == [100, 200, 400, 800]
     assert waits[-1] == BACKOFF_MS_MAX
 
 
 def test_a_refused_subject_is_held_back_until_its_back_off_ends() -> None:
-    held = HeldBack()
-    held.refused(SUBJECT, 1000)
+    backoff = WriteBackoff()
+    backoff.record_refusal(SUBJECT, 1000)
     for _ in range(2):
-        held.refused("for longer", 1000)
-    assert SUBJECT in held.at(1099)
-    assert "another" not in held
-    assert held.next_ms() == 1100
-    assert SUBJECT not in held.at(1100)
-    assert held.next_ms() == 1200
-    held.at(1200)
-    assert held.next_ms() is None
+        backoff.record_refusal("for longer", 1000)
+    assert SUBJECT in backoff.at(1099)
+    assert "another" not in backoff
+    assert backoff.next_ms() == 1100
+    assert SUBJECT not in backoff.at(1100)
+    assert backoff.next_ms() == 1200
+    backoff.at(1200)
+    assert backoff.next_ms() is None
 
 
 def test_many_refused_subjects_are_retried_together() -> None:
-    held = HeldBack()
+    backoff = WriteBackoff()
     for number in range(700):
         for _ in range(12):
-            held.refused(f"team-a/{number}", 7 * number)
+            backoff.record_refusal(f"team-a/{number}", 7 * number)
     rounds = set()
-    while (due_ms := held.next_ms()) is not None:
+    while (due_ms := backoff.next_ms()) is not None:
         rounds.add(due_ms)
-        held.at(due_ms)
+        backoff.at(due_ms)
     assert len(rounds) <= 2
 
 
 def test_a_successful_write_resets_the_back_off() -> None:
-    held = HeldBack()
-    held.refused(SUBJECT, 0)
-    held.done(SUBJECT)
-    assert SUBJECT not in held.at(0)
-    assert held.refused(SUBJECT, 0) == 100
+    backoff = WriteBackoff()
+    backoff.record_refusal(SUBJECT, 0)
+    backoff.forget(SUBJECT)
+    assert SUBJECT not in backoff.at(0)
+    assert backoff.record_refusal(SUBJECT, 0) == 100
 
 
 @pytest.mark.parametrize(("quiet_ms", "wait_ms"), [(BACKOFF_MS_MAX, 200), (BACKOFF_MS_MAX + 100, 100)])
 def test_refusals_are_dropped_after_a_quiet_period(quiet_ms: int, wait_ms: int) -> None:
-    held = HeldBack()
-    held.refused(SUBJECT, 0)
-    assert held.at(quiet_ms).refused(SUBJECT, quiet_ms) == wait_ms
+    backoff = WriteBackoff()
+    backoff.record_refusal(SUBJECT, 0)
+    assert backoff.at(quiet_ms).record_refusal(SUBJECT, quiet_ms) == wait_ms
 
 
 def test_a_refused_write_is_reported_once_on_its_job() -> None:
     """A RayJob whose Workload the API server refuses has no status that could show it."""
-    told: list[Note] = []
-    note = Note(kinds.RAY_JOBS, ObjectMeta(name="dev", namespace="team-a"), "CreatedWorkload", "Created")
+    recorded: list[ObjectEvent] = []
+    event = ObjectEvent(
+        kinds.RAY_JOBS, ObjectMeta(name="dev", namespace="team-a"), "CreatedWorkload", "Created"
+    )
     create = Create(kinds.WORKLOADS, {"metadata": {"name": "w", "namespace": "team-a"}})
-    held_back = HeldBack()
-    applier = Applier(Recorder({"team-a/w": 422}), Stores(), held_back, told.append)
+    backoff = WriteBackoff()
+    applier = Applier(Recorder({"team-a/w": 422}), Stores(), backoff, recorded.append)
     for now_ms in (0, 1000):
-        asyncio.run(applier.perform([Step("uid", create, (note,))], now_ms))
-    assert [(n.about.key, n.reason, n.warning) for n in told] == [("team-a/dev", "FailedCreate", True)]
-    assert "refused" in told[0].message
+        asyncio.run(applier.perform([PlannedWrite("uid", create, (event,))], now_ms))
+    assert [(n.regarding.key, n.reason, n.warning) for n in recorded] == [
+        ("team-a/dev", "FailedCreate", True)
+    ]
+    assert "refused" in recorded[0].message
 
 
 # (the API server's code, whether the store has the object) -> events
@@ -273,23 +295,25 @@ CREATIONS = {
 @pytest.mark.parametrize("name", CREATIONS)
 def test_a_refused_creation_writes_its_replacement(name: str) -> None:
     code, known, wanted = CREATIONS[name]
-    told: list[Note] = []
+    recorded: list[ObjectEvent] = []
     stores = Stores()
     answers = stores.of(kinds.NAMESPACES)
     body = {"metadata": {"name": "a", "namespace": "team-a"}}
     if known:
         stores.of(kinds.POD_TEMPLATES).put(read(kinds.POD_TEMPLATES, stored(body)))
 
-    def refused(why: str) -> Step:
-        note = Note(kinds.WORKLOADS, ObjectMeta(name="w"), "FailedCreate", f"Error: {why}", warning=True)
-        return Step("w", MergePatch(kinds.NAMESPACES, "instead", {}, "7"), (note,))
+    def on_refusal(why: str) -> PlannedWrite:
+        event = ObjectEvent(
+            kinds.WORKLOADS, ObjectMeta(name="w"), "FailedCreate", f"Error: {why}", warning=True
+        )
+        return PlannedWrite("w", MergePatch(kinds.NAMESPACES, "instead", {}, "7"), (event,))
 
-    create = Step("w", Create(kinds.POD_TEMPLATES, body), refused=refused)
-    kube, held_back = Recorder({"team-a/a": code}), HeldBack()
-    applier = Applier(kube, stores, held_back, told.append)
+    create = PlannedWrite("w", Create(kinds.POD_TEMPLATES, body), on_refusal=on_refusal)
+    kube, backoff = Recorder({"team-a/a": code}), WriteBackoff()
+    applier = Applier(kube, stores, backoff, recorded.append)
     for now_ms in (0, 1000):
         assert asyncio.run(applier.perform([create], now_ms)) == []
-    assert [n.message for n in told] == wanted
+    assert [n.message for n in recorded] == wanted
     assert kube.sent.count("instead") == len(wanted)
     assert list(answers.items) == ["instead"] * len(wanted), "its answer is kept"
-    assert "w" in held_back.at(1000)
+    assert "w" in backoff.at(1000)

@@ -11,8 +11,8 @@ from msgspec.structs import replace as with_fields
 from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.memory import Memory
+from muster.controller.passes.decided_statuses import WAIT_REASONS
 from muster.controller.passes.decider import Decider, Gang
-from muster.controller.passes.reconcile import WAIT_REASONS
 from muster.controller.workload import transitions
 from muster.kube import kinds
 from muster.objects import kueue, topology_request, workload_status
@@ -20,7 +20,7 @@ from muster.objects.meta import rfc3339
 from muster.translation import core_workload
 from tests.simulation import manifests
 from tests.simulation.manifests import PREEMPTION, cluster_queue, quotas, ray_job
-from tests.simulation.test_places import RACKS
+from tests.simulation.test_topology import RACKS
 from tests.unit.controller.builders import NOW_MS, Body, make_world, read, stored, workload
 
 QUEUES = ("team-a", "team-b")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.passes.finalizers import finalizers, guard_of
+from muster.controller.passes.finalizers import finalizer_of, finalizers
 from muster.kube import kinds
 from muster.kube.writes import MergePatch
 from muster.objects.kueue import RESOURCE_IN_USE
@@ -86,4 +86,4 @@ def test_finalizers_follow_the_use_of_objects(name: str) -> None:
 
 def test_no_quota_is_reserved_before_the_queue_has_its_finalizer() -> None:
     (step,) = finalizers(make_world(queues(queue(**NEW))))
-    assert (step.guards, step.late) == (frozenset({guard_of("team-a")}), False)
+    assert (step.provides, step.deferrable) == (frozenset({finalizer_of("team-a")}), False)

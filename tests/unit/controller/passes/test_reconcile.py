@@ -8,10 +8,11 @@ import pytest
 
 from muster.admission.lifecycle import WaitForPodsReady
 from muster.controller.configuration.configuration import Configuration
-from muster.controller.gangs.actions import Step
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.pod_checks import Answer, PodChecks, key_of
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
-from muster.controller.passes.reconcile import Pass, reconcile
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.reconcile import reconcile
 from muster.controller.workload.job_workload import workload_name
 from muster.kube import kinds
 from muster.kube.kinds import Kind
@@ -140,9 +141,9 @@ def kind_of(body: Body) -> Kind[Any]:
     return kinds.RAY_JOBS if "rayClusterSpec" in spec else kinds.PODS
 
 
-def told(step: Step) -> str:
+def told(planned: PlannedWrite) -> str:
     """Summarizes a write: for a status its true conditions, states of checks, and the reason to wait."""
-    write = step.write
+    write = planned.write
     if isinstance(write, JsonPatch):
         (suspend,) = [op for op in write.operations if op["path"].endswith("/suspend")]
         assert suspend["value"] is False
@@ -169,11 +170,11 @@ class Case:
     first: list[str] = field(default_factory=list)
     then: list[str] = field(default_factory=list)
     waits: list[str] = field(default_factory=list)
-    held_back: set[str] = field(default_factory=set)
+    backing_off: set[str] = field(default_factory=set)
     stops: list[str] = field(default_factory=list)
 
-    def run(self) -> Pass:
-        return reconcile(make_world(self.objects), NOW_MS, self.held_back)
+    def run(self) -> PassPlan:
+        return reconcile(make_world(self.objects), NOW_MS, self.backing_off)
 
 
 HOLDS, RUNS = ("QuotaReserved",), ("QuotaReserved", "Admitted")
@@ -447,13 +448,13 @@ CASES: dict[str, Case] = {
     "a gang held back keeps its place without writes": Case(
         cluster(dev(), prod(), of_dev(), of_prod()),
         waits=[f"{DEV}: waits=WaitingForQuota"],
-        held_back={f"team-a/{PROD}"},
+        backing_off={f"team-a/{PROD}"},
     ),
     "a refused gang held back is not admitted": Case(
-        cluster(dev("ValidationFailed"), of_dev()), held_back={f"team-a/{DEV}"}
+        cluster(dev("ValidationFailed"), of_dev()), backing_off={f"team-a/{DEV}"}
     ),
-    "a gang held back is not started": Case(cluster(dev(), of_dev(*RUNS)), held_back={f"team-a/{DEV}"}),
-    "a job that is held back gets no Workload": Case(cluster(dev()), held_back={"uid-dev"}),
+    "a gang held back is not started": Case(cluster(dev(), of_dev(*RUNS)), backing_off={f"team-a/{DEV}"}),
+    "a job that is held back gets no Workload": Case(cluster(dev()), backing_off={"uid-dev"}),
 }
 
 
@@ -462,16 +463,18 @@ def test_writes_of_a_pass(name: str) -> None:
     case = CASES[name]
     result = case.run()
     assert [told(s) for s in result.stops] == case.stops
-    assert [told(s) for s in result.first] == case.first
-    assert [told(s) for s in result.then] == case.then
-    assert [told(s) for s in result.waits] == case.waits
+    assert [told(s) for s in result.before_reservations] == case.first
+    assert [told(s) for s in result.reservations] == case.then
+    assert [told(s) for s in result.wait_reasons] == case.waits
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_pass_does_not_change_its_world(name: str) -> None:
     """The same cluster gives the same writes."""
     case = CASES[name]
-    assert [told(s) for s in case.run().first] == [told(s) for s in case.run().first]
+    assert [told(s) for s in case.run().before_reservations] == [
+        told(s) for s in case.run().before_reservations
+    ]
 
 
 def test_the_controller_wakes_up_at_the_end_of_a_back_off() -> None:
@@ -482,7 +485,7 @@ def test_the_controller_wakes_up_at_the_end_of_the_execution_time() -> None:
     running = of_dev(*RUNS, "PodsReady")
     running["spec"]["maximumExecutionTimeSeconds"] = 600
     result = Case(cluster(dev("Running", suspend=False), running)).run()
-    assert (result.first, result.wake_at_ms) == ([], NOW_MS - 60_000 + 600_000)
+    assert (result.before_reservations, result.wake_at_ms) == ([], NOW_MS - 60_000 + 600_000)
 
 
 def test_the_controller_wakes_up_at_the_earliest_of_these() -> None:
@@ -505,34 +508,34 @@ def test_block_admission_waits_for_the_pods_of_earlier_gangs() -> None:
         )
     ]
     result = reconcile(make_world(objects), NOW_MS, (), wait)
-    assert [told(s) for s in result.waits] == [f"{PROD}: waits=WaitingForPodsReady"]
-    assert result.then == []
-    assert [told(s) for s in reconcile(make_world(objects), NOW_MS).then] == [
+    assert [told(s) for s in result.wait_reasons] == [f"{PROD}: waits=WaitingForPodsReady"]
+    assert result.reservations == []
+    assert [told(s) for s in reconcile(make_world(objects), NOW_MS).reservations] == [
         f"{PROD}: QuotaReserved Admitted"
     ]
 
 
 def test_a_deactivation_has_the_message_of_its_check() -> None:
-    (step,) = CASES["a rejected check deactivates a gang"].run().first
-    assert isinstance(step.write, MergePatch)
-    conditions = {c["type"]: c for c in step.write.body["status"]["conditions"]}
+    (planned,) = CASES["a rejected check deactivates a gang"].run().before_reservations
+    assert isinstance(planned.write, MergePatch)
+    conditions = {c["type"]: c for c in planned.write.body["status"]["conditions"]}
     message = f'AdmissionCheck in Rejected state: "{CHECK}" (out of stock)'
     assert conditions["DeactivationTarget"]["message"] == message
-    assert [(n.reason, n.message, n.warning) for n in step.notes] == [
+    assert [(n.reason, n.message, n.warning) for n in planned.events] == [
         ("AdmissionCheckRejected", f"Deactivated due to {message}", True)
     ]
 
 
 def test_a_preemption_names_the_preemptor() -> None:
-    (step,) = CASES["a higher priority preempts"].run().first
-    assert isinstance(step.write, MergePatch)
-    conditions = {c["type"]: c for c in step.write.body["status"]["conditions"]}
+    (planned,) = CASES["a higher priority preempts"].run().before_reservations
+    assert isinstance(planned.write, MergePatch)
+    conditions = {c["type"]: c for c in planned.write.body["status"]["conditions"]}
     message = (
         f"Preempted to accommodate workload team-a/{PROD} (UID: uid-{PROD}) of priority 1000 due to "
         "InClusterQueue"
     )
     assert conditions["Preempted"]["message"] == conditions["Evicted"]["message"] == message
-    assert {n.reason for n in step.notes} == {"Preempted", "EvictedDueToPreempted"}
+    assert {n.reason for n in planned.events} == {"Preempted", "EvictedDueToPreempted"}
 
 
 VACATED = (
@@ -545,28 +548,33 @@ VACATED = (
 
 @pytest.mark.parametrize("name", VACATED)
 def test_releases_and_restarts_need_a_fresh_list_of_pods(name: str) -> None:
-    (step,) = CASES[name].run().first
-    assert step.vacated == f"uid-{DEV}"
+    (planned,) = CASES[name].run().before_reservations
+    assert planned.requires_no_pods_of == f"uid-{DEV}"
 
 
 def test_a_first_start_needs_no_list_of_pods() -> None:
-    (step,) = CASES["an admitted gang is started"].run().first
-    assert step.vacated == ""
+    (planned,) = CASES["an admitted gang is started"].run().before_reservations
+    assert planned.requires_no_pods_of == ""
 
 
 def test_an_unchanged_wait_message_is_not_written_again() -> None:
     waiting = of_dev()
-    (step,) = reconcile(make_world({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS).waits
-    assert isinstance(step.write, MergePatch)
-    waiting["status"] = step.write.body["status"]
-    assert reconcile(make_world({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS + 5).waits == []
+    (planned,) = reconcile(
+        make_world({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS
+    ).wait_reasons
+    assert isinstance(planned.write, MergePatch)
+    waiting["status"] = planned.write.body["status"]
+    assert (
+        reconcile(make_world({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS + 5).wait_reasons
+        == []
+    )
 
 
 def test_new_quota_ends_an_older_eviction() -> None:
     waiting = of_dev("Evicted", "Preempted")
     assert condition("Evicted")["lastTransitionTime"] == CREATED
-    (step,) = reconcile(make_world(cluster(dev(), waiting)), NOW_MS).then
-    assert told(step) == f"{DEV}: QuotaReserved Admitted"
+    (planned,) = reconcile(make_world(cluster(dev(), waiting)), NOW_MS).reservations
+    assert told(planned) == f"{DEV}: QuotaReserved Admitted"
 
 
 def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
@@ -575,8 +583,8 @@ def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
     (job,) = seen.jobs.values()
     seen.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)
     waiting = reconcile(seen, NOW_MS)
-    assert (waiting.then, waiting.waits) == ([], [])
+    assert (waiting.reservations, waiting.wait_reasons) == ([], [])
     seen.pod_checks._answers[key_of(job)] = Answer("", 0, 600.0)
-    assert [told(s) for s in reconcile(seen, NOW_MS).then] == [f"{DEV}: QuotaReserved Admitted"]
+    assert [told(s) for s in reconcile(seen, NOW_MS).reservations] == [f"{DEV}: QuotaReserved Admitted"]
     seen.pod_checks._answers[key_of(job)] = Answer("no such container name", 1, 2.0)
-    assert [told(s) for s in reconcile(seen, NOW_MS).waits] == [f"{DEV}: waits=Misconfigured"]
+    assert [told(s) for s in reconcile(seen, NOW_MS).wait_reasons] == [f"{DEV}: waits=Misconfigured"]

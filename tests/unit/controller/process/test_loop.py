@@ -11,17 +11,10 @@ from typing import Any
 
 import pytest
 
-from muster.controller.metrics.observer import Observer, Passed
-from muster.controller.process.loop import (
-    FOLLOWED,
-    FOLLOWED_TO_PLACE,
-    LOOK_AGAIN_S_MAX,
-    STATUS_INTERVAL_MS,
-    WAIT_SENTENCE_INTERVAL_MS,
-    WAITS_A_PASS_MAX,
-    Controller,
-    wall_clock_ms,
-)
+from muster.controller.metrics.observer import CompletedPass, Observer
+from muster.controller.process.loop import PASS_INTERVAL_S_MAX, STATUS_INTERVAL_MS, Controller, wall_clock_ms
+from muster.controller.process.wait_reason_interval import WRITE_INTERVAL_MS, WRITES_A_PASS_MAX
+from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.kube.writes import MergePatch
@@ -41,7 +34,7 @@ class Stage(Observer):
     def __init__(self, *jobs: Body, election: Any = None) -> None:
         self.loop = VirtualLoop()
         self.api = Api(self.loop.now_ms)
-        self.passes: list[Passed] = []
+        self.passes: list[CompletedPass] = []
         for kind, bodies in local_stack().items():
             for body in bodies:
                 self.api.create(kind, body, "platform")
@@ -52,7 +45,7 @@ class Stage(Observer):
             self.kube, self.loop.now_ms, election, observer=self, clock_s=self.loop.time, random=Random(1)
         )
 
-    def passed(self, passed: Passed) -> None:
+    def passed(self, passed: CompletedPass) -> None:
         self.passes.append(passed)
 
     def play(self, story: Callable[[], Awaitable[None]]) -> None:
@@ -86,7 +79,7 @@ def too_large(many: int) -> list[Body]:
 
 
 def test_a_pass_writes_only_a_few_wait_messages() -> None:
-    many = WAITS_A_PASS_MAX + 10
+    many = WRITES_A_PASS_MAX + 10
     stage = Stage(*too_large(many))
 
     async def story() -> None:
@@ -98,10 +91,13 @@ def test_a_pass_writes_only_a_few_wait_messages() -> None:
 
     stage.play(story)
     a_pass = [
-        sum(isinstance(step.write, MergePatch) and step.write.kind is kinds.WORKLOADS for step in passed.done)
+        sum(
+            isinstance(planned.write, MergePatch) and planned.write.kind is kinds.WORKLOADS
+            for planned in passed.done
+        )
         for passed in stage.passes
     ]
-    assert max(a_pass) == WAITS_A_PASS_MAX
+    assert max(a_pass) == WRITES_A_PASS_MAX
     assert sum(a_pass) == many
 
 
@@ -111,10 +107,10 @@ def test_an_idle_controller_writes_nothing_and_passes_rarely() -> None:
     async def story() -> None:
         await asyncio.sleep(10)
         revision, passes = stage.api.revision, len(stage.passes)
-        await asyncio.sleep(3 * LOOK_AGAIN_S_MAX)
+        await asyncio.sleep(3 * PASS_INTERVAL_S_MAX)
         assert stage.api.revision == revision
         assert len(stage.passes) - passes in (3, 4)
-        assert stage.controller.still_for_ms() <= LOOK_AGAIN_S_MAX * 1000
+        assert stage.controller.stalled_ms() <= PASS_INTERVAL_S_MAX * 1000
 
     stage.play(story)
 
@@ -152,7 +148,7 @@ def test_a_wait_message_with_new_numbers_is_written_once_an_interval() -> None:
             quota(gpus)
             await asyncio.sleep(1)
         assert sum(stage.told().values()) == 1
-        await asyncio.sleep(WAIT_SENTENCE_INTERVAL_MS / 1000)
+        await asyncio.sleep(WRITE_INTERVAL_MS / 1000)
         assert sum(stage.told().values()) == 2
 
     stage.play(story)
@@ -164,11 +160,11 @@ def test_nodes_are_watched_once_a_topology_exists(topologies: list[Body]) -> Non
 
     async def story() -> None:
         await asyncio.sleep(5)
-        assert stage.controller.watch_ages_s().keys() == FOLLOWED.keys()
+        assert stage.controller.watch_ages_s().keys() == WATCHED.keys()
         for body in topologies:
             stage.api.create(kinds.TOPOLOGIES, body, "platform")
         await asyncio.sleep(5)
-        expected = FOLLOWED.keys() | (FOLLOWED_TO_PLACE.keys() if topologies else set())
+        expected = WATCHED.keys() | (WATCHED_WITH_TOPOLOGIES.keys() if topologies else set())
         assert stage.controller.watch_ages_s().keys() == expected
         assert len(stage.passes[-1].cluster.topologies) == len(topologies)
 
@@ -235,13 +231,13 @@ def test_it_decides_nothing_before_it_leads_and_releases_the_lease() -> None:
         turn.tried_s = 98.0
         assert stage.controller.synced
         assert stage.passes == []
-        assert stage.controller.still_for_ms() == 2000, "it has tried to lead"
+        assert stage.controller.stalled_ms() == 2000, "it has tried to lead"
         turn.won.set()
         await asyncio.sleep(5)
         assert sum(stage.told().values()) == 1
         assert turn.kept
         turn.tried_s = 0.0
-        assert stage.controller.still_for_ms() < 60_000, "it decides, and tries no more"
+        assert stage.controller.stalled_ms() < 60_000, "it decides, and tries no more"
 
     stage.play(story)
     assert turn.released
@@ -263,7 +259,7 @@ def test_a_new_leader_lists_the_last_writes_of_the_former_one() -> None:
         stage.api.merge_patch(kinds.WORKLOADS, "team-a/rayjob-dev-0b2fb", status, "former", True)
         turn.won.set()
         await asyncio.sleep(1)
-        assert "patch RayJob team-a/dev" in [str(step.write) for step in stage.passes[0].done]
+        assert "patch RayJob team-a/dev" in [str(planned.write) for planned in stage.passes[0].done]
 
     stage.play(story)
 
@@ -290,9 +286,9 @@ def test_it_measures_the_time_since_the_last_pass() -> None:
 
     async def story() -> None:
         await asyncio.sleep(5)
-        passed_s = stage.loop.time() - stage.controller.still_for_ms() / 1000
+        passed_s = stage.loop.time() - stage.controller.stalled_ms() / 1000
         await asyncio.sleep(30)
-        assert stage.controller.still_for_ms() == round((stage.loop.time() - passed_s) * 1000)
+        assert stage.controller.stalled_ms() == round((stage.loop.time() - passed_s) * 1000)
 
     stage.play(story)
 

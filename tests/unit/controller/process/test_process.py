@@ -15,8 +15,8 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.configuration.configuration import DEFAULT
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
-from muster.controller.metrics.observer import Guarded, Observer, Passed
-from muster.controller.passes.reconcile import Pass
+from muster.controller.metrics.observer import CompletedPass, Guarded, Observer
+from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.process import process
 from muster.controller.process.health import Address, Health, Probe
 from muster.controller.process.loop import Controller
@@ -32,7 +32,7 @@ class Stub:
     def __init__(self, still_s: float = 0, synced: bool = True, **ages_s: float) -> None:
         self.synced, self._still_s, self._ages_s = synced, still_s, ages_s
 
-    def still_for_ms(self) -> int:
+    def stalled_ms(self) -> int:
         return round(self._still_s * 1000)
 
     def watch_ages_s(self) -> dict[str, float]:
@@ -90,7 +90,7 @@ def test_watch_ages_are_metrics() -> None:
 
 
 class Broken(Metrics):
-    def passed(self, passed: Passed) -> None:
+    def passed(self, passed: CompletedPass) -> None:
         raise OverflowError("int too large to convert to float")
 
     def wrote(self, write: Write, error: WriteError | None) -> None:
@@ -100,7 +100,7 @@ class Broken(Metrics):
 def test_errors_of_metrics_are_counted_and_contained(caplog: pytest.LogCaptureFixture) -> None:
     metrics = Broken(lambda: True)
     guarded: Observer = Guarded(metrics)
-    guarded.passed(Passed(ClusterState(), Pass(), (), 0, 0))
+    guarded.passed(CompletedPass(ClusterState(), PassPlan(), (), 0, 0))
     guarded.wrote(Delete(kinds.PODS, "team-a/pod"), None)
     assert metrics.registry.get_sample_value("muster_metrics_errors_total") == 2
     assert [r.getMessage() for r in caplog.records] == [
@@ -149,7 +149,7 @@ class Process:
             run=self._run,
             stop=self.stopped.set,
             synced=True,
-            still_for_ms=lambda: 0,
+            stalled_ms=lambda: 0,
             watch_ages_s=lambda: {"pods": 3.0},
         )
 

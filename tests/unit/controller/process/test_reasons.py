@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from muster.controller.gangs.actions import Step, tend_requests
+from muster.controller.gangs.actions import tend_requests
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops
-from muster.controller.passes.apply import Applier, HeldBack
+from muster.controller.passes.apply import Applier
 from muster.controller.passes.queue_status import queue_statuses
 from muster.controller.passes.reconcile import reconcile
-from muster.controller.workload.events import Note
+from muster.controller.passes.write_backoff import WriteBackoff
+from muster.controller.workload.events import ObjectEvent
 from muster.kube import kinds
 from muster.kube.store import Stores
 from muster.kube.writes import MergePatch
@@ -52,16 +54,16 @@ def test_an_update_of_a_workload_is_an_event_of_the_job() -> None:
     job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "prod-priority"
     cluster = make_world({kinds.RAY_JOBS: [job], kinds.WORKLOADS: [workload_body(ray_job("dev"))]})
     done = reconcile(cluster, NOW_MS)
-    notes = [n for s in (*done.first, *done.then) for n in s.notes]
-    assert [(n.kind, n.about.name) for n in notes if n.reason == "UpdatedWorkload"] == [
+    events = [n for s in (*done.before_reservations, *done.reservations) for n in s.events]
+    assert [(n.kind, n.regarding.name) for n in events if n.reason == "UpdatedWorkload"] == [
         (kinds.RAY_JOBS, "dev")
     ]
 
 
 def test_a_request_for_nodes_is_an_event_of_the_workload() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
-    notes = [n for s in tend_requests(gang, make_world(), NOW_MS) for n in s.notes]
-    assert [(n.kind, n.reason, n.warning) for n in notes] == [
+    events = [n for s in tend_requests(gang, make_world(), NOW_MS) for n in s.events]
+    assert [(n.kind, n.reason, n.warning) for n in events] == [
         (kinds.WORKLOADS, "ProvisioningRequestCreated", False)
     ]
 
@@ -74,14 +76,14 @@ def test_deletions_of_pods_are_an_event_of_the_workload() -> None:
             kinds.PODS: [gang_pod("a"), gang_pod("b")],
         }
     )
-    notes = [n for s in stops(read(kinds.WORKLOADS, evicted(122)), cluster, NOW_MS) for n in s.notes]
-    assert [(n.kind, n.reason, n.warning) for n in notes] == [(kinds.WORKLOADS, "DeletedPods", True)]
+    events = [n for s in stops(read(kinds.WORKLOADS, evicted(122)), cluster, NOW_MS) for n in s.events]
+    assert [(n.kind, n.reason, n.warning) for n in events] == [(kinds.WORKLOADS, "DeletedPods", True)]
 
 
 def test_a_refused_change_is_an_event() -> None:
-    told: list[Note] = []
-    note = Note(kinds.RAY_JOBS, ObjectMeta(name="dev", namespace="team-a"), "Started", "Admitted")
+    told: list[ObjectEvent] = []
+    event = ObjectEvent(kinds.RAY_JOBS, ObjectMeta(name="dev", namespace="team-a"), "Started", "Admitted")
     write = MergePatch(kinds.RAY_JOBS, "team-a/dev", {"spec": {"suspend": False}}, "7")
-    applier = Applier(Recorder({write.key: 422}), Stores(), HeldBack(), told.append)
-    asyncio.run(applier.perform([Step("uid", write, (note,))], 0))
-    assert [(n.about.key, n.reason, n.warning) for n in told] == [("team-a/dev", "FailedUpdate", True)]
+    applier = Applier(Recorder({write.key: 422}), Stores(), WriteBackoff(), told.append)
+    asyncio.run(applier.perform([PlannedWrite("uid", write, (event,))], 0))
+    assert [(n.regarding.key, n.reason, n.warning) for n in told] == [("team-a/dev", "FailedUpdate", True)]

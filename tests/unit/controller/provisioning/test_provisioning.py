@@ -242,8 +242,8 @@ def test_the_controller_wakes_up_for_a_timeout(name: str) -> None:
 @pytest.mark.parametrize("text", ["", "0", "-5", "10m", "1e3", "٣", "9" * 10, "1" * 5000])
 def test_an_invalid_timeout_is_reported_on_the_check(text: str) -> None:
     cluster = aged_cluster(request(), {"muster.dev/capacity-timeout-seconds": text})
-    (step,) = (s for s in queue_statuses(cluster, NOW_MS) if s.write.kind is kinds.CHECKS)
-    told = step.write.body["status"]["conditions"][0]  # type: ignore[union-attr]  # it is a MergePatch
+    (planned,) = (s for s in queue_statuses(cluster, NOW_MS) if s.write.kind is kinds.CHECKS)
+    told = planned.write.body["status"]["conditions"][0]  # type: ignore[union-attr]  # it is a MergePatch
     assert (told["status"], told["reason"]) == ("False", "BadParametersRef")
     assert "annotation muster.dev/capacity-timeout-seconds of ProvisioningRequestConfig" in told["message"]
     assert len(told["message"]) < 250

@@ -222,17 +222,17 @@ def test_unused_requests_are_deleted_with_their_templates() -> None:
 
 def test_a_refused_request_is_reported_on_its_check() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
-    (_, step) = tend_requests(gang, make_world(), NOW_MS)
-    assert isinstance(step.write, Create)
-    assert [n.message for n in step.notes] == [f'Created ProvisioningRequest: "{REQUEST}"']
-    assert step.refused is not None
-    instead = step.refused("no such class")
+    (_, planned) = tend_requests(gang, make_world(), NOW_MS)
+    assert isinstance(planned.write, Create)
+    assert [n.message for n in planned.events] == [f'Created ProvisioningRequest: "{REQUEST}"']
+    assert planned.on_refusal is not None
+    instead = planned.on_refusal("no such class")
     message = f'Error creating ProvisioningRequest "{REQUEST}": no such class'
     assert isinstance(instead.write, MergePatch)
     assert instead.write.status
     (check,) = instead.write.body["status"]["admissionChecks"]
     assert (check["state"], check["message"]) == ("Pending", message)
-    assert [(n.reason, n.message, n.warning) for n in instead.notes] == [("FailedCreate", message, True)]
+    assert [(n.reason, n.message, n.warning) for n in instead.events] == [("FailedCreate", message, True)]
 
 
 def test_an_admission_without_its_pod_set_deactivates_the_workload() -> None:
@@ -241,10 +241,10 @@ def test_an_admission_without_its_pod_set_deactivates_the_workload() -> None:
     replace = msgspec.structs.replace
     empty = replace(gang.status.admission, pod_set_assignments=())
     gang = replace(gang, status=replace(gang.status, admission=empty))
-    (step,) = tend_requests(gang, make_world(), NOW_MS)
-    assert [n.reason for n in step.notes] == ["FailedToStart"]
-    assert isinstance(step.write, MergePatch)
-    assert step.write.status, "conditions are in the status"
+    (planned,) = tend_requests(gang, make_world(), NOW_MS)
+    assert [n.reason for n in planned.events] == ["FailedToStart"]
+    assert isinstance(planned.write, MergePatch)
+    assert planned.write.status, "conditions are in the status"
 
 
 def pod_set(name: str, base: Body = WORKER, **spec: Any) -> PodSet:

@@ -7,7 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from muster.controller.workload import events
-from muster.controller.workload.events import Note, event, on_job, on_workload, status_notes, wait_note
+from muster.controller.workload.events import (
+    ObjectEvent,
+    create_event,
+    on_job,
+    on_workload,
+    status_events,
+    wait_event,
+)
 from muster.kube.kinds import RAY_JOBS, WORKLOADS
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import Condition, rfc3339
@@ -23,7 +30,7 @@ def true(kind: str, reason: str = "Because", message: str = "said", status: str 
 
 def told(before: Workload, *conditions: Condition) -> list[tuple[str, str, bool]]:
     new = replace(before.status, conditions=conditions)
-    return [(note.reason, note.message, note.warning) for note in status_notes(before, new, NOW_MS)]
+    return [(event.reason, event.message, event.warning) for event in status_events(before, new, NOW_MS)]
 
 
 PENDING, RESERVED = workload(ray_job("dev")), workload(ray_job("dev"), "QuotaReserved")
@@ -87,9 +94,9 @@ CHECKS = {
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_new_state_of_a_check_is_an_event(name: str) -> None:
     new, wanted = CHECKS[name]
-    notes = list(status_notes(workload(ray_job("dev"), check="Pending"), new, NOW_MS))
-    assert [note.message for note in notes] == wanted
-    assert {note.reason for note in notes} <= {"AdmissionCheckUpdated"}
+    events = list(status_events(workload(ray_job("dev"), check="Pending"), new, NOW_MS))
+    assert [event.message for event in events] == wanted
+    assert {event.reason for event in events} <= {"AdmissionCheckUpdated"}
 
 
 def waits(reason: str, message: str = "for quota") -> WorkloadStatus:
@@ -112,12 +119,12 @@ WAITS: dict[str, tuple[WorkloadStatus, WorkloadStatus, tuple[str, str, bool] | N
 @pytest.mark.parametrize("name", WAITS)
 def test_a_new_reason_to_wait_is_an_event(name: str) -> None:
     before, new, wanted = WAITS[name]
-    note = wait_note(replace(PENDING, status=before), new)
-    assert (note and (note.reason, note.message, note.warning)) == wanted
+    event = wait_event(replace(PENDING, status=before), new)
+    assert (event and (event.reason, event.message, event.warning)) == wanted
 
 
-def body(note: Note) -> Mapping[str, Any]:
-    return event(note, NOW_MS).body
+def body(event: ObjectEvent) -> Mapping[str, Any]:
+    return create_event(event, NOW_MS).body
 
 
 def test_an_event_is_about_its_object() -> None:

@@ -4,8 +4,9 @@ from typing import Any
 
 from muster.admission import HOSTNAME
 from muster.controller.jobs.templates import admitted_templates
+from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.queue_status import inactive
-from muster.controller.passes.reconcile import Pass, reconcile
+from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.writes import Create, MergePatch
 from muster.objects import kueue, topology_request
@@ -56,14 +57,14 @@ def objects(*workloads: Body, nodes: tuple[Body, ...] = (node("x1"), node("x2"))
     }
 
 
-def run(of: dict[Any, list[Body]]) -> Pass:
+def run(of: dict[Any, list[Body]]) -> PassPlan:
     return reconcile(make_world(of), NOW_MS)
 
 
-def only_status(steps: list[Any]) -> Any:
-    (step,) = steps
-    assert isinstance(step.write, MergePatch)
-    return step.write.body["status"]
+def only_status(writes: list[Any]) -> Any:
+    (planned,) = writes
+    assert isinstance(planned.write, MergePatch)
+    return planned.write.body["status"]
 
 
 def admitted(*hosts: str, **status: Any) -> Body:
@@ -84,9 +85,9 @@ def admitted(*hosts: str, **status: Any) -> Body:
 
 
 def test_a_workload_has_the_topology_requests_of_its_templates() -> None:
-    (step,) = run(objects()).first
-    assert isinstance(step.write, Create)
-    asked = {ps["name"]: ps.get("topologyRequest") for ps in step.write.body["spec"]["podSets"]}
+    (planned,) = run(objects()).before_reservations
+    assert isinstance(planned.write, Create)
+    asked = {ps["name"]: ps.get("topologyRequest") for ps in planned.write.body["spec"]["podSets"]}
     assert asked["gpu"] == {"required": "rack"}
     assert {name: request for name, request in asked.items() if request} == {"gpu": asked["gpu"]}
 
@@ -97,12 +98,12 @@ def test_unreadable_annotations_are_reported_on_the_job() -> None:
     workers["template"]["metadata"]["annotations"] = {topology_request.UNCONSTRAINED: "perhaps"}
     of = objects(workload_body(near(ray_job("dev"))))
     of[kinds.RAY_JOBS] = [stored({**body, "status": {"jobDeploymentStatus": "Suspended"}})]
-    told = [c["message"] for c in only_status(run(of).waits)["conditions"]]
+    told = [c["message"] for c in only_status(run(of).wait_reasons)["conditions"]]
     assert any("expected true or false" in message for message in told)
 
 
 def test_the_admission_contains_the_topology_assignment() -> None:
-    status = only_status(run(objects(workload_body(near(ray_job("dev"))))).then)
+    status = only_status(run(objects(workload_body(near(ray_job("dev"))))).reservations)
     (workers,) = [a for a in status["admission"]["podSetAssignments"] if a["name"] == "gpu"]
     assert workers["topologyAssignment"] == {
         "levels": [HOSTNAME],
@@ -126,7 +127,7 @@ def test_it_waits_for_nodes_that_other_pods_occupy() -> None:
         "status": {"phase": "Running"},
     }
     of = {**objects(workload_body(near(ray_job("dev")))), kinds.BOUND_PODS: [used]}
-    (reserved,) = [c for c in only_status(run(of).waits)["conditions"] if c["type"] == "QuotaReserved"]
+    (reserved,) = [c for c in only_status(run(of).wait_reasons)["conditions"] if c["type"] == "QuotaReserved"]
     assert reserved["reason"] == "ExceedsMaxQuota"
     assert "can never be placed: for pod set gpu" in reserved["message"]
 
@@ -148,7 +149,7 @@ def test_its_pods_select_a_single_host_by_its_label() -> None:
 
 def test_a_gang_is_evicted_if_its_failed_node_has_no_replacement() -> None:
     lost = admitted("x1", "x2", unhealthyNodes=[{"name": "x1"}])
-    status = only_status(run(objects(lost, nodes=(node("x2"),))).first)
+    status = only_status(run(objects(lost, nodes=(node("x2"),))).before_reservations)
     (evicted,) = [c for c in status["conditions"] if c["type"] == "Evicted"]
     assert (evicted["reason"], evicted["message"]) == (
         "NodeFailures",
@@ -158,7 +159,7 @@ def test_a_gang_is_evicted_if_its_failed_node_has_no_replacement() -> None:
 
 def test_a_gang_moves_from_a_failed_node() -> None:
     lost = admitted("x1", "x2", unhealthyNodes=[{"name": "x1"}])
-    status = only_status(run(objects(lost, nodes=(node("x2"), node("x3")))).first)
+    status = only_status(run(objects(lost, nodes=(node("x2"), node("x3")))).before_reservations)
     (workers,) = [a for a in status["admission"]["podSetAssignments"] if a["name"] == "gpu"]
     assert workers["topologyAssignment"]["slices"][0]["valuesPerLevel"] == [
         {"individual": {"prefix": "x", "roots": ["2", "3"]}}
@@ -171,7 +172,11 @@ def test_quota_without_a_placement_is_not_admission() -> None:
     for assigned in body["status"]["admission"]["podSetAssignments"]:
         assigned["delayedTopologyRequest"] = "Pending"
     of = objects(body, nodes=())
-    assert not [step for step in run(of).first if "Admitted" in str(getattr(step.write, "body", ""))]
+    assert not [
+        planned
+        for planned in run(of).before_reservations
+        if "Admitted" in str(getattr(planned.write, "body", ""))
+    ]
 
 
 def test_a_queue_names_its_missing_topology() -> None:

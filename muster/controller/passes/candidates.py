@@ -1,0 +1,57 @@
+"""The Workloads that a decision considers: those that hold quota, and those that may get it."""
+
+from collections.abc import Container, Iterator, Mapping
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.suspension import has_left_queue
+from muster.controller.passes import eligibility
+from muster.controller.passes.decider import Gang
+from muster.controller.workload import job_workload
+from muster.objects import workload_status
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import find_condition
+
+
+def is_pending(workload: Workload, status: WorkloadStatus) -> bool:
+    return (
+        not workload_status.holds_quota(status)
+        and not workload_status.is_finished(status)
+        and not workload.metadata.deletion_timestamp
+    )
+
+
+def refusal(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> eligibility.Refusal | None:
+    """Returns why a pending Workload may not get quota now, whatever is free."""
+    job = cluster.job_of(workload)
+    if job is None or has_left_queue(job):
+        return eligibility.Refusal(eligibility.MISCONFIGURED, "its job is gone or has left the queue")
+    blocked = find_condition(status.conditions, workload_status.SUSPENSION_BLOCKED)
+    if blocked is not None and blocked.status == "True":
+        return eligibility.Refusal(eligibility.MISCONFIGURED, f"it can't start again yet: {blocked.message}")
+    return eligibility.refusal(workload, job, cluster)
+
+
+def is_unchecked(workload: Workload, cluster: ClusterState) -> bool:
+    """Whether the API server has not answered yet whether it accepts the gang's pods."""
+    job = cluster.job_of(workload)
+    return job is not None and cluster.pods_refused(workload, job) is None
+
+
+def candidates(
+    cluster: ClusterState, statuses: Mapping[str, WorkloadStatus], left_out: Container[str]
+) -> Iterator[Gang]:
+    """Yields all that hold quota or may get it; one that has just finished still holds it."""
+    for key, workload in cluster.workloads.items():
+        status = statuses[key]
+        if key in left_out or (workload_status.is_finished(status) and not cluster.counts(workload)):
+            continue
+        held = status.admission if workload_status.holds_quota(status) else None
+        queue = held.cluster_queue if held else _cluster_queue_of(workload, cluster)
+        if queue is not None and (held is not None or not workload.metadata.deletion_timestamp):
+            ranges, priority = cluster.limit_ranges_of(workload), job_workload.priority_now(workload, cluster)
+            yield Gang(workload, status, queue, priority, ranges, cluster.runtime_classes)
+
+
+def _cluster_queue_of(workload: Workload, cluster: ClusterState) -> str | None:
+    local = cluster.local_queue_of(workload)
+    return local.spec.cluster_queue if local else None

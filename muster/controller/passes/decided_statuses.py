@@ -1,0 +1,79 @@
+"""The statuses that follow from the core's plan."""
+
+from muster import admission as core
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.passes import eligibility
+from muster.controller.workload import job_workload, transitions
+from muster.objects import kueue, workload_status
+from muster.objects.kueue import WorkloadStatus
+from muster.objects.meta import find_condition
+
+# Kueue's reasons for QuotaReserved=False, by the core's reason
+WAIT_REASONS = {
+    core.WaitReason.QUOTA: "WaitingForQuota",
+    core.WaitReason.PREEMPTION: "WaitingForPreemptedWorkloads",
+    core.WaitReason.NEVER_FITS: "ExceedsMaxQuota",
+    core.WaitReason.TOPOLOGY: "TopologyPlacementFailed",
+    core.WaitReason.NO_FLAVOR: "NoMatchingFlavor",
+    core.WaitReason.BEHIND_HEAD: "WaitingForQuota",
+    core.WaitReason.QUEUE_STOPPED: "Suspended",
+    core.WaitReason.QUEUE_INACTIVE: "Misconfigured",
+    core.WaitReason.BACKOFF: "PendingEvaluation",
+    core.WaitReason.BUDGET: "WaitingForQuota",
+    core.WaitReason.RESERVED: "WaitingForQuota",
+    core.WaitReason.CHECK_FAILED: "PendingEvaluation",
+    core.WaitReason.REFUSED: "Misconfigured",
+    core.WaitReason.GATED: "AdmissionGated",
+}
+
+
+def decided_statuses(
+    plan: core.Plan,
+    cluster: ClusterState,
+    statuses: dict[str, WorkloadStatus],
+    refused: dict[str, eligibility.Refusal],
+    now_ms: int,
+) -> dict[str, WorkloadStatus]:
+    """Returns the statuses that result from the plan, for the workloads in it."""
+    decided: dict[str, WorkloadStatus] = {}
+    for decision in plan.admissions:
+        queue = cluster.cluster_queues[decision.admission.cluster_queue]
+        checks = required_checks(queue, decision.admission)
+        decided[decision.workload] = transitions.reserve(
+            statuses[decision.workload], decision.admission, checks, now_ms
+        )
+    for preemption in plan.preemptions:
+        by = cluster.workloads[preemption.preemptor]
+        message = (
+            f"Preempted to accommodate workload {by.key} (UID: {by.metadata.uid}) of priority "
+            f"{job_workload.priority_now(by, cluster)} due to {preemption.reason}"
+        )
+        status = statuses[preemption.workload]
+        decided[preemption.workload] = transitions.preempt(status, preemption.reason, message, now_ms)
+    for key in plan.displaced:
+        decided[key] = transitions.evict(statuses[key], "NodeFailures", _not_replaced(statuses[key]), now_ms)
+    reasons = [(w.workload, WAIT_REASONS[w.reason], w.message) for w in plan.waiting]
+    reasons += [(key, no.reason, no.message) for key, no in refused.items()]
+    for key, reason, message in reasons:
+        if not _waits_for(statuses[key], reason, message):
+            decided[key] = transitions.wait(statuses[key], reason, message, now_ms)
+    return decided
+
+
+def _waits_for(status: WorkloadStatus, reason: str, message: str) -> bool:
+    reserved = find_condition(status.conditions, workload_status.QUOTA_RESERVED)
+    if reserved is None:
+        return False
+    return (reserved.status, reserved.reason, reserved.message) == ("False", reason, message)
+
+
+def _not_replaced(status: WorkloadStatus) -> str:
+    nodes = ", ".join(node.name for node in status.unhealthy_nodes)
+    return f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
+
+
+def required_checks(queue: kueue.ClusterQueue, admission: core.Admission) -> tuple[str, ...]:
+    """Returns the queue's checks for the flavors of this admission; checks without flavors always apply."""
+    used = {flavor for a in admission.pod_sets for flavor in a.flavors.values()}
+    rules = queue.spec.admission_checks_strategy.admission_checks
+    return tuple(r.name for r in rules if not r.on_flavors or used & set(r.on_flavors))

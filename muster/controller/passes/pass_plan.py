@@ -1,0 +1,26 @@
+"""The result of a pass: its writes, in the order in which they are sent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.workload.events import ObjectEvent
+
+
+@dataclass
+class PassPlan:
+    """`stops` suspend gangs that must not run, and `template_resets` restore the user's templates: no
+    reservation depends on them. `before_reservations` release quota or prepare; no write of `reservations` is
+    sent before those that it needs (PlannedWrite.needs). `wait_reasons` say why pending workloads wait: the
+    numbers change with every admission, so these may be written less often. `repeated_events` are about
+    lasting problems that no status shows. `wake_at_ms` is when the plan changes by time alone. `preemptors`
+    are the workloads that victims are preempted for, both by key."""
+
+    stops: list[PlannedWrite] = field(default_factory=list)
+    before_reservations: list[PlannedWrite] = field(default_factory=list)
+    reservations: list[PlannedWrite] = field(default_factory=list)
+    template_resets: list[PlannedWrite] = field(default_factory=list)
+    wait_reasons: list[PlannedWrite] = field(default_factory=list)
+    repeated_events: list[ObjectEvent] = field(default_factory=list)
+    wake_at_ms: int | None = None
+    preemptors: Mapping[str, str] = field(default_factory=dict)

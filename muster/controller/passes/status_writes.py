@@ -1,0 +1,69 @@
+"""Writes changed statuses of Workloads, ordered so that quota is released before it is reserved."""
+
+from collections.abc import Mapping
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.contended_quota import contended_quota
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.passes.eligibility import MISCONFIGURED
+from muster.controller.passes.finalizers import finalizer_of
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.workload.events import ObjectEvent, on_job, status_events, wait_event
+from muster.kube.kinds import WORKLOADS
+from muster.kube.writes import MergePatch, Write
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import builtins
+from muster.objects.workload_status import holds_quota
+
+
+def add_status_writes(
+    plan: PassPlan,
+    cluster: ClusterState,
+    advanced: Mapping[str, WorkloadStatus],
+    decided: Mapping[str, WorkloadStatus],
+    now_ms: int,
+) -> None:
+    """Adds the changed statuses to the plan; `advanced` are those before the decision."""
+    for key, workload in cluster.workloads.items():
+        before, new = advanced[key], decided.get(key, advanced[key])
+        if new is workload.status or new == workload.status:
+            continue
+        patch, events = status_patch(workload, new), tuple(status_events(workload, new, now_ms))
+        held = workload.status.admission
+        released = held is not None and holds_quota(workload.status) and not holds_quota(before)
+        no_pods_of = workload.metadata.uid if released else ""
+        if holds_quota(new) and not holds_quota(before):
+            assert new.admission is not None
+            needs = {*contended_quota(new.admission, cluster), finalizer_of(new.admission.cluster_queue)}
+            reservation = PlannedWrite(key, patch, events, no_pods_of, needs=frozenset(needs))
+            plan.reservations.append(reservation)
+        elif before == workload.status and not holds_quota(new):
+            plan.wait_reasons.append(PlannedWrite(key, patch, _wait_events(workload, new, cluster)))
+        else:
+            freed = contended_quota(held, cluster) if released and held is not None else frozenset()
+            plan.before_reservations.append(PlannedWrite(key, patch, events, no_pods_of, provides=freed))
+
+
+def _wait_events(workload: Workload, new: WorkloadStatus, cluster: ClusterState) -> tuple[ObjectEvent, ...]:
+    """Returns the event for a new reason to wait; on the job if its user has to correct that."""
+    event, job = wait_event(workload, new), cluster.job_of(workload)
+    if event is not None and event.reason == MISCONFIGURED and job is not None:
+        return (on_job(job, event.reason, event.message, warning=True),)
+    return (event,) if event is not None else ()
+
+
+# A merge patch deletes only the fields that it names.
+_CLEARED: dict[str, object] = {
+    "admission": None,
+    "admissionChecks": [],
+    "requeueState": None,
+    "accumulatedPastExecutionTimeSeconds": None,
+    "unhealthyNodes": [],
+}
+
+
+def status_patch(workload: Workload, status: WorkloadStatus) -> Write:
+    fields = {**_CLEARED, **builtins(status)}
+    return MergePatch(
+        WORKLOADS, workload.key, {"status": fields}, workload.metadata.resource_version, status=True
+    )
