@@ -83,23 +83,23 @@ def snapshot(
     *,
     checks: Mapping[str, kueue.AdmissionCheck] | None = None,
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
-    vanished: Mapping[str, frozenset[str]] | None = None,
+    deleted_queues: Mapping[str, frozenset[str]] | None = None,
     topologies: Mapping[str, core.Topology] | None = None,
     nodes: Mapping[str, core.Node] | None = None,
 ) -> core.Snapshot:
-    """Returns the snapshot. `namespaces` are labels by namespace; `vanished` are deleted ClusterQueues in
-    which gangs hold quota, with the flavors of that quota. An unreadable flavor is left out; of an unreadable
+    """Returns the snapshot. `namespaces` are labels by namespace; `deleted_queues` are ClusterQueues in which
+    gangs still hold quota, with the flavors of that quota. An unreadable flavor is left out; of an unreadable
     ClusterQueue or Cohort the readable part counts, and `problem` describes the error."""
     all_cohorts = {c.metadata.name: counted_cohort(c) for c in cohorts}
     queues = {q.metadata.name: counted_queue(q, checks) for q in cluster_queues}
-    gone = {
-        name: unreadable.vanished(name, of, all_cohorts.values(), queues.values())
-        for name, of in (vanished or {}).items()
+    deleted = {
+        name: unreadable.deleted_queue(name, of, all_cohorts.values(), queues.values())
+        for name, of in (deleted_queues or {}).items()
     }
     return core.Snapshot(
         flavors=_readable(flavor, flavors),
         cohorts=all_cohorts,
-        cluster_queues=queues | gone,
+        cluster_queues=queues | deleted,
         workloads=tuple(workloads),
         namespaces=namespaces or {},
         topologies=topologies or {},

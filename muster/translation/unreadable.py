@@ -30,7 +30,7 @@ def cohort(obj: kueue.Cohort) -> core.Cohort:
     )
 
 
-def vanished(
+def deleted_queue(
     name: str,
     flavors: frozenset[str],
     cohorts: Iterable[core.Cohort],

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace as changed
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.memory import Memory
+from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.configuration.configuration import Configuration
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.pass_plan import PassPlan
@@ -35,7 +35,7 @@ class Twice:
         decider: Decider,
     ) -> PassPlan:
         kept = reconcile(cluster, now_ms, backing_off, configuration, decider)
-        scratch = reconcile(replace(cluster, memory=Memory()), now_ms, backing_off, configuration)
+        scratch = reconcile(replace(cluster, cache=PassCache()), now_ms, backing_off, configuration)
         assert kept == scratch
         self.passes += 1
         return kept

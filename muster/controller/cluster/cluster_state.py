@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from muster.controller.cluster import ownership
-from muster.controller.cluster.durations import Durations
-from muster.controller.cluster.memory import Memory
-from muster.controller.cluster.ownership import Owner, identity, is_pod_of, made_for, owner_of
+from muster.controller.cluster.ownership import Owner, creator_of, identity, is_pod_of, owner_of
+from muster.controller.cluster.pass_cache import PassCache
+from muster.controller.cluster.timers import MonotonicTimers
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.pod_checks import PodChecks, is_new, key_of
 from muster.controller.jobs.raycluster import RayClusterGang
@@ -52,8 +52,8 @@ class ClusterState:
     limit_ranges: Mapping[str, LimitRange] = field(default_factory=dict)
     runtime_classes: Mapping[str, RuntimeClass] = field(default_factory=dict)
     pod_priorities: Mapping[str, PriorityClass] = field(default_factory=dict)
-    memory: Memory = field(default_factory=Memory)  # kept from pass to pass
-    durations: Durations = field(default_factory=Durations)
+    cache: PassCache = field(default_factory=PassCache)  # kept from pass to pass, as are the next two
+    timers: MonotonicTimers = field(default_factory=MonotonicTimers)
     pod_checks: PodChecks | None = None  # None: pods are not checked
 
     @cached_property
@@ -64,37 +64,37 @@ class ClusterState:
     @cached_property
     def _jobs(self) -> Mapping[str, Job]:
         """All jobs by UID, whatever their spec.managedBy."""
-        return {job.metadata.uid: job for job in self._all_jobs()}
+        return {job.metadata.uid: job for job in self._job_views()}
 
     @cached_property
     def _jobs_by_identity(self) -> Mapping[Owner, Job]:
         return {identity(job.kind, job.metadata): job for job in self._jobs.values()}
 
     @cached_property
-    def unqueued(self) -> list[Job]:
-        """Jobs of users with an empty queue label."""
+    def jobs_with_empty_queue_label(self) -> list[Job]:
+        """Jobs that users created: they stay suspended."""
         return [
             job
             for job in self._jobs.values()
             if job.metadata.labels.get(kueue.QUEUE_LABEL) == "" and job.metadata.controller is None
         ]
 
-    def _all_jobs(self) -> Iterator[Job]:
-        yield from (self.memory.of(RayJobGang, obj.key, obj) for obj in self.ray_jobs.values())
-        yield from (self.memory.of(RayClusterGang, obj.key, obj) for obj in self.ray_clusters.values())
+    def _job_views(self) -> Iterator[Job]:
+        yield from (self.cache.get(RayJobGang, obj.key, obj) for obj in self.ray_jobs.values())
+        yield from (self.cache.get(RayClusterGang, obj.key, obj) for obj in self.ray_clusters.values())
         for obj in self.ray_services.values():
-            clusters = self._clusters.get(identity(RAY_SERVICES, obj.metadata), ())
-            yield self.memory.of(_service, obj.key, obj, *clusters)
+            clusters = self._clusters_by_creator.get(identity(RAY_SERVICES, obj.metadata), ())
+            yield self.cache.get(_service_view, obj.key, obj, *clusters)
 
     @cached_property
-    def _clusters(self) -> Mapping[Owner, list[RayClusterGang]]:
+    def _clusters_by_creator(self) -> Mapping[Owner, list[RayClusterGang]]:
         """RayClusters by the RayJob or RayService that they were created for."""
-        made: dict[Owner, list[RayClusterGang]] = defaultdict(list)
+        created: dict[Owner, list[RayClusterGang]] = defaultdict(list)
         for cluster in self.ray_clusters.values():
-            owner = made_for(cluster)
+            owner = creator_of(cluster)
             if owner is not None:
-                made[owner].append(self.memory.of(RayClusterGang, cluster.key, cluster))
-        return made
+                created[owner].append(self.cache.get(RayClusterGang, cluster.key, cluster))
+        return created
 
     @cached_property
     def workload_of_job(self) -> Mapping[str, kueue.Workload]:
@@ -108,7 +108,7 @@ class ClusterState:
         return self._jobs_by_identity.get(owner) if owner is not None else None
 
     def _owner_of(self, workload: kueue.Workload) -> Owner | None:
-        return self.memory.of(ownership.job_of, workload.key, workload)
+        return self.cache.get(ownership.job_of, workload.key, workload)
 
     def local_queue_of(self, workload: kueue.Workload) -> kueue.LocalQueue | None:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
@@ -121,7 +121,7 @@ class ClusterState:
         return {name: {NAMESPACE_NAME_LABEL: name, **of} for name, of in labels.items()}
 
     @cached_property
-    def _limit_ranges(self) -> Mapping[str, tuple[LimitRange, ...]]:
+    def _limit_ranges_by_namespace(self) -> Mapping[str, tuple[LimitRange, ...]]:
         found: dict[str, list[LimitRange]] = defaultdict(list)
         for key in sorted(self.limit_ranges):
             found[self.limit_ranges[key].metadata.namespace].append(self.limit_ranges[key])
@@ -129,7 +129,7 @@ class ClusterState:
 
     def limit_ranges_of(self, workload: kueue.Workload) -> tuple[LimitRange, ...]:
         """Returns those of its namespace, by name."""
-        return self._limit_ranges.get(workload.metadata.namespace, ())
+        return self._limit_ranges_by_namespace.get(workload.metadata.namespace, ())
 
     @cached_property
     def _live_pods(self) -> Mapping[tuple[str, str], list[Pod]]:
@@ -146,67 +146,67 @@ class ClusterState:
         labelled = self._live_pods.get((workload.metadata.namespace, workload.metadata.uid), ())
         return [pod for pod in labelled if is_pod_of(pod, workload)]
 
-    def pods_refused(self, workload: kueue.Workload, job: Job) -> str | None:
+    def pod_refusal(self, workload: kueue.Workload, job: Job) -> str | None:
         """Returns why the API server refuses the gang's pods; empty: it does not. None: not known yet, and
         the gang has to wait for the answer."""
         if self.pod_checks is None:
             return ""
-        answer = self.pod_checks.answer(self.memory.of(key_of, workload.key, job), job)
+        answer = self.pod_checks.answer(self.cache.get(key_of, workload.key, job), job)
         return "" if answer is None and not is_new(workload) else answer
 
     @cached_property
     def _clusters_by_uid(self) -> Mapping[str, RayClusterGang]:
         return {c.metadata.uid: c for c in self._jobs.values() if isinstance(c, RayClusterGang)}
 
-    def clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
+    def ray_clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
         """Returns RayClusters that create the gang's pods, without the job itself: those that KubeRay created
         for the job, and those that its live pods belong to, as a tenant may edit owner references of
         RayClusters."""
         job = self._owner_of(workload)
         if job is None:
             return []
-        found = {c.metadata.uid: c for c in self._clusters.get(job, ())}
+        found = {c.metadata.uid: c for c in self._clusters_by_creator.get(job, ())}
         for pod in self.live_pods_of(workload):
-            maker = pod.metadata.controller
-            if maker is not None and maker.uid in self._clusters_by_uid:
-                found[maker.uid] = self._clusters_by_uid[maker.uid]
+            creator = pod.metadata.controller
+            if creator is not None and creator.uid in self._clusters_by_uid:
+                found[creator.uid] = self._clusters_by_uid[creator.uid]
         found.pop(job.uid, None)
         return [c for c in found.values() if c.metadata.namespace == workload.metadata.namespace]
 
     @cached_property
-    def lingering(self) -> Mapping[str, kueue.Workload]:
+    def finished_with_quota(self) -> Mapping[str, kueue.Workload]:
         """Finished Workloads that still hold their quota, by key."""
         return {
             key: w
             for key, w in self.workloads.items()
-            if workload_status.is_finished(w.status) and self.counts(w)
+            if workload_status.is_finished(w.status) and self.counts_against_quota(w)
         }
 
-    def counts(self, workload: kueue.Workload) -> bool:
-        """Whether it holds quota, by what is persisted: a finished one does until its pods are gone and its
+    def counts_against_quota(self, workload: kueue.Workload) -> bool:
+        """Whether its pods count, by what is persisted: those of a finished one until they are gone and its
         finalizer is removed."""
-        if not workload_status.holds_quota(workload.status) or not workload_status.is_finished(
-            workload.status
-        ):
-            return workload_status.holds_quota(workload.status)
-        clusters = (c for c in self.clusters_of(workload) if not c.metadata.deletion_timestamp)
+        status = workload.status
+        if not workload_status.holds_quota(status) or not workload_status.is_finished(status):
+            return workload_status.holds_quota(status)
+        clusters = (c for c in self.ray_clusters_of(workload) if not c.metadata.deletion_timestamp)
         runs = bool(self.live_pods_of(workload)) or not all(c.suspended for c in clusters)
         return runs or kueue.RESOURCE_IN_USE in workload.metadata.finalizers
 
     @cached_property
-    def vanished_queues(self) -> Mapping[str, frozenset[str]]:
+    def deleted_queues(self) -> Mapping[str, frozenset[str]]:
         """ClusterQueues that were deleted while gangs hold their quota, each with the flavors of that
         quota."""
         found: dict[str, frozenset[str]] = {}
         for workload in self.workloads.values():
             held = workload.status.admission
-            if held is not None and held.cluster_queue not in self.cluster_queues and self.counts(workload):
+            deleted = held is not None and held.cluster_queue not in self.cluster_queues
+            if held is not None and deleted and self.counts_against_quota(workload):
                 flavors = {f for assigned in held.pod_set_assignments for f in assigned.flavors.values()}
                 found[held.cluster_queue] = found.get(held.cluster_queue, frozenset()) | flavors
         return found
 
     @cached_property
-    def _requests(self) -> Mapping[Owner, list[ProvisioningRequest]]:
+    def _requests_by_owner(self) -> Mapping[Owner, list[ProvisioningRequest]]:
         owned: dict[Owner, list[ProvisioningRequest]] = defaultdict(list)
         for request in self.provisioning_requests.values():
             owner = owner_of(request, WORKLOADS)
@@ -215,8 +215,8 @@ class ClusterState:
         return owned
 
     def requests_of(self, workload: kueue.Workload) -> list[ProvisioningRequest]:
-        return self._requests.get(identity(WORKLOADS, workload.metadata), [])
+        return self._requests_by_owner.get(identity(WORKLOADS, workload.metadata), [])
 
 
-def _service(obj: RayService, *clusters: RayClusterGang) -> RayServiceGang:
+def _service_view(obj: RayService, *clusters: RayClusterGang) -> RayServiceGang:
     return RayServiceGang(obj, clusters)

@@ -40,7 +40,7 @@ def job_of(workload: Workload) -> Owner | None:
     return owner_of(workload, *JOB_KINDS)
 
 
-def made_for(cluster: RayCluster) -> Owner | None:
+def creator_of(cluster: RayCluster) -> Owner | None:
     """Returns the RayJob or RayService that KubeRay created the RayCluster for.
 
     A controller reference is not enough: users may add one to a RayCluster outside of all queues, and resume
@@ -58,16 +58,16 @@ def is_pod_of(pod: Pod, workload: Workload) -> bool:
 
     Any RayCluster counts: users may edit the owner references of a RayCluster, and pods that no longer
     counted would run on quota that is reserved for others."""
-    meta, job, maker = pod.metadata, job_of(workload), pod.metadata.controller
+    meta, job, creator = pod.metadata, job_of(workload), pod.metadata.controller
     label = meta.labels.get(WORKLOAD_UID_LABEL)
     if (meta.namespace, label) != (workload.metadata.namespace, workload.metadata.uid):
         return False
-    if job is None or maker is None:
+    if job is None or creator is None:
         return False
-    if _is_a(maker, BATCH_JOBS):  # KubeRay names it after its RayJob (createNewK8sJob)
+    if _is_a(creator, BATCH_JOBS):  # KubeRay names it after its RayJob (createNewK8sJob)
         controller = workload.metadata.controller
-        return job.kind == RAY_JOBS.name and controller is not None and maker.name == controller.name
-    return _is_a(maker, RAY_CLUSTERS)
+        return job.kind == RAY_JOBS.name and controller is not None and creator.name == controller.name
+    return _is_a(creator, RAY_CLUSTERS)
 
 
 def _is_a(reference: OwnerReference, kind: Kind[Any]) -> bool:

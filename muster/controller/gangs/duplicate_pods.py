@@ -44,9 +44,9 @@ def _by_group(workload: Workload, cluster: ClusterState) -> dict[tuple[str, str]
     """Returns the surplus by RayCluster and pod set, without pods that are ending or have no pod set."""
     groups: dict[tuple[str, str], list[Pod]] = defaultdict(list)
     for pod in cluster.live_pods_of(workload):
-        maker = pod.metadata.controller
-        if maker is not None and maker.kind == RAY_CLUSTERS.name and not pod.metadata.deletion_timestamp:
-            groups[maker.uid, _pod_set(pod)].append(pod)
+        creator = pod.metadata.controller
+        if creator is not None and creator.kind == RAY_CLUSTERS.name and not pod.metadata.deletion_timestamp:
+            groups[creator.uid, _pod_set(pod)].append(pod)
     admitted = workload.status.admission.pod_set_assignments if workload.status.admission else ()
     counts = {assigned.name: assigned.count for assigned in admitted}
     return {

@@ -23,7 +23,7 @@ REASON = "Its job is finished, and others wait for the quota of its pods"
 
 def releases(cluster: ClusterState, backing_off: Container[str], now_ms: int) -> Iterator[PlannedWrite]:
     """Releases the quota of finished gangs whose pods are gone."""
-    for key, workload in cluster.lingering.items():
+    for key, workload in cluster.finished_with_quota.items():
         if (
             key in backing_off
             or workload.metadata.deletion_timestamp
@@ -40,7 +40,7 @@ def releases(cluster: ClusterState, backing_off: Container[str], now_ms: int) ->
 def _is_gone(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
     """Whether it has no pods, and no RayCluster that may still create some: each is stopped, being deleted,
     or suspended for longer than KubeRay needs to act."""
-    clusters = cluster.clusters_of(workload)
+    clusters = cluster.ray_clusters_of(workload)
     late = _is_late(workload, cluster, now_ms)
     idle = (c.at_rest or leaving(c) or (late and c.suspended) for c in clusters)
     return not cluster.live_pods_of(workload) and all(idle)
@@ -50,17 +50,17 @@ def _is_late(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
     """Whether KubeRay has had time to act since the job finished."""
     finished = find_condition(workload.status.conditions, FINISHED)
     told_ms = now_ms - millis(finished.last_transition_time) if finished is not None else 0
-    return cluster.durations.lasted_ms("finished", workload.metadata.uid, told_ms) >= OPERATOR_MS_MAX
+    return cluster.timers.elapsed_ms("finished", workload.metadata.uid, told_ms) >= OPERATOR_MS_MAX
 
 
 def clear(
     cluster: ClusterState, waiting: Sequence[Waiting], backing_off: Container[str], now_ms: int
 ) -> Iterator[PlannedWrite]:
     """Stops finished gangs whose quota other workloads wait for, or that have released it already."""
-    if not cluster.lingering:
+    if not cluster.finished_with_quota:
         return
     keys, wanted, nodes = _wanted(cluster, waiting)
-    for key, workload in cluster.lingering.items():
+    for key, workload in cluster.finished_with_quota.items():
         held = contended_quota(_admission(workload), cluster)
         gave_back = RESOURCE_IN_USE not in workload.metadata.finalizers
         if gave_back or key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
@@ -91,5 +91,5 @@ def _contended_in(queue: str, resource: str, cluster: ClusterState) -> Iterator[
 
 
 def _admission(workload: Workload) -> Admission:
-    assert workload.status.admission is not None, "a lingering Workload holds quota"
+    assert workload.status.admission is not None, "it holds quota"
     return workload.status.admission

@@ -55,7 +55,7 @@ def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Pl
 def stop_below(workload: Workload, cluster: ClusterState, why: str, *, late: bool) -> Iterator[PlannedWrite]:
     """Suspends what KubeRay created for the job: its RayClusters, and the Jobs that submit it. If KubeRay is
     `late` to act on that, deletes the pods."""
-    for ray_cluster in cluster.clusters_of(workload):
+    for ray_cluster in cluster.ray_clusters_of(workload):
         if not ray_cluster.suspended:
             yield suspend(ray_cluster, why)
     yield from _suspend_submitters(workload, cluster)

@@ -68,7 +68,7 @@ def _is_carried_out(workload: Workload, job: Job | None, cluster: ClusterState) 
     """Whether KubeRay reports every object as stopped."""
     ended = job is None or leaving(job) or job.outcome is not None
     by_operator = ended or (job is not None and job.suspended and job.stopped)
-    return by_operator and all(ray_cluster.at_rest for ray_cluster in cluster.clusters_of(workload))
+    return by_operator and all(ray_cluster.at_rest for ray_cluster in cluster.ray_clusters_of(workload))
 
 
 def gone(workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int) -> bool:
@@ -79,7 +79,7 @@ def gone(workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int
     ended = job is None or leaving(job) or job.outcome is not None
     stopping = ended or (job is not None and job.suspended)
     below = all(
-        ray_cluster.suspended or leaving(ray_cluster) for ray_cluster in cluster.clusters_of(workload)
+        ray_cluster.suspended or leaving(ray_cluster) for ray_cluster in cluster.ray_clusters_of(workload)
     )
     return stopping and below and not cluster.live_pods_of(workload) and is_late(workload, cluster, now_ms)
 
@@ -95,7 +95,7 @@ def lasted_ms(workload: Workload, cluster: ClusterState, now_ms: int) -> int:
     since_ms = _since_ms(workload, cluster, now_ms)
     if since_ms is None:
         return 0
-    return cluster.durations.lasted_ms("must stop", workload.metadata.uid, now_ms - since_ms)
+    return cluster.timers.elapsed_ms("must stop", workload.metadata.uid, now_ms - since_ms)
 
 
 def _since_ms(workload: Workload, cluster: ClusterState, now_ms: int) -> int | None:
@@ -143,7 +143,7 @@ def _blocked(
 
 def _causes(workload: Workload, job: Job | None, cluster: ClusterState) -> Iterator[Cause]:
     """Yields what keeps the gang from stopping, the likeliest cause first; at least one."""
-    objects = [*([job] if job is not None else ()), *cluster.clusters_of(workload)]
+    objects = [*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)]
     known = False
     for obj in objects:
         obstacle = obj.suspension_obstacle

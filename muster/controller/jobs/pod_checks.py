@@ -50,7 +50,7 @@ class PodChecks:
         self._last_namespace = ""
         self._wanted = asyncio.Event()
 
-    def turn(self) -> None:
+    def begin_pass(self) -> None:
         """Begins a new pass: drops answers that the last one did not request."""
         self._answers = {key: self._answers[key] for key in self._gangs if key in self._answers}
         self._gangs = {}

@@ -142,7 +142,7 @@ def _add_pending(cluster: ClusterState, values: Mapping[str, dict[Labels, float]
         hopeless = reserved is not None and reserved.reason in INADMISSIBLE
         count[queue, "inadmissible" if hopeless else "active"] += 1
         if not hopeless:
-            since_ms = cluster.memory.of(_queued_at_ms, workload.key, workload)
+            since_ms = cluster.cache.get(_queued_at_ms, workload.key, workload)
             oldest_ms[queue,] = min(since_ms, oldest_ms.get((queue,), since_ms))
     values["muster_pending_workloads"].update(count)
     values["muster_oldest_pending_workload_timestamp_seconds"].update(_seconds(oldest_ms))

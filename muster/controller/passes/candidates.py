@@ -34,7 +34,7 @@ def refusal(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -
 def is_unchecked(workload: Workload, cluster: ClusterState) -> bool:
     """Whether the API server has not answered yet whether it accepts the gang's pods."""
     job = cluster.job_of(workload)
-    return job is not None and cluster.pods_refused(workload, job) is None
+    return job is not None and cluster.pod_refusal(workload, job) is None
 
 
 def candidates(
@@ -43,7 +43,9 @@ def candidates(
     """Yields all that hold quota or may get it; one that has just finished still holds it."""
     for key, workload in cluster.workloads.items():
         status = statuses[key]
-        if key in left_out or (workload_status.is_finished(status) and not cluster.counts(workload)):
+        if key in left_out or (
+            workload_status.is_finished(status) and not cluster.counts_against_quota(workload)
+        ):
             continue
         held = status.admission if workload_status.holds_quota(status) else None
         queue = held.cluster_queue if held else _cluster_queue_of(workload, cluster)

@@ -120,7 +120,7 @@ class Platform:
             _specs(cluster.cluster_queues),
             _specs(cluster.checks),
             cluster.namespace_labels,
-            cluster.vanished_queues,
+            cluster.deleted_queues,
         )
         places = self._look_around(cluster)
         if specs == self._specs and places == self._places:
@@ -132,7 +132,7 @@ class Platform:
             (),
             checks=cluster.checks,
             namespaces=cluster.namespace_labels,
-            vanished=cluster.vanished_queues,
+            deleted_queues=cluster.deleted_queues,
             **places,
         )
         self._specs, self._places = specs, places

@@ -41,9 +41,9 @@ def refusal(workload: kueue.Workload, job: Job, cluster: ClusterState) -> Refusa
             "set spec.active of the Workload to true",
         )
     message = (
-        cluster.memory.of(_own_fault, workload.key, workload.spec, job)
+        cluster.cache.get(_own_fault, workload.key, workload.spec, job)
         or _impossible_pods(workload, cluster)
-        or cluster.pods_refused(workload, job)
+        or cluster.pod_refusal(workload, job)
         or _unknown_priority(job, cluster)
         or _queue_problem(workload, cluster)
     )
@@ -58,7 +58,7 @@ def refusal(workload: kueue.Workload, job: Job, cluster: ClusterState) -> Refusa
 def without_queue(cluster: ClusterState) -> Iterator[ObjectEvent]:
     """Yields a notice for each job with an empty queue label: it stays suspended without any other
     message."""
-    for job in cluster.unqueued:
+    for job in cluster.jobs_with_empty_queue_label:
         namespace = job.metadata.namespace
         choice = _queues_in(namespace, cluster)
         message = (
@@ -115,7 +115,7 @@ def _malformed(spec: kueue.WorkloadSpec) -> str | None:
 
 def _impossible_pods(workload: kueue.Workload, cluster: ClusterState) -> str | None:
     """Returns a fault that depends on the namespace or the cluster: requests, LimitRanges, RuntimeClasses."""
-    named = cluster.memory.of(_runtime_classes, workload.key, workload.spec)
+    named = cluster.cache.get(_runtime_classes, workload.key, workload.spec)
     for pod_set, name in named:
         if name not in cluster.runtime_classes:
             return (
@@ -127,7 +127,7 @@ def _impossible_pods(workload: kueue.Workload, cluster: ClusterState) -> str | N
         *ranges,
         *(cluster.runtime_classes[name] for _, name in named),
     )
-    return cluster.memory.of(uncountable, workload.key, *added) or cluster.memory.of(
+    return cluster.cache.get(uncountable, workload.key, *added) or cluster.cache.get(
         _asks_for_nothing, workload.key, workload.spec, *ranges
     )
 

@@ -27,7 +27,9 @@ def finalizers(cluster: ClusterState) -> Iterator[PlannedWrite]:
     Written whatever was refused before: reservations wait for them."""
     queues = cluster.cluster_queues.values()
     held = [
-        w.status.admission for w in cluster.workloads.values() if w.status.admission and cluster.counts(w)
+        w.status.admission
+        for w in cluster.workloads.values()
+        if w.status.admission and cluster.counts_against_quota(w)
     ]
     used_queues = {admission.cluster_queue for admission in held}
     named = {flavor.name for q in queues for group in q.spec.resource_groups for flavor in group.flavors}

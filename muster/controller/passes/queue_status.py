@@ -25,7 +25,7 @@ def queue_statuses(cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]
     by_local: dict[str, list[Workload]] = defaultdict(list)
     by_queue: dict[str, list[Workload]] = defaultdict(list)
     for workload in cluster.workloads.values():
-        if workload_status.is_finished(workload.status) and not cluster.counts(workload):
+        if workload_status.is_finished(workload.status) and not cluster.counts_against_quota(workload):
             continue
         local = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
         by_local[local].append(workload)
@@ -48,7 +48,7 @@ def queue_statuses(cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]
 
 def inactive(queue: kueue.ClusterQueue, cluster: ClusterState) -> tuple[str, str] | None:
     """Returns (reason, message) if it can admit nothing, with Kueue's reasons."""
-    return cluster.memory.of(_inactive, queue.key, queue, cluster)
+    return cluster.cache.get(_inactive, queue.key, queue, cluster)
 
 
 def _inactive(queue: kueue.ClusterQueue, cluster: ClusterState) -> tuple[str, str] | None:
@@ -56,7 +56,7 @@ def _inactive(queue: kueue.ClusterQueue, cluster: ClusterState) -> tuple[str, st
         return "Terminating", "The ClusterQueue is being deleted"
     if queue.spec.stop_policy != "None":
         return STOPPED, f"Stopped by its stopPolicy {queue.spec.stop_policy}"
-    problem = cluster.memory.of(snapshot.problem, queue.key, queue)
+    problem = cluster.cache.get(snapshot.problem, queue.key, queue)
     if problem:
         return "Unknown", problem
     scope = queue.spec.admission_scope
@@ -84,7 +84,7 @@ def _inactive(queue: kueue.ClusterQueue, cluster: ClusterState) -> tuple[str, st
 
 
 def nominal_quotas(queue: kueue.ClusterQueue, cluster: ClusterState) -> Nominal:
-    return cluster.memory.of(_nominal, queue.key, queue)
+    return cluster.cache.get(_nominal, queue.key, queue)
 
 
 def _nominal(queue: kueue.ClusterQueue) -> Nominal:

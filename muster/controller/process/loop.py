@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.durations import Durations
-from muster.controller.cluster.memory import Memory
+from muster.controller.cluster.pass_cache import PassCache
+from muster.controller.cluster.timers import MonotonicTimers
 from muster.controller.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.pod_checks import PodChecks
@@ -65,8 +65,8 @@ class Controller:
         self._configuration = configuration
         self._election, self._observer = election, Guarded(observer or Observer())
         self._stores = Stores()
-        self._memory, self._decider = Memory(), Decider(configuration.rules)
-        self._durations = Durations()
+        self._cache, self._decider = PassCache(), Decider(configuration.rules)
+        self._timers = MonotonicTimers()
         self._backoff = WriteBackoff()
         self._events = EventRecorder(kube, now_ms, self._observer)
         self._applier = Applier(kube, self._stores, self._backoff, self._events.record, self._observer.wrote)
@@ -209,10 +209,10 @@ class Controller:
     def _cluster_state(self, at_ms: int) -> ClusterState:
         """Returns the cluster of this pass, without Topologies until the nodes are synced."""
         items: dict[str, Any] = {name: self._stores.of(kind).items for name, kind in WATCHED.items()}
-        items |= {"memory": self._memory, "durations": self._durations, "pod_checks": self._pod_checks}
-        self._memory.turn()
-        self._durations.turn(at_ms)
-        self._pod_checks.turn()
+        items |= {"cache": self._cache, "timers": self._timers, "pod_checks": self._pod_checks}
+        self._cache.begin_pass()
+        self._timers.begin_pass(at_ms)
+        self._pod_checks.begin_pass()
         if not items["topologies"]:
             return ClusterState(**items)
         self._topologies_exist.set()

@@ -55,7 +55,7 @@ def workload_body(
     """Returns the Workload of a job with these conditions True; with QuotaReserved it has a full admission.
 
     `check` is the state of the provisioning check; `meta` overrides metadata."""
-    made = job_workload.make_workload(job(of), make_world())
+    made = job_workload.make_workload(job(of), make_cluster())
     body = stored(made.body, **meta)
     body["spec"]["active"] = active
     body["status"] = {"conditions": [PODS_READY if k == "PodsReady" else condition(k) for k in true]}
@@ -147,7 +147,7 @@ def request_template(owner: str = f"uid-{REQUEST}", name: str = f"ppt-{REQUEST}-
     return stored({"metadata": of, "template": {}}, **meta)
 
 
-def make_world(
+def make_cluster(
     objects: Mapping[Kind[Any], Sequence[Body]] | None = None, retry: Mapping[str, int] | None = None
 ) -> ClusterState:
     """Returns a cluster of the stack `local`; a kind in `objects` replaces the stack's objects."""

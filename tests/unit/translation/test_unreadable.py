@@ -72,8 +72,8 @@ def test_a_deleted_queue_counts_in_a_cohort_with_its_flavors() -> None:
         msgspec.convert(cluster_queue("team-b", quotas("l4", cpu=1)), type=kueue.ClusterQueue),
         msgspec.convert(cluster_queue("team-c", quotas("t4", cpu=1), cohort="a"), type=kueue.ClusterQueue),
     )
-    vanished = {"team-a": frozenset({"l4"}), "other": frozenset({"h100"})}
-    made = snapshot.snapshot((), (), queues, (), vanished=vanished)
+    deleted_queues = {"team-a": frozenset({"l4"}), "other": frozenset({"h100"})}
+    made = snapshot.snapshot((), (), queues, (), deleted_queues=deleted_queues)
     assert made.cluster_queues["team-a"].cohort == "ml"
     assert made.cluster_queues["other"].cohort is None
     assert made.cluster_queues["team-a"].problem

@@ -18,7 +18,7 @@ from tests.unit.controller.builders import (
     Body,
     condition,
     job,
-    make_world,
+    make_cluster,
     read,
     stored,
     workload_body,
@@ -35,7 +35,7 @@ def test_a_deleted_queue_has_the_flavors_of_all_its_gangs() -> None:
         kinds.RAY_JOBS: [stored(ray_job(name)) for name in ("one", "two")],
         kinds.WORKLOADS: gangs,
     }
-    assert make_world(objects).vanished_queues == {"team-a": frozenset({"cpu", "l4"})}
+    assert make_cluster(objects).deleted_queues == {"team-a": frozenset({"cpu", "l4"})}
 
 
 # QuotaReserved -> the answer about a gang's pods before there is one
@@ -51,8 +51,8 @@ def test_whether_a_gang_waits_for_an_answer_about_its_pods(name: str) -> None:
     told, expected = UNANSWERED[name]
     body = workload_body(ray_job("dev"))
     body["status"]["conditions"] = [told] if told else []
-    cluster = replace(make_world(), pod_checks=PodChecks(Kube, lambda: None, lambda: 0.0))  # type: ignore[arg-type]  # never used
-    assert cluster.pods_refused(read(kinds.WORKLOADS, body), job(ray_job("dev"))) == expected
+    cluster = replace(make_cluster(), pod_checks=PodChecks(Kube, lambda: None, lambda: 0.0))  # type: ignore[arg-type]  # never used
+    assert cluster.pod_refusal(read(kinds.WORKLOADS, body), job(ray_job("dev"))) == expected
 
 
 # flavor of an admission -> its checks, of "always" and "only l4"
@@ -74,7 +74,7 @@ def test_queues_to_choose_from_are_those_of_the_namespace() -> None:
     body = ray_job("dev", queue="")
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = ""
     queues = [local_queue("team-a", "team-a", "ours"), local_queue("team-b", "team-b", "theirs")]
-    cluster = make_world({kinds.RAY_JOBS: [stored(body)], kinds.LOCAL_QUEUES: queues})
+    cluster = make_cluster({kinds.RAY_JOBS: [stored(body)], kinds.LOCAL_QUEUES: queues})
     (event,) = reconcile(cluster, NOW_MS).repeated_events
     assert "(choose one of ours)" in event.message
 
@@ -84,5 +84,5 @@ def test_an_empty_queue_label_is_a_notice(queue: str, told: list[str]) -> None:
     body = ray_job("dev")
     body["metadata"] = metadata("dev", "team-a", "user-queue", "")
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue
-    result = reconcile(make_world({kinds.RAY_JOBS: [stored(body)]}), NOW_MS)
+    result = reconcile(make_cluster({kinds.RAY_JOBS: [stored(body)]}), NOW_MS)
     assert [event.reason for event in result.repeated_events] == told

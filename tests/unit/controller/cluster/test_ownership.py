@@ -13,7 +13,7 @@ from tests.unit.controller.builders import (
     Body,
     controlled_by,
     job,
-    make_world,
+    make_cluster,
     pod,
     request,
     stored,
@@ -81,7 +81,7 @@ PODS: dict[str, tuple[Body, list[Body], bool]] = {
 @pytest.mark.parametrize("name", PODS)
 def test_which_pods_belong_to_a_gang(name: str) -> None:
     body, clusters, wanted = PODS[name]
-    cluster = make_world(
+    cluster = make_cluster(
         {
             kinds.RAY_JOBS: [stored(ray_job("dev"))],
             kinds.RAY_CLUSTERS: clusters,
@@ -95,7 +95,7 @@ def test_which_pods_belong_to_a_gang(name: str) -> None:
 def test_pods_of_a_queued_ray_cluster_belong_to_its_gang() -> None:
     notebook = workload(ray_cluster("notebook"))
     mine = pod(notebook.metadata.uid, ownerReferences=[controlled_by(kinds.RAY_CLUSTERS, "notebook")])
-    cluster = make_world({kinds.RAY_CLUSTERS: [stored(ray_cluster("notebook"))], kinds.PODS: [mine]})
+    cluster = make_cluster({kinds.RAY_CLUSTERS: [stored(ray_cluster("notebook"))], kinds.PODS: [mine]})
     assert cluster.live_pods_of(notebook)
 
 
@@ -117,8 +117,8 @@ def test_which_ray_clusters_belong_to_a_gang(name: str, meta: dict[str, Any]) ->
     labels = {ORIGIN_LABEL: origin} if origin else {}
     running = stored(ray_cluster("dev-raycluster"), ownerReferences=[owner], labels=labels, **meta)
     running["spec"]["suspend"] = False
-    cluster = make_world({kinds.RAY_CLUSTERS: [running], kinds.WORKLOADS: [DEV]})
-    assert bool(cluster.clusters_of(workload(ray_job("dev")))) is (wanted and not meta)
+    cluster = make_cluster({kinds.RAY_CLUSTERS: [running], kinds.WORKLOADS: [DEV]})
+    assert bool(cluster.ray_clusters_of(workload(ray_job("dev")))) is (wanted and not meta)
 
 
 # owner of a Workload -> whether it is the Workload of RayJob dev
@@ -134,7 +134,7 @@ WORKLOADS: dict[str, tuple[Body, dict[str, Any], bool]] = {
 def test_which_workload_belongs_to_a_job(name: str) -> None:
     owner, meta, wanted = WORKLOADS[name]
     body = workload_body(ray_job("dev"), ownerReferences=[owner], **meta)
-    cluster = make_world({kinds.RAY_JOBS: [stored(ray_job("dev"))], kinds.WORKLOADS: [body]})
+    cluster = make_cluster({kinds.RAY_JOBS: [stored(ray_job("dev"))], kinds.WORKLOADS: [body]})
     (found,) = cluster.workloads.values()
     assert (job(ray_job("dev")).metadata.uid in cluster.workload_of_job) is wanted
     assert (cluster.job_of(found) is not None) is wanted
@@ -153,5 +153,5 @@ REQUESTS: dict[str, tuple[Body, bool]] = {
 @pytest.mark.parametrize("name", REQUESTS)
 def test_which_request_belongs_to_a_workload(name: str) -> None:
     body, wanted = REQUESTS[name]
-    cluster = make_world({kinds.WORKLOADS: [DEV], kinds.PROVISIONING_REQUESTS: [body]})
+    cluster = make_cluster({kinds.WORKLOADS: [DEV], kinds.PROVISIONING_REQUESTS: [body]})
     assert bool(cluster.requests_of(workload(ray_job("dev")))) is wanted

@@ -9,7 +9,7 @@ from muster.controller.gangs.contended_quota import ContendedQuota, contended_qu
 from muster.kube import kinds
 from muster.objects.kueue import Admission
 from tests.simulation.manifests import cluster_queue, flavor, quotas
-from tests.unit.controller.builders import Body, make_world, read
+from tests.unit.controller.builders import Body, make_cluster, read
 
 L4 = quotas("l4", gpu=4)
 
@@ -66,4 +66,4 @@ def holds(queue: str) -> Admission:
 
 
 def cluster(queues: list[Body], cohorts: list[Body], *flavors: Body) -> ClusterState:
-    return make_world({kinds.CLUSTER_QUEUES: queues, kinds.COHORTS: cohorts, kinds.FLAVORS: flavors})
+    return make_cluster({kinds.CLUSTER_QUEUES: queues, kinds.COHORTS: cohorts, kinds.FLAVORS: flavors})

@@ -11,7 +11,7 @@ from muster.kube.writes import Delete
 from muster.objects.meta import rfc3339
 from muster.objects.ray import GROUP_LABEL, HEAD_TYPE, NODE_TYPE_LABEL
 from tests.simulation.manifests import ray_job
-from tests.unit.controller.builders import NOW_MS, Body, controlled_by, make_world, pod, read, workload_body
+from tests.unit.controller.builders import NOW_MS, Body, controlled_by, make_cluster, pod, read, workload_body
 from tests.unit.controller.passes.test_reconcile import DEV, dev
 
 HEAD = {GROUP_LABEL: "headgroup", NODE_TYPE_LABEL: HEAD_TYPE}
@@ -52,7 +52,7 @@ def deleted(pods: list[Body], *conditions: str) -> list[str]:
         kinds.WORKLOADS: [workload],
         kinds.PODS: pods,
     }
-    writes = list(deletions(read(kinds.WORKLOADS, workload), make_world(objects)))
+    writes = list(deletions(read(kinds.WORKLOADS, workload), make_cluster(objects)))
     assert all(isinstance(s.write, Delete) for s in writes)
     assert sum(len(s.events) for s in writes) == bool(writes)
     return sorted(s.write.key.removeprefix("team-a/") for s in writes)

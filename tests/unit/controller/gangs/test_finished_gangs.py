@@ -14,7 +14,7 @@ from muster.kube import kinds
 from muster.kube.writes import Delete, MergePatch
 from muster.objects.meta import rfc3339
 from tests.simulation.manifests import GPU, cluster_queue, flavor, local_queue, quotas, ray_job
-from tests.unit.controller.builders import NOW_MS, Body, make_world, pod, workload_body
+from tests.unit.controller.builders import NOW_MS, Body, make_cluster, pod, workload_body
 from tests.unit.controller.passes.test_reconcile import DEV, child, dev
 
 KEY, UID = f"team-a/{DEV}", f"uid-{DEV}"
@@ -50,7 +50,7 @@ def cluster(
     for one in flavors:
         one["spec"]["topologyName"] = "racks" if one["metadata"]["name"] == placed else ""
     other = workload_body(ray_job("waits", queue="theirs"))
-    return make_world(
+    return make_cluster(
         {
             kinds.RAY_JOBS: [dev("Complete", suspend=False)],
             kinds.RAY_CLUSTERS: list(clusters),

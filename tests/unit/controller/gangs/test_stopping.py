@@ -9,7 +9,7 @@ from muster.kube import kinds
 from muster.kube.writes import MergePatch, Overwrite
 from muster.objects.meta import Condition
 from tests.simulation.manifests import ray_job
-from tests.unit.controller.builders import NOW_MS, make_world, read, stored, workload, workload_body
+from tests.unit.controller.builders import NOW_MS, make_cluster, read, stored, workload, workload_body
 
 WHY: dict[str, tuple[Condition | None, str]] = {
     "it is evicted": (Condition("Evicted", "True", "Preempted", "Preempted by prod"), "Preempted by prod"),
@@ -26,7 +26,7 @@ def test_the_event_of_a_stop_has_its_reason(name: str) -> None:
     condition, wanted = WHY[name]
     body = workload_body(ray_job("dev"))
     running = stored({**ray_job("dev", suspend=False), "status": {"jobDeploymentStatus": "Running"}})
-    cluster = make_world({kinds.RAY_JOBS: [running], kinds.WORKLOADS: [body]})
+    cluster = make_cluster({kinds.RAY_JOBS: [running], kinds.WORKLOADS: [body]})
     (known,) = cluster.workloads.values()
     known = replace(known, status=replace(known.status, conditions=(condition,) if condition else ()))
     (planned,) = stops(known, cluster, NOW_MS)

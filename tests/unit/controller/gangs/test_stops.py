@@ -20,7 +20,7 @@ from tests.unit.controller.builders import (
     Body,
     condition,
     controlled_by,
-    make_world,
+    make_cluster,
     pod,
     read,
     stored,
@@ -214,7 +214,7 @@ def objects_of(case: Case) -> Objects:
 @pytest.mark.parametrize("name", CASES)
 def test_writes_for_a_gang_that_must_stop(name: str) -> None:
     case = CASES[name]
-    cluster, workload = make_world(objects_of(case)), read(kinds.WORKLOADS, case.workload)
+    cluster, workload = make_cluster(objects_of(case)), read(kinds.WORKLOADS, case.workload)
     writes = [*stops(workload, cluster, NOW_MS), *template_resets(workload, cluster)]
     assert [told(planned) for planned in writes] == case.writes
     subjects = [planned.subject for planned in writes]
@@ -223,7 +223,7 @@ def test_writes_for_a_gang_that_must_stop(name: str) -> None:
 
 def test_a_suspension_is_bound_to_the_uid() -> None:
     case = CASES["a job"]
-    (planned,) = stops(read(kinds.WORKLOADS, case.workload), make_world(objects_of(case)), NOW_MS)
+    (planned,) = stops(read(kinds.WORKLOADS, case.workload), make_cluster(objects_of(case)), NOW_MS)
     assert planned.write == Overwrite(kinds.RAY_JOBS, "team-a/dev", {"spec": {"suspend": True}}, "uid-dev")
     assert [event.reason for event in planned.events] == ["Stopped"]
 
@@ -268,7 +268,7 @@ GONE: dict[str, tuple[Case, tuple[bool, bool]]] = {
 @pytest.mark.parametrize("name", GONE)
 def test_when_a_gang_is_stopped_and_its_quota_released(name: str) -> None:
     case, wanted = GONE[name]
-    cluster, workload = make_world(objects_of(case)), read(kinds.WORKLOADS, case.workload)
+    cluster, workload = make_cluster(objects_of(case)), read(kinds.WORKLOADS, case.workload)
     job = cluster.job_of(workload)
     assert (stopped(workload, job, cluster), gone(workload, job, cluster, NOW_MS)) == wanted
 
@@ -327,7 +327,7 @@ def test_obstacles_to_a_suspension(name: str) -> None:
     case, reason, sentence = REASONS[name]
     workload = read(kinds.WORKLOADS, case.workload)
     found = find_condition(
-        report(workload, workload.status, make_world(objects_of(case)), NOW_MS).status.conditions,
+        report(workload, workload.status, make_cluster(objects_of(case)), NOW_MS).status.conditions,
         "SuspensionBlocked",
     )
     assert found is not None
@@ -339,14 +339,14 @@ def test_obstacles_to_a_suspension(name: str) -> None:
 def test_the_controller_wakes_up_for_a_late_suspension(seconds: int, until: int) -> None:
     case = Case(evicted(seconds), [dev("Running"), child(suspend=True)])
     workload = read(kinds.WORKLOADS, case.workload)
-    said = report(workload, workload.status, make_world(objects_of(case)), NOW_MS)
+    said = report(workload, workload.status, make_cluster(objects_of(case)), NOW_MS)
     assert (said.status, said.until_ms) == (workload.status, NOW_MS + until)
 
 
 def test_the_end_of_a_blocked_suspension_is_in_the_status() -> None:
     case = Case(evicted(300, None, "SuspensionBlocked"), [dev("Suspended")])
     workload = read(kinds.WORKLOADS, case.workload)
-    status = report(workload, workload.status, make_world(objects_of(case)), NOW_MS).status
+    status = report(workload, workload.status, make_cluster(objects_of(case)), NOW_MS).status
     over = find_condition(status.conditions, "SuspensionBlocked")
     assert over is not None
     assert (over.status, over.reason) == ("False", "Stopped")

@@ -114,10 +114,10 @@ def test_an_answer_wakes_the_controller() -> None:
 def test_answers_that_no_pass_requests_are_dropped() -> None:
     first = gang("team-a", 1)
     checks, _ = checked(Slow(), [first])
-    checks.turn()
+    checks.begin_pass()
     assert checks.answer(key_of(first), first) == ""
-    checks.turn()
-    checks.turn()
+    checks.begin_pass()
+    checks.begin_pass()
     assert checks.answer(key_of(first), first) is None
 
 
@@ -207,7 +207,7 @@ def asked_at(answer: str | None, until_s: int) -> list[int]:
         checks = PodChecks(Answering(), lambda: None, lambda: clock.now_s)
         for second in range(until_s):
             clock.now_s = second
-            checks.turn()
+            checks.begin_pass()
             checks.answer(key_of(gang_of_one), gang_of_one)
             task = asyncio.create_task(checks.run())
             for _ in range(10):

@@ -14,7 +14,7 @@ from muster.kube.writes import JsonPatch, Overwrite
 from muster.objects.kueue import Workload
 from tests.simulation.api import apply_operation, merged
 from tests.simulation.manifests import CHECK, REQUEST_LABEL, ray_cluster, ray_job, template
-from tests.unit.controller.builders import CREATED, NOW_MS, Body, make_world, read, stored, workload_body
+from tests.unit.controller.builders import CREATED, NOW_MS, Body, make_cluster, read, stored, workload_body
 
 POOL = "cloud.google.com/gke-nodepool"
 UPDATE = {
@@ -37,7 +37,7 @@ def after(job: Body, workload: Body) -> Body:
     kind = kinds.RAY_JOBS if "rayClusterSpec" in job["spec"] else kinds.RAY_CLUSTERS
     known = stored(job)
     known["status"] = known.get("status") or {"jobDeploymentStatus": "Suspended", "state": "suspended"}
-    cluster, of = make_world({kind: [known]}), read(kinds.WORKLOADS, workload)
+    cluster, of = make_cluster({kind: [known]}), read(kinds.WORKLOADS, workload)
     (planned,) = (*act(of, cluster, NOW_MS), *stops(of, cluster, NOW_MS), *template_resets(of, cluster))
     if isinstance(planned.write, Overwrite):
         return after(merged(job, planned.write.body), workload)
@@ -107,7 +107,7 @@ def test_a_copy_of_a_started_job_is_not_written_in_a_loop() -> None:
     copied = after(ray_job("dev"), admitted(ray_job("dev")))
     copied["spec"]["suspend"] = True
     del copied["spec"]["submitterPodTemplate"]
-    cluster = make_world({kinds.RAY_JOBS: [stored(copied)]})
+    cluster = make_cluster({kinds.RAY_JOBS: [stored(copied)]})
     assert list(act(read(kinds.WORKLOADS, workload_body(copied)), cluster, NOW_MS)) == []
 
 
@@ -177,7 +177,7 @@ def test_conflicts_name_the_pod_set_and_the_field(name: str) -> None:
     body, sentence = CONFLICTS[name]
     workload: Workload = read(kinds.WORKLOADS, body)
     with pytest.raises(PlacementError) as found:
-        admitted_templates(workload, make_world().flavors)
+        admitted_templates(workload, make_cluster().flavors)
     assert str(found.value) == sentence
 
 
@@ -185,7 +185,7 @@ def test_conflicts_name_the_pod_set_and_the_field(name: str) -> None:
 def test_a_conflict_deactivates_the_workload(name: str) -> None:
     body, sentence = CONFLICTS[name]
     job = stored({**ray_job("dev"), "status": {"jobDeploymentStatus": "Suspended"}})
-    (planned,) = act(read(kinds.WORKLOADS, body), make_world({kinds.RAY_JOBS: [job]}), NOW_MS)
+    (planned,) = act(read(kinds.WORKLOADS, body), make_cluster({kinds.RAY_JOBS: [job]}), NOW_MS)
     (target,) = [
         c
         for c in planned.write.body["status"]["conditions"]  # type: ignore[union-attr]  # a MergePatch

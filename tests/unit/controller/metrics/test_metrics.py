@@ -31,7 +31,7 @@ from tests.unit.controller.builders import (
     NOW_MS,
     Body,
     condition,
-    make_world,
+    make_cluster,
     read,
     request,
     workload_body,
@@ -49,7 +49,7 @@ def cluster_of(*workloads: Body, requests: tuple[Body, ...] = ()) -> ClusterStat
         quotas("l4", cpu=16, memory="64Gi", gpu=4),
         cohort="ml",
     )
-    cluster = make_world(
+    cluster = make_cluster(
         {
             kinds.CLUSTER_QUEUES: [queue],
             kinds.WORKLOADS: list(workloads),

@@ -10,7 +10,7 @@ from msgspec.structs import replace as with_fields
 
 from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.memory import Memory
+from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.passes.decided_statuses import WAIT_REASONS
 from muster.controller.passes.decider import Decider, Gang
 from muster.controller.workload import transitions
@@ -21,7 +21,7 @@ from muster.translation import core_workload
 from tests.simulation import manifests
 from tests.simulation.manifests import PREEMPTION, cluster_queue, quotas, ray_job
 from tests.simulation.test_topology import RACKS
-from tests.unit.controller.builders import NOW_MS, Body, make_world, read, stored, workload
+from tests.unit.controller.builders import NOW_MS, Body, make_cluster, read, stored, workload
 
 QUEUES = ("team-a", "team-b")
 RULES = {
@@ -38,7 +38,7 @@ def platform(*hosts: str, **spec: Any) -> ClusterState:
     """Two queues with four GPUs each, which they lend; one strict, one not. With hosts, of
     four GPUs too, pods are placed on them."""
     gpus = quotas("cpu", cpu=16, memory="64Gi", gpu=0), quotas("l4", cpu=16, memory="64Gi", gpu=4)
-    return make_world(
+    return make_cluster(
         {
             kinds.CLUSTER_QUEUES: [
                 cluster_queue("team-a", *gpus, preemption=PREEMPTION, **spec),
@@ -172,7 +172,7 @@ def moves(history: History, rules: core.Rules) -> int:
     kept, moved = Decider(rules), 0
     for _ in range(STEPS):
         history.go_on()
-        cluster = replace(history.cluster, memory=Memory())
+        cluster = replace(history.cluster, cache=PassCache())
         plan = kept.decide(cluster, history.gangs.values(), history.now_ms)
         fresh = Decider(rules).decide(cluster, history.gangs.values(), history.now_ms)
         assert comparable(plan) == comparable(fresh)

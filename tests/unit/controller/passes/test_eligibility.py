@@ -17,7 +17,15 @@ from tests.simulation.manifests import (
     ray_job,
     template,
 )
-from tests.unit.controller.builders import NOW_MS, Body, job, limit_range, make_world, runtime_class, workload
+from tests.unit.controller.builders import (
+    NOW_MS,
+    Body,
+    job,
+    limit_range,
+    make_cluster,
+    runtime_class,
+    workload,
+)
 
 Objects = dict[Any, list[Body]]
 CPU = quotas("cpu", cpu=8)
@@ -212,7 +220,7 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusals(name: str) -> None:
     body, fields, objects, sentence = REFUSALS[name]
-    found = eligibility.refusal(workload(body, **fields), job(body), make_world(objects))
+    found = eligibility.refusal(workload(body, **fields), job(body), make_cluster(objects))
     assert found is not None
     assert f"{found.reason}: {found.message}" == sentence
 
@@ -223,7 +231,7 @@ def test_refusals(name: str) -> None:
 def test_a_deactivated_workload_shows_the_cause(reason: str, why: str) -> None:
     gang = workload(ray_job("dev"), active=False)
     away = replace(gang, status=transitions.evict(gang.status, reason, "out of stock", NOW_MS))
-    found = eligibility.refusal(away, job(ray_job("dev")), make_world())
+    found = eligibility.refusal(away, job(ray_job("dev")), make_cluster())
     assert found is not None
     assert found.message.startswith(f"the Workload is deactivated{why}: delete the job and create it again")
 
@@ -251,4 +259,4 @@ MAY: dict[str, tuple[Body, Objects]] = {
 @pytest.mark.parametrize("name", MAY)
 def test_others_may_be_queued(name: str) -> None:
     body, objects = MAY[name]
-    assert eligibility.refusal(workload(body), job(body), make_world(objects)) is None
+    assert eligibility.refusal(workload(body), job(body), make_cluster(objects)) is None

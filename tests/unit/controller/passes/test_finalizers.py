@@ -9,7 +9,7 @@ from muster.kube import kinds
 from muster.kube.writes import MergePatch
 from muster.objects.kueue import RESOURCE_IN_USE
 from tests.simulation.manifests import CHECK, cluster_queue, flavor, provisioning, quotas, ray_job
-from tests.unit.controller.builders import Body, make_world, pod, stored, workload_body
+from tests.unit.controller.builders import Body, make_cluster, pod, stored, workload_body
 
 RUNS = ("QuotaReserved", "Admitted")
 NEW: dict[str, Any] = {"finalizers": ["example.com/own"]}
@@ -78,12 +78,12 @@ CASES: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_finalizers_follow_the_use_of_objects(name: str) -> None:
     objects, wanted = CASES[name]
-    written = [s.write for s in finalizers(make_world(objects))]
+    written = [s.write for s in finalizers(make_cluster(objects))]
     assert all(isinstance(w, MergePatch) for w in written)
     told = [f"{w} {list(w.body['metadata']['finalizers'])}" for w in written]  # type: ignore[union-attr]
     assert told == wanted
 
 
 def test_no_quota_is_reserved_before_the_queue_has_its_finalizer() -> None:
-    (step,) = finalizers(make_world(queues(queue(**NEW))))
+    (step,) = finalizers(make_cluster(queues(queue(**NEW))))
     assert (step.provides, step.deferrable) == (frozenset({finalizer_of("team-a")}), False)

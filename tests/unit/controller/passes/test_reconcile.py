@@ -38,7 +38,7 @@ from tests.unit.controller.builders import (
     condition,
     controlled_by,
     limit_range,
-    make_world,
+    make_cluster,
     pod,
     request,
     request_template,
@@ -174,7 +174,7 @@ class Case:
     stops: list[str] = field(default_factory=list)
 
     def run(self) -> PassPlan:
-        return reconcile(make_world(self.objects), NOW_MS, self.backing_off)
+        return reconcile(make_cluster(self.objects), NOW_MS, self.backing_off)
 
 
 HOLDS, RUNS = ("QuotaReserved",), ("QuotaReserved", "Admitted")
@@ -507,10 +507,10 @@ def test_block_admission_waits_for_the_pods_of_earlier_gangs() -> None:
             quotas("l4", cpu=80, memory="640Gi", gpu=8),
         )
     ]
-    result = reconcile(make_world(objects), NOW_MS, (), wait)
+    result = reconcile(make_cluster(objects), NOW_MS, (), wait)
     assert [told(s) for s in result.wait_reasons] == [f"{PROD}: waits=WaitingForPodsReady"]
     assert result.reservations == []
-    assert [told(s) for s in reconcile(make_world(objects), NOW_MS).reservations] == [
+    assert [told(s) for s in reconcile(make_cluster(objects), NOW_MS).reservations] == [
         f"{PROD}: QuotaReserved Admitted"
     ]
 
@@ -560,12 +560,12 @@ def test_a_first_start_needs_no_list_of_pods() -> None:
 def test_an_unchanged_wait_message_is_not_written_again() -> None:
     waiting = of_dev()
     (planned,) = reconcile(
-        make_world({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS
+        make_cluster({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS
     ).wait_reasons
     assert isinstance(planned.write, MergePatch)
     waiting["status"] = planned.write.body["status"]
     assert (
-        reconcile(make_world({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS + 5).wait_reasons
+        reconcile(make_cluster({**cluster(dev(), waiting), kinds.LOCAL_QUEUES: []}), NOW_MS + 5).wait_reasons
         == []
     )
 
@@ -573,13 +573,13 @@ def test_an_unchanged_wait_message_is_not_written_again() -> None:
 def test_new_quota_ends_an_older_eviction() -> None:
     waiting = of_dev("Evicted", "Preempted")
     assert condition("Evicted")["lastTransitionTime"] == CREATED
-    (planned,) = reconcile(make_world(cluster(dev(), waiting)), NOW_MS).reservations
+    (planned,) = reconcile(make_cluster(cluster(dev(), waiting)), NOW_MS).reservations
     assert told(planned) == f"{DEV}: QuotaReserved Admitted"
 
 
 def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
     """Ray's schema accepts invalid pods, which would hold quota forever."""
-    seen = make_world(cluster(dev(), of_dev()))
+    seen = make_cluster(cluster(dev(), of_dev()))
     (job,) = seen.jobs.values()
     seen.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)
     waiting = reconcile(seen, NOW_MS)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.memory import Memory
+from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
@@ -17,7 +17,7 @@ from muster.kube.store import Store
 from muster.objects.cache import ByteCache
 from muster.objects.meta import Object
 from tests.simulation.manifests import HEAD, WORKER, ray_cluster, ray_job, ray_service
-from tests.unit.controller.builders import NOW_MS, Body, condition, make_world, read, stored, workload_body
+from tests.unit.controller.builders import NOW_MS, Body, condition, make_cluster, read, stored, workload_body
 
 JOB, CLUSTER, SERVICE = kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES
 GANGS = 12
@@ -64,7 +64,7 @@ class Passes:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.stores: dict[Kind[Any], Store[Any]] = {kind: Store() for kind in (*FIELDS, kinds.WORKLOADS)}
-        self._memory, self._decider = Memory(), Decider()
+        self._cache, self._decider = PassCache(), Decider()
         self.read: Counter[bytes] = Counter()
         call = ByteCache.__call__
 
@@ -81,10 +81,10 @@ class Passes:
     def next(self) -> int:
         """Runs a pass. Returns how often it read a template."""
         self.read.clear()
-        self._memory.turn()
+        self._cache.begin_pass()
         items: dict[str, Any] = {field: self.stores[kind].items for kind, field in FIELDS.items()}
         cluster: ClusterState = replace(
-            make_world(), workloads=self.stores[kinds.WORKLOADS].items, memory=self._memory, **items
+            make_cluster(), workloads=self.stores[kinds.WORKLOADS].items, cache=self._cache, **items
         )
         reconcile(cluster, NOW_MS, decider=self._decider)
         return self.read.total()

@@ -11,7 +11,7 @@ from muster.kube import kinds
 from muster.kube.writes import Create, MergePatch
 from muster.objects import kueue, topology_request
 from tests.simulation.manifests import GPU, cluster_queue, flavor, quotas, ray_job
-from tests.unit.controller.builders import NOW_MS, Body, make_world, read, stored, workload_body
+from tests.unit.controller.builders import NOW_MS, Body, make_cluster, read, stored, workload_body
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 RACKS = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}, {"nodeLabel": HOSTNAME}]}}
@@ -58,7 +58,7 @@ def objects(*workloads: Body, nodes: tuple[Body, ...] = (node("x1"), node("x2"))
 
 
 def run(of: dict[Any, list[Body]]) -> PassPlan:
-    return reconcile(make_world(of), NOW_MS)
+    return reconcile(make_cluster(of), NOW_MS)
 
 
 def only_status(writes: list[Any]) -> Any:
@@ -134,7 +134,7 @@ def test_it_waits_for_nodes_that_other_pods_occupy() -> None:
 
 def test_its_pods_are_confined_to_their_hosts() -> None:
     workload: kueue.Workload = read(kinds.WORKLOADS, admitted("x1", "x2"))
-    templates = admitted_templates(workload, make_world(objects()).flavors)
+    templates = admitted_templates(workload, make_cluster(objects()).flavors)
     (term,) = templates["gpu"].spec.affinity["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
     assert term == {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": ["x1", "x2"]}]}
     assert not templates["head"].spec.affinity
@@ -142,7 +142,7 @@ def test_its_pods_are_confined_to_their_hosts() -> None:
 
 def test_its_pods_select_a_single_host_by_its_label() -> None:
     workload: kueue.Workload = read(kinds.WORKLOADS, admitted("x1"))
-    template = admitted_templates(workload, make_world(objects()).flavors)["gpu"]
+    template = admitted_templates(workload, make_cluster(objects()).flavors)["gpu"]
     assert template.spec.node_selector[HOSTNAME] == "x1"
     assert not template.spec.affinity
 
@@ -180,7 +180,7 @@ def test_quota_without_a_placement_is_not_admission() -> None:
 
 
 def test_a_queue_names_its_missing_topology() -> None:
-    cluster = make_world({**objects(), kinds.TOPOLOGIES: []})
+    cluster = make_cluster({**objects(), kinds.TOPOLOGIES: []})
     queue = cluster.cluster_queues["team-a"]
     assert inactive(queue, cluster) == ("TopologyNotFound", "Topologies that do not exist: racks")
-    assert inactive(queue, make_world(objects())) is None
+    assert inactive(queue, make_cluster(objects())) is None

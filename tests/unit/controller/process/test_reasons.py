@@ -18,7 +18,7 @@ from muster.kube.store import Stores
 from muster.kube.writes import MergePatch
 from muster.objects.meta import ObjectMeta
 from tests.simulation.manifests import cluster_queue, quotas, ray_job
-from tests.unit.controller.builders import NOW_MS, Body, make_world, read, workload, workload_body
+from tests.unit.controller.builders import NOW_MS, Body, make_cluster, read, workload, workload_body
 from tests.unit.controller.gangs.test_stops import evicted, gang_pod
 from tests.unit.controller.passes.test_apply import Recorder
 from tests.unit.controller.passes.test_reconcile import dev
@@ -43,7 +43,7 @@ UNREADABLE["resources"][0]["nominalQuota"] = "many"
     ],
 )
 def test_a_queue_that_cannot_admit_has_a_reason(queue: Body, reason: str) -> None:
-    cluster = make_world({kinds.CLUSTER_QUEUES: [queue]})
+    cluster = make_cluster({kinds.CLUSTER_QUEUES: [queue]})
     told: dict[str, Any] = {s.subject: s.write.body["status"] for s in queue_statuses(cluster, NOW_MS)}  # type: ignore[union-attr]  # all are MergePatches
     (condition,) = told["ClusterQueue team-a"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", reason)
@@ -52,7 +52,7 @@ def test_a_queue_that_cannot_admit_has_a_reason(queue: Body, reason: str) -> Non
 def test_an_update_of_a_workload_is_an_event_of_the_job() -> None:
     job = dev()
     job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = "prod-priority"
-    cluster = make_world({kinds.RAY_JOBS: [job], kinds.WORKLOADS: [workload_body(ray_job("dev"))]})
+    cluster = make_cluster({kinds.RAY_JOBS: [job], kinds.WORKLOADS: [workload_body(ray_job("dev"))]})
     done = reconcile(cluster, NOW_MS)
     events = [n for s in (*done.before_reservations, *done.reservations) for n in s.events]
     assert [(n.kind, n.regarding.name) for n in events if n.reason == "UpdatedWorkload"] == [
@@ -62,14 +62,14 @@ def test_an_update_of_a_workload_is_an_event_of_the_job() -> None:
 
 def test_a_request_for_nodes_is_an_event_of_the_workload() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
-    events = [n for s in tend_requests(gang, make_world(), NOW_MS) for n in s.events]
+    events = [n for s in tend_requests(gang, make_cluster(), NOW_MS) for n in s.events]
     assert [(n.kind, n.reason, n.warning) for n in events] == [
         (kinds.WORKLOADS, "ProvisioningRequestCreated", False)
     ]
 
 
 def test_deletions_of_pods_are_an_event_of_the_workload() -> None:
-    cluster = make_world(
+    cluster = make_cluster(
         {
             kinds.RAY_JOBS: [dev("Running")],
             kinds.WORKLOADS: [evicted(122)],

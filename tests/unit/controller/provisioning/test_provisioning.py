@@ -21,7 +21,7 @@ from tests.unit.controller.builders import (
     REQUEST,
     Body,
     condition,
-    make_world,
+    make_cluster,
     request,
     workload,
 )
@@ -50,7 +50,7 @@ def test_request_names(name: str) -> None:
 @pytest.mark.parametrize(("tries", "attempt"), [(0, None), (1, 2), (2, None)])
 def test_a_cut_name_matches_only_the_current_attempt(tries: int, attempt: int | None) -> None:
     long = "w" * 240
-    second = make_world(
+    second = make_cluster(
         {kinds.PROVISIONING_REQUESTS: [request(name=provisioning_checks.request_name(long, CHECK, 2))]}
     )
     (found,) = second.provisioning_requests.values()
@@ -63,7 +63,7 @@ def follow(*conditions: str, admitted: bool = False, tries: int = 0, **retry: in
     true = ("QuotaReserved", "Admitted") if admitted else ("QuotaReserved",)
     gang = workload(ray_job("dev"), *true, check="Ready" if admitted else "Pending", tries=tries)
     name = provisioning_checks.request_name(gang.metadata.name, CHECK, tries + 1)
-    cluster = make_world({kinds.PROVISIONING_REQUESTS: [request(*conditions, name=name)]}, retry)
+    cluster = make_cluster({kinds.PROVISIONING_REQUESTS: [request(*conditions, name=name)]}, retry)
     return provisioning_checks.sync_checks(gang, gang.status, cluster, NOW_MS).admission_checks[0]
 
 
@@ -118,7 +118,7 @@ def test_the_error_of_a_creation_is_cleared_once_the_request_exists(
     """As in Kueue, an accepted request adds no message."""
     before = replace(GANG.status.admission_checks[0], message="Error creating it")
     status = replace(GANG.status, admission_checks=(before,))
-    cluster = make_world({kinds.PROVISIONING_REQUESTS: [request(*true)]})
+    cluster = make_cluster({kinds.PROVISIONING_REQUESTS: [request(*true)]})
     (check,) = provisioning_checks.sync_checks(GANG, status, cluster, NOW_MS).admission_checks
     assert (check.state, check.message) == ("Pending", message)
 
@@ -132,7 +132,7 @@ def test_the_expected_time_is_in_the_checks_message() -> None:
 
 def test_a_revocation_does_not_change_an_inactive_workload() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Ready", active=False)
-    cluster = make_world({kinds.PROVISIONING_REQUESTS: [request("CapacityRevoked")]})
+    cluster = make_cluster({kinds.PROVISIONING_REQUESTS: [request("CapacityRevoked")]})
     assert provisioning_checks.sync_checks(gang, gang.status, cluster, NOW_MS) == gang.status
 
 
@@ -141,7 +141,7 @@ GANG = workload(ray_job("dev"), "QuotaReserved", check="Pending")
 
 def answer(*requests: Body, tries: int = 0) -> AdmissionCheckState:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending", tries=tries)
-    cluster = make_world({kinds.PROVISIONING_REQUESTS: list(requests)})
+    cluster = make_cluster({kinds.PROVISIONING_REQUESTS: list(requests)})
     return provisioning_checks.sync_checks(gang, gang.status, cluster, NOW_MS).admission_checks[0]
 
 
@@ -213,7 +213,7 @@ def test_a_clock_ahead_makes_no_request_overdue(
 def aged_cluster(body: Body, annotations: dict[str, str]) -> ClusterState:
     (config,) = local_stack()[kinds.PROVISIONING_CONFIGS]
     config["metadata"]["annotations"] = annotations
-    return make_world({kinds.PROVISIONING_REQUESTS: [body], kinds.PROVISIONING_CONFIGS: [config]})
+    return make_cluster({kinds.PROVISIONING_REQUESTS: [body], kinds.PROVISIONING_CONFIGS: [config]})
 
 
 # -> when to wake up, in seconds after the creation of the request
@@ -277,23 +277,23 @@ def test_the_failure_of_an_earlier_attempt_only_changes_the_message() -> None:
 
 def test_ready_stays_ready_without_its_request() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Ready")
-    assert provisioning_checks.sync_checks(gang, gang.status, make_world(), NOW_MS) == gang.status
+    assert provisioning_checks.sync_checks(gang, gang.status, make_cluster(), NOW_MS) == gang.status
 
 
 def test_a_gang_without_managed_resources_needs_no_request() -> None:
     body = ray_job("dev", worker=template("worker", cpu=1))
     gang = workload(body, "QuotaReserved", check="Pending")
-    synced = provisioning_checks.sync_checks(gang, gang.status, make_world(), NOW_MS)
+    synced = provisioning_checks.sync_checks(gang, gang.status, make_cluster(), NOW_MS)
     (check,) = synced.admission_checks
     assert (check.state, check.message) == ("Ready", "the provisioning request is not needed")
     again = provisioning_checks.sync_checks(
-        replace(gang, status=synced), synced, make_world(), NOW_MS + 60_000
+        replace(gang, status=synced), synced, make_cluster(), NOW_MS + 60_000
     )
     assert again == synced
 
 
 def test_a_check_without_config_is_pending() -> None:
-    cluster = make_world({kinds.PROVISIONING_CONFIGS: []})
+    cluster = make_cluster({kinds.PROVISIONING_CONFIGS: []})
     (check,) = provisioning_checks.sync_checks(GANG, GANG.status, cluster, NOW_MS).admission_checks
     assert (check.state, check.message) == ("Pending", "the check is not active")
 
@@ -317,13 +317,13 @@ NEEDED: dict[str, tuple[Mapping[str, int | None], bool]] = {
 @pytest.mark.parametrize("name", NEEDED)
 def test_whether_a_request_is_needed(name: str) -> None:
     counts, wanted = NEEDED[name]
-    (config,) = make_world().provisioning_configs.values()
+    (config,) = make_cluster().provisioning_configs.values()
     assert provisioning_checks.is_needed(admitted(counts), config) is wanted
 
 
 def test_an_admission_without_the_pod_set_is_an_error() -> None:
-    (config,) = make_world().provisioning_configs.values()
+    (config,) = make_cluster().provisioning_configs.values()
     with pytest.raises(PlacementError, match="inconsistent podSet assignments: pod set 'gpu'"):
         provisioning_checks.is_needed(admitted({"head": 1}), config)
     gang = admitted({"head": 1})
-    assert provisioning_checks.sync_checks(gang, gang.status, make_world(), NOW_MS) == gang.status
+    assert provisioning_checks.sync_checks(gang, gang.status, make_cluster(), NOW_MS) == gang.status

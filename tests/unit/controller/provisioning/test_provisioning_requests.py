@@ -20,7 +20,7 @@ from tests.unit.controller.builders import (
     NOW_MS,
     REQUEST,
     Body,
-    make_world,
+    make_cluster,
     request,
     request_template,
     runtime_class,
@@ -39,7 +39,7 @@ def told(*objects: Body, check: str = "Pending", tries: int = 0, **fields: Any) 
 def cluster_of(*objects: Body) -> ClusterState:
     requests = [o for o in objects if "spec" in o]
     templates = [o for o in objects if "template" in o]
-    return make_world({kinds.PROVISIONING_REQUESTS: requests, kinds.POD_TEMPLATES: templates})
+    return make_cluster({kinds.PROVISIONING_REQUESTS: requests, kinds.POD_TEMPLATES: templates})
 
 
 def numbered(number: int) -> str:
@@ -139,7 +139,7 @@ def test_annotations_do_not_override_the_administrators_parameters() -> None:
     gang = workload(body, "QuotaReserved", check="Pending")
     (config,) = local_stack()[kinds.PROVISIONING_CONFIGS]
     config["spec"]["parameters"] = {"maxRunDurationSeconds": "600"}
-    (ask,) = provisioning_requests.missing(gang, make_world({kinds.PROVISIONING_CONFIGS: [config]}))
+    (ask,) = provisioning_requests.missing(gang, make_cluster({kinds.PROVISIONING_CONFIGS: [config]}))
     assert ask.request is not None
     assert ask.request.body["spec"]["parameters"] == {"maxRunDurationSeconds": "600", "note": "9"}
 
@@ -148,7 +148,7 @@ def test_contents_of_a_request_and_its_template() -> None:
     body = ray_job("dev")
     body["metadata"]["annotations"]["provreq.kueue.x-k8s.io/maxRunDurationSeconds"] = "600"
     gang = workload(body, "QuotaReserved", check="Pending", tries=1)
-    (ask,) = provisioning_requests.missing(gang, make_world())
+    (ask,) = provisioning_requests.missing(gang, make_cluster())
     assert ask.request is not None
     name = numbered(2)
     assert (ask.check, ask.request.body["metadata"]["name"]) == (CHECK, name)
@@ -182,7 +182,7 @@ def test_missing_requests_default_to_limits() -> None:
     worker = template("worker", cpu=2, gpu=1)
     worker["spec"]["containers"][0]["resources"]["limits"] = {"cpu": "4", "memory": "1Gi"}
     gang = workload(ray_job("dev", worker=worker), "QuotaReserved", check="Pending")
-    (ask,) = provisioning_requests.missing(gang, make_world())
+    (ask,) = provisioning_requests.missing(gang, make_cluster())
     (made,) = ask.templates
     assert isinstance(made, Create)
     (container,) = made.body["template"]["spec"]["containers"]
@@ -194,7 +194,7 @@ def test_the_overhead_of_a_runtime_class_is_in_the_template() -> None:
     worker["spec"]["runtimeClassName"] = "gvisor"
     gang = workload(ray_job("dev", worker=worker), "QuotaReserved", check="Pending")
     for overhead in ({}, {"cpu": "250m"}):
-        cluster = make_world({kinds.RUNTIME_CLASSES: [runtime_class("gvisor", **overhead)]})
+        cluster = make_cluster({kinds.RUNTIME_CLASSES: [runtime_class("gvisor", **overhead)]})
         (ask,) = provisioning_requests.missing(gang, cluster)
         (made,) = ask.templates
         assert isinstance(made, Create)
@@ -222,7 +222,7 @@ def test_unused_requests_are_deleted_with_their_templates() -> None:
 
 def test_a_refused_request_is_reported_on_its_check() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
-    (_, planned) = tend_requests(gang, make_world(), NOW_MS)
+    (_, planned) = tend_requests(gang, make_cluster(), NOW_MS)
     assert isinstance(planned.write, Create)
     assert [n.message for n in planned.events] == [f'Created ProvisioningRequest: "{REQUEST}"']
     assert planned.on_refusal is not None
@@ -241,7 +241,7 @@ def test_an_admission_without_its_pod_set_deactivates_the_workload() -> None:
     replace = msgspec.structs.replace
     empty = replace(gang.status.admission, pod_set_assignments=())
     gang = replace(gang, status=replace(gang.status, admission=empty))
-    (planned,) = tend_requests(gang, make_world(), NOW_MS)
+    (planned,) = tend_requests(gang, make_cluster(), NOW_MS)
     assert [n.reason for n in planned.events] == ["FailedToStart"]
     assert isinstance(planned.write, MergePatch)
     assert planned.write.status, "conditions are in the status"
@@ -303,7 +303,7 @@ def test_pod_sets_with_equal_pods_are_merged(name: str) -> None:
 
 
 def test_all_merged_pod_sets_get_the_updates() -> None:
-    cluster = make_world({kinds.PROVISIONING_REQUESTS: [request("Provisioned")]})
+    cluster = make_cluster({kinds.PROVISIONING_REQUESTS: [request("Provisioned")]})
     (config,) = cluster.provisioning_configs.values()
     merging = msgspec.structs.replace(config.spec, pod_set_merge_policy="IdenticalPodTemplates")
     spec = ray_job("dev")

@@ -6,7 +6,7 @@ from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.writes import MergePatch
 from tests.simulation.manifests import ray_job
-from tests.unit.controller.builders import NOW_MS, make_world, stored, workload_body
+from tests.unit.controller.builders import NOW_MS, make_cluster, stored, workload_body
 
 STATES: dict[str, tuple[tuple[str, ...], bool]] = {
     "it waits": ((), True),
@@ -19,7 +19,7 @@ STATES: dict[str, tuple[tuple[str, ...], bool]] = {
 def test_only_a_waiting_workload_follows_its_job(name: str) -> None:
     conditions, follows = STATES[name]
     job = stored({**ray_job("dev", priority="prod-priority"), "status": {"jobDeploymentStatus": "Suspended"}})
-    cluster = make_world(
+    cluster = make_cluster(
         {kinds.RAY_JOBS: [job], kinds.WORKLOADS: [workload_body(ray_job("dev"), *conditions)]}
     )
     writes = [planned.write for planned in reconcile(cluster, NOW_MS).before_reservations]

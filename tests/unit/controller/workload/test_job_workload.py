@@ -9,7 +9,7 @@ from muster.kube import kinds
 from muster.kube.writes import MergePatch
 from muster.objects import kueue
 from tests.simulation.manifests import ray_cluster, ray_job, template
-from tests.unit.controller.builders import Body, job, make_world, stored, workload, workload_body
+from tests.unit.controller.builders import Body, job, make_cluster, stored, workload, workload_body
 
 # sha1 of kind, group, name and UID, one per line, as in Kueue's workload_names.go; computed with sha1sum
 NAMES = {
@@ -36,7 +36,7 @@ def test_a_workload_has_the_users_templates() -> None:
     asks = {"provreq.kueue.x-k8s.io/maxRunDurationSeconds": "600"}
     written = ray_job("dev", workers=2)
     written["metadata"]["annotations"] |= asks
-    body = job_workload.make_workload(job(written), make_world()).body
+    body = job_workload.make_workload(job(written), make_cluster()).body
     owner = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "dev", "uid": "uid-dev"}
     assert body["metadata"] == {
         "name": "rayjob-dev-0b2fb",
@@ -77,7 +77,7 @@ def test_the_priority_of_a_new_workload(name: str) -> None:
     written["spec"]["rayClusterSpec"]["headGroupSpec"]["template"] = head
     classes = [{"metadata": {"name": f"class{n}"}, **c} for n, c in enumerate([{"value": 1}, *more])]
     classes.append({"metadata": {"name": "fast"}, "value": 7})
-    value, reference = job_workload.priority_of(job(written), make_world({kinds.POD_PRIORITIES: classes}))
+    value, reference = job_workload.priority_of(job(written), make_cluster({kinds.POD_PRIORITIES: classes}))
     assert (value, reference and reference.kind) == wanted
 
 
@@ -86,7 +86,7 @@ def classes(**values: int) -> dict[Any, list[Body]]:
 
 
 def test_the_class_named_default_is_that_of_jobs_without_a_label() -> None:
-    cluster = make_world(classes(default=50, urgent=900))
+    cluster = make_cluster(classes(default=50, urgent=900))
     value, reference = job_workload.priority_of(job(ray_job("dev", priority="")), cluster)
     assert (value, reference and reference.name) == (50, "default")
     assert job_workload.priority_of(job(ray_job("dev", priority="urgent")), cluster)[0] == 900
@@ -131,7 +131,7 @@ def test_the_current_priority_follows_the_class(name: str) -> None:
         kinds.RAY_JOBS: [stored(ray_job("dev", priority=label))],
         kinds.WORKLOADS: [workload_body(ray_job("dev", priority=before), *true)],
     }
-    cluster = make_world(objects)
+    cluster = make_cluster(objects)
     (found,) = cluster.workloads.values()
     assert job_workload.priority_now(found, cluster) == wanted
 
@@ -152,7 +152,7 @@ UPDATES: dict[str, tuple[dict[str, Any], set[str]]] = {
 def test_a_waiting_workload_follows_its_job(name: str) -> None:
     fields, wanted = UPDATES[name]
     known = workload(ray_job("dev"))
-    change = job_workload.update_workload(known, job(ray_job("dev", **fields)), make_world())
+    change = job_workload.update_workload(known, job(ray_job("dev", **fields)), make_cluster())
     if not wanted:
         assert change is None
         return
@@ -176,7 +176,7 @@ def test_parameters_of_requests_may_be_changed_while_it_waits(name: str) -> None
     first, second = ray_job("dev"), ray_job("dev")
     first["metadata"]["annotations"] |= before
     second["metadata"]["annotations"] |= after
-    change = job_workload.update_workload(workload(first), job(second), make_world())
+    change = job_workload.update_workload(workload(first), job(second), make_cluster())
     if wanted is None:
         assert change is None
         return
@@ -201,20 +201,20 @@ MAX_RUNS = {
 def test_how_long_a_job_may_run(text: str) -> None:
     written = ray_job("dev")
     written["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = text
-    body = job_workload.make_workload(job(written), make_world()).body
+    body = job_workload.make_workload(job(written), make_cluster()).body
     assert body["spec"]["maximumExecutionTimeSeconds"] == MAX_RUNS[text]
 
 
 def test_the_execution_time_may_be_changed_while_it_waits() -> None:
     written = ray_job("dev")
     written["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = "60"
-    change = job_workload.update_workload(workload(ray_job("dev")), job(written), make_world())
+    change = job_workload.update_workload(workload(ray_job("dev")), job(written), make_cluster())
     assert isinstance(change, MergePatch)
     assert change.body["spec"] == {"maximumExecutionTimeSeconds": 60}
 
 
 def test_a_ray_cluster_has_no_submitter() -> None:
-    body = job_workload.make_workload(job(ray_cluster("notebook")), make_world()).body
+    body = job_workload.make_workload(job(ray_cluster("notebook")), make_cluster()).body
     assert [s["name"] for s in body["spec"]["podSets"]] == ["head", "gpu"]
     assert stored(body)["metadata"]["name"].startswith("raycluster-notebook-")
     assert body["metadata"]["labels"] == {kueue.JOB_UID_LABEL: "uid-notebook"}

@@ -14,7 +14,7 @@ from muster.kube import kinds
 from muster.objects.kueue import RequeueState, Workload, WorkloadStatus
 from muster.objects.meta import Condition, find_condition, rfc3339
 from tests.simulation.manifests import CHECK, PREEMPTION, cluster_queue, local_queue, quotas, ray_job
-from tests.unit.controller.builders import NOW_MS, Body, make_world, workload
+from tests.unit.controller.builders import NOW_MS, Body, make_cluster, workload
 
 WAIT = WaitForPodsReady(timeout_s=60, recovery_timeout_s=30, backoff=Backoff(60, 600), retries_max=1)
 RUNS = ("QuotaReserved", "Admitted")  # for 60 s
@@ -107,7 +107,7 @@ ADVANCED: dict[str, tuple[Workload, Objects, WaitForPodsReady | None, set[str], 
 @pytest.mark.parametrize("name", ADVANCED)
 def test_a_workload_with_quota_advances(name: str) -> None:
     of, objects, wait, conditions, until_ms = ADVANCED[name]
-    advanced = lifecycle.advance(of, of.status, make_world(objects), wait, NOW_MS)
+    advanced = lifecycle.advance(of, of.status, make_cluster(objects), wait, NOW_MS)
     assert told(advanced.status) == conditions
     assert advanced.until_ms == until_ms
 
@@ -116,7 +116,7 @@ def test_a_stock_out_evicts_it_for_the_back_off_of_its_check() -> None:
     of = gang("QuotaReserved", check="Pending")
     asks = {"state": "Retry", "message": "out of stock", "requeue_after_seconds": 60}
     status = set_check(of.status, CHECK, NOW_MS, **asks)
-    after = lifecycle.advance(of, status, make_world(), None, NOW_MS).status
+    after = lifecycle.advance(of, status, make_cluster(), None, NOW_MS).status
     evicted = find_condition(after.conditions, "Evicted")
     assert evicted is not None
     assert evicted.message == f'Evicted due to AdmissionCheck in Retry state: "{CHECK}" (out of stock)'
@@ -128,7 +128,7 @@ def test_a_stock_out_evicts_it_for_the_back_off_of_its_check() -> None:
 def test_an_eviction_by_timeout_counts_as_a_requeue() -> None:
     of = having(gang(*RUNS), requeue_state=RequeueState(count=1))
     wait = WaitForPodsReady(timeout_s=60, backoff=Backoff(60, 600))
-    after = lifecycle.advance(of, of.status, make_world(), wait, NOW_MS).status
+    after = lifecycle.advance(of, of.status, make_cluster(), wait, NOW_MS).status
     assert after.requeue_state == RequeueState(count=2, requeue_at=rfc3339(NOW_MS + 120_000))
 
 
@@ -193,7 +193,7 @@ REQUEUES: dict[str, tuple[Workload, Objects, set[str]]] = {
 @pytest.mark.parametrize("name", REQUEUES)
 def test_a_workload_is_requeued_once_its_cause_is_over(name: str) -> None:
     of, objects, conditions = REQUEUES[name]
-    status = lifecycle.requeue_if_due(of, of.status, make_world(objects), NOW_MS)
+    status = lifecycle.requeue_if_due(of, of.status, make_cluster(objects), NOW_MS)
     assert told(status) == conditions
     if conditions - {"Requeued:Requeued"} and of.status.requeue_state is not None:
         assert status.requeue_state == RequeueState(count=1, requeue_at=None)
@@ -201,7 +201,7 @@ def test_a_workload_is_requeued_once_its_cause_is_over(name: str) -> None:
 
 def test_an_inactive_workload_loses_its_requeue_state() -> None:
     of = having(gang("DeactivationTarget", active=False), requeue_state=RequeueState(count=3))
-    status = lifecycle.requeue_if_due(of, of.status, make_world(), NOW_MS)
+    status = lifecycle.requeue_if_due(of, of.status, make_cluster(), NOW_MS)
     assert (status.conditions, status.requeue_state) == ((), None)
 
 
