@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from muster.controller.gangs.suspension import OPERATOR_MS_MAX
+from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.kube import kinds
 from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
 from tests.simulation.api import Api, Body, Change, key_of
@@ -20,7 +20,7 @@ from tests.simulation.manifests import GPU
 TEMPLATES_MS = 30_000
 POD_GRACE_MS = 30_000  # of a force-deleted pod
 # KubeRay's time, then the grace period of deleted pods, and time for passes, writes and kubelets
-STOP_MS = OPERATOR_MS_MAX + POD_GRACE_MS + 30_000
+STOP_MS = SUSPENSION_MS_MAX + POD_GRACE_MS + 30_000
 BOUNDS_MS = {
     "templates_exist": TEMPLATES_MS,
     "evicted_stop": STOP_MS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from muster.controller.gangs.suspension import OPERATOR_MS_MAX
+from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.kube import kinds
 from tests.simulation.api import key_of
 from tests.simulation.bounds import STOP_MS
@@ -84,7 +84,7 @@ def test_kuberay_has_its_time_and_no_more(name: str) -> None:
             sim.patch(kinds.RAY_JOBS, prod, {"metadata": {"annotations": {"a": "change"}}})  # is looked at
         minutes = (STOP_MS / 1000 - max(0.0, case.after_s)) / 60
         await sim.until(lambda: not holds(sim, held), "dev's quota is handed on", minutes)
-        assert loop.time() - told_s >= OPERATOR_MS_MAX / 1000
+        assert loop.time() - told_s >= SUSPENSION_MS_MAX / 1000
         await sim.until(lambda: sim.has(prod, "QuotaReserved"), "prod gets it")
 
     Simulation(1, local_stack(check=False)).run(story)

@@ -35,8 +35,8 @@ def deletions(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrit
         return
     surplus = [pod for pods in _by_group(workload, cluster).values() for pod in pods]
     for pod in surplus:
-        told = f"Deleting {len(surplus)} pods beyond those admitted: KubeRay created them twice"
-        events = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is surplus[0] else ()
+        message = f"Deleting {len(surplus)} pods beyond those admitted: KubeRay created them twice"
+        events = (on_workload(workload, "DeletedPods", message, warning=True),) if pod is surplus[0] else ()
         yield PlannedWrite(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), events)
 
 

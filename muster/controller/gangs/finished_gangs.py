@@ -10,8 +10,8 @@ from muster.admission import Waiting, WaitReason
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.contended_quota import ContendedQuota, contended, contended_quota, root_of
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.stops import stop_below
-from muster.controller.gangs.suspension import OPERATOR_MS_MAX, leaving
+from muster.controller.gangs.stops import stop_dependents
+from muster.controller.gangs.suspension import SUSPENSION_MS_MAX, is_being_deleted
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
 from muster.objects.kueue import RESOURCE_IN_USE, Admission, Workload
@@ -21,13 +21,13 @@ from muster.objects.workload_status import FINISHED
 REASON = "Its job is finished, and others wait for the quota of its pods"
 
 
-def releases(cluster: ClusterState, backing_off: Container[str], now_ms: int) -> Iterator[PlannedWrite]:
+def quota_releases(cluster: ClusterState, backing_off: Container[str], now_ms: int) -> Iterator[PlannedWrite]:
     """Releases the quota of finished gangs whose pods are gone."""
     for key, workload in cluster.finished_with_quota.items():
         if (
             key in backing_off
             or workload.metadata.deletion_timestamp
-            or not _is_gone(workload, cluster, now_ms)
+            or not _quota_may_be_released(workload, cluster, now_ms)
         ):
             continue
         kept = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
@@ -37,23 +37,23 @@ def releases(cluster: ClusterState, backing_off: Container[str], now_ms: int) ->
         yield PlannedWrite(key, patch, requires_no_pods_of=workload.metadata.uid, provides=freed)
 
 
-def _is_gone(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
+def _quota_may_be_released(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
     """Whether it has no pods, and no RayCluster that may still create some: each is stopped, being deleted,
     or suspended for longer than KubeRay needs to act."""
     clusters = cluster.ray_clusters_of(workload)
-    late = _is_late(workload, cluster, now_ms)
-    idle = (c.at_rest or leaving(c) or (late and c.suspended) for c in clusters)
+    overdue = _is_overdue(workload, cluster, now_ms)
+    idle = (c.suspended_and_stopped or is_being_deleted(c) or (overdue and c.suspended) for c in clusters)
     return not cluster.live_pods_of(workload) and all(idle)
 
 
-def _is_late(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
+def _is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
     """Whether KubeRay has had time to act since the job finished."""
     finished = find_condition(workload.status.conditions, FINISHED)
-    told_ms = now_ms - millis(finished.last_transition_time) if finished is not None else 0
-    return cluster.timers.elapsed_ms("finished", workload.metadata.uid, told_ms) >= OPERATOR_MS_MAX
+    by_objects_ms = now_ms - millis(finished.last_transition_time) if finished is not None else 0
+    return cluster.timers.elapsed_ms("finished", workload.metadata.uid, by_objects_ms) >= SUSPENSION_MS_MAX
 
 
-def clear(
+def stops_for_waiting(
     cluster: ClusterState, waiting: Sequence[Waiting], backing_off: Container[str], now_ms: int
 ) -> Iterator[PlannedWrite]:
     """Stops finished gangs whose quota other workloads wait for, or that have released it already."""
@@ -62,10 +62,10 @@ def clear(
     keys, wanted, nodes = _wanted(cluster, waiting)
     for key, workload in cluster.finished_with_quota.items():
         held = contended_quota(_admission(workload), cluster)
-        gave_back = RESOURCE_IN_USE not in workload.metadata.finalizers
-        if gave_back or key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
-            late = _is_late(workload, cluster, now_ms)
-            writes = stop_below(workload, cluster, REASON, late=late)
+        released = RESOURCE_IN_USE not in workload.metadata.finalizers
+        if released or key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
+            overdue = _is_overdue(workload, cluster, now_ms)
+            writes = stop_dependents(workload, cluster, REASON, overdue=overdue)
             yield from (s for s in writes if s.subject not in backing_off)
 
 
@@ -73,13 +73,13 @@ def _wanted(cluster: ClusterState, waiting: Sequence[Waiting]) -> tuple[set[str]
     """Returns Workloads by key, quota, and whether any workload waits for nodes."""
     keys: set[str] = set()
     lacking: set[tuple[str, str]] = set()  # ClusterQueue, resource
-    for one in waiting:
-        keys.update(one.others)
-        if one.reason is WaitReason.QUOTA:
-            local = cluster.local_queue_of(cluster.workloads[one.workload])
+    for wait in waiting:
+        keys.update(wait.others)
+        if wait.reason is WaitReason.QUOTA:
+            local = cluster.local_queue_of(cluster.workloads[wait.workload])
             queue = local.spec.cluster_queue if local is not None else ""
-            lacking.update((queue, shortfall.resource) for shortfall in one.shortfalls)
-    nodes = any(one.reason is WaitReason.TOPOLOGY for one in waiting)
+            lacking.update((queue, shortfall.resource) for shortfall in wait.shortfalls)
+    nodes = any(wait.reason is WaitReason.TOPOLOGY for wait in waiting)
     return keys, {c for queue, resource in lacking for c in _contended_in(queue, resource, cluster)}, nodes
 
 

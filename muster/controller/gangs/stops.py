@@ -20,7 +20,13 @@ from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import has_left_queue, is_late, leaving, must_stop, stopped
+from muster.controller.gangs.suspension import (
+    has_left_queue,
+    is_being_deleted,
+    is_overdue,
+    is_stopped,
+    must_stop,
+)
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.templates import Operation, place_operations
 from muster.controller.workload.events import on_job, on_workload
@@ -39,27 +45,29 @@ def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Pl
     """Yields the writes for a gang that must stop. Each object is a subject of its own: a refused write holds
     back neither the others nor the Workload."""
     job = cluster.job_of(workload)
-    if not must_stop(workload, job) or stopped(workload, job, cluster):
+    if not must_stop(workload, job) or is_stopped(workload, job, cluster):
         return
-    late = is_late(workload, cluster, now_ms)
-    if job is not None and not leaving(job) and job.outcome is None and not job.suspended:
+    overdue = is_overdue(workload, cluster, now_ms)
+    if job is not None and not is_being_deleted(job) and job.outcome is None and not job.suspended:
         # If it is suspended before KubeRay has acted on its start, nothing shows whether KubeRay still will.
-        started = job.start_was_seen or not job.placed
-        if started or late or job.suspension_obstacle is not None:
+        started = job.start_observed or not job.placed
+        if started or overdue or job.suspension_obstacle is not None:
             yield suspend(job, _reason(workload, job))
     ended = job is not None and job.outcome is not None
-    if late or ended or (job is not None and job.suspension_obstacle is not None):
-        yield from stop_below(workload, cluster, _reason(workload, job), late=late)
+    if overdue or ended or (job is not None and job.suspension_obstacle is not None):
+        yield from stop_dependents(workload, cluster, _reason(workload, job), overdue=overdue)
 
 
-def stop_below(workload: Workload, cluster: ClusterState, why: str, *, late: bool) -> Iterator[PlannedWrite]:
+def stop_dependents(
+    workload: Workload, cluster: ClusterState, why: str, *, overdue: bool
+) -> Iterator[PlannedWrite]:
     """Suspends what KubeRay created for the job: its RayClusters, and the Jobs that submit it. If KubeRay is
-    `late` to act on that, deletes the pods."""
+    `overdue` to act on that, deletes the pods."""
     for ray_cluster in cluster.ray_clusters_of(workload):
         if not ray_cluster.suspended:
             yield suspend(ray_cluster, why)
     yield from _suspend_submitters(workload, cluster)
-    if late:
+    if overdue:
         yield from _delete_pods(workload, cluster)
 
 
@@ -68,21 +76,21 @@ def template_resets(workload: Workload, cluster: ClusterState) -> Iterator[Plann
     belong to the user: if the user keeps editing the job, it keeps what its start had added, but no quota
     depends on that. The next start writes the same again."""
     job = cluster.job_of(workload)
-    if job is None or leaving(job) or job.outcome is not None or not must_stop(workload, job):
+    if job is None or is_being_deleted(job) or job.outcome is not None or not must_stop(workload, job):
         return
     if job.suspended and job.placed:
-        back = tuple(_given_back(workload, job))
-        if back:
+        operations = tuple(_reset_operations(workload, job))
+        if operations:
             meta = job.metadata
-            patch = JsonPatch(job.kind, meta.key, back, meta.resource_version)
+            patch = JsonPatch(job.kind, meta.key, operations, meta.resource_version)
             yield PlannedWrite(f"{meta.uid}/templates", patch)
 
 
-def _given_back(workload: Workload, job: Job) -> Iterator[Operation]:
+def _reset_operations(workload: Workload, job: Job) -> Iterator[Operation]:
     """Yields operations for the pod sets that the Workload has."""
-    written = {ps.name: read_template(ps.template) for ps in workload.spec.pod_sets}
-    known = tuple(p for p in job.pod_set_templates if p.pod_set in written)
-    return place_operations(known, written, start=False)
+    of_user = {ps.name: read_template(ps.template) for ps in workload.spec.pod_sets}
+    known = tuple(p for p in job.pod_set_templates if p.pod_set in of_user)
+    return place_operations(known, of_user, start=False)
 
 
 def suspend(job: Job, why: str) -> PlannedWrite:
@@ -118,14 +126,14 @@ def _suspend_submitters(workload: Workload, cluster: ClusterState) -> Iterator[P
 
 def _delete_pods(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
     """Deletes the gang's pods that are not terminating, or whose grace period exceeds POD_GRACE_S."""
-    due = [p for p in cluster.live_pods_of(workload) if not _is_ending(p)]
+    due = [p for p in cluster.live_pods_of(workload) if not _ends_soon(p)]
     for pod in due:
-        told = f"Deleting {len(due)} pods of the gang, as KubeRay has not suspended it"
-        events = (on_workload(workload, "DeletedPods", told, warning=True),) if pod is due[0] else ()
+        message = f"Deleting {len(due)} pods of the gang, as KubeRay has not suspended it"
+        events = (on_workload(workload, "DeletedPods", message, warning=True),) if pod is due[0] else ()
         yield PlannedWrite(pod.metadata.uid, Delete(PODS, pod.key, POD_GRACE_S), events)
 
 
-def _is_ending(pod: Pod) -> bool:
-    """Whether its grace period is short, whenever it ends: this needs no synchronized clocks."""
+def _ends_soon(pod: Pod) -> bool:
+    """Whether it is terminating with a short grace period: this needs no synchronized clocks."""
     meta = pod.metadata
     return bool(meta.deletion_timestamp) and meta.deletion_grace_period_seconds <= POD_GRACE_S

@@ -5,11 +5,11 @@ controller, owned by another object. Its quota is released once it has no pods a
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.job import Cause, Job
+from muster.controller.jobs.job import Job, Problem
 from muster.controller.workload import transitions
+from muster.controller.workload.timed_status import TimedStatus
 from muster.objects import workload_status
 from muster.objects.core import Pod
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -17,32 +17,24 @@ from muster.objects.meta import find_condition, is_true, millis
 
 # How long KubeRay has to carry out a suspension. It acts within seconds, so this also outlasts any
 # reconciliation that began before the suspension and still creates pods.
-OPERATOR_MS_MAX = 60_000
+SUSPENSION_MS_MAX = 60_000
 BLOCKED_AFTER_MS = 120_000
 PODS_NAMED_MAX = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A status with the progress of the suspension; `until_ms`: when it changes by time alone."""
-
-    status: WorkloadStatus
-    until_ms: int | None = None
-
-
-def leaving(job: Job) -> bool:
+def is_being_deleted(job: Job) -> bool:
     """Whether it is being deleted: its operator ignores it then, and does not even suspend it."""
     return bool(job.metadata.deletion_timestamp)
 
 
 def has_left_queue(job: Job | None) -> bool:
     """Whether the job may not have quota any more: gone, being deleted or no longer in a queue."""
-    return job is None or leaving(job) or not job.managed
+    return job is None or is_being_deleted(job) or not job.managed
 
 
 def must_stop(workload: Workload, job: Job | None) -> bool:
-    """Whether the gang must not run, by what is persisted. A job outside the queues and without quota may do
-    as it likes."""
+    """Whether the gang must not run, by what is persisted. A job outside the queues and without quota may
+    run."""
     status = workload.status
     if job is None or has_left_queue(job):
         return workload_status.holds_quota(status)
@@ -56,41 +48,46 @@ def must_stop(workload: Workload, job: Job | None) -> bool:
     return not admitted or bool(workload.metadata.deletion_timestamp)
 
 
-def stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
-    """Whether its operator has stopped it *and* nothing of it is left, so that it may be started again.
+def is_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
+    """Whether KubeRay has stopped it *and* it has no pods, so that it may be started again.
 
     KubeRay reports Suspended while the garbage collector is still deleting pods; and the RayCluster of a
     deleted job lives on and creates pods until the garbage collector deletes it."""
-    return _is_carried_out(workload, job, cluster) and not cluster.live_pods_of(workload)
+    return _is_reported_stopped(workload, job, cluster) and not cluster.live_pods_of(workload)
 
 
-def _is_carried_out(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
+def _is_reported_stopped(workload: Workload, job: Job | None, cluster: ClusterState) -> bool:
     """Whether KubeRay reports every object as stopped."""
-    ended = job is None or leaving(job) or job.outcome is not None
-    by_operator = ended or (job is not None and job.suspended and job.stopped)
-    return by_operator and all(ray_cluster.at_rest for ray_cluster in cluster.ray_clusters_of(workload))
-
-
-def gone(workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int) -> bool:
-    """Whether its quota may be released: it is stopped, or it was told to stop so long ago that no controller
-    still acts on an older state; and no pod is left."""
-    if stopped(workload, job, cluster):
-        return True
-    ended = job is None or leaving(job) or job.outcome is not None
-    stopping = ended or (job is not None and job.suspended)
-    below = all(
-        ray_cluster.suspended or leaving(ray_cluster) for ray_cluster in cluster.ray_clusters_of(workload)
+    ended = job is None or is_being_deleted(job) or job.outcome is not None
+    by_operator = ended or (job is not None and job.suspended and job.reported_stopped)
+    return by_operator and all(
+        ray_cluster.suspended_and_stopped for ray_cluster in cluster.ray_clusters_of(workload)
     )
-    return stopping and below and not cluster.live_pods_of(workload) and is_late(workload, cluster, now_ms)
 
 
-def is_late(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
-    """Whether KubeRay has had its time to stop the gang."""
+def quota_may_be_released(workload: Workload, job: Job | None, cluster: ClusterState, now_ms: int) -> bool:
+    """Whether it is stopped, or has no pods and was suspended so long ago that no controller still acts on an
+    older state."""
+    if is_stopped(workload, job, cluster):
+        return True
+    ended = job is None or is_being_deleted(job) or job.outcome is not None
+    suspended = ended or (job is not None and job.suspended)
+    dependents_suspended = all(
+        ray_cluster.suspended or is_being_deleted(ray_cluster)
+        for ray_cluster in cluster.ray_clusters_of(workload)
+    )
+    if not suspended or not dependents_suspended or cluster.live_pods_of(workload):
+        return False
+    return is_overdue(workload, cluster, now_ms)
+
+
+def is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
+    """Whether KubeRay has had SUSPENSION_MS_MAX to stop the gang."""
     blocked = is_true(workload.status.conditions, workload_status.SUSPENSION_BLOCKED)
-    return blocked or lasted_ms(workload, cluster, now_ms) >= OPERATOR_MS_MAX
+    return blocked or stopping_ms(workload, cluster, now_ms) >= SUSPENSION_MS_MAX
 
 
-def lasted_ms(workload: Workload, cluster: ClusterState, now_ms: int) -> int:
+def stopping_ms(workload: Workload, cluster: ClusterState, now_ms: int) -> int:
     """Returns for how long the gang has had to stop."""
     since_ms = _since_ms(workload, cluster, now_ms)
     if since_ms is None:
@@ -118,50 +115,52 @@ def _millis(timestamp: str | None) -> int:
     return millis(timestamp) + 999
 
 
-def report(workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int) -> Report:
-    """Returns `status` with its condition SuspensionBlocked up to date."""
+def with_suspension_progress(
+    workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int
+) -> TimedStatus:
+    """Returns `status` with its condition SuspensionBlocked up to date, and when that changes."""
     job = cluster.job_of(workload)
     was_blocked = is_true(status.conditions, workload_status.SUSPENSION_BLOCKED)
-    if not must_stop(workload, job) or stopped(workload, job, cluster):
-        return Report(transitions.suspension_done(status, now_ms) if was_blocked else status)
-    lasted = lasted_ms(workload, cluster, now_ms)
+    if not must_stop(workload, job) or is_stopped(workload, job, cluster):
+        return TimedStatus(transitions.suspension_done(status, now_ms) if was_blocked else status)
+    stopping_for_ms = stopping_ms(workload, cluster, now_ms)
     # Its quota was released without KubeRay's confirmation: no restart before KubeRay has caught up.
     forced = workload_status.holds_quota(workload.status) and not workload_status.holds_quota(status)
-    if was_blocked or forced or lasted >= BLOCKED_AFTER_MS:
-        return Report(_blocked(workload, status, job, cluster, now_ms))
-    left = (due - lasted for due in (OPERATOR_MS_MAX, BLOCKED_AFTER_MS))
-    return Report(status, now_ms + min(ms for ms in left if ms > 0))
+    if was_blocked or forced or stopping_for_ms >= BLOCKED_AFTER_MS:
+        return TimedStatus(_blocked(workload, status, job, cluster, now_ms))
+    left = (due_ms - stopping_for_ms for due_ms in (SUSPENSION_MS_MAX, BLOCKED_AFTER_MS))
+    return TimedStatus(status, now_ms + min(ms for ms in left if ms > 0))
 
 
 def _blocked(
     workload: Workload, status: WorkloadStatus, job: Job | None, cluster: ClusterState, now_ms: int
 ) -> WorkloadStatus:
-    found = list(_causes(workload, job, cluster))
-    message = "The gang must stop, and has not: " + "; ".join(o.message for o in found)
-    return transitions.suspension_blocked(status, found[0].reason, message, now_ms)
+    obstacles = list(_obstacles(workload, job, cluster))
+    message = "The gang must stop, and has not: " + "; ".join(o.message for o in obstacles)
+    return transitions.suspension_blocked(status, obstacles[0].reason, message, now_ms)
 
 
-def _causes(workload: Workload, job: Job | None, cluster: ClusterState) -> Iterator[Cause]:
-    """Yields what keeps the gang from stopping, the likeliest cause first; at least one."""
+def _obstacles(workload: Workload, job: Job | None, cluster: ClusterState) -> Iterator[Problem]:
+    """Yields what keeps the gang from stopping, the likeliest first; at least one."""
     objects = [*([job] if job is not None else ()), *cluster.ray_clusters_of(workload)]
     known = False
     for obj in objects:
         obstacle = obj.suspension_obstacle
         if obstacle is not None:
             known = True
-            yield Cause(obstacle.reason, f"{obj.kind} {obj.metadata.name} {obstacle.message}")
+            yield Problem(obstacle.reason, f"{obj.kind} {obj.metadata.name} {obstacle.message}")
     pods = cluster.live_pods_of(workload)
     terminating = [p for p in pods if p.metadata.deletion_timestamp]
     running = [p for p in pods if not p.metadata.deletion_timestamp]
     if terminating:
         message = f"pods that are terminating are still there: {_names(terminating)}"
-        yield Cause("PodsTerminating", message)
+        yield Problem("PodsTerminating", message)
     if running:
-        yield Cause("PodsRunning", f"pods run: {_names(running)}")
-    if not known and not _is_carried_out(workload, job, cluster):
+        yield Problem("PodsRunning", f"pods run: {_names(running)}")
+    if not known and not _is_reported_stopped(workload, job, cluster):
         names = ", ".join(f"{obj.kind} {obj.metadata.name}" for obj in objects) or "the job"
         message = f"KubeRay has not acted on the suspension of {names}: check its logs and events"
-        yield Cause("OperatorNotResponding", message)
+        yield Problem("OperatorNotResponding", message)
 
 
 def _names(pods: Sequence[Pod]) -> str:

@@ -45,13 +45,13 @@ def pod_sets(templates: tuple[PodSetTemplate, ...]) -> tuple[PodSet, ...]:
 
 
 def _topology(entry: PodSetTemplate) -> TopologyRequest | None:
-    """Returns its topology request; None also if that can't be parsed, which `unfit` reports."""
+    """Returns its topology request; None also if that can't be parsed, which `ineligibility` reports."""
     with suppress(ValueError):
         return topology_request.annotated(read_template(entry.template).metadata.annotations)
     return None
 
 
-def unfit(spec: RayClusterSpec, pointer: str, templates: tuple[PodSetTemplate, ...]) -> str | None:
+def ineligibility(spec: RayClusterSpec, pointer: str, templates: tuple[PodSetTemplate, ...]) -> str | None:
     """Returns why this gang can't be admitted as a whole, and what to do; None if it can. `pointer` leads to
     the cluster's spec in the job."""
     if spec.enable_in_tree_autoscaling:

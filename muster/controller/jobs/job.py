@@ -24,8 +24,9 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
-    """`reason` is one word for a condition or a metric; `message` continues a sentence about the object."""
+class Problem:
+    """Why something can't be done: `reason` is one word for a condition or a metric; `message` is a sentence
+    or continues one about the object."""
 
     reason: str
     message: str
@@ -55,18 +56,18 @@ class JobView(ABC, Generic[T]):
         return queued and self._managed_by == KUBERAY_OPERATOR
 
     @property
-    def suspension_obstacle(self) -> Cause | None:
+    def suspension_obstacle(self) -> Problem | None:
         """Why KubeRay does not carry out a suspension of this object, as far as the object shows."""
         meta = self.metadata
         if meta.deletion_timestamp:
             held = ", ".join(meta.finalizers) or "none"
-            return Cause("Finalizers", f"is being deleted and keeps the finalizers {held}")
+            return Problem("Finalizers", f"is being deleted and keeps the finalizers {held}")
         if self._managed_by != KUBERAY_OPERATOR:
-            return Cause("ManagedBy", f"has spec.managedBy {self._managed_by}, which KubeRay leaves alone")
+            return Problem("ManagedBy", f"has spec.managedBy {self._managed_by}, which KubeRay leaves alone")
         return None
 
     @property
-    def kuberay_rejection(self) -> Cause | None:
+    def kuberay_rejection(self) -> Problem | None:
         """Why KubeRay rejects the job's spec, so that it neither runs nor ends: it must not hold quota. None
         for one that KubeRay rejects while it runs and serves."""
         return None
@@ -107,12 +108,12 @@ class JobView(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def stopped(self) -> bool:
-        """Whether its operator has stopped it: it creates no more pods, but existing ones may still be
-        ending."""
+    def reported_stopped(self) -> bool:
+        """Whether its operator reports it as stopped: it creates no more pods, but existing ones may still
+        terminate."""
 
     @property
-    def start_was_seen(self) -> bool:
+    def start_observed(self) -> bool:
         """Whether its operator has acted on its last start. If it is suspended before that, nothing shows
         whether the operator still will."""
         return True
@@ -127,8 +128,8 @@ class JobView(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def refusal(self) -> str | None:
-        """Why it can't be admitted with this spec."""
+    def ineligibility(self) -> str | None:
+        """Why it can't be admitted with this spec; None if it can."""
 
 
 Job = JobView[Any]

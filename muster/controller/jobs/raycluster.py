@@ -3,8 +3,8 @@
 from functools import cached_property
 
 from muster.controller.jobs import kuberay
-from muster.controller.jobs.gang import PodSetTemplate, cluster_templates, unfit
-from muster.controller.jobs.job import Cause, JobView, Outcome
+from muster.controller.jobs.gang import PodSetTemplate, cluster_templates, ineligibility
+from muster.controller.jobs.job import JobView, Outcome, Problem
 from muster.kube.kinds import RAY_CLUSTERS
 from muster.objects.meta import is_true
 from muster.objects.ray import RayCluster, RayClusterSpec
@@ -26,26 +26,26 @@ class RayClusterGang(JobView[RayCluster]):
         return tuple(cluster_templates(self.obj.spec, "/spec"))
 
     @property
-    def suspension_obstacle(self) -> Cause | None:
+    def suspension_obstacle(self) -> Problem | None:
         """KubeRay ignores a spec that it refuses, and reports that only in an event."""
         return super().suspension_obstacle or self._refused
 
     @property
-    def kuberay_rejection(self) -> Cause | None:
+    def kuberay_rejection(self) -> Problem | None:
         """None if it was ready before it was refused: it keeps running."""
         return None if self.running else self._refused
 
     @cached_property
-    def _refused(self) -> Cause | None:
+    def _refused(self) -> Problem | None:
         fault = kuberay.cluster_fault(self.metadata, self.obj.spec)
-        return Cause("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
+        return Problem("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
 
     @property
     def suspended(self) -> bool:
         return bool(self.obj.spec.suspend)
 
     @property
-    def stopped(self) -> bool:
+    def reported_stopped(self) -> bool:
         """Reads the condition: the state stays `suspended` while a resumed cluster creates its pods."""
         status = self.obj.status
         if status.conditions:
@@ -53,9 +53,9 @@ class RayClusterGang(JobView[RayCluster]):
         return status.state in ("", "suspended")
 
     @property
-    def at_rest(self) -> bool:
+    def suspended_and_stopped(self) -> bool:
         """Whether it is suspended, and stopped."""
-        return self.suspended and self.stopped
+        return self.suspended and self.reported_stopped
 
     @property
     def running(self) -> bool:
@@ -66,7 +66,7 @@ class RayClusterGang(JobView[RayCluster]):
         return None
 
     @property
-    def refusal(self) -> str | None:
-        return unfit(self.obj.spec, "/spec", self.pod_set_templates) or kuberay.cluster_fault(
+    def ineligibility(self) -> str | None:
+        return ineligibility(self.obj.spec, "/spec", self.pod_set_templates) or kuberay.cluster_fault(
             self.metadata, self.obj.spec
         )

@@ -4,8 +4,8 @@ from functools import cached_property
 from typing import Any
 
 from muster.controller.jobs import kuberay
-from muster.controller.jobs.gang import HEAD, WRITTEN_OUT, PodSetTemplate, cluster_templates, unfit
-from muster.controller.jobs.job import Cause, JobView, Outcome
+from muster.controller.jobs.gang import HEAD, WRITTEN_OUT, PodSetTemplate, cluster_templates, ineligibility
+from muster.controller.jobs.job import JobView, Outcome, Problem
 from muster.kube.kinds import RAY_JOBS
 from muster.objects.pods import encode_template, read_template
 from muster.objects.ray import RayClusterSpec, RayJob
@@ -39,29 +39,29 @@ class RayJobGang(JobView[RayJob]):
         return (*templates, PodSetTemplate(SUBMITTER, 1, template, pointer, present=own, written_out=ours))
 
     @property
-    def suspension_obstacle(self) -> Cause | None:
+    def suspension_obstacle(self) -> Problem | None:
         """KubeRay never leaves ValidationFailed, and suspends a RayJob only while it initializes or runs
         (rayjob_controller.go: Reconcile, updateStatusToSuspendingIfNeeded)."""
         if self.obj.status.job_deployment_status == "Waiting":
-            return Cause("Waiting", "waits for spec.jobId, and KubeRay does not suspend it before")
+            return Problem("Waiting", "waits for spec.jobId, and KubeRay does not suspend it before")
         return self.kuberay_rejection or super().suspension_obstacle
 
     @property
-    def kuberay_rejection(self) -> Cause | None:
+    def kuberay_rejection(self) -> Problem | None:
         """KubeRay does not treat ValidationFailed as final, but no edit leaves it: Reconcile has no case for
         it. The RayCluster keeps running, and KubeRay does not check whether its job has finished."""
         status = self.obj.status
         if status.job_deployment_status != "ValidationFailed":
             return None
         message = f"was refused by KubeRay ({status.message}): correct it and create it again"
-        return Cause("ValidationFailed", message)
+        return Problem("ValidationFailed", message)
 
     @property
     def suspended(self) -> bool:
         return self.obj.spec.suspend
 
     @property
-    def stopped(self) -> bool:
+    def reported_stopped(self) -> bool:
         return self.obj.status.job_deployment_status in ("", "Suspended", "ValidationFailed")
 
     @property
@@ -77,7 +77,7 @@ class RayJobGang(JobView[RayJob]):
         return Outcome(status.job_status == "SUCCEEDED", message)
 
     @property
-    def refusal(self) -> str | None:
+    def ineligibility(self) -> str | None:
         spec = self.obj.spec
         if spec.cluster_selector:
             return "spec.clusterSelector puts it on a cluster that is not suspended with it: remove it"
@@ -91,7 +91,7 @@ class RayJobGang(JobView[RayJob]):
         if self.kuberay_rejection is not None:
             return f"the RayJob {self.kuberay_rejection.message}"
         fault = kuberay.job_fault(self.metadata, self.obj.spec)
-        return unfit(self.cluster_spec, _CLUSTER, self.pod_set_templates) or fault
+        return ineligibility(self.cluster_spec, _CLUSTER, self.pod_set_templates) or fault
 
     @property
     def cluster_spec(self) -> RayClusterSpec:

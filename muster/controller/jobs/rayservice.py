@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from muster.controller.jobs import kuberay
-from muster.controller.jobs.gang import PodSetTemplate, cluster_templates, unfit
-from muster.controller.jobs.job import Cause, JobView, Outcome
+from muster.controller.jobs.gang import PodSetTemplate, cluster_templates, ineligibility
+from muster.controller.jobs.job import JobView, Outcome, Problem
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.kube.kinds import RAY_SERVICES
 from muster.objects.meta import find_condition, is_true
@@ -47,20 +47,20 @@ class RayServiceGang(JobView[RayService]):
         return tuple(cluster_templates(self.obj.spec.ray_cluster_config, _CLUSTER))
 
     @property
-    def suspension_obstacle(self) -> Cause | None:
+    def suspension_obstacle(self) -> Problem | None:
         """KubeRay ignores a service that it refuses, and does not touch its RayClusters (Reconcile)."""
         ready = find_condition(self.obj.status.conditions, "Ready")
         if ready is not None and ready.reason == "ValidationFailed":
-            return Cause("ValidationFailed", f"was refused by KubeRay ({ready.message})")
+            return Problem("ValidationFailed", f"was refused by KubeRay ({ready.message})")
         return super().suspension_obstacle
 
     @property
-    def kuberay_rejection(self) -> Cause | None:
+    def kuberay_rejection(self) -> Problem | None:
         """None if it serves: it keeps serving, and KubeRay continues once the spec is corrected. The
         condition does not show whether it was: the reason stays until the service is ready."""
         if self._fault is None or any(cluster.running for cluster in self._clusters):
             return None
-        return Cause("InvalidSpec", f"is refused by KubeRay: {self._fault}")
+        return Problem("InvalidSpec", f"is refused by KubeRay: {self._fault}")
 
     @cached_property
     def _fault(self) -> str | None:
@@ -71,11 +71,11 @@ class RayServiceGang(JobView[RayService]):
         return bool(self.obj.spec.ray_cluster_config.suspend)
 
     @property
-    def stopped(self) -> bool:
-        return all(cluster.at_rest for cluster in self._clusters)
+    def reported_stopped(self) -> bool:
+        return all(cluster.suspended_and_stopped for cluster in self._clusters)
 
     @property
-    def start_was_seen(self) -> bool:
+    def start_observed(self) -> bool:
         return self.suspended or any(not cluster.suspended for cluster in self._clusters)
 
     @property
@@ -93,7 +93,7 @@ class RayServiceGang(JobView[RayService]):
         return Outcome(False, ready.message)
 
     @property
-    def refusal(self) -> str | None:
+    def ineligibility(self) -> str | None:
         service = self.obj
         if service.spec.upgrade_strategy.type != "None":
             return (
@@ -105,4 +105,4 @@ class RayServiceGang(JobView[RayService]):
         seen = service.status.observed_generation == service.metadata.generation
         if ready is not None and ready.reason == "ValidationFailed" and not seen:
             return f"KubeRay refused the RayService ({ready.message}): correct it and create it again"
-        return unfit(service.spec.ray_cluster_config, _CLUSTER, self.pod_set_templates) or self._fault
+        return ineligibility(service.spec.ray_cluster_config, _CLUSTER, self.pod_set_templates) or self._fault

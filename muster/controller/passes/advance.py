@@ -4,45 +4,48 @@ from dataclasses import replace
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.configuration.configuration import Configuration
-from muster.controller.gangs.suspension import gone, report
+from muster.controller.gangs.suspension import quota_may_be_released, with_suspension_progress
 from muster.controller.provisioning import provisioning_checks
 from muster.controller.workload import transitions
-from muster.controller.workload.clock_skew import corrected
-from muster.controller.workload.lifecycle import Advanced, advance, look_at_pods, requeue_if_due
+from muster.controller.workload.clock_skew import without_future_times
+from muster.controller.workload.lifecycle import advance, requeue_if_due, sync_pods_ready
+from muster.controller.workload.timed_status import TimedStatus
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
 
 
 def advance_workload(
     workload: Workload, cluster: ClusterState, configuration: Configuration, now_ms: int
-) -> Advanced:
+) -> TimedStatus:
     """Returns its status as its job, its pods and its checks determine it, before the core decides."""
-    advanced = _move(workload, cluster, configuration, now_ms)
-    reported = report(workload, advanced.status, cluster, now_ms)
+    advanced = _advanced(workload, cluster, configuration, now_ms)
+    reported = with_suspension_progress(workload, advanced.status, cluster, now_ms)
     due = [at_ms for at_ms in (advanced.until_ms, reported.until_ms) if at_ms is not None]
-    return Advanced(reported.status, min(due, default=None))
+    return TimedStatus(reported.status, min(due, default=None))
 
 
-def _move(workload: Workload, cluster: ClusterState, configuration: Configuration, now_ms: int) -> Advanced:
-    """Advances it as far as its job, pods and checks allow."""
-    status, job = corrected(workload.status, now_ms), cluster.job_of(workload)
+def _advanced(
+    workload: Workload, cluster: ClusterState, configuration: Configuration, now_ms: int
+) -> TimedStatus:
+    """Returns the status without the progress of a suspension."""
+    status, job = without_future_times(workload.status, now_ms), cluster.job_of(workload)
     if workload_status.is_finished(status):
-        return Advanced(status)
+        return TimedStatus(status)
     if job is not None and job.outcome is not None:
-        return Advanced(transitions.finish(status, job.outcome, now_ms))
+        return TimedStatus(transitions.finish(status, job.outcome, now_ms))
     if not workload_status.holds_quota(status):
-        return Advanced(requeue_if_due(workload, status, cluster, now_ms))
+        return TimedStatus(requeue_if_due(workload, status, cluster, now_ms))
     if workload_status.is_evicted(status):
         # Its requests are deleted before_reservations: those of the next attempt have the same names.
-        if not gone(workload, job, cluster, now_ms) or cluster.requests_of(workload):
-            return Advanced(status)
-        return Advanced(requeue_if_due(workload, transitions.release(status, now_ms), cluster, now_ms))
+        if not quota_may_be_released(workload, job, cluster, now_ms) or cluster.requests_of(workload):
+            return TimedStatus(status)
+        return TimedStatus(requeue_if_due(workload, transitions.release(status, now_ms), cluster, now_ms))
     if job is not None and job.kuberay_rejection is not None:
         why = f"{job.kind} {job.metadata.name} {job.kuberay_rejection.message}"
-        return Advanced(transitions.evict(status, job.kuberay_rejection.reason, why, now_ms))
+        return TimedStatus(transitions.evict(status, job.kuberay_rejection.reason, why, now_ms))
     status = provisioning_checks.sync_checks(workload, status, cluster, now_ms)
     if workload_status.is_admitted(status):
-        status = look_at_pods(status, job is not None and job.running, now_ms)
+        status = sync_pods_ready(status, job is not None and job.running, now_ms)
     advanced = advance(workload, status, cluster, configuration.wait_for_pods_ready, now_ms)
     due = (advanced.until_ms, provisioning_checks.timeout_ms(workload, advanced.status, cluster))
     return replace(advanced, until_ms=min((at_ms for at_ms in due if at_ms is not None), default=None))

@@ -4,6 +4,7 @@ from collections.abc import Container, Iterator, Mapping
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.suspension import has_left_queue
+from muster.controller.jobs.job import Problem
 from muster.controller.passes import eligibility
 from muster.controller.passes.decider import Gang
 from muster.controller.workload import job_workload
@@ -20,15 +21,15 @@ def is_pending(workload: Workload, status: WorkloadStatus) -> bool:
     )
 
 
-def refusal(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> eligibility.Refusal | None:
+def ineligibility(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> Problem | None:
     """Returns why a pending Workload may not get quota now, whatever is free."""
     job = cluster.job_of(workload)
     if job is None or has_left_queue(job):
-        return eligibility.Refusal(eligibility.MISCONFIGURED, "its job is gone or has left the queue")
+        return Problem(eligibility.MISCONFIGURED, "its job is gone or has left the queue")
     blocked = find_condition(status.conditions, workload_status.SUSPENSION_BLOCKED)
     if blocked is not None and blocked.status == "True":
-        return eligibility.Refusal(eligibility.MISCONFIGURED, f"it can't start again yet: {blocked.message}")
-    return eligibility.refusal(workload, job, cluster)
+        return Problem(eligibility.MISCONFIGURED, f"it can't start again yet: {blocked.message}")
+    return eligibility.ineligibility(workload, job, cluster)
 
 
 def is_unchecked(workload: Workload, cluster: ClusterState) -> bool:

@@ -2,7 +2,7 @@
 
 from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.passes import eligibility
+from muster.controller.jobs.job import Problem
 from muster.controller.workload import job_workload, transitions
 from muster.objects import kueue, workload_status
 from muster.objects.kueue import WorkloadStatus
@@ -31,7 +31,7 @@ def decided_statuses(
     plan: core.Plan,
     cluster: ClusterState,
     statuses: dict[str, WorkloadStatus],
-    refused: dict[str, eligibility.Refusal],
+    ineligible: dict[str, Problem],
     now_ms: int,
 ) -> dict[str, WorkloadStatus]:
     """Returns the statuses that result from the plan, for the workloads in it."""
@@ -53,7 +53,7 @@ def decided_statuses(
     for key in plan.displaced:
         decided[key] = transitions.evict(statuses[key], "NodeFailures", _not_replaced(statuses[key]), now_ms)
     reasons = [(w.workload, WAIT_REASONS[w.reason], w.message) for w in plan.waiting]
-    reasons += [(key, no.reason, no.message) for key, no in refused.items()]
+    reasons += [(key, no.reason, no.message) for key, no in ineligible.items()]
     for key, reason, message in reasons:
         if not _waits_for(statuses[key], reason, message):
             decided[key] = transitions.wait(statuses[key], reason, message, now_ms)

@@ -1,7 +1,6 @@
-"""Whether a workload may be queued; if not, one sentence with the cause and what to do."""
+"""Whether a Workload may be queued; if not, one sentence with the cause and what to do."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
 from msgspec.structs import replace
@@ -9,8 +8,8 @@ from msgspec.structs import replace
 from muster import admission as core
 from muster.admission.lifecycle import DEACTIVATED
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.job import Job, priority_class
-from muster.controller.passes.queue_status import STOPPED, inactive
+from muster.controller.jobs.job import Job, Problem, priority_class
+from muster.controller.passes.queue_status import STOPPED, queue_problem
 from muster.controller.workload.events import ObjectEvent, on_job
 from muster.objects import kueue
 from muster.objects.cache import ByteCache
@@ -26,37 +25,32 @@ SUSPENDED = "Suspended"
 PARAMETERS_MAX, PARAMETER_LENGTH_MAX = 50, 255  # a ProvisioningRequest takes 100, with its config's
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    reason: str
-    message: str
-
-
-def refusal(workload: kueue.Workload, job: Job, cluster: ClusterState) -> Refusal | None:
+def ineligibility(workload: kueue.Workload, job: Job, cluster: ClusterState) -> Problem | None:
+    """Returns why the Workload may not be queued; None if it may."""
     if not workload.spec.active:
         why = _why_deactivated(workload)
-        return Refusal(
+        return Problem(
             SUSPENDED,
             f"the Workload is deactivated{why}: delete the job and create it again, or have an administrator "
             "set spec.active of the Workload to true",
         )
     message = (
-        cluster.cache.get(_own_fault, workload.key, workload.spec, job)
-        or _impossible_pods(workload, cluster)
+        cluster.cache.get(_job_problem, workload.key, workload.spec, job)
+        or _pods_problem(workload, cluster)
         or cluster.pod_refusal(workload, job)
         or _unknown_priority(job, cluster)
         or _queue_problem(workload, cluster)
     )
     if message:
-        return Refusal(MISCONFIGURED, message)
+        return Problem(MISCONFIGURED, message)
     local = cluster.local_queue_of(workload)
     if local is not None and local.spec.stop_policy != "None":
-        return Refusal(SUSPENDED, f"LocalQueue {local.key} is stopped (stopPolicy {local.spec.stop_policy})")
+        return Problem(SUSPENDED, f"LocalQueue {local.key} is stopped (stopPolicy {local.spec.stop_policy})")
     return None
 
 
-def without_queue(cluster: ClusterState) -> Iterator[ObjectEvent]:
-    """Yields a notice for each job with an empty queue label: it stays suspended without any other
+def empty_queue_labels(cluster: ClusterState) -> Iterator[ObjectEvent]:
+    """Yields an event for each job with an empty queue label: it stays suspended without any other
     message."""
     for job in cluster.jobs_with_empty_queue_label:
         namespace = job.metadata.namespace
@@ -85,12 +79,13 @@ def _unknown_priority(job: Job, cluster: ClusterState) -> str | None:
     return f"WorkloadPriorityClass {name!r} does not exist: choose one of {known}"
 
 
-def _own_fault(spec: kueue.WorkloadSpec, job: Job) -> str | None:
-    return job.refusal or _malformed(spec) or _parameters_fault(job.metadata.annotations)
+def _job_problem(spec: kueue.WorkloadSpec, job: Job) -> str | None:
+    return job.ineligibility or _pod_set_problems(spec) or _parameters_problem(job.metadata.annotations)
 
 
-def _parameters_fault(annotations: Mapping[str, str]) -> str | None:
-    """Returns what the schema of a ProvisioningRequest refuses as a parameter: creating it would fail."""
+def _parameters_problem(annotations: Mapping[str, str]) -> str | None:
+    """Returns the first annotation that the schema of a ProvisioningRequest does not accept as a parameter:
+    creating it would fail."""
     prefix = kueue.PROVREQ_ANNOTATION_PREFIX
     asked = {key: value for key, value in annotations.items() if key.startswith(prefix)}
     if len(asked) > PARAMETERS_MAX:
@@ -104,8 +99,8 @@ def _parameters_fault(annotations: Mapping[str, str]) -> str | None:
     return None
 
 
-def _malformed(spec: kueue.WorkloadSpec) -> str | None:
-    """Returns what Kubernetes would refuse in the pods: Ray's own schema accepts almost anything."""
+def _pod_set_problems(spec: kueue.WorkloadSpec) -> str | None:
+    """Returns the first fault for which Kubernetes refuses pods: Ray's own schema accepts almost anything."""
     for pod_set in spec.pod_sets:
         problem = pod_set_problem(pod_set)
         if problem is not None:
@@ -113,7 +108,7 @@ def _malformed(spec: kueue.WorkloadSpec) -> str | None:
     return None
 
 
-def _impossible_pods(workload: kueue.Workload, cluster: ClusterState) -> str | None:
+def _pods_problem(workload: kueue.Workload, cluster: ClusterState) -> str | None:
     """Returns a fault that depends on the namespace or the cluster: requests, LimitRanges, RuntimeClasses."""
     named = cluster.cache.get(_runtime_classes, workload.key, workload.spec)
     for pod_set, name in named:
@@ -128,30 +123,30 @@ def _impossible_pods(workload: kueue.Workload, cluster: ClusterState) -> str | N
         *(cluster.runtime_classes[name] for _, name in named),
     )
     return cluster.cache.get(uncountable, workload.key, *added) or cluster.cache.get(
-        _asks_for_nothing, workload.key, workload.spec, *ranges
+        _requests_problem, workload.key, workload.spec, *ranges
     )
 
 
 def _runtime_classes(spec: kueue.WorkloadSpec) -> tuple[tuple[str, str], ...]:
     """Returns pairs of a pod set and the RuntimeClass that it names."""
-    named = ((of.name, read_template(of.template).spec.runtime_class_name) for of in spec.pod_sets)
+    named = ((ps.name, read_template(ps.template).spec.runtime_class_name) for ps in spec.pod_sets)
     return tuple((pod_set, name) for pod_set, name in named if name)
 
 
-def _asks_for_nothing(spec: kueue.WorkloadSpec, *ranges: LimitRange) -> str | None:
+def _requests_problem(spec: kueue.WorkloadSpec, *ranges: LimitRange) -> str | None:
     for pod_set in spec.pod_sets:
-        if _without_requests(pod_set.template) is None:
+        if _container_without_requests(pod_set.template) is None:
             continue
-        bare = _without_requests(adjusted(pod_set.template, ranges))
-        if bare is not None:
+        name = _container_without_requests(adjusted(pod_set.template, ranges))
+        if name is not None:
             return (
-                f"container {bare!r} of pod set {pod_set.name!r} asks for no resources: set "
+                f"container {name!r} of pod set {pod_set.name!r} asks for no resources: set "
                 "resources.requests, so that admission can tell whether it fits"
             )
     return None
 
 
-def _without_requests(template: Template) -> str | None:
+def _container_without_requests(template: Template) -> str | None:
     """Returns the name of the first container without requests and limits."""
     for container in read_template(template).spec.containers:
         if not (container.resources.requests or container.resources.limits):
@@ -161,10 +156,10 @@ def _without_requests(template: Template) -> str | None:
 
 def pod_set_problem(pod_set: kueue.PodSet) -> str | None:
     """Returns what is wrong with its pods, cached for all pod sets with the same shape."""
-    return _PROBLEMS(msgspec.json.encode(replace(pod_set, name="pods")))
+    return _SHAPE_PROBLEMS(msgspec.json.encode(replace(pod_set, name="pods")))
 
 
-def _problem(shape: bytes) -> str | None:
+def _shape_problem(shape: bytes) -> str | None:
     pods = msgspec.json.decode(shape, type=kueue.PodSet)
     try:
         core.check_workload(core.Workload("of these pods", "", "", 0, 0, (core_workload.pod_set(pods),)))
@@ -173,7 +168,7 @@ def _problem(shape: bytes) -> str | None:
     return None
 
 
-_PROBLEMS = ByteCache(_problem)
+_SHAPE_PROBLEMS = ByteCache(_shape_problem)
 
 
 def _queue_problem(workload: kueue.Workload, cluster: ClusterState) -> str | None:
@@ -186,9 +181,9 @@ def _queue_problem(workload: kueue.Workload, cluster: ClusterState) -> str | Non
     if queue is None:
         target = local.spec.cluster_queue
         return f"LocalQueue {local.key} points to ClusterQueue {target!r}, which does not exist"
-    problem = inactive(queue, cluster)
-    if problem is not None and problem[0] != STOPPED:  # the core reports a stopped queue
-        return f"ClusterQueue {queue.key} can admit nothing now: {problem[1]}"
+    problem = queue_problem(queue, cluster)
+    if problem is not None and problem.reason != STOPPED:  # the core reports a stopped queue
+        return f"ClusterQueue {queue.key} can admit nothing now: {problem.message}"
     return None
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from muster.admission import quantities
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.jobs.job import Problem
 from muster.controller.provisioning import provisioning_timeouts
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 from muster.kube.writes import MergePatch
@@ -22,64 +23,65 @@ Nominal = Mapping[tuple[str, str], int]  # (flavor, resource) -> quota of the qu
 
 
 def queue_statuses(cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
-    by_local: dict[str, list[Workload]] = defaultdict(list)
+    by_local_queue: dict[str, list[Workload]] = defaultdict(list)
     by_queue: dict[str, list[Workload]] = defaultdict(list)
     for workload in cluster.workloads.values():
         if workload_status.is_finished(workload.status) and not cluster.counts_against_quota(workload):
             continue
         local = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
-        by_local[local].append(workload)
+        by_local_queue[local].append(workload)
         held = workload.status.admission
-        by_queue[held.cluster_queue if held else _target(local, cluster)].append(workload)
+        by_queue[held.cluster_queue if held else _cluster_queue_of(local, cluster)].append(workload)
     for queue in cluster.cluster_queues.values():
         status = _counted(queue.status, by_queue[queue.key], nominal_quotas(queue, cluster), now_ms)
-        problem = inactive(queue, cluster)
-        status = _active(status, problem, "Can admit new workloads", now_ms)
-        yield from _changed(CLUSTER_QUEUES, queue, queue.status, status)
+        problem = queue_problem(queue, cluster)
+        status = _with_active(status, problem, "Can admit new workloads", now_ms)
+        yield from _status_write(CLUSTER_QUEUES, queue, queue.status, status)
     for local_queue in cluster.local_queues.values():
-        status = _counted(local_queue.status, by_local[local_queue.key], None, now_ms)
-        problem = _local_inactive(local_queue, cluster)
-        status = _active(status, problem, "Can submit new workloads to localQueue", now_ms)
-        yield from _changed(LOCAL_QUEUES, local_queue, local_queue.status, status)
+        status = _counted(local_queue.status, by_local_queue[local_queue.key], None, now_ms)
+        problem = _local_queue_problem(local_queue, cluster)
+        status = _with_active(status, problem, "Can submit new workloads to localQueue", now_ms)
+        yield from _status_write(LOCAL_QUEUES, local_queue, local_queue.status, status)
     for check in cluster.checks.values():
-        if _is_ours(check):
+        if _is_managed(check):
             yield from _check_status(check, cluster, now_ms)
 
 
-def inactive(queue: kueue.ClusterQueue, cluster: ClusterState) -> tuple[str, str] | None:
-    """Returns (reason, message) if it can admit nothing, with Kueue's reasons."""
-    return cluster.cache.get(_inactive, queue.key, queue, cluster)
+def queue_problem(queue: kueue.ClusterQueue, cluster: ClusterState) -> Problem | None:
+    """Returns why the queue can admit nothing, with Kueue's reasons; None if it can."""
+    return cluster.cache.get(_queue_problem, queue.key, queue, cluster)
 
 
-def _inactive(queue: kueue.ClusterQueue, cluster: ClusterState) -> tuple[str, str] | None:
+def _queue_problem(queue: kueue.ClusterQueue, cluster: ClusterState) -> Problem | None:
     if queue.metadata.deletion_timestamp:
-        return "Terminating", "The ClusterQueue is being deleted"
+        return Problem("Terminating", "The ClusterQueue is being deleted")
     if queue.spec.stop_policy != "None":
-        return STOPPED, f"Stopped by its stopPolicy {queue.spec.stop_policy}"
+        return Problem(STOPPED, f"Stopped by its stopPolicy {queue.spec.stop_policy}")
     problem = cluster.cache.get(snapshot.problem, queue.key, queue)
     if problem:
-        return "Unknown", problem
+        return Problem("Unknown", problem)
     scope = queue.spec.admission_scope
     if scope is not None and scope.admission_mode == snapshot.USAGE_BASED:
-        return "UnsupportedAdmissionMode", (
+        return Problem(
+            "UnsupportedAdmissionMode",
             f"admissionScope.admissionMode {scope.admission_mode} is not supported, as no usage of "
-            "LocalQueues is kept: remove admissionScope"
+            "LocalQueues is kept: remove admissionScope",
         )
     flavors = [f.name for g in queue.spec.resource_groups for f in g.flavors]
     missing = [name for name in flavors if name not in cluster.flavors]
     if missing:
-        return "FlavorNotFound", f"ResourceFlavors that do not exist: {', '.join(missing)}"
+        return Problem("FlavorNotFound", f"ResourceFlavors that do not exist: {', '.join(missing)}")
     named = sorted({cluster.flavors[name].spec.topology_name for name in flavors} - {""})
     missing = [name for name in named if name not in cluster.topologies]
     if missing:
-        return "TopologyNotFound", f"Topologies that do not exist: {', '.join(missing)}"
+        return Problem("TopologyNotFound", f"Topologies that do not exist: {', '.join(missing)}")
     rules = queue.spec.admission_checks_strategy.admission_checks
     missing = [r.name for r in rules if r.name not in cluster.checks]
     if missing:
-        return "AdmissionCheckNotFound", f"AdmissionChecks that do not exist: {', '.join(missing)}"
+        return Problem("AdmissionCheckNotFound", f"AdmissionChecks that do not exist: {', '.join(missing)}")
     for check in (cluster.checks[r.name] for r in rules):
-        if _is_ours(check) and (problem := _config_problem(check, cluster)):
-            return "AdmissionCheckInactive", f"AdmissionCheck {check.key}: {problem}"
+        if _is_managed(check) and (problem := _config_problem(check, cluster)):
+            return Problem("AdmissionCheckInactive", f"AdmissionCheck {check.key}: {problem}")
     return None
 
 
@@ -96,19 +98,19 @@ def _nominal(queue: kueue.ClusterQueue) -> Nominal:
     }
 
 
-def _target(local: str, cluster: ClusterState) -> str:
+def _cluster_queue_of(local: str, cluster: ClusterState) -> str:
     found = cluster.local_queues.get(local)
     return found.spec.cluster_queue if found else ""
 
 
-def _local_inactive(queue: kueue.LocalQueue, cluster: ClusterState) -> tuple[str, str] | None:
+def _local_queue_problem(queue: kueue.LocalQueue, cluster: ClusterState) -> Problem | None:
     if queue.spec.stop_policy != "None":
-        return STOPPED, "LocalQueue is stopped"
+        return Problem(STOPPED, "LocalQueue is stopped")
     target = cluster.cluster_queues.get(queue.spec.cluster_queue)
     if target is None:
-        return "ClusterQueueDoesNotExist", f"ClusterQueue {queue.spec.cluster_queue} does not exist"
-    if inactive(target, cluster):
-        return "ClusterQueueIsInactive", f"ClusterQueue {target.key} can admit nothing now"
+        return Problem("ClusterQueueDoesNotExist", f"ClusterQueue {queue.spec.cluster_queue} does not exist")
+    if queue_problem(target, cluster):
+        return Problem("ClusterQueueIsInactive", f"ClusterQueue {target.key} can admit nothing now")
     return None
 
 
@@ -151,10 +153,14 @@ def _usage(workloads: Iterable[Workload], nominal: Nominal | None) -> tuple[Flav
     return tuple(FlavorUsage(name=f, resources=tuple(r)) for f, r in by_flavor.items())
 
 
-def _active(status: QueueStatus, problem: tuple[str, str] | None, ready: str, now_ms: int) -> QueueStatus:
-    reason, message = problem or ("Ready", ready)
+def _with_active(status: QueueStatus, problem: Problem | None, ready: str, now_ms: int) -> QueueStatus:
     conditions = set_condition(
-        status.conditions, "Active", status=problem is None, reason=reason, message=message, now_ms=now_ms
+        status.conditions,
+        "Active",
+        status=problem is None,
+        reason="Ready" if problem is None else problem.reason,
+        message=ready if problem is None else problem.message,
+        now_ms=now_ms,
     )
     return replace(status, conditions=conditions)
 
@@ -169,10 +175,10 @@ def _check_status(check: kueue.AdmissionCheck, cluster: ClusterState, now_ms: in
         message=problem or "The admission check is active",
         now_ms=now_ms,
     )
-    yield from _changed(CHECKS, check, check.status, replace(check.status, conditions=conditions))
+    yield from _status_write(CHECKS, check, check.status, replace(check.status, conditions=conditions))
 
 
-def _is_ours(check: kueue.AdmissionCheck) -> bool:
+def _is_managed(check: kueue.AdmissionCheck) -> bool:
     return check.spec.controller_name == kueue.PROVISIONING_CONTROLLER
 
 
@@ -186,7 +192,7 @@ def _config_problem(check: kueue.AdmissionCheck, cluster: ClusterState) -> str:
     return provisioning_timeouts.problem(config)
 
 
-def _changed(kind: Kind[Any], obj: Object, old: Any, new: Any) -> Iterator[PlannedWrite]:
+def _status_write(kind: Kind[Any], obj: Object, old: Any, new: Any) -> Iterator[PlannedWrite]:
     if new != old:
         body = {"status": _without_nulls(builtins(new))}
         yield PlannedWrite(

@@ -10,12 +10,12 @@ from collections.abc import Container, Iterable, Iterator
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs import duplicate_pods, finished_gangs
-from muster.controller.gangs.actions import act
+from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.passes import eligibility
 from muster.controller.passes.advance import advance_workload
-from muster.controller.passes.candidates import candidates, is_pending, is_unchecked, refusal
+from muster.controller.passes.candidates import candidates, ineligibility, is_pending, is_unchecked
 from muster.controller.passes.decided_statuses import decided_statuses
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.finalizers import finalizers
@@ -23,7 +23,8 @@ from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.status_writes import add_status_writes
 from muster.controller.workload import job_workload
 from muster.controller.workload.events import on_job
-from muster.controller.workload.lifecycle import Advanced, blocked
+from muster.controller.workload.lifecycle import blocked_admissions
+from muster.controller.workload.timed_status import TimedStatus
 from muster.objects import workload_status
 from muster.objects.kueue import WorkloadStatus
 from muster.objects.meta import is_true
@@ -36,7 +37,9 @@ def reconcile(
     configuration: Configuration = DEFAULT,
     decider: Decider | None = None,
 ) -> PassPlan:
-    """`backing_off`: subjects whose last write was refused, skipped for now. `decider`: kept from pass to
+    """Returns the plan of one pass.
+
+    `backing_off`: subjects whose last write was refused, skipped for now. `decider`: kept from pass to
     pass; its cache makes a pass faster and never changes the result."""
     decider = decider or Decider(configuration.rules)
     plan = PassPlan()
@@ -45,20 +48,23 @@ def reconcile(
     plan.before_reservations += _sync_jobs(cluster, backing_off)
     # 2. Every Workload advances as far as its job, pods and checks allow.
     advanced = {
-        key: Advanced(w.status) if key in backing_off else advance_workload(w, cluster, configuration, now_ms)
+        key: TimedStatus(w.status)
+        if key in backing_off
+        else advance_workload(w, cluster, configuration, now_ms)
         for key, w in cluster.workloads.items()
     }
     statuses = {key: a.status for key, a in advanced.items()}
     # 3. The core decides on the result.
     pending = [(key, w) for key, w in cluster.workloads.items() if is_pending(w, statuses[key])]
-    refused = {key: r for key, w in pending if (r := refusal(w, statuses[key], cluster)) is not None}
-    released = {w.subject: w for w in finished_gangs.releases(cluster, backing_off, now_ms)}
+    found = ((key, ineligibility(w, statuses[key], cluster)) for key, w in pending)
+    ineligible = {key: problem for key, problem in found if problem is not None}
+    released = {w.subject: w for w in finished_gangs.quota_releases(cluster, backing_off, now_ms)}
     plan.before_reservations += released.values()
-    unchecked = {key for key, w in pending if key not in refused and is_unchecked(w, cluster)}
-    considered = candidates(cluster, statuses, {*refused, *unchecked, *released})
+    unchecked = {key for key, w in pending if key not in ineligible and is_unchecked(w, cluster)}
+    considered = candidates(cluster, statuses, {*ineligible, *unchecked, *released})
     decision = decider.decide(cluster, considered, now_ms)
-    decided = decided_statuses(decision, cluster, statuses, refused, now_ms)
-    decided |= blocked(decision, statuses, configuration.wait_for_pods_ready, now_ms)
+    decided = decided_statuses(decision, cluster, statuses, ineligible, now_ms)
+    decided |= blocked_admissions(decision, statuses, configuration.wait_for_pods_ready, now_ms)
     # Workloads that back off take part in the decision, but nothing is written for them.
     decided = {key: status for key, status in decided.items() if key not in backing_off}
     # 4. Changed statuses are written: releases first, then reservations.
@@ -73,9 +79,11 @@ def reconcile(
         plan.stops += _without(backing_off, duplicate_pods.deletions(workload, cluster))
         plan.template_resets += _without(backing_off, template_resets(workload, cluster))
         if key not in backing_off:
-            plan.before_reservations += act(workload, cluster, now_ms)
-    plan.before_reservations += finished_gangs.clear(cluster, decision.waiting, backing_off, now_ms)
-    plan.repeated_events += eligibility.without_queue(cluster)
+            plan.before_reservations += job_writes(workload, cluster, now_ms)
+    plan.before_reservations += finished_gangs.stops_for_waiting(
+        cluster, decision.waiting, backing_off, now_ms
+    )
+    plan.repeated_events += eligibility.empty_queue_labels(cluster)
     plan.preemptors = {p.workload: p.preemptor for p in decision.preemptions}
     due = (*(w.until_ms for w in decision.waiting), *(a.until_ms for a in advanced.values()))
     plan.wake_at_ms = min((at_ms for at_ms in due if at_ms is not None), default=None)

@@ -132,7 +132,7 @@ def sync_checks(
 ) -> WorkloadStatus:
     """Sets each check to the state of its latest request."""
     for state, config in managed_checks(status, cluster):
-        with suppress(PlacementError):  # act() sees it too, and deactivates the Workload
+        with suppress(PlacementError):  # job_writes() sees it too, and deactivates the Workload
             changes = _answer(workload, status, state, config, cluster, now_ms)
             status = set_check(status, state.name, now_ms, **changes) if changes else status
     return status

@@ -16,7 +16,7 @@ T = TypeVar("T", Condition, AdmissionCheckState)
 SKEW_MS_MAX = 10_000  # tolerated between the clocks of two replicas
 
 
-def corrected(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
+def without_future_times(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
     """Returns the status with future times of conditions and checks set to `now_ms`, and with a back-off of
     its original length. Differences within SKEW_MS_MAX are left."""
     latest = rfc3339(now_ms + SKEW_MS_MAX)
@@ -25,19 +25,19 @@ def corrected(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
     if all(at <= latest for at in times):  # as texts: UTC in whole seconds, as the API writes it
         return status
 
-    def set_right(timed: T) -> T:
-        late = (timed.last_transition_time or "") > latest
-        return replace(timed, last_transition_time=rfc3339(now_ms)) if late else timed
+    def clamped(timed: T) -> T:
+        is_future = (timed.last_transition_time or "") > latest
+        return replace(timed, last_transition_time=rfc3339(now_ms)) if is_future else timed
 
     return replace(
         status,
-        conditions=tuple(map(set_right, status.conditions)),
-        admission_checks=tuple(map(set_right, status.admission_checks)),
-        requeue_state=_set_right(status, latest, now_ms),
+        conditions=tuple(map(clamped, status.conditions)),
+        admission_checks=tuple(map(clamped, status.admission_checks)),
+        requeue_state=_shifted_backoff(status, latest, now_ms),
     )
 
 
-def _set_right(status: WorkloadStatus, latest: str, now_ms: int) -> RequeueState | None:
+def _shifted_backoff(status: WorkloadStatus, latest: str, now_ms: int) -> RequeueState | None:
     """Returns the requeue state with a new end of the back-off, which was written together with the
     eviction."""
     state, evicted = status.requeue_state, find_condition(status.conditions, workload_status.EVICTED)

@@ -1,7 +1,6 @@
-"""Applies the core's lifecycle rules to a Workload: reads its status, and writes their steps into it."""
+"""Applies the core's lifecycle rules to the status of a Workload."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from muster.admission import Plan, StopPolicy
 from muster.admission.lifecycle import (
@@ -21,19 +20,12 @@ from muster.admission.lifecycle import (
 )
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.workload import check_states, transitions
+from muster.controller.workload.timed_status import TimedStatus
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, is_true, millis
 
 WAITING_FOR_PODS = "WaitingForPodsReady"  # a reason of QuotaReserved=False
-
-
-@dataclass(frozen=True, slots=True)
-class Advanced:
-    """A status; `until_ms`: when it changes by time alone."""
-
-    status: WorkloadStatus
-    until_ms: int | None = None
 
 
 def advance(
@@ -42,24 +34,26 @@ def advance(
     cluster: ClusterState,
     wait: WaitForPodsReady | None,
     now_ms: int,
-) -> Advanced:
+) -> TimedStatus:
     """Advances a Workload that holds quota and is not evicted."""
-    taken = next_action(_holder(workload, status, cluster), wait, now_ms)
-    if isinstance(taken, Admit):
+    action = next_action(_reserved_workload(workload, status, cluster), wait, now_ms)
+    if isinstance(action, Admit):
         status = transitions.sync_admitted(status, now_ms)
-        taken = next_action(_holder(workload, status, cluster), wait, now_ms)
-    if isinstance(taken, Evict):
-        status = transitions.evict(status, taken.reason, taken.message, now_ms)
+        action = next_action(_reserved_workload(workload, status, cluster), wait, now_ms)
+    if isinstance(action, Evict):
+        status = transitions.evict(status, action.reason, action.message, now_ms)
         if not workload.spec.active:
-            return Advanced(transitions.without_deactivation_target(status))
-        return Advanced(transitions.requeue_at(status, taken.requeue_at_ms, counts=taken.counts))
-    if isinstance(taken, Deactivate):
-        return Advanced(transitions.deactivate(status, taken.target.reason, taken.target.message, now_ms))
-    assert isinstance(taken, Stay), "only Admit is followed by a second step"
-    return Advanced(status, taken.until_ms)
+            return TimedStatus(transitions.without_deactivation_target(status))
+        return TimedStatus(transitions.requeue_at(status, action.requeue_at_ms, counts=action.counts))
+    if isinstance(action, Deactivate):
+        return TimedStatus(
+            transitions.deactivate(status, action.target.reason, action.target.message, now_ms)
+        )
+    assert isinstance(action, Stay), "only Admit is followed by a second action"
+    return TimedStatus(status, action.until_ms)
 
 
-def look_at_pods(status: WorkloadStatus, ready: bool, now_ms: int) -> WorkloadStatus:
+def sync_pods_ready(status: WorkloadStatus, ready: bool, now_ms: int) -> WorkloadStatus:
     """Sets PodsReady of an admitted Workload; it gets the condition when its pods are first ready."""
     pods = _pods(status)
     if pods is None and not ready:
@@ -76,22 +70,22 @@ def requeue_if_due(
     requeued = find_condition(status.conditions, workload_status.REQUEUED)
     if requeued is None or requeued.status == "True":
         return status
-    cluster_stop, local_stop = _stops(workload, status, cluster)
-    away = EvictedWorkload(
+    cluster_stop, local_stop = _stop_policies(workload, status, cluster)
+    evicted = EvictedWorkload(
         reason=requeued.reason,
         requeue_at_ms=millis(status.requeue_state.requeue_at) if status.requeue_state else None,
         cluster_queue_stop=cluster_stop,
         local_queue_stop=local_stop,
     )
-    back = back_in_queue(away, now_ms)
-    return transitions.requeued(status, back.reason, back.message, now_ms) if back else status
+    requeue = back_in_queue(evicted, now_ms)
+    return transitions.requeued(status, requeue.reason, requeue.message, now_ms) if requeue else status
 
 
-def blocked(
+def blocked_admissions(
     plan: Plan, statuses: Mapping[str, WorkloadStatus], wait: WaitForPodsReady | None, now_ms: int
 ) -> dict[str, WorkloadStatus]:
     """With blockAdmission, gangs get quota one at a time, each when the pods of all before it are ready.
-    Returns the statuses of those that the plan admits too early (Kueue: waitForPodsReadyIfNeeded)."""
+    Returns new statuses for gangs that the plan admits too early (Kueue: waitForPodsReadyIfNeeded)."""
     if wait is None or not wait.block_admission:
         return {}
     waiting = any(
@@ -110,8 +104,8 @@ def blocked(
     }
 
 
-def _holder(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> ReservedWorkload:
-    cluster_stop, local_stop = _stops(workload, status, cluster)
+def _reserved_workload(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> ReservedWorkload:
+    cluster_stop, local_stop = _stop_policies(workload, status, cluster)
     target = find_condition(status.conditions, workload_status.DEACTIVATION_TARGET)
     return ReservedWorkload(
         key=workload.key,
@@ -138,7 +132,7 @@ def _pods(status: WorkloadStatus) -> PodsReady | None:
     return PodsReady(Readiness(found.reason) if known else by_status, millis(found.last_transition_time))
 
 
-def _stops(
+def _stop_policies(
     workload: Workload, status: WorkloadStatus, cluster: ClusterState
 ) -> tuple[StopPolicy, StopPolicy]:
     """Returns the stop policies of the ClusterQueue of its quota, or else of its queue, and of its

@@ -35,7 +35,7 @@ from muster.objects.workload_status import holds_quota as holds_quota
 from muster.objects.workload_status import is_finished as is_finished
 from muster.translation import assignments
 
-MISPLACED = "FailedToStart"  # a reason of Muster: its pods contradict its admission
+FAILED_TO_START = "FailedToStart"  # a reason of Muster: its pods contradict its admission
 
 
 @transition({Phase.PENDING, Phase.QUOTA_RESERVED}, {Phase.QUOTA_RESERVED, Phase.ADMITTED}, Stage.DECIDE)

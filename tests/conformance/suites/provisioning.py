@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.actions import tend_requests
+from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.templates import PlacementError
 from muster.controller.passes.apply import Applier
@@ -117,8 +117,10 @@ class _Run:
             events = tuple(status_events(workload, new, self._now_ms))
             yield PlannedWrite(workload.key, status_patch(workload, new), events)
             return
-        for planned in tend_requests(workload, cluster, self._now_ms):
-            gives_up = [event.message for event in planned.events if event.reason == transitions.MISPLACED]
+        for planned in sync_provisioning_requests(workload, cluster, self._now_ms):
+            gives_up = [
+                event.message for event in planned.events if event.reason == transitions.FAILED_TO_START
+            ]
             if gives_up:  # Kueue would retry for ever
                 self.errors += gives_up
             else:

@@ -8,8 +8,8 @@ import pytest
 from muster.admission import Shortfall, Waiting, WaitReason
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.contended_quota import ContendedQuota
-from muster.controller.gangs.finished_gangs import clear, releases
-from muster.controller.gangs.suspension import OPERATOR_MS_MAX
+from muster.controller.gangs.finished_gangs import quota_releases, stops_for_waiting
+from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.kube import kinds
 from muster.kube.writes import Delete, MergePatch
 from muster.objects.meta import rfc3339
@@ -18,7 +18,7 @@ from tests.unit.controller.builders import NOW_MS, Body, make_cluster, pod, work
 from tests.unit.controller.passes.test_reconcile import DEV, child, dev
 
 KEY, UID = f"team-a/{DEV}", f"uid-{DEV}"
-LATE_S = OPERATOR_MS_MAX // 1000
+LATE_S = SUSPENSION_MS_MAX // 1000
 L4 = quotas("cpu", cpu=8), quotas("l4", cpu=16, gpu=4)
 LEAVING: dict[str, Any] = {"deletionTimestamp": rfc3339(NOW_MS)}
 
@@ -113,7 +113,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_finished_gang_is_stopped_if_others_wait_for_its_quota(name: str) -> None:
     case = CASES[name]
-    writes = list(clear(case.cluster, case.waits, case.backing_off, NOW_MS))
+    writes = list(stops_for_waiting(case.cluster, case.waits, case.backing_off, NOW_MS))
     told = [
         f"{'delete' if isinstance(s.write, Delete) else 'patch'} {s.write.key.removeprefix('team-a/')}"
         for s in writes
@@ -147,18 +147,18 @@ RELEASED: dict[str, tuple[ClusterState, bool]] = {
 @pytest.mark.parametrize("name", RELEASED)
 def test_quota_is_released_once_no_pod_exists_or_can_be_created(name: str) -> None:
     of, released = RELEASED[name]
-    writes = list(releases(of, (), NOW_MS))
+    writes = list(quota_releases(of, (), NOW_MS))
     assert [s.subject for s in writes] == ([KEY] if released else [])
     for planned in writes:
         assert isinstance(planned.write, MergePatch)
         assert planned.write.body == {"metadata": {"finalizers": []}}
         tree = "ClusterQueue team-a"
         assert planned.provides >= {ContendedQuota(tree, "l4", GPU), ContendedQuota(tree, "cpu", "cpu")}
-    assert list(releases(of, {KEY}, NOW_MS)) == []
+    assert list(quota_releases(of, {KEY}, NOW_MS)) == []
 
 
 def test_other_finalizers_are_kept() -> None:
     mine = ended(finalizers=["tenant.example/mine", "kueue.x-k8s.io/resource-in-use"])
-    (planned,) = releases(cluster(mine, pods=False), (), NOW_MS)
+    (planned,) = quota_releases(cluster(mine, pods=False), (), NOW_MS)
     assert isinstance(planned.write, MergePatch)
     assert planned.write.body == {"metadata": {"finalizers": ["tenant.example/mine"]}}

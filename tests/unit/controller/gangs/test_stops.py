@@ -8,7 +8,7 @@ import pytest
 
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
-from muster.controller.gangs.suspension import gone, report, stopped
+from muster.controller.gangs.suspension import is_stopped, quota_may_be_released, with_suspension_progress
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
 from muster.kube.kinds import Kind
@@ -270,7 +270,10 @@ def test_when_a_gang_is_stopped_and_its_quota_released(name: str) -> None:
     case, wanted = GONE[name]
     cluster, workload = make_cluster(objects_of(case)), read(kinds.WORKLOADS, case.workload)
     job = cluster.job_of(workload)
-    assert (stopped(workload, job, cluster), gone(workload, job, cluster, NOW_MS)) == wanted
+    assert (
+        is_stopped(workload, job, cluster),
+        quota_may_be_released(workload, job, cluster, NOW_MS),
+    ) == wanted
 
 
 REASONS: dict[str, tuple[Case, str, str]] = {
@@ -327,7 +330,9 @@ def test_obstacles_to_a_suspension(name: str) -> None:
     case, reason, sentence = REASONS[name]
     workload = read(kinds.WORKLOADS, case.workload)
     found = find_condition(
-        report(workload, workload.status, make_cluster(objects_of(case)), NOW_MS).status.conditions,
+        with_suspension_progress(
+            workload, workload.status, make_cluster(objects_of(case)), NOW_MS
+        ).status.conditions,
         "SuspensionBlocked",
     )
     assert found is not None
@@ -339,14 +344,16 @@ def test_obstacles_to_a_suspension(name: str) -> None:
 def test_the_controller_wakes_up_for_a_late_suspension(seconds: int, until: int) -> None:
     case = Case(evicted(seconds), [dev("Running"), child(suspend=True)])
     workload = read(kinds.WORKLOADS, case.workload)
-    said = report(workload, workload.status, make_cluster(objects_of(case)), NOW_MS)
+    said = with_suspension_progress(workload, workload.status, make_cluster(objects_of(case)), NOW_MS)
     assert (said.status, said.until_ms) == (workload.status, NOW_MS + until)
 
 
 def test_the_end_of_a_blocked_suspension_is_in_the_status() -> None:
     case = Case(evicted(300, None, "SuspensionBlocked"), [dev("Suspended")])
     workload = read(kinds.WORKLOADS, case.workload)
-    status = report(workload, workload.status, make_cluster(objects_of(case)), NOW_MS).status
+    status = with_suspension_progress(
+        workload, workload.status, make_cluster(objects_of(case)), NOW_MS
+    ).status
     over = find_condition(status.conditions, "SuspensionBlocked")
     assert over is not None
     assert (over.status, over.reason) == ("False", "Stopped")

@@ -145,17 +145,17 @@ REFUSALS: dict[str, tuple[Body, str]] = {
 @pytest.mark.parametrize("name", REFUSALS)
 def test_jobs_that_are_refused(name: str) -> None:
     body, sentence = REFUSALS[name]
-    assert job(body).refusal == sentence
+    assert job(body).ineligibility == sentence
 
 
 @pytest.mark.parametrize("name", GANGS)
 def test_other_jobs_are_not_refused(name: str) -> None:
-    assert job(GANGS[name][0]).refusal is None
+    assert job(GANGS[name][0]).ineligibility is None
 
 
 def test_a_corrected_ray_service_is_not_refused() -> None:
     """KubeRay accepts it, but the condition keeps its reason until the service is ready."""
-    assert job(told(ray_service("llm"), "ValidationFailed", seen=1)).refusal is None
+    assert job(told(ray_service("llm"), "ValidationFailed", seen=1)).ineligibility is None
 
 
 MANAGED: dict[str, tuple[Body, dict[str, Any], bool]] = {
@@ -199,7 +199,7 @@ def test_states_of_a_ray_job(state: str) -> None:
     job_status = {"Complete": "SUCCEEDED", "Failed": "FAILED"}.get(state, "")
     found = job({**ray_job("dev"), "status": {"jobDeploymentStatus": state, "jobStatus": job_status}})
     succeeded = found.outcome.succeeded if found.outcome else None
-    assert (found.stopped, found.running, succeeded) == JOB_STATES[state]
+    assert (found.reported_stopped, found.running, succeeded) == JOB_STATES[state]
 
 
 SUSPENDED = [{"type": "RayClusterSuspended", "status": "True"}]
@@ -217,7 +217,7 @@ CLUSTER_STATES: dict[str, tuple[Body, tuple[bool, bool]]] = {
 def test_states_of_a_ray_cluster(name: str) -> None:
     status, wanted = CLUSTER_STATES[name]
     found = job({**ray_cluster("notebook"), "status": status})
-    assert (found.stopped, found.running) == wanted
+    assert (found.reported_stopped, found.running) == wanted
     assert found.outcome is None
 
 
@@ -250,7 +250,7 @@ def test_states_of_a_ray_service(name: str) -> None:
     started = told(ray_service("llm"), "NonZeroServeEndpoints", ready="True")
     started["spec"]["rayClusterConfig"]["suspend"] = False
     found = job(started, *clusters)
-    assert (found.stopped, found.running, found.start_was_seen) == wanted
+    assert (found.reported_stopped, found.running, found.start_observed) == wanted
     assert found.outcome is None
 
 

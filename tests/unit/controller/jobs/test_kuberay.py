@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[Body, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_specs_that_kuberay_refuses(name: str) -> None:
     body, sentence = REFUSED[name]
-    assert (job(body).refusal or "").startswith(sentence)
+    assert (job(body).ineligibility or "").startswith(sentence)
 
 
 TAKEN: dict[str, Body] = {
@@ -256,4 +256,4 @@ TAKEN: dict[str, Body] = {
 
 @pytest.mark.parametrize("name", TAKEN)
 def test_specs_that_kuberay_accepts(name: str) -> None:
-    assert job(TAKEN[name]).refusal is None
+    assert job(TAKEN[name]).ineligibility is None

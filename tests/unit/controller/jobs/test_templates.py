@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.gangs.actions import act
+from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.jobs.templates import PlacementError, admitted_templates
 from muster.kube import kinds
@@ -38,7 +38,11 @@ def after(job: Body, workload: Body) -> Body:
     known = stored(job)
     known["status"] = known.get("status") or {"jobDeploymentStatus": "Suspended", "state": "suspended"}
     cluster, of = make_cluster({kind: [known]}), read(kinds.WORKLOADS, workload)
-    (planned,) = (*act(of, cluster, NOW_MS), *stops(of, cluster, NOW_MS), *template_resets(of, cluster))
+    (planned,) = (
+        *job_writes(of, cluster, NOW_MS),
+        *stops(of, cluster, NOW_MS),
+        *template_resets(of, cluster),
+    )
     if isinstance(planned.write, Overwrite):
         return after(merged(job, planned.write.body), workload)
     assert isinstance(planned.write, JsonPatch)
@@ -108,7 +112,7 @@ def test_a_copy_of_a_started_job_is_not_written_in_a_loop() -> None:
     copied["spec"]["suspend"] = True
     del copied["spec"]["submitterPodTemplate"]
     cluster = make_cluster({kinds.RAY_JOBS: [stored(copied)]})
-    assert list(act(read(kinds.WORKLOADS, workload_body(copied)), cluster, NOW_MS)) == []
+    assert list(job_writes(read(kinds.WORKLOADS, workload_body(copied)), cluster, NOW_MS)) == []
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -185,7 +189,7 @@ def test_conflicts_name_the_pod_set_and_the_field(name: str) -> None:
 def test_a_conflict_deactivates_the_workload(name: str) -> None:
     body, sentence = CONFLICTS[name]
     job = stored({**ray_job("dev"), "status": {"jobDeploymentStatus": "Suspended"}})
-    (planned,) = act(read(kinds.WORKLOADS, body), make_cluster({kinds.RAY_JOBS: [job]}), NOW_MS)
+    (planned,) = job_writes(read(kinds.WORKLOADS, body), make_cluster({kinds.RAY_JOBS: [job]}), NOW_MS)
     (target,) = [
         c
         for c in planned.write.body["status"]["conditions"]  # type: ignore[union-attr]  # a MergePatch

@@ -220,7 +220,7 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusals(name: str) -> None:
     body, fields, objects, sentence = REFUSALS[name]
-    found = eligibility.refusal(workload(body, **fields), job(body), make_cluster(objects))
+    found = eligibility.ineligibility(workload(body, **fields), job(body), make_cluster(objects))
     assert found is not None
     assert f"{found.reason}: {found.message}" == sentence
 
@@ -231,7 +231,7 @@ def test_refusals(name: str) -> None:
 def test_a_deactivated_workload_shows_the_cause(reason: str, why: str) -> None:
     gang = workload(ray_job("dev"), active=False)
     away = replace(gang, status=transitions.evict(gang.status, reason, "out of stock", NOW_MS))
-    found = eligibility.refusal(away, job(ray_job("dev")), make_cluster())
+    found = eligibility.ineligibility(away, job(ray_job("dev")), make_cluster())
     assert found is not None
     assert found.message.startswith(f"the Workload is deactivated{why}: delete the job and create it again")
 
@@ -259,4 +259,4 @@ MAY: dict[str, tuple[Body, Objects]] = {
 @pytest.mark.parametrize("name", MAY)
 def test_others_may_be_queued(name: str) -> None:
     body, objects = MAY[name]
-    assert eligibility.refusal(workload(body), job(body), make_cluster(objects)) is None
+    assert eligibility.ineligibility(workload(body), job(body), make_cluster(objects)) is None

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.gangs.actions import tend_requests
+from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops
 from muster.controller.passes.apply import Applier
@@ -62,7 +62,7 @@ def test_an_update_of_a_workload_is_an_event_of_the_job() -> None:
 
 def test_a_request_for_nodes_is_an_event_of_the_workload() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
-    events = [n for s in tend_requests(gang, make_cluster(), NOW_MS) for n in s.events]
+    events = [n for s in sync_provisioning_requests(gang, make_cluster(), NOW_MS) for n in s.events]
     assert [(n.kind, n.reason, n.warning) for n in events] == [
         (kinds.WORKLOADS, "ProvisioningRequestCreated", False)
     ]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.gangs.actions import tend_requests
+from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.provisioning import provisioning_checks, provisioning_requests
 from muster.controller.provisioning.pod_set_groups import grouped
 from muster.kube import kinds
@@ -33,7 +33,10 @@ LEAVING = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
 def told(*objects: Body, check: str = "Pending", tries: int = 0, **fields: Any) -> list[str]:
     """Returns the writes about the requests of a gang with quota."""
     gang = workload(ray_job("dev"), "QuotaReserved", check=check, tries=tries, **fields)
-    return [str(s.write).replace("team-a/", "") for s in tend_requests(gang, cluster_of(*objects), NOW_MS)]
+    return [
+        str(s.write).replace("team-a/", "")
+        for s in sync_provisioning_requests(gang, cluster_of(*objects), NOW_MS)
+    ]
 
 
 def cluster_of(*objects: Body) -> ClusterState:
@@ -222,7 +225,7 @@ def test_unused_requests_are_deleted_with_their_templates() -> None:
 
 def test_a_refused_request_is_reported_on_its_check() -> None:
     gang = workload(ray_job("dev"), "QuotaReserved", check="Pending")
-    (_, planned) = tend_requests(gang, make_cluster(), NOW_MS)
+    (_, planned) = sync_provisioning_requests(gang, make_cluster(), NOW_MS)
     assert isinstance(planned.write, Create)
     assert [n.message for n in planned.events] == [f'Created ProvisioningRequest: "{REQUEST}"']
     assert planned.on_refusal is not None
@@ -241,7 +244,7 @@ def test_an_admission_without_its_pod_set_deactivates_the_workload() -> None:
     replace = msgspec.structs.replace
     empty = replace(gang.status.admission, pod_set_assignments=())
     gang = replace(gang, status=replace(gang.status, admission=empty))
-    (planned,) = tend_requests(gang, make_cluster(), NOW_MS)
+    (planned,) = sync_provisioning_requests(gang, make_cluster(), NOW_MS)
     assert [n.reason for n in planned.events] == ["FailedToStart"]
     assert isinstance(planned.write, MergePatch)
     assert planned.write.status, "conditions are in the status"

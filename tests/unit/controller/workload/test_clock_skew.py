@@ -4,7 +4,7 @@ import pytest
 
 from muster.controller.workload import transitions
 from muster.controller.workload.check_states import RETRY
-from muster.controller.workload.clock_skew import SKEW_MS_MAX, corrected
+from muster.controller.workload.clock_skew import SKEW_MS_MAX, without_future_times
 from muster.objects import workload_status
 from muster.objects.kueue import AdmissionCheckState, RequeueState, WorkloadStatus
 from muster.objects.meta import find_condition, millis, rfc3339
@@ -24,20 +24,20 @@ def evicted(at_ms: int) -> WorkloadStatus:
 
 
 def test_future_times_become_now_and_back_offs_keep_their_length() -> None:
-    status = corrected(evicted(NOW_MS + HOUR_MS), NOW_MS)
+    status = without_future_times(evicted(NOW_MS + HOUR_MS), NOW_MS)
     assert status == evicted(NOW_MS)
 
 
 @pytest.mark.parametrize("ahead_ms", [-HOUR_MS, 0, SKEW_MS_MAX])
 def test_times_within_the_tolerance_are_left(ahead_ms: int) -> None:
     status = evicted(NOW_MS + ahead_ms)
-    assert corrected(status, NOW_MS) is status
+    assert without_future_times(status, NOW_MS) is status
 
 
 def test_a_back_off_written_by_a_correct_clock_is_left() -> None:
     """Only another condition has a time in the future."""
     status = transitions.wait(evicted(NOW_MS), "Pending", "", NOW_MS + HOUR_MS)
-    found = corrected(status, NOW_MS)
+    found = without_future_times(status, NOW_MS)
     assert found.requeue_state == RequeueState(requeue_at=rfc3339(NOW_MS + 60_000))
     told = find_condition(found.conditions, workload_status.QUOTA_RESERVED)
     assert told is not None

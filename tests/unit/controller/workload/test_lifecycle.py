@@ -160,7 +160,7 @@ PODS: dict[str, tuple[Callable[[Workload], Workload], bool, str | None]] = {
 @pytest.mark.parametrize("name", PODS)
 def test_pods_ready_follows_the_pods(name: str) -> None:
     change, ready, reason = PODS[name]
-    status = lifecycle.look_at_pods(change(gang(*RUNS)).status, ready, NOW_MS)
+    status = lifecycle.sync_pods_ready(change(gang(*RUNS)).status, ready, NOW_MS)
     found = find_condition(status.conditions, "PodsReady")
     assert (found.reason if found else None) == reason
     if found is not None:
@@ -223,7 +223,7 @@ BLOCKED: dict[str, tuple[WorkloadStatus, WaitForPodsReady | None, set[str]]] = {
 def test_block_admission_admits_one_gang_at_a_time(name: str) -> None:
     before, wait, kept_out = BLOCKED[name]
     statuses = {"a/before": before, "a/one": WorkloadStatus(), "a/two": WorkloadStatus()}
-    blocked = lifecycle.blocked(core.Plan((ONE, TWO), (), ()), statuses, wait, NOW_MS)
+    blocked = lifecycle.blocked_admissions(core.Plan((ONE, TWO), (), ()), statuses, wait, NOW_MS)
     assert set(blocked) == kept_out
     for status in blocked.values():
         (told_now,) = status.conditions

@@ -1,10 +1,10 @@
-"""The writes that bring a job in line with its persisted Workload (stopping it: stops.py)."""
+"""The writes that sync a job with its persisted Workload (stopping it: stops.py)."""
 
 from collections.abc import Iterator
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.suspension import gone, has_left_queue, stopped
+from muster.controller.gangs.suspension import has_left_queue, is_stopped, quota_may_be_released
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.templates import PlacementError, admitted_templates, place_operations
 from muster.controller.provisioning import provisioning_requests
@@ -19,7 +19,7 @@ from muster.objects.kueue import RESOURCE_IN_USE, Workload
 from muster.objects.meta import builtins, find_condition, is_true
 
 
-def act(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
+def job_writes(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
     job, status = cluster.job_of(workload), workload.status
     if job is None or has_left_queue(job) or workload.metadata.deletion_timestamp:
         yield from _delete_workload(workload, job, cluster, now_ms)
@@ -31,15 +31,15 @@ def act(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Plan
             workload.key, MergePatch(WORKLOADS, workload.key, inactive, workload.metadata.resource_version)
         )
     elif not workload_status.holds_quota(status) or workload_status.is_evicted(status):
-        if cluster.requests_of(workload) and gone(workload, job, cluster, now_ms):
+        if cluster.requests_of(workload) and quota_may_be_released(workload, job, cluster, now_ms):
             yield from _delete_requests(workload, cluster)
     elif workload_status.is_admitted(status):
         # A user may have suspended it for a moment: its old pods have to be gone first.
-        if stopped(workload, job, cluster):
+        if is_stopped(workload, job, cluster):
             yield from _start(workload, job, cluster, now_ms)
-        yield from tend_requests(workload, cluster, now_ms)
+        yield from sync_provisioning_requests(workload, cluster, now_ms)
     else:
-        yield from tend_requests(workload, cluster, now_ms)
+        yield from sync_provisioning_requests(workload, cluster, now_ms)
 
 
 def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
@@ -49,7 +49,7 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
         if set(targets) != {p.pod_set for p in job.pod_set_templates}:
             raise PlacementError("its pod sets changed after it was admitted")
     except PlacementError as conflict:
-        yield _misplaced(workload, f"It can't be started: {conflict}", now_ms)
+        yield _deactivate(workload, f"It can't be started: {conflict}", now_ms)
         return
     resume = {"op": "add", "path": job.suspend_pointer, "value": False}
     operations = (*place_operations(job.pod_set_templates, targets, start=True), resume)
@@ -67,22 +67,26 @@ def _ran_before(workload: Workload, job: Job) -> bool:
     return find_condition(workload.status.conditions, workload_status.EVICTED) is not None or job.placed
 
 
-def tend_requests(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
-    """Keeps the ProvisioningRequests that the checks of a Workload with quota need, and deletes the rest."""
+def sync_provisioning_requests(
+    workload: Workload, cluster: ClusterState, now_ms: int
+) -> Iterator[PlannedWrite]:
+    """Creates the ProvisioningRequests that the checks of a Workload with quota need; deletes others."""
     try:
         for write in provisioning_requests.unused(workload, cluster, needs_any=True):
             yield PlannedWrite(workload.key, write)
         for needed in provisioning_requests.missing(workload, cluster):
-            yield from _provide(workload, needed)
+            yield from _request_writes(workload, needed)
         for needed in provisioning_requests.repairs(workload, cluster):
-            yield from _provide(workload, needed)
+            yield from _request_writes(workload, needed)
         for write in provisioning_requests.handovers(workload, cluster):
             yield PlannedWrite(workload.key, write)
     except PlacementError as conflict:
-        yield _misplaced(workload, f"It can't be provisioned: {conflict}", now_ms)
+        yield _deactivate(workload, f"It can't be provisioned: {conflict}", now_ms)
 
 
-def _provide(workload: Workload, needed: provisioning_requests.RequestWrites) -> Iterator[PlannedWrite]:
+def _request_writes(
+    workload: Workload, needed: provisioning_requests.RequestWrites
+) -> Iterator[PlannedWrite]:
     for write in (*needed.templates, *([needed.request] if needed.request else ())):
         creates = isinstance(write, Create)
         yield _create(workload, needed, write) if creates else PlannedWrite(workload.key, write)
@@ -111,9 +115,9 @@ def _delete_requests(workload: Workload, cluster: ClusterState) -> Iterator[Plan
     yield from (PlannedWrite(workload.key, w) for w in provisioning_requests.unused(workload, cluster))
 
 
-def _misplaced(workload: Workload, message: str, now_ms: int) -> PlannedWrite:
+def _deactivate(workload: Workload, message: str, now_ms: int) -> PlannedWrite:
     """Deactivates a Workload that the controller can't start; a user has to activate it again."""
-    status = transitions.deactivate(workload.status, transitions.MISPLACED, message, now_ms)
+    status = transitions.deactivate(workload.status, transitions.FAILED_TO_START, message, now_ms)
     body = {"status": {"conditions": builtins(status.conditions)}}
     patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version, status=True)
     return PlannedWrite(workload.key, patch, tuple(status_events(workload, status, now_ms)))
@@ -125,7 +129,9 @@ def _delete_workload(
     """Deletes a Workload whose job is gone or has left the queue, or lets its deletion complete."""
     if not workload.metadata.deletion_timestamp:
         yield PlannedWrite(workload.key, Delete(WORKLOADS, workload.key))
-    elif RESOURCE_IN_USE in workload.metadata.finalizers and gone(workload, job, cluster, now_ms):
+    elif RESOURCE_IN_USE in workload.metadata.finalizers and quota_may_be_released(
+        workload, job, cluster, now_ms
+    ):
         # The job's next Workload has the same name, and so have its requests: delete these first.
         yield from _delete_requests(workload, cluster)
         if not cluster.requests_of(workload):
