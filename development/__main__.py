@@ -5,6 +5,8 @@ import sys
 
 from development import chores, layers
 from development.pictures.draw import pictures
+from development.runner import run_layers
+from development.types import types
 from development.words import words
 from preview.golden import golden
 from sandbox.toolchain.command import carry_out, sandbox_named
@@ -24,7 +26,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"only: {', '.join(layers.KEYS)}")
     verb.set_defaults(run=_test)
     verb = verbs.add_parser("check", help="lint, types, contracts and the fast unit tests, in seconds")
-    verb.set_defaults(run=lambda _options: layers.run_layers(layers.CHECK, sys.stdout))
+    verb.set_defaults(run=lambda _options: run_layers(layers.CHECK, sys.stdout))
     verb = verbs.add_parser("words", help="uses of words that docs/style.md asks to avoid")
     verb.add_argument("paths", nargs="*", default=[""], metavar="PATH", help="only below these folders")
     verb.set_defaults(run=lambda options: words(options.paths))
@@ -36,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
         ("docs", chores.docs, "write generated docs: docs/settings.md, docs/metrics.md, the diagrams"),
+        ("types", types, "mypy, with a cache that outlives the checkout"),
         ("golden", golden, "accept the current plans of all stacks"),
         ("lock", chores.lock, "resolve the Python dependencies into the lock files"),
         ("format", chores.format_code, "format the code"),
@@ -48,7 +51,7 @@ def _test(options: argparse.Namespace) -> int:
     if unknown := set(options.layers) - set(layers.KEYS):
         raise StepError(f"no test layer {sorted(unknown)}", try_this=f"one of {', '.join(layers.KEYS)}")
     chosen = [layer for layer in layers.LAYERS if not options.layers or layer.key in options.layers]
-    return layers.run_layers(chosen, sys.stdout)
+    return run_layers(chosen, sys.stdout)
 
 
 if __name__ == "__main__":

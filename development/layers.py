@@ -1,21 +1,17 @@
-"""Runs test layers one after the other, each in its own processes, with its log and duration."""
+"""The layers of the tests: their commands, and which of them run side by side."""
 
-import os
-import shutil
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
-from xml.etree import ElementTree
 
+from development.effort import EXAMPLES_PERCENT, HISTORIES, HISTORIES_IN_CI, THOROUGH
 from sandbox.toolchain.paths import CHECKOUT
-from sandbox.toolchain.steps import tail
 
 LOGS = CHECKOUT / ".muster" / "test-logs"
+PROFILE = "test"
+"""The profile of Hypothesis (tests/conftest.py) in `make test`."""
+
+REDUCED = "" if THOROUGH else f"; CI=1 tries more: {HISTORIES_IN_CI} histories, all examples of properties"
 
 
 @dataclass(frozen=True)
@@ -23,39 +19,28 @@ class Layer:
     """Commands that run in order; the layer passes if all of them exit with 0.
 
     `key` selects this layer on the command line. A `live` layer's output is shown while it runs, that of
-    others only if they fail, and only its end.
+    others only if they fail, and only its end. `together`: the commands run at the same time. `waits`: for
+    processes of a cluster, most of its time; so it runs beside the layers that compute.
     """
 
     key: str
     name: str
     commands: tuple[tuple[str, ...], ...]
     live: bool = True
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Tests of one or more layers."""
-
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
-
-    def __str__(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+    together: bool = False
+    waits: bool = False
 
 
 def _module(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", *arguments)
 
 
-def _pytest(key: str, name: str, distribution: str = "worksteal") -> Layer:
+def _pytest(key: str, name: str, *options: str, waits: bool = False) -> Layer:
     """Returns a layer for CI's two cores: two workers, each with its own cluster if tests need one."""
-    workers = ("--numprocesses=2", f"--dist={distribution}")
+    workers = ("--numprocesses=2", f"--dist={'loadfile' if waits else 'worksteal'}")
     report = f"--junitxml={LOGS / key}.xml"
-    return Layer(key, name, (_module("pytest", "-q", "--color=no", *workers, report, f"tests/{key}"),))
+    command = _module("pytest", "-q", "--color=no", *workers, *options, report, f"tests/{key}")
+    return Layer(key, name, (command,), waits=waits)
 
 
 LAYERS: tuple[Layer, ...] = (
@@ -65,17 +50,22 @@ LAYERS: tuple[Layer, ...] = (
         (
             _module("ruff", "check", "--output-format=concise", "."),
             _module("ruff", "format", "--check", "--quiet", "."),
-            _module("mypy"),
+            _module("development", "types"),
             (str(Path(sys.executable).with_name("lint-imports")), "--no-logo"),
             _module("development", "words"),
         ),
         live=False,
+        together=True,
     ),
-    _pytest("unit", "unit and property tests"),
-    _pytest("stacks", "previews, policies, charts, the API server's answers", "loadfile"),
+    _pytest(
+        "unit",
+        f"unit and property tests ({EXAMPLES_PERCENT} % of the examples)",
+        f"--hypothesis-profile={PROFILE}",
+    ),
+    _pytest("stacks", "previews, policies, charts, the API server's answers", waits=True),
     _pytest("conformance", "conformance with Kueue's own cases"),
-    _pytest("simulation", "simulation with faults"),
-    _pytest("sandbox", "end to end"),
+    _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
+    _pytest("sandbox", "end to end", waits=True),
 )
 
 KEYS = tuple(layer.key for layer in LAYERS)
@@ -108,71 +98,3 @@ CHECK = (
     ),
 )
 """The layers of `make check`: seconds instead of minutes, for use before each commit."""
-
-
-def run_layers(layers: Sequence[Layer], out: TextIO) -> int:
-    """Runs all layers, also after one has failed; returns the exit code.
-
-    The last line printed is `N passed, N failed, N skipped`, summed over the pytest layers.
-    """
-    shutil.rmtree(LOGS, ignore_errors=True)
-    LOGS.mkdir(parents=True)
-    failed: list[str] = []
-    for number, layer in enumerate(layers, start=1):
-        place = f"[{number}/{len(layers)}] {layer.name}"
-        print(f"{place} ...", file=out, flush=True)
-        began = time.monotonic()
-        log = LOGS / f"{layer.key}.log"
-        results = [_run(command, log, out if layer.live else None) for command in layer.commands]
-        verdict = "ok" if all(results) else "FAILED"
-        print(f"{place}: {verdict} ({time.monotonic() - began:.1f} s)", file=out, flush=True)
-        if not all(results):
-            failed.append(layer.name)
-            shown_already = "" if layer.live else f"\n{tail(log, lines=40)}"
-            print(f"  log: {log}{shown_already}", file=out, flush=True)
-    counts = sum((read_counts(report) for report in sorted(LOGS.glob("*.xml"))), Counts())
-    if failed:
-        print(f"failed: {', '.join(failed)}", file=out)
-    print(counts, file=out, flush=True)
-    return 1 if failed else 0
-
-
-def _run(command: tuple[str, ...], log: Path, out: TextIO | None) -> bool:
-    """Runs one command; writes its output to the log and, line by line, to `out` if given."""
-    with log.open("a") as file:
-        file.write(f"$ {' '.join(command)}\n")
-        file.flush()
-        child = subprocess.Popen(
-            command,
-            cwd=CHECKOUT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        assert child.stdout is not None
-        try:
-            with child.stdout as lines:
-                for line in lines:
-                    file.write(line)
-                    if out is not None:
-                        print(f"    {line}", end="", file=out, flush=True)
-            return child.wait() == 0
-        except BaseException:  # including Ctrl-C: pytest's fixtures need time to stop their clusters
-            os.killpg(child.pid, signal.SIGINT)
-            try:
-                child.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-            raise
-
-
-def read_counts(report: Path) -> Counts:
-    """Returns the counts of one JUnit report; an error (a broken fixture) counts as failed."""
-    total = Counts()
-    for suite in ElementTree.parse(report).getroot().iter("testsuite"):
-        tests, skipped = int(suite.get("tests", "0")), int(suite.get("skipped", "0"))
-        failed = int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
-        total += Counts(tests - failed - skipped, failed, skipped)
-    return total

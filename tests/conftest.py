@@ -6,8 +6,11 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# `make check` tries few examples of each property; `make test` as many as the property asks for.
+from development.effort import EXAMPLES_PERCENT
+
+# Properties scale their number of examples by the profile's (tests/unit/admission/strategies.py).
 hypothesis.settings.register_profile("check", max_examples=5)
+hypothesis.settings.register_profile("test", max_examples=EXAMPLES_PERCENT)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,17 +1,17 @@
 """Random histories: the invariants hold, whatever users, administrators and the network do.
 
-`MUSTER_HISTORIES=<n>` plays so many of them; `make fuzz` plays any, and shortens one that breaks something.
+development/effort.py says how many; `make fuzz` plays any, and shortens one that breaks something.
 """
 
 import gc
 import math
-import os
 from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from development.effort import HISTORIES
 from muster.kube import kinds
 from tests.simulation.api import Api, key_of
 from tests.simulation.histories import history as histories
@@ -24,8 +24,7 @@ from tests.simulation.invariants import SETTLED_MS, Broken, Invariants
 from tests.simulation.manifests import GPU, NO_BORROWING, group, local_stack, quotas
 from tests.simulation.simulation import Simulation
 
-HISTORIES = int(os.environ.get("MUSTER_HISTORIES", "2000"))
-BATCH = 50
+BATCH = 10
 KEPT = sorted(Path(__file__).with_name("kept").glob("*.json"))
 
 

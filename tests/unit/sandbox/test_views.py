@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from development.layers import Counts, read_counts
+from development.runner import Counts, read_counts
 from sandbox.cluster.control_plane import kwokctl_configuration
 from sandbox.cluster.controller_process import command_of
 from sandbox.cluster.nodes import node, node_changes, static_nodes

@@ -1,0 +1,13 @@
+"""How much the random tests try: everything in continuous integration, less in a run by hand."""
+
+import os
+
+THOROUGH = bool(os.environ.get("CI"))
+"""Whether this is continuous integration."""
+
+HISTORIES_IN_CI = 2000
+HISTORIES = int(os.environ.get("MUSTER_HISTORIES") or (HISTORIES_IN_CI if THOROUGH else 300))
+"""Random histories of the simulation; their seeds count from 0."""
+
+EXAMPLES_PERCENT = 100 if THOROUGH else 40
+"""The part of a property's examples that is tried."""

@@ -1,0 +1,179 @@
+"""Runs layers of tests: those that compute one after the other, beside them those that wait.
+
+Each command has its own process group; the output of each layer goes to a log of its own.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+from xml.etree import ElementTree
+
+from development.layers import LOGS, Layer
+from sandbox.toolchain.paths import CHECKOUT
+from sandbox.toolchain.steps import tail
+
+NICE = ("nice", "-n", "10")
+"""Before commands that compute beside others that wait: clusters get the processor first."""
+
+STOP_SECONDS = 30.0
+"""After an interruption: pytest's fixtures need time to stop their clusters."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Tests of one or more layers."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+@dataclass
+class _Run:
+    """One run of all layers: what its threads share."""
+
+    out: TextIO
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    children: list[subprocess.Popen[str]] = field(default_factory=list)
+    stopped: bool = False
+
+    def say(self, text: str) -> None:
+        with self.lock:
+            print(text, file=self.out, flush=True)
+
+    def stop(self) -> None:
+        """Interrupts the commands, and kills those that do not end soon; no other one starts."""
+        with self.lock:
+            self.stopped = True
+            left = [child for child in self.children if child.returncode is None]
+        for child in left:
+            _signal(child, signal.SIGINT)
+        until = time.monotonic() + STOP_SECONDS
+        while time.monotonic() < until and any(child.returncode is None for child in left):
+            time.sleep(0.05)
+        for child in left:
+            if child.returncode is None:
+                _signal(child, signal.SIGKILL)
+
+
+def run_layers(layers: Sequence[Layer], out: TextIO) -> int:
+    """Runs all layers, also after one has failed; returns the exit code.
+
+    The last line printed is `N passed, N failed, N skipped`, summed over the pytest layers.
+    """
+    shutil.rmtree(LOGS, ignore_errors=True)
+    LOGS.mkdir(parents=True)
+    run, began = _Run(out), time.monotonic()
+    numbered = [(f"[{n}/{len(layers)}] {layer.name}", layer) for n, layer in enumerate(layers, start=1)]
+    lanes = [lane for waits in (False, True) if (lane := [n for n in numbered if n[1].waits == waits])]
+    failed: list[str] = []
+
+    def follow(lane: Sequence[tuple[str, Layer]]) -> None:
+        for place, layer in lane:
+            before = NICE if len(lanes) > 1 and not layer.waits else ()
+            if not run.stopped and not _run_layer(run, place, layer, before):
+                failed.append(layer.name)
+
+    with ThreadPoolExecutor(len(lanes)) as threads:
+        try:
+            for done in [threads.submit(follow, lane) for lane in lanes]:
+                done.result()
+        except BaseException:  # including Ctrl-C
+            run.stop()
+            raise
+    counts = sum((read_counts(report) for report in sorted(LOGS.glob("*.xml"))), Counts())
+    if len(layers) > 1:
+        run.say(f"all layers: {time.monotonic() - began:.1f} s")
+    if failed:
+        run.say(f"failed: {', '.join(failed)}")
+    run.say(str(counts))
+    return 1 if failed else 0
+
+
+def _run_layer(run: _Run, place: str, layer: Layer, before: tuple[str, ...]) -> bool:
+    """Runs the commands of one layer and tells the verdict; returns whether all of them passed."""
+    run.say(f"{place} ...")
+    began, log = time.monotonic(), LOGS / f"{layer.key}.log"
+
+    def streamed(command: tuple[str, ...]) -> tuple[bool, float]:
+        with log.open("a") as file:
+            file.write(f"$ {' '.join(command)}\n")
+
+            def take(line: str) -> None:
+                file.write(line)
+                file.flush()
+                if layer.live:
+                    run.say(f"    {layer.key}: {line.rstrip()}")
+
+            return _run(run, (*before, *command), take)
+
+    def collected(command: tuple[str, ...]) -> tuple[bool, float]:
+        lines = [f"$ {' '.join(command)}\n"]
+        answer = _run(run, (*before, *command), lines.append)
+        with run.lock, log.open("a") as file:
+            file.writelines(lines)
+        return answer
+
+    with ThreadPoolExecutor(len(layer.commands) if layer.together else 1) as threads:
+        results = list(threads.map(collected if layer.together else streamed, layer.commands))
+    passed, cpu_s = all(ok for ok, _ in results), sum(seconds for _, seconds in results)
+    took = f"{time.monotonic() - began:.1f} s, {cpu_s:.0f} s of processor time"
+    run.say(f"{place}: {'ok' if passed else 'FAILED'} ({took})")
+    if not passed:
+        run.say(f"  log: {log}" + ("" if layer.live else f"\n{tail(log, lines=40)}"))
+    return passed
+
+
+def _run(run: _Run, command: tuple[str, ...], take: Callable[[str], None]) -> tuple[bool, float]:
+    """Runs one command, with each line of its output to `take`; returns whether it exited with 0, and the
+    processor time of it and its children."""
+    with run.lock:
+        if run.stopped:
+            return False, 0.0
+        child = subprocess.Popen(
+            command,
+            cwd=CHECKOUT,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        run.children.append(child)
+    assert child.stdout is not None
+    with child.stdout as lines:
+        for line in lines:
+            take(line)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return child.returncode == 0, used.ru_utime + used.ru_stime
+
+
+def _signal(child: subprocess.Popen[str], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
+
+
+def read_counts(report: Path) -> Counts:
+    """Returns the counts of one JUnit report; an error (a broken fixture) counts as failed."""
+    total = Counts()
+    for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+        tests, skipped = int(suite.get("tests", "0")), int(suite.get("skipped", "0"))
+        failed = int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
+        total += Counts(tests - failed - skipped, failed, skipped)
+    return total
