@@ -24,9 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f" Exit code {VIOLATED}: a limit in forecast.limits of the stack file is exceeded."
     )
     parser.add_argument("--stack", metavar="NAME", help="stacks/Pulumi.NAME.yaml of this checkout, or a path")
-    parser.add_argument(
-        "--base", metavar="REF", help="a git ref, such as main, or a stack file"
-    )
+    parser.add_argument("--base", metavar="REF", help="a git ref, such as main, or a stack file")
     parser.add_argument("--queues", metavar="PATH", type=Path, help="a file or folder of Kueue manifests")
     parser.add_argument("--base-queues", metavar="PATH", type=Path, help="manifests to compare with")
     parser.add_argument("--json", action="store_true", help="print the differences as JSON")
