@@ -113,7 +113,7 @@ def _difference(group: Group, found: Mapping[str, Difference]) -> tuple[str, ...
     return (
         *named(group),
         *cells,
-        f"{change(p90.low_s)} … {change(p90.high_s)}",
+        f"{change(p90.low_s)} to {change(p90.high_s)}",
         f"{p90.agree}/{p90.futures}",
     )
 

@@ -1,0 +1,97 @@
+"""Builders of configurations and jobs for tests of forecasts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.configuration import QueueConfiguration, from_manifests
+from muster.forecast.placement import PlacedJob, place
+from muster.forecast.results.outcome import End, Outcome
+from muster.forecast.simulation.simulator import Simulator
+from muster.forecast.traces.trace import TraceJob
+
+GPU = "nvidia.com/gpu"
+VERSION = "kueue.x-k8s.io/v1beta2"
+AT_ONCE = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
+"""Assumptions under which only queues make jobs wait."""
+
+
+def flavor(name: str = "h100") -> dict[str, Any]:
+    return {"apiVersion": VERSION, "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": {}}
+
+
+def queue(name: str, gpus: int | str, flavor: str = "h100", **spec: Any) -> dict[str, Any]:
+    quotas = [{"name": flavor, "resources": [{"name": GPU, "nominalQuota": str(gpus)}]}]
+    groups = [{"coveredResources": [GPU], "flavors": quotas}]
+    spec = {"namespaceSelector": {}, "resourceGroups": groups, **spec}
+    return {"apiVersion": VERSION, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": spec}
+
+
+def priority(name: str, value: int) -> dict[str, Any]:
+    return {
+        "apiVersion": VERSION,
+        "kind": "WorkloadPriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+    }
+
+
+def provisioned(**retry: int) -> list[dict[str, Any]]:
+    """An admission check of ProvisioningRequests, named `capacity`."""
+    parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "ProvisioningRequestConfig", "name": "capacity"}
+    spec = {"controllerName": "kueue.x-k8s.io/provisioning-request", "parameters": parameters}
+    config = {"provisioningClassName": "queued-provisioning.gke.io", "retryStrategy": retry}
+    return [
+        {"apiVersion": VERSION, "kind": "AdmissionCheck", "metadata": {"name": "capacity"}, "spec": spec},
+        {
+            "apiVersion": VERSION,
+            "kind": "ProvisioningRequestConfig",
+            "metadata": {"name": "capacity"},
+            "spec": config,
+        },
+    ]
+
+
+CHECKED: dict[str, Any] = {"admissionChecksStrategy": {"admissionChecks": [{"name": "capacity"}]}}
+PREEMPTS: dict[str, Any] = {"preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}}
+
+
+def configured(*manifests: Mapping[str, Any], controller: str = "{}") -> QueueConfiguration:
+    return from_manifests("test", [flavor(), *manifests], controller)
+
+
+_REQUESTS: dict[int, dict[str, int]] = {}
+
+
+def job(
+    name: str, at_s: float, run_s: float | None, gpus: int = 1, queue: str = "a", pods: int = 1, **more: Any
+) -> TraceJob:
+    requests = _REQUESTS.setdefault(gpus, {GPU: gpus})
+    run_ms = None if run_s is None else round(1000 * run_s)
+    return TraceJob(name, round(1000 * at_s), run_ms, pods, requests, queue=queue, **more)
+
+
+def placed(configuration: QueueConfiguration, jobs: Sequence[TraceJob]) -> Sequence[PlacedJob]:
+    found = place(jobs, configuration)
+    assert not found.left_out
+    return found.jobs
+
+
+def simulated(
+    configuration: QueueConfiguration,
+    *jobs: TraceJob,
+    assumptions: Assumptions = AT_ONCE,
+    seed: int = 0,
+) -> Outcome:
+    return Simulator(configuration, placed(configuration, jobs), assumptions, seed).run()
+
+
+def attempts(outcome: Outcome) -> list[str]:
+    """Every attempt, as `name reserved-started-ended end`, in seconds."""
+    rows = outcome.attempts
+    return [
+        f"{outcome.jobs[rows.job[i]].name} {rows.reserved_ms[i] / 1000:g}-"
+        f"{rows.started_ms[i] / 1000 if rows.started_ms[i] >= 0 else 'never'}-"
+        f"{rows.ended_ms[i] / 1000:g} {End(rows.end[i]).name}".replace(".0-", "-")
+        for i in range(len(rows.job))
+    ]

@@ -1,0 +1,53 @@
+"""Differences between two configurations, and limits."""
+
+import pytest
+
+from muster.forecast.limits import WaitLimit, exceeded
+from muster.forecast.results.comparison import compare
+from muster.forecast.results.waits import Group
+from tests.unit.forecast.builders import configured, job, queue, simulated
+
+JOBS = [job("one", 0, 10, 8), job("two", 0, 10, 4), job("three", 0, 10, 4)]
+BASE, HALVED = configured(queue("a", 16)), configured(queue("a", 8))
+CHANGE = compare([simulated(BASE, *JOBS)], [simulated(HALVED, *JOBS)])
+
+
+def test_less_quota_makes_jobs_wait() -> None:
+    mean = next(d for d in CHANGE.differences if (d.group, d.statistic) == (Group("a"), "mean_s"))
+    assert (mean.base_s, round(mean.changed_s, 2), mean.agree, mean.futures) == (0, 6.67, 1, 1)
+    assert mean.change_s == mean.changed_s
+
+
+def test_the_jobs_that_suffer_most_come_first() -> None:
+    assert [(one.name, one.base_s, one.changed_s) for one in CHANGE.sufferers] == [
+        ("two", 0, 10),
+        ("three", 0, 10),
+    ]
+
+
+def test_a_job_that_only_one_side_runs_is_not_compared() -> None:
+    smaller = simulated(configured(queue("a", 4)), *JOBS)
+    assert {one.name for one in compare([simulated(BASE, *JOBS)], [smaller]).sufferers} == {"three"}
+
+
+def test_a_band_and_the_agreement_of_futures_are_told() -> None:
+    base = [simulated(BASE, *JOBS)] * 3
+    changed = [simulated(HALVED, *JOBS), simulated(HALVED, *JOBS), simulated(BASE, *JOBS)]
+    found = next(d for d in compare(base, changed).differences if d.statistic == "p90_s")
+    assert (found.low_s, found.high_s, found.agree, found.futures) == (0, 10, 2, 3)
+
+
+LIMITS = {
+    "below": (WaitLimit("a", "", "p90", 10), []),
+    "above": (
+        WaitLimit("a", "", "p90", 9),
+        ["a: the p90 wait is 10s, was 0s; the limit is 9s"],
+    ),
+    "of a class that no job has": (WaitLimit("a", "high", "p90", 0), []),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_are_compared_with_the_changed_side(name: str) -> None:
+    limit, expected = LIMITS[name]
+    assert list(exceeded(CHANGE, [limit])) == expected

@@ -1,0 +1,83 @@
+"""Forecasts as text."""
+
+import json
+
+import pytest
+
+from muster.forecast.report.document import forecast_document, plan_document
+from muster.forecast.report.markdown import markdown
+from muster.forecast.report.tables import Table, forecast_tables, plan_tables, totals
+from muster.forecast.report.text import change, duration, hours
+from muster.forecast.results.comparison import compare
+from tests.unit.forecast.builders import configured, job, queue, simulated
+
+DURATIONS = {
+    0: "0s",
+    59.6: "1m00s",
+    61: "1m01s",
+    3599: "59m59s",
+    3600: "1h00m",
+    90061: "1d01h",
+    -61: "-1m01s",
+}
+
+
+@pytest.mark.parametrize(("seconds", "expected"), DURATIONS.items())
+def test_a_duration_has_two_units(seconds: float, expected: str) -> None:
+    assert duration(seconds) == expected
+
+
+def test_a_change_has_a_sign() -> None:
+    assert [change(seconds) for seconds in (0.2, 61, -3600)] == ["0s", "+1m01s", "-1h00m"]
+    assert [hours(value) for value in (1234.5, 9.87)] == ["1,234", "9.9"]
+
+
+JOBS = [job("one", 0, 3600, 8), job("two", 0, 3600, 8)]
+BASE, HALVED = simulated(configured(queue("a", 16)), *JOBS), simulated(configured(queue("a", 8)), *JOBS)
+
+
+def test_a_forecast_has_waits_flavors_and_teams() -> None:
+    waits, flavors, teams = forecast_tables([HALVED], {"h100": 2})
+    assert waits.rows[1] == ("a", "", "", "2", "30m00s", "0s", "1h00m", "", "1h00m", "1h00m", "-")
+    assert flavors.rows == [("h100", "16.0", "16.0", "100.0%", "0.0", "2")]
+    assert teams.rows == [("a", "h100", "16.0", "32")]
+    assert totals([HALVED]) == "2 jobs in 2h00m; 0 preemptions"
+
+
+def test_a_plan_shows_the_direction_of_each_change() -> None:
+    differences, worst = plan_tables(compare([BASE], [HALVED]))
+    assert differences.rows[1] == (
+        *("a", "", "", "0s", "30m00s", "+30m00s ▲"),
+        *("0s", "1h00m", "+1h00m ▲", "+1h00m to +1h00m", "1/1"),
+    )
+    assert worst.rows == [("two", "a", "", "8", "0s", "1h00m", "+1h00m")]
+
+
+HOSTILE = {
+    "a cell's end": ("a|b", "a\\|b"),
+    "HTML": ("<img src=x>", "&lt;img src=x&gt;"),
+    "a link": ("[x](http://y)", "\\[x\\](http://y)"),
+    "a mention": ("@everyone", "@\u200beveryone"),
+    "a new line": ("a\n# b", "a # b"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_cannot_break_out_of_a_table(name: str) -> None:
+    text, expected = HOSTILE[name]
+    table = Table("Jobs", ("JOB",), [(text,)])
+    assert markdown("title", [], [table]).splitlines()[-1] == f"| {expected} |"
+
+
+def test_long_tables_are_cut_and_say_so() -> None:
+    table = Table("Jobs", ("JOB",), [(f"{n}",) for n in range(50)])
+    assert "… and 10 more rows" in markdown("title", [], [table])
+
+
+def test_documents_are_json() -> None:
+    document = forecast_document("test", [HALVED], {"h100": 2})
+    assert json.loads(json.dumps(document))["futures"][0]["teams"] == [
+        {"queue": "a", "flavor": "h100", "hours": 16.0, "cost": 32.0}
+    ]
+    plan = plan_document("before", "after", compare([BASE], [HALVED]), ["one"])
+    assert json.loads(json.dumps(plan))["suffering_most"][0]["name"] == "two"

@@ -1,0 +1,179 @@
+"""What happens to jobs in the simulation, attempt by attempt."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.traces.trace import TraceJob
+from tests.unit.forecast.builders import (
+    AT_ONCE,
+    CHECKED,
+    PREEMPTS,
+    attempts,
+    configured,
+    job,
+    priority,
+    provisioned,
+    queue,
+    simulated,
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    configuration: QueueConfiguration
+    jobs: list[TraceJob]
+    then: list[str]
+    assumptions: Assumptions = field(default=AT_ONCE)
+
+
+CLASSES = (priority("low", 1), priority("high", 100))
+PROVISIONED = replace(AT_ONCE, provisioning_median_s=60, provisioning_spread=0)
+
+CASES: dict[str, Case] = {
+    "a job runs when it is submitted": Case(
+        configured(queue("a", 8)), [job("one", 5, 10, gpus=8)], ["one 5-5-15 FINISHED"]
+    ),
+    "a job waits for quota": Case(
+        configured(queue("a", 8)),
+        [job("one", 0, 10, gpus=8), job("two", 1, 5, gpus=8)],
+        ["one 0-0-10 FINISHED", "two 10-10-15 FINISHED"],
+    ),
+    "a gang is admitted whole": Case(
+        configured(queue("a", 8)),
+        [job("small", 0, 10, gpus=2), job("gang", 1, 5, gpus=2, pods=4), job("late", 2, 1, gpus=2)],
+        ["small 0-0-10 FINISHED", "late 2-2-3 FINISHED", "gang 10-10-15 FINISHED"],
+    ),
+    "StrictFIFO: no job overtakes the head": Case(
+        configured(queue("a", 8, queueingStrategy="StrictFIFO")),
+        [job("small", 0, 10, gpus=2), job("gang", 1, 5, gpus=8), job("late", 2, 1, gpus=2)],
+        ["small 0-0-10 FINISHED", "gang 10-10-15 FINISHED", "late 15-15-16 FINISHED"],
+    ),
+    "a queue borrows idle quota of its cohort": Case(
+        configured(queue("a", 4, cohortName="all"), queue("b", 4, cohortName="all")),
+        [job("one", 0, 10, gpus=8, queue="b")],
+        ["one 0-0-10 FINISHED"],
+    ),
+    "a higher priority preempts; the victim starts over": Case(
+        configured(queue("a", 8, **PREEMPTS), *CLASSES),
+        [job("low", 0, 100, 8, priority_class="low"), job("high", 30, 10, 8, priority_class="high")],
+        ["low 0-0-30 PREEMPTED", "high 30-30-40 FINISHED", "low 40-40-140 FINISHED"],
+    ),
+    "a victim continues from its last checkpoint": Case(
+        configured(queue("a", 8, **PREEMPTS), *CLASSES),
+        [job("low", 0, 100, 8, priority_class="low"), job("high", 30, 10, 8, priority_class="high")],
+        ["low 0-0-30 PREEMPTED", "high 30-30-40 FINISHED", "low 40-40-121 FINISHED"],
+        replace(AT_ONCE, checkpoint_interval_s=20, restart_s=1),
+    ),
+    "a victim keeps its quota until its pods are gone": Case(
+        configured(queue("a", 8, **PREEMPTS), *CLASSES),
+        [job("low", 0, 100, 8, priority_class="low"), job("high", 30, 10, 8, priority_class="high")],
+        ["low 0-0-33 PREEMPTED", "high 33-33-43 FINISHED", "low 43-43-143 FINISHED"],
+        replace(AT_ONCE, termination_s=3),
+    ),
+    "a finished job keeps its quota until its pods are gone": Case(
+        configured(queue("a", 8)),
+        [job("one", 0, 10, 8), job("two", 1, 5, 8)],
+        ["one 0-2-16 FINISHED", "two 16-18-27 FINISHED"],
+        Assumptions(start_up_s=2, termination_s=0, cleanup_s=4),
+    ),
+    "a job whose work is done is not preempted": Case(
+        configured(queue("a", 8, **PREEMPTS), *CLASSES),
+        [job("low", 0, 10, 8, priority_class="low"), job("high", 11, 5, 8, priority_class="high")],
+        ["low 0-0-14 FINISHED", "high 14-14-23 FINISHED"],
+        replace(AT_ONCE, cleanup_s=4),
+    ),
+    "a queue takes back what was borrowed": Case(
+        configured(queue("a", 4, cohortName="all", **PREEMPTS), queue("b", 4, cohortName="all", **PREEMPTS)),
+        [job("borrows", 0, 50, 8, queue="b"), job("own", 10, 5, 4, queue="a")],
+        ["borrows 0-0-10 PREEMPTED", "own 10-10-15 FINISHED", "borrows 15-15-65 FINISHED"],
+    ),
+    "a gang on queued nodes waits for them, with its quota": Case(
+        configured(queue("a", 8, **CHECKED), *provisioned()),
+        [job("one", 0, 10, 8), job("two", 1, 5, 8)],
+        ["one 0-60-70 FINISHED", "two 70-130-135 FINISHED"],
+        PROVISIONED,
+    ),
+    "a gang that is preempted while it waits for nodes loses no work": Case(
+        configured(queue("a", 8, **CHECKED, **PREEMPTS), *provisioned(), *CLASSES),
+        [job("low", 0, 100, 8, priority_class="low"), job("high", 30, 10, 8, priority_class="high")],
+        ["low 0-never-30 PREEMPTED", "high 30-90-100 FINISHED", "low 100-160-260 FINISHED"],
+        PROVISIONED,
+    ),
+    "after stock-outs it is retried, each time later, until it is deactivated": Case(
+        configured(
+            queue("a", 8, **CHECKED),
+            *provisioned(backoffLimitCount=2, backoffBaseSeconds=10, backoffMaxSeconds=15),
+        ),
+        [job("one", 0, 10, 8)],
+        [
+            "one 0-never-5 NOT_PROVISIONED",
+            "one 15-never-20 NOT_PROVISIONED",
+            "one 35-never-40 NOT_PROVISIONED",
+        ],
+        replace(PROVISIONED, stock_out_probability=1, stock_out_after_s=5),
+    ),
+    "a gang larger than its queue never starts, and holds up no other": Case(
+        configured(queue("a", 8)),
+        [job("huge", 0, 10, 16), job("one", 1, 5, 8)],
+        ["one 1-1-6 FINISHED"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_jobs_go_through_attempts(name: str) -> None:
+    case = CASES[name]
+    found = simulated(case.configuration, *case.jobs, assumptions=case.assumptions)
+    assert attempts(found) == case.then
+
+
+def test_work_that_is_lost_is_counted() -> None:
+    configuration = configured(queue("a", 8, **PREEMPTS), *CLASSES)
+    jobs = [job("low", 0, 100, 8, priority_class="low"), job("high", 30, 10, 8, priority_class="high")]
+    kept = replace(AT_ONCE, checkpoint_interval_s=20)
+    assert list(simulated(configuration, *jobs).attempts.lost_ms) == [30_000, 0, 0]
+    assert list(simulated(configuration, *jobs, assumptions=kept).attempts.lost_ms) == [10_000, 0, 0]
+
+
+def test_failures_stop_gangs_and_the_work_is_repeated() -> None:
+    fails = replace(AT_ONCE, failures_per_node_hour=2.0)
+    outcome = simulated(configured(queue("a", 8)), job("one", 0, 3600, 8, pods=1), assumptions=fails, seed=3)
+    ends = [line.rpartition(" ")[2] for line in attempts(outcome)]
+    assert ends[-1] == "FINISHED"
+    assert set(ends[:-1]) == {"FAILED"}
+    assert sum(outcome.attempts.lost_ms) == outcome.end_ms - 3_600_000
+
+
+def test_unknown_run_times_are_drawn_from_the_users_jobs() -> None:
+    known = [job(f"k{i}", i, 100 + i, user="ann") for i in range(3)]
+    others = [job(f"o{i}", i, 9000, user="bob") for i in range(3)]
+    asked = [job(f"u{i}", 10 + i, None, user="ann") for i in range(5)]
+    outcome = simulated(
+        configured(queue("a", 100)), *sorted([*known, *others, *asked], key=lambda j: j.submit_ms)
+    )
+    rows = outcome.attempts
+    runs = {
+        outcome.jobs[j].name: e - s for j, s, e in zip(rows.job, rows.started_ms, rows.ended_ms, strict=True)
+    }
+    drawn = [run for name, run in runs.items() if name.startswith("u")]
+    assert set(drawn) <= {100_000, 101_000, 102_000}
+
+
+def test_a_trace_without_any_run_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="no job of the trace has a run time"):
+        simulated(configured(queue("a", 8)), job("one", 0, None))
+
+
+def test_time_alone_changes_decisions_where_a_rule_says_so() -> None:
+    """With aging, the older job overtakes one of a higher class while nothing else happens."""
+    aging = '{"rules": {"aging": {"step": 100, "period": "60s", "max": 1000}}}'
+    configuration = configured(queue("a", 8), *CLASSES, controller=aging)
+    jobs = [
+        job("runs", 0, 300, 8, priority_class="high"),
+        job("old", 1, 10, 8, priority_class="low"),
+        job("new", 200, 10, 8, priority_class="high"),
+    ]
+    assert [line.split()[0] for line in attempts(simulated(configuration, *jobs))] == ["runs", "old", "new"]
