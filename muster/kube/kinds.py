@@ -13,7 +13,17 @@ from lightkube.generic_resource import (
     create_namespaced_resource,
 )
 
-from muster.objects import autoscaling, coordination, core, kueue, limits, ray, topology
+from muster.objects import (
+    autoscaling,
+    coordination,
+    core,
+    kueue,
+    kueue_checks,
+    kueue_queues,
+    limits,
+    ray,
+    topology,
+)
 from muster.objects.meta import Object
 
 T = TypeVar("T", bound=Object)
@@ -54,15 +64,15 @@ def _kueue(name: str, plural: str, view: type[T], *, namespaced: bool = False) -
 
 
 WORKLOADS = _kueue("Workload", "workloads", kueue.Workload, namespaced=True)
-LOCAL_QUEUES = _kueue("LocalQueue", "localqueues", kueue.LocalQueue, namespaced=True)
-CLUSTER_QUEUES = _kueue("ClusterQueue", "clusterqueues", kueue.ClusterQueue)
-COHORTS = _kueue("Cohort", "cohorts", kueue.Cohort)
-FLAVORS = _kueue("ResourceFlavor", "resourceflavors", kueue.ResourceFlavor)
+LOCAL_QUEUES = _kueue("LocalQueue", "localqueues", kueue_queues.LocalQueue, namespaced=True)
+CLUSTER_QUEUES = _kueue("ClusterQueue", "clusterqueues", kueue_queues.ClusterQueue)
+COHORTS = _kueue("Cohort", "cohorts", kueue_queues.Cohort)
+FLAVORS = _kueue("ResourceFlavor", "resourceflavors", kueue_queues.ResourceFlavor)
 TOPOLOGIES = _kueue("Topology", "topologies", topology.Topology)
-PRIORITIES = _kueue("WorkloadPriorityClass", "workloadpriorityclasses", kueue.WorkloadPriorityClass)
-CHECKS = _kueue("AdmissionCheck", "admissionchecks", kueue.AdmissionCheck)
+PRIORITIES = _kueue("WorkloadPriorityClass", "workloadpriorityclasses", kueue_queues.WorkloadPriorityClass)
+CHECKS = _kueue("AdmissionCheck", "admissionchecks", kueue_checks.AdmissionCheck)
 PROVISIONING_CONFIGS = _kueue(
-    "ProvisioningRequestConfig", "provisioningrequestconfigs", kueue.ProvisioningRequestConfig
+    "ProvisioningRequestConfig", "provisioningrequestconfigs", kueue_checks.ProvisioningRequestConfig
 )
 RAY_JOBS = define("ray.io", "v1", "RayJob", "rayjobs", ray.RayJob, namespaced=True)
 RAY_CLUSTERS = define("ray.io", "v1", "RayCluster", "rayclusters", ray.RayCluster, namespaced=True)

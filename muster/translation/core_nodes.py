@@ -33,21 +33,25 @@ def node(obj: Node, used: Mapping[str, int]) -> core.Node:
     )
 
 
-class Places(TypedDict):
+class TopologiesAndNodes(TypedDict):
     """The topologies and nodes of a snapshot."""
 
     topologies: Mapping[str, core.Topology]
     nodes: Mapping[str, core.Node]
 
 
-def places(topologies: Iterable[Topology], nodes: Iterable[Node], pods: Iterable[BoundPod]) -> Places:
+def topologies_and_nodes(
+    topologies: Iterable[Topology], nodes: Iterable[Node], pods: Iterable[BoundPod]
+) -> TopologiesAndNodes:
     """Converts topologies and nodes; leaves out unreadable nodes."""
     used = used_by_node(pods)
     found = {}
     for obj in nodes:
         with suppress(ValueError):
             found[obj.metadata.name] = node(obj, used.get(obj.metadata.name, {}))
-    return Places(topologies={obj.metadata.name: topology(obj) for obj in topologies}, nodes=found)
+    return TopologiesAndNodes(
+        topologies={obj.metadata.name: topology(obj) for obj in topologies}, nodes=found
+    )
 
 
 def used_by_node(pods: Iterable[BoundPod]) -> dict[str, Mapping[str, int]]:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from muster import admission as core
 from muster.admission.quantities import exact, parse
-from muster.objects import kueue
+from muster.objects import kueue, kueue_checks, kueue_queues
 from muster.objects.meta import Object
 from muster.translation import unreadable
 from muster.translation.core_workload import tolerations
@@ -19,7 +19,7 @@ K = TypeVar("K", bound=Object)
 T = TypeVar("T")
 
 
-def flavor(obj: kueue.ResourceFlavor) -> core.Flavor:
+def flavor(obj: kueue_queues.ResourceFlavor) -> core.Flavor:
     spec = obj.spec
     return core.Flavor(
         name=obj.metadata.name,
@@ -34,7 +34,7 @@ def flavor(obj: kueue.ResourceFlavor) -> core.Flavor:
 
 
 def cluster_queue(
-    obj: kueue.ClusterQueue, checks: Mapping[str, kueue.AdmissionCheck] | None = None
+    obj: kueue_queues.ClusterQueue, checks: Mapping[str, kueue_checks.AdmissionCheck] | None = None
 ) -> core.ClusterQueue:
     """Converts a ClusterQueue; `checks` are the AdmissionChecks by name. Raises: ValueError (AdmissionError
     for quotas) that names the field."""
@@ -63,7 +63,7 @@ def cluster_queue(
     return queue
 
 
-def cohort(obj: kueue.Cohort) -> core.Cohort:
+def cohort(obj: kueue_queues.Cohort) -> core.Cohort:
     """Converts a Cohort. Raises: AdmissionError that names the wrong quota."""
     node = core.Cohort(
         name=obj.metadata.name,
@@ -76,12 +76,12 @@ def cohort(obj: kueue.Cohort) -> core.Cohort:
 
 
 def snapshot(
-    flavors: Iterable[kueue.ResourceFlavor],
-    cohorts: Iterable[kueue.Cohort],
-    cluster_queues: Iterable[kueue.ClusterQueue],
+    flavors: Iterable[kueue_queues.ResourceFlavor],
+    cohorts: Iterable[kueue_queues.Cohort],
+    cluster_queues: Iterable[kueue_queues.ClusterQueue],
     workloads: Iterable[core.Workload],
     *,
-    checks: Mapping[str, kueue.AdmissionCheck] | None = None,
+    checks: Mapping[str, kueue_checks.AdmissionCheck] | None = None,
     namespaces: Mapping[str, Mapping[str, str]] | None = None,
     deleted_queues: Mapping[str, frozenset[str]] | None = None,
     topologies: Mapping[str, core.Topology] | None = None,
@@ -108,7 +108,7 @@ def snapshot(
 
 
 def counted_queue(
-    obj: kueue.ClusterQueue, checks: Mapping[str, kueue.AdmissionCheck] | None = None
+    obj: kueue_queues.ClusterQueue, checks: Mapping[str, kueue_checks.AdmissionCheck] | None = None
 ) -> core.ClusterQueue:
     """Converts a ClusterQueue as far as it can be read."""
     try:
@@ -117,7 +117,7 @@ def counted_queue(
         return unreadable.cluster_queue(obj, str(error).removeprefix(f"ClusterQueue {obj.key}: "))
 
 
-def counted_cohort(obj: kueue.Cohort) -> core.Cohort:
+def counted_cohort(obj: kueue_queues.Cohort) -> core.Cohort:
     """Converts a Cohort as far as it can be read."""
     try:
         return cohort(obj)
@@ -125,7 +125,7 @@ def counted_cohort(obj: kueue.Cohort) -> core.Cohort:
         return unreadable.cohort(obj)
 
 
-def problem(queue: kueue.ClusterQueue) -> str | None:
+def problem(queue: kueue_queues.ClusterQueue) -> str | None:
     """Returns why the queue cannot admit, naming the field; None if it is valid."""
     try:
         cluster_queue(queue)
@@ -142,7 +142,7 @@ def _readable(convert: Callable[[K], T], objects: Iterable[K]) -> dict[str, T]:
     return found
 
 
-def _groups(where: str, groups: Iterable[kueue.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
+def _groups(where: str, groups: Iterable[kueue_queues.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
     return tuple(
         core.ResourceGroup(
             covered=g.covered_resources,
@@ -155,7 +155,7 @@ def _groups(where: str, groups: Iterable[kueue.ResourceGroup]) -> tuple[core.Res
     )
 
 
-def _quota(where: str, flavor: str, obj: kueue.ResourceQuota) -> core.Quota:
+def _quota(where: str, flavor: str, obj: kueue_queues.ResourceQuota) -> core.Quota:
     def amount(field: str, text: str | int) -> int:
         try:
             return parse(obj.name, text)
@@ -183,19 +183,19 @@ def _preference(text: str | None) -> core.FungibilityPreference | None:
     return core.FungibilityPreference(text) if text else None
 
 
-def _borrow_within_cohort(obj: kueue.BorrowWithinCohort | None) -> core.BorrowWithinCohort | None:
+def _borrow_within_cohort(obj: kueue_queues.BorrowWithinCohort | None) -> core.BorrowWithinCohort | None:
     if obj is None or obj.policy != core.PreemptionPolicy.LOWER_PRIORITY:
         return None
     return core.BorrowWithinCohort(obj.max_priority_threshold)
 
 
-def _weight(sharing: kueue.FairSharing | None) -> Fraction:
+def _weight(sharing: kueue_queues.FairSharing | None) -> Fraction:
     if sharing is None or sharing.weight is None:
         return Fraction(1)
     return exact("fairSharing.weight", sharing.weight)
 
 
-def _provisions(check: kueue.AdmissionCheck | None) -> bool:
+def _provisions(check: kueue_checks.AdmissionCheck | None) -> bool:
     return check is not None and check.spec.controller_name in (
         kueue.PROVISIONING_CONTROLLER,
         kueue.MULTIKUEUE_CONTROLLER,

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from muster import admission as core
 from muster.admission.quantities import parse
-from muster.objects import kueue
+from muster.objects import kueue_queues
 
 
-def cluster_queue(obj: kueue.ClusterQueue, problem: str) -> core.ClusterQueue:
+def cluster_queue(obj: kueue_queues.ClusterQueue, problem: str) -> core.ClusterQueue:
     """Converts a ClusterQueue; `problem` describes what cannot be read."""
     return core.ClusterQueue(
         name=obj.metadata.name,
@@ -22,7 +22,7 @@ def cluster_queue(obj: kueue.ClusterQueue, problem: str) -> core.ClusterQueue:
     )
 
 
-def cohort(obj: kueue.Cohort) -> core.Cohort:
+def cohort(obj: kueue_queues.Cohort) -> core.Cohort:
     return core.Cohort(
         name=obj.metadata.name,
         parent=obj.spec.parent_name or None,
@@ -45,7 +45,7 @@ def deleted_queue(
     return core.ClusterQueue(name, cohort=min(found, default=None), problem="it does not exist any more")
 
 
-def _groups(groups: Iterable[kueue.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
+def _groups(groups: Iterable[kueue_queues.ResourceGroup]) -> tuple[core.ResourceGroup, ...]:
     """Merges all groups into one, in which every flavor has a quota for every resource."""
     groups = tuple(groups)
     once = Counter(name for group in groups for name in _resources(group))
@@ -65,11 +65,11 @@ def _groups(groups: Iterable[kueue.ResourceGroup]) -> tuple[core.ResourceGroup, 
     return (core.ResourceGroup(covered, tuple(flavors)),)
 
 
-def _resources(group: kueue.ResourceGroup) -> set[str]:
+def _resources(group: kueue_queues.ResourceGroup) -> set[str]:
     return {resource.name for flavor in group.flavors for resource in flavor.resources}
 
 
-def _quota(obj: kueue.ResourceQuota) -> core.Quota:
+def _quota(obj: kueue_queues.ResourceQuota) -> core.Quota:
     borrowing, lending = (
         None if text is None else _amount(obj.name, text) for text in (obj.borrowing_limit, obj.lending_limit)
     )

@@ -175,8 +175,8 @@ class Board:
         return active, parked
 
 
-def _nodes_and_topologies(data: Data) -> core_nodes.Places:
-    return core_nodes.places(
+def _nodes_and_topologies(data: Data) -> core_nodes.TopologiesAndNodes:
+    return core_nodes.topologies_and_nodes(
         views(data.get("topologies"), topology.Topology),
         views(data.get("nodes"), topology.Node),
         views(data.get("pods"), topology.BoundPod),

@@ -7,7 +7,7 @@ import msgspec
 
 from muster import admission as core
 from muster.admission.quantities import parse
-from muster.objects import kueue
+from muster.objects import kueue, kueue_checks, kueue_queues
 from muster.objects.limits import LimitRange
 from muster.objects.meta import Object, View
 from muster.translation import core_workload, snapshot
@@ -48,7 +48,9 @@ def snapshot_of(
 
     Each Workload is in the queue of its LocalQueue, unless `workload` converts it.
     """
-    local_queues = {q.key: q.spec.cluster_queue for q in views(data.get("localQueues"), kueue.LocalQueue)}
+    local_queues = {
+        q.key: q.spec.cluster_queue for q in views(data.get("localQueues"), kueue_queues.LocalQueue)
+    }
     limit_ranges = _limit_ranges(data)
     workloads = []
     for obj in views(data.get("workloads"), kueue.Workload):
@@ -59,11 +61,11 @@ def snapshot_of(
             workloads.append(made)
     queues = [queue for name in queue_names for queue in _listed(data.get(name))]
     return snapshot.snapshot(
-        views(data.get("resourceFlavors"), kueue.ResourceFlavor),
-        views(data.get("cohorts"), kueue.Cohort),
-        views(queues, kueue.ClusterQueue),
+        views(data.get("resourceFlavors"), kueue_queues.ResourceFlavor),
+        views(data.get("cohorts"), kueue_queues.Cohort),
+        views(queues, kueue_queues.ClusterQueue),
         workloads,
-        checks=by_name(views(data.get("admissionChecks"), kueue.AdmissionCheck)),
+        checks=by_name(views(data.get("admissionChecks"), kueue_checks.AdmissionCheck)),
         namespaces=_namespaces(data),
         **more,
     )

@@ -16,7 +16,7 @@ from muster.controller.jobs.rayjob import RayJobGang
 from muster.controller.jobs.rayservice import RayServiceGang
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import RAY_SERVICES, WORKLOADS
-from muster.objects import kueue, workload_status
+from muster.objects import kueue, kueue_checks, kueue_queues, workload_status
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Namespace, Pod, PriorityClass, RuntimeClass
 from muster.objects.limits import LimitRange
@@ -35,13 +35,13 @@ class ClusterState:
     ray_clusters: Mapping[str, RayCluster] = field(default_factory=dict)
     ray_services: Mapping[str, RayService] = field(default_factory=dict)
     workloads: Mapping[str, kueue.Workload] = field(default_factory=dict)
-    local_queues: Mapping[str, kueue.LocalQueue] = field(default_factory=dict)
-    cluster_queues: Mapping[str, kueue.ClusterQueue] = field(default_factory=dict)
-    cohorts: Mapping[str, kueue.Cohort] = field(default_factory=dict)
-    flavors: Mapping[str, kueue.ResourceFlavor] = field(default_factory=dict)
-    priorities: Mapping[str, kueue.WorkloadPriorityClass] = field(default_factory=dict)
-    checks: Mapping[str, kueue.AdmissionCheck] = field(default_factory=dict)
-    provisioning_configs: Mapping[str, kueue.ProvisioningRequestConfig] = field(default_factory=dict)
+    local_queues: Mapping[str, kueue_queues.LocalQueue] = field(default_factory=dict)
+    cluster_queues: Mapping[str, kueue_queues.ClusterQueue] = field(default_factory=dict)
+    cohorts: Mapping[str, kueue_queues.Cohort] = field(default_factory=dict)
+    flavors: Mapping[str, kueue_queues.ResourceFlavor] = field(default_factory=dict)
+    priorities: Mapping[str, kueue_queues.WorkloadPriorityClass] = field(default_factory=dict)
+    checks: Mapping[str, kueue_checks.AdmissionCheck] = field(default_factory=dict)
+    provisioning_configs: Mapping[str, kueue_checks.ProvisioningRequestConfig] = field(default_factory=dict)
     provisioning_requests: Mapping[str, ProvisioningRequest] = field(default_factory=dict)
     pod_templates: Mapping[str, Object] = field(default_factory=dict)  # those that carry MANAGED_LABEL
     pods: Mapping[str, Pod] = field(default_factory=dict)  # those that carry WORKLOAD_UID_LABEL
@@ -110,7 +110,7 @@ class ClusterState:
     def _owner_of(self, workload: kueue.Workload) -> Owner | None:
         return self.cache.get(ownership.job_of, workload.key, workload)
 
-    def local_queue_of(self, workload: kueue.Workload) -> kueue.LocalQueue | None:
+    def local_queue_of(self, workload: kueue.Workload) -> kueue_queues.LocalQueue | None:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
 
     @cached_property

@@ -12,7 +12,8 @@ import msgspec
 from muster.admission import TopologyAssignment
 from muster.controller.jobs import domains
 from muster.controller.jobs.gang import WRITTEN_OUT, PodSetTemplate
-from muster.objects.kueue import PodSet, PodSetAssignment, ResourceFlavor, Workload
+from muster.objects.kueue import PodSet, PodSetAssignment, Workload
+from muster.objects.kueue_queues import ResourceFlavor
 from muster.objects.meta import builtins
 from muster.objects.pods import PodTemplate, Template, read_template
 from muster.translation import assignments

@@ -19,7 +19,8 @@ from muster.controller.passes.eligibility import MISCONFIGURED
 from muster.controller.passes.queue_status import nominal_quotas
 from muster.objects import workload_status
 from muster.objects.autoscaling import ProvisioningRequest
-from muster.objects.kueue import ClusterQueue, FlavorUsage, Workload
+from muster.objects.kueue import Workload
+from muster.objects.kueue_queues import ClusterQueue, FlavorUsage
 from muster.objects.meta import find_condition, is_true, millis
 from muster.translation import core_workload
 

@@ -107,7 +107,7 @@ class Metrics(Observer, Collector):
         workload: Workload,
         passed: CompletedPass,
     ) -> None:
-        if event.reason in CHECK_EVENTS and provisioning_timeouts.tells_of_one(event.message):
+        if event.reason in CHECK_EVENTS and provisioning_timeouts.reports_timeout(event.message):
             self._timeouts.labels(whose[0]).inc()
         queued_s = (passed.now_ms - _queued_at_ms(workload, status)) / 1000
         match event.reason:

@@ -6,7 +6,7 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.suspension import has_left_queue
 from muster.controller.jobs.job import Problem
 from muster.controller.passes import eligibility
-from muster.controller.passes.decider import Gang
+from muster.controller.passes.decider import Candidate
 from muster.controller.workload import job_workload
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -40,7 +40,7 @@ def is_unchecked(workload: Workload, cluster: ClusterState) -> bool:
 
 def candidates(
     cluster: ClusterState, statuses: Mapping[str, WorkloadStatus], left_out: Container[str]
-) -> Iterator[Gang]:
+) -> Iterator[Candidate]:
     """Yields all that hold quota or may get it; one that has just finished still holds it."""
     for key, workload in cluster.workloads.items():
         status = statuses[key]
@@ -52,7 +52,7 @@ def candidates(
         queue = held.cluster_queue if held else _cluster_queue_of(workload, cluster)
         if queue is not None and (held is not None or not workload.metadata.deletion_timestamp):
             ranges, priority = cluster.limit_ranges_of(workload), job_workload.priority_now(workload, cluster)
-            yield Gang(workload, status, queue, priority, ranges, cluster.runtime_classes)
+            yield Candidate(workload, status, queue, priority, ranges, cluster.runtime_classes)
 
 
 def _cluster_queue_of(workload: Workload, cluster: ClusterState) -> str | None:

@@ -4,7 +4,7 @@ from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.job import Problem
 from muster.controller.workload import job_workload, transitions
-from muster.objects import kueue, workload_status
+from muster.objects import kueue_queues, workload_status
 from muster.objects.kueue import WorkloadStatus
 from muster.objects.meta import find_condition
 
@@ -72,7 +72,7 @@ def _not_replaced(status: WorkloadStatus) -> str:
     return f"Workload was evicted as there was no replacement for unhealthy node(s): {nodes}"
 
 
-def required_checks(queue: kueue.ClusterQueue, admission: core.Admission) -> tuple[str, ...]:
+def required_checks(queue: kueue_queues.ClusterQueue, admission: core.Admission) -> tuple[str, ...]:
     """Returns the queue's checks for the flavors of this admission; checks without flavors always apply."""
     used = {flavor for a in admission.pod_sets for flavor in a.flavors.values()}
     rules = queue.spec.admission_checks_strategy.admission_checks

@@ -13,8 +13,9 @@ from muster.controller.jobs.job import Problem
 from muster.controller.provisioning import provisioning_timeouts
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 from muster.kube.writes import MergePatch
-from muster.objects import kueue, workload_status
-from muster.objects.kueue import FlavorUsage, QueueStatus, ResourceUsage, Workload
+from muster.objects import kueue, kueue_checks, kueue_queues, workload_status
+from muster.objects.kueue import Workload
+from muster.objects.kueue_queues import FlavorUsage, QueueStatus, ResourceUsage
 from muster.objects.meta import Object, builtins, set_condition
 from muster.translation import snapshot
 
@@ -47,12 +48,12 @@ def queue_statuses(cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]
             yield from _check_status(check, cluster, now_ms)
 
 
-def queue_problem(queue: kueue.ClusterQueue, cluster: ClusterState) -> Problem | None:
+def queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> Problem | None:
     """Returns why the queue can admit nothing, with Kueue's reasons; None if it can."""
     return cluster.cache.get(_queue_problem, queue.key, queue, cluster)
 
 
-def _queue_problem(queue: kueue.ClusterQueue, cluster: ClusterState) -> Problem | None:
+def _queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> Problem | None:
     if queue.metadata.deletion_timestamp:
         return Problem("Terminating", "The ClusterQueue is being deleted")
     if queue.spec.stop_policy != "None":
@@ -85,11 +86,11 @@ def _queue_problem(queue: kueue.ClusterQueue, cluster: ClusterState) -> Problem 
     return None
 
 
-def nominal_quotas(queue: kueue.ClusterQueue, cluster: ClusterState) -> Nominal:
+def nominal_quotas(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> Nominal:
     return cluster.cache.get(_nominal, queue.key, queue)
 
 
-def _nominal(queue: kueue.ClusterQueue) -> Nominal:
+def _nominal(queue: kueue_queues.ClusterQueue) -> Nominal:
     return {
         (flavor.flavor, resource): quota.nominal
         for group in snapshot.counted_queue(queue).groups
@@ -103,7 +104,7 @@ def _cluster_queue_of(local: str, cluster: ClusterState) -> str:
     return found.spec.cluster_queue if found else ""
 
 
-def _local_queue_problem(queue: kueue.LocalQueue, cluster: ClusterState) -> Problem | None:
+def _local_queue_problem(queue: kueue_queues.LocalQueue, cluster: ClusterState) -> Problem | None:
     if queue.spec.stop_policy != "None":
         return Problem(STOPPED, "LocalQueue is stopped")
     target = cluster.cluster_queues.get(queue.spec.cluster_queue)
@@ -165,7 +166,9 @@ def _with_active(status: QueueStatus, problem: Problem | None, ready: str, now_m
     return replace(status, conditions=conditions)
 
 
-def _check_status(check: kueue.AdmissionCheck, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
+def _check_status(
+    check: kueue_checks.AdmissionCheck, cluster: ClusterState, now_ms: int
+) -> Iterator[PlannedWrite]:
     problem = _config_problem(check, cluster)
     conditions = set_condition(
         check.status.conditions,
@@ -178,11 +181,11 @@ def _check_status(check: kueue.AdmissionCheck, cluster: ClusterState, now_ms: in
     yield from _status_write(CHECKS, check, check.status, replace(check.status, conditions=conditions))
 
 
-def _is_managed(check: kueue.AdmissionCheck) -> bool:
+def _is_managed(check: kueue_checks.AdmissionCheck) -> bool:
     return check.spec.controller_name == kueue.PROVISIONING_CONTROLLER
 
 
-def _config_problem(check: kueue.AdmissionCheck, cluster: ClusterState) -> str:
+def _config_problem(check: kueue_checks.AdmissionCheck, cluster: ClusterState) -> str:
     """Returns what is wrong with the check's ProvisioningRequestConfig; empty if nothing is."""
     if check.spec.parameters is None:
         return "it names no ProvisioningRequestConfig in spec.parameters"

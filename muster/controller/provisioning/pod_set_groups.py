@@ -26,15 +26,15 @@ class Group:
 
 def grouped(counts: Mapping[str, int], pod_sets: list[PodSet], policy: str | None) -> list[Group]:
     """Returns groups in the order of their first pod sets; `counts` are the admitted pods by pod set."""
-    kind = KINDS.get(policy or "")
+    key_of = KEYS.get(policy or "")
     groups: dict[Hashable, list[PodSet]] = {}
     for pod_set in pod_sets:
-        groups.setdefault(kind(pod_set) if kind else pod_set.name, []).append(pod_set)
+        groups.setdefault(key_of(pod_set) if key_of else pod_set.name, []).append(pod_set)
     return [Group(tuple(sets), sum(counts[ps.name] for ps in sets)) for sets in groups.values()]
 
 
 def _same_template(pod_set: PodSet) -> str:
-    return _text(_with_exact_amounts(json.loads(bytes(pod_set.template))))
+    return _canonical_json(_with_exact_amounts(json.loads(bytes(pod_set.template))))
 
 
 _PLACING = ("resources", "nodeSelector", "tolerations", "affinity", "resourceClaims")
@@ -49,10 +49,10 @@ def _same_needs(pod_set: PodSet) -> str:
             {"of": number, **((container.get("resources") or {}).get("requests") or {})}
             for number, container in enumerate(spec.get(key) or ())
         ]
-    return _text(needs)
+    return _canonical_json(needs)
 
 
-KINDS: Mapping[str, Callable[[PodSet], Hashable]] = {
+KEYS: Mapping[str, Callable[[PodSet], Hashable]] = {
     "IdenticalPodTemplates": _same_template,
     "IdenticalWorkloadSchedulingRequirements": _same_needs,
 }
@@ -76,7 +76,7 @@ def _exact(resource: str, text: Any) -> Any:
         return text
 
 
-def _text(value: Any) -> str:
+def _canonical_json(value: Any) -> str:
     """Returns equal text for values equal to Kubernetes: empty fields and the order of keys do not count."""
     return json.dumps(_without_empty(value), sort_keys=True)
 

@@ -1,4 +1,4 @@
-"""Creates, repairs, hands over and deletes ProvisioningRequests and their pod templates.
+"""Writes that create, repair, hand over and delete ProvisioningRequests and their pod templates.
 
 Source: Kueue pkg/controller/admissionchecks/provisioning (syncOwnedProvisionRequest, createPodTemplate).
 """
@@ -9,8 +9,7 @@ from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.templates import flavored_template, merged_template
-from muster.controller.provisioning.pod_set_groups import Group
-from muster.controller.provisioning.provisioning_checks import (
+from muster.controller.provisioning.check_requests import (
     attempt_of,
     groups_of,
     has_failed,
@@ -20,12 +19,14 @@ from muster.controller.provisioning.provisioning_checks import (
     request_name,
     template_name,
 )
+from muster.controller.provisioning.pod_set_groups import Group
 from muster.controller.workload.check_states import PENDING, READY
 from muster.kube.kinds import POD_TEMPLATES, PROVISIONING_REQUESTS, WORKLOADS, Kind
 from muster.kube.writes import Create, Delete, MergePatch, Write
 from muster.objects import kueue
 from muster.objects.autoscaling import ProvisioningRequest
-from muster.objects.kueue import AdmissionCheckState, ProvisioningRequestConfig
+from muster.objects.kueue import AdmissionCheckState
+from muster.objects.kueue_checks import ProvisioningRequestConfig
 from muster.objects.limits import adjusted
 from muster.objects.meta import Object, ObjectMeta
 from muster.objects.pods import read_template
@@ -68,10 +69,10 @@ def _request_writes(
 ) -> RequestWrites:
     groups = groups_of(workload, config)
     owner = _controlled_by(WORKLOADS, workload.metadata)
-    writes = tuple(w for g in groups for w in _provide(workload, g, name, owner, cluster))
-    in_the_way = [g for g in groups if _find(workload, template_name(name, g.first.name), cluster)]
-    lasting = [g for g in in_the_way if _lasts(workload, template_name(name, g.first.name), cluster)]
-    request = _request(workload, config, name, groups) if in_the_way == lasting else None
+    writes = tuple(w for g in groups for w in _template_writes(workload, g, name, owner, cluster))
+    existing = [g for g in groups if _find_template(workload, template_name(name, g.first.name), cluster)]
+    permanent = [g for g in existing if _is_permanent(workload, template_name(name, g.first.name), cluster)]
+    request = _request(workload, config, name, groups) if existing == permanent else None
     return RequestWrites(state.name, writes, request)
 
 
@@ -86,38 +87,38 @@ def repairs(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Request
         if request is None or has_failed(request, workload.status):
             continue
         names = {ps.pod_template_ref.name for ps in request.spec.pod_sets}
-        if all(_lasts(workload, name, cluster) for name in names):
+        if all(_is_permanent(workload, name, cluster) for name in names):
             continue
         name, owner = request.metadata.name, _controlled_by(PROVISIONING_REQUESTS, request.metadata)
         groups = [g for g in groups_of(workload, config) if template_name(name, g.first.name) in names]
         if len(groups) < len(names):  # it was created from other pod sets
             yield RequestWrites(state.name, (Delete(PROVISIONING_REQUESTS, request.key),), None)
             continue
-        writes = tuple(w for g in groups for w in _provide(workload, g, name, owner, cluster))
+        writes = tuple(w for g in groups for w in _template_writes(workload, g, name, owner, cluster))
         yield RequestWrites(state.name, writes, None)
 
 
-def _provide(
+def _template_writes(
     workload: kueue.Workload, group: Group, request: str, owner: dict[str, Any], cluster: ClusterState
 ) -> Iterator[Write]:
     """Yields the next write that a permanent template of the request still needs; none if it exists."""
     name = template_name(request, group.first.name)
-    found = _find(workload, name, cluster)
+    found = _find_template(workload, name, cluster)
     if found is None:
         metadata = _metadata(workload, name, owner)
         yield Create(POD_TEMPLATES, {"metadata": metadata, "template": _template(workload, group, cluster)})
-    elif not found.metadata.deletion_timestamp and not _lasts(workload, name, cluster):
+    elif not found.metadata.deletion_timestamp and not _is_permanent(workload, name, cluster):
         yield Delete(POD_TEMPLATES, found.key)
 
 
-def _find(workload: kueue.Workload, template: str, cluster: ClusterState) -> Object | None:
+def _find_template(workload: kueue.Workload, template: str, cluster: ClusterState) -> Object | None:
     return cluster.pod_templates.get(f"{workload.metadata.namespace}/{template}")
 
 
-def _lasts(workload: kueue.Workload, template: str, cluster: ClusterState) -> bool:
+def _is_permanent(workload: kueue.Workload, template: str, cluster: ClusterState) -> bool:
     """Whether a pod template exists and lasts as long as it is needed: it is not being deleted, and it
     belongs to the Workload or to an existing request."""
-    found = _find(workload, template, cluster)
+    found = _find_template(workload, template, cluster)
     if found is None or found.metadata.deletion_timestamp or found.metadata.controller is None:
         return False
     requests = {r.metadata.uid for r in cluster.requests_of(workload) if not r.metadata.deletion_timestamp}
@@ -149,7 +150,7 @@ def _template(workload: kueue.Workload, group: Group, cluster: ClusterState) -> 
 def _request(
     workload: kueue.Workload, config: ProvisioningRequestConfig, name: str, groups: list[Group]
 ) -> Create:
-    asked = {
+    by_user = {
         key.removeprefix(kueue.PROVREQ_ANNOTATION_PREFIX): value
         for key, value in workload.metadata.annotations.items()
         if key.startswith(kueue.PROVREQ_ANNOTATION_PREFIX)
@@ -158,7 +159,7 @@ def _request(
         "metadata": _metadata(workload, name, _controlled_by(WORKLOADS, workload.metadata)),
         "spec": {
             "provisioningClassName": config.spec.provisioning_class_name,
-            "parameters": {**asked, **config.spec.parameters},  # the administrator's values win
+            "parameters": {**by_user, **config.spec.parameters},  # the administrator's values win
             "podSets": [
                 {"podTemplateRef": {"name": template_name(name, g.first.name)}, "count": g.count}
                 for g in groups
@@ -190,7 +191,7 @@ def _controlled_by(kind: Kind[Any], owner: ObjectMeta) -> dict[str, Any]:
 
 def handovers(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Write]:
     """Moves pod templates from the Workload to their requests once these exist."""
-    for request in _kept(workload, cluster):
+    for request in _needed_requests(workload, cluster):
         for pod_set in request.spec.pod_sets:
             key = f"{workload.metadata.namespace}/{pod_set.pod_template_ref.name}"
             template = cluster.pod_templates.get(key)
@@ -204,7 +205,7 @@ def handovers(workload: kueue.Workload, cluster: ClusterState) -> Iterator[Write
 def unused(workload: kueue.Workload, cluster: ClusterState, *, needs_any: bool = False) -> Iterator[Write]:
     """Deletes requests that nothing waits for or runs on, with their pod templates; without `needs_any`, all
     requests."""
-    kept = {r.metadata.name for r in _kept(workload, cluster)} if needs_any else set()
+    kept = {r.metadata.name for r in _needed_requests(workload, cluster)} if needs_any else set()
     namespace = workload.metadata.namespace
     for request in cluster.requests_of(workload):
         if request.metadata.deletion_timestamp or request.metadata.name in kept:
@@ -214,7 +215,7 @@ def unused(workload: kueue.Workload, cluster: ClusterState, *, needs_any: bool =
         yield Delete(PROVISIONING_REQUESTS, request.key)
 
 
-def _kept(workload: kueue.Workload, cluster: ClusterState) -> Iterator[ProvisioningRequest]:
+def _needed_requests(workload: kueue.Workload, cluster: ClusterState) -> Iterator[ProvisioningRequest]:
     """Yields the latest request of each check that needs one. Raises: PlacementError."""
     for state, config in managed_checks(workload.status, cluster):
         if config is not None and is_needed(workload, config):

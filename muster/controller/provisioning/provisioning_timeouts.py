@@ -7,7 +7,7 @@ never times out.
 """
 
 from muster.objects.autoscaling import ProvisioningRequest
-from muster.objects.kueue import ProvisioningRequestConfig
+from muster.objects.kueue_checks import ProvisioningRequestConfig
 from muster.objects.meta import find_condition, millis
 
 ANSWER_S = 600
@@ -39,10 +39,10 @@ def due_ms(request: ProvisioningRequest, config: ProvisioningRequestConfig, pend
 
     The limit counts from `pending_ms` at the earliest, when the check became pending by the controller's own
     clock: with a clock ahead of the API server's, each request would otherwise be overdue at once."""
-    said = {c.type: c for c in request.status.conditions if c.status == "True"}
-    if any(kind in said for kind in FINAL):
+    true = {c.type: c for c in request.status.conditions if c.status == "True"}
+    if any(kind in true for kind in FINAL):
         return None
-    accepted = said.get("Accepted")
+    accepted = true.get("Accepted")
     if accepted is None:
         return max(pending_ms, millis(request.metadata.creation_timestamp)) + answer_s(config) * 1000
     capacity_s = _limit_s(config, CAPACITY_ANNOTATION)
@@ -63,14 +63,14 @@ def reason(request: ProvisioningRequest, config: ProvisioningRequestConfig) -> s
         waited_s = _limit_s(config, CAPACITY_ANNOTATION)
         return f"ProvisioningRequest {request.metadata.name} {NO_CAPACITY} {waited_s} s"
     waited_s = answer_s(config)
-    told = f" ({accepted.message})" if accepted is not None and accepted.message else ""
+    answer = f" ({accepted.message})" if accepted is not None and accepted.message else ""
     return (
-        f"ProvisioningRequest {request.metadata.name} {NOT_ACCEPTED} {waited_s} s{told}: check that the "
+        f"ProvisioningRequest {request.metadata.name} {NOT_ACCEPTED} {waited_s} s{answer}: check that the "
         f"cluster's autoscaler runs and serves class {request.spec.provisioning_class_name!r}"
     )
 
 
-def tells_of_one(message: str) -> bool:
+def reports_timeout(message: str) -> bool:
     """Whether the message of a check, or of the eviction that it caused, reports a request that timed out."""
     return NOT_ACCEPTED in message or NO_CAPACITY in message
 

@@ -9,7 +9,7 @@ import msgspec
 from muster import admission as core
 from muster.controller.passes.decided_statuses import WAIT_REASONS
 from muster.controller.workload import transitions
-from muster.objects import kueue, workload_status
+from muster.objects import kueue, kueue_queues, workload_status
 from muster.objects.meta import millis
 from muster.translation import core_workload, snapshot
 from tests.conformance.differential.outcome import Outcome, held_by
@@ -19,10 +19,10 @@ ROUNDS_MAX = 30  # of: decide, write, release the victims' quota
 
 @dataclass(frozen=True)
 class Objects:
-    flavors: tuple[kueue.ResourceFlavor, ...]
-    cohorts: tuple[kueue.Cohort, ...]
-    cluster_queues: tuple[kueue.ClusterQueue, ...]
-    local_queues: Mapping[str, kueue.LocalQueue]  # by key
+    flavors: tuple[kueue_queues.ResourceFlavor, ...]
+    cohorts: tuple[kueue_queues.Cohort, ...]
+    cluster_queues: tuple[kueue_queues.ClusterQueue, ...]
+    local_queues: Mapping[str, kueue_queues.LocalQueue]  # by key
 
 
 def outcome(objects: Objects, workloads: Mapping[str, kueue.Workload], rules: core.Rules) -> Outcome:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from muster import admission as core
-from muster.objects import kueue
+from muster.objects import kueue, kueue_queues
 from muster.objects.meta import Object, builtins
 from tests.conformance.differential import core_side
 from tests.conformance.differential.core_side import Objects
@@ -76,15 +76,15 @@ def save(found: Found, path: Path) -> None:
 
 def read(path: Path) -> Found:
     data = msgspec.json.decode(path.read_bytes())
-    local_queues = views(data["localQueues"], kueue.LocalQueue)
+    local_queues = views(data["localQueues"], kueue_queues.LocalQueue)
     workloads = views(data["workloads"], kueue.Workload)
     return Found(
         data["name"],
         data["mode"],
         Objects(
-            tuple(views(data["flavors"], kueue.ResourceFlavor)),
-            tuple(views(data["cohorts"], kueue.Cohort)),
-            tuple(views(data["clusterQueues"], kueue.ClusterQueue)),
+            tuple(views(data["flavors"], kueue_queues.ResourceFlavor)),
+            tuple(views(data["cohorts"], kueue_queues.Cohort)),
+            tuple(views(data["clusterQueues"], kueue_queues.ClusterQueue)),
             {q.key: q for q in local_queues},
         ),
         {w.key: w for w in workloads},

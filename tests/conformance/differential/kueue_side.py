@@ -12,7 +12,7 @@ from typing import Any
 from lightkube import Client
 
 from muster import admission as core
-from muster.objects import kueue
+from muster.objects import kueue_queues
 from sandbox.cluster import kinds, kueue_process
 from sandbox.cluster.control_plane import create_crds, start_control_plane
 from sandbox.cluster.crds import ensure_crds
@@ -92,11 +92,11 @@ def _set_up(client: Client, scenario: Scenario, namespace: str) -> Play:
     made: dict[str, list[Any]] = defaultdict(list)
     for obj in scenario.objects:
         made[obj["kind"]].append(patient.create(KINDS[obj["kind"]](obj)))
-    local_queues = [view(q, kueue.LocalQueue) for q in made["LocalQueue"]]
+    local_queues = [view(q, kueue_queues.LocalQueue) for q in made["LocalQueue"]]
     objects = Objects(
-        tuple(view(f, kueue.ResourceFlavor) for f in made["ResourceFlavor"]),
-        tuple(view(c, kueue.Cohort) for c in made["Cohort"]),
-        tuple(view(q, kueue.ClusterQueue) for q in made["ClusterQueue"]),
+        tuple(view(f, kueue_queues.ResourceFlavor) for f in made["ResourceFlavor"]),
+        tuple(view(c, kueue_queues.Cohort) for c in made["Cohort"]),
+        tuple(view(q, kueue_queues.ClusterQueue) for q in made["ClusterQueue"]),
         {q.key: q for q in local_queues},
     )
     return Play(scenario, namespace, objects)

@@ -16,7 +16,7 @@ from lightkube.generic_resource import create_global_resource
 
 from muster.controller.jobs.job import Outcome as JobOutcome
 from muster.controller.workload import transitions
-from muster.objects import kueue, workload_status
+from muster.objects import kueue, kueue_queues, workload_status
 from muster.objects.meta import builtins, find_condition
 from muster.objects.workload_status import holds_quota
 from sandbox.cluster import kinds
@@ -142,10 +142,10 @@ class Stage:
         name = obj["metadata"]["name"]
         data = self._client.replace_spec(KINDS[obj["kind"]], name, obj["spec"])
         if obj["kind"] == "Cohort":
-            cohort = view(data, kueue.Cohort)
+            cohort = view(data, kueue_queues.Cohort)
             cohorts = (cohort if c.metadata.name == name else c for c in objects.cohorts)
             return replace(objects, cohorts=tuple(cohorts))
-        queue = view(data, kueue.ClusterQueue)
+        queue = view(data, kueue_queues.ClusterQueue)
         queues = (queue if q.metadata.name == name else q for q in objects.cluster_queues)
         return replace(objects, cluster_queues=tuple(queues))
 

@@ -13,7 +13,7 @@ from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.flavors.partial_admission import Counts, reduce_counts
 from muster.admission.quantities import parse
 from muster.admission.state.state import WorkingState
-from muster.objects import kueue
+from muster.objects import kueue, kueue_queues
 from muster.objects.topology import Topology
 from muster.translation import core_workload
 from muster.translation.core_nodes import topology
@@ -262,7 +262,7 @@ def _no_fit(case: Case) -> None:
 
 
 def _is_preferred(case: Case) -> None:
-    fungibility = view(case.input["flavorFungibility"], kueue.FlavorFungibility)
+    fungibility = view(case.input["flavorFungibility"], kueue_queues.FlavorFungibility)
     preference = core.FungibilityPreference(fungibility.preference) if fungibility.preference else None
     a, b = (_grade(case.input[name]) for name in ("a", "b"))
     answer = a.preferred_to(b, preference)

@@ -16,7 +16,7 @@ from muster.controller.jobs.templates import PlacementError
 from muster.controller.passes.apply import Applier
 from muster.controller.passes.status_writes import status_patch
 from muster.controller.passes.write_backoff import WriteBackoff
-from muster.controller.provisioning import provisioning_checks, provisioning_requests
+from muster.controller.provisioning import check_requests, provisioning_checks, provisioning_requests
 from muster.controller.workload import transitions
 from muster.controller.workload.events import ObjectEvent, status_events
 from muster.kube import kinds
@@ -24,7 +24,7 @@ from muster.kube.client import WriteError
 from muster.kube.kinds import Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Write
-from muster.objects import kueue, workload_status
+from muster.objects import kueue, kueue_checks, workload_status
 from tests.conformance.case import Case, Replay
 from tests.conformance.objects import view
 from tests.simulation import api as emulated
@@ -211,10 +211,10 @@ def _event(event: ObjectEvent) -> tuple[str, str, str, str]:
 
 def is_needed(case: Case) -> None:
     workload = view(_complete(case.input["workload"]), kueue.Workload)
-    config = view(case.input["provisioningRequestConfig"], kueue.ProvisioningRequestConfig)
+    config = view(case.input["provisioningRequestConfig"], kueue_checks.ProvisioningRequestConfig)
     needed, errors = False, []
     try:
-        needed = provisioning_checks.is_needed(workload, config)
+        needed = check_requests.is_needed(workload, config)
     except PlacementError as error:
         errors.append(str(error))
     _expect_error(case.expect["error"], errors)

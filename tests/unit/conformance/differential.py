@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from muster.objects import kueue
+from muster.objects import kueue, kueue_queues
 from tests.conformance.differential.clusters import manifest
 from tests.conformance.differential.core_side import Objects
 from tests.conformance.differential.found import Found
@@ -63,10 +63,10 @@ def api_objects(cpu: str = "2", flavors: int = 1) -> Objects:
     flavor, cohort, queue, local = objects(cpu, flavors)
     local = {**local, "metadata": {"namespace": NAMESPACE, "name": "l0"}}
     return Objects(
-        (view(flavor, kueue.ResourceFlavor),),
-        (view(cohort, kueue.Cohort),),
-        (view(queue, kueue.ClusterQueue),),
-        {f"{NAMESPACE}/l0": view(local, kueue.LocalQueue)},
+        (view(flavor, kueue_queues.ResourceFlavor),),
+        (view(cohort, kueue_queues.Cohort),),
+        (view(queue, kueue_queues.ClusterQueue),),
+        {f"{NAMESPACE}/l0": view(local, kueue_queues.LocalQueue)},
     )
 
 

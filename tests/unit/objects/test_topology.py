@@ -58,7 +58,7 @@ def test_an_unreadable_node_is_left_out() -> None:
         {"metadata": {"name": "n1"}},
     ]
     racks = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}]}}
-    found = core_nodes.places(
+    found = core_nodes.topologies_and_nodes(
         [msgspec.convert(racks, topology.Topology)],
         [msgspec.convert(obj, topology.Node) for obj in nodes],
         [pod()],

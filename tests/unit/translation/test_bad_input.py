@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from muster import admission as core
-from muster.objects import kueue
+from muster.objects import kueue, kueue_queues
 from muster.translation import core_workload, snapshot
 
 NOW_MS = 1_000_000
@@ -19,11 +19,11 @@ def read(kind: Any, name: str, spec: dict[str, Any], **metadata: str) -> Any:
     return msgspec.json.decode(msgspec.json.encode(data), type=kind)
 
 
-def queue(name: str, quota: str = "4", flavor: str = "l4", **spec: Any) -> kueue.ClusterQueue:
+def queue(name: str, quota: str = "4", flavor: str = "l4", **spec: Any) -> kueue_queues.ClusterQueue:
     quotas = {"name": flavor, "resources": [{"name": "cpu", "nominalQuota": quota}]}
     group = {"coveredResources": ["cpu"], "flavors": [quotas]}
-    found: kueue.ClusterQueue = read(
-        kueue.ClusterQueue, name, {"namespaceSelector": {}, "resourceGroups": [group], **spec}
+    found: kueue_queues.ClusterQueue = read(
+        kueue_queues.ClusterQueue, name, {"namespaceSelector": {}, "resourceGroups": [group], **spec}
     )
     return found
 
@@ -35,16 +35,16 @@ def gang(name: str, in_queue: str, cpu: str = "1") -> core.Workload:
     return core_workload.workload(obj, obj.status, in_queue)
 
 
-def cohort(name: str, parent: str) -> kueue.Cohort:
-    found: kueue.Cohort = read(kueue.Cohort, name, {"parentName": parent})
+def cohort(name: str, parent: str) -> kueue_queues.Cohort:
+    found: kueue_queues.Cohort = read(kueue_queues.Cohort, name, {"parentName": parent})
     return found
 
 
 @dataclass(frozen=True)
 class Broken:
-    queue: kueue.ClusterQueue
+    queue: kueue_queues.ClusterQueue
     said: str
-    cohorts: tuple[kueue.Cohort, ...] = ()
+    cohorts: tuple[kueue_queues.Cohort, ...] = ()
 
 
 QUANTITY = "expected a number with an optional suffix, such as 500m, 4, 1.5Gi or 2e3"
@@ -71,7 +71,7 @@ BROKEN = {
 
 
 def decided(broken: Broken) -> core.Plan:
-    flavor: kueue.ResourceFlavor = read(kueue.ResourceFlavor, "l4", {})
+    flavor: kueue_queues.ResourceFlavor = read(kueue_queues.ResourceFlavor, "l4", {})
     workloads = [gang("a", "bad"), gang("b", "good")]
     queues = [broken.queue, queue("good")]
     return core.decide(snapshot.snapshot([flavor], broken.cohorts, queues, workloads), NOW_MS)

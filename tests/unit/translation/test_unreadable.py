@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from muster import admission as core
-from muster.objects import kueue
+from muster.objects import kueue_queues
 from muster.translation import snapshot
 from tests.simulation.manifests import cluster_queue, group, quotas
 
@@ -54,9 +54,9 @@ def test_invalid_quotas_count_as_zero(name: str) -> None:
     groups, wanted = GROUPS[name]
     body = cluster_queue("team-a", quotas("l4", cpu=1))
     body["spec"]["resourceGroups"] = groups
-    queue = msgspec.convert(body, type=kueue.ClusterQueue)
+    queue = msgspec.convert(body, type=kueue_queues.ClusterQueue)
     cohort_body = {"metadata": {"name": "ml"}, "spec": {"parentName": "org", "resourceGroups": groups}}
-    cohort = msgspec.convert(cohort_body, type=kueue.Cohort)
+    cohort = msgspec.convert(cohort_body, type=kueue_queues.Cohort)
     made = snapshot.snapshot((), (cohort,), (queue,), ())
     core.Engine(made)  # the engine accepts it as valid
     counted = made.cluster_queues["team-a"]
@@ -68,9 +68,13 @@ def test_invalid_quotas_count_as_zero(name: str) -> None:
 
 def test_a_deleted_queue_counts_in_a_cohort_with_its_flavors() -> None:
     queues = (
-        msgspec.convert(cluster_queue("alone", quotas("l4", cpu=1), cohort=""), type=kueue.ClusterQueue),
-        msgspec.convert(cluster_queue("team-b", quotas("l4", cpu=1)), type=kueue.ClusterQueue),
-        msgspec.convert(cluster_queue("team-c", quotas("t4", cpu=1), cohort="a"), type=kueue.ClusterQueue),
+        msgspec.convert(
+            cluster_queue("alone", quotas("l4", cpu=1), cohort=""), type=kueue_queues.ClusterQueue
+        ),
+        msgspec.convert(cluster_queue("team-b", quotas("l4", cpu=1)), type=kueue_queues.ClusterQueue),
+        msgspec.convert(
+            cluster_queue("team-c", quotas("t4", cpu=1), cohort="a"), type=kueue_queues.ClusterQueue
+        ),
     )
     deleted_queues = {"team-a": frozenset({"l4"}), "other": frozenset({"h100"})}
     made = snapshot.snapshot((), (), queues, (), deleted_queues=deleted_queues)

@@ -12,7 +12,7 @@ from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.passes.decided_statuses import WAIT_REASONS
-from muster.controller.passes.decider import Decider, Gang
+from muster.controller.passes.decider import Candidate, Decider
 from muster.controller.workload import transitions
 from muster.kube import kinds
 from muster.objects import kueue, topology_request, workload_status
@@ -70,7 +70,7 @@ class History:
         self.random = Random(seed)
         self._hosts = hosts
         self.cluster = platform(*hosts)
-        self.gangs: dict[str, Gang] = {}
+        self.gangs: dict[str, Candidate] = {}
         self.now_ms = NOW_MS
         self._made = 0
 
@@ -105,11 +105,11 @@ class History:
             gang = self.gangs[key]
             self._put(gang, change(gang.status, *arguments, self.now_ms))
 
-    def _put(self, gang: Gang, status: kueue.WorkloadStatus) -> None:
-        obj = with_fields(gang.obj, status=status)
-        self.gangs[obj.key] = replace(gang, obj=obj, status=status)
+    def _put(self, gang: Candidate, status: kueue.WorkloadStatus) -> None:
+        obj = with_fields(gang.workload, status=status)
+        self.gangs[obj.key] = replace(gang, workload=obj, status=status)
 
-    def _any(self) -> Gang | None:
+    def _any(self) -> Candidate | None:
         return self.random.choice(list(self.gangs.values())) if self.gangs else None
 
     def _arrive(self) -> None:
@@ -120,12 +120,12 @@ class History:
         worker = {**manifests.WORKER, **near}
         body = ray_job(f"job-{self._made}", workers=workers, priority=priority, worker=worker)
         obj = workload(body, creationTimestamp=rfc3339(self.now_ms))
-        self.gangs[obj.key] = Gang(obj, obj.status, self.random.choice(QUEUES))
+        self.gangs[obj.key] = Candidate(obj, obj.status, self.random.choice(QUEUES))
 
     def _end(self) -> None:
         gang = self._any()
         if gang is not None:
-            del self.gangs[gang.obj.key]
+            del self.gangs[gang.workload.key]
 
     def _release(self) -> None:
         for gang in self.gangs.values():
@@ -143,7 +143,7 @@ class History:
         gang = self._any()
         if gang is not None:
             status = transitions.evict(gang.status, "Deactivated", "", self.now_ms)
-            self.gangs[gang.obj.key] = replace(gang, status=self.random.choice((gang.status, status)))
+            self.gangs[gang.workload.key] = replace(gang, status=self.random.choice((gang.status, status)))
 
     def _change_platform(self) -> None:
         spec = {"stopPolicy": self.random.choice(("None", "Hold"))}
@@ -196,17 +196,17 @@ def test_an_invalid_workload_resets_the_engine() -> None:
     cluster, kept = platform(), Decider()
     first, second = (gang(name) for name in ("first", "second"))
     kept.decide(cluster, [first, second], NOW_MS)
-    nonsense = with_fields(second.obj, spec=with_fields(second.obj.spec, pod_sets=()))
+    nonsense = with_fields(second.workload, spec=with_fields(second.workload.spec, pod_sets=()))
     with pytest.raises(core.SnapshotError):
-        kept.decide(cluster, [replace(second, obj=nonsense)], NOW_MS)
+        kept.decide(cluster, [replace(second, workload=nonsense)], NOW_MS)
     plan = kept.decide(cluster, [second], NOW_MS)
     assert comparable(plan) == comparable(Decider().decide(cluster, [second], NOW_MS))
-    assert [decision.workload for decision in plan.admissions] == [second.obj.key]
+    assert [decision.workload for decision in plan.admissions] == [second.workload.key]
 
 
-def gang(name: str) -> Gang:
+def gang(name: str) -> Candidate:
     obj = workload(ray_job(name, workers=4))
-    return Gang(obj, obj.status, "team-a")
+    return Candidate(obj, obj.status, "team-a")
 
 
 def test_unchanged_gangs_and_platforms_are_not_converted_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,13 +224,13 @@ def test_unchanged_gangs_and_platforms_are_not_converted_again(monkeypatch: pyte
     engine = kept._engine
     read_again.clear()
     kept.decide(cluster, [first, replace(second, queue="team-b")], NOW_MS + 1)
-    assert read_again == [second.obj.metadata.name]
+    assert read_again == [second.workload.metadata.name]
     assert kept._engine is engine
     kept.decide(platform("a", "b"), [first, second], NOW_MS + 2)
     assert kept._engine is not engine, "there is another node"
 
 
-LIKE: dict[str, tuple[dict[str, Any], bool]] = {
+SAME: dict[str, tuple[dict[str, Any], bool]] = {
     "nothing": ({}, True),
     "its queue": ({"queue": "team-b"}, False),
     "its priority": ({"priority": 7}, False),
@@ -239,12 +239,12 @@ LIKE: dict[str, tuple[dict[str, Any], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", LIKE)
-def test_a_gang_is_like_another_with_equal_inputs(name: str) -> None:
-    changes, like = LIKE[name]
+@pytest.mark.parametrize("name", SAME)
+def test_a_candidate_is_the_same_with_equal_inputs(name: str) -> None:
+    changes, same = SAME[name]
     one = gang("first")
-    assert one.is_like(replace(one, **changes)) is like
-    assert not one.is_like(gang("first")), "it was written since"
+    assert one.is_same(replace(one, **changes)) is same
+    assert not one.is_same(gang("first")), "it was written since"
 
 
 def test_a_wait_is_reported_again_when_its_time_has_come() -> None:
@@ -257,5 +257,5 @@ def test_a_wait_is_reported_again_when_its_time_has_come() -> None:
     plan = kept.decide(cluster, [replace(away, status=status), big], NOW_MS)
     assert {w.reason for w in plan.waiting} == {core.WaitReason.BACKOFF}
     plan = kept.decide(cluster, [replace(away, status=status), big], NOW_MS + 6000)
-    assert [d.workload for d in plan.admissions] == [away.obj.key]
-    assert [w.workload for w in plan.waiting] == [big.obj.key]
+    assert [d.workload for d in plan.admissions] == [away.workload.key]
+    assert [w.workload for w in plan.waiting] == [big.workload.key]

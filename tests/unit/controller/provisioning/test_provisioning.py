@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.templates import PlacementError
 from muster.controller.passes.queue_status import queue_statuses
-from muster.controller.provisioning import provisioning_checks
+from muster.controller.provisioning import check_requests, provisioning_checks
 from muster.kube import kinds
 from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState
@@ -28,15 +28,15 @@ from tests.unit.controller.builders import (
 
 # longer than 247 characters: cut there, with five characters of the sha1; computed with sha1sum
 NAMES = {
-    "first attempt": (provisioning_checks.request_name("rayjob-dev-0b2fb", CHECK, 1), REQUEST),
-    "third attempt": (provisioning_checks.request_name("w", "check", 3), "w-check-3"),
-    "the longest name": (provisioning_checks.request_name("w" * 243, "c", 1), f"{'w' * 243}-c-1"),
+    "first attempt": (check_requests.request_name("rayjob-dev-0b2fb", CHECK, 1), REQUEST),
+    "third attempt": (check_requests.request_name("w", "check", 3), "w-check-3"),
+    "the longest name": (check_requests.request_name("w" * 243, "c", 1), f"{'w' * 243}-c-1"),
     "cut": (
-        provisioning_checks.request_name("w" * 240, CHECK, 1),
+        check_requests.request_name("w" * 240, CHECK, 1),
         f"{'w' * 240}-queued-cd187",
     ),
-    "template": (provisioning_checks.template_name(REQUEST, "gpu"), f"ppt-{REQUEST}-gpu"),
-    "cut template": (provisioning_checks.template_name("w" * 243, "head"), f"ppt-{'w' * 243}-113dc"),
+    "template": (check_requests.template_name(REQUEST, "gpu"), f"ppt-{REQUEST}-gpu"),
+    "cut template": (check_requests.template_name("w" * 243, "head"), f"ppt-{'w' * 243}-113dc"),
 }
 
 
@@ -51,18 +51,18 @@ def test_request_names(name: str) -> None:
 def test_a_cut_name_matches_only_the_current_attempt(tries: int, attempt: int | None) -> None:
     long = "w" * 240
     second = make_cluster(
-        {kinds.PROVISIONING_REQUESTS: [request(name=provisioning_checks.request_name(long, CHECK, 2))]}
+        {kinds.PROVISIONING_REQUESTS: [request(name=check_requests.request_name(long, CHECK, 2))]}
     )
     (found,) = second.provisioning_requests.values()
     state = AdmissionCheckState(CHECK, "Pending", "", retry_count=tries)
-    assert provisioning_checks.attempt_of(found, long, state) == attempt
+    assert check_requests.attempt_of(found, long, state) == attempt
 
 
 def follow(*conditions: str, admitted: bool = False, tries: int = 0, **retry: int) -> AdmissionCheckState:
     """Returns the check's state after its request has these conditions."""
     true = ("QuotaReserved", "Admitted") if admitted else ("QuotaReserved",)
     gang = workload(ray_job("dev"), *true, check="Ready" if admitted else "Pending", tries=tries)
-    name = provisioning_checks.request_name(gang.metadata.name, CHECK, tries + 1)
+    name = check_requests.request_name(gang.metadata.name, CHECK, tries + 1)
     cluster = make_cluster({kinds.PROVISIONING_REQUESTS: [request(*conditions, name=name)]}, retry)
     return provisioning_checks.sync_checks(gang, gang.status, cluster, NOW_MS).admission_checks[0]
 
@@ -318,12 +318,12 @@ NEEDED: dict[str, tuple[Mapping[str, int | None], bool]] = {
 def test_whether_a_request_is_needed(name: str) -> None:
     counts, wanted = NEEDED[name]
     (config,) = make_cluster().provisioning_configs.values()
-    assert provisioning_checks.is_needed(admitted(counts), config) is wanted
+    assert check_requests.is_needed(admitted(counts), config) is wanted
 
 
 def test_an_admission_without_the_pod_set_is_an_error() -> None:
     (config,) = make_cluster().provisioning_configs.values()
     with pytest.raises(PlacementError, match="inconsistent podSet assignments: pod set 'gpu'"):
-        provisioning_checks.is_needed(admitted({"head": 1}), config)
+        check_requests.is_needed(admitted({"head": 1}), config)
     gang = admitted({"head": 1})
     assert provisioning_checks.sync_checks(gang, gang.status, make_cluster(), NOW_MS) == gang.status

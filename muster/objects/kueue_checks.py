@@ -1,0 +1,56 @@
+"""Kueue's AdmissionCheck, and the config of checks for provisioning.
+
+Source of every field: Kueue apis/kueue/v1beta2 at v0.19.2.
+"""
+
+from muster.objects.meta import Condition, Object, View
+
+
+class ParametersRef(View):
+    api_group: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class AdmissionCheckSpec(View):
+    controller_name: str = ""
+    parameters: ParametersRef | None = None
+
+
+class ConditionsStatus(View):
+    conditions: tuple[Condition, ...] = ()
+
+
+class AdmissionCheck(Object):
+    spec: AdmissionCheckSpec = AdmissionCheckSpec()
+    status: ConditionsStatus = ConditionsStatus()
+
+
+class RetryStrategy(View):
+    """Kueue's defaults: three retries, 60 s doubling up to 30 minutes."""
+
+    backoff_limit_count: int = 3
+    backoff_base_seconds: int = 60
+    backoff_max_seconds: int = 1800
+
+
+class NodeSelectorUpdate(View):
+    key: str
+    value_from_provisioning_class_detail: str = ""
+
+
+class PodSetUpdates(View):
+    node_selector: tuple[NodeSelectorUpdate, ...] = ()
+
+
+class ProvisioningRequestConfigSpec(View):
+    provisioning_class_name: str = ""
+    parameters: dict[str, str] = {}
+    managed_resources: tuple[str, ...] = ()
+    retry_strategy: RetryStrategy = RetryStrategy()
+    pod_set_updates: PodSetUpdates | None = None
+    pod_set_merge_policy: str | None = None
+
+
+class ProvisioningRequestConfig(Object):
+    spec: ProvisioningRequestConfigSpec = ProvisioningRequestConfigSpec()
