@@ -45,7 +45,7 @@ class NotLeading(Exception):
     """This process does not hold the Lease (any more) and must not write."""
 
 
-def always() -> float:
+def without_election() -> float:
     """Returns the time for writes without leader election."""
     return REQUEST_TIMEOUT_S
 
@@ -57,13 +57,13 @@ class Kube:
     `write_seconds` is called before every write, and returns the time in which it must be answered; 0 if it
     must not begin."""
 
-    def __init__(self, kubeconfig: str | None, write_seconds: Callable[[], float] = always) -> None:
+    def __init__(self, kubeconfig: str | None, write_seconds: Callable[[], float] = without_election) -> None:
         self.write_seconds = write_seconds
         config = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
         self._client: Any = AsyncClient(
             config.get(), field_manager=FIELD_MANAGER, timeout=httpx2.Timeout(REQUEST_TIMEOUT_S)
         )
-        self._client._client._client.event_hooks = {"response": [_with_type]}
+        self._client._client._client.event_hooks = {"response": [_add_content_type]}
 
     async def list(
         self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
@@ -118,7 +118,7 @@ class Kube:
                 body = create.kind.body(create.body)
                 await self._client.create(body, namespace=_namespace(create), dry_run=True)
         except ApiError as error:
-            return _objection(error)
+            return _dry_run_refusal(error)
         except (httpx2.HTTPError, TimeoutError) as error:
             log.warning("dry run of a %s: %s %s", create.kind, type(error).__name__, error)
             return None
@@ -156,7 +156,7 @@ def _precondition(write: MergePatch | Overwrite) -> dict[str, str]:
     return {"resourceVersion": write.resource_version}
 
 
-def _objection(error: ApiError) -> str | None:
+def _dry_run_refusal(error: ApiError) -> str | None:
     """Returns why a dry run was refused, in the form of `refusal`.
 
     An exhausted ResourceQuota does not count, as gangs of the namespace may be preempted for this one; nor
@@ -179,7 +179,7 @@ def _short(text: str) -> str:
     return text if len(text) <= CAUSES_LENGTH_MAX else f"{text[:CAUSES_LENGTH_MAX]}…"
 
 
-async def _with_type(response: httpx2.Response) -> None:
+async def _add_content_type(response: httpx2.Response) -> None:
     """Adds a Content-Type, which lightkube expects on errors; a load balancer's may have none."""
     response.headers.setdefault("Content-Type", "text/plain")
 

@@ -52,12 +52,12 @@ class Election:
     ) -> None:
         self._kube, self._key, self.identity = kube, key, identity
         self._clock_s, self._now_ms, self._random = clock_s, now_ms, random
-        self._seen, self._seen_s = LeaseSpec(), 0.0
+        self._observed, self._observed_s = LeaseSpec(), 0.0
         self._renewed_s: float | None = None  # when the last renewal was sent; None if not leading
-        self.tried_s = clock_s()
+        self.last_try_s = clock_s()
 
     @property
-    def leads(self) -> bool:
+    def is_leader(self) -> bool:
         return self.write_seconds() > 0
 
     def write_seconds(self) -> float:
@@ -67,23 +67,23 @@ class Election:
         age_s = self._clock_s() - self._renewed_s
         return LEASE_S - age_s if age_s < RENEW_DEADLINE_S else 0.0
 
-    async def win(self) -> None:
+    async def acquire(self) -> None:
         """Waits until it leads."""
         log.info("%s waits for Lease %s", self.identity, self._key)
         while not await self._try():
-            await asyncio.sleep(min(self._pause_s(), self._free_in_s() or RETRY_S))
+            await asyncio.sleep(min(self._pause_s(), self._expires_in_s() or RETRY_S))
         log.info("%s leads: it holds Lease %s", self.identity, self._key)
 
-    async def keep(self) -> None:
+    async def renew(self) -> None:
         """Renews for ever. Raises: NotLeading if renewals fail for too long, or another replica holds it."""
         while True:
             await asyncio.sleep(self._pause_s())
-            if not await self._try() and not self.leads:
+            if not await self._try() and not self.is_leader:
                 raise NotLeading(f"{self.identity} has lost Lease {self._key}")
 
     async def release(self) -> None:
         """Releases it, so that the next leader need not wait; no write may follow."""
-        if not self.leads:
+        if not self.is_leader:
             return
         self._renewed_s = None
         released = {"holderIdentity": None, "leaseDurationSeconds": RELEASED_S, **self._time("renewTime")}
@@ -94,32 +94,32 @@ class Election:
                     await self._write(lease, released)
             log.info("%s has released Lease %s", self.identity, self._key)
         except (ApiError, httpx2.HTTPError, WriteError, TimeoutError) as error:
-            log.warning("Lease %s is not released, it expires: %s", self._key, _say(error))
+            log.warning("Lease %s is not released, it expires: %s", self._key, _describe(error))
 
     async def _try(self) -> bool:
         """Takes or renews it; returns whether this certainly succeeded."""
-        self.tried_s = self._clock_s()
+        self.last_try_s = self._clock_s()
         # from when it was sent: the others count from when it arrived, which is later
         sent_s = self._clock_s()
         try:
             async with asyncio.timeout(TRY_S_MAX):
                 taken = await self._take()
         except (ApiError, httpx2.HTTPError, WriteError, TimeoutError) as error:
-            log.warning("Lease %s: %s", self._key, _say(error))
+            log.warning("Lease %s: %s", self._key, _describe(error))
             return False
         self._renewed_s = sent_s if taken else None
         return taken
 
     async def _take(self) -> bool:
         lease = await self._kube.read(LEASES, self._key)
-        if lease is not None and lease.spec != self._seen:
-            self._seen, self._seen_s = lease.spec, self._clock_s()
-        mine = self._seen.holder_identity == self.identity
-        if not mine and self._free_in_s() > 0:  # also if it was deleted: its holder still leads
+        if lease is not None and lease.spec != self._observed:
+            self._observed, self._observed_s = lease.spec, self._clock_s()
+        is_holder = self._observed.holder_identity == self.identity
+        if not is_holder and self._expires_in_s() > 0:  # also if it was deleted: its holder still leads
             return False
         if lease is None:
             await self._create()
-        elif mine:
+        elif is_holder:
             await self._write(lease, self._held())
         else:
             transitions = (lease.spec.lease_transitions or 0) + 1
@@ -144,17 +144,17 @@ class Election:
     def _time(self, field: str) -> dict[str, str]:
         return {field: rfc3339_micro(self._now_ms())}
 
-    def _free_in_s(self) -> float:
+    def _expires_in_s(self) -> float:
         """Returns the time until the Lease, as last seen, expires."""
-        if not self._seen.holder_identity:
+        if not self._observed.holder_identity:
             return 0.0
-        duration_s = self._seen.lease_duration_seconds or LEASE_S
-        return max(0.0, self._seen_s + duration_s - self._clock_s())
+        duration_s = self._observed.lease_duration_seconds or LEASE_S
+        return max(0.0, self._observed_s + duration_s - self._clock_s())
 
     def _pause_s(self) -> float:
         """Returns the pause before the next try, with jitter; never longer than RETRY_S."""
         return RETRY_S * self._random.uniform(0.75, 1)
 
 
-def _say(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__} {error}".strip()

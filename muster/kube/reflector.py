@@ -51,18 +51,18 @@ class Reflector(Generic[T]):
         self._optional = optional
         self._version = ""  # of the store; empty if it must be listed
         self._failures = 0  # in a row
-        self._opened_s: float | None = None  # when the watch began
-        self._heard_s: float | None = None
+        self._watch_began_s: float | None = None  # when the watch began
+        self._last_event_s: float | None = None
         self.synced = asyncio.Event()
 
     def age_s(self) -> float | None:
         """Returns the time since the last list, event or bookmark; None before `run`."""
-        return None if self._heard_s is None else self._clock_s() - self._heard_s
+        return None if self._last_event_s is None else self._clock_s() - self._last_event_s
 
     async def run(self) -> None:
-        self._version, self._heard_s = "", self._clock_s()
+        self._version, self._last_event_s = "", self._clock_s()
         while True:
-            self._opened_s = None
+            self._watch_began_s = None
             error: Exception | None = None
             try:
                 if not self._version:
@@ -71,20 +71,20 @@ class Reflector(Generic[T]):
             except (httpx2.HTTPError, TimeoutError, msgspec.DecodeError) as failed:  # ApiError too
                 error = failed
                 if self._optional and _code(error) == NOT_FOUND:
-                    self._take_none()
+                    self._clear()
             await self._pause(error)
 
     async def _list(self) -> None:
         version, objects = await self._kube.list(self._kind, self._labels)
         self._store.replace(objects, version)
-        self._version, self._heard_s = version, self._clock_s()
+        self._version, self._last_event_s = version, self._clock_s()
         self.synced.set()
         self._changed()
 
-    def _take_none(self) -> None:
+    def _clear(self) -> None:
         """Empties the store: the kind's CustomResourceDefinition does not exist."""
         self._store.clear()
-        self._heard_s = self._clock_s()
+        self._last_event_s = self._clock_s()
         self.synced.set()
         self._changed()
 
@@ -99,9 +99,9 @@ class Reflector(Generic[T]):
                 self._take(event)
 
     def _take(self, event: Event[T]) -> None:
-        self._heard_s = self._clock_s()
-        if self._opened_s is None:
-            self._opened_s = self._heard_s
+        self._last_event_s = self._clock_s()
+        if self._watch_began_s is None:
+            self._watch_began_s = self._last_event_s
         if event.obj is not None and event.type == "DELETED":
             self._store.remove(event.obj)
             self._changed()
@@ -111,19 +111,19 @@ class Reflector(Generic[T]):
 
     async def _pause(self, error: Exception | None) -> None:
         """Pauses before the next request: not at all after a steady watch, else with exponential backoff."""
-        if self._opened_s is not None and self._clock_s() - self._opened_s >= STEADY_S:
+        if self._watch_began_s is not None and self._clock_s() - self._watch_began_s >= STEADY_S:
             self._failures = 0
         else:
             self._failures += 1
-        if error is not None and not self._goes_on(error):
+        if error is not None and not self._can_resume(error):
             self._version = ""
         wait_s = self._wait_s(error)
         if error is not None:
             what = "watching" if self._version else "listing"
-            log.warning("%s: %s; %s again in %.1f s", self._kind, _say(error), what, wait_s)
+            log.warning("%s: %s; %s again in %.1f s", self._kind, _describe(error), what, wait_s)
         await asyncio.sleep(wait_s)
 
-    def _goes_on(self, error: Exception) -> bool:
+    def _can_resume(self, error: Exception) -> bool:
         """Returns whether the next watch can resume where this one failed, without a list."""
         if isinstance(error, msgspec.DecodeError):
             return False
@@ -161,7 +161,7 @@ def _retry_after_s(error: Exception | None) -> float:
     return min(float(max(header_s, status_s)), RETRY_AFTER_S_MAX)
 
 
-def _say(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     if isinstance(error, TimeoutError):
-        return f"not a word for {SILENT_S_MAX:.0f} s"
+        return f"no event or bookmark for {SILENT_S_MAX:.0f} s"
     return f"{type(error).__name__} {error}".strip()

@@ -20,7 +20,7 @@ class Store(Generic[T]):
 
     def __init__(self) -> None:
         self.items: dict[str, T] = {}
-        self._gone: deque[str] = deque(maxlen=TOMBSTONES_MAX)
+        self._deleted_uids: deque[str] = deque(maxlen=TOMBSTONES_MAX)
         self._listed = 0  # resource version of the last list
 
     def replace(self, objects: Iterable[T], version: str) -> None:
@@ -38,16 +38,16 @@ class Store(Generic[T]):
         old = self.items.get(new.key)
         if old is not None and old.metadata.uid == new.metadata.uid and _version(old) >= _version(new):
             return False
-        if new.metadata.uid in self._gone or (old is None and _version(new) <= self._listed):
+        if new.metadata.uid in self._deleted_uids or (old is None and _version(new) <= self._listed):
             return False
         self.items[new.key] = _with_known_spec(new, old)
         return True
 
-    def remove(self, gone: T) -> None:
-        self._gone.append(gone.metadata.uid)
-        known = self.items.get(gone.key)
-        if known is not None and known.metadata.uid == gone.metadata.uid:
-            del self.items[gone.key]
+    def remove(self, deleted: T) -> None:
+        self._deleted_uids.append(deleted.metadata.uid)
+        known = self.items.get(deleted.key)
+        if known is not None and known.metadata.uid == deleted.metadata.uid:
+            del self.items[deleted.key]
 
 
 def _with_known_spec(new: T, old: T | None) -> T:

@@ -14,7 +14,7 @@ import httpx2
 import msgspec
 from lightkube import ApiError
 
-from muster.kube.client import DRY_RUN_S_MAX, Kube, always
+from muster.kube.client import DRY_RUN_S_MAX, Kube, without_election
 from muster.kube.kinds import Kind
 from muster.kube.watching import WATCH_S, Event
 from muster.kube.writes import Create, Delete, MergePatch, Overwrite, Write
@@ -57,7 +57,7 @@ class EmulatedKube(Kube):
     ) -> None:
         self._api, self._random, self.faults = api, random, faults
         self._network = network or Network(api.now_ms)
-        self.write_seconds = always
+        self.write_seconds = without_election
         self.killed = asyncio.Event()
         self.writes = self.lists = self.dry_runs = 0
         self._kill_after = kill_after

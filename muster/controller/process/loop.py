@@ -111,9 +111,9 @@ class Controller:
     def stalled_ms(self) -> int:
         """Returns the time without progress: since the last pass of the leader, or a candidate's last
         attempt."""
-        is_candidate = self._election is not None and not self._election.leads
-        tried_s = self._election.tried_s if self._election and is_candidate else None
-        return self._clock_ms() - (self._passed_ms if tried_s is None else round(tried_s * 1000))
+        is_candidate = self._election is not None and not self._election.is_leader
+        last_try_s = self._election.last_try_s if self._election and is_candidate else None
+        return self._clock_ms() - (self._passed_ms if last_try_s is None else round(last_try_s * 1000))
 
     def watch_ages_s(self) -> dict[str, float]:
         """Returns the age of each watch's last event, bookmark or list."""
@@ -138,7 +138,7 @@ class Controller:
                 writing = tasks.create_task(self._events.run())
                 background.append(tasks.create_task(self._pod_checks.run()))
                 if self._election is not None:
-                    background.append(tasks.create_task(self._election.keep()))
+                    background.append(tasks.create_task(self._election.renew()))
                     watching["workloads"].cancel()
                     watching["workloads"] = await self._relist_workloads(tasks)
                 await self._run_passes()
@@ -158,7 +158,7 @@ class Controller:
         await asyncio.gather(*(r.synced.wait() for r in self._reflectors.values()))
         log.info("synced with the API server: %s", self._object_counts())
         if self._election is not None:
-            await self._election.win()
+            await self._election.acquire()
         self._passed_ms = self._clock_ms()
 
     async def _relist_workloads(self, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:

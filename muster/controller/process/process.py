@@ -53,7 +53,7 @@ async def run(options: Options) -> int:
     kube = Kube(options.kubeconfig, election.write_seconds)
     # They would double the number of series, and nothing uses them.
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # no types there
-    metrics = Metrics(lambda: election.leads)
+    metrics = Metrics(lambda: election.is_leader)
     controller = Controller(kube, wall_clock_ms, election, metrics, options.configuration)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, controller.stop)

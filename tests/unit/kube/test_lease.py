@@ -73,7 +73,7 @@ async def tries(candidate: Election) -> bool:
     """Returns whether the candidate wins with one try."""
     try:
         async with asyncio.timeout(0.05):
-            await candidate.win()
+            await candidate.acquire()
     except TimeoutError:
         return False
     return True
@@ -110,7 +110,7 @@ def test_the_first_try_takes_a_free_lease_only(name: str) -> None:
     candidate = election(api, Clock())
     assert asyncio.run(tries(candidate)) is bool(written)
     assert api.written == written
-    assert candidate.leads is bool(written)
+    assert candidate.is_leader is bool(written)
 
 
 class Later(NamedTuple):
@@ -164,7 +164,7 @@ def test_writes_begin_before_the_renew_deadline_and_end_with_the_term(age_s: flo
     assert asyncio.run(tries(candidate))
     clock.now_s += age_s
     assert candidate.write_seconds() == WRITE_SECONDS[age_s]
-    assert candidate.leads is (WRITE_SECONDS[age_s] > 0)
+    assert candidate.is_leader is (WRITE_SECONDS[age_s] > 0)
 
 
 def take_away(api: Api, clock: Clock) -> None:
@@ -186,9 +186,9 @@ def test_a_lease_is_lost_if_taken_or_not_renewed(
 
     async def story() -> None:
         candidate = election(api, clock)
-        await candidate.win()
+        await candidate.acquire()
         happens(api, clock)
-        await candidate.keep()
+        await candidate.renew()
 
     with pytest.raises(NotLeading, match="pod-a has lost Lease muster-system/muster-controller"):
         asyncio.run(story())
@@ -200,13 +200,13 @@ def test_one_failed_renewal_does_not_lose_the_lease(monkeypatch: pytest.MonkeyPa
 
     async def story() -> bool:
         candidate = election(api, clock)
-        await candidate.win()
+        await candidate.acquire()
         api.reachable = False
         clock.now_s += 9.0
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
-                await candidate.keep()
-        return candidate.leads
+                await candidate.renew()
+        return candidate.is_leader
 
     assert asyncio.run(story())
 
@@ -217,11 +217,11 @@ def test_the_holder_releases_the_lease(holder: str, releases: bool) -> None:
 
     async def story() -> bool:
         candidate = election(api, Clock())
-        await candidate.win()
+        await candidate.acquire()
         api.written.clear()
         api.lease = held_by(holder)
         await candidate.release()
-        return candidate.leads
+        return candidate.is_leader
 
     assert not asyncio.run(story())
     released = {"holderIdentity": None, "leaseDurationSeconds": 1, "renewTime": HELD["renewTime"]}

@@ -206,20 +206,20 @@ class Turn:
     """An election that the test lets it win."""
 
     def __init__(self) -> None:
-        self.won, self.leads, self.released = asyncio.Event(), False, False
-        self.tried_s = 0.0
+        self.won, self.is_leader, self.released = asyncio.Event(), False, False
+        self.last_try_s = 0.0
 
-    async def win(self) -> None:
+    async def acquire(self) -> None:
         await self.won.wait()
-        self.leads = True
+        self.is_leader = True
 
-    async def keep(self) -> None:
-        assert self.leads
+    async def renew(self) -> None:
+        assert self.is_leader
         self.kept = True
         await asyncio.Event().wait()
 
     async def release(self) -> None:
-        self.leads, self.released = False, True
+        self.is_leader, self.released = False, True
 
 
 def test_it_decides_nothing_before_it_leads_and_releases_the_lease() -> None:
@@ -228,7 +228,7 @@ def test_it_decides_nothing_before_it_leads_and_releases_the_lease() -> None:
 
     async def story() -> None:
         await asyncio.sleep(100)
-        turn.tried_s = 98.0
+        turn.last_try_s = 98.0
         assert stage.controller.synced
         assert stage.passes == []
         assert stage.controller.stalled_ms() == 2000, "it has tried to lead"
@@ -236,7 +236,7 @@ def test_it_decides_nothing_before_it_leads_and_releases_the_lease() -> None:
         await asyncio.sleep(5)
         assert sum(stage.told().values()) == 1
         assert turn.kept
-        turn.tried_s = 0.0
+        turn.last_try_s = 0.0
         assert stage.controller.stalled_ms() < 60_000, "it decides, and tries no more"
 
     stage.play(story)
