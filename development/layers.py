@@ -73,9 +73,11 @@ KEYS = tuple(layer.key for layer in LAYERS)
 # Directories of unit tests that import no Pulumi SDK and start no process: these take longest.
 FAST = (
     "admission",
+    "configuration",
     "controller",
     "development",
     "docs",
+    "forecast",
     "kube",
     "objects",
     "policies",

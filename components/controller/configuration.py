@@ -21,7 +21,7 @@ def configuration(settings: Controller) -> dict[str, Any]:
 
 
 def _own_rules(rules: OwnRules) -> dict[str, Any]:
-    """Returns the enabled rules in the form that muster/controller/configuration/configuration.py reads."""
+    """Returns the enabled rules in the form that muster/configuration/configuration.py reads."""
     wanted: dict[str, Any] = {}
     if rules.immediate_unparking:
         wanted["immediateUnparking"] = True

@@ -42,12 +42,12 @@ def configuration(settings: Kueue) -> dict[str, Any]:
 
 
 def fair_sharing(settings: FairSharing) -> dict[str, Any]:
-    """Returns `fairSharing`, which Muster's controller reads too (muster/controller/configuration.py)."""
+    """Returns `fairSharing`, which Muster's controller reads too (muster/configuration.py)."""
     return {"preemptionStrategies": list(settings.preemption_strategies)}
 
 
 def wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:
-    """Returns `waitForPodsReady`, read by Muster's controller too (muster/controller/configuration.py)."""
+    """Returns `waitForPodsReady`, read by Muster's controller too (muster/configuration.py)."""
     requeuing = settings.requeuing
     wanted: dict[str, Any] = {
         "timeout": f"{settings.timeout_seconds}s",

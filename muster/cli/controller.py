@@ -8,7 +8,7 @@ import socket
 import sys
 from uuid import uuid4
 
-from muster.controller.configuration.configuration import DEFAULT, Configuration, parse
+from muster.configuration.configuration import DEFAULT, Configuration, parse
 from muster.controller.process.health import Address
 from muster.controller.process.process import Options, run
 

@@ -8,8 +8,8 @@ import msgspec
 
 from muster import admission as core
 from muster.admission.lifecycle import Backoff
-from muster.controller.configuration.configuration import parse
-from muster.objects import kueue
+from muster.configuration.configuration import parse
+from muster.objects import kueue_checks, kueue_queues
 from muster.objects.meta import Object
 from muster.translation import snapshot
 
@@ -49,26 +49,28 @@ def from_manifests(
             by_kind.setdefault(str(manifest.get("kind")), []).append(manifest)
     if not by_kind.get("ClusterQueue"):
         raise ConfigurationError(f"{name}: no ClusterQueue ({GROUP}v1beta2); a forecast needs at least one")
-    checks = {c.key: c for c in _read(by_kind, "AdmissionCheck", kueue.AdmissionCheck)}
-    queues = _read(by_kind, "ClusterQueue", kueue.ClusterQueue)
+    checks = {c.key: c for c in _read(by_kind, "AdmissionCheck", kueue_checks.AdmissionCheck)}
+    queues = _read(by_kind, "ClusterQueue", kueue_queues.ClusterQueue)
     for queue in queues:
         if problem := snapshot.problem(queue):
             raise ConfigurationError(f"{name}: {problem}")
     objects = snapshot.snapshot(
-        _read(by_kind, "ResourceFlavor", kueue.ResourceFlavor),
-        _read(by_kind, "Cohort", kueue.Cohort),
+        _read(by_kind, "ResourceFlavor", kueue_queues.ResourceFlavor),
+        _read(by_kind, "Cohort", kueue_queues.Cohort),
         queues,
         (),
         checks=checks,
     )
-    local_queues = {q.key: q.spec.cluster_queue for q in _read(by_kind, "LocalQueue", kueue.LocalQueue)}
-    classes = _read(by_kind, "WorkloadPriorityClass", kueue.WorkloadPriorityClass)
+    local_queues = {
+        q.key: q.spec.cluster_queue for q in _read(by_kind, "LocalQueue", kueue_queues.LocalQueue)
+    }
+    classes = _read(by_kind, "WorkloadPriorityClass", kueue_queues.WorkloadPriorityClass)
     try:
         rules = parse(controller).rules
     except ValueError as error:
         raise ConfigurationError(f"{name}: the controller's configuration: {error}") from error
-    configs = _read(by_kind, "ProvisioningRequestConfig", kueue.ProvisioningRequestConfig)
-    retry = configs[0].spec.retry_strategy if configs else kueue.RetryStrategy()
+    configs = _read(by_kind, "ProvisioningRequestConfig", kueue_checks.ProvisioningRequestConfig)
+    retry = configs[0].spec.retry_strategy if configs else kueue_checks.RetryStrategy()
     return QueueConfiguration(
         name=name,
         snapshot=_open_to_all(objects),

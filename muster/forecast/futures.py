@@ -18,7 +18,7 @@ SEEDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What to simulate: the jobs placed in a configuration's queues."""
+    """The jobs to simulate, placed in a configuration's queues."""
 
     configuration: QueueConfiguration
     jobs: Sequence[PlacedJob]

@@ -19,7 +19,7 @@ class Build(Model):
     """How many of the newest images to keep for rollbacks, regardless of their age."""
 
 
-# The feature gates of Kueue that Muster implements (muster/controller/configuration/feature_gates.py).
+# The feature gates of Kueue that Muster implements (muster/configuration/feature_gates.py).
 Gate = Literal[
     "FairSharingPreemptWithinNominal",
     "FairSharingPrioritizeNonBorrowing",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from muster import admission as core
-from muster.controller.configuration.feature_gates import SUPPORTED, gated
+from muster.configuration.feature_gates import SUPPORTED, gated
 from tests.conformance.case import Case, NotApplicable
 
 ONLY_HERE = {

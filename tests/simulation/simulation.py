@@ -11,7 +11,7 @@ from contextvars import Context
 from random import Random
 from typing import Any
 
-from muster.controller.configuration.configuration import DEFAULT, Configuration
+from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.metrics.observer import Observer
 from muster.controller.process.loop import Controller
 from muster.kube import kinds

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as changed
 
+from muster.configuration.configuration import Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.pass_cache import PassCache
-from muster.controller.configuration.configuration import Configuration
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterator
 
 from muster.admission.lifecycle import Backoff, WaitForPodsReady
-from muster.controller.configuration.configuration import Configuration
+from muster.configuration.configuration import Configuration
 from muster.kube import kinds
 from muster.objects import kueue
 from muster.objects.meta import millis

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from muster.configuration.configuration import Configuration
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.configuration.configuration import Configuration
 from muster.controller.gangs.suspension import quota_may_be_released, with_suspension_progress
 from muster.controller.provisioning import provisioning_checks
 from muster.controller.workload import transitions

@@ -7,8 +7,8 @@ acted on by the next pass. If the controller is killed between two writes, the n
 
 from collections.abc import Container, Iterable, Iterator
 
+from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs import duplicate_pods, finished_gangs
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite

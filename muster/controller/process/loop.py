@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.cluster.timers import MonotonicTimers
-from muster.controller.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.pod_checks import PodChecks
 from muster.controller.metrics.observer import CompletedPass, Guarded, Observer

@@ -10,7 +10,7 @@ from random import Random
 
 import prometheus_client
 
-from muster.controller.configuration.configuration import Configuration
+from muster.configuration.configuration import Configuration
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.process.health import Address, Health, served

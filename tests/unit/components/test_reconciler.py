@@ -6,8 +6,8 @@ import pytest
 
 from muster.admission import Aging, FairSharing, Rules
 from muster.admission.lifecycle import WaitForPodsReady
-from muster.controller.configuration.configuration import parse
-from muster.controller.configuration.feature_gates import SUPPORTED, gated
+from muster.configuration.configuration import parse
+from muster.configuration.feature_gates import SUPPORTED, gated
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from settings.model.controller import Gate
 from tests.unit.components.harness import Declarations, declare_platform

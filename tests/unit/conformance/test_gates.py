@@ -5,7 +5,7 @@ from itertools import chain
 import pytest
 
 from muster.admission import Rules
-from muster.controller.configuration.feature_gates import SUPPORTED, gated
+from muster.configuration.feature_gates import SUPPORTED, gated
 from tests.conformance.case import Case, load
 from tests.conformance.replay import LISTED, SHARED
 from tests.conformance.rules import IGNORED, ONLY_HERE, rules_of

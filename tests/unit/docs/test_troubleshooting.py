@@ -25,13 +25,9 @@ OTHER_WORDS = {
     "conditions and their values, phases, states of jobs and of admission checks": "BackOff Complete "
     "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended Rejected Retry "
     "Running True",
-    "values of fields": "ClusterIP Creation DeleteNone Eviction In IdenticalPodTemplates InteractiveMode "
+    "values of fields": "ClusterIP DeleteNone In IdenticalPodTemplates InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Recreate SidecarMode Warning",
     "kinds, types of the code, prefixes": "Json Merge PriorityClass Ts WorkloadPriorityClass",
-    "feature gates of Kueue": "FairSharingPreemptWithinNominal FairSharingPrioritizeNonBorrowing "
-    "FlavorFungibilityPreserveScanProgress PartialAdmission PrioritizePreemptorWorkloads PriorityBoost "
-    "PrioritySortingWithinCohort ReclaimablePods RecomputeAssignmentUponPreemptionTargetsOverlap "
-    "SchedulerTimestampPreemptionBuffer SkipReassignmentForPodOwnedWorkloads TopologyAwareScheduling",
 }
 """Such words of the code that are no reasons."""
 OTHERS = set(" ".join(OTHER_WORDS.values()).split())

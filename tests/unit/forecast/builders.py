@@ -53,7 +53,9 @@ def provisioned(**retry: int) -> list[dict[str, Any]]:
 
 
 CHECKED: dict[str, Any] = {"admissionChecksStrategy": {"admissionChecks": [{"name": "capacity"}]}}
-PREEMPTS: dict[str, Any] = {"preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}}
+PREEMPTS: dict[str, Any] = {
+    "preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
+}
 
 
 def configured(*manifests: Mapping[str, Any], controller: str = "{}") -> QueueConfiguration:

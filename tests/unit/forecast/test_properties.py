@@ -62,7 +62,7 @@ def test_every_job_that_fits_runs_to_its_end(drawn: Drawn, reclaim: str, within:
 
 @given(JOBS, POLICIES)
 def test_accelerator_hours_are_conserved(drawn: Drawn, reclaim: str) -> None:
-    """What gangs held is what their jobs need, plus the work that they lost."""
+    """Gangs hold as much as their jobs need, plus the work that they lose."""
     jobs = jobs_of(drawn)
     used = usage(simulated(two_queues(4, 4, reclaim), *jobs))
     needed = sum((one.run_ms or 0) * one.requests["nvidia.com/gpu"] for one in jobs) / 3_600_000

@@ -1,4 +1,4 @@
-"""What happens to jobs in the simulation, attempt by attempt."""
+"""Jobs in the simulation, attempt by attempt."""
 
 from dataclasses import dataclass, field, replace
 

@@ -46,6 +46,22 @@ CASES = [
         "team-a is already in use; choose another name",
     ),
     Case(
+        "a limit of waits in an unknown queue",
+        put("muster:forecast", {"limits": [{"queue": "team-x", "maxMinutes": 5}]}),
+        "muster:forecast.limits[0].queue",
+        '"team-x"',
+        "the name of a cluster queue in this file",
+        "did you mean team-a?",
+    ),
+    Case(
+        "a price of an unknown flavor",
+        put("muster:forecast", {"prices": {"l44": 1.5}}),
+        "muster:forecast.prices.l44",
+        "1.5",
+        "the flavor of a pool in this file",
+        "did you mean l4?",
+    ),
+    Case(
         "a queue in an unknown cohort",
         put(*TEAM_A, "cohort", "mll"),
         "muster:queues.clusterQueues[0].cohort",

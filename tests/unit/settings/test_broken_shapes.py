@@ -11,7 +11,7 @@ CASES = [
         "muster:pool",
         "[]",
         "a known key: gcp:project, muster:admission, muster:cluster, muster:controller, muster:environment, "
-        "muster:gpuOperator, muster:kai, muster:kuberay, muster:kueue, muster:network, "
+        "muster:forecast, muster:gpuOperator, muster:kai, muster:kuberay, muster:kueue, muster:network, "
         "muster:observability, muster:pools, muster:queues, muster:tenants",
         "did you mean muster:pools?",
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.admission.lifecycle import WaitForPodsReady
-from muster.controller.configuration.configuration import Configuration
+from muster.configuration.configuration import Configuration
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.pod_checks import Answer, PodChecks, key_of
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL

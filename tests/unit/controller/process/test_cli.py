@@ -4,7 +4,7 @@ import pytest
 
 from muster import cli
 from muster.cli import controller
-from muster.controller.configuration.configuration import Configuration
+from muster.configuration.configuration import Configuration
 from muster.controller.process.health import Address
 from muster.controller.process.process import Options
 from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from muster.configuration.configuration import DEFAULT
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.configuration.configuration import DEFAULT
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import CompletedPass, Guarded, Observer

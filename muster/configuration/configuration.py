@@ -9,7 +9,7 @@ import msgspec
 
 from muster.admission import Aging, FairSharing, FairStrategy, Rules
 from muster.admission.lifecycle import Backoff, WaitForPodsReady
-from muster.controller.configuration.feature_gates import gated
+from muster.configuration.feature_gates import gated
 from muster.objects.meta import View
 
 _PART = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>h|ms|m|s)")

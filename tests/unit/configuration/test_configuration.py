@@ -8,8 +8,8 @@ import pytest
 
 from muster.admission import Aging, FairSharing, FairStrategy, Rules
 from muster.admission.lifecycle import Backoff, WaitForPodsReady
-from muster.controller.configuration.configuration import Configuration, parse
-from muster.controller.configuration.feature_gates import SUPPORTED
+from muster.configuration.configuration import Configuration, parse
+from muster.configuration.feature_gates import SUPPORTED
 
 
 def waiting(**fields: Any) -> Configuration:
