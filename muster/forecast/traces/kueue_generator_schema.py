@@ -1,0 +1,116 @@
+"""The YAML of Kueue's performance tests: cohorts, queues and the workloads that are created in them.
+
+Source: Kueue test/performance/scheduler, configs/*/generator.yaml and runner/generator. Older files are a
+list of the cohorts alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+
+from muster.forecast.traces.trace import TraceError
+from muster.forecast.traces.values import PODS_MAX, TIME_MAX_MS
+from muster.objects.meta import View
+
+JOBS_MAX = 10_000_000
+QUEUES_MAX = 100_000
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=JOBS_MAX)]
+Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=TIME_MAX_MS // JOBS_MAX)]
+Quantity = str | int | float
+
+
+class WorkloadTemplate(View):
+    class_name: str
+    runtime_ms: Milliseconds
+    request: Quantity
+    priority: Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] = 0
+    pod_count: Annotated[int, msgspec.Meta(ge=0, le=PODS_MAX)] = 0
+    tas_level: str = ""
+    devices: Count = 0
+
+
+class WorkloadsSet(View):
+    count: Count
+    creation_interval_ms: Milliseconds = 0
+    workloads: tuple[WorkloadTemplate, ...] = ()
+
+
+class QueuesSet(View):
+    class_name: str
+    count: Count
+    nominal_quota: Quantity
+    borrowing_limit: Quantity = ""
+    device_nominal_quota: Quantity = ""
+    device_borrowing_limit: Quantity = ""
+    reclaim_within_cohort: str = "Never"
+    within_cluster_queue: str = "Never"
+    workloads_sets: tuple[WorkloadsSet, ...] = ()
+
+
+class CohortSet(View):
+    class_name: str
+    count: Count
+    queues_sets: tuple[QueuesSet, ...] = ()
+
+
+class Flavor(View):
+    name: str = "rf"
+    node_label: str = ""
+
+
+class Generator(View):
+    cohorts: Annotated[tuple[CohortSet, ...], msgspec.Meta(min_length=1)]
+    resource_flavor: Flavor = Flavor()
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One ClusterQueue of the file."""
+
+    name: str
+    cohort: str
+    set: QueuesSet
+
+
+def decoded(text: str, source: str) -> Generator:
+    """Returns what a file holds; raises TraceError if it is not as expected."""
+    try:
+        data = msgspec.yaml.decode(text)
+        generator = msgspec.convert({"cohorts": data} if isinstance(data, list) else data, Generator)
+    except ImportError as problem:
+        raise TraceError(f"{source}: reading YAML needs PyYAML: pip install PyYAML") from problem
+    except (msgspec.MsgspecError, RecursionError) as problem:
+        raise TraceError(
+            f"{source}: {problem}; expected cohorts → queuesSets → workloadsSets → workloads, as in Kueue's "
+            "test/performance/scheduler/configs/baseline/generator.yaml"
+        ) from problem
+    _check_size(generator, source)
+    return generator
+
+
+def _check_size(generator: Generator, source: str) -> None:
+    sets = [
+        (cohorts.count * queues.count, queues)
+        for cohorts in generator.cohorts
+        for queues in cohorts.queues_sets
+    ]
+    queues = sum(count for count, _ in sets)
+    jobs = sum(count * s.count * len(s.workloads) for count, queues in sets for s in queues.workloads_sets)
+    if queues > QUEUES_MAX or jobs > JOBS_MAX:
+        raise TraceError(
+            f"{source}: {queues:,} queues and {jobs:,} workloads; "
+            f"expected at most {QUEUES_MAX:,} and {JOBS_MAX:,}"
+        )
+
+
+def queues_of(generator: Generator) -> Iterator[Queue]:
+    """Yields the file's queues, under the names that the tests give them."""
+    for cohorts in generator.cohorts:
+        for cohort_index in range(cohorts.count):
+            cohort = f"{cohorts.class_name}-{cohort_index}"
+            for set_index, queues in enumerate(cohorts.queues_sets):
+                for index in range(queues.count):
+                    yield Queue(f"{queues.class_name}-{set_index}-{index}-{cohort}", cohort, queues)
