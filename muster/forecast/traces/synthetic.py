@@ -1,0 +1,173 @@
+"""Draws a trace from distributions: the same specification and seed give the same jobs.
+
+Arrivals, kinds of jobs and run times have a random stream each: a change to one leaves the others as they
+are.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, islice, takewhile
+from random import Random
+from statistics import NormalDist
+from typing import Annotated
+
+import msgspec
+
+from muster.admission import QuantityError, quantities
+from muster.forecast.traces.arrivals import times, week_of
+from muster.forecast.traces.rows import Rows
+from muster.forecast.traces.trace import Trace, TraceError, TraceJob
+from muster.forecast.traces.values import PODS_MAX, SECOND
+from muster.objects.meta import View
+
+DAY_MS = 86_400 * SECOND
+JOBS_MAX = 10_000_000
+DAYS_MAX = 36_500
+RUN_DAYS_MAX = 365
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+Gang = Annotated[int, msgspec.Meta(ge=1, le=PODS_MAX)]
+
+
+class Profile(View, forbid_unknown_fields=True):
+    """Jobs that are alike: where they are submitted, how often (`weight`, against the other profiles), how
+    many pods they have (weights by number), what each pod requests, and how long they run: lognormal, with a
+    median and the standard deviation of the logarithm, cut off at `run_max`."""
+
+    queue: str
+    requests: Annotated[dict[str, str | int | float], msgspec.Meta(min_length=1)]
+    run_median_seconds: Positive
+    run_sigma: Annotated[float, msgspec.Meta(ge=0, le=10)] = 1.0
+    run_max_seconds: Positive = RUN_DAYS_MAX * 86_400.0
+    priority_class: str = ""
+    weight: Positive = 1.0
+    gangs: Annotated[dict[Gang, Positive], msgspec.Meta(min_length=1)] = msgspec.field(
+        default_factory=lambda: {1: 1.0}
+    )
+    users: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1
+
+
+class Load(View, forbid_unknown_fields=True):
+    """How much of so many pieces of a resource the jobs keep busy on average: 0.8 of 64 GPUs."""
+
+    share: Positive
+    capacity: Positive
+    resource: str = "nvidia.com/gpu"
+
+
+class Specification(View, forbid_unknown_fields=True):
+    """A trace to draw. Two of `jobs`, `days` and `load` give the rate of arrivals and the length.
+
+    `shape` is that of the Weibull intervals: 1 is a Poisson process, 0.7 has the bursts of GPU clusters.
+    `hours` are weights of the 24 hours of a day; `weekend` is the factor of the days 6 and 7."""
+
+    profiles: Annotated[tuple[Profile, ...], msgspec.Meta(min_length=1)]
+    jobs: Annotated[int, msgspec.Meta(ge=1, le=JOBS_MAX)] | None = None
+    days: Annotated[float, msgspec.Meta(gt=0, le=DAYS_MAX)] | None = None
+    load: Load | None = None
+    shape: Annotated[float, msgspec.Meta(ge=0.3, le=10)] = 1.0
+    hours: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=24, max_length=24)] = (1.0,) * 24
+    weekend: Positive = 1.0
+
+
+def from_yaml(text: str, source: str) -> Specification:
+    """Returns the specification that a YAML file holds."""
+    try:
+        return msgspec.yaml.decode(text, type=Specification)
+    except ImportError as problem:
+        raise TraceError(f"{source}: reading YAML needs PyYAML: pip install PyYAML") from problem
+    except msgspec.MsgspecError as problem:
+        raise TraceError(f"{source}: {problem}; see examples/traces/three-teams.yaml") from problem
+
+
+def generate(specification: Specification, seed: int) -> Trace:
+    """Returns the trace that the specification and the seed give."""
+    kinds = [_Kind(profile) for profile in specification.profiles]
+    cumulative = list(accumulate(kind.profile.weight for kind in kinds))
+    choices, runs = Random(f"{seed}/kinds"), Random(f"{seed}/runs")
+    rows = Rows(f"synthetic, seed {seed}")
+    for index, submit_ms in enumerate(_arrivals(specification, kinds, Random(f"{seed}/arrivals"))):
+        kind = choices.choices(kinds, cum_weights=cumulative)[0]
+        rows.jobs.append(kind.job(index, round(submit_ms / SECOND) * SECOND, choices, runs))
+    return rows.trace()
+
+
+class _Kind:
+    """A profile, made ready to draw jobs from."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.requests = _requests(profile)
+        self._gangs = list(profile.gangs)
+        self._gang_weights = list(accumulate(profile.gangs.values()))
+        self._users = [f"{profile.queue}-user-{number}" for number in range(1, profile.users + 1)]
+        self._user_weights = list(accumulate(1 / number for number in range(1, profile.users + 1)))
+        self._mu = math.log(profile.run_median_seconds)
+
+    def job(self, index: int, submit_ms: int, choices: Random, runs: Random) -> TraceJob:
+        profile = self.profile
+        run_seconds = min(runs.lognormvariate(self._mu, profile.run_sigma), profile.run_max_seconds)
+        return TraceJob(
+            f"{profile.queue}-{index:05d}",
+            submit_ms,
+            max(round(run_seconds), 1) * SECOND,
+            choices.choices(self._gangs, cum_weights=self._gang_weights)[0],
+            self.requests,
+            profile.queue,
+            profile.priority_class,
+            choices.choices(self._users, cum_weights=self._user_weights)[0],
+        )
+
+    def work(self, resource: str) -> float:
+        """Returns the expected product of pods, a pod's request in whole units, and run time in seconds."""
+        units = self.requests.get(resource, 0) / (quantities.MILLI if resource == quantities.CPU else 1)
+        pods = sum(n * weight for n, weight in self.profile.gangs.items()) / self._gang_weights[-1]
+        return pods * units * self._mean_run_seconds()
+
+    def _mean_run_seconds(self) -> float:
+        """Returns the mean of the lognormal distribution that is cut off at the longest run time."""
+        longest, sigma = self.profile.run_max_seconds, self.profile.run_sigma
+        if sigma == 0:
+            return min(self.profile.run_median_seconds, longest)
+        z = (math.log(longest) - self._mu) / sigma
+        below = math.exp(self._mu + sigma**2 / 2) * NormalDist().cdf(z - sigma)
+        return below + longest * (1 - NormalDist().cdf(z))
+
+
+def _arrivals(specification: Specification, kinds: Sequence[_Kind], random: Random) -> Iterator[float]:
+    week = week_of(specification.hours, specification.weekend)
+    submissions = times(random, _interval_ms(specification, kinds), specification.shape, week)
+    if specification.jobs is not None:
+        return islice(submissions, specification.jobs)
+    end_ms = (specification.days or 0) * DAY_MS
+    return islice(takewhile(lambda time: time < end_ms, submissions), JOBS_MAX)
+
+
+def _interval_ms(specification: Specification, kinds: Sequence[_Kind]) -> float:
+    """Returns the mean time between two submissions, from two of the jobs, the days and the load."""
+    jobs, days, load = specification.jobs, specification.days, specification.load
+    if sum(given is not None for given in (jobs, days, load)) != 2:
+        raise TraceError(
+            "a synthetic trace: expected two of jobs, days and load: the third follows from them"
+        )
+    if load is None:
+        return (days or 0) * DAY_MS / (jobs or 1)
+    weights = [kind.profile.weight for kind in kinds]
+    work = sum(kind.work(load.resource) * weight for kind, weight in zip(kinds, weights, strict=True)) / sum(
+        weights
+    )
+    if not work:
+        raise TraceError(f"a synthetic trace: load of {load.resource}, which no profile requests")
+    interval_ms = work / (load.share * load.capacity) * SECOND
+    if not interval_ms <= DAYS_MAX * DAY_MS:
+        raise TraceError(
+            f"a synthetic trace: a load of {load.share:g} is less than a job in {DAYS_MAX:,} days"
+        )
+    return interval_ms
+
+
+def _requests(profile: Profile) -> Mapping[str, int]:
+    try:
+        return {resource: quantities.parse(resource, text) for resource, text in profile.requests.items()}
+    except QuantityError as problem:
+        raise TraceError(f"a synthetic trace: profile of {profile.queue}: {problem}") from problem
