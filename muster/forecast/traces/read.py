@@ -1,0 +1,165 @@
+"""Reads a trace of any format, from a file or a folder of journals."""
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+from muster.forecast.traces import csv_rows, journal, kueue_generator, sacct, swf
+from muster.forecast.traces.csv_mapping import CsvMapping
+from muster.forecast.traces.sacct import SacctOptions
+from muster.forecast.traces.swf import SwfOptions
+from muster.forecast.traces.trace import Trace, TraceError
+
+GZIP = ".gz"
+BY_SUFFIX: Mapping[str, str] = {
+    ".swf": "swf",
+    ".csv": "csv",
+    ".jsonl": "journal",
+    ".ndjson": "journal",
+    ".yaml": "kueue",
+    ".yml": "kueue",
+}
+FORMATS = ("swf", "csv", "sacct", "kueue", "journal")
+JOURNALS = ("*.jsonl", "*.jsonl.gz")
+_FIRST_LINES = 50  # that are looked at to find a format; headers of SWF are long
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Options of the formats; each reader takes its own."""
+
+    swf: SwfOptions | None = None
+    sacct: SacctOptions | None = None
+    csv: CsvMapping | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A trace, and the manifests of the queues that its file defines, if any."""
+
+    trace: Trace
+    manifests: tuple[dict[str, Any], ...] = ()
+
+
+def read(path: Path, format: str = "", options: ReadOptions | None = None) -> Loaded:
+    """Returns the trace at `path`. Without a format, it is found from the file's name and first lines.
+
+    Raises TraceError if there is no such file, its format is not known, or no row of it is a job."""
+    options = options or ReadOptions()
+    if format and format not in FORMATS:
+        raise TraceError(f"format {format!r}: expected one of {', '.join(FORMATS)}")
+    if path.is_dir():
+        loaded = Loaded(_journals(path, format))
+    else:
+        format = format or _found(path)
+        with _opened(path) as lines:
+            loaded = _read(lines, path, format, options)
+    _check(loaded.trace, format)
+    return loaded
+
+
+def _read(lines: TextIO, path: Path, format: str, options: ReadOptions) -> Loaded:
+    source = str(path)
+    match format:
+        case "swf":
+            return Loaded(swf.read(lines, source, options.swf))
+        case "csv":
+            return Loaded(csv_rows.read(lines, source, options.csv))
+        case "sacct":
+            return Loaded(sacct.read(lines, source, options.sacct))
+        case "journal":
+            return Loaded(journal.read([(source, lines)], source))
+        case _:
+            generated = kueue_generator.read(lines.read(), source)
+            return Loaded(generated.trace, generated.manifests)
+
+
+def _journals(folder: Path, format: str) -> Trace:
+    """Returns the workloads of all journals in a folder, by the names of the files."""
+    if format not in ("", "journal"):
+        raise TraceError(
+            f"{folder}: a folder is read as journals; give the path of a file to read it as {format}"
+        )
+    paths = sorted(path for pattern in JOURNALS for path in folder.glob(pattern))
+    if not paths:
+        raise TraceError(f"{folder}: no journal in this folder; expected files named {' or '.join(JOURNALS)}")
+    return journal.read(((str(path), _lines(path)) for path in paths), str(folder))
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with _opened(path) as lines:
+        yield from lines
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    """Opens a file, compressed or not. Bytes that are no UTF-8 are replaced: they may be in a name."""
+    open_text: Callable[..., TextIO] = gzip.open if path.name.endswith(GZIP) else open
+    try:
+        with open_text(path, "rt", encoding="utf-8-sig", errors="replace") as lines:
+            yield lines
+    except FileNotFoundError:
+        raise TraceError(
+            f"{path}: no such file; give the path of a trace, or of a folder of journals"
+        ) from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+        raise TraceError(
+            f"{path}: {problem}; expected a whole gzip file: compress or copy it again"
+        ) from problem
+    except OSError as problem:
+        raise TraceError(f"{path}: {problem.strerror or problem}") from problem
+
+
+def _found(path: Path) -> str:
+    """Returns the file's format. A header of sacct counts more than the name: its output has any name."""
+    with _opened(path) as lines:
+        first = [line.strip() for line in islice(lines, _FIRST_LINES)]
+    first = [line for line in first if line]
+    if not first:
+        raise TraceError(f"{path}: the file is empty; expected a trace ({', '.join(FORMATS)})")
+    if _is_sacct(first[0]):
+        return "sacct"
+    return BY_SUFFIX.get(_suffix(path)) or _by_content(path, first)
+
+
+def _suffix(path: Path) -> str:
+    return Path(path.name.removesuffix(GZIP)).suffix.lower()
+
+
+def _by_content(path: Path, first: list[str]) -> str:
+    head = first[0]
+    if head.startswith(";") or len(head.split()) == swf.FIELDS:
+        return "swf"
+    if head.startswith("{"):
+        return "journal"
+    if any(line.startswith(("cohorts:", "- className:")) for line in first):
+        return "kueue"
+    if "," in head:
+        return "csv"
+    raise TraceError(
+        f"{path}: neither its name nor its first line {head[:60]!r} tells its format; "
+        f"say it: --format {'|'.join(FORMATS)}"
+    )
+
+
+def _is_sacct(line: str) -> bool:
+    return "|" in line and "jobid" in (name.strip().lower() for name in line.split("|"))
+
+
+def _check(trace: Trace, format: str) -> None:
+    """Raises TraceError for a trace without a job: there is nothing to forecast."""
+    if trace.jobs:
+        return
+    if trace.bad:
+        first = trace.bad[0]
+        raise TraceError(
+            f"{trace.source}: none of its {trace.bad_count:,} rows is a job; {first.where}: {first.problem}. "
+            f"Is the format {format or 'journal'}? Another: --format {'|'.join(FORMATS)}"
+        )
+    skipped = ", ".join(f"{count:,} {reason}" for reason, count in trace.skipped.items())
+    raise TraceError(f"{trace.source}: it has no jobs{f' (skipped: {skipped})' if skipped else ''}")
