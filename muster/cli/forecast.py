@@ -7,9 +7,13 @@ from pathlib import Path
 
 from muster.cli import inputs
 from muster.forecast import assumptions, futures
+from muster.forecast.configuration import from_manifests
 from muster.forecast.report.document import forecast_document
 from muster.forecast.report.tables import Table, forecast_tables, totals
 from muster.forecast.traces.trace import Trace
+
+BAD_ROWS = 10
+"""Bad rows that are shown one by one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,10 +39,7 @@ def _forecast(arguments: argparse.Namespace) -> int:
     if arguments.assumptions:
         show([assumptions_table()])
         return 0
-    if not (arguments.stack or arguments.queues):
-        raise inputs.InputError("no configuration: give --stack NAME in a checkout, or --queues PATH")
-    side = inputs.stack(arguments.stack) if arguments.stack else inputs.manifests_at(arguments.queues)
-    trace = inputs.read_trace(arguments, side)
+    side, trace = _inputs(arguments)
     scenario, placed = inputs.scenario(arguments, side, trace)
     with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
         outcomes = futures.run(scenario, range(arguments.seeds), progress)
@@ -57,13 +58,26 @@ def _forecast(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _inputs(arguments: argparse.Namespace) -> tuple[inputs.Side, Trace]:
+    """Reads both; a file of Kueue's performance generator holds both."""
+    if arguments.stack:
+        side = inputs.stack(arguments.stack)
+        return side, inputs.read_trace(arguments, side.trace).trace
+    if arguments.queues:
+        return inputs.manifests_at(arguments.queues), inputs.read_trace(arguments, None).trace
+    loaded = inputs.read_trace(arguments, None)
+    if not loaded.manifests:
+        raise inputs.InputError("no configuration: give --stack NAME in a checkout, or --queues PATH")
+    return inputs.Side(from_manifests(Path(arguments.trace).name, loaded.manifests)), loaded.trace
+
+
 def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:
     """Returns a table of rows and jobs that were not simulated, unless there are none."""
     rows = [(f"{n:,}", problem) for problem, n in problems.items()]
-    rows += [(f"{n:,}", f"skipped: {why}") for why, n in (trace.skipped or {}).items()]
-    rows += [("1", f"{bad.where}: {bad.problem}") for bad in trace.bad[:10]]
-    if len(trace.bad) > 10:
-        rows.append((f"{len(trace.bad) - 10:,}", "more bad rows"))
+    rows += [(f"{n:,}", f"skipped: {why}") for why, n in trace.skipped.items()]
+    rows += [("1", f"{bad.where}: {bad.problem}") for bad in trace.bad[:BAD_ROWS]]
+    if trace.bad_count > BAD_ROWS:
+        rows.append((f"{trace.bad_count - BAD_ROWS:,}", "more bad rows"))
     return [Table("Not simulated", ("JOBS", "WHY"), rows, numbers=9)] if rows else []
 
 

@@ -19,7 +19,8 @@ from muster.forecast.futures import SEEDS, Scenario
 from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import Mapped, Placement, place
 from muster.forecast.traces.csv_mapping import from_text
-from muster.forecast.traces.read import FORMATS, ReadOptions, read
+from muster.forecast.traces.cut import cut
+from muster.forecast.traces.read import FORMATS, Loaded, ReadOptions, read
 from muster.forecast.traces.trace import Trace, TraceError
 
 if TYPE_CHECKING:
@@ -165,19 +166,16 @@ def manifests_at(path: Path) -> Side:
     return Side(from_manifests(path.name, found))
 
 
-def read_trace(arguments: argparse.Namespace, side: Side) -> Trace:
-    """Reads the trace, cut to its first days if asked. Raises: InputError."""
-    path = arguments.trace or side.trace
+def read_trace(arguments: argparse.Namespace, path: str | None) -> Loaded:
+    """Reads the trace, by default the stack's at `path`. Raises: InputError, TraceError."""
+    path = arguments.trace or path
     if not path:
         raise InputError("no trace: give --trace FILE, or set muster:forecast.trace in the stack file")
     columns = from_text(arguments.columns) if arguments.columns else None
-    trace = read(Path(path), arguments.format, ReadOptions(csv=columns)).trace
-    if arguments.days is not None:
-        end_ms = round(arguments.days * DAY_MS)
-        trace = replace(trace, jobs=[job for job in trace.jobs if job.submit_ms < end_ms])
-    if not trace.jobs:
-        raise InputError(f"{path}: no job can be replayed; {len(trace.bad)} bad rows")
-    return trace
+    loaded = read(Path(path), arguments.format, ReadOptions(csv=columns))
+    if arguments.days is None:
+        return loaded
+    return replace(loaded, trace=cut(loaded.trace, 0, round(arguments.days * DAY_MS)))
 
 
 def scenario(arguments: argparse.Namespace, side: Side, trace: Trace) -> tuple[Scenario, Placement]:

@@ -38,7 +38,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
 
 def _plan(arguments: argparse.Namespace) -> int:
     base, changed = _sides(arguments)
-    trace = inputs.read_trace(arguments, changed)
+    trace = inputs.read_trace(arguments, changed.trace).trace
     results: list[list[Outcome]] = []
     for side in (base, changed):
         scenario, _ = inputs.scenario(arguments, side, trace)

@@ -5,8 +5,8 @@ from typing import Any
 
 from muster.admission import quantities
 from muster.forecast.traces.kueue_generator_schema import Generator, Quantity, Queue
-from muster.objects.kueue import (
-    GROUP,
+from muster.objects.kueue import GROUP
+from muster.objects.kueue_queues import (
     ClusterQueue,
     ClusterQueueSpec,
     Cohort,

@@ -8,7 +8,7 @@ import pytest
 from muster.forecast.traces import kueue_generator
 from muster.forecast.traces.kueue_generator import NO_TOPOLOGY
 from muster.forecast.traces.trace import TraceError
-from muster.objects.kueue import ClusterQueue
+from muster.objects.kueue_queues import ClusterQueue
 from tests.unit.forecast.traces.builders import job
 
 TWO_SETS = """

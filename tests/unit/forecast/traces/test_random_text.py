@@ -104,7 +104,7 @@ def records() -> st.SearchStrategy[list[str]]:
 def _record(change: Mapping[str, Any] | str, uid: int) -> str:
     if isinstance(change, str):
         return change
-    return msgspec.json.encode(RECORD | {"uid": f"u{uid}"} | change).decode()
+    return msgspec.json.encode({**RECORD, "uid": f"u{uid}", **change}).decode()
 
 
 CSV_HEADER = "a,b,c,d,e,f,g,h,i,j"
