@@ -18,7 +18,7 @@ from sandbox.bootstrap import exclusive
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.processes import Processes
-from sandbox.scenarios.play import JOB_KINDS, SCENARIO_LABEL
+from sandbox.scenarios.runner import JOB_KINDS, SCENARIO_LABEL
 from sandbox.stack_file import deployed
 from sandbox.toolchain.console import duration
 from sandbox.toolchain.paths import DEFAULTS, RunState

@@ -8,7 +8,7 @@ from functools import partial
 from sandbox.cluster import kai_process, kinds
 from sandbox.cluster.processes import Processes
 from sandbox.running import engine_of, named, only_run, require_api, users_objects
-from sandbox.scenarios import play
+from sandbox.scenarios import runner
 from sandbox.scenarios.fit import changes, fit
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import Scenario
@@ -49,7 +49,7 @@ def scenario(state: RunState, name: str | None) -> None:
         _require_empty(state)
         run_steps(
             [
-                Step(f"scenario: {s.name}", s.says, partial(play_scenario, state, engine, s, screen))
+                Step(f"scenario: {s.name}", s.summary, partial(play_scenario, state, engine, s, screen))
                 for s in scenarios
             ],
             screen,
@@ -69,7 +69,7 @@ def _require_empty(state: RunState) -> None:
 def play_scenario(state: RunState, engine: str, scenario: Scenario, screen: Screen) -> str:
     """Submits the scenario's examples, fitted to the stack's quotas, and checks what happened."""
     processes = Processes(state)
-    examples = play.read_examples(scenario, EXAMPLES)
+    examples = runner.read_examples(scenario, EXAMPLES)
     remedy = f"change that in {SOURCE}, then {state.command('apply')}"
     fitted = fit(scenario, examples, load(deployed(state)), remedy)
     for change in changes(examples, fitted):
@@ -79,7 +79,7 @@ def play_scenario(state: RunState, engine: str, scenario: Scenario, screen: Scre
         for name in ADMITTING[engine]:
             processes.check(name)
 
-    recording = play.run(scenario, state.kubeconfig, fitted, screen.out, check=alive)
+    recording = runner.run(scenario, state.kubeconfig, fitted, screen.out, check=alive)
     state.recording(scenario.name).write_bytes(to_json(recording))
     if not recording.complete:
         for name in processes.table():

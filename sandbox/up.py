@@ -19,7 +19,7 @@ from sandbox.cluster.processes import Processes
 from sandbox.deployment import deploy, pulumi_cli
 from sandbox.running import existing_names, only_run, require_unused
 from sandbox.scenario import EXAMPLES, SCENARIOS, play_scenario
-from sandbox.scenarios import play
+from sandbox.scenarios import runner
 from sandbox.scenarios.fit import fit
 from sandbox.scenarios.milestones import Scenario
 from sandbox.stack_file import SOURCE, STACK, deployed, read
@@ -72,7 +72,7 @@ class Environment:
             Step("pulumi up", f"stack {STACK}, the same program as every other stack", self.pulumi_up),
             Step("admission", engine[self.engine], self.admission),
         ]
-        steps += [Step(f"scenario: {s.name}", s.says, partial(self.play, s)) for s in scenarios]
+        steps += [Step(f"scenario: {s.name}", s.summary, partial(self.play, s)) for s in scenarios]
         return steps
 
     def settle(self, scenarios: Sequence[Scenario]) -> str:
@@ -84,7 +84,7 @@ class Environment:
         without = self.state.command("up", ENGINE=self.engine, SCENARIO="no")
         remedy = f"change that in {self.source}, or {without}"
         for scenario in scenarios:
-            fit(scenario, play.read_examples(scenario, EXAMPLES), stack_file.settings, remedy)
+            fit(scenario, runner.read_examples(scenario, EXAMPLES), stack_file.settings, remedy)
         stop(self.state)
         shutil.rmtree(self.state.root, ignore_errors=True)
         self.state.make()

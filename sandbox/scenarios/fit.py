@@ -1,7 +1,7 @@
-"""Fits a scenario's gangs to the quotas of a stack, or says what the stack lacks. Pure.
+"""Fits a scenario's gangs to the quotas of a stack, or reports what the stack lacks. Pure.
 
 A scenario shows that the second gang takes the place of the first one, so each has to fit alone, and the two
-must not fit together. The number of GPU workers is what is changed; the examples' own where that will do.
+must not fit together. Only the number of GPU workers is changed, if the examples' own does not fit.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sandbox.cluster.kinds import Object
 from sandbox.scenarios.gangs import cluster_spec
 from sandbox.scenarios.milestones import Scenario
-from sandbox.scenarios.room import PodSet, Room, room
+from sandbox.scenarios.queue_capacity import PodSet, QueueCapacity, capacity_of
 from sandbox.stand_ins.capacity import pod_requests
 from sandbox.toolchain.steps import StepError
 from settings.load import Settings
@@ -28,29 +28,31 @@ SUBMITTER = {"cpu": "500m", "memory": "200Mi"}
 def fit(
     scenario: Scenario, manifests: Mapping[str, Object], settings: Settings, remedy: str
 ) -> dict[str, Object]:
-    """The manifests by role, with as many workers as the scenario needs with these quotas.
+    """Returns the manifests by role, with as many workers as the scenario needs with these quotas.
 
-    Raises StepError with what the stack lacks; `remedy` is what a user may do about it.
+    Raises: StepError with what the stack lacks; `remedy` is what a user may do about it.
     """
     problems = list(_unmet(scenario, manifests, settings))
     if not problems:
         first, second = manifests.values()
-        space = room(settings, _queue(first, settings))
-        sizes = _sizes(first, second, space)
+        capacity = capacity_of(settings, _queue(first, settings))
+        sizes = _sizes(first, second, capacity)
         if sizes is not None:
             return {role: resized(manifests[role], n) for role, n in zip(manifests, sizes, strict=True)}
-        problems = _too_little(manifests, space, settings) or [_too_much(first, second, space, settings)]
+        problems = _too_little(manifests, capacity, settings) or [
+            _too_much(first, second, capacity, settings)
+        ]
     raise StepError(f"scenario {scenario.name} needs " + "; ".join(problems), try_this=remedy)
 
 
 def workers(manifest: Object) -> int:
-    """Replicas of the job's worker group."""
+    """Returns the replicas of the job's worker group."""
     (group,) = cluster_spec(manifest)["workerGroupSpecs"]
     return int(group["replicas"])
 
 
 def resized(manifest: Object, replicas: int) -> Object:
-    """The manifest with this many workers."""
+    """Returns the manifest with this many workers."""
     changed = copy.deepcopy(manifest)
     (group,) = cluster_spec(changed)["workerGroupSpecs"]
     group |= {"replicas": replicas, "minReplicas": replicas, "maxReplicas": replicas}
@@ -97,30 +99,32 @@ def _queue(manifest: Object, settings: Settings) -> ClusterQueue:
     return next(q for q in settings.queues.cluster_queues if q.name == name)
 
 
-def _sizes(first: Object, second: Object, space: Room) -> tuple[int, int] | None:
-    """Workers of both, as near to the examples' as can be; None where no sizes will do."""
-    most = _largest(first, space, borrowing=True), _largest(second, space, borrowing=False)
+def _sizes(first: Object, second: Object, capacity: QueueCapacity) -> tuple[int, int] | None:
+    """Returns the workers of both, as close to the examples' as possible; None if no sizes fit."""
+    most = _largest(first, capacity, borrowing=True), _largest(second, capacity, borrowing=False)
     if 0 in most:
         return None
     for n in range(min(workers(second), most[1]), most[1] + 1):
         for m in range(min(workers(first), most[0]), most[0] + 1):
-            if not _together(resized(first, m), resized(second, n), space):
+            if not _together(resized(first, m), resized(second, n), capacity):
                 return m, n
     return None
 
 
-def _largest(manifest: Object, space: Room, borrowing: bool) -> int:
-    bound = space.pods_of(_gang(manifest)[-1])
+def _largest(manifest: Object, capacity: QueueCapacity, borrowing: bool) -> int:
+    bound = capacity.pods_of(_gang(manifest)[-1])
     sizes = range(bound, 0, -1)
-    return next((n for n in sizes if space.place(_gang(resized(manifest, n)), {}, borrowing) is not None), 0)
+    return next(
+        (n for n in sizes if capacity.place(_gang(resized(manifest, n)), {}, borrowing) is not None), 0
+    )
 
 
-def _together(first: Object, second: Object, space: Room) -> bool:
-    return space.place([*_gang(first), *_gang(second)], {}, borrowing=True) is not None
+def _together(first: Object, second: Object, capacity: QueueCapacity) -> bool:
+    return capacity.place([*_gang(first), *_gang(second)], {}, borrowing=True) is not None
 
 
 def _gang(manifest: Object) -> list[PodSet]:
-    """Its head, the pod that submits a RayJob, and last its workers."""
+    """Returns its head, the pod that submits a RayJob, and last its workers."""
     spec = cluster_spec(manifest)
     (group,) = spec["workerGroupSpecs"]
     head = PodSet(1, pod_requests(spec["headGroupSpec"]["template"]["spec"]))
@@ -130,23 +134,23 @@ def _gang(manifest: Object) -> list[PodSet]:
     return [head, *([submitter] if manifest["kind"] == "RayJob" else []), pods]
 
 
-def _too_little(manifests: Mapping[str, Object], space: Room, settings: Settings) -> list[str]:
+def _too_little(manifests: Mapping[str, Object], capacity: QueueCapacity, settings: Settings) -> list[str]:
     """Returns what is missing for the smallest gang of each role."""
     found = []
     for role, manifest in manifests.items():
-        for lack in space.shortages(_gang(resized(manifest, 1))):
+        for lack in capacity.shortages(_gang(resized(manifest, 1))):
             what = f"{lack.needs.normalize():f} {lack.resource} of flavor {lack.flavor}"
             where = (
                 "in its pools"
                 if lack.resource == "nodes"
                 else f"in ClusterQueue {_queue(manifest, settings).name}"
             )
-            found.append(f"{what} {where} for the {role} job; the stack gives {lack.gives.normalize():f}")
+            found.append(f"{what} {where} for the {role} job; the stack gives {lack.available.normalize():f}")
     return list(dict.fromkeys(found))
 
 
-def _too_much(first: Object, second: Object, space: Room, settings: Settings) -> str:
-    m, n = _largest(first, space, borrowing=True), _largest(second, space, borrowing=False)
+def _too_much(first: Object, second: Object, capacity: QueueCapacity, settings: Settings) -> str:
+    m, n = _largest(first, capacity, borrowing=True), _largest(second, capacity, borrowing=False)
     return (
         f"two jobs that do not fit together: {m} and {n} workers, the most that fit alone, both fit into "
         f"ClusterQueue {_queue(first, settings).name}; lower its quotas or raise the pools' nodes.max"

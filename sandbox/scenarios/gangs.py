@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sandbox.cluster.kinds import Object, condition
-from sandbox.scenarios.observations import JobRef, World, seconds
+from sandbox.scenarios.observations import JobRef, ObservedObjects, seconds
 
 GPU = "nvidia.com/gpu"
 # Fields with the spec of the Ray cluster; a RayCluster's spec has none of them.
@@ -24,17 +24,17 @@ def gang_size(job: Object) -> int:
     return 1 + sum(int(g.get("replicas", 1)) * int(g.get("numOfHosts", 1)) for g in groups)
 
 
-def running_gang(world: World, ref: JobRef) -> list[Object]:
+def running_gang(observed: ObservedObjects, ref: JobRef) -> list[Object]:
     """Returns the pods of the job's cluster if all of them run, else none."""
-    job, gang = world.job(ref), world.gang(ref)
+    job, gang = observed.job(ref), observed.gang(ref)
     whole = bool(job) and len(gang) == gang_size(job)
     return gang if whole and all(_phase(p) == "Running" for p in gang) else []
 
 
-def admitted_whole(world: World, ref: JobRef) -> str:
+def admitted_whole(observed: ObservedObjects, ref: JobRef) -> str:
     """Checks that its Workload is Admitted, the whole gang runs, and no pod is older than the admission."""
-    admitted = condition(world.workload(ref), "Admitted")
-    gang = running_gang(world, ref)
+    admitted = condition(observed.workload(ref), "Admitted")
+    gang = running_gang(observed, ref)
     if admitted.get("status") != "True" or not gang:
         return ""
     since = seconds(admitted["lastTransitionTime"])
@@ -48,9 +48,11 @@ def on_nodes(pods: Iterable[Object]) -> list[Object]:
     return [p for p in pods if p["spec"].get("nodeName") and _phase(p) not in ("Succeeded", "Failed")]
 
 
-def gpu_workers(world: World, gang: Iterable[Object]) -> list[Object]:
+def gpu_workers(observed: ObservedObjects, gang: Iterable[Object]) -> list[Object]:
     """Returns the gang's pods that use GPUs if all of them are on nodes with GPUs, else none."""
-    with_gpus = {n["metadata"]["name"] for n in world.all("Node") if GPU in n["status"].get("capacity", {})}
+    with_gpus = {
+        n["metadata"]["name"] for n in observed.all("Node") if GPU in n["status"].get("capacity", {})
+    }
     workers = [p for p in gang if uses_gpus(p)]
     return workers if all(p["spec"].get("nodeName") in with_gpus for p in workers) else []
 

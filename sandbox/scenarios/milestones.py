@@ -1,4 +1,4 @@
-"""Scenarios as data: which jobs are submitted when, and the order of their milestones. Pure."""
+"""Scenarios as data: the jobs to submit, and the milestones to observe in this order. Pure."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 from sandbox.cluster.kinds import Kind, Object
 from sandbox.scenarios.gangs import cluster_spec
-from sandbox.scenarios.observations import JobRef, Seen, World
+from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects
 
-Cast = Mapping[str, JobRef]
+JobsByRole = Mapping[str, JobRef]
 """The jobs of a scenario by their role, such as `dev`."""
 
-Look = Callable[[World, Cast], str]
+Check = Callable[[ObservedObjects, JobsByRole], str]
 """Returns a description of what was observed, or an empty string if it was not."""
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """A milestone; once observed, the job with the role `submit` is created, or that with the role `remove`
-    deleted. One that might be observed too early is checked only `after` another chapter.
+class Milestone:
+    """Once observed, the job with the role `submit` is created, or that with the role `remove`
+    deleted. One that might be observed too early is checked only `after` another milestone.
     """
 
     title: str
-    look: Look
+    check: Check
     submit: str = ""
     remove: str = ""
     after: str = ""
@@ -31,24 +31,24 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`kinds` are watched. `taken_up` tells from a job, as the API server would create it, whether the
+    """`kinds` are watched. `policies_active` tells from a job, as the API server would create it, whether the
     stack's admission policies are active. `examples` are files of the folder examples/ by role; the first is
     submitted at the start."""
 
     name: str
-    says: str
+    summary: str
     kinds: Sequence[Kind]
-    taken_up: Callable[[Object], bool]
+    policies_active: Callable[[Object], bool]
     examples: Mapping[str, str]
-    chapters: Sequence[Chapter]
+    milestones: Sequence[Milestone]
 
-    def chapter(self, title: str) -> Chapter:
-        """Returns the chapter with that title."""
-        return next(c for c in self.chapters if c.title == title)
+    def milestone(self, title: str) -> Milestone:
+        """Returns the milestone with this title."""
+        return next(m for m in self.milestones if m.title == title)
 
 
 @dataclass(frozen=True)
-class Milestone:
+class MilestoneResult:
     """`at`: when first observed (None: never); `detail`: what was observed; `problem`: why it is invalid."""
 
     title: str
@@ -60,34 +60,36 @@ class Milestone:
 class Progress:
     """Follows the changes and records when each milestone is first observed."""
 
-    def __init__(self, scenario: Scenario, cast: Cast) -> None:
-        self.world = World()
-        self._scenario, self._cast = scenario, cast
+    def __init__(self, scenario: Scenario, jobs: JobsByRole) -> None:
+        self.observed = ObservedObjects()
+        self._scenario, self._jobs = scenario, jobs
         self._first: dict[str, tuple[float, str]] = {}
 
-    def see(self, seen: Seen) -> list[Milestone]:
-        """Applies one change; returns the milestones that it reached."""
-        self.world.see(seen)
+    def apply(self, change: ObservedChange) -> list[MilestoneResult]:
+        """Applies one change; returns the results of the milestones that it reached."""
+        self.observed.apply(change)
         reached = []
-        for chapter in self._scenario.chapters:
-            due = chapter.title not in self._first and (not chapter.after or chapter.after in self._first)
-            if due and (detail := chapter.look(self.world, self._cast)):
-                self._first[chapter.title] = (seen.at, detail)
-                reached.append(chapter.title)
-        return [m for m in self.milestones() if m.title in reached] if reached else []
+        for milestone in self._scenario.milestones:
+            due = milestone.title not in self._first and (
+                not milestone.after or milestone.after in self._first
+            )
+            if due and (detail := milestone.check(self.observed, self._jobs)):
+                self._first[milestone.title] = (change.at, detail)
+                reached.append(milestone.title)
+        return [r for r in self.results() if r.title in reached] if reached else []
 
-    def milestones(self) -> list[Milestone]:
-        """Returns all milestones in order, with problems of those missing or too early."""
-        found: list[Milestone] = []
-        for chapter in self._scenario.chapters:
-            at, detail = self._first.get(chapter.title, (None, ""))
-            found.append(Milestone(chapter.title, at, detail, _problem(at, found)))
+    def results(self) -> list[MilestoneResult]:
+        """Returns the results in order, with problems of milestones missing or too early."""
+        found: list[MilestoneResult] = []
+        for milestone in self._scenario.milestones:
+            at, detail = self._first.get(milestone.title, (None, ""))
+            found.append(MilestoneResult(milestone.title, at, detail, _problem(at, found)))
         return found
 
     @property
     def done(self) -> bool:
         """Whether all milestones were observed, in order or not."""
-        return len(self._first) == len(self._scenario.chapters)
+        return len(self._first) == len(self._scenario.milestones)
 
 
 def is_suspended(job: Object) -> bool:
@@ -95,15 +97,15 @@ def is_suspended(job: Object) -> bool:
     return bool(job["spec"].get("suspend") or cluster_spec(job).get("suspend"))
 
 
-def check(scenario: Scenario, events: Iterable[Seen], cast: Cast) -> list[Milestone]:
-    """Returns the milestones of these events, which must be in order of time."""
-    progress = Progress(scenario, cast)
-    for seen in events:
-        progress.see(seen)
-    return progress.milestones()
+def check(scenario: Scenario, changes: Iterable[ObservedChange], jobs: JobsByRole) -> list[MilestoneResult]:
+    """Returns the results after these changes, which must be in order of time."""
+    progress = Progress(scenario, jobs)
+    for change in changes:
+        progress.apply(change)
+    return progress.results()
 
 
-def _problem(at: float | None, earlier: list[Milestone]) -> str:
+def _problem(at: float | None, earlier: list[MilestoneResult]) -> str:
     if at is None:
         return "not seen"
     for milestone in earlier:

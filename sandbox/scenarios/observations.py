@@ -14,13 +14,13 @@ RAY_CLUSTER_LABEL = "ray.io/cluster"
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One change of an object, `at` seconds after the scenario began; `gone`: deleted, in its last state."""
+class ObservedChange:
+    """One change of an object, `at` seconds after the scenario began; a deleted one is in its last state."""
 
     at: float
     kind: str
     obj: Object
-    gone: bool = False
+    deleted: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class JobRef:
 
 
 @dataclass
-class World:
-    """The objects as last seen."""
+class ObservedObjects:
+    """The objects as last observed."""
 
     objects: dict[str, dict[tuple[str, str], Object]] = field(default_factory=dict)
 
-    def see(self, seen: Seen) -> None:
+    def apply(self, change: ObservedChange) -> None:
         """Applies one change."""
-        of_kind = self.objects.setdefault(seen.kind, {})
-        if seen.gone:
-            of_kind.pop(key(seen.obj), None)
+        of_kind = self.objects.setdefault(change.kind, {})
+        if change.deleted:
+            of_kind.pop(key(change.obj), None)
         else:
-            of_kind[key(seen.obj)] = seen.obj
+            of_kind[key(change.obj)] = change.obj
 
     def all(self, kind: str) -> Iterator[Object]:
         """Returns all objects of one kind."""

@@ -14,8 +14,8 @@ import msgspec
 
 from sandbox.cluster.kinds import Object
 from sandbox.scenarios.gangs import GPU, cluster_spec, on_nodes
-from sandbox.scenarios.milestones import Cast, Milestone
-from sandbox.scenarios.observations import World
+from sandbox.scenarios.milestones import JobsByRole, MilestoneResult
+from sandbox.scenarios.observations import ObservedObjects
 from sandbox.scenarios.timeline import Phase
 from sandbox.stand_ins.capacity import pod_requests, quantity
 
@@ -48,7 +48,7 @@ class Recording(msgspec.Struct, frozen=True):
     seconds: float
     queue: str
     jobs: list[Job]
-    milestones: list[Milestone]
+    milestones: list[MilestoneResult]
     gpus: list[Gpus]
 
     @property
@@ -93,20 +93,20 @@ class GpuUse:
     queue: str = ""
     changes: list[Gpus] = field(default_factory=list)
 
-    def see(self, at: float, world: World, cast: Cast) -> None:
+    def record(self, at: float, observed: ObservedObjects, jobs: JobsByRole) -> None:
         """Records the current use if it has changed."""
-        self.queue = self.queue or _queue(world, cast)
-        pods = [pod for ref in cast.values() for pod in on_nodes(world.gang(ref))]
-        queue = next((q for q in world.all("ClusterQueue") if q["metadata"]["name"] == self.queue), {})
+        self.queue = self.queue or _queue(observed, jobs)
+        pods = [pod for ref in jobs.values() for pod in on_nodes(observed.gang(ref))]
+        queue = next((q for q in observed.all("ClusterQueue") if q["metadata"]["name"] == self.queue), {})
         now = Gpus(at, sum(map(_gpus, pods)), _reserved(queue), _quota(queue))
         if not self.changes or now != msgspec.structs.replace(self.changes[-1], at=now.at):
             self.changes.append(now)
 
 
-def _queue(world: World, cast: Cast) -> str:
+def _queue(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """The ClusterQueue that has admitted one of the jobs; empty before, and with KAI."""
-    for ref in cast.values():
-        admission = (world.workload(ref).get("status") or {}).get("admission")
+    for ref in jobs.values():
+        admission = (observed.workload(ref).get("status") or {}).get("admission")
         if admission:
             return str(admission["clusterQueue"])
     return ""

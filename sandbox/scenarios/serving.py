@@ -10,61 +10,63 @@ from __future__ import annotations
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object, condition, is_true
 from sandbox.scenarios.gangs import admitted_whole, gang_size, gpu_workers, on_nodes, running_gang
-from sandbox.scenarios.milestones import Cast, Chapter, Look, Scenario, is_suspended
-from sandbox.scenarios.observations import World, labels
+from sandbox.scenarios.milestones import Check, JobsByRole, Milestone, Scenario, is_suspended
+from sandbox.scenarios.observations import ObservedObjects, labels
 
 WATCHED = (kinds.Node, kinds.RayCluster, kinds.RayService, kinds.Pod)
 KAI_QUEUE_LABEL = "kai.scheduler/queue"
 SERVES = "inference serves"
 
 
-def training_runs(world: World, cast: Cast) -> str:
+def training_runs(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that the whole gang runs, its GPU workers on nodes with GPUs."""
-    gang = running_gang(world, cast["training"])
-    workers = gpu_workers(world, gang)
+    gang = running_gang(observed, jobs["training"])
+    workers = gpu_workers(observed, gang)
     return f"all {len(gang)} pods running, {len(workers)} on GPU nodes" if workers else ""
 
 
-def training_is_suspended(world: World, cast: Cast) -> str:
+def training_is_suspended(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that the Workload is preempted, KubeRay has suspended the cluster, and no pods are left."""
-    training = cast["training"]
-    evicted = condition(world.workload(training), "Evicted")
+    training = jobs["training"]
+    evicted = condition(observed.workload(training), "Evicted")
     if evicted.get("status") != "True" or evicted.get("reason") != "Preempted":
         return ""
-    if not is_true(world.job(training), "RayClusterSuspended") or world.pods(training):
+    if not is_true(observed.job(training), "RayClusterSuspended") or observed.pods(training):
         return ""
     return "Workload Evicted (Preempted), RayCluster suspended, no pods left"
 
 
-def training_waits_as_pods(world: World, cast: Cast) -> str:
+def training_waits_as_pods(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that no pod of the gang is on a node although its cluster is not suspended: pods are pending."""
-    training = cast["training"]
-    group, gang = world.pod_group(training), world.gang(training)
-    if not world.job(cast["inference"]) or not group or not gang or on_nodes(gang):
+    training = jobs["training"]
+    group, gang = observed.pod_group(training), observed.gang(training)
+    if not observed.job(jobs["inference"]) or not group or not gang or on_nodes(gang):
         return ""
-    return f"no pod on a node, {len(gang)} of {gang_size(world.job(training))} wait in queue {_queue(group)}"
+    return (
+        f"no pod on a node, {len(gang)} of {gang_size(observed.job(training))} wait in queue {_queue(group)}"
+    )
 
 
-def inference_is_admitted_whole(world: World, cast: Cast) -> str:
+def inference_is_admitted_whole(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that the service's Workload is Admitted and its whole gang runs."""
-    return admitted_whole(world, cast["inference"])
+    return admitted_whole(observed, jobs["inference"])
 
 
-def inference_is_bound_whole(world: World, cast: Cast) -> str:
+def inference_is_bound_whole(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that all pods of the service's PodGroup run, and none of the training."""
-    inference = cast["inference"]
-    group, gang = world.pod_group(inference), running_gang(world, inference)
-    if not group or not gang or on_nodes(world.gang(cast["training"])):
+    inference = jobs["inference"]
+    group, gang = observed.pod_group(inference), running_gang(observed, inference)
+    if not group or not gang or on_nodes(observed.gang(jobs["training"])):
         return ""
     wanted = group["spec"].get("minMember")
-    if wanted != len(gang) or not gpu_workers(world, gang):
+    if wanted != len(gang) or not gpu_workers(observed, gang):
         return ""
     return f"PodGroup of {wanted} in queue {_queue(group)}, all {len(gang)} pods running"
 
 
-def inference_serves(world: World, cast: Cast) -> str:
+def inference_serves(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that the RayService is Ready and Ray Serve runs every application."""
-    service = world.job(cast["inference"])
+    service = observed.job(jobs["inference"])
     status = service.get("status") or {}
     applications = (status.get("activeServiceStatus") or {}).get("applicationStatuses") or {}
     running = [name for name, state in applications.items() if state.get("status") == "RUNNING"]
@@ -76,11 +78,11 @@ def inference_serves(world: World, cast: Cast) -> str:
     return f"RayService Ready, {', '.join(sorted(running))} RUNNING behind {endpoints} endpoints"
 
 
-def training_runs_again(world: World, cast: Cast) -> str:
+def training_runs_again(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that the service and its pods are gone, and the whole training runs."""
-    if world.job(cast["inference"]) or world.pods(cast["inference"]):
+    if observed.job(jobs["inference"]) or observed.pods(jobs["inference"]):
         return ""
-    return training_runs(world, cast)
+    return training_runs(observed, jobs)
 
 
 def has_kai_queue(job: Object) -> bool:
@@ -95,22 +97,22 @@ def _queue(group: Object) -> str:
 def serving(engine: str) -> Scenario:
     """Returns the scenario for this admission engine."""
     kai = engine == "kai"
-    evicted: Look = training_waits_as_pods if kai else training_is_suspended
-    whole: Look = inference_is_bound_whole if kai else inference_is_admitted_whole
+    evicted: Check = training_waits_as_pods if kai else training_is_suspended
+    whole: Check = inference_is_bound_whole if kai else inference_is_admitted_whole
     return Scenario(
         name="serving",
-        says="training on all GPUs, then an inference service of higher priority",
+        summary="training on all GPUs, then an inference service of higher priority",
         kinds=(
             *WATCHED,
             *((kinds.PodGroup,) if kai else (kinds.Workload, kinds.ClusterQueue, kinds.ProvisioningRequest)),
         ),
-        taken_up=has_kai_queue if kai else is_suspended,
+        policies_active=has_kai_queue if kai else is_suspended,
         examples={"training": "train.raycluster.yaml", "inference": "vllm-inference.rayservice.yaml"},
-        chapters=(
-            Chapter("training holds the GPUs", training_runs, submit="inference"),
-            Chapter("training is evicted whole", evicted),
-            Chapter("inference gang runs whole", whole),
-            Chapter(SERVES, inference_serves, remove="inference"),
-            Chapter("training runs again", training_runs_again, after=SERVES),
+        milestones=(
+            Milestone("training holds the GPUs", training_runs, submit="inference"),
+            Milestone("training is evicted whole", evicted),
+            Milestone("inference gang runs whole", whole),
+            Milestone(SERVES, inference_serves, remove="inference"),
+            Milestone("training runs again", training_runs_again, after=SERVES),
         ),
     )

@@ -8,7 +8,7 @@ from enum import Enum
 
 from sandbox.cluster.kinds import is_true
 from sandbox.scenarios.gangs import running_gang
-from sandbox.scenarios.observations import JobRef, World, job_status
+from sandbox.scenarios.observations import JobRef, ObservedObjects, job_status
 
 
 class Phase(Enum):
@@ -31,15 +31,15 @@ MARKS = {
 """The marks of phases in a bar of text."""
 
 
-def phase(world: World, ref: JobRef) -> Phase | None:
+def phase(observed: ObservedObjects, ref: JobRef) -> Phase | None:
     """Returns the job's current phase; None if it does not exist."""
-    job, workload = world.job(ref), world.workload(ref)
+    job, workload = observed.job(ref), observed.workload(ref)
     if not job:
         return None
     if job_status(job)[1] in ("Complete", "Failed"):
         return Phase.DONE
     if not workload:
-        return _phase_by_pods(world, ref)
+        return _phase_by_pods(observed, ref)
     # Evicted is set before its pods are deleted and its quota released, until quota is reserved again.
     if is_true(workload, "Evicted"):
         return Phase.PREEMPTED
@@ -48,11 +48,11 @@ def phase(world: World, ref: JobRef) -> Phase | None:
     return Phase.PROVISIONING if is_true(workload, "QuotaReserved") else Phase.WAITING
 
 
-def _phase_by_pods(world: World, ref: JobRef) -> Phase:
+def _phase_by_pods(observed: ObservedObjects, ref: JobRef) -> Phase:
     """Returns the phase of a job without a Workload: KAI evicts pods, but does not suspend RayClusters."""
-    if running_gang(world, ref):
+    if running_gang(observed, ref):
         return Phase.RUNNING
-    ran = is_true(world.job(ref), "RayClusterProvisioned")
+    ran = is_true(observed.job(ref), "RayClusterProvisioned")
     return Phase.PREEMPTED if ran else Phase.WAITING
 
 
@@ -62,7 +62,7 @@ class Timeline:
 
     changes: dict[str, list[tuple[float, Phase]]] = field(default_factory=dict)
 
-    def see(self, at: float, name: str, now: Phase | None) -> bool:
+    def record(self, at: float, name: str, now: Phase | None) -> bool:
         """Records the job's phase (None: it does not exist); returns whether it changed."""
         if now is None and name not in self.changes:
             return False

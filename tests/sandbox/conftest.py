@@ -17,7 +17,7 @@ from sandbox.cluster import kinds
 from sandbox.cluster.controller_process import start_controller
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
-from sandbox.scenarios.play import JOB_KINDS, wait_for_policy
+from sandbox.scenarios.runner import JOB_KINDS, wait_for_policy
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import CHECKOUT, RunState
 from sandbox.toolchain.steps import Screen

@@ -10,7 +10,7 @@ from sandbox.cluster import kinds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from sandbox.deployment import pulumi_cli
-from sandbox.scenarios.play import wait_for_policy
+from sandbox.scenarios.runner import wait_for_policy
 from sandbox.stack_file import STACK
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import RunState

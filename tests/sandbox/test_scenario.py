@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.cluster.processes import Processes
 from sandbox.scenario import EXAMPLES, SCENARIOS
-from sandbox.scenarios import play
+from sandbox.scenarios import runner
 from sandbox.scenarios.milestones import Scenario
 from sandbox.toolchain.paths import RunState
 from sandbox.up import down, up
@@ -15,8 +15,8 @@ from tests.sandbox.conftest import Cluster
 
 @pytest.mark.parametrize("scenario", SCENARIOS["muster"], ids=lambda s: s.name)
 def test_scenario_with_muster(cluster: Cluster, scenario: Scenario) -> None:
-    examples = play.read_examples(scenario, EXAMPLES)
-    assert play.run(scenario, cluster.state.kubeconfig, examples, sys.stdout).complete
+    examples = runner.read_examples(scenario, EXAMPLES)
+    assert runner.run(scenario, cluster.state.kubeconfig, examples, sys.stdout).complete
 
 
 @pytest.mark.parametrize("engine", ["kueue", "kai"])

@@ -15,7 +15,7 @@ from development.pictures.canvas import COLORS, WIDTH, text_width
 from development.pictures.draw import FOLDER, RECORDING, drawn, pictures
 from development.pictures.flow import flow
 from development.pictures.timeline import LEFT, MARGIN, spread, ticks, timeline
-from sandbox.scenarios.milestones import Milestone
+from sandbox.scenarios.milestones import MilestoneResult
 from sandbox.scenarios.recording import Gpus, Job, Recording, to_json
 from sandbox.scenarios.timeline import Phase
 from sandbox.toolchain.paths import CHECKOUT, RunState
@@ -34,13 +34,13 @@ SMALL = Recording(
         Job("high", "prod", 2, [(3.5, Phase.PROVISIONING), (5.5, Phase.RUNNING), (9.0, Phase.DONE)]),
     ],
     milestones=[
-        Milestone("low runs", 1.0, ""),
-        Milestone("high arrives", 3.5, ""),
-        Milestone("end", 9.0, ""),
+        MilestoneResult("low runs", 1.0, ""),
+        MilestoneResult("high arrives", 3.5, ""),
+        MilestoneResult("end", 9.0, ""),
     ],
     gpus=[Gpus(0.0, 0, 0, 0), Gpus(1.0, 4, 4, 4), Gpus(5.5, 2, 2, 4), Gpus(9.0, 0, 0, 4)],
 )
-AT_ONCE = [Milestone(f"milestone {number}", 3.5, "") for number in range(5)]
+AT_ONCE = [MilestoneResult(f"milestone {number}", 3.5, "") for number in range(5)]
 TIMELINES = {
     "small": timeline(SMALL),
     "milestones at the same time": timeline(msgspec.structs.replace(SMALL, milestones=AT_ONCE)),
@@ -235,7 +235,7 @@ def test_last_run_of_a_sandbox_is_taken_over_and_drawn(state: RunState, folder: 
 
 
 def test_run_that_missed_a_milestone_is_not_taken_over(state: RunState, folder: Path) -> None:
-    missed = Milestone("it ends", None, "", "not seen")
+    missed = MilestoneResult("it ends", None, "", "not seen")
     state.recording("jobs").write_bytes(to_json(msgspec.structs.replace(SMALL, milestones=[missed])))
     with pytest.raises(StepError, match="it ends: not seen"):
         pictures(state, folder)

@@ -11,7 +11,7 @@ from sandbox.scenario import EXAMPLES
 from sandbox.scenarios.fit import changes, fit, workers
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import Scenario
-from sandbox.scenarios.play import read_examples
+from sandbox.scenarios.runner import read_examples
 from sandbox.scenarios.serving import serving
 from sandbox.stack_file import SOURCE
 from sandbox.toolchain.steps import StepError

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sandbox.cluster.kinds import Object
-from sandbox.scenarios.observations import Seen
+from sandbox.scenarios.observations import ObservedChange
 
 NOON = "2030-01-01T12:00:00Z"
 
@@ -34,7 +34,7 @@ def gang(
     node: str = "gpu",
     cluster: str = "",
     phase: str = "Running",
-) -> list[Seen]:
+) -> list[ObservedChange]:
     """Returns the first `pods` pods of a head and two workers; Pending ones have no node."""
     found = []
     for index in range(pods):
@@ -43,17 +43,20 @@ def gang(
         spec = {"nodeName": where, "containers": [{"resources": {"limits": limits}}]}
         labels = {"ray.io/cluster": cluster or f"{name}-abcde"}
         pod = obj(f"{name}-{index}", labels=labels, created=created, spec=spec, status={"phase": phase})
-        found.append(Seen(0, "Pod", pod, gone))
+        found.append(ObservedChange(0, "Pod", pod, gone))
     return found
 
 
-def node(name: str, resize_name: str, created: str = NOON, ready: str = "True") -> Seen:
+def node(name: str, resize_name: str, created: str = NOON, ready: str = "True") -> ObservedChange:
     labels = {"autoscaling.gke.io/provisioning-request": resize_name}
     status = conditions(Ready=(ready, "Kubelet")) | {"capacity": {"nvidia.com/gpu": "1"}}
-    return Seen(0, "Node", obj(name, labels=labels, created=created, status=status))
+    return ObservedChange(0, "Node", obj(name, labels=labels, created=created, status=status))
 
 
-def story(*chapters: list[Seen]) -> list[Seen]:
-    """Returns the chapters' changes, one per second."""
-    changes = [seen for chapter in chapters for seen in chapter]
-    return [Seen(float(at), seen.kind, seen.obj, seen.gone) for at, seen in enumerate(changes)]
+def story(*by_milestone: list[ObservedChange]) -> list[ObservedChange]:
+    """Returns the changes of all milestones, one per second."""
+    all_changes = [change for changes in by_milestone for change in changes]
+    return [
+        ObservedChange(float(at), change.kind, change.obj, change.deleted)
+        for at, change in enumerate(all_changes)
+    ]

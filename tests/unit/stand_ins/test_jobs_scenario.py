@@ -4,32 +4,32 @@ import pytest
 
 from sandbox.scenarios.jobs import JOBS
 from sandbox.scenarios.milestones import check
-from sandbox.scenarios.observations import JobRef, Seen, World
+from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects
 from sandbox.scenarios.timeline import Phase, Timeline, bars, phase
 from tests.unit.stand_ins.observed import conditions, gang, node, obj, story
 
 DEV, PROD = JobRef("RayJob", "t", "dev"), JobRef("RayJob", "t", "prod")
-CAST = {"dev": DEV, "prod": PROD}
+ROLES = {"dev": DEV, "prod": PROD}
 LATER = "2030-01-01T12:00:30Z"
 
 
-def job(name: str, status: str, deployment: str) -> Seen:
+def job(name: str, status: str, deployment: str) -> ObservedChange:
     spec = {"rayClusterSpec": {"workerGroupSpecs": [{"replicas": 2}]}}
     body = {"jobStatus": status, "jobDeploymentStatus": deployment, "jobId": f"{name}-id"}
-    return Seen(0, "RayJob", obj(name, spec=spec, status=body))
+    return ObservedChange(0, "RayJob", obj(name, spec=spec, status=body))
 
 
-def workload(name: str, **of_type: tuple[str, str]) -> Seen:
-    return Seen(
+def workload(name: str, **of_type: tuple[str, str]) -> ObservedChange:
+    return ObservedChange(
         0, "Workload", obj(f"rayjob-{name}", uid=f"w-{name}", owner=name, status=conditions(**of_type))
     )
 
 
-def provisioning_request(status: str) -> Seen:
+def provisioning_request(status: str) -> ObservedChange:
     body = conditions(Provisioned=(status, "x")) | {
         "provisioningClassDetails": {"ResizeRequestName": "resize"}
     }
-    return Seen(0, "ProvisioningRequest", obj("request", owner="w-prod", status=body))
+    return ObservedChange(0, "ProvisioningRequest", obj("request", owner="w-prod", status=body))
 
 
 ADMITTED = {"QuotaReserved": ("True", "x"), "Admitted": ("True", "x")}
@@ -39,7 +39,7 @@ EVICTED = {
     "Evicted": ("True", "Preempted"),
 }
 
-# A correct run, one chapter per milestone.
+# A correct run, one list of changes per milestone.
 DEV_RUNS = [
     node("gpu", "earlier"),
     workload("dev", **ADMITTED),
@@ -53,26 +53,26 @@ PROD_ADMITTED = [workload("prod", **ADMITTED), *gang("prod")]
 PROD_DONE = [*gang("prod", gone=True), job("prod", "SUCCEEDED", "Complete")]
 DEV_DONE = [workload("dev", **ADMITTED), job("dev", "SUCCEEDED", "Complete")]
 GOOD = [DEV_RUNS, PROD_WAITS, DEV_PREEMPTED, PROD_PROVISIONED, PROD_ADMITTED, PROD_DONE, DEV_DONE]
-TITLES = [chapter.title for chapter in JOBS.chapters]
+TITLES = [milestone.title for milestone in JOBS.milestones]
 
 
-def without(number: int) -> list[list[Seen]]:
+def without(number: int) -> list[list[ObservedChange]]:
     return GOOD[: number - 1] + GOOD[number:]
 
 
-def instead(number: int, chapter: list[Seen]) -> list[list[Seen]]:
-    return [*GOOD[: number - 1], chapter, *GOOD[number:]]
+def instead(number: int, changes: list[ObservedChange]) -> list[list[ObservedChange]]:
+    return [*GOOD[: number - 1], changes, *GOOD[number:]]
 
 
-def test_correct_run_reaches_each_of_the_seven_milestones_at_the_end_of_its_chapter() -> None:
-    milestones = check(JOBS, story(*GOOD), CAST)
+def test_correct_run_reaches_the_seven_milestones_in_order() -> None:
+    milestones = check(JOBS, story(*GOOD), ROLES)
     assert [m.problem for m in milestones] == [""] * 7
     ends = [len(story(*GOOD[: n + 1])) - 1 for n in range(7)]
     assert [m.at for m in milestones] == ends
 
 
 @pytest.mark.parametrize(
-    ("chapters", "number", "problem"),
+    ("story_changes", "number", "problem"),
     [
         pytest.param([], 1, "not seen", id="nothing happened"),
         pytest.param(instead(1, DEV_RUNS[1:]), 1, "not seen", id="dev not on a GPU node"),
@@ -127,17 +127,17 @@ def test_correct_run_reaches_each_of_the_seven_milestones_at_the_end_of_its_chap
     ],
 )
 def test_wrong_run_misses_its_milestone_with_a_reason(
-    chapters: list[list[Seen]], number: int, problem: str
+    story_changes: list[list[ObservedChange]], number: int, problem: str
 ) -> None:
-    assert check(JOBS, story(*chapters), CAST)[number - 1].problem == problem
+    assert check(JOBS, story(*story_changes), ROLES)[number - 1].problem == problem
 
 
 def test_phases_of_a_correct_jobs_run_are_recorded() -> None:
-    world, timeline = World(), Timeline()
-    for seen in story(*GOOD):
-        world.see(seen)
+    observed, timeline = ObservedObjects(), Timeline()
+    for change in story(*GOOD):
+        observed.apply(change)
         for ref in (DEV, PROD):
-            timeline.see(seen.at, ref.name, phase(world, ref))
+            timeline.record(change.at, ref.name, phase(observed, ref))
     phases = {name: [p for _, p in rows] for name, rows in timeline.changes.items()}
     assert phases == {
         "dev": [Phase.RUNNING, Phase.PREEMPTED, Phase.RUNNING, Phase.DONE],

@@ -41,8 +41,8 @@ def test_configuration_that_serve_would_refuse_is_an_error(config: object, messa
 def test_details_have_the_states_of_applications_and_deployments(
     running: bool, status: str, deployment: str
 ) -> None:
-    told = serve_details([APPLICATION], running)["applications"]["llm"]
-    assert (told["status"], told["deployments"]["vllm"]["status"]) == (status, deployment)
+    details = serve_details([APPLICATION], running)["applications"]["llm"]
+    assert (details["status"], details["deployments"]["vllm"]["status"]) == (status, deployment)
 
 
 class Known:
@@ -80,7 +80,7 @@ def made(*heads: Object, state: str = "ready") -> Serve:
 def statuses(serve: Serve) -> dict[str, Any]:
     details = serve.details(HOST)
     assert details is not None
-    return {name: told["status"] for name, told in details["applications"].items()}
+    return {name: application["status"] for name, application in details["applications"].items()}
 
 
 def test_application_runs_once_its_whole_cluster_runs() -> None:

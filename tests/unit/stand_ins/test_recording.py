@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from sandbox.scenarios.milestones import Milestone
-from sandbox.scenarios.observations import JobRef, Seen, World
+from sandbox.scenarios.milestones import MilestoneResult
+from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects
 from sandbox.scenarios.recording import (
     Gpus,
     GpuUse,
@@ -24,7 +24,7 @@ CAST = {"dev": JobRef("RayJob", "t", "dev"), "prod": JobRef("RayJob", "t", "prod
 GPU = "nvidia.com/gpu"
 
 
-def cluster_queue(name: str, reserved: str) -> Seen:
+def cluster_queue(name: str, reserved: str) -> ObservedChange:
     def flavors(key: str, amount: str) -> list[dict[str, Any]]:
         return [
             {"name": "cpu", "resources": [{"name": "cpu", key: "8"}]},
@@ -32,17 +32,19 @@ def cluster_queue(name: str, reserved: str) -> Seen:
         ]
 
     spec = {"resourceGroups": [{"flavors": flavors("nominalQuota", "4")}]}
-    return Seen(
+    return ObservedChange(
         0, "ClusterQueue", obj(name, spec=spec, status={"flavorsReservation": flavors("total", reserved)})
     )
 
 
-def workload(of: str, queue: str) -> Seen:
-    return Seen(0, "Workload", obj(f"w-{of}", owner=of, status={"admission": {"clusterQueue": queue}}))
+def workload(of: str, queue: str) -> ObservedChange:
+    return ObservedChange(
+        0, "Workload", obj(f"w-{of}", owner=of, status={"admission": {"clusterQueue": queue}})
+    )
 
 
-def job(name: str) -> Seen:
-    return Seen(0, "RayJob", obj(name))
+def job(name: str) -> ObservedChange:
+    return ObservedChange(0, "RayJob", obj(name))
 
 
 HISTORIES = {
@@ -67,12 +69,12 @@ HISTORIES = {
 
 @pytest.mark.parametrize(("events", "queue", "changes"), HISTORIES.values(), ids=HISTORIES)
 def test_use_of_gpus_is_recorded_where_it_changes(
-    events: list[Seen], queue: str, changes: list[Gpus]
+    events: list[ObservedChange], queue: str, changes: list[Gpus]
 ) -> None:
-    world, use = World(), GpuUse()
+    observed, use = ObservedObjects(), GpuUse()
     for at, seen in enumerate(events):
-        world.see(seen)
-        use.see(float(at), world, CAST)
+        observed.apply(seen)
+        use.record(float(at), observed, CAST)
     assert (use.queue, use.changes) == (queue, changes)
 
 
@@ -99,7 +101,10 @@ def recording(problem: str = "") -> Recording:
         seconds=3.5,
         queue="team-a",
         jobs=[Job("train", "low", 4, [(0.0, Phase.WAITING), (1.25, Phase.RUNNING)])],
-        milestones=[Milestone("it runs", 1.5, "4 workers"), Milestone("it ends", None, "", problem)],
+        milestones=[
+            MilestoneResult("it runs", 1.5, "4 workers"),
+            MilestoneResult("it ends", None, "", problem),
+        ],
         gpus=[Gpus(0.0, 0, 0, 4), Gpus(1.25, 4, 4, 4)],
     )
 

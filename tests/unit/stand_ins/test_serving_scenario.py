@@ -3,41 +3,45 @@
 import pytest
 
 from sandbox.scenarios.milestones import check
-from sandbox.scenarios.observations import JobRef, Seen, World
+from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects
 from sandbox.scenarios.serving import serving
 from sandbox.scenarios.timeline import Phase, Timeline, phase
 from tests.unit.stand_ins.observed import conditions, gang, node, obj, story
 
 TRAIN, LLM = JobRef("RayCluster", "t", "train"), JobRef("RayService", "t", "llm")
-CAST = {"training": TRAIN, "inference": LLM}
+ROLES = {"training": TRAIN, "inference": LLM}
 GROUPS = {"workerGroupSpecs": [{"replicas": 2}]}
 EVICTED = {"Evicted": ("True", "Preempted"), "QuotaReserved": ("False", "Pending")}
 ADMITTED = {"QuotaReserved": ("True", "x"), "Admitted": ("True", "x")}
 
 
-def training(**of_type: tuple[str, str]) -> Seen:
-    return Seen(0, "RayCluster", obj("train", spec=GROUPS, status=conditions(**of_type)))
+def training(**of_type: tuple[str, str]) -> ObservedChange:
+    return ObservedChange(0, "RayCluster", obj("train", spec=GROUPS, status=conditions(**of_type)))
 
 
-def service(ready: str = "False", endpoints: int = 0, gone: bool = False, **applications: str) -> Seen:
-    told = {name: {"status": status} for name, status in applications.items()}
+def service(
+    ready: str = "False", endpoints: int = 0, gone: bool = False, **applications: str
+) -> ObservedChange:
+    statuses = {name: {"status": status} for name, status in applications.items()}
     status = {
         **conditions(Ready=(ready, "x")),
         "numServeEndpoints": endpoints,
-        "activeServiceStatus": {"applicationStatuses": told},
+        "activeServiceStatus": {"applicationStatuses": statuses},
     }
-    return Seen(0, "RayService", obj("llm", spec={"rayClusterConfig": GROUPS}, status=status), gone)
+    return ObservedChange(0, "RayService", obj("llm", spec={"rayClusterConfig": GROUPS}, status=status), gone)
 
 
-def workload(of: str, **of_type: tuple[str, str]) -> Seen:
-    return Seen(0, "Workload", obj(f"w-{of}", owner=of, status=conditions(**of_type)))
+def workload(of: str, **of_type: tuple[str, str]) -> ObservedChange:
+    return ObservedChange(0, "Workload", obj(f"w-{of}", owner=of, status=conditions(**of_type)))
 
 
-def pod_group(of: str, members: int = 3) -> Seen:
-    return Seen(0, "PodGroup", obj(f"pg-{of}", owner=of, spec={"queue": "team", "minMember": members}))
+def pod_group(of: str, members: int = 3) -> ObservedChange:
+    return ObservedChange(
+        0, "PodGroup", obj(f"pg-{of}", owner=of, spec={"queue": "team", "minMember": members})
+    )
 
 
-def train_gang(*, gone: bool = False, phase: str = "Running", pods: int = 3) -> list[Seen]:
+def train_gang(*, gone: bool = False, phase: str = "Running", pods: int = 3) -> list[ObservedChange]:
     return gang("train", pods, cluster="train", gone=gone, phase=phase)
 
 
@@ -45,7 +49,7 @@ NODE = node("gpu", "earlier")
 TRAINS = [NODE, training()]
 SERVES = [service("True", 2, llm="RUNNING")]
 LEAVES = [*gang("llm", gone=True), service(gone=True)]
-# A correct run, one chapter per milestone.
+# A correct run, one list of changes per milestone.
 MUSTER = [
     [*TRAINS, workload("train", **ADMITTED), *train_gang()],
     [
@@ -69,15 +73,15 @@ GOOD = {"muster": MUSTER, "kai": KAI}
 
 
 @pytest.mark.parametrize("engine", GOOD)
-def test_correct_run_reaches_each_of_the_five_milestones_at_the_end_of_its_chapter(engine: str) -> None:
-    milestones = check(serving(engine), story(*GOOD[engine]), CAST)
+def test_correct_run_reaches_the_five_milestones_in_order(engine: str) -> None:
+    milestones = check(serving(engine), story(*GOOD[engine]), ROLES)
     assert [m.problem for m in milestones] == [""] * 5
     ends = [len(story(*GOOD[engine][: n + 1])) - 1 for n in range(5)]
     assert [m.at for m in milestones] == ends
 
 
 @pytest.mark.parametrize(
-    ("engine", "number", "chapter"),
+    ("engine", "number", "changes"),
     [
         pytest.param("muster", 1, [NODE, training(), *train_gang(pods=2)], id="half of the training runs"),
         pytest.param("muster", 2, [*MUSTER[1][:-1]], id="pods gone, but the cluster not suspended"),
@@ -98,19 +102,19 @@ def test_correct_run_reaches_each_of_the_five_milestones_at_the_end_of_its_chapt
         pytest.param("muster", 5, LEAVES, id="training does not resume"),
     ],
 )
-def test_wrong_run_misses_its_milestone(engine: str, number: int, chapter: list[Seen]) -> None:
-    milestone = check(serving(engine), story(*GOOD[engine][: number - 1], chapter), CAST)[number - 1]
+def test_wrong_run_misses_its_milestone(engine: str, number: int, changes: list[ObservedChange]) -> None:
+    milestone = check(serving(engine), story(*GOOD[engine][: number - 1], changes), ROLES)[number - 1]
     assert milestone.problem == "not seen"
 
 
 @pytest.mark.parametrize("engine", GOOD)
 def test_phases_of_a_correct_serving_run_are_recorded(engine: str) -> None:
-    world, timeline = World(), Timeline()
+    observed, timeline = ObservedObjects(), Timeline()
     provisioned = training(RayClusterProvisioned=("True", "x"))
-    for seen in story(*([provisioned, *chapter] for chapter in GOOD[engine])):
-        world.see(seen)
+    for change in story(*([provisioned, *changes] for changes in GOOD[engine])):
+        observed.apply(change)
         for ref in (TRAIN, LLM):
-            timeline.see(seen.at, ref.name, phase(world, ref))
+            timeline.record(change.at, ref.name, phase(observed, ref))
     phases = {name: [p for _, p in rows] for name, rows in timeline.changes.items()}
     assert phases["llm"] == [Phase.WAITING, Phase.RUNNING, *phases["llm"][2:-1], Phase.DONE]
     assert phases["train"][-3:] == [Phase.RUNNING, Phase.PREEMPTED, Phase.RUNNING]

@@ -1,6 +1,6 @@
-"""Plays a scenario: submits its examples and shows, as read back from the API server, what becomes of them.
+"""Runs a scenario: submits its examples, and prints their milestones and phases by the API server.
 
-The watching shell around `milestones` and `timeline`, which decide what was seen.
+`milestones` and `timeline` decide what was observed; this module has the watches, the clock and the screen.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object
 from sandbox.cluster.processes import wait_until
 from sandbox.scenarios.fit import PRIORITY_LABEL
-from sandbox.scenarios.milestones import Cast, Milestone, Progress, Scenario, is_suspended
-from sandbox.scenarios.observations import JobRef, Seen, World, job_status
+from sandbox.scenarios.milestones import JobsByRole, MilestoneResult, Progress, Scenario, is_suspended
+from sandbox.scenarios.observations import JobRef, ObservedChange, ObservedObjects, job_status
 from sandbox.scenarios.recording import GpuUse, Recording, recorded_job
 from sandbox.scenarios.timeline import Timeline, bars, phase
 from sandbox.stand_ins.reflector import Reflector
@@ -50,32 +50,32 @@ def run(
     limit_seconds: float = LIMIT_SECONDS,
     check: Callable[[], None] = lambda: None,
 ) -> Recording:
-    """Plays the scenario once; the recording is complete if all milestones were seen in order in time.
+    """Runs the scenario once; the recording is complete if all milestones were observed in order in time.
 
     `examples` are what is submitted, by role, with names still to be generated.
     `check` is called while nothing happens; what it raises (an engine that has ended) ends the waiting.
-    Raises StepError where it cannot begin: a cluster without the stack, or leftovers that do not go away.
+    Raises: StepError if it cannot begin: a cluster without the stack, or leftovers that do not go away.
     """
     manifests = {role: _named(manifest) for role, manifest in examples.items()}
     with closing(kinds.connect(kubeconfig)) as client:
         remove_leftovers(client)
         for manifest in manifests.values():
-            wait_for_policy(client, manifest, scenario.taken_up)
+            wait_for_policy(client, manifest, scenario.policies_active)
         console = Console(file=out, width=None if out.isatty() else PLAIN_WIDTH, highlight=False)
         # The watches have a client of their own, which ends with them.
-        player = Player(client, kinds.connect(kubeconfig), console, scenario, manifests)
-        player.play(limit_seconds, check)
-        player.report()
-        return player.recording()
+        scenario_run = ScenarioRun(client, kinds.connect(kubeconfig), console, scenario, manifests)
+        scenario_run.run(limit_seconds, check)
+        scenario_run.report()
+        return scenario_run.recording()
 
 
 def read_examples(scenario: Scenario, folder: Path) -> dict[str, Object]:
-    """The scenario's manifests by role, in the order of its examples."""
+    """Returns the scenario's manifests by role, in the order of its examples."""
     return {role: yaml.safe_load((folder / name).read_text()) for role, name in scenario.examples.items()}
 
 
 def _named(manifest: Object) -> Object:
-    """The manifest with the name that the API server would generate, so that it is known beforehand."""
+    """Returns the manifest with a name as the API server would generate it."""
     metadata = {**manifest["metadata"], "name": manifest["metadata"]["generateName"] + secrets.token_hex(3)}
     metadata["labels"] = {**metadata["labels"], SCENARIO_LABEL: "true"}
     return {**manifest, "metadata": metadata}
@@ -94,22 +94,21 @@ def remove_leftovers(client: Client) -> None:
 
 
 def wait_for_policy(
-    client: Client, manifest: Object, taken_up: Callable[[Object], bool] = is_suspended
+    client: Client, manifest: Object, policies_active: Callable[[Object], bool] = is_suspended
 ) -> None:
-    """Waits until the API server does to new jobs what `taken_up` looks for: it takes a new admission policy
-    up with some delay."""
+    """Waits until `policies_active` is true of a new job: new admission policies take effect with a delay."""
 
-    def in_force() -> bool:
-        return taken_up(client.create(JOB_KINDS[manifest["kind"]](manifest), dry_run=True))
+    def is_active() -> bool:
+        return policies_active(client.create(JOB_KINDS[manifest["kind"]](manifest), dry_run=True))
 
     try:
-        wait_until(f"the admission policy for queued {manifest['kind']}s", in_force, POLICY_SECONDS_MAX)
+        wait_until(f"the admission policy for queued {manifest['kind']}s", is_active, POLICY_SECONDS_MAX)
     except ApiError as error:
         raise StepError(f"the API server refuses the example: {error}") from error
 
 
-class Player:
-    """One run: submits, follows, shows."""
+class ScenarioRun:
+    """One run of a scenario: submits jobs, watches their objects and prints what happens."""
 
     def __init__(
         self,
@@ -121,47 +120,47 @@ class Player:
     ) -> None:
         self._client, self._watching, self._console = client, watching, console
         self._scenario, self._manifests = scenario, manifests
-        self._cast: Cast = {role: JobRef(m["kind"], *kinds.key(m)) for role, m in manifests.items()}
-        self._progress = Progress(scenario, self._cast)
+        self._jobs: JobsByRole = {role: JobRef(m["kind"], *kinds.key(m)) for role, m in manifests.items()}
+        self._progress = Progress(scenario, self._jobs)
         self._timeline, self._gpus = Timeline(), GpuUse()
-        self._seen: queue.SimpleQueue[Seen] = queue.SimpleQueue()
+        self._changes: queue.SimpleQueue[ObservedChange] = queue.SimpleQueue()
         self._began = time.monotonic()
 
-    def play(self, limit_seconds: float, check: Callable[[], None]) -> None:
-        """Submits the first job, and does what the scenario says at each milestone, until all are seen."""
-        reflectors = [Reflector(self._watching, kind, self._note).start() for kind in self._scenario.kinds]
+    def run(self, limit_seconds: float, check: Callable[[], None]) -> None:
+        """Submits the first job, and the others at their milestones, until all milestones are observed."""
+        reflectors = [Reflector(self._watching, kind, self._enqueue).start() for kind in self._scenario.kinds]
         self._submit(next(iter(self._manifests)))
         # On a terminal the bars grow below the lines; elsewhere there are only the lines.
         with self._live():
             while not self._progress.done and self._elapsed() < limit_seconds:
                 try:
-                    reached = self._take(self._seen.get(timeout=0.25))
+                    reached = self._apply(self._changes.get(timeout=0.25))
                 except queue.Empty:
                     check()
                     continue
-                self._act(reached)
+                self._submit_or_remove(reached)
         for reflector in reflectors:
             reflector.stop()
 
     def recording(self) -> Recording:
         """Returns what was seen."""
         jobs = [
-            recorded_job(manifest, _priority(manifest), self._timeline.changes[self._cast[role].name])
+            recorded_job(manifest, _priority(manifest), self._timeline.changes[self._jobs[role].name])
             for role, manifest in self._manifests.items()
-            if self._cast[role].name in self._timeline.changes
+            if self._jobs[role].name in self._timeline.changes
         ]
         return Recording(
             self._scenario.name,
             self._elapsed(),
             self._gpus.queue,
             jobs,
-            self._progress.milestones(),
+            self._progress.results(),
             self._gpus.changes,
         )
 
     def report(self) -> None:
         """Prints the table and the timeline, and what is missing."""
-        milestones = self._progress.milestones()
+        milestones = self._progress.results()
         self._console.print(_table(milestones))
         self._console.print(self._bars(), markup=False)
         missed = [m for m in milestones if m.problem]
@@ -169,47 +168,47 @@ class Player:
             what = f"NOT AS EXPECTED: {milestone.title}: {milestone.problem}"
             self._console.print(what, markup=False, style="red")
         if missed:
-            for line in state_of(self._progress.world, self._cast.values()):
+            for line in state_of(self._progress.observed, self._jobs.values()):
                 self._console.print(line, markup=False)
 
-    def _act(self, reached: Iterable[Milestone]) -> None:
-        for milestone in reached:
-            chapter = self._scenario.chapter(milestone.title)
-            if chapter.submit:
-                self._submit(chapter.submit)
-            if chapter.remove:
-                self._remove(chapter.remove)
+    def _submit_or_remove(self, reached: Iterable[MilestoneResult]) -> None:
+        for result in reached:
+            milestone = self._scenario.milestone(result.title)
+            if milestone.submit:
+                self._submit(milestone.submit)
+            if milestone.remove:
+                self._remove(milestone.remove)
 
     def _submit(self, role: str) -> None:
-        manifest, ref = self._manifests[role], self._cast[role]
+        manifest, ref = self._manifests[role], self._jobs[role]
         self._client.create(JOB_KINDS[ref.kind](manifest))
-        self._say(f"{ref.name}: submitted, {_priority(manifest)}")
+        self._print(f"{ref.name}: submitted, {_priority(manifest)}")
 
     def _remove(self, role: str) -> None:
-        ref = self._cast[role]
+        ref = self._jobs[role]
         self._client.delete(JOB_KINDS[ref.kind], ref.name, namespace=ref.namespace)
-        self._say(f"{ref.name}: deleted")
+        self._print(f"{ref.name}: deleted")
 
-    def _note(self, kind: str, obj: Object, gone: bool) -> None:
+    def _enqueue(self, kind: str, obj: Object, gone: bool) -> None:
         """Called by the reflectors' threads."""
-        self._seen.put(Seen(self._elapsed(), kind, obj, gone))
+        self._changes.put(ObservedChange(self._elapsed(), kind, obj, gone))
 
-    def _take(self, seen: Seen) -> list[Milestone]:
-        reached = self._progress.see(seen)
-        self._gpus.see(seen.at, self._progress.world, self._cast)
-        for ref in self._cast.values():
-            now = phase(self._progress.world, ref)
-            if self._timeline.see(seen.at, ref.name, now) and now is not None:
-                self._say(f"{ref.name}: {now.value}", seen.at)
+    def _apply(self, change: ObservedChange) -> list[MilestoneResult]:
+        reached = self._progress.apply(change)
+        self._gpus.record(change.at, self._progress.observed, self._jobs)
+        for ref in self._jobs.values():
+            now = phase(self._progress.observed, ref)
+            if self._timeline.record(change.at, ref.name, now) and now is not None:
+                self._print(f"{ref.name}: {now.value}", change.at)
         for milestone in reached:
-            self._say(f"OK {milestone.title}: {milestone.detail}", seen.at, style="green")
+            self._print(f"OK {milestone.title}: {milestone.detail}", change.at, style="green")
         return reached
 
     def _elapsed(self) -> float:
         """Returns seconds, to the millisecond: more digits say nothing."""
         return round(time.monotonic() - self._began, 3)
 
-    def _say(self, text: str, at: float | None = None, style: str = "") -> None:
+    def _print(self, text: str, at: float | None = None, style: str = "") -> None:
         when = self._elapsed() if at is None else at
         self._console.print(f"{when:6.1f} s  {text}", markup=False, style=style)
 
@@ -226,7 +225,7 @@ def _priority(manifest: Object) -> str:
     return str(manifest["metadata"]["labels"][PRIORITY_LABEL])
 
 
-def _table(milestones: Sequence[Milestone]) -> Table:
+def _table(milestones: Sequence[MilestoneResult]) -> Table:
     table = Table(title="Seen on the API server")
     table.add_column("#", justify="right")
     table.add_column("milestone")
@@ -238,23 +237,23 @@ def _table(milestones: Sequence[Milestone]) -> Table:
     return table
 
 
-def state_of(world: World, jobs: Iterable[JobRef]) -> list[str]:
+def state_of(observed: ObservedObjects, jobs: Iterable[JobRef]) -> list[str]:
     """Returns the conditions of the scenario's objects, for the report of a failed run."""
     lines = []
     for ref in jobs:
-        job = world.job(ref)
+        job = observed.job(ref)
         lines.append(f"{ref.kind} {ref.namespace}/{ref.name}: {_statuses(job) if job else 'not there'}")
         about = {
-            "Workload": world.workload(ref),
-            "PodGroup": world.pod_group(ref),
-            "ProvisioningRequest": world.request(ref),
+            "Workload": observed.workload(ref),
+            "PodGroup": observed.pod_group(ref),
+            "ProvisioningRequest": observed.request(ref),
         }
         for kind, obj in about.items():
             if obj:
                 lines.append(f"  {kind} {kinds.key(obj)[1]}:")
             for c in (obj.get("status") or {}).get("conditions") or []:
                 lines.append(f"    {c['type']}={c['status']} {c['reason']}: {c['message']}")
-        lines.append(f"  pods: {len(world.pods(ref))}")
+        lines.append(f"  pods: {len(observed.pods(ref))}")
     return lines
 
 

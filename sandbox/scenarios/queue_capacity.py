@@ -34,12 +34,12 @@ class Shortage:
     flavor: str
     resource: str
     needs: Decimal
-    gives: Decimal
+    available: Decimal
 
 
 @dataclass(frozen=True)
-class Room:
-    """The quotas of one ClusterQueue: `nominal`, and in `borrowed` what it may have beside that."""
+class QueueCapacity:
+    """The quotas of one ClusterQueue by group, and in `borrowed` what it may borrow beside them."""
 
     groups: Sequence[ResourceGroup]
     borrowed: Usage
@@ -47,7 +47,7 @@ class Room:
     """By flavor: what a node of each pool holds, and how many nodes it may have."""
 
     def place(self, gang: Sequence[PodSet], used: Usage, borrowing: bool) -> Usage | None:
-        """The usage with the gang in it, or None where it does not fit whole."""
+        """Returns the usage with the gang in it, or None if it does not fit whole."""
         for pods in gang:
             for group in self.groups:
                 if not (wanted := _wanted(pods, group)):
@@ -72,7 +72,7 @@ class Room:
         return []
 
     def pods_of(self, pods: PodSet) -> int:
-        """The most pods like these that the pools of any one flavor hold."""
+        """Returns the most pods like these that the pools of any one flavor hold."""
         return max((self._pods_on(f.flavor, pods) for group in self.groups for f in group.flavors), default=0)
 
     def _lacking(self, pods: PodSet, used: Usage) -> list[Shortage]:
@@ -108,12 +108,12 @@ class Room:
         return sum(nodes * _per_node(pods, capacity) for capacity, nodes in self.pods_max.get(flavor, ()))
 
 
-def room(settings: Settings, queue: ClusterQueue) -> Room:
-    """The room of one queue of the stack."""
+def capacity_of(settings: Settings, queue: ClusterQueue) -> QueueCapacity:
+    """Returns the capacity of one queue of the stack."""
     pods_max: dict[str, list[tuple[Mapping[str, str], int]]] = {}
     for pool in settings.pools:
         pods_max.setdefault(pool.flavor_name, []).append((pool.capacity, pool.nodes_max))
-    return Room(queue.resource_groups, _borrowed(settings, queue), pods_max)
+    return QueueCapacity(queue.resource_groups, _borrowed(settings, queue), pods_max)
 
 
 def _borrowed(settings: Settings, queue: ClusterQueue) -> dict[tuple[str, str], Decimal]:
