@@ -102,7 +102,7 @@ def with_defaults(template: Template, ranges: Iterable[LimitRange]) -> Template:
     if not (limits or requests):
         return template
 
-    def given(container: Container) -> Container:
+    def with_default_resources(container: Container) -> Container:
         own = container.resources
         return replace(
             container,
@@ -113,8 +113,8 @@ def with_defaults(template: Template, ranges: Iterable[LimitRange]) -> Template:
         )
 
     read = read_template(template)
-    containers = tuple(map(given, read.spec.containers))
-    init_containers = tuple(map(given, read.spec.init_containers))
+    containers = tuple(map(with_default_resources, read.spec.containers))
+    init_containers = tuple(map(with_default_resources, read.spec.init_containers))
     return _encoded(read, replace(read.spec, containers=containers, init_containers=init_containers))
 
 

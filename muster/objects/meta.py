@@ -98,8 +98,8 @@ def set_condition(
     """Returns the conditions with this one set; its transition time changes only with its status."""
     before = find_condition(conditions, kind)
     text = "True" if status else "False"
-    moved = before is None or before.status != text
-    time = rfc3339(now_ms) if moved or before is None else before.last_transition_time
+    changed = before is None or before.status != text
+    time = rfc3339(now_ms) if changed or before is None else before.last_transition_time
     condition = Condition(
         type=kind,
         status=text,

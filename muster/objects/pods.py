@@ -61,7 +61,7 @@ def own_template(template: Template) -> Template:
     return template.copy()
 
 
-class _Reading:
+class _DecodedTemplate:
     """A decoded template and its requests."""
 
     def __init__(self, json: bytes) -> None:
@@ -72,11 +72,11 @@ class _Reading:
         return spec_requests(self.template.spec)
 
 
-_READINGS = ByteCache(_Reading)
+_DECODED = ByteCache(_DecodedTemplate)
 
 
 def read_template(template: Template) -> PodTemplate:
-    return _READINGS(bytes(template)).template
+    return _DECODED(bytes(template)).template
 
 
 def pod_requests(template: Template) -> Mapping[str, int]:
@@ -86,7 +86,7 @@ def pod_requests(template: Template) -> Mapping[str, int]:
     Source: Kubernetes' component-helpers resource.PodRequests, Kueue's UseLimitsAsMissingRequestsInPod.
     Raises: QuantityError for a quantity that Kubernetes would refuse too.
     """
-    return _READINGS(bytes(template)).requests
+    return _DECODED(bytes(template)).requests
 
 
 def spec_requests(spec: PodSpec) -> Mapping[str, int]:

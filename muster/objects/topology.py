@@ -53,7 +53,7 @@ class BoundPod(Object):
     status: PodStatus = PodStatus()
 
     @property
-    def counts(self) -> bool:
+    def counts_on_node(self) -> bool:
         """Returns whether it uses capacity that no admission accounts for (Kueue: belongsToNonTASCache)."""
         ended = self.status.phase in ("Succeeded", "Failed")
         placed = not PLACED_ANNOTATIONS.isdisjoint(self.metadata.annotations)

@@ -61,7 +61,7 @@ def used_by_node(pods: Iterable[BoundPod]) -> dict[str, Mapping[str, int]]:
     """
     used: dict[str, Counter[str]] = {}
     for pod in pods:
-        if pod.counts:
+        if pod.counts_on_node:
             total = used.setdefault(pod.spec.node_name, Counter())
             total["pods"] += 1
             try:
@@ -71,7 +71,7 @@ def used_by_node(pods: Iterable[BoundPod]) -> dict[str, Mapping[str, int]]:
     return dict(used)
 
 
-def request(obj: kueue.TopologyRequest | None) -> core.TopologyRequest | None:
+def topology_request(obj: kueue.TopologyRequest | None) -> core.TopologyRequest | None:
     if obj is None:
         return None
     slices = tuple(

@@ -72,7 +72,8 @@ def workload(
         else boost + (obj.spec.priority or 0 if priority is None else priority),
         queued_at_ms=queued_at_ms(obj, status, rules),
         pod_sets=tuple(
-            _on_made_nodes(_pod_set_of(obj.key, ps, reclaimable.get(ps.name, 0)), status) for ps in pod_sets
+            _on_provisioned_nodes(_pod_set_of(obj.key, ps, reclaimable.get(ps.name, 0)), status)
+            for ps in pod_sets
         ),
         admission=admission(held) if held else None,
         reserved_at_ms=millis(reserved.last_transition_time) if reserved and held else 0,
@@ -143,21 +144,21 @@ def _lost_borrowed(preempted: Condition | None) -> bool:
     return preempted is not None and preempted.status == "True" and preempted.reason == reason
 
 
-def _on_made_nodes(of: core.PodSet, status: kueue.WorkloadStatus) -> core.PodSet:
+def _on_provisioned_nodes(pod_set: core.PodSet, status: kueue.WorkloadStatus) -> core.PodSet:
     """Adds node selectors and tolerations of ready checks, for the nodes provisioned for it."""
     updates = [
         update
         for check in status.admission_checks
         if holds_quota(status) and check.state == core.CheckState.READY
         for update in check.pod_set_updates
-        if update.name == of.name
+        if update.name == pod_set.name
     ]
-    selector = dict(of.node_selector)
-    tolerated = of.tolerations
+    selector = dict(pod_set.node_selector)
+    tolerated = pod_set.tolerations
     for update in updates:
         selector |= update.node_selector
         tolerated += tolerations(update.tolerations)
-    return replace(of, node_selector=selector, tolerations=tolerated) if updates else of
+    return replace(pod_set, node_selector=selector, tolerations=tolerated) if updates else pod_set
 
 
 def _is_one_pod(meta: ObjectMeta) -> bool:
@@ -210,7 +211,7 @@ def pod_set(obj: kueue.PodSet, reclaimable: int = 0) -> core.PodSet:
         tolerations=tolerations(template.spec.tolerations),
         count_min=obj.min_count,
         reclaimable=reclaimable,
-        topology=core_nodes.request(obj.topology_request),
+        topology=core_nodes.topology_request(obj.topology_request),
     )
 
 

@@ -90,8 +90,8 @@ def snapshot(
     """Returns the snapshot. `namespaces` are labels by namespace; `deleted_queues` are ClusterQueues in which
     gangs still hold quota, with the flavors of that quota. An unreadable flavor is left out; of an unreadable
     ClusterQueue or Cohort the readable part counts, and `problem` describes the error."""
-    all_cohorts = {c.metadata.name: counted_cohort(c) for c in cohorts}
-    queues = {q.metadata.name: counted_queue(q, checks) for q in cluster_queues}
+    all_cohorts = {c.metadata.name: readable_cohort(c) for c in cohorts}
+    queues = {q.metadata.name: readable_cluster_queue(q, checks) for q in cluster_queues}
     deleted = {
         name: unreadable.deleted_queue(name, of, all_cohorts.values(), queues.values())
         for name, of in (deleted_queues or {}).items()
@@ -107,7 +107,7 @@ def snapshot(
     )
 
 
-def counted_queue(
+def readable_cluster_queue(
     obj: kueue_queues.ClusterQueue, checks: Mapping[str, kueue_checks.AdmissionCheck] | None = None
 ) -> core.ClusterQueue:
     """Converts a ClusterQueue as far as it can be read."""
@@ -117,7 +117,7 @@ def counted_queue(
         return unreadable.cluster_queue(obj, str(error).removeprefix(f"ClusterQueue {obj.key}: "))
 
 
-def counted_cohort(obj: kueue_queues.Cohort) -> core.Cohort:
+def readable_cohort(obj: kueue_queues.Cohort) -> core.Cohort:
     """Converts a Cohort as far as it can be read."""
     try:
         return cohort(obj)

@@ -6,9 +6,9 @@ KubeRay v1.6.2 honors `spec.suspend`, but not in every state, and tenants can br
   its own finalizer, and the garbage collector deletes the RayCluster after the RayJob); that is in
   ValidationFailed, which it never leaves; or that is Waiting (rayjob_controller.go: Reconcile,
   updateStatusToSuspendingIfNeeded). It still reconciles the RayCluster: suspend that.
-- It ignores a RayService that is managed by another controller, being deleted, or refused
+- It ignores a RayService that is managed by another controller, being deleted, or rejected
   (rayservice_controller.go: Reconcile); it still reconciles its RayClusters.
-- It ignores a RayCluster that is managed by another controller, being deleted, or refused
+- It ignores a RayCluster that is managed by another controller, being deleted, or rejected
   (raycluster_controller.go: rayClusterReconcile, utils/validation.go). It then neither deletes nor replaces
   its pods, and Muster deletes them.
 - It writes every status under a resource version, so a tenant that edits an object in a tight loop blocks

@@ -1,6 +1,6 @@
 """Which gangs must stop, whether they have stopped, and what prevents it.
 
-A gang that must stop is stopped whatever its objects say: refused, being deleted, managed by another
+A gang that must stop is stopped whatever its objects say: rejected, being deleted, managed by another
 controller, owned by another object. Its quota is released once it has no pods and no more can be created.
 """
 

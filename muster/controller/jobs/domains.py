@@ -16,8 +16,8 @@ from muster.objects.topology_request import UNCONSTRAINED
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def marks(annotations: Mapping[str, str]) -> dict[str, str]:
-    """Returns annotations that tell everything that counts usage on nodes that these pods are placed."""
+def placement_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Returns an annotation by which Kueue, and Muster, count these pods by their admission, not by node."""
     return {} if not PLACED_ANNOTATIONS.isdisjoint(annotations) else {UNCONSTRAINED: "true"}
 
 
@@ -51,9 +51,9 @@ def _terms(assigned: TopologyAssignment) -> list[list[dict[str, Any]]]:
     apart = [index for index, key in enumerate(assigned.levels) if key not in shared]
     if len(apart) == 1:
         (index,) = apart
-        return [[_in(assigned.levels[index], *sorted({of.values[index] for of in assigned.domains}))]]
-    told = {tuple((assigned.levels[index], of.values[index]) for index in apart) for of in assigned.domains}
-    return [[_in(key, value) for key, value in labels] for labels in sorted(told) if labels]
+        return [[_in(assigned.levels[index], *sorted({domain.values[index] for domain in assigned.domains}))]]
+    distinct = {tuple((assigned.levels[i], domain.values[i]) for i in apart) for domain in assigned.domains}
+    return [[_in(key, value) for key, value in labels] for labels in sorted(distinct) if labels]
 
 
 def _in(key: str, *values: str) -> dict[str, Any]:

@@ -59,12 +59,12 @@ def _head_service(namespace: str, spec: RayClusterSpec, head: Mapping[str, Any])
     given = group.head_service or {}
     meta = dict(given.get("metadata") or {})
     meta["annotations"] = {**(meta.get("annotations") or {}), **spec.head_service_annotations}
-    of_user: Body = {"type": group.service_type or "ClusterIP", **(given.get("spec") or {})}
-    if group.head_service is None and of_user["type"] == "ClusterIP":
-        of_user["clusterIP"] = "None"
-    of_user["ports"] = [*(of_user.get("ports") or ()), *_ports(head["spec"]["containers"][0])]
-    of_user["selector"] = {"ray.io/node-type": "head"}  # KubeRay overrides the user's
-    return {"metadata": _named(meta, namespace), "spec": of_user}
+    service_spec: Body = {"type": group.service_type or "ClusterIP", **(given.get("spec") or {})}
+    if group.head_service is None and service_spec["type"] == "ClusterIP":
+        service_spec["clusterIP"] = "None"
+    service_spec["ports"] = [*(service_spec.get("ports") or ()), *_ports(head["spec"]["containers"][0])]
+    service_spec["selector"] = {"ray.io/node-type": "head"}  # KubeRay overrides the user's
+    return {"metadata": _named(meta, namespace), "spec": service_spec}
 
 
 def _ports(container: Mapping[str, Any]) -> list[Body]:

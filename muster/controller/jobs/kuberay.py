@@ -1,9 +1,9 @@
-"""Faults for which KubeRay refuses a Ray object, found before the gang holds quota.
+"""Faults for which KubeRay rejects a Ray object, found before the gang holds quota.
 
 KubeRay would only log them, or leave the job in ValidationFailed for good.
 Source: KubeRay v1.6.2 ray-operator/controllers/ray/utils/validation.go, with its feature gates at their
-defaults. Left out are rules about fields that Muster refuses anyway (autoscaling, clusterSelector, upgrade
-strategies other than None), missing minReplicas and maxReplicas (the CRDs default them), and whether
+defaults. Left out are rules about fields that make a job ineligible anyway (autoscaling, clusterSelector,
+upgrade strategies other than None), missing minReplicas and maxReplicas (the CRDs default them), and whether
 runtimeEnvYAML is YAML: KubeRay reports that for a suspended RayJob too.
 """
 
@@ -63,7 +63,7 @@ def job_fault(meta: ObjectMeta, spec: RayJobSpec) -> str | None:
 
 def cluster_fault(meta: ObjectMeta, spec: RayClusterSpec) -> str | None:
     """As `job_fault`, for a RayCluster created by a user."""
-    return next(_lone_cluster_faults(meta, spec), None)
+    return next(_ray_cluster_faults(meta, spec), None)
 
 
 def service_fault(meta: ObjectMeta, spec: RayServiceSpec) -> str | None:
@@ -115,7 +115,7 @@ def _submitter_faults(spec: RayJobSpec, cluster: RayClusterSpec) -> Iterator[str
 
 
 def _deletion_faults(spec: RayJobSpec) -> Iterator[str]:
-    """Checks the older fields; deletion rules are refused together with suspension."""
+    """Checks the older fields; deletion rules are rejected together with suspension."""
     strategy = spec.deletion_strategy
     if strategy is None or strategy.get("deletionRules"):
         return
@@ -126,7 +126,7 @@ def _deletion_faults(spec: RayJobSpec) -> Iterator[str]:
         yield "spec.deletionStrategy: DeleteNone contradicts shutdownAfterJobFinishes: use DeleteCluster"
 
 
-def _lone_cluster_faults(meta: ObjectMeta, spec: RayClusterSpec) -> Iterator[str]:
+def _ray_cluster_faults(meta: ObjectMeta, spec: RayClusterSpec) -> Iterator[str]:
     yield from _name_faults(meta.name, CLUSTER_NAME_MAX)
     yield from _cluster_faults("spec", spec, meta.annotations)
     strategy = spec.upgrade_strategy.type

@@ -22,7 +22,7 @@ from muster.objects.meta import find_condition
 
 CONCURRENT_MAX = 4
 REFUSED_S_MIN, REFUSED_S_MAX = 2.0, 300.0  # back-off after a refusal: doubled each time
-TAKEN_S = 600.0  # interval between two checks of an accepted gang
+ACCEPTED_S = 600.0  # interval between two checks of an accepted gang
 MISCONFIGURED = "Misconfigured"  # a reason of QuotaReserved=False
 
 Key = tuple[str, str]
@@ -46,9 +46,9 @@ class PodChecks:
         self._kube, self._changed, self._clock_s = kube, changed, clock_s
         self._answers: dict[Key, Answer] = {}
         self._gangs: dict[Key, Job] = {}  # requested by the current pass, or else by the last one
-        self._asking: set[Key] = set()
+        self._in_flight: set[Key] = set()
         self._last_namespace = ""
-        self._wanted = asyncio.Event()
+        self._answer_wanted = asyncio.Event()
 
     def begin_pass(self) -> None:
         """Begins a new pass: drops answers that the last one did not request."""
@@ -60,7 +60,7 @@ class PodChecks:
         self._gangs[key] = job
         found = self._answers.get(key)
         if found is None:
-            self._wanted.set()
+            self._answer_wanted.set()
         return None if found is None else found.refusal
 
     async def run(self) -> None:
@@ -68,26 +68,26 @@ class PodChecks:
         async with asyncio.TaskGroup() as tasks:
             while True:
                 due = {key for key in self._gangs if self._due_s(key) <= 0}
-                while due and len(self._asking) < CONCURRENT_MAX:
+                while due and len(self._in_flight) < CONCURRENT_MAX:
                     key = self._next(due)
                     due.remove(key)
-                    self._asking.add(key)
+                    self._in_flight.add(key)
                     tasks.create_task(self._check(key, self._gangs[key]))
                 await self._wait()
 
     async def _wait(self) -> None:
         """Waits until a pass requests an unknown answer, an answer arrives, or one is due again."""
-        free = len(self._asking) < CONCURRENT_MAX
+        free = len(self._in_flight) < CONCURRENT_MAX
         next_s = min((self._due_s(key) for key in self._gangs), default=None) if free else None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(next_s):
-                await self._wanted.wait()
-        self._wanted.clear()
+                await self._answer_wanted.wait()
+        self._answer_wanted.clear()
 
     def _due_s(self, key: Key) -> float:
         """Returns the seconds until it is due; never while the request is in flight."""
-        if key in self._asking:
-            return TAKEN_S
+        if key in self._in_flight:
+            return ACCEPTED_S
         known = self._answers.get(key)
         return 0.0 if known is None else known.again_s - self._clock_s()
 
@@ -101,13 +101,13 @@ class PodChecks:
     async def _check(self, key: Key, job: Job) -> None:
         refusal = await self._refusal_of(job)
         before = self._answers.get(key)
-        failures, wait_s = 0, TAKEN_S
+        failures, wait_s = 0, ACCEPTED_S
         if refusal != "":
             failures = 1 if before is None else before.failures + 1
             wait_s = min(REFUSED_S_MIN * 2.0 ** min(failures - 1, 16), REFUSED_S_MAX)
         answer = self._answers[key] = Answer(refusal or "", failures, self._clock_s() + wait_s)
-        self._asking.discard(key)
-        self._wanted.set()
+        self._in_flight.discard(key)
+        self._answer_wanted.set()
         if before is None or before.refusal != answer.refusal:
             self._changed()
 
@@ -131,7 +131,7 @@ def key_of(job: Job) -> Key:
 
 
 def is_new(workload: Workload) -> bool:
-    """Whether it was never decided on, or only refused: it has to wait for the answer. Others keep their
+    """Whether it was never decided on, or was ineligible: it has to wait for the answer. Others keep their
     place in the queue while a new leader has no answers yet."""
     reserved = find_condition(workload.status.conditions, "QuotaReserved")
     return reserved is None or reserved.reason == MISCONFIGURED

@@ -27,16 +27,16 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def suspension_obstacle(self) -> Problem | None:
-        """KubeRay ignores a spec that it refuses, and reports that only in an event."""
-        return super().suspension_obstacle or self._refused
+        """KubeRay ignores a spec that it rejects, and reports that only in an event."""
+        return super().suspension_obstacle or self._rejection
 
     @property
     def kuberay_rejection(self) -> Problem | None:
-        """None if it was ready before it was refused: it keeps running."""
-        return None if self.running else self._refused
+        """None if it was ready before it was rejected: it keeps running."""
+        return None if self.running else self._rejection
 
     @cached_property
-    def _refused(self) -> Problem | None:
+    def _rejection(self) -> Problem | None:
         fault = kuberay.cluster_fault(self.metadata, self.obj.spec)
         return Problem("InvalidSpec", f"is refused by KubeRay: {fault}") if fault else None
 

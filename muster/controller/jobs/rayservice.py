@@ -48,7 +48,7 @@ class RayServiceGang(JobView[RayService]):
 
     @property
     def suspension_obstacle(self) -> Problem | None:
-        """KubeRay ignores a service that it refuses, and does not touch its RayClusters (Reconcile)."""
+        """KubeRay ignores a service that it rejects, and does not touch its RayClusters (Reconcile)."""
         ready = find_condition(self.obj.status.conditions, "Ready")
         if ready is not None and ready.reason == "ValidationFailed":
             return Problem("ValidationFailed", f"was refused by KubeRay ({ready.message})")

@@ -98,7 +98,7 @@ class _Target:
                 raise PlacementError(f"{sets}, but its admission needs {value}")
 
     def confine(self, assigned: TopologyAssignment) -> None:
-        self.annotations |= domains.marks(self.annotations)
+        self.annotations |= domains.placement_annotations(self.annotations)
         self.merge(self.selector, domains.shared_labels(assigned), "nodeSelector")
         self.affinity = domains.confined(self.affinity, assigned)
 

@@ -25,7 +25,7 @@ from muster.objects.meta import find_condition, is_true, millis
 from muster.translation import core_workload
 
 QUEUE = ("cluster_queue",)
-COLUMN = ("cohort", "cluster_queue", "flavor", "resource")
+QUOTA = ("cohort", "cluster_queue", "flavor", "resource")
 STATE = ("cluster_queue", "state")
 GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
     "muster_pending_workloads": (
@@ -42,9 +42,9 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
         ("cluster_queue", "reason"),
         "Workloads that must stop and have not, by the reason of their condition SuspensionBlocked.",
     ),
-    "muster_cluster_queue_nominal_quota": (COLUMN, "Nominal quota of the ClusterQueue."),
-    "muster_cluster_queue_resource_reservation": (COLUMN, "Quota reserved by workloads."),
-    "muster_cluster_queue_resource_usage": (COLUMN, "Quota used by admitted workloads."),
+    "muster_cluster_queue_nominal_quota": (QUOTA, "Nominal quota of the ClusterQueue."),
+    "muster_cluster_queue_resource_reservation": (QUOTA, "Quota reserved by workloads."),
+    "muster_cluster_queue_resource_usage": (QUOTA, "Quota used by admitted workloads."),
     "muster_provisioning_requests": (STATE, "ProvisioningRequests of workloads, by state."),
     "muster_oldest_provisioning_request_timestamp_seconds": (
         STATE,
@@ -67,8 +67,8 @@ class QueueGauges(Collector):
     def collect(self) -> Iterator[Metric]:
         for name, (labels, documentation) in GAUGES.items():
             family = GaugeMetricFamily(name, documentation, labels=labels)
-            for of, value in self.values.get(name, {}).items():
-                family.add_metric(of, value)
+            for label_values, value in self.values.get(name, {}).items():
+                family.add_metric(label_values, value)
             yield family
 
 
@@ -97,12 +97,12 @@ def queue_gauges(cluster: ClusterState) -> QueueGauges:
         values["muster_admitted_active_workloads"][queue.key,] = queue.status.admitted_workloads
         nominal = nominal_quotas(queue, cluster)
         values["muster_cluster_queue_nominal_quota"] |= {
-            (queue.spec.cohort_name, queue.key, flavor, resource): _plain(resource, amount)
+            (queue.spec.cohort_name, queue.key, flavor, resource): _in_api_unit(resource, amount)
             for (flavor, resource), amount in nominal.items()
         }
         values["muster_cluster_queue_resource_reservation"] |= _usage(queue, queue.status.flavors_reservation)
         values["muster_cluster_queue_resource_usage"] |= _usage(queue, queue.status.flavors_usage)
-    values["muster_suspension_blocked_workloads"].update(_blocked(cluster))
+    values["muster_suspension_blocked_workloads"].update(_suspension_blocked(cluster))
     _add_pending(cluster, values)
     _add_requests(cluster, values)
     return QueueGauges(values)
@@ -115,21 +115,23 @@ def _usage(queue: ClusterQueue, flavors: Iterable[FlavorUsage]) -> dict[Labels, 
             # A status may contain anything: the sums that Muster writes can exceed the limit of a quantity.
             with suppress(QuantityError):
                 labels = (queue.spec.cohort_name, queue.key, flavor.name, r.name)
-                found[labels] = _plain(r.name, quantities.parse(r.name, r.total))
+                found[labels] = _in_api_unit(r.name, quantities.parse(r.name, r.total))
     return found
 
 
-def _plain(resource: str, amount: int) -> float:
+def _in_api_unit(resource: str, amount: int) -> float:
     """Returns the amount in the resource's own unit; the core counts cpu in thousandths."""
     return amount / 1000 if resource == "cpu" else amount
 
 
-def _blocked(cluster: ClusterState) -> Counter[Labels]:
-    told = (
+def _suspension_blocked(cluster: ClusterState) -> Counter[Labels]:
+    blocked = (
         (w, find_condition(w.status.conditions, workload_status.SUSPENSION_BLOCKED))
         for w in cluster.workloads.values()
     )
-    return Counter((queue_of(w, cluster), c.reason) for w, c in told if c is not None and c.status == "True")
+    return Counter(
+        (queue_of(w, cluster), c.reason) for w, c in blocked if c is not None and c.status == "True"
+    )
 
 
 def _add_pending(cluster: ClusterState, values: Mapping[str, dict[Labels, float]]) -> None:
@@ -140,9 +142,9 @@ def _add_pending(cluster: ClusterState, values: Mapping[str, dict[Labels, float]
             continue
         queue = queue_of(workload, cluster)
         reserved = find_condition(workload.status.conditions, workload_status.QUOTA_RESERVED)
-        hopeless = reserved is not None and reserved.reason in INADMISSIBLE
-        count[queue, "inadmissible" if hopeless else "active"] += 1
-        if not hopeless:
+        inadmissible = reserved is not None and reserved.reason in INADMISSIBLE
+        count[queue, "inadmissible" if inadmissible else "active"] += 1
+        if not inadmissible:
             since_ms = cluster.cache.get(_queued_at_ms, workload.key, workload)
             oldest_ms[queue,] = min(since_ms, oldest_ms.get((queue,), since_ms))
     values["muster_pending_workloads"].update(count)
@@ -154,14 +156,16 @@ def _queued_at_ms(workload: Workload) -> int:
 
 
 def _add_requests(cluster: ClusterState, values: Mapping[str, dict[Labels, float]]) -> None:
-    made_ms: dict[Labels, list[int]] = defaultdict(list)
+    created_ms: dict[Labels, list[int]] = defaultdict(list)
     queues = {w.metadata.uid: queue_of(w, cluster) for w in cluster.workloads.values()}
     for request in cluster.provisioning_requests.values():
         owner = request.metadata.controller
         if owner is not None and owner.uid in queues:
-            made_ms[queues[owner.uid], _state(request)].append(millis(request.metadata.creation_timestamp))
-    values["muster_provisioning_requests"].update({labels: len(times) for labels, times in made_ms.items()})
-    oldest_ms = {labels: min(times) for labels, times in made_ms.items()}
+            created_ms[queues[owner.uid], _state(request)].append(millis(request.metadata.creation_timestamp))
+    values["muster_provisioning_requests"].update(
+        {labels: len(times) for labels, times in created_ms.items()}
+    )
+    oldest_ms = {labels: min(times) for labels, times in created_ms.items()}
     values["muster_oldest_provisioning_request_timestamp_seconds"].update(_seconds(oldest_ms))
 
 

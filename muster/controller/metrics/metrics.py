@@ -25,7 +25,7 @@ from muster.objects.meta import find_condition, millis
 
 WAIT_BUCKETS_S = (1, *(2.5 * 2**n for n in range(16)))  # Kueue's: up to 23 hours
 PASS_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-WHOSE = ("cluster_queue", "priority_class")
+QUEUE_AND_PRIORITY = ("cluster_queue", "priority_class")
 EVICTED_EVENT = "EvictedDueTo"
 CHECK_EVENTS = (f"{EVICTED_EVENT}AdmissionCheck", "AdmissionCheckRejected")
 
@@ -38,15 +38,19 @@ class Metrics(Observer, Collector):
         self._queues = QueueGauges()
         leader = Gauge("muster_leader", "1 for the replica that leads, 0 for others.", registry=self.registry)
         leader.set_function(leads)
-        self._reserved = self._counter("quota_reserved_workloads", "Workloads that reserved quota.", *WHOSE)
-        self._admitted = self._counter("admitted_workloads", "Workloads that were admitted.", *WHOSE)
+        self._reserved = self._counter(
+            "quota_reserved_workloads", "Workloads that reserved quota.", *QUEUE_AND_PRIORITY
+        )
+        self._admitted = self._counter(
+            "admitted_workloads", "Workloads that were admitted.", *QUEUE_AND_PRIORITY
+        )
         self._evicted = self._counter(
             "evicted_workloads", "Workloads that were evicted.", "cluster_queue", "reason", "priority_class"
         )
         self._preempted = self._counter(
             "preempted_workloads", "Workloads that were preempted.", "preempting_cluster_queue", "reason"
         )
-        self._finished = self._counter("finished_workloads", "Workloads that finished.", *WHOSE)
+        self._finished = self._counter("finished_workloads", "Workloads that finished.", *QUEUE_AND_PRIORITY)
         self._timeouts = self._counter(
             "provisioning_timeouts", "ProvisioningRequests that timed out.", "cluster_queue"
         )
@@ -94,48 +98,56 @@ class Metrics(Observer, Collector):
         status = msgspec.convert(planned.write.body["status"], WorkloadStatus)
         queue = status.admission.cluster_queue if status.admission else queue_of(workload, passed.cluster)
         reference = workload.spec.priority_class_ref
-        whose = (queue, reference.name if reference else "")
+        queue_and_priority = (queue, reference.name if reference else "")
         for event in planned.events:
             if event.kind is WORKLOADS:
-                self._count_event(event, whose, status, workload, passed)
+                self._count_event(event, queue_and_priority, status, workload, passed)
 
     def _count_event(
         self,
         event: ObjectEvent,
-        whose: tuple[str, str],
+        queue_and_priority: tuple[str, str],
         status: WorkloadStatus,
         workload: Workload,
         passed: CompletedPass,
     ) -> None:
         if event.reason in CHECK_EVENTS and provisioning_timeouts.reports_timeout(event.message):
-            self._timeouts.labels(whose[0]).inc()
+            self._timeouts.labels(queue_and_priority[0]).inc()
         queued_s = (passed.now_ms - _queued_at_ms(workload, status)) / 1000
         match event.reason:
             case "QuotaReserved":
-                self._reserved.labels(*whose).inc()
-                self._reserved_wait.labels(*whose).observe(queued_s)
+                self._reserved.labels(*queue_and_priority).inc()
+                self._reserved_wait.labels(*queue_and_priority).observe(queued_s)
             case "Admitted":
-                self._admitted.labels(*whose).inc()
-                self._admission_wait.labels(*whose).observe(queued_s)
+                self._admitted.labels(*queue_and_priority).inc()
+                self._admission_wait.labels(*queue_and_priority).observe(queued_s)
                 reserved = find_condition(status.conditions, workload_status.QUOTA_RESERVED)
                 reserved_ms = millis(reserved.last_transition_time) if reserved else passed.now_ms
-                self._checks_wait.labels(*whose).observe(max(0, passed.now_ms - reserved_ms) / 1000)
+                self._checks_wait.labels(*queue_and_priority).observe(
+                    max(0, passed.now_ms - reserved_ms) / 1000
+                )
             case "FinishedWorkload":
-                self._finished.labels(*whose).inc()
+                self._finished.labels(*queue_and_priority).inc()
             case "Preempted":
                 preempted = find_condition(status.conditions, workload_status.PREEMPTED)
                 by = passed.cluster.workloads.get(passed.plan.preemptors.get(workload.key, ""))
                 by_queue = queue_of(by, passed.cluster) if by else ""
                 self._preempted.labels(by_queue, preempted.reason if preempted else "").inc()
             case reason if reason.startswith(EVICTED_EVENT):
-                self._evicted.labels(whose[0], reason.removeprefix(EVICTED_EVENT), whose[1]).inc()
+                self._evicted.labels(
+                    queue_and_priority[0], reason.removeprefix(EVICTED_EVENT), queue_and_priority[1]
+                ).inc()
 
     def _counter(self, name: str, documentation: str, *labels: str) -> Counter:
         return Counter(f"muster_{name}_total", documentation, labels, registry=self.registry)
 
     def _waits(self, name: str, documentation: str) -> Histogram:
         return Histogram(
-            f"muster_{name}_seconds", documentation, WHOSE, buckets=WAIT_BUCKETS_S, registry=self.registry
+            f"muster_{name}_seconds",
+            documentation,
+            QUEUE_AND_PRIORITY,
+            buckets=WAIT_BUCKETS_S,
+            registry=self.registry,
         )
 
 

@@ -37,7 +37,7 @@ class Observer:
         """Called when one of the other methods raised."""
 
 
-class Guarded(Observer):
+class FailSafeObserver(Observer):
     """Wraps an observer; its errors are logged and counted, and never reach the controller."""
 
     def __init__(self, observer: Observer) -> None:

@@ -93,7 +93,7 @@ def nominal_quotas(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> N
 def _nominal(queue: kueue_queues.ClusterQueue) -> Nominal:
     return {
         (flavor.flavor, resource): quota.nominal
-        for group in snapshot.counted_queue(queue).groups
+        for group in snapshot.readable_cluster_queue(queue).groups
         for flavor in group.flavors
         for resource, quota in flavor.quotas.items()
     }

@@ -14,7 +14,7 @@ from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.cluster.timers import MonotonicTimers
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.pod_checks import PodChecks
-from muster.controller.metrics.observer import CompletedPass, Guarded, Observer
+from muster.controller.metrics.observer import CompletedPass, FailSafeObserver, Observer
 from muster.controller.passes.apply import Applier
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.queue_status import queue_statuses
@@ -63,7 +63,7 @@ class Controller:
         self._kube, self._now_ms, self._clock_s = kube, now_ms, clock_s
         self._random = random or Random()
         self._configuration = configuration
-        self._election, self._observer = election, Guarded(observer or Observer())
+        self._election, self._observer = election, FailSafeObserver(observer or Observer())
         self._stores = Stores()
         self._cache, self._decider = PassCache(), Decider(configuration.rules)
         self._timers = MonotonicTimers()

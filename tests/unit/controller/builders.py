@@ -80,8 +80,8 @@ def workload(of: Mapping[str, Any], *true: str, **fields: Any) -> kueue.Workload
 
 def condition(kind: str, status: bool = True, reason: str = "", message: str = "as before") -> Body:
     reason = reason or kind
-    told = {"type": kind, "status": str(status), "reason": reason, "message": message}
-    return {**told, "lastTransitionTime": CREATED}
+    body = {"type": kind, "status": str(status), "reason": reason, "message": message}
+    return {**body, "lastTransitionTime": CREATED}
 
 
 PODS_READY = condition(

@@ -82,4 +82,4 @@ def test_old_templates_leave_little_memory(name: str) -> None:
     finally:
         tracemalloc.stop()
     assert kept_bytes < 2 * BYTES_MAX
-    assert max(pods._READINGS.bytes_kept, eligibility._SHAPE_PROBLEMS.bytes_kept) <= BYTES_MAX
+    assert max(pods._DECODED.bytes_kept, eligibility._SHAPE_PROBLEMS.bytes_kept) <= BYTES_MAX

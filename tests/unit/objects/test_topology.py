@@ -112,7 +112,8 @@ def test_topology_requests_are_converted(
     obj: dict[str, Any] | None, expected: core.TopologyRequest | None
 ) -> None:
     assert (
-        core_nodes.request(None if obj is None else msgspec.convert(obj, kueue.TopologyRequest)) == expected
+        core_nodes.topology_request(None if obj is None else msgspec.convert(obj, kueue.TopologyRequest))
+        == expected
     )
 
 

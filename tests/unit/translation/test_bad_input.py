@@ -87,8 +87,8 @@ def test_the_message_names_the_bad_field(broken: Broken) -> None:
     problem = snapshot.problem(broken.queue)
     (waiting,) = decided(broken).waiting
     assert waiting.reason is core.WaitReason.QUEUE_INACTIVE
-    told = f"ClusterQueue bad is inactive: {problem.split(': ', 1)[1]}" if problem else waiting.message
-    assert told == broken.said
+    message = f"ClusterQueue bad is inactive: {problem.split(': ', 1)[1]}" if problem else waiting.message
+    assert message == broken.said
 
 
 def test_an_error_names_the_workload_and_the_pod_set() -> None:

@@ -48,9 +48,9 @@ UNANSWERED = {
 
 @pytest.mark.parametrize("name", UNANSWERED)
 def test_whether_a_gang_waits_for_an_answer_about_its_pods(name: str) -> None:
-    told, expected = UNANSWERED[name]
+    condition, expected = UNANSWERED[name]
     body = workload_body(ray_job("dev"))
-    body["status"]["conditions"] = [told] if told else []
+    body["status"]["conditions"] = [condition] if condition else []
     cluster = replace(make_cluster(), pod_checks=PodChecks(Kube, lambda: None, lambda: 0.0))  # type: ignore[arg-type]  # never used
     assert cluster.pod_refusal(read(kinds.WORKLOADS, body), job(ray_job("dev"))) == expected
 
@@ -79,10 +79,10 @@ def test_queues_to_choose_from_are_those_of_the_namespace() -> None:
     assert "(choose one of ours)" in event.message
 
 
-@pytest.mark.parametrize(("queue", "told"), [("", ["Misconfigured"]), ("user-queue", [])])
-def test_an_empty_queue_label_is_a_notice(queue: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("queue", "reasons"), [("", ["Misconfigured"]), ("user-queue", [])])
+def test_an_empty_queue_label_is_recorded_as_an_event(queue: str, reasons: list[str]) -> None:
     body = ray_job("dev")
     body["metadata"] = metadata("dev", "team-a", "user-queue", "")
     body["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = queue
     result = reconcile(make_cluster({kinds.RAY_JOBS: [stored(body)]}), NOW_MS)
-    assert [event.reason for event in result.repeated_events] == told
+    assert [event.reason for event in result.repeated_events] == reasons

@@ -114,11 +114,11 @@ CASES = {
 def test_a_finished_gang_is_stopped_if_others_wait_for_its_quota(name: str) -> None:
     case = CASES[name]
     writes = list(stops_for_waiting(case.cluster, case.waits, case.backing_off, NOW_MS))
-    told = [
+    described = [
         f"{'delete' if isinstance(s.write, Delete) else 'patch'} {s.write.key.removeprefix('team-a/')}"
         for s in writes
     ]
-    assert told == case.done
+    assert described == case.done
 
 
 # the cluster, whether the quota is released

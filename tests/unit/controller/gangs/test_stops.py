@@ -82,7 +82,7 @@ def placed(*, suspend: bool) -> Body:
     return body
 
 
-def told(planned: PlannedWrite) -> str:
+def described(planned: PlannedWrite) -> str:
     match planned.write:
         case Overwrite():
             return f"suspend {planned.write.kind} {planned.write.key}"
@@ -216,7 +216,7 @@ def test_writes_for_a_gang_that_must_stop(name: str) -> None:
     case = CASES[name]
     cluster, workload = make_cluster(objects_of(case)), read(kinds.WORKLOADS, case.workload)
     writes = [*stops(workload, cluster, NOW_MS), *template_resets(workload, cluster)]
-    assert [told(planned) for planned in writes] == case.writes
+    assert [described(planned) for planned in writes] == case.writes
     subjects = [planned.subject for planned in writes]
     assert len({*subjects, workload.key}) == len(subjects) + 1, "each write fails alone"
 

@@ -81,7 +81,9 @@ TWO_CLUSTERS = (
 )
 
 
-def told(service: Body, reason: str = "", message: str = "", *, ready: str = "False", seen: int = 0) -> Body:
+def with_ready_condition(
+    service: Body, reason: str = "", message: str = "", *, ready: str = "False", seen: int = 0
+) -> Body:
     """Returns a RayService with its Ready condition; `seen` is its observedGeneration."""
     conditions = [{"type": "Ready", "status": ready, "reason": reason, "message": message}]
     meta = {**service["metadata"], "generation": 1}
@@ -132,7 +134,7 @@ REFUSALS: dict[str, tuple[Body, str]] = {
         TWO_CLUSTERS,
     ),
     "a RayService refused by KubeRay": (
-        told(ray_service("llm"), "ValidationFailed", "its name is too long"),
+        with_ready_condition(ray_service("llm"), "ValidationFailed", "its name is too long"),
         "KubeRay refused the RayService (its name is too long): correct it and create it again",
     ),
     "a worker group named head": (
@@ -155,7 +157,7 @@ def test_other_jobs_are_not_refused(name: str) -> None:
 
 def test_a_corrected_ray_service_is_not_refused() -> None:
     """KubeRay accepts it, but the condition keeps its reason until the service is ready."""
-    assert job(told(ray_service("llm"), "ValidationFailed", seen=1)).ineligibility is None
+    assert job(with_ready_condition(ray_service("llm"), "ValidationFailed", seen=1)).ineligibility is None
 
 
 MANAGED: dict[str, tuple[Body, dict[str, Any], bool]] = {
@@ -247,7 +249,7 @@ SERVICE_STATES: dict[str, tuple[tuple[Body, ...], tuple[bool, bool, bool]]] = {
 def test_states_of_a_ray_service(name: str) -> None:
     """Read from its clusters alone: its own Ready may be stale."""
     clusters, wanted = SERVICE_STATES[name]
-    started = told(ray_service("llm"), "NonZeroServeEndpoints", ready="True")
+    started = with_ready_condition(ray_service("llm"), "NonZeroServeEndpoints", ready="True")
     started["spec"]["rayClusterConfig"]["suspend"] = False
     found = job(started, *clusters)
     assert (found.reported_stopped, found.running, found.start_observed) == wanted
@@ -255,10 +257,10 @@ def test_states_of_a_ray_service(name: str) -> None:
 
 
 def test_a_ray_service_whose_cluster_is_up_may_not_serve_yet() -> None:
-    assert not job(told(ray_service("llm"), "Initializing"), READY).running
+    assert not job(with_ready_condition(ray_service("llm"), "Initializing"), READY).running
 
 
 def test_a_ray_service_that_missed_its_time_has_failed() -> None:
-    found = job(told(ray_service("llm"), "InitializingTimeout", "not ready within 5m"))
+    found = job(with_ready_condition(ray_service("llm"), "InitializingTimeout", "not ready within 5m"))
     assert found.outcome is not None
     assert (found.outcome.succeeded, found.outcome.message) == (False, "not ready within 5m")

@@ -21,8 +21,8 @@ def head(**fields: Any) -> Body:
 
 def env(**variables: str) -> Body:
     (container,) = HEAD["spec"]["containers"]
-    told = [{"name": name, "value": value} for name, value in variables.items()]
-    return head(template={"spec": {"containers": [{**container, "env": told}]}})
+    env = [{"name": name, "value": value} for name, value in variables.items()]
+    return head(template={"spec": {"containers": [{**container, "env": env}]}})
 
 
 def group(**fields: Any) -> Body:

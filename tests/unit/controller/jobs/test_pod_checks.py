@@ -13,10 +13,10 @@ from lightkube import ApiError
 from muster.controller.jobs.dry_runs import dry_runs
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.pod_checks import (
+    ACCEPTED_S,
     CONCURRENT_MAX,
     REFUSED_S_MAX,
     REFUSED_S_MIN,
-    TAKEN_S,
     PodChecks,
     key_of,
 )
@@ -229,4 +229,4 @@ def test_refused_gangs_are_checked_again_with_back_off(answer: str | None) -> No
 
 
 def test_accepted_gangs_are_checked_again_after_an_interval() -> None:
-    assert asked_at("", round(TAKEN_S) + 1) == [0, TAKEN_S]
+    assert asked_at("", round(ACCEPTED_S) + 1) == [0, ACCEPTED_S]

@@ -93,7 +93,7 @@ def test_a_stop_restores_the_users_templates(name: str) -> None:
     started = after(written, admitted(written))
     started["status"] = {"jobDeploymentStatus": "Running", "state": "ready"}
     stopped = after(started, admitted(written, "Evicted"))
-    assert told(stopped["spec"]) == told(written["spec"])
+    assert without_empty(stopped["spec"]) == without_empty(written["spec"])
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -103,7 +103,7 @@ def test_the_templates_of_a_job_suspended_by_hand_are_restored(name: str) -> Non
     started = after(written, admitted(written))
     started["spec"]["suspend"] = True
     for workload in (admitted(written, "Evicted"), workload_body(written)):
-        assert told(after(started, workload)["spec"]) == told(written["spec"])
+        assert without_empty(after(started, workload)["spec"]) == without_empty(written["spec"])
 
 
 def test_a_copy_of_a_started_job_is_not_written_in_a_loop() -> None:
@@ -125,12 +125,12 @@ def test_a_second_start_writes_the_same_as_the_first(name: str) -> None:
     assert after(again, admitted(written)) == started
 
 
-def told(value: Any) -> Any:
+def without_empty(value: Any) -> Any:
     """Returns the value without empty dicts and lists."""
     if isinstance(value, dict):
-        kept = {k: told(v) for k, v in value.items()}
+        kept = {k: without_empty(v) for k, v in value.items()}
         return {k: v for k, v in kept.items() if v not in ({}, [])}
-    return [told(v) for v in value] if isinstance(value, list) else value
+    return [without_empty(v) for v in value] if isinstance(value, list) else value
 
 
 def conflict(**fields: Any) -> Body:

@@ -5,20 +5,20 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from muster.controller.metrics.metrics import WAIT_BUCKETS_S, Metrics
 
-WHOSE = ("cluster_queue", "priority_class")
+QUEUE_AND_PRIORITY = ("cluster_queue", "priority_class")
 LABELS: dict[str, tuple[str, ...]] = {
     "muster_leader": (),
-    "muster_quota_reserved_workloads": WHOSE,
-    "muster_admitted_workloads": WHOSE,
-    "muster_finished_workloads": WHOSE,
+    "muster_quota_reserved_workloads": QUEUE_AND_PRIORITY,
+    "muster_admitted_workloads": QUEUE_AND_PRIORITY,
+    "muster_finished_workloads": QUEUE_AND_PRIORITY,
     "muster_evicted_workloads": ("cluster_queue", "reason", "priority_class"),
     "muster_preempted_workloads": ("preempting_cluster_queue", "reason"),
     "muster_provisioning_timeouts": ("cluster_queue",),
     "muster_writes": ("kind", "verb", "result"),
     "muster_metrics_errors": (),
-    "muster_quota_reserved_wait_time_seconds": WHOSE,
-    "muster_admission_wait_time_seconds": WHOSE,
-    "muster_admission_checks_wait_time_seconds": WHOSE,
+    "muster_quota_reserved_wait_time_seconds": QUEUE_AND_PRIORITY,
+    "muster_admission_wait_time_seconds": QUEUE_AND_PRIORITY,
+    "muster_admission_checks_wait_time_seconds": QUEUE_AND_PRIORITY,
     "muster_pass_duration_seconds": (),
 }
 
@@ -34,9 +34,9 @@ def test_names_and_labels_of_all_metrics() -> None:
     assert labels() == LABELS
 
 
-@pytest.mark.parametrize(("leads", "told"), [(True, 1.0), (False, 0.0)])
-def test_the_leader_gauge(leads: bool, told: float) -> None:
-    assert Metrics(lambda: leads).registry.get_sample_value("muster_leader") == told
+@pytest.mark.parametrize(("leads", "value"), [(True, 1.0), (False, 0.0)])
+def test_the_leader_gauge(leads: bool, value: float) -> None:
+    assert Metrics(lambda: leads).registry.get_sample_value("muster_leader") == value
 
 
 def test_wait_buckets_reach_almost_a_day_as_in_kueue() -> None:

@@ -37,7 +37,7 @@ from tests.unit.controller.builders import (
     workload_body,
 )
 
-WHOSE = {"cluster_queue": "team-a", "priority_class": "dev-priority"}
+QUEUE_AND_PRIORITY = {"cluster_queue": "team-a", "priority_class": "dev-priority"}
 WAITED_S = (NOW_MS - millis(CREATED)) / 1000
 
 
@@ -61,8 +61,8 @@ def cluster_of(*workloads: Body, requests: tuple[Body, ...] = ()) -> ClusterStat
         for s in queue_statuses(cluster, NOW_MS)
         if s.write.kind is kinds.CLUSTER_QUEUES
     )
-    told = read(kinds.CLUSTER_QUEUES, {"metadata": {"name": "team-a"}, "status": status}).status
-    queues = {"team-a": replace(cluster.cluster_queues["team-a"], status=told)}
+    written = read(kinds.CLUSTER_QUEUES, {"metadata": {"name": "team-a"}, "status": status}).status
+    queues = {"team-a": replace(cluster.cluster_queues["team-a"], status=written)}
     cluster.cluster_queues = queues
     return cluster
 
@@ -214,7 +214,7 @@ def test_gauges_of_a_queue() -> None:
     assert gauge(metrics, "cluster_queue_resource_usage", **column, resource=GPU) == 0
 
 
-def hopeless() -> Body:
+def inadmissible() -> Body:
     body = workload_body(ray_job("huge"))
     body["status"]["conditions"] = [condition("QuotaReserved", False, "ExceedsMaxQuota")]
     return body
@@ -222,7 +222,7 @@ def hopeless() -> Body:
 
 def test_pending_workloads_and_the_oldest_of_them() -> None:
     first = workload_body(ray_job("first"), creationTimestamp="2026-01-01T00:00:00Z")
-    metrics = observed(cluster_of(QUEUED, first, hopeless()))
+    metrics = observed(cluster_of(QUEUED, first, inadmissible()))
     assert gauge(metrics, "pending_workloads", cluster_queue="team-a", status="active") == 2
     assert gauge(metrics, "pending_workloads", cluster_queue="team-a", status="inadmissible") == 1
     since = gauge(metrics, "oldest_pending_workload_timestamp_seconds", cluster_queue="team-a")
@@ -272,14 +272,15 @@ def test_an_unreadable_quota_is_0_and_an_unreadable_usage_is_left_out() -> None:
     assert gauge(metrics, "cluster_queue_nominal_quota", **column, resource=GPU) == 0
     assert gauge(metrics, "cluster_queue_resource_reservation", **column, resource=GPU) == 3
     assert gauge(metrics, "cluster_queue_resource_reservation", **column, resource="cpu") is None
-    told = {
+    written = {
         s.write.key: s.write.body["status"]["conditions"][0]  # type: ignore[union-attr]  # a MergePatch
         for s in queue_statuses(cluster, NOW_MS)
         if s.write.kind is kinds.CLUSTER_QUEUES
     }
-    assert told["broken"]["status"] == "False"
+    assert written["broken"]["status"] == "False"
     assert (
-        "nominal quota for nvidia.com/gpu of flavor l4: '1e400' is no quantity" in told["broken"]["message"]
+        "nominal quota for nvidia.com/gpu of flavor l4: '1e400' is no quantity"
+        in written["broken"]["message"]
     )
 
 
@@ -316,13 +317,13 @@ def test_gangs_whose_suspension_is_blocked_are_counted() -> None:
     over = workload_body(ray_job("over"))
     over["status"]["conditions"] = [condition("SuspensionBlocked", False, "Stopped")]
     metrics = observed(cluster_of(body, over))
-    told = {
+    written = {
         (*s.labels.values(), s.value)
         for family in metrics.registry.collect()
         for s in family.samples
         if s.name == "muster_suspension_blocked_workloads"
     }
-    assert told == {("team-a", "PodsRunning", 1)}
+    assert written == {("team-a", "PodsRunning", 1)}
     assert gauge(metrics, "suspension_blocked_workloads", cluster_queue="team-a", reason="PodsRunning") == 1
 
 

@@ -80,8 +80,8 @@ def test_finalizers_follow_the_use_of_objects(name: str) -> None:
     objects, wanted = CASES[name]
     written = [s.write for s in finalizers(make_cluster(objects))]
     assert all(isinstance(w, MergePatch) for w in written)
-    told = [f"{w} {list(w.body['metadata']['finalizers'])}" for w in written]  # type: ignore[union-attr]
-    assert told == wanted
+    written_finalizers = [f"{w} {list(w.body['metadata']['finalizers'])}" for w in written]  # type: ignore[union-attr]
+    assert written_finalizers == wanted
 
 
 def test_no_quota_is_reserved_before_the_queue_has_its_finalizer() -> None:

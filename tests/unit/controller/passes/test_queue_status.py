@@ -28,10 +28,10 @@ def statuses(objects: dict[Any, list[Body]]) -> dict[str, Body]:
 
 def test_counts_and_usage() -> None:
     queue = cluster_queue("team-a", CPU, L4)
-    told = statuses(
+    written = statuses(
         {kinds.CLUSTER_QUEUES: [queue], kinds.WORKLOADS: [WAITS, RESERVED, RUNS, ENDED]},
     )
-    of_queue, of_local = told["ClusterQueue team-a"], told["LocalQueue team-a/user-queue"]
+    of_queue, of_local = written["ClusterQueue team-a"], written["LocalQueue team-a/user-queue"]
     for status in (of_queue, of_local):
         counts = [status[f"{name}Workloads"] for name in ("pending", "reserving", "admitted")]
         assert counts == [1, 2, 1]
@@ -67,16 +67,16 @@ def test_resources_without_a_flavor_are_not_in_the_status() -> None:
     (_, workers, *_) = body["status"]["admission"]["podSetAssignments"]
     workers["resourceUsage"]["example.com/credits"] = "3"
     queue = cluster_queue("team-a", CPU, L4)
-    told = statuses({kinds.CLUSTER_QUEUES: [queue], kinds.WORKLOADS: [body]})
-    for status in (told["ClusterQueue team-a"], told["LocalQueue team-a/user-queue"]):
+    written = statuses({kinds.CLUSTER_QUEUES: [queue], kinds.WORKLOADS: [body]})
+    for status in (written["ClusterQueue team-a"], written["LocalQueue team-a/user-queue"]):
         assert [flavor["name"] for flavor in status["flavorsUsage"]] == ["cpu", "l4"]
 
 
 def test_a_finished_gang_counts_until_its_pods_are_gone() -> None:
     queue = cluster_queue("team-a", CPU, L4)
     lingers = workload_body(ray_job("lingers", workers=3), "QuotaReserved", "Admitted", "Finished")
-    told = statuses({kinds.CLUSTER_QUEUES: [queue], kinds.WORKLOADS: [ENDED, lingers]})
-    for status in (told["ClusterQueue team-a"], told["LocalQueue team-a/user-queue"]):
+    written = statuses({kinds.CLUSTER_QUEUES: [queue], kinds.WORKLOADS: [ENDED, lingers]})
+    for status in (written["ClusterQueue team-a"], written["LocalQueue team-a/user-queue"]):
         counts = [status[f"{name}Workloads"] for name in ("pending", "reserving", "admitted")]
         assert counts == [0, 1, 1]
         used = {(f["name"], r["name"]): r["total"] for f in status["flavorsUsage"] for r in f["resources"]}
@@ -139,8 +139,8 @@ def test_whether_a_local_queue_is_active(name: str) -> None:
 
 
 def active(status: Body) -> str:
-    (told,) = status["conditions"]
-    return f"{told['status']} {told['reason']}: {told['message']}"
+    (condition,) = status["conditions"]
+    return f"{condition['status']} {condition['reason']}: {condition['message']}"
 
 
 def test_whether_a_check_is_active() -> None:

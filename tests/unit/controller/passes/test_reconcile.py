@@ -141,7 +141,7 @@ def kind_of(body: Body) -> Kind[Any]:
     return kinds.RAY_JOBS if "rayClusterSpec" in spec else kinds.PODS
 
 
-def told(planned: PlannedWrite) -> str:
+def described(planned: PlannedWrite) -> str:
     """Summarizes a write: for a status its true conditions, states of checks, and the reason to wait."""
     write = planned.write
     if isinstance(write, JsonPatch):
@@ -462,18 +462,18 @@ CASES: dict[str, Case] = {
 def test_writes_of_a_pass(name: str) -> None:
     case = CASES[name]
     result = case.run()
-    assert [told(s) for s in result.stops] == case.stops
-    assert [told(s) for s in result.before_reservations] == case.first
-    assert [told(s) for s in result.reservations] == case.then
-    assert [told(s) for s in result.wait_reasons] == case.waits
+    assert [described(s) for s in result.stops] == case.stops
+    assert [described(s) for s in result.before_reservations] == case.first
+    assert [described(s) for s in result.reservations] == case.then
+    assert [described(s) for s in result.wait_reasons] == case.waits
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_pass_does_not_change_its_world(name: str) -> None:
     """The same cluster gives the same writes."""
     case = CASES[name]
-    assert [told(s) for s in case.run().before_reservations] == [
-        told(s) for s in case.run().before_reservations
+    assert [described(s) for s in case.run().before_reservations] == [
+        described(s) for s in case.run().before_reservations
     ]
 
 
@@ -508,9 +508,9 @@ def test_block_admission_waits_for_the_pods_of_earlier_gangs() -> None:
         )
     ]
     result = reconcile(make_cluster(objects), NOW_MS, (), wait)
-    assert [told(s) for s in result.wait_reasons] == [f"{PROD}: waits=WaitingForPodsReady"]
+    assert [described(s) for s in result.wait_reasons] == [f"{PROD}: waits=WaitingForPodsReady"]
     assert result.reservations == []
-    assert [told(s) for s in reconcile(make_cluster(objects), NOW_MS).reservations] == [
+    assert [described(s) for s in reconcile(make_cluster(objects), NOW_MS).reservations] == [
         f"{PROD}: QuotaReserved Admitted"
     ]
 
@@ -574,7 +574,7 @@ def test_new_quota_ends_an_older_eviction() -> None:
     waiting = of_dev("Evicted", "Preempted")
     assert condition("Evicted")["lastTransitionTime"] == CREATED
     (planned,) = reconcile(make_cluster(cluster(dev(), waiting)), NOW_MS).reservations
-    assert told(planned) == f"{DEV}: QuotaReserved Admitted"
+    assert described(planned) == f"{DEV}: QuotaReserved Admitted"
 
 
 def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
@@ -585,6 +585,6 @@ def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
     waiting = reconcile(seen, NOW_MS)
     assert (waiting.reservations, waiting.wait_reasons) == ([], [])
     seen.pod_checks._answers[key_of(job)] = Answer("", 0, 600.0)
-    assert [told(s) for s in reconcile(seen, NOW_MS).reservations] == [f"{DEV}: QuotaReserved Admitted"]
+    assert [described(s) for s in reconcile(seen, NOW_MS).reservations] == [f"{DEV}: QuotaReserved Admitted"]
     seen.pod_checks._answers[key_of(job)] = Answer("no such container name", 1, 2.0)
-    assert [told(s) for s in reconcile(seen, NOW_MS).wait_reasons] == [f"{DEV}: waits=Misconfigured"]
+    assert [described(s) for s in reconcile(seen, NOW_MS).wait_reasons] == [f"{DEV}: waits=Misconfigured"]

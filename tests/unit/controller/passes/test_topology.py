@@ -99,8 +99,8 @@ def test_unreadable_annotations_are_reported_on_the_job() -> None:
     workers["template"]["metadata"]["annotations"] = {topology_request.UNCONSTRAINED: "perhaps"}
     of = objects(workload_body(near(ray_job("dev"))))
     of[kinds.RAY_JOBS] = [stored({**body, "status": {"jobDeploymentStatus": "Suspended"}})]
-    told = [c["message"] for c in only_status(run(of).wait_reasons)["conditions"]]
-    assert any("expected true or false" in message for message in told)
+    messages = [c["message"] for c in only_status(run(of).wait_reasons)["conditions"]]
+    assert any("expected true or false" in message for message in messages)
 
 
 def test_the_admission_contains_the_topology_assignment() -> None:

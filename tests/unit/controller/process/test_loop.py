@@ -65,7 +65,7 @@ class Stage(Observer):
     def written(self, kind: Kind[Any]) -> list[Change]:
         return [change for change in self.api.journal[kind] if change.by == "controller"]
 
-    def told(self) -> Counter[str]:
+    def wait_messages(self) -> Counter[str]:
         """Returns how often each Workload got a new wait message."""
         return Counter(
             change.body["metadata"]["name"]
@@ -84,10 +84,10 @@ def test_a_pass_writes_only_a_few_wait_messages() -> None:
 
     async def story() -> None:
         await asyncio.sleep(30)
-        assert stage.told() == {
+        assert stage.wait_messages() == {
             change.body["metadata"]["name"]: 1 for change in stage.written(kinds.WORKLOADS)
         }
-        assert len(stage.told()) == many
+        assert len(stage.wait_messages()) == many
 
     stage.play(story)
     a_pass = [
@@ -147,9 +147,9 @@ def test_a_wait_message_with_new_numbers_is_written_once_an_interval() -> None:
         for gpus in (5, 6, 7):
             quota(gpus)
             await asyncio.sleep(1)
-        assert sum(stage.told().values()) == 1
+        assert sum(stage.wait_messages().values()) == 1
         await asyncio.sleep(WRITE_INTERVAL_MS / 1000)
-        assert sum(stage.told().values()) == 2
+        assert sum(stage.wait_messages().values()) == 2
 
     stage.play(story)
 
@@ -234,7 +234,7 @@ def test_it_decides_nothing_before_it_leads_and_releases_the_lease() -> None:
         assert stage.controller.stalled_ms() == 2000, "it has tried to lead"
         turn.won.set()
         await asyncio.sleep(5)
-        assert sum(stage.told().values()) == 1
+        assert sum(stage.wait_messages().values()) == 1
         assert turn.kept
         turn.last_try_s = 0.0
         assert stage.controller.stalled_ms() < 60_000, "it decides, and tries no more"
@@ -341,8 +341,8 @@ def test_gangs_whose_pods_the_api_server_refuses_get_no_quota() -> None:
     async def story() -> None:
         await asyncio.sleep(5)
         (found,) = stage.api.all(kinds.WORKLOADS)
-        (told,) = (c for c in found["status"]["conditions"] if c["type"] == "QuotaReserved")
-        assert (told["status"], told["reason"]) == ("False", "Misconfigured")
-        assert "Kubernetes would not create pods of pod set" in told["message"]
+        (condition,) = (c for c in found["status"]["conditions"] if c["type"] == "QuotaReserved")
+        assert (condition["status"], condition["reason"]) == ("False", "Misconfigured")
+        assert "Kubernetes would not create pods of pod set" in condition["message"]
 
     stage.play(story)

@@ -15,7 +15,7 @@ from muster.configuration.configuration import DEFAULT
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
-from muster.controller.metrics.observer import CompletedPass, Guarded, Observer
+from muster.controller.metrics.observer import CompletedPass, FailSafeObserver, Observer
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.process import process
 from muster.controller.process.health import Address, Health, Probe
@@ -99,9 +99,9 @@ class Broken(Metrics):
 
 def test_errors_of_metrics_are_counted_and_contained(caplog: pytest.LogCaptureFixture) -> None:
     metrics = Broken(lambda: True)
-    guarded: Observer = Guarded(metrics)
-    guarded.passed(CompletedPass(ClusterState(), PassPlan(), (), 0, 0))
-    guarded.wrote(Delete(kinds.PODS, "team-a/pod"), None)
+    fail_safe: Observer = FailSafeObserver(metrics)
+    fail_safe.passed(CompletedPass(ClusterState(), PassPlan(), (), 0, 0))
+    fail_safe.wrote(Delete(kinds.PODS, "team-a/pod"), None)
     assert metrics.registry.get_sample_value("muster_metrics_errors_total") == 2
     assert [r.getMessage() for r in caplog.records] == [
         "metrics of a pass are lost",
@@ -111,7 +111,7 @@ def test_errors_of_metrics_are_counted_and_contained(caplog: pytest.LogCaptureFi
 
 def test_the_controller_guards_its_observer() -> None:
     kube: Any = None
-    assert isinstance(Controller(kube, observer=Broken(lambda: True))._observer, Guarded)
+    assert isinstance(Controller(kube, observer=Broken(lambda: True))._observer, FailSafeObserver)
 
 
 class Connection:
@@ -130,7 +130,7 @@ class Process:
         self.lost, self.ends = lost, ends
         self.stopped = asyncio.Event()
         self.answers: dict[str, Health] = {}
-        self.told = ""
+        self.metrics_text = ""
         for name in ("Kube", "Election", "Controller", "served"):
             monkeypatch.setattr(process, name, getattr(self, f"_{name.lower()}"))
 
@@ -141,7 +141,7 @@ class Process:
 
     def _election(self, own: Connection, lease: str, identity: str, **_: object) -> Any:
         assert (own, lease, identity) == (self.connections[0], "muster-system/muster", "pod-1")
-        return SimpleNamespace(leads=True, write_seconds=lambda: 10.0)
+        return SimpleNamespace(is_leader=True, write_seconds=lambda: 10.0)
 
     def _controller(self, kube: Connection, *_: object) -> Any:
         assert kube is self.connections[1], "renewals have a connection of their own"
@@ -166,7 +166,7 @@ class Process:
     ) -> Iterator[None]:
         assert address == Address("", 8080)
         self.answers = {path: probe() for path, probe in probes.items()}
-        self.told = generate_latest(registry).decode()
+        self.metrics_text = generate_latest(registry).decode()
         yield
 
     def run(self) -> int:
@@ -197,7 +197,7 @@ def test_probes_and_metrics_are_served_while_it_runs(monkeypatch: pytest.MonkeyP
         "/healthz": Health(True, "ok; time since the last event, by watch: pods 3 s"),
         "/readyz": Health(True, "ok"),
     }
-    lines = started.told.splitlines()
+    lines = started.metrics_text.splitlines()
     assert "muster_leader 1.0" in lines
     assert 'muster_watch_age_seconds{watch="pods"} 3.0' in lines
     assert not any("_created" in line for line in lines)

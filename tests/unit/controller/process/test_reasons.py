@@ -44,8 +44,8 @@ UNREADABLE["resources"][0]["nominalQuota"] = "many"
 )
 def test_a_queue_that_cannot_admit_has_a_reason(queue: Body, reason: str) -> None:
     cluster = make_cluster({kinds.CLUSTER_QUEUES: [queue]})
-    told: dict[str, Any] = {s.subject: s.write.body["status"] for s in queue_statuses(cluster, NOW_MS)}  # type: ignore[union-attr]  # all are MergePatches
-    (condition,) = told["ClusterQueue team-a"]["conditions"]
+    written: dict[str, Any] = {s.subject: s.write.body["status"] for s in queue_statuses(cluster, NOW_MS)}  # type: ignore[union-attr]  # all are MergePatches
+    (condition,) = written["ClusterQueue team-a"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", reason)
 
 
@@ -81,9 +81,11 @@ def test_deletions_of_pods_are_an_event_of_the_workload() -> None:
 
 
 def test_a_refused_change_is_an_event() -> None:
-    told: list[ObjectEvent] = []
+    recorded: list[ObjectEvent] = []
     event = ObjectEvent(kinds.RAY_JOBS, ObjectMeta(name="dev", namespace="team-a"), "Started", "Admitted")
     write = MergePatch(kinds.RAY_JOBS, "team-a/dev", {"spec": {"suspend": False}}, "7")
-    applier = Applier(Recorder({write.key: 422}), Stores(), WriteBackoff(), told.append)
+    applier = Applier(Recorder({write.key: 422}), Stores(), WriteBackoff(), recorded.append)
     asyncio.run(applier.perform([PlannedWrite("uid", write, (event,))], 0))
-    assert [(n.regarding.key, n.reason, n.warning) for n in told] == [("team-a/dev", "FailedUpdate", True)]
+    assert [(n.regarding.key, n.reason, n.warning) for n in recorded] == [
+        ("team-a/dev", "FailedUpdate", True)
+    ]

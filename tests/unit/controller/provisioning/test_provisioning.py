@@ -243,10 +243,12 @@ def test_the_controller_wakes_up_for_a_timeout(name: str) -> None:
 def test_an_invalid_timeout_is_reported_on_the_check(text: str) -> None:
     cluster = aged_cluster(request(), {"muster.dev/capacity-timeout-seconds": text})
     (planned,) = (s for s in queue_statuses(cluster, NOW_MS) if s.write.kind is kinds.CHECKS)
-    told = planned.write.body["status"]["conditions"][0]  # type: ignore[union-attr]  # it is a MergePatch
-    assert (told["status"], told["reason"]) == ("False", "BadParametersRef")
-    assert "annotation muster.dev/capacity-timeout-seconds of ProvisioningRequestConfig" in told["message"]
-    assert len(told["message"]) < 250
+    condition = planned.write.body["status"]["conditions"][0]  # type: ignore[union-attr]  # it is a MergePatch
+    assert (condition["status"], condition["reason"]) == ("False", "BadParametersRef")
+    assert (
+        "annotation muster.dev/capacity-timeout-seconds of ProvisioningRequestConfig" in condition["message"]
+    )
+    assert len(condition["message"]) < 250
 
 
 OTHER_CLASS = request("Provisioned")

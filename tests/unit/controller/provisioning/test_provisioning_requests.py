@@ -30,7 +30,7 @@ from tests.unit.controller.builders import (
 LEAVING = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
 
 
-def told(*objects: Body, check: str = "Pending", tries: int = 0, **fields: Any) -> list[str]:
+def writes_for(*objects: Body, check: str = "Pending", tries: int = 0, **fields: Any) -> list[str]:
     """Returns the writes about the requests of a gang with quota."""
     gang = workload(ray_job("dev"), "QuotaReserved", check=check, tries=tries, **fields)
     return [
@@ -66,42 +66,48 @@ OTHER_PODS["spec"]["podSets"].append({"podTemplateRef": {"name": f"ppt-{REQUEST}
 WORKLOAD_UID = "uid-rayjob-dev-0b2fb"
 
 TENDED: dict[str, tuple[list[str], list[str]]] = {
-    "no request": (told(), asked()),
-    "no request of the second attempt": (told(tries=1), asked(2)),
-    "no request, but its template": (told(request_template(WORKLOAD_UID)), asked()[1:]),
-    "a request with its template": (told(request(), request_template(f"uid-{REQUEST}")), []),
-    "a request without its template": (told(request()), asked()[:1]),
-    "its template is being deleted": (told(request(), request_template(f"uid-{REQUEST}", **LEAVING)), []),
+    "no request": (writes_for(), asked()),
+    "no request of the second attempt": (writes_for(tries=1), asked(2)),
+    "no request, but its template": (writes_for(request_template(WORKLOAD_UID)), asked()[1:]),
+    "a request with its template": (writes_for(request(), request_template(f"uid-{REQUEST}")), []),
+    "a request without its template": (writes_for(request()), asked()[:1]),
+    "its template is being deleted": (
+        writes_for(request(), request_template(f"uid-{REQUEST}", **LEAVING)),
+        [],
+    ),
     "its template belongs to a former request": (
-        told(request(), request_template("uid-former")),
+        writes_for(request(), request_template("uid-former")),
         deleted()[:1],
     ),
-    "its template has no owner": (told(request(), request_template("")), deleted()[:1]),
-    "it is of other pod sets, without templates": (told(OTHER_PODS), deleted()[1:]),
+    "its template has no owner": (writes_for(request(), request_template("")), deleted()[:1]),
+    "it is of other pod sets, without templates": (writes_for(OTHER_PODS), deleted()[1:]),
     "it is of other pod sets, and one template is missing": (
-        told(OTHER_PODS, request_template(f"uid-{REQUEST}")),
+        writes_for(OTHER_PODS, request_template(f"uid-{REQUEST}")),
         deleted()[1:],
     ),
     "it is of other pod sets, but all templates are there": (
-        told(
+        writes_for(
             OTHER_PODS,
             request_template(f"uid-{REQUEST}"),
             request_template(f"uid-{REQUEST}", name=f"ppt-{REQUEST}-other"),
         ),
         [],
     ),
-    "no request, and its template is being deleted": (told(request_template(WORKLOAD_UID, **LEAVING)), []),
+    "no request, and its template is being deleted": (
+        writes_for(request_template(WORKLOAD_UID, **LEAVING)),
+        [],
+    ),
     "no request, and its template belongs to a former one": (
-        told(request_template("uid-former")),
+        writes_for(request_template("uid-former")),
         deleted()[:1],
     ),
-    "it differs from the config": (told(OUT_OF_DATE), deleted()),
-    "one of that name is being deleted": (told(request(**LEAVING)), []),
-    "it failed, and the check was reset": (told(request("Failed"), tries=1), asked(2)),
-    "a booking expired, and the check was reset": (told(request("BookingExpired"), tries=1), asked(2)),
-    "it failed, and the check asks for the retry": (told(request("Failed"), check="Retry"), []),
+    "it differs from the config": (writes_for(OUT_OF_DATE), deleted()),
+    "one of that name is being deleted": (writes_for(request(**LEAVING)), []),
+    "it failed, and the check was reset": (writes_for(request("Failed"), tries=1), asked(2)),
+    "a booking expired, and the check was reset": (writes_for(request("BookingExpired"), tries=1), asked(2)),
+    "it failed, and the check asks for the retry": (writes_for(request("Failed"), check="Retry"), []),
     "one of an earlier attempt": (
-        told(
+        writes_for(
             request("Failed"),
             request(name=numbered(2)),
             request_template(f"uid-{numbered(2)}", f"ppt-{numbered(2)}-gpu"),
@@ -109,12 +115,12 @@ TENDED: dict[str, tuple[list[str], list[str]]] = {
         ),
         deleted(),
     ),
-    "the check is ready": (told(check="Ready"), []),
+    "the check is ready": (writes_for(check="Ready"), []),
     "its template belongs to the Workload": (
-        told(request(), request_template(WORKLOAD_UID)),
+        writes_for(request(), request_template(WORKLOAD_UID)),
         [f"patch PodTemplate ppt-{REQUEST}-gpu"],
     ),
-    "its template belongs to it": (told(request(), request_template(f"uid-{REQUEST}")), []),
+    "its template belongs to it": (writes_for(request(), request_template(f"uid-{REQUEST}")), []),
 }
 
 

@@ -39,6 +39,6 @@ def test_a_back_off_written_by_a_correct_clock_is_left() -> None:
     status = transitions.wait(evicted(NOW_MS), "Pending", "", NOW_MS + HOUR_MS)
     found = without_future_times(status, NOW_MS)
     assert found.requeue_state == RequeueState(requeue_at=rfc3339(NOW_MS + 60_000))
-    told = find_condition(found.conditions, workload_status.QUOTA_RESERVED)
-    assert told is not None
-    assert millis(told.last_transition_time) == NOW_MS
+    reserved = find_condition(found.conditions, workload_status.QUOTA_RESERVED)
+    assert reserved is not None
+    assert millis(reserved.last_transition_time) == NOW_MS

@@ -28,7 +28,7 @@ def true(kind: str, reason: str = "Because", message: str = "said", status: str 
     return Condition(type=kind, status=status, reason=reason, message=message, last_transition_time=NOW)
 
 
-def told(before: Workload, *conditions: Condition) -> list[tuple[str, str, bool]]:
+def events_of(before: Workload, *conditions: Condition) -> list[tuple[str, str, bool]]:
     new = replace(before.status, conditions=conditions)
     return [(event.reason, event.message, event.warning) for event in status_events(before, new, NOW_MS)]
 
@@ -72,7 +72,7 @@ CONDITIONS: dict[str, tuple[Workload, Condition, list[tuple[str, str, bool]]]] =
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_a_condition_that_became_true_is_an_event(name: str) -> None:
     before, condition, wanted = CONDITIONS[name]
-    assert told(before, condition) == wanted
+    assert events_of(before, condition) == wanted
 
 
 def checked(state: str, message: str = "") -> WorkloadStatus:

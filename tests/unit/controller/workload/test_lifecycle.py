@@ -46,7 +46,7 @@ def limited(of: Workload, seconds: int) -> Workload:
     return replace(of, spec=replace(of.spec, maximum_execution_time_seconds=seconds))
 
 
-def told(status: WorkloadStatus) -> set[str]:
+def true_conditions(status: WorkloadStatus) -> set[str]:
     """Returns the conditions that are True, with their reasons."""
     return {f"{c.type}:{c.reason}" for c in status.conditions if c.status == "True"}
 
@@ -108,7 +108,7 @@ ADVANCED: dict[str, tuple[Workload, Objects, WaitForPodsReady | None, set[str], 
 def test_a_workload_with_quota_advances(name: str) -> None:
     of, objects, wait, conditions, until_ms = ADVANCED[name]
     advanced = lifecycle.advance(of, of.status, make_cluster(objects), wait, NOW_MS)
-    assert told(advanced.status) == conditions
+    assert true_conditions(advanced.status) == conditions
     assert advanced.until_ms == until_ms
 
 
@@ -134,8 +134,10 @@ def test_an_eviction_by_timeout_counts_as_a_requeue() -> None:
 
 def pods(reason: str, status: str) -> Callable[[Workload], Workload]:
     def change(of: Workload) -> Workload:
-        told = Condition(type="PodsReady", status=status, reason=reason, last_transition_time=rfc3339(NOW_MS))
-        return having(of, conditions=(*of.status.conditions, told))
+        condition = Condition(
+            type="PodsReady", status=status, reason=reason, last_transition_time=rfc3339(NOW_MS)
+        )
+        return having(of, conditions=(*of.status.conditions, condition))
 
     return change
 
@@ -169,11 +171,11 @@ def test_pods_ready_follows_the_pods(name: str) -> None:
 
 def away(reason: str, requeue_s: int | None = None, **fields: Any) -> Workload:
     """Without quota since an eviction."""
-    told = Condition(type="Requeued", status="False", reason=reason)
+    condition = Condition(type="Requeued", status="False", reason=reason)
     state = (
         None if requeue_s is None else RequeueState(count=1, requeue_at=rfc3339(NOW_MS + requeue_s * 1000))
     )
-    return having(gang(**fields), conditions=(told,), requeue_state=state)
+    return having(gang(**fields), conditions=(condition,), requeue_state=state)
 
 
 REQUEUES: dict[str, tuple[Workload, Objects, set[str]]] = {
@@ -194,7 +196,7 @@ REQUEUES: dict[str, tuple[Workload, Objects, set[str]]] = {
 def test_a_workload_is_requeued_once_its_cause_is_over(name: str) -> None:
     of, objects, conditions = REQUEUES[name]
     status = lifecycle.requeue_if_due(of, of.status, make_cluster(objects), NOW_MS)
-    assert told(status) == conditions
+    assert true_conditions(status) == conditions
     if conditions - {"Requeued:Requeued"} and of.status.requeue_state is not None:
         assert status.requeue_state == RequeueState(count=1, requeue_at=None)
 

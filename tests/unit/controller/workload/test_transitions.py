@@ -29,7 +29,7 @@ def status(*true: str, check: str = "", tries: int = 0) -> WorkloadStatus:
     return workload(ray_job("dev"), *true, check=check, tries=tries).status
 
 
-def told(after: WorkloadStatus) -> set[str]:
+def conditions_of(after: WorkloadStatus) -> set[str]:
     """Returns the conditions with their status and reason."""
     return {f"{c.type}={c.status}:{c.reason}" for c in after.conditions}
 
@@ -154,7 +154,7 @@ STEPS: dict[str, tuple[WorkloadStatus, Step, set[str]]] = {
 def test_conditions_after_a_transition(name: str) -> None:
     before, take, wanted = STEPS[name]
     after = take(before)
-    assert told(after) == wanted
+    assert conditions_of(after) == wanted
     for condition in after.conditions:
         old = find_condition(before.conditions, condition.type)
         moved = old is None or old.status != condition.status
