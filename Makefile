@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test coverage mutants conformance bench fuzz storm preview golden docs pictures lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test coverage mutants conformance bench fuzz storm preview forecast plan golden docs pictures lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -65,6 +65,14 @@ storm: ## kills, pauses, black holes, restarts and deletions on a real API serve
 
 bench: ## measure up, previews, admission and the controller
 	@$(run) tests.bench
+
+forecast: ## waits before and after an example's pull request, with a page of charts (CHANGE=patch STACK=prod SEEDS=20)
+	@$(run) muster plan --stack $(or $(STACK),prod) --change $(or $(CHANGE),examples/forecast/fewer-l4s.patch) \
+		--html .muster/forecast.html $(if $(SEEDS),--seeds $(SEEDS))
+
+plan: ## what the stack file's changes since a git ref do to waits (STACK=prod BASE=main SEEDS=20 MARKDOWN=file)
+	@$(run) muster plan --stack $(or $(STACK),prod) --base $(or $(BASE),main) --html .muster/plan.html \
+		$(if $(SEEDS),--seeds $(SEEDS)) $(if $(MARKDOWN),--markdown $(MARKDOWN))
 
 preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=comment.md)
 	@$(run) preview $(or $(STACK),$(error name the stack: make preview STACK=dev)) \

@@ -47,7 +47,7 @@ def _forecast(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(forecast_document(name, outcomes, side.prices), indent=2))
     else:
-        count = f"{len(outcomes)} futures" if len(outcomes) > 1 else "one future, as nothing in it is random"
+        count = f"{len(outcomes)} futures" if futures.is_random(scenario) else "nothing in it is random"
         print(f"{name}: {totals(outcomes)} ({count})\n")
         show([*forecast_tables(outcomes, side.prices), *left_out(trace, placed.left_out)])
     if arguments.html:

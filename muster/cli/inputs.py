@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -82,8 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", type=Path, help="also write a page with charts")
 
 
-def stack(name: str, ref: str | None = None) -> Side:
-    """Reads a stack file of a checkout, by the stack's name or its path, as it is or at a git ref.
+def stack(name: str, ref: str | None = None, patch: Path | None = None) -> Side:
+    """Reads a stack file of a checkout, by the stack's name or its path: as it is, at a git ref, or patched.
 
     Raises: InputError."""
     try:
@@ -97,14 +98,16 @@ def stack(name: str, ref: str | None = None) -> Side:
         ) from None
     file = name if name.endswith((".yaml", ".yml")) else f"stacks/Pulumi.{name}.yaml"
     try:
-        settings = parse(_config(file, ref), file if ref is None else f"{ref}:{file}")
+        text = _text(file, ref) if patch is None else _patched(file, patch)
+        settings = parse(_config(file, text), file if ref is None else f"{ref}:{file}")
     except SettingsError as error:
         raise InputError(str(error)) from error
     _check_engine(settings, file)
     own = configuration(settings.controller) if settings.controller is not None else {}
+    title = f"{name} at {ref}" if ref else f"{name} with {patch.name}" if patch else name
     wanted = settings.forecast
     return Side(
-        from_manifests(name if ref is None else f"{name} at {ref}", manifests(settings), json.dumps(own)),
+        from_manifests(title, manifests(settings), json.dumps(own)),
         wanted.trace,
         wanted.assumptions,
         wanted.prices,
@@ -115,9 +118,9 @@ def stack(name: str, ref: str | None = None) -> Side:
     )
 
 
-def _config(file: str, ref: str | None) -> Mapping[str, object]:
+def _config(file: str, text: str) -> Mapping[str, object]:
     try:
-        content = yaml.safe_load(_text(file, ref))
+        content = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise InputError(f"{file}: {' '.join(str(error).split())}; expected valid YAML") from error
     config = content.get("config") if isinstance(content, dict) else None
@@ -136,6 +139,23 @@ def _text(file: str, ref: str | None) -> str:
         known = sorted(path.name[7:-5] for path in Path("stacks").glob("Pulumi.*.yaml"))
         raise InputError(f"{file}: no such stack file; expected one of: {', '.join(known) or 'none here'}")
     return Path(file).read_text()
+
+
+def _patched(file: str, patch: Path) -> str:
+    """Applies the patch's changes of this file to a copy. Raises: InputError."""
+    text = _text(file, None)
+    if not patch.is_file():
+        raise InputError(f"{patch}: no such file; expected a patch of {file}, as `git diff` prints it")
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / file
+        copy.parent.mkdir(parents=True)
+        copy.write_text(text)
+        command = ["git", "apply", f"--include={file}", str(patch.absolute())]
+        applied = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if applied.returncode or copy.read_text() == text:
+            why = applied.stderr.strip() or "it changes nothing in this file"
+            raise InputError(f"{patch} does not apply to {file}: {why}")
+        return copy.read_text()
 
 
 def _check_engine(settings: "Settings", file: str) -> None:

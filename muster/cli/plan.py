@@ -25,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stack", metavar="NAME", help="stacks/Pulumi.NAME.yaml of this checkout, or a path")
     parser.add_argument("--base", metavar="REF", help="a git ref, such as main, or a stack file")
+    parser.add_argument(
+        "--change", metavar="PATCH", type=Path, help="a patch of the stack file to try, as git diff prints it"
+    )
     parser.add_argument("--queues", metavar="PATH", type=Path, help="a file or folder of Kueue manifests")
     parser.add_argument("--base-queues", metavar="PATH", type=Path, help="manifests to compare with")
     parser.add_argument("--json", action="store_true", help="print the differences as JSON")
@@ -57,10 +60,13 @@ def _sides(arguments: argparse.Namespace) -> tuple[inputs.Side, inputs.Side]:
         if arguments.base.endswith((".yaml", ".yml")):
             return inputs.stack(arguments.base), inputs.stack(arguments.stack)
         return inputs.stack(arguments.stack, arguments.base), inputs.stack(arguments.stack)
+    if arguments.stack and arguments.change:
+        return inputs.stack(arguments.stack), inputs.stack(arguments.stack, patch=arguments.change)
     if arguments.queues and arguments.base_queues:
         return inputs.manifests_at(arguments.base_queues), inputs.manifests_at(arguments.queues)
     raise inputs.InputError(
-        "no two configurations: give --stack NAME and --base REF, or --queues PATH and --base-queues PATH"
+        "no two configurations: give --stack NAME with --base REF or --change PATCH, or --queues PATH with "
+        "--base-queues PATH"
     )
 
 
