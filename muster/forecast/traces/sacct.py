@@ -133,14 +133,15 @@ class _Reader:
     def _job(self, name: str, fields: list[str]) -> TraceJob | None:
         """Returns the job, submitted when it became eligible: before, Slurm held it back for a dependency or
         a time to begin. None for one that never became eligible."""
-        submit_ms = _time_ms("Submit", self._text("Submit", fields))
+        submit = self._text("Submit", fields)
+        submit_ms = _time_ms("Submit", submit)
         start, end = self._text("Start", fields), self._text("End", fields)
         if self._at["Eligible"] != _NO_COLUMN:
             eligible = self._text("Eligible", fields)
-            if eligible not in ABSENT:
-                submit_ms = max(submit_ms, _time_ms("Eligible", eligible))
-            elif start in ABSENT:
+            if eligible in ABSENT and start in ABSENT:
                 return None
+            if eligible not in ABSENT and eligible != submit:
+                submit_ms = max(submit_ms, _time_ms("Eligible", eligible))
         tres = self._text("ReqTRES", fields) or self._text("AllocTRES", fields)
         pods, requests, rounded = self._requests_of(tres, self._text("NNodes", fields))
         run_ms = waited_ms = None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 
 from muster.admission import quantities
 from muster.forecast.traces.rows import RowError
@@ -52,6 +53,7 @@ def memory(text: str) -> Fraction:
     return amount("mem", match[1], f"{match[2].upper() or 'M'}i")
 
 
+@lru_cache(maxsize=10_000)
 def time_limit_ms(text: str) -> int | None:
     """Returns `[days-][hours:]minutes:seconds` in milliseconds; None without a limit of the job's own."""
     if text in ("", "UNLIMITED", "Partition_Limit", "INVALID", "None", "Unknown"):
