@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from muster.forecast.traces import yaml_text
 from muster.forecast.traces.trace import TraceError
 
 GPU = "nvidia.com/gpu"
@@ -161,10 +162,8 @@ def from_text(text: str) -> CsvMapping:
 
 def from_yaml(text: str, source: str) -> CsvMapping:
     """Returns the mapping that a YAML file gives: `columns`, `header`, `skipStates`, `totals`."""
-    try:
-        return checked(msgspec.yaml.decode(text, type=CsvMapping))
-    except msgspec.DecodeError as problem:
-        raise TraceError(f"{source}: {problem}") from problem
+    expected = "expected columns, and perhaps header, skipStates and totals"
+    return checked(yaml_text.decode(text, CsvMapping, source, expected))
 
 
 def checked(mapping: CsvMapping) -> CsvMapping:

@@ -6,10 +6,11 @@ list of the cohorts alone.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, cast
 
 import msgspec
 
+from muster.forecast.traces import yaml_text
 from muster.forecast.traces.trace import TraceError
 from muster.forecast.traces.values import PODS_MAX, TIME_MAX_MS
 from muster.objects.meta import View
@@ -77,16 +78,14 @@ class Queue:
 
 def decoded(text: str, source: str) -> Generator:
     """Returns what a file holds; raises TraceError if it is not as expected."""
-    try:
-        data = msgspec.yaml.decode(text)
-        generator = msgspec.convert({"cohorts": data} if isinstance(data, list) else data, Generator)
-    except ImportError as problem:
-        raise TraceError(f"{source}: reading YAML needs PyYAML: pip install PyYAML") from problem
-    except (msgspec.MsgspecError, RecursionError) as problem:
-        raise TraceError(
-            f"{source}: {problem}; expected cohorts → queuesSets → workloadsSets → workloads, as in Kueue's "
-            "test/performance/scheduler/configs/baseline/generator.yaml"
-        ) from problem
+    found = yaml_text.decode(
+        text,
+        cast("type[Generator | tuple[CohortSet, ...]]", Generator | tuple[CohortSet, ...]),
+        source,
+        "expected cohorts → queuesSets → workloadsSets → workloads, as in Kueue's "
+        "test/performance/scheduler/configs/baseline/generator.yaml",
+    )
+    generator = found if isinstance(found, Generator) else Generator(cohorts=found)
     _check_size(generator, source)
     return generator
 

@@ -6,7 +6,7 @@ it, only the last is shown, and so the last submission. Source: sacct(1) of Slur
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from sys import intern
 from typing import Literal
@@ -117,18 +117,7 @@ class _Reader:
         if first is None:
             return job
         self._rows.skipped["earlier attempt of a requeued job"] += 1
-        return TraceJob(
-            job.name,
-            min(first.submit_ms, job.submit_ms),
-            job.run_ms,
-            job.pods,
-            job.requests,
-            job.queue,
-            job.priority_class,
-            job.user,
-            first.waited_ms,
-            job.limit_ms,
-        )
+        return replace(job, submit_ms=min(first.submit_ms, job.submit_ms), waited_ms=first.waited_ms)
 
     def _job(self, name: str, fields: list[str]) -> TraceJob | None:
         """Returns the job, submitted when it became eligible: before, Slurm held it back for a dependency or

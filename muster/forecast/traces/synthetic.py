@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 
 from muster.admission import QuantityError, quantities
+from muster.forecast.traces import yaml_text
 from muster.forecast.traces.arrivals import times, week_of
 from muster.forecast.traces.rows import Rows
 from muster.forecast.traces.trace import Trace, TraceError, TraceJob
@@ -72,12 +73,7 @@ class Specification(View, forbid_unknown_fields=True):
 
 def from_yaml(text: str, source: str) -> Specification:
     """Returns the specification that a YAML file holds."""
-    try:
-        return msgspec.yaml.decode(text, type=Specification)
-    except ImportError as problem:
-        raise TraceError(f"{source}: reading YAML needs PyYAML: pip install PyYAML") from problem
-    except msgspec.MsgspecError as problem:
-        raise TraceError(f"{source}: {problem}; see examples/traces/three-teams.yaml") from problem
+    return yaml_text.decode(text, Specification, source, "see examples/traces/three-teams.yaml")
 
 
 def generate(specification: Specification, seed: int) -> Trace:

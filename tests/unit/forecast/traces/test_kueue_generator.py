@@ -148,11 +148,11 @@ def test_older_files_are_a_list_of_cohorts() -> None:
 
 BAD_FILES = {
     "no YAML": ("cohorts: [", r"generator\.yaml: while parsing a flow node"),
-    "nothing": ("", "Expected `object`, got `null`; expected cohorts"),
+    "nothing": ("", r"Expected `object \| array`, got `null`; expected cohorts"),
     "no cohorts": ("cohorts: []", r"Expected `array` of length >= 1 - at `\$\.cohorts`"),
     "no run time": (
         QUEUE % "{className: w, request: 1}",
-        r"missing required field `runtimeMs` - at `\$\.cohorts\[0",
+        r"missing required field `runtimeMs` - at `\$\[0",
     ),
     "a negative run time": (QUEUE % "{className: w, request: 1, runtimeMs: -5}", "Expected `int` >= 0 - at"),
     "a request that is no quantity": (
