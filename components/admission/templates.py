@@ -2,7 +2,7 @@
 
 from components.admission.ray import RAY_JOB, RayKind, optional, value_at
 
-WORKLOAD_UID = "muster.dev/workload-uid"  # muster/controller/templates.py
+WORKLOAD_UID = "muster.dev/workload-uid"  # muster/controller/jobs/templates.py
 WRITTEN_OUT = "muster.dev/written-out"  # muster/controller/jobs/gang.py
 
 

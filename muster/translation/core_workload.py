@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from msgspec import structs
 
@@ -14,7 +13,7 @@ from muster.objects import kueue
 from muster.objects.core import RuntimeClass
 from muster.objects.limits import LimitRange, adjusted, refusal
 from muster.objects.meta import Condition, ObjectMeta, find_condition, is_true, millis
-from muster.objects.pods import PodTemplate, pod_requests, read_template
+from muster.objects.pods import read_template
 from muster.objects.workload_status import (
     EVICTED,
     PREEMPTED,
@@ -23,7 +22,8 @@ from muster.objects.workload_status import (
     holds_quota,
     is_finished,
 )
-from muster.translation import assignments, core_nodes
+from muster.translation import assignments
+from muster.translation.core_pod_set import pod_set, tolerations
 
 FINISHED_PRIORITY = -(2**31)
 """The priority of a finished gang whose pods still exist: it is preempted before all others."""
@@ -198,23 +198,6 @@ def _pod_set_of(workload: str, obj: kueue.PodSet, reclaimable: int) -> core.PodS
         raise core.SnapshotError(f"Workload {workload}", field, str(error)) from error
 
 
-def pod_set(obj: kueue.PodSet, reclaimable: int = 0) -> core.PodSet:
-    """Converts a pod set. Raises: ValueError (QuantityError for a request) that names the field."""
-    template = read_template(obj.template)
-    return core.PodSet(
-        name=obj.name,
-        count=obj.count,
-        requests=pod_requests(obj.template),
-        node_selector=template.spec.node_selector,
-        affinity=_affinity(template),
-        affinity_preferred=_preferred(template),
-        tolerations=tolerations(template.spec.tolerations),
-        count_min=obj.min_count,
-        reclaimable=reclaimable,
-        topology=core_nodes.topology_request(obj.topology_request),
-    )
-
-
 def admission(obj: kueue.Admission) -> core.Admission:
     return core.Admission(
         cluster_queue=obj.cluster_queue,
@@ -229,37 +212,4 @@ def admission(obj: kueue.Admission) -> core.Admission:
             )
             for a in obj.pod_set_assignments
         ),
-    )
-
-
-def tolerations(raw: Iterable[Mapping[str, Any]]) -> tuple[core.Toleration, ...]:
-    return tuple(
-        core.Toleration(
-            key=t.get("key", ""),
-            operator=t.get("operator") or "Equal",
-            value=t.get("value", ""),
-            effect=core.TaintEffect(t["effect"]) if t.get("effect") else None,
-        )
-        for t in raw
-    )
-
-
-def _affinity(template: PodTemplate) -> tuple[tuple[core.Requirement, ...], ...]:
-    node = template.spec.affinity.get("nodeAffinity") or {}
-    required = node.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    return tuple(_requirements(term) for term in required.get("nodeSelectorTerms") or ())
-
-
-def _preferred(template: PodTemplate) -> tuple[core.PreferredTerm, ...]:
-    node = template.spec.affinity.get("nodeAffinity") or {}
-    return tuple(
-        core.PreferredTerm(term["weight"], _requirements(term.get("preference") or {}))
-        for term in node.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-    )
-
-
-def _requirements(term: Mapping[str, Any]) -> tuple[core.Requirement, ...]:
-    return tuple(
-        core.Requirement(e["key"], e["operator"], tuple(e.get("values") or ()))
-        for e in term.get("matchExpressions") or ()
     )

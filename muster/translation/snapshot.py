@@ -10,7 +10,7 @@ from muster.admission.quantities import exact, parse
 from muster.objects import kueue, kueue_checks, kueue_queues
 from muster.objects.meta import Object
 from muster.translation import unreadable
-from muster.translation.core_workload import tolerations
+from muster.translation.core_pod_set import tolerations
 
 USAGE_BASED = "UsageBasedAdmissionFairSharing"
 SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")  # of a LabelSelector

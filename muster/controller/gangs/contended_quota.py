@@ -37,11 +37,11 @@ def root_of(queue: str, cluster: ClusterState) -> str:
     """Returns the tree of cohorts of the ClusterQueue; for a cycle of cohorts, the first by name."""
     found = cluster.cluster_queues.get(queue)
     cohort = found.spec.cohort_name if found is not None else ""
-    way: list[str] = []
-    while cohort and cohort not in way:
-        way.append(cohort)
+    path: list[str] = []
+    while cohort and cohort not in path:
+        path.append(cohort)
         parent = cluster.cohorts.get(cohort)
         cohort = parent.spec.parent_name if parent is not None else ""
-    if not way:
+    if not path:
         return f"ClusterQueue {queue}"
-    return f"Cohort {min(way[way.index(cohort) :]) if cohort else way[-1]}"
+    return f"Cohort {min(path[path.index(cohort) :]) if cohort else path[-1]}"

@@ -17,7 +17,7 @@ from muster.objects.core import RuntimeClass
 from muster.objects.limits import LimitRange, adjusted, uncountable
 from muster.objects.meta import find_condition
 from muster.objects.pods import Template, read_template
-from muster.translation import core_workload
+from muster.translation import core_pod_set
 
 # Kueue's reasons for QuotaReserved=False (apis/kueue/v1beta2/workload_types.go)
 MISCONFIGURED = "Misconfigured"
@@ -162,7 +162,7 @@ def pod_set_problem(pod_set: kueue.PodSet) -> str | None:
 def _shape_problem(shape: bytes) -> str | None:
     pods = msgspec.json.decode(shape, type=kueue.PodSet)
     try:
-        core.check_workload(core.Workload("of these pods", "", "", 0, 0, (core_workload.pod_set(pods),)))
+        core.check_workload(core.Workload("of these pods", "", "", 0, 0, (core_pod_set.pod_set(pods),)))
     except ValueError as error:  # QuantityError and SnapshotError too
         return str(error)
     return None

@@ -98,8 +98,8 @@ def _as_persisted(new: WorkloadStatus, old: WorkloadStatus) -> bool:
     """Whether the pass leaves both unchanged: else the persisted status could start a gang being evicted."""
     if new is old:
         return True
-    leaving = (workload_status.EVICTED, workload_status.DEACTIVATION_TARGET)
-    same = all(is_true(new.conditions, kind) == is_true(old.conditions, kind) for kind in leaving)
+    kinds = (workload_status.EVICTED, workload_status.DEACTIVATION_TARGET)
+    same = all(is_true(new.conditions, kind) == is_true(old.conditions, kind) for kind in kinds)
     moved = None not in (new.admission, old.admission) and new.admission != old.admission
     return same and not moved and new.admission_checks == old.admission_checks
 

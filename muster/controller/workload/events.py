@@ -14,7 +14,7 @@ from muster.objects.workload_status import SUSPENSION_BLOCKED
 
 COMPONENT = "muster"
 MESSAGE_LENGTH_MAX = 1024
-TRANSITIONS = {
+EVENT_REASONS = {
     "QuotaReserved": "QuotaReserved",
     "Admitted": "Admitted",
     "Preempted": "Preempted",
@@ -54,17 +54,17 @@ def status_events(workload: Workload, new: WorkloadStatus, now_ms: int) -> Itera
             yield _deactivation_event(workload, condition)
         elif condition.type == SUSPENSION_BLOCKED:
             yield on_workload(workload, condition.type, condition.message, warning=True)
-        elif condition.type in TRANSITIONS:
+        elif condition.type in EVENT_REASONS:
             message = condition.message
             if condition.type == "QuotaReserved":
                 message += f", wait time since queued was {waited_s}s"
-            yield on_workload(workload, TRANSITIONS[condition.type], message)
+            yield on_workload(workload, EVENT_REASONS[condition.type], message)
     states = {c.name: c.state for c in workload.status.admission_checks}
     for check in new.admission_checks:
         if states.get(check.name, check.state) != check.state:
-            said = f" with message: {check.message}" if check.message else ""
+            suffix = f" with message: {check.message}" if check.message else ""
             before_now = f"from {states[check.name]} to {check.state}"
-            text = f"Admission check {check.name} updated state {before_now}{said}"
+            text = f"Admission check {check.name} updated state {before_now}{suffix}"
             yield on_workload(workload, "AdmissionCheckUpdated", text)
 
 

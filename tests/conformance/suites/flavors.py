@@ -15,7 +15,7 @@ from muster.admission.quantities import parse
 from muster.admission.state.state import WorkingState
 from muster.objects import kueue, kueue_queues
 from muster.objects.topology import Topology
-from muster.translation import core_workload
+from muster.translation import core_pod_set, core_workload
 from muster.translation.core_nodes import topology
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import by_name, snapshot_of, usage, view, views
@@ -277,7 +277,7 @@ def _grade(given: Data) -> Grade:
 
 
 def _search(case: Case) -> None:
-    pod_sets = [core_workload.pod_set(view(of, kueue.PodSet)) for of in case.input["podSets"]]
+    pod_sets = [core_pod_set.pod_set(view(of, kueue.PodSet)) for of in case.input["podSets"]]
     limit = case.input["totalCountLimit"]
 
     def attempt(counts: Counts) -> int | None:

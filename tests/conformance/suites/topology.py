@@ -6,7 +6,7 @@ from muster import admission as core
 from muster.admission.quantities import parse
 from muster.admission.topology import Placed, PlacementRequest, Placements, Topologies
 from muster.objects import kueue, topology
-from muster.translation import core_nodes, core_workload
+from muster.translation import core_nodes, core_pod_set, core_workload
 from tests.conformance.case import Case, Data, Replay
 from tests.conformance.objects import view, views
 from tests.conformance.rules import rules_of
@@ -79,7 +79,7 @@ def _pod_set(data: Data) -> core.PodSet:
     if request is not None:
         request = {**request, "podSetGroupName": data.get("podSetGroupName")}
     obj = {**data, "template": {"spec": spec}, "topologyRequest": request}
-    return core_workload.pod_set(view(obj, kueue.PodSet))
+    return core_pod_set.pod_set(view(obj, kueue.PodSet))
 
 
 def _assignment(data: Data | None) -> core.TopologyAssignment | None:

@@ -9,7 +9,7 @@ from muster import admission as core
 from muster.kube import kinds
 from muster.objects.kueue import Admission, PodSet
 from muster.objects.pods import encode_template
-from muster.translation import core_workload, snapshot
+from muster.translation import core_pod_set, core_workload, snapshot
 from tests.simulation.manifests import GPU, cluster_queue, flavor, group, quotas
 
 
@@ -74,7 +74,7 @@ def test_a_pod_set_is_converted() -> None:
         "tolerations": [{"key": "spot", "operator": "Exists"}],
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}},
     }
-    assert core_workload.pod_set(
+    assert core_pod_set.pod_set(
         PodSet(name="gpu", count=3, template=encode_template({"spec": spec}))
     ) == core.PodSet(
         name="gpu",
