@@ -14,6 +14,7 @@ LOCKS = {
     "requirements.lock": ("pyproject.toml", "--all-extras"),
     "requirements-controller.lock": ("pyproject.toml", "--constraints", "requirements.lock"),
     "requirements-go.lock": ("requirements-go.in",),
+    "requirements-accasim.lock": ("requirements-accasim.in",),  # the peer of make bench
 }
 
 

@@ -7,7 +7,7 @@ import sys
 from sandbox.toolchain.command import carry_out
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.steps import Screen
-from tests.bench import decisions, engine_load, setup_times
+from tests.bench import decisions, engine_load, forecasts, setup_times
 from tests.bench.report import Figure, show
 
 ADMISSION_P99_SECONDS_MAX = 1
@@ -25,6 +25,8 @@ def main() -> int:
     show("Setting up", figures)
     decided = decisions.figures()
     show("Decisions", decided)
+    forecast = forecasts.figures()
+    show("Forecasts", forecast, "AccaSim")
     loads = {engine: engine_load.measure(engine) for engine in ("muster", "kueue")}
     ours, peer = loads["muster"], loads["kueue"]
     jobs, all_jobs = engine_load.LATENCY_JOBS, engine_load.JOBS
@@ -41,7 +43,7 @@ def main() -> int:
         Figure(f"RSS with {all_jobs} Workloads", ours.rss_mb, "MB", limit=RSS_MB_MAX, peer=peer.rss_mb),
     ]
     show("Admission (KubeRay stopped)", admission)
-    missed = [f.what for f in (*figures, *decided, *admission) if not f.met]
+    missed = [f.what for f in (*figures, *decided, *forecast, *admission) if not f.met]
     print(f"missed: {', '.join(missed)}" if missed else "every target is met")
     return 1 if missed else 0
 

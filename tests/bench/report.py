@@ -28,6 +28,6 @@ class Figure:
         return self.what, f"{self.value:.3g} {self.unit}{'' if self.met else ' !'}", limit, peer, ratio
 
 
-def show(title: str, figures: Sequence[Figure]) -> None:
-    heads = ("figure", "value", "target", "Kueue", "ratio")
+def show(title: str, figures: Sequence[Figure], peer: str = "Kueue") -> None:
+    heads = ("figure", "value", "target", peer, "ratio")
     console().print(table(title, heads, [f.row() for f in figures]))

@@ -1,0 +1,153 @@
+"""Speed of forecasts: to read a trace, place its jobs and simulate one future, in CPU seconds of one core.
+
+The load: jobs of 1 to 8 GPUs and exponential run times of 10 minutes, Poisson arrivals at 90% of the capacity,
+on 30 ClusterQueues in five cohorts; the peer's load: jobs that never wait. Each runs in its own process, to
+measure its peak memory.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.configuration import QueueConfiguration, from_manifests
+from muster.forecast.placement import Mapped, place
+from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.waits import statistics, waits_ms
+from muster.forecast.simulation.simulator import Simulator
+from muster.forecast.traces.read import ReadOptions, read
+from muster.forecast.traces.swf import SwfOptions
+from muster.forecast.traces.trace import TraceJob
+from tests.bench import accasim
+from tests.bench.report import Figure, show
+
+VERSION = "kueue.x-k8s.io/v1beta2"
+GPU = "nvidia.com/gpu"
+QUEUES, COHORTS, GPUS_A_QUEUE = 30, 5, 34
+RUN_S, SIZES, LOAD = 600.0, (1, 2, 4, 8), 0.9
+PEER_JOBS, PEER_CORES = 20_000, 4096
+TARGETS = {10_000: (None, None), 100_000: (10.0, None), 1_000_000: (120.0, 1024.0)}
+"""Jobs, and the most CPU seconds and MB that they may take."""
+PEER_FACTOR_MIN = 5
+AT_ONCE = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    cpu_s: float
+    rss_mb: float
+    mean_wait_s: float
+
+
+def configuration(queues: int, gpus: int) -> QueueConfiguration:
+    manifests: list[dict[str, Any]] = [_manifest("ResourceFlavor", "gpu", {})]
+    for number in range(queues):
+        quotas = [{"name": "gpu", "resources": [{"name": GPU, "nominalQuota": str(gpus)}]}]
+        spec = {
+            "cohortName": f"cohort-{number % COHORTS}",
+            "namespaceSelector": {},
+            "resourceGroups": [{"coveredResources": [GPU], "flavors": quotas}],
+        }
+        manifests.append(_manifest("ClusterQueue", f"queue-{number}", spec))
+    return from_manifests("bench", manifests)
+
+
+def _manifest(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def jobs(count: int, seed: int = 1) -> Iterator[TraceJob]:
+    random, at_s = Random(seed), 0.0
+    requests = {size: {GPU: size} for size in SIZES}
+    gap_s = RUN_S * sum(SIZES) / len(SIZES) / (QUEUES * GPUS_A_QUEUE * LOAD)
+    for number in range(count):
+        at_s += random.expovariate(1 / gap_s)
+        run_ms = round(1000 * random.expovariate(1 / RUN_S))
+        queue = f"queue-{random.randrange(QUEUES)}"
+        size = requests[random.choice(SIZES)]
+        yield TraceJob(f"job-{number}", round(1000 * at_s), run_ms, 1, size, queue=queue)
+
+
+def measure(count: int) -> Measured:
+    """Measures a trace of our own in this process."""
+    began = time.process_time()
+    queues = configuration(QUEUES, GPUS_A_QUEUE)
+    placed = place(jobs(count), queues)
+    outcome = Simulator(queues, placed.jobs, AT_ONCE).run()
+    return _measured(
+        began, outcome.attempts.started_ms, [outcome.jobs[n].submit_ms for n in outcome.attempts.job]
+    )
+
+
+def measure_swf(path: Path) -> Measured:
+    """Measures an SWF file, whose processors are GPUs of one queue."""
+    began = time.process_time()
+    queues = configuration(1, PEER_CORES)
+    options = ReadOptions(swf=SwfOptions(resource=GPU, processors_per_pod=8))
+    placed = place(read(path, "swf", options).trace.jobs, queues, Mapped(queue="queue-0"))
+    outcome = Simulator(queues, placed.jobs, AT_ONCE).run()
+    return _measured(
+        began, outcome.attempts.started_ms, [outcome.jobs[n].submit_ms for n in outcome.attempts.job]
+    )
+
+
+def _measured(began: float, outcome: Outcome) -> Measured:
+    cpu_s = time.process_time() - began
+    rss_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Measured(cpu_s, rss_mb, statistics(waits_ms(outcome)).mean_s)
+
+
+def write_swf(path: Path, count: int) -> None:
+    """Writes jobs that never wait."""
+    random, at_s = Random(1), 0.0
+    with path.open("w") as file:
+        file.write(f"; UnixStartTime: 0\n; MaxProcs: {PEER_CORES}\n")
+        for number in range(1, count + 1):
+            at_s += random.expovariate(1 / 3)
+            run, size = max(1, int(random.expovariate(1 / RUN_S))), random.choice(SIZES)
+            file.write(f"{number} {int(at_s)} -1 {run} {size} -1 -1 {size} {run} -1 1 1 1 1 1 1 -1 -1\n")
+
+
+def figures() -> list[Figure]:
+    found = []
+    with TemporaryDirectory() as folder:
+        swf = Path(folder) / "peer.swf"
+        write_swf(swf, PEER_JOBS)
+        ours, peer = in_a_process(str(swf)), accasim.cpu_seconds(swf, PEER_CORES)
+        what = f"{PEER_JOBS:,} jobs of an SWF file that never wait"
+        found.append(Figure(what, ours.cpu_s, "s", limit=peer / PEER_FACTOR_MIN, peer=peer))
+    for count, (cpu_max_s, rss_max_mb) in TARGETS.items():
+        measured = in_a_process(str(count))
+        what = f"{count:,} jobs on {QUEUES} queues"
+        found.append(Figure(what, measured.cpu_s, "s", limit=cpu_max_s))
+        found.append(Figure(f"{what}: per job", measured.cpu_s / count * 1e6, "µs"))
+        found.append(Figure(f"{what}: peak RSS", measured.rss_mb, "MB", limit=rss_max_mb))
+    return found
+
+
+def in_a_process(argument: str) -> Measured:
+    command = [sys.executable, "-m", "tests.bench.forecasts", argument]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return Measured(**json.loads(output))
+
+
+def main(arguments: list[str]) -> None:
+    """With a number of jobs or an SWF file, prints that measurement as JSON; without, all as a table."""
+    if not arguments:
+        show("Forecasts", figures(), "AccaSim")
+    elif arguments[0].isdecimal():
+        print(json.dumps(asdict(measure(int(arguments[0])))))
+    else:
+        print(json.dumps(asdict(measure_swf(Path(arguments[0])))))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
