@@ -45,3 +45,14 @@ def test_entry_point_is_a_working_command(installed: Path) -> None:
 def test_license_is_in_the_wheel(installed: Path) -> None:
     (license_file,) = installed.glob("*.dist-info/licenses/LICENSE")
     assert "Apache License" in license_file.read_text()
+
+
+def test_forecast_page_has_its_assets_in_the_wheel(installed: Path) -> None:
+    assets = Path("muster", "forecast", "page", "assets")
+    expected = {
+        path.relative_to(CHECKOUT / assets) for path in (CHECKOUT / assets).rglob("*") if path.is_file()
+    }
+    assert {
+        path.relative_to(installed / assets) for path in (installed / assets).rglob("*") if path.is_file()
+    } == expected
+    assert Path("vendor", "uPlot.LICENSE.txt") in expected

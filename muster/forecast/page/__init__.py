@@ -1,0 +1,6 @@
+"""One HTML file that shows forecasts: usage, waits and every attempt of every job, without a network."""
+
+from muster.forecast.page.page import write_page
+from muster.forecast.page.side import Side
+
+__all__ = ["Side", "write_page"]

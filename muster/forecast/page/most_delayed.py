@@ -1,0 +1,38 @@
+"""The jobs that suffer most: whose wait grows most between two sides, or that wait longest in one."""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muster.forecast.results.comparison import SUFFERERS, Sufferer
+from muster.forecast.results.outcome import Outcome, SimulatedJob
+from muster.forecast.results.waits import waits_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Delayed:
+    """A job and its wait in each side in seconds; not `started`: it waits at least so long."""
+
+    job: SimulatedJob
+    waits_s: tuple[float, ...]
+    started: bool = True
+
+
+def longest_waits(outcome: Outcome) -> list[Delayed]:
+    """Returns the jobs that wait longest, those that never start until the end; ties by submission."""
+    waits = [
+        (outcome.end_ms - job.submit_ms if wait is None else wait, wait is not None)
+        for job, wait in zip(outcome.jobs, waits_ms(outcome), strict=True)
+    ]
+    longest = heapq.nsmallest(SUFFERERS, range(len(waits)), key=lambda index: -waits[index][0])
+    return [
+        Delayed(outcome.jobs[index], (waits[index][0] / 1000,), waits[index][1])
+        for index in longest
+        if waits[index][0] > 0
+    ]
+
+
+def most_delayed(sufferers: Sequence[Sufferer], base: Outcome) -> list[Delayed]:
+    """Returns the jobs whose wait grows most, as the comparison found them."""
+    jobs = {job.number: job for job in base.jobs}
+    return [Delayed(jobs[one.number], (one.base_s, one.changed_s)) for one in sufferers]

@@ -1,0 +1,22 @@
+"""A configuration's forecast as the page shows it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muster.forecast.results.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One configuration and its simulated futures, at least one.
+
+    The page draws the first future; the others give the ranges in its tables and around its usage. With two
+    sides, futures at the same position have the same seed, so differences between them are paired."""
+
+    name: str
+    outcomes: Sequence[Outcome]
+
+    @property
+    def drawn(self) -> Outcome:
+        """The future that the charts draw."""
+        return self.outcomes[0]

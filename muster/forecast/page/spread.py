@@ -1,0 +1,44 @@
+"""A figure over several futures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from muster.forecast.results.waits import quantile
+
+LOW, HIGH = 0.1, 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A figure's mean over the futures, and its 10th and 90th percentile."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, figures: Sequence[float]) -> "Spread":
+        """Returns the spread of one figure a future."""
+        ordered = sorted(figures)
+        return cls(fmean(ordered), quantile(ordered, LOW), quantile(ordered, HIGH))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A figure's mean change between two sides, and how many of the futures agree on its direction."""
+
+    mean: float
+    agree: int
+    futures: int
+
+    @classmethod
+    def between(cls, base: Sequence[float], changed: Sequence[float]) -> "Change":
+        """Returns the change over pairs of futures."""
+        changes = [after - before for before, after in zip(base, changed, strict=True)]
+        mean = fmean(changes)
+        return cls(mean, sum(_sign(change) == _sign(mean) for change in changes), len(changes))
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)

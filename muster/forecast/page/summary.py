@@ -1,0 +1,59 @@
+"""The figures at the top of the page, over all futures of each side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muster.forecast.page.side import Side
+from muster.forecast.page.spread import Change, Spread
+from muster.forecast.page.wait_rows import FutureWaits
+from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.usage import usage
+from muster.forecast.results.waits import Group, Waits, statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of the header. Its unit is "s", "share" (of 1) or "count"; `less_is_better` is None where
+    neither more nor less is."""
+
+    name: str
+    unit: str
+    less_is_better: bool | None
+    sides: tuple[Spread, ...]
+    change: Change | None
+
+
+_FIGURES = (
+    ("Median wait", "s", True),
+    ("90th percentile of waits", "s", True),
+    ("Quota in use", "share", None),
+    ("Jobs that never start", "count", True),
+    ("Preemptions", "count", True),
+    ("Accelerator-hours lost", "count", True),
+)
+NO_JOBS = statistics([])
+
+
+def summary(sides: Sequence[Side], waits: Sequence[FutureWaits]) -> list[Figure]:
+    """Returns the header's figures."""
+    found = [
+        [
+            _figures(outcome, groups.get(Group(), NO_JOBS))
+            for outcome, groups in zip(side.outcomes, futures, strict=True)
+        ]
+        for side, futures in zip(sides, waits, strict=True)
+    ]
+    figures = []
+    for at, (name, unit, less_is_better) in enumerate(_FIGURES):
+        values = [[future[at] for future in side] for side in found]
+        change = Change.between(*values) if len(values) == 2 else None
+        figures.append(Figure(name, unit, less_is_better, tuple(map(Spread.over, values)), change))
+    return figures
+
+
+def _figures(outcome: Outcome, waits: Waits) -> tuple[float, ...]:
+    used = usage(outcome)
+    offered = sum(flavor.offered for flavor in used.flavors.values())
+    held = sum(flavor.held for flavor in used.flavors.values())
+    in_use = held / offered if offered else 0.0
+    return waits.p50_s, waits.p90_s, in_use, waits.never, used.preemptions, used.lost_hours
