@@ -65,6 +65,7 @@ LAYERS: tuple[Layer, ...] = (
     _pytest("stacks", "previews, policies, charts, the API server's answers", waits=True),
     _pytest("conformance", "conformance with Kueue's own cases"),
     _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
+    _pytest("browser", "the page of a forecast in a real browser", waits=True),
     _pytest("sandbox", "end to end", waits=True),
 )
 

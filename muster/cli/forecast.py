@@ -51,7 +51,7 @@ def _forecast(arguments: argparse.Namespace) -> int:
         print(f"{name}: {totals(outcomes)} ({count})\n")
         show([*forecast_tables(outcomes, side.prices), *left_out(trace, placed.left_out)])
     if arguments.html:
-        from muster.forecast.page.page import Side, write_page
+        from muster.forecast.page import Side, write_page
 
         write_page([Side(name, outcomes)], arguments.html)
         print(f"page: {arguments.html}")

@@ -106,6 +106,6 @@ def _report(
         lines = [*(f"- {line}" for line in summary), *(f"- **limit exceeded**: {v}" for v in violations)]
         arguments.markdown.write_text(markdown(f"Waiting times: {changed}", lines, tables))
     if arguments.html:
-        from muster.forecast.page.page import Side, write_page
+        from muster.forecast.page import Side, write_page
 
         write_page([Side(base, before), Side(changed, after)], arguments.html)

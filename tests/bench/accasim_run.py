@@ -12,19 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-for name in (
-    "Mapping",
-    "MutableMapping",
-    "Sequence",
-    "Iterable",
-    "Callable",
-    "Hashable",
-    "Set",
-    "MutableSet",
-):
+for name in collections.abc.__all__:
     setattr(collections, name, getattr(collections.abc, name))
 
-from accasim.base.allocator_class import FirstFit  # type: ignore[import-not-found]  # noqa: E402 - needs the names above
+from accasim.base.allocator_class import FirstFit  # type: ignore[import-not-found]  # noqa: E402
 from accasim.base.scheduler_class import FirstInFirstOut  # type: ignore[import-not-found]  # noqa: E402
 from accasim.base.simulator_class import Simulator  # type: ignore[import-not-found]  # noqa: E402
 

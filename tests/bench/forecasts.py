@@ -1,8 +1,8 @@
 """Speed of forecasts: to read a trace, place its jobs and simulate one future, in CPU seconds of one core.
 
-The load: jobs of 1 to 8 GPUs and exponential run times of 10 minutes, Poisson arrivals at 90% of the capacity,
-on 30 ClusterQueues in five cohorts; the peer's load: jobs that never wait. Each runs in its own process, to
-measure its peak memory.
+The load: jobs of 1 to 8 GPUs and exponential run times of 10 minutes, Poisson arrivals at 90% of capacity, on
+30 ClusterQueues in five cohorts; the peer's load: jobs that never wait. Each runs in its own process, for its
+peak memory.
 """
 
 import json
@@ -26,7 +26,7 @@ from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces.read import ReadOptions, read
 from muster.forecast.traces.swf import SwfOptions
 from muster.forecast.traces.trace import TraceJob
-from tests.bench import accasim
+from tests.bench import forecast_peer
 from tests.bench.report import Figure, show
 
 VERSION = "kueue.x-k8s.io/v1beta2"
@@ -82,9 +82,7 @@ def measure(count: int) -> Measured:
     queues = configuration(QUEUES, GPUS_A_QUEUE)
     placed = place(jobs(count), queues)
     outcome = Simulator(queues, placed.jobs, AT_ONCE).run()
-    return _measured(
-        began, outcome.attempts.started_ms, [outcome.jobs[n].submit_ms for n in outcome.attempts.job]
-    )
+    return _measured(began, outcome)
 
 
 def measure_swf(path: Path) -> Measured:
@@ -94,9 +92,7 @@ def measure_swf(path: Path) -> Measured:
     options = ReadOptions(swf=SwfOptions(resource=GPU, processors_per_pod=8))
     placed = place(read(path, "swf", options).trace.jobs, queues, Mapped(queue="queue-0"))
     outcome = Simulator(queues, placed.jobs, AT_ONCE).run()
-    return _measured(
-        began, outcome.attempts.started_ms, [outcome.jobs[n].submit_ms for n in outcome.attempts.job]
-    )
+    return _measured(began, outcome)
 
 
 def _measured(began: float, outcome: Outcome) -> Measured:
@@ -121,7 +117,7 @@ def figures() -> list[Figure]:
     with TemporaryDirectory() as folder:
         swf = Path(folder) / "peer.swf"
         write_swf(swf, PEER_JOBS)
-        ours, peer = in_a_process(str(swf)), accasim.cpu_seconds(swf, PEER_CORES)
+        ours, peer = in_a_process(str(swf)), forecast_peer.cpu_seconds(swf, PEER_CORES)
         what = f"{PEER_JOBS:,} jobs of an SWF file that never wait"
         found.append(Figure(what, ours.cpu_s, "s", limit=peer / PEER_FACTOR_MIN, peer=peer))
     for count, (cpu_max_s, rss_max_mb) in TARGETS.items():
