@@ -64,7 +64,9 @@ def _inputs(arguments: argparse.Namespace) -> tuple[inputs.Side, Trace]:
         side = inputs.stack(arguments.stack)
         return side, inputs.read_trace(arguments, side.trace).trace
     if arguments.queues:
-        return inputs.manifests_at(arguments.queues), inputs.read_trace(arguments, None).trace
+        return inputs.manifests_at(arguments.queues, arguments.configuration), inputs.read_trace(
+            arguments, None
+        ).trace
     loaded = inputs.read_trace(arguments, None)
     if not loaded.manifests:
         raise inputs.InputError("no configuration: give --stack NAME in a checkout, or --queues PATH")

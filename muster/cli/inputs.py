@@ -66,8 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--queue", metavar="QUEUE", default="", help="where jobs go that nothing else places")
     parser.add_argument(
-        "--days", type=float, metavar="N", help="replay only what was submitted in the first N days"
+        "--configuration",
+        metavar="JSON",
+        default="{}",
+        help='with --queues: the controller\'s configuration, such as {"fairSharing": {}}',
     )
+    parser.add_argument("--since-day", type=float, default=0, metavar="N", help="leave out the first N days")
+    parser.add_argument("--days", type=float, metavar="N", help="replay what is submitted in N days")
     parser.add_argument(
         "--seeds", type=_count, default=SEEDS, metavar="N", help="futures to simulate (default: %(default)s)"
     )
@@ -165,8 +170,9 @@ def _check_engine(settings: "Settings", file: str) -> None:
         )
 
 
-def manifests_at(path: Path) -> Side:
-    """Reads all manifests of a file, or of a folder and those below it. Raises: InputError."""
+def manifests_at(path: Path, controller: str = "{}") -> Side:
+    """Reads all manifests of a file, or of a folder and those below it; `controller` is the controller's
+    configuration. Raises: InputError."""
     files = (
         sorted(p for p in path.rglob("*") if p.suffix in (".yaml", ".yml", ".json"))
         if path.is_dir()
@@ -183,7 +189,7 @@ def manifests_at(path: Path) -> Side:
         for document in documents:
             items = document.get("items", [document]) if isinstance(document, dict) else []
             found += (item for item in items if isinstance(item, dict))
-    return Side(from_manifests(path.name, found))
+    return Side(from_manifests(path.name, found, controller))
 
 
 def read_trace(arguments: argparse.Namespace, path: str | None) -> Loaded:
@@ -193,9 +199,14 @@ def read_trace(arguments: argparse.Namespace, path: str | None) -> Loaded:
         raise InputError("no trace: give --trace FILE, or set muster:forecast.trace in the stack file")
     columns = from_text(arguments.columns) if arguments.columns else None
     loaded = read(Path(path), arguments.format, ReadOptions(csv=columns))
-    if arguments.days is None:
+    since_ms = round(arguments.since_day * DAY_MS)
+    until_ms = None if arguments.days is None else since_ms + round(arguments.days * DAY_MS)
+    if not since_ms and until_ms is None:
         return loaded
-    return replace(loaded, trace=cut(loaded.trace, 0, round(arguments.days * DAY_MS)))
+    trace = cut(loaded.trace, since_ms, until_ms)
+    if not trace.jobs:
+        raise InputError(f"{path}: no job is submitted in the days that --since-day and --days select")
+    return replace(loaded, trace=trace)
 
 
 def scenario(arguments: argparse.Namespace, side: Side, trace: Trace) -> tuple[Scenario, Placement]:

@@ -63,7 +63,9 @@ def _sides(arguments: argparse.Namespace) -> tuple[inputs.Side, inputs.Side]:
     if arguments.stack and arguments.change:
         return inputs.stack(arguments.stack), inputs.stack(arguments.stack, patch=arguments.change)
     if arguments.queues and arguments.base_queues:
-        return inputs.manifests_at(arguments.base_queues), inputs.manifests_at(arguments.queues)
+        paths = arguments.base_queues, arguments.queues
+        base, changed = (inputs.manifests_at(path, arguments.configuration) for path in paths)
+        return base, changed
     raise inputs.InputError(
         "no two configurations: give --stack NAME with --base REF or --change PATCH, or --queues PATH with "
         "--base-queues PATH"
