@@ -82,9 +82,9 @@ def test_values_at_the_cursor_are_those_of_the_outcome(browser: Browser, tmp_pat
     with opened(browser, tmp_path / "page.html") as shown:
         found = [_readouts(shown, share) for share in (0.1, 0.4, 0.9)]
     assert found == [
-        ["in use 10 · quota 12", "pending 8"],
-        ["in use 8 · quota 12", "pending 10"],
-        ["in use 8 · quota 12", "pending 2"],
+        ["10 · quota 12", "8"],
+        ["8 · quota 12", "10"],
+        ["8 · quota 12", "2"],
     ]
 
 

@@ -40,21 +40,21 @@ function timePlot({host, readout}, lines, view, height, axis) {
   };
 }
 
-// The lines of a queue's two plots: {name, values(edges), series, high} where `high` marks a band's upper line.
+// The lines of a queue's two plots: {name, values(edges), series, high} where `high` marks a band's
+// upper line; a line without a name is not read out.
 function usageLines(queue, model) {
   const [used, waiting] = [[], []];
   for (const side of model.sides) {
     const base = model.sides.length === 2 && side.number === 0;
-    const prefix = base ? "base " : "";
     const usage = usageOf(side, queue);
     if (side.ranges[queue] && !base) used.push(...rangeLines(side.ranges[queue], model.end));
     const nominal = side.nominal[queue];
     if (nominal !== null && !(base && nominal === model.sides[1].nominal[queue])) {
       const values = (edges) => new Array(edges.length - 1).fill(nominal);
-      used.push({name: `${prefix}quota`, values, series: lineStyle("quota", 1, base)});
+      used.push({name: base ? "base quota" : "quota", values, series: lineStyle("quota", 1, base)});
     }
-    used.push({name: `${prefix}in use`, values: (edges) => usage.inUse.means(edges), series: lineStyle("in-use", 1.75, base)});
-    waiting.push({name: `${prefix}pending`, values: (edges) => usage.pending.means(edges), series: lineStyle("pending", 1.5, base)});
+    used.push({name: base ? "base" : "", values: (edges) => usage.inUse.means(edges), series: lineStyle("in-use", 1.75, base)});
+    waiting.push({name: base ? "base" : "", values: (edges) => usage.pending.means(edges), series: lineStyle("pending", 1.5, base)});
   }
   if (model.sides.length === 1 && !model.sides[0].ranges[queue]) used.at(-1).series.fill = () => theme.color("range");
   if (model.sides.length === 1) waiting[0].series.fill = () => theme.color("pending-fill");
@@ -101,8 +101,8 @@ function sampled(values, edges, end) {
 function readoutOf(plot, lines, view) {
   const index = plot.cursor.idx;
   if (index === null || index === undefined) return "";
-  const shown = lines.flatMap((line, at) => (line.name ? [`${line.name} ${count(plot.data[at + 1][index])}`] : []));
-  return [moment(plot.data[0][index] * view.tickMs), ...shown.reverse()].join(" · ");
+  const shown = lines.map(({name}, at) => (name === undefined ? "" : `${name} ${count(plot.data[at + 1][index])}`.trim()));
+  return [moment(plot.data[0][index] * view.tickMs), ...shown.filter(Boolean).reverse()].join(" · ");
 }
 
 function zoomToSelection(plot, view) {
