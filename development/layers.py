@@ -74,6 +74,7 @@ KEYS = tuple(layer.key for layer in LAYERS)
 # Directories of unit tests that import no Pulumi SDK and start no process: these take longest.
 FAST = (
     "admission",
+    "cli",
     "configuration",
     "controller",
     "development",

@@ -64,9 +64,8 @@ def _inputs(arguments: argparse.Namespace) -> tuple[inputs.Side, Trace]:
         side = inputs.stack(arguments.stack)
         return side, inputs.read_trace(arguments, side.trace).trace
     if arguments.queues:
-        return inputs.manifests_at(arguments.queues, arguments.configuration), inputs.read_trace(
-            arguments, None
-        ).trace
+        side = inputs.manifests_at(arguments.queues, arguments.configuration)
+        return side, inputs.read_trace(arguments, None).trace
     loaded = inputs.read_trace(arguments, None)
     if not loaded.manifests:
         raise inputs.InputError("no configuration: give --stack NAME in a checkout, or --queues PATH")
@@ -80,7 +79,7 @@ def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:
     rows += [("1", f"{bad.where}: {bad.problem}") for bad in trace.bad[:BAD_ROWS]]
     if trace.bad_count > BAD_ROWS:
         rows.append((f"{trace.bad_count - BAD_ROWS:,}", "more bad rows"))
-    return [Table("Not simulated", ("JOBS", "WHY"), rows, numbers=9)] if rows else []
+    return [Table("Not simulated", ("JOBS", "WHY"), rows, numbers=2, wraps=True)] if rows else []
 
 
 def assumptions_table() -> Table:
@@ -88,5 +87,6 @@ def assumptions_table() -> Table:
         "Assumptions (--assume NAME=VALUE)",
         ("NAME", "DEFAULT", "MEANING", "SOURCE"),
         assumptions.reference(),
-        numbers=9,
+        numbers=4,
+        wraps=True,
     )

@@ -18,7 +18,9 @@ def show(tables: Sequence[Table]) -> None:
     for table in tables:
         shown = RichTable(title=table.title, title_justify="left", box=None, padding=(0, 2, 0, 0))
         for number, column in enumerate(table.columns):
-            shown.add_column(column, justify="right" if number >= table.numbers else "left", no_wrap=True)
+            is_number = number >= table.numbers
+            wraps = table.wraps and number > 0
+            shown.add_column(column, justify="right" if is_number else "left", no_wrap=not wraps)
         for row in table.rows or [("(none)", *[""] * (len(table.columns) - 1))]:
             shown.add_row(*(_colored(cell) for cell in row))
         console.print(shown)

@@ -43,7 +43,7 @@ class Assumptions:
         300,
         "s",
         "median delay until a ProvisioningRequest is Provisioned",
-        "GKE publishes no distribution: set from muster_provisioning_seconds of your own cluster",
+        "GKE publishes no distribution: set from muster_admission_checks_wait_time_seconds",
     )
     provisioning_spread: float = _assumed(
         1.0,
@@ -55,7 +55,7 @@ class Assumptions:
         0.0,
         "share",
         "ProvisioningRequests that fail because the zone has no capacity",
-        "set from muster_provisioning_failures of your own cluster",
+        "set from the retries of your own requests",
     )
     stock_out_after_s: float = _assumed(
         600, "s", "time until such a request fails", "the cluster autoscaler's default retry interval"

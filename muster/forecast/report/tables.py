@@ -13,12 +13,13 @@ from muster.forecast.results.waits import Group, Waits, in_order, mean_of, waits
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`numbers` are the columns that are aligned to the right, from this one on."""
+    """Columns from `numbers` on are aligned right. `wraps`: all but the first may have several lines."""
 
     title: str
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     numbers: int = 3
+    wraps: bool = False
 
 
 SHOWN = ("mean_s", "p50_s", "p90_s", "p99_s", "max_s")

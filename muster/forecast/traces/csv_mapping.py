@@ -1,6 +1,7 @@
 """Mappings of CSV columns to a job's submission, run time, pods and requests; presets for public traces."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -187,11 +188,18 @@ def checked(mapping: CsvMapping) -> CsvMapping:
 
 
 def preset_of(header: Sequence[str]) -> CsvMapping | None:
-    """Returns the preset that all columns of a header belong to, if there is one."""
+    """Returns the preset whose columns a header has, if there is one; of our own format, any may be missing
+    but those that `checked` requires."""
     for mapping in PRESETS.values():
         columns = {column.name for column in (*mapping.fields().values(), *mapping.resources().values())}
         if not mapping.header and columns <= set(header):
             return mapping
+    own = PRESETS["muster"].columns
+    present = {field: column for field, column in own.items() if column.partition(":")[0] in header}
+    if len(present) < len(header):
+        return None
+    with suppress(TraceError):
+        return checked(CsvMapping(columns=present))
     return None
 
 

@@ -208,7 +208,7 @@ def _preset(header: Sequence[str], source: str) -> CsvMapping:
         return mapping
     raise TraceError(
         f"{source}: its columns are of no known trace ({', '.join(PRESETS)}): {_listed(header)}. "
-        "Say which is which: --map submit=COLUMN,start=COLUMN,end=COLUMN,gpus=COLUMN"
+        "Say which is which: --columns submit=COLUMN,start=COLUMN,end=COLUMN,gpus=COLUMN"
     )
 
 

@@ -1,0 +1,150 @@
+"""`muster forecast` and `muster plan`: their output, exit codes, and messages for wrong input."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.cli import main
+from muster.cli.plan import VIOLATED
+from tests.unit.forecast.builders import flavor, queue
+from tests.unit.settings.builders import with_engine
+
+TRACE = """name,submit_seconds,run_seconds,pods,queue,nvidia.com/gpu
+one,0,10,1,a,8
+two,1,10,1,a,8
+"""
+STACK = Path("stacks/Pulumi.prod.yaml")
+PATCH = "examples/forecast/fewer-l4s.patch"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with a trace, and manifests with 16 and with 8 GPUs."""
+    (tmp_path / "trace.csv").write_text(TRACE)
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "broken.yaml").write_text("{")
+    (tmp_path / "nothing.yaml").write_text("kind: Pod")
+    for name, gpus in (("many", 16), ("few", 8)):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump_all([flavor(), queue("a", gpus)]))
+    return tmp_path
+
+
+def test_a_forecast_is_the_same_each_time(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["forecast", f"--queues={files}/few.yaml", f"--trace={files}/trace.csv", "--json"]
+    printed = []
+    for _ in range(2):
+        assert main(command) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    whole = json.loads(printed[0])["futures"][0]["waits"][0]
+    assert (whole["count"], whole["mean_s"]) == (2, 30 + (30 + 10 + 2 - 1) / 2)
+
+
+def test_a_plan_shows_who_waits_longer(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queues = [f"--base-queues={files}/many.yaml", f"--queues={files}/few.yaml"]
+    out = [f"--markdown={files}/plan.md", f"--html={files}/plan.html"]
+    assert main(["plan", *queues, f"--trace={files}/trace.csv", *out]) == 0
+    shown = capsys.readouterr().out
+    assert "two  a" in shown
+    assert "▲" in shown
+    assert "### Waiting times: few.yaml" in (files / "plan.md").read_text()
+    assert "<html" in (files / "plan.html").read_text()
+
+
+def test_a_stack_with_a_patch_exceeds_its_limits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Five days of the example, with a limit that the patched stack exceeds."""
+    text = STACK.read_text().replace("queue: inference, priority: inference", "queue: recommendations")
+    stack = tmp_path / "stack.yaml"
+    stack.write_text(text)
+    base = tmp_path / "base.yaml"
+    base.write_text(text.replace("{nominal: 32, lendingLimit: 16}", "{nominal: 32}"))
+    code = main(["plan", f"--stack={stack}", f"--base={base}", "--days=1", "--seeds=1", "--json"])
+    violations = json.loads(capsys.readouterr().out)["violations"]
+    assert code == (VIOLATED if violations else 0)
+
+
+def test_a_patch_is_applied_to_a_copy(capsys: pytest.CaptureFixture[str]) -> None:
+    before = STACK.read_text()
+    assert main(["plan", "--stack=prod", f"--change={PATCH}", "--days=1", "--seeds=1"]) == 0
+    assert "after (prod with fewer-l4s.patch)" in capsys.readouterr().out
+    assert STACK.read_text() == before
+
+
+def test_assumptions_are_listed_with_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["forecast", "--assumptions"]) == 0
+    assert "provisioning_median_s" in capsys.readouterr().out
+
+
+WRONG: Mapping[str, tuple[list[str], str]] = {
+    "no configuration": (["--trace={}/trace.csv"], "no configuration: give --stack NAME"),
+    "no trace": (["--queues={}/few.yaml"], "no trace: give --trace FILE"),
+    "no such trace": (["--queues={}/few.yaml", "--trace={}/x.csv"], "x.csv: no such file"),
+    "an empty trace": (["--queues={}/few.yaml", "--trace={}/empty.csv"], "empty.csv: the file is empty"),
+    "no such manifests": (["--queues={}/x", "--trace={}/trace.csv"], "x: no manifests; expected"),
+    "manifests that are no YAML": (
+        ["--queues={}/broken.yaml", "--trace={}/trace.csv"],
+        "expected valid YAML",
+    ),
+    "no queue": (["--queues={}/nothing.yaml", "--trace={}/trace.csv"], "no ClusterQueue"),
+    "no such stack": (["--stack=prodd"], "no such stack file; expected one of: "),
+    "an unknown assumption": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=startup=1"],
+        "assumption 'startup' is unknown; expected one of: start_up_s",
+    ),
+    "an assumption that is no number": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=start_up_s=fast"],
+        "assumption start_up_s: 'fast' is not a number",
+    ),
+    "a negative assumption": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=start_up_s=-1"],
+        "start_up_s is -1; expected 0 or more",
+    ),
+    "no day left": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--since-day=3"],
+        "no job is submitted in the days",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_input_is_explained(name: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, message = WRONG[name]
+    assert main(["forecast", *(argument.format(files) for argument in arguments)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_queues_that_no_job_has_are_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other: list[dict[str, Any]] = [flavor(), queue("b", 8)]
+    (files / "other.yaml").write_text(yaml.safe_dump_all(other))
+    assert main(["forecast", f"--queues={files}/other.yaml", f"--trace={files}/trace.csv"]) == 2
+    message = capsys.readouterr().err
+    assert "queue 'a' is not in the configuration (2 jobs)" in message
+    assert "Its queues are b; use --map NAME=QUEUE" in message
+
+
+PATCHES = {
+    "no such file": ("none.patch", "", "no such file"),
+    "not of this file": ("other.patch", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "does not apply"),
+}
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_a_patch_that_changes_nothing_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, text, message = PATCHES[name]
+    if text:
+        (tmp_path / file).write_text(text)
+    assert main(["plan", "--stack=prod", f"--change={tmp_path}/{file}"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_kai_is_not_forecast(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stack = tmp_path / "local.yaml"
+    stack.write_text(yaml.safe_dump({"config": with_engine("kai")}))
+    assert main(["forecast", f"--stack={stack}"]) == 2
+    assert "admission.engine is kai, which decides differently" in capsys.readouterr().err
