@@ -7,6 +7,7 @@ binary suffixes Ki Mi Gi Ti Pi Ei, and exponents such as 2e3. No float is ever c
 import math
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 from muster.admission.errors import QuantityError, QuantityTooLargeError
 
@@ -15,6 +16,7 @@ _FORM = re.compile(
     r"(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?"
 )
 _LENGTH_MAX = 64  # of a text
+_TEXTS_MAX = 4096  # kept with their numbers
 MAX = 2**63 - 1
 """The largest quantity: where Kubernetes caps those with binary suffixes (resource.Quantity, maxAllowed). The
 decimal forms go further there (1e400), but nothing can be counted with them."""
@@ -34,8 +36,10 @@ def parse(resource: str, value: str | int | float) -> int:
     A fraction of a unit is rounded away from zero, as Kueue's pkg/resources does. Raises
     QuantityError, for more than MAX too.
     """
-    amount = exact(resource, value) * (MILLI if resource == CPU else 1)
-    return math.ceil(amount) if amount >= 0 else math.floor(amount)
+    amount = exact(resource, value)
+    if resource == CPU:
+        amount *= MILLI
+    return math.ceil(amount) if amount.numerator >= 0 else math.floor(amount)
 
 
 def units_max(resource: str) -> int:
@@ -48,12 +52,21 @@ def exact(what: str, value: str | int | float) -> Fraction:
     if isinstance(value, int) and abs(value) > MAX:  # its text may be longer than Python makes one
         raise QuantityTooLargeError(what, value)
     text = value if isinstance(value, str) else str(value)
-    match = _FORM.fullmatch(text.strip()) if len(text) <= _LENGTH_MAX else None
-    if match is None or isinstance(value, bool):
+    amount = _number(text) if len(text) <= _LENGTH_MAX and not isinstance(value, bool) else None
+    if amount is None:
         raise QuantityError(what, value)
-    amount = Fraction(match["digits"]) * _scale(match["suffix"] or "")
-    if amount > MAX:
+    if abs(amount) > MAX:
         raise QuantityTooLargeError(what, value)
+    return amount
+
+
+@lru_cache(_TEXTS_MAX)
+def _number(text: str) -> Fraction | None:
+    """The number that a text means, None if it means none; a cluster has few different texts, read often."""
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        return None
+    amount = Fraction(match["digits"]) * _scale(match["suffix"] or "")
     return -amount if match["sign"] == "-" else amount
 
 
