@@ -34,7 +34,7 @@ def test_a_quota_edited_by_hand_is_reported_and_reverted(
     cluster: Cluster, quota: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job = rayjob("stays", namespace=QUEUE)
-    job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "60"
+    job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "600"
     name = cluster.submit(job)
 
     def running() -> bool:
