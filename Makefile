@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test coverage mutants conformance bench fuzz storm preview forecast plan golden docs pictures lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance bench fuzz storm preview forecast plan golden docs pictures lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -44,6 +44,9 @@ check: ## before each commit, in seconds: lint, types, import contracts, fast un
 
 test: ## lint, types, unit, previews, simulation, end to end (LAYER=unit for one)
 	@$(run) development test $(LAYER)
+
+flakes: ## layers in random order on a busy machine; names unreliable tests (TIMES=5 LAYER=unit SEED=1)
+	@$(run) development flakes $(LAYER) $(if $(TIMES),--times $(TIMES)) $(if $(SEED),--seed $(SEED))
 
 coverage: ## branch coverage of muster/admission by its unit tests; less than 100% is an error
 	@$(run) development coverage

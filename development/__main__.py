@@ -2,8 +2,10 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from development import chores, layers
+from development.flakes import USUAL, flakes
 from development.pictures.draw import pictures
 from development.runner import run_layers
 from development.types import types
@@ -27,6 +29,11 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=_test)
     verb = verbs.add_parser("check", help="lint, types, contracts and the fast unit tests, in seconds")
     verb.set_defaults(run=lambda _options: run_layers(layers.CHECK, sys.stdout))
+    verb = verbs.add_parser("flakes", help="layers in random order on a busy machine, several times")
+    verb.add_argument("layers", nargs="*", metavar="LAYER", help=f"else: {', '.join(USUAL)}")
+    verb.add_argument("--times", type=int, default=5, help="rounds (default: %(default)s)")
+    verb.add_argument("--seed", type=int, help="of the first round; each further round adds 1")
+    verb.set_defaults(run=_flakes)
     verb = verbs.add_parser("words", help="uses of words that docs/style.md asks to avoid")
     verb.add_argument("paths", nargs="*", default=[""], metavar="PATH", help="only below these folders")
     verb.set_defaults(run=lambda options: words(options.paths))
@@ -47,9 +54,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _require(chosen: Sequence[str], known: Sequence[str]) -> None:
+    if unknown := set(chosen) - set(known):
+        raise StepError(f"no test layer {sorted(unknown)}", try_this=f"one of {', '.join(known)}")
+
+
+def _flakes(options: argparse.Namespace) -> int:
+    _require(options.layers, [key for key in layers.KEYS if key != "lint"])
+    return flakes(options.layers or USUAL, options.times, options.seed, sys.stdout)
+
+
 def _test(options: argparse.Namespace) -> int:
-    if unknown := set(options.layers) - set(layers.KEYS):
-        raise StepError(f"no test layer {sorted(unknown)}", try_this=f"one of {', '.join(layers.KEYS)}")
+    _require(options.layers, layers.KEYS)
     chosen = [layer for layer in layers.LAYERS if not options.layers or layer.key in options.layers]
     return run_layers(chosen, sys.stdout)
 

@@ -4,14 +4,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from development.effort import EXAMPLES_PERCENT, HISTORIES, HISTORIES_IN_CI, THOROUGH
+from development.effort import EXAMPLES_PERCENT, HISTORIES
 from sandbox.toolchain.paths import CHECKOUT
 
 LOGS = CHECKOUT / ".muster" / "test-logs"
 PROFILE = "test"
 """The profile of Hypothesis (tests/conftest.py) in `make test`."""
 
-REDUCED = "" if THOROUGH else f"; CI=1 tries more: {HISTORIES_IN_CI} histories, all examples of properties"
+WAITING = ("stacks", "sandbox")
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,16 @@ def _module(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", *arguments)
 
 
-def _pytest(key: str, name: str, *options: str, waits: bool = False) -> Layer:
-    """Returns a layer for CI's two cores: two workers, each with its own cluster if tests need one."""
-    workers = ("--numprocesses=2", f"--dist={'loadfile' if waits else 'worksteal'}")
-    report = f"--junitxml={LOGS / key}.xml"
-    command = _module("pytest", "-q", "--color=no", *workers, *options, report, f"tests/{key}")
-    return Layer(key, name, (command,), waits=waits)
+def pytest_command(key: str, report: Path, *options: str) -> tuple[str, ...]:
+    """Returns the command of a layer for CI's two cores: two workers, each with its own cluster if tests need
+    one. Tests of a file that share a cluster run in one worker."""
+    workers = ("--numprocesses=2", f"--dist={'loadfile' if key in WAITING else 'worksteal'}")
+    quiet = ("-q", "--color=no", f"--hypothesis-profile={PROFILE}")
+    return _module("pytest", *quiet, *workers, *options, f"--junitxml={report}", f"tests/{key}")
+
+
+def _pytest(key: str, name: str) -> Layer:
+    return Layer(key, name, (pytest_command(key, LOGS / f"{key}.xml"),), waits=key in WAITING)
 
 
 LAYERS: tuple[Layer, ...] = (
@@ -57,16 +61,12 @@ LAYERS: tuple[Layer, ...] = (
         live=False,
         together=True,
     ),
-    _pytest(
-        "unit",
-        f"unit and property tests ({EXAMPLES_PERCENT} % of the examples)",
-        f"--hypothesis-profile={PROFILE}",
-    ),
-    _pytest("stacks", "previews, policies, charts, the API server's answers", waits=True),
+    _pytest("unit", f"unit and property tests ({EXAMPLES_PERCENT} % of the examples)"),
+    _pytest("stacks", "previews, policies, charts, the API server's answers"),
     _pytest("conformance", "conformance with Kueue's own cases"),
     _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
-    _pytest("browser", "the page of a forecast in a real browser", waits=True),
-    _pytest("sandbox", "end to end", waits=True),
+    _pytest("browser", "the page of a forecast in a real browser"),
+    _pytest("sandbox", "end to end"),
 )
 
 KEYS = tuple(layer.key for layer in LAYERS)

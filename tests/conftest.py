@@ -9,8 +9,11 @@ import pytest
 from development.effort import EXAMPLES_PERCENT
 
 # Properties scale their number of examples by the profile's (tests/unit/admission/strategies.py).
-hypothesis.settings.register_profile("check", max_examples=5)
-hypothesis.settings.register_profile("test", max_examples=EXAMPLES_PERCENT)
+# No example has a time limit: a busy machine is no failure.
+hypothesis.settings.register_profile("check", max_examples=5, deadline=None)
+hypothesis.settings.register_profile("test", max_examples=EXAMPLES_PERCENT, deadline=None)
+hypothesis.settings.register_profile("alone", deadline=None)
+hypothesis.settings.load_profile("alone")
 
 
 @pytest.fixture(autouse=True, scope="session")

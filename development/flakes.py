@@ -1,0 +1,108 @@
+"""`make flakes`: runs layers several times in random order on a busy machine, and names unreliable tests."""
+
+import os
+import secrets
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+from xml.etree import ElementTree
+
+from development.layers import LOGS, pytest_command
+from sandbox.toolchain.paths import CHECKOUT
+
+USUAL = ("unit", "simulation", "stacks")
+FOLDER = LOGS.with_name("flakes")
+# It ends with its parent, even if that is killed.
+BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]):\n    sum(range(1_000_000))"
+MISSING = "not run"
+
+Outcomes = Mapping[str, str]  # by the test's name
+
+
+def flakes(
+    keys: Sequence[str], times: int, seed: int | None, out: TextIO, busy: int = os.cpu_count() or 1
+) -> int:
+    """Runs `times` rounds of the layers beside `busy` processes that only compute; returns 1 if a test failed
+    or had different outcomes."""
+    first = secrets.randbelow(2**31) if seed is None else seed
+    rounds: dict[int, dict[str, str]] = {}
+    with load(busy):
+        for number in range(times):
+            seed = first + number
+            rounds[seed] = {}
+            for key in keys:
+                print(f"round {number + 1} of {times}, seed {seed}: {key} ...", file=out, flush=True)
+                rounds[seed] |= _one(key, seed)
+            print(
+                f"round {number + 1} of {times}, seed {seed}: {_summary(rounds[seed])}", file=out, flush=True
+            )
+    found = unreliable(rounds)
+    for name, outcomes in found.items():
+        print(f"unreliable: {name}: {outcomes}", file=out)
+    print(
+        f"{len(found)} of {len(set().union(*rounds.values()))} tests are unreliable; logs: {FOLDER}", file=out
+    )
+    return 1 if found else 0
+
+
+def _one(key: str, seed: int) -> dict[str, str]:
+    """Runs a layer in the order of this seed; a layer that breaks off counts as a test that failed."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    report, log = FOLDER / f"{key}-{seed}.xml", FOLDER / f"{key}-{seed}.log"
+    report.unlink(missing_ok=True)
+    options = ("-p", "development.shuffle", f"--shuffle-seed={seed}", f"--hypothesis-seed={seed}")
+    with log.open("w") as output:
+        command = pytest_command(key, report, *options)
+        code = subprocess.call(command, cwd=CHECKOUT, stdout=output, stderr=subprocess.STDOUT)
+    outcomes = read_outcomes(report) if report.exists() else {}
+    broke_off = {f"layer {key} as a whole, exit code {code}": "failed"}
+    return outcomes | (broke_off if code not in (0, 1) or not outcomes else {})
+
+
+def read_outcomes(report: Path) -> dict[str, str]:
+    """Returns what each test of a JUnit report did: passed, failed or skipped."""
+    outcomes: dict[str, str] = {}
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        tags = {child.tag for child in case}
+        outcome = "failed" if tags & {"failure", "error"} else "skipped" if "skipped" in tags else "passed"
+        name = f"{case.get('classname')}::{case.get('name')}"
+        # a test whose teardown fails is in the report twice
+        if outcomes.get(name) != "failed":
+            outcomes[name] = outcome
+    return outcomes
+
+
+def unreliable(rounds: Mapping[int, Outcomes]) -> dict[str, str]:
+    """Returns the tests that failed or had different outcomes, with the seeds of each outcome."""
+    found: dict[str, str] = {}
+    for name in sorted(set().union(*rounds.values())):
+        seeds: dict[str, list[int]] = {}
+        for seed, outcomes in rounds.items():
+            seeds.setdefault(outcomes.get(name, MISSING), []).append(seed)
+        if len(seeds) > 1 or "failed" in seeds:
+            told = (f"{outcome} with {', '.join(map(str, of))}" for outcome, of in sorted(seeds.items()))
+            found[name] = "; ".join(told)
+    return found
+
+
+def _summary(outcomes: Outcomes) -> str:
+    counts = Counter(outcomes.values())
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("passed", "failed", "skipped"))
+
+
+@contextmanager
+def load(processes: int) -> Iterator[list[int]]:
+    """Keeps the machine busy with this many processes; yields their ids."""
+    busy: list[subprocess.Popen[bytes]] = []
+    parent = str(os.getpid())
+    try:
+        busy += (subprocess.Popen([sys.executable, "-c", BUSY, parent]) for _ in range(processes))
+        yield [process.pid for process in busy]
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()

@@ -1,0 +1,25 @@
+"""A plugin of pytest that runs the tests in a random order: `pytest -p development.shuffle --shuffle-seed=1`.
+
+Files are shuffled, and the tests of each file: fixtures of a file are made once, as usual.
+"""
+
+from random import Random
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle-seed", type=int, required=True, help="the same seed gives the same order")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    random = Random(config.getoption("--shuffle-seed"))
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(str(item.path), []).append(item)
+    order = sorted(files)
+    random.shuffle(order)
+    for path in order:
+        random.shuffle(files[path])
+    items[:] = [item for path in order for item in files[path]]
