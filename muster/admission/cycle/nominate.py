@@ -9,9 +9,9 @@ from muster.admission.cycle.entry import Entry, FlavorScan, Outcome
 from muster.admission.flavors.assigner import FlavorAssigner, Pinned, Simulate
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import Progress
-from muster.admission.flavors.fungibility import Mode
+from muster.admission.flavors.fungibility import Grade, Mode
 from muster.admission.flavors.partial_admission import Counts, reduce_counts
-from muster.admission.model import CheckState, ClusterQueue, LabelSelector, Workload
+from muster.admission.model import CheckState, ClusterQueue, FlavorResource, LabelSelector, Workload
 from muster.admission.nodes import holds
 from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.preemption.search import Target
@@ -73,7 +73,7 @@ def _replaced(state: WorkingState, head: Entry) -> Holding | None:
 class _Options:
     """The assignments that a head could get in the present state."""
 
-    __slots__ = ("_head", "_pinned", "_preemptor", "_progress", "_state")
+    __slots__ = ("_head", "_made", "_pinned", "_progress", "_state")
 
     def __init__(
         self, state: WorkingState, head: Entry, progress: Progress | None = None, pinned: Pinned | None = None
@@ -82,14 +82,12 @@ class _Options:
         self._head = head
         self._progress = progress
         self._pinned = pinned
-        self._preemptor = Preemptor(
-            state, head.workload, head.queue, head.node, state.rules, state.snapshot.local_usage
-        )
+        self._made: Preemptor | None = None
 
     def best(self) -> Found:
         """Returns an assignment of all pods, with targets if need be; else of as many pods as fit, with
         targets or without. If nothing fits, of all pods without targets."""
-        assigner = self._assigner(self._preemptor.simulate)
+        assigner = self._assigner(self._simulate)
         full = assigner.assign()
         if full.mode is Mode.FIT:
             return full, ()
@@ -124,12 +122,24 @@ class _Options:
         """
         placer = self._state.flavors[self._head.queue.name].placer_of(self._head.workload)
         finds_places = placer.search(self._head.workload, assignment) if placer else None
-        targets = self._preemptor.targets(assignment.usage, assignment.contested, finds_places)
+        targets = self._preemptor().targets(assignment.usage, assignment.contested, finds_places)
         if not targets or (placer is None and len(self._head.workload.pod_sets) == 1):
             return tuple(targets)
         with self._state.without(target.holding for target in targets):
             then = self._assigner(None).assign(counts)
         return tuple(targets) if then.mode is Mode.FIT else ()
+
+    def _simulate(self, fr: FlavorResource, needed: int) -> Grade:
+        return self._preemptor().simulate(fr, needed)
+
+    def _preemptor(self) -> Preemptor:
+        # Most heads that are nominated fit: only the others need one.
+        if self._made is None:
+            state, head = self._state, self._head
+            self._made = Preemptor(
+                state, head.workload, head.queue, head.node, state.rules, state.snapshot.local_usage
+            )
+        return self._made
 
     def _assigner(self, simulate: Simulate | None) -> FlavorAssigner:
         head = self._head

@@ -17,10 +17,10 @@ from muster.admission.wait_note import WaitNote, earliest
 
 
 class ContentionGroup:
-    """`names` are those of all queues, `queues` the active ones by name; `heads` are the entries of the last
-    pass, by the workloads' keys."""
+    """`names` are those of all queues, `queues` the active ones by name, `occupied` those of them that have
+    workloads; `heads` are the entries of the last pass, by the workloads' keys."""
 
-    __slots__ = ("backfill", "heads", "names", "placing", "queues", "selector", "state")
+    __slots__ = ("backfill", "heads", "names", "occupied", "placing", "queues", "selector", "state")
 
     def __init__(
         self,
@@ -32,10 +32,18 @@ class ContentionGroup:
         self.state = state
         self.names = names
         self.queues = {queue.queue.name: queue for queue in queues}
+        self.occupied = {queue: None for queue in self.queues.values() if len(queue)}
+        for queue in self.queues.values():
+            queue.occupied = self.occupied
         self.heads: dict[str, Entry] = {}
         self.placing: dict[str, Holding] = {}  # with quota, but without places on its topology
-        self.selector = HeadSelector(state, self.queues, pruning)
+        self.selector = HeadSelector(state, self.queues, self.occupied, pruning)
         self.backfill = Backfill(state, names) if state.rules.backfill else None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is a workload that a decision could admit or place."""
+        return bool(self.occupied or self.placing)
 
     def touch(self, queue: str) -> None:
         """Notes that pending workloads of this queue have changed."""
@@ -46,7 +54,9 @@ class ContentionGroup:
         return self.backfill is not None and self.backfill.reserved(queue.queue.name) is not None
 
     def until_ms(self) -> int | None:
-        """When it is to be settled again even if nothing happens."""
+        """When it is to be settled again even if nothing happens; None without workloads to decide over."""
+        if not self.is_waiting:
+            return None
         moments = [head.note.until_ms for head in self.heads.values() if head.note is not None]
         if self.backfill is not None:
             moments.append(self.backfill.next_end_ms)
@@ -58,7 +68,7 @@ class ContentionGroup:
         if aging is not None:
             moments += (
                 aging.next_boost_ms(queue.first(group).queued_at_ms, self.state.now_ms)
-                for queue in self.queues.values()
+                for queue in self.occupied
                 for group in queue.groups
             )
         return earliest(*moments)

@@ -7,22 +7,24 @@ once; where that failed, the caller puts the object again as it is.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from heapq import heappop, heappush
 
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import contention_groups
 from muster.admission.engine.contention_group import ContentionGroup
 from muster.admission.engine.known_workloads import KnownWorkloads
 from muster.admission.engine.settlement import settle
+from muster.admission.engine.timers import Timers
 from muster.admission.explain import Explainer
 from muster.admission.flavors.placement import needs_second_pass
-from muster.admission.model import Decision, Plan, Rules, Snapshot, StopPolicy, Waiting, Workload
+from muster.admission.model import NEVER_MS, Decision, Plan, Rules, Snapshot, StopPolicy, Waiting, Workload
 from muster.admission.pruning.protocol import Pruning
 from muster.admission.pruning.wake_index import WakeIndex
-from muster.admission.queueing.backoff import is_held_back
 from muster.admission.rules import install
 from muster.admission.state.state import WorkingState
 from muster.admission.validation import check, check_rules, check_workload
+from muster.admission.wait_note import earliest
+
+_NOTHING = Plan((), (), ())
 
 
 class Engine:
@@ -58,8 +60,8 @@ class Engine:
         ]
         self._workloads = KnownWorkloads()
         self._not_queued: set[str] = set()  # pending, but in no queue
-        self._due: list[tuple[int, str]] = []  # ends of backoffs
-        self._timers: list[tuple[int, tuple[str, ...]]] = []  # when time alone may change decisions
+        self._backoffs: Timers[str] = Timers()  # when they end, by workload
+        self._timers: Timers[tuple[str, ...]] = Timers()  # when time alone may change decisions, by group
         self._touched: dict[ContentionGroup, None] = dict.fromkeys(self._groups.values())
         self._settled: tuple[ContentionGroup, ...] = ()  # by the last decision
         self._newly_pending: set[str] = set()  # since the last decision
@@ -88,36 +90,41 @@ class Engine:
             return
         check_workload(workload)
         if known is not None:
-            self._drop(known)
+            self._drop(known.key)
         self._take(workload)
 
     def remove(self, key: str) -> None:
         """A workload that is finished or gone; nothing happens if it is not known."""
-        known = self._workloads.get(key)
-        if known is not None:
-            self._drop(known)
+        if key in self._workloads:
+            self._drop(key)
 
-    def decide(self, now_ms: int) -> Plan:
+    def decide(self, now_ms: int, explain: bool = True) -> Plan:
         """Returns what changes now. The plan's `waiting` covers workloads that are pending since the last
         decision, or that wait for victims from now on; why the others wait may change with every decision,
-        and `self.waiting` tells it."""
+        and `self.waiting` tells it. Without `explain` it is empty: explanations cost more than many
+        decisions."""
         # Backoffs and drained queues come first: they change which workloads are pending.
         self._state.begin(now_ms)
         self._wake(now_ms)
         drained = self._drain()
+        if not self._touched and not self._newly_pending:
+            self._settled = ()
+            return _NOTHING
         changes = Changes()
         unsettled: list[ContentionGroup] = []
         for group in sorted(self._touched, key=lambda group: group.names):
             if not settle(group, changes, now_ms):
                 unsettled.append(group)
-            until_ms = group.until_ms()
-            if until_ms is not None:
-                heappush(self._timers, (until_ms, group.names))
+            self._timers.set(group.names, group.until_ms())
         self._settled = tuple(self._touched)
         self._touched = dict.fromkeys(unsettled)
-        self._carry_out(changes)
-        news = (self._newly_pending | changes.marked.keys()) & self._workloads.keys()
+        news = self._newly_pending
         self._newly_pending = set()
+        if changes.count:
+            self._carry_out(changes)
+            news = news | changes.marked.keys()
+        elif not news and not drained:
+            return _NOTHING
         return Plan(
             admissions=tuple(
                 Decision(key, holding.admission)
@@ -125,7 +132,7 @@ class Engine:
                 if holding.admission is not None
             ),
             preemptions=tuple(preemption for _, preemption in changes.evicted),
-            waiting=tuple(self.waiting(now_ms, sorted(news))),
+            waiting=tuple(self.waiting(now_ms, sorted(news))) if explain else (),
             drained=drained,
             replaced=tuple(holding.workload.key for holding in changes.replaced.values()),
             displaced=tuple(holding.workload.key for holding in changes.displaced),
@@ -133,9 +140,16 @@ class Engine:
 
     @property
     def settled(self) -> bool:
-        """Whether another decision at the same time would change nothing. It may, where workloads that are
-        not parked are tried alone then, and for those that the last decision took back too often."""
+        """Whether another decision before `next_ms` would change nothing: no `put` or `remove` since the last
+        one concerns a workload that waits. After a decision there may be more to decide where workloads that
+        are not parked are tried alone then, and for those that it took back too often."""
         return not self._touched
+
+    @property
+    def next_ms(self) -> int | None:
+        """When time alone may change decisions next, as a backoff ends or an optional rule may decide
+        otherwise. None: not without `put` or `remove`."""
+        return earliest(self._timers.next_ms, self._backoffs.next_ms)
 
     def affected(self) -> Iterator[str]:
         """Yields keys of workloads that may wait for something else since the last decision, beside those in
@@ -145,11 +159,13 @@ class Engine:
                 yield from queue.keys()
 
     def waiting(self, now_ms: int, keys: Iterable[str] | None = None) -> Iterator[Waiting]:
-        """Yields why pending workloads wait, as of the last decision: these, or all."""
-        explainer = Explainer(self._state, now_ms)
-        for key in sorted(self._workloads.keys()) if keys is None else keys:
-            workload = self._workloads.pending(key)
+        """Yields why pending workloads wait, as of the last decision: these, or all. Keys of others are
+        skipped."""
+        pending = map(self._workloads.pending, sorted(self._workloads.keys()) if keys is None else keys)
+        explainer: Explainer | None = None
+        for workload in pending:
             if workload is not None:
+                explainer = explainer or Explainer(self._state, now_ms)
                 waiting = explainer.not_queued(workload)
                 if waiting is None:
                     waiting = self._groups[workload.cluster_queue].waiting(workload, explainer)
@@ -163,7 +179,7 @@ class Engine:
             holding = self._state.hold_reserved(workload, workload.admission)
             if self._rules.topology and needs_second_pass(workload):
                 group.placing[workload.key] = holding
-            self._touch(group)
+            self._touch_waiting(group)
 
     def _is_parked_as(self, workload: Workload) -> bool:
         """Whether a known workload is parked or not, as its object says."""
@@ -175,7 +191,8 @@ class Engine:
         """Queues it, unless its backoff has not ended."""
         self._newly_pending.add(workload.key)
         if workload.requeue_at_ms is not None:
-            heappush(self._due, (workload.requeue_at_ms, workload.key))
+            if workload.requeue_at_ms < NEVER_MS:
+                self._backoffs.set(workload.key, workload.requeue_at_ms)
             self._not_queued.add(workload.key)
         else:
             self._enqueue(workload)
@@ -190,15 +207,13 @@ class Engine:
 
     def _wake(self, now_ms: int) -> None:
         """Queues workloads whose backoff has ended, and retries groups whose timer is due."""
-        while self._timers and self._timers[0][0] <= now_ms:
-            _, names = heappop(self._timers)
+        for names in self._timers.take_due(now_ms):
             self._touch(self._groups[names[0]])
-        while self._due and self._due[0][0] <= now_ms:
-            _, key = heappop(self._due)
-            workload = self._workloads.get(key)
-            if key in self._not_queued and workload is not None and not is_held_back(workload, now_ms):
-                self._not_queued.remove(key)
-                self._enqueue(workload)
+        for key in self._backoffs.take_due(now_ms):
+            workload = self._workloads.pending(key)
+            assert workload is not None  # its timer goes with it
+            self._not_queued.remove(key)
+            self._enqueue(workload)
 
     def _drain(self) -> tuple[str, ...]:
         """Evicts from queues with HoldAndDrain, and returns the keys of workloads that were not leaving
@@ -229,22 +244,28 @@ class Engine:
             holding.started = True
         self._workloads.carry_out(changes)
 
-    def _drop(self, workload: Workload) -> None:
-        key = workload.key
-        self._workloads.drop(key)
-        if workload.admission is None and key in self._not_queued:
+    def _drop(self, key: str) -> None:
+        workload, holding = self._workloads.pop(key)
+        if key in self._not_queued:
             self._not_queued.remove(key)
+            self._backoffs.set(key, None)
             return
-        name = workload.cluster_queue if workload.admission is None else workload.admission.cluster_queue
+        admission = workload.admission
+        name = workload.cluster_queue if admission is None else admission.cluster_queue
         group = self._groups.get(name)
         if group is None:
             return
-        if workload.admission is None:
+        if holding is None and admission is None:
             group.queues[name].remove(workload)
             self._touch(group, name)
         else:
-            self._state.take_back(self._state.holdings[name][key])
+            self._state.take_back(holding or self._state.holdings[name][key])
             group.placing.pop(key, None)
+            self._touch_waiting(group)
+
+    def _touch_waiting(self, group: ContentionGroup) -> None:
+        """Marks a group to be settled, if there is a workload in it that may be admitted."""
+        if group.is_waiting:
             self._touch(group)
 
     def _touch(self, group: ContentionGroup, queue: str = "") -> None:

@@ -8,7 +8,7 @@ from muster.admission.cycle.order import CycleOrder, cycle_order
 from muster.admission.flavors.attempts import Progress
 from muster.admission.model import PreemptionPolicy
 from muster.admission.pruning.protocol import Estimate, GroupEstimate, Pruning
-from muster.admission.queueing.groups import EquivalenceGroup
+from muster.admission.queueing.groups import EquivalenceGroup, QueueOrder
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.state.state import WorkingState
@@ -21,17 +21,38 @@ Ranked = tuple[CycleOrder, PendingQueue, GroupEstimate]
 class HeadSelector:
     """Selects heads of the queues of a contention group, which are given by name."""
 
-    __slots__ = ("_keeping", "_place", "_queues", "_room_may_decide", "_state", "pruning")
+    __slots__ = (
+        "_keeping",
+        "_occupied",
+        "_place",
+        "_places",
+        "_positions",
+        "_room_may_decide",
+        "_state",
+        "pruning",
+    )
 
     def __init__(
-        self, state: WorkingState, queues: Mapping[str, PendingQueue], pruning: type[Pruning]
+        self,
+        state: WorkingState,
+        queues: Mapping[str, PendingQueue],
+        occupied: Mapping[PendingQueue, None],
+        pruning: type[Pruning],
     ) -> None:
+        """`occupied` are those of the queues that have workloads, as they change."""
         self._state = state
-        self._queues = queues
+        self._occupied = occupied
+        self._positions = {queue: position for position, queue in enumerate(queues.values())}
         self._keeping = dict.fromkeys(queue for queue in queues.values() if _keeps(queue, state))
         self._room_may_decide = _room_may_decide(state)
         self._place = cycle_order(state.rules)
+        # Of each head, with what it depends on: most heads stay the same from one cycle to the next.
+        self._places: dict[PendingQueue, tuple[QueueOrder, int, CycleOrder]] = {}
         self.pruning = pruning(state, queues)
+
+    def begin(self) -> None:
+        """Begins a decision: forgets the heads of the last one."""
+        self._places.clear()
 
     @property
     def keep_quota(self) -> bool:
@@ -46,11 +67,13 @@ class HeadSelector:
             feasible = [queue for queue in possible if self._is_feasible(queue, include_parked)]
             possible = dict.fromkeys(feasible) | self._keeping if feasible else {}
         opened = []
-        for queue in self._queues.values():
+        for queue in self._occupied:
             if queue in possible:
                 opened.append(queue)
             else:
                 queue.close()
+        # What a cycle does with its heads is recorded in the order of their queues.
+        opened.sort(key=self._positions.__getitem__)
         return opened
 
     def _is_feasible(self, queue: PendingQueue, include_parked: bool) -> bool:
@@ -130,18 +153,19 @@ class HeadSelector:
     def _place_of(
         self, queue: PendingQueue, feasibility: GroupEstimate, waiting: Container[str]
     ) -> CycleOrder:
-        order = queue.head_order()
-        known, waits = feasibility.place, order[-1] in waiting
-        if known is not None and known[0] is order and not waits:
-            return known[1]
+        order, borrowing = queue.head_order(), feasibility.borrowing()
+        waits, known = order[-1] in waiting, self._places.get(queue)
+        if known is not None and known[0] is order and known[1] == borrowing and not waits:
+            return known[2]
         workload = queue.head()
         assert workload is not None
         priority_boost, preempting = self._state.priority_boost_now(workload), waits or workload.preempting
         boosted = (
             replace(workload, priority=workload.priority + priority_boost) if priority_boost else workload
         )
-        place = self._place(boosted, preempting, feasibility.borrowing())
-        feasibility.place = None if priority_boost or preempting else (order, place)
+        place = self._place(boosted, preempting, borrowing)
+        if not priority_boost and not preempting:
+            self._places[queue] = order, borrowing, place
         return place
 
 

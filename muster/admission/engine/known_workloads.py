@@ -23,6 +23,9 @@ class KnownWorkloads:
     def __iter__(self) -> Iterator[Workload]:
         return (self._now(key) for key in self._objects)
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._objects
+
     def keys(self) -> KeysView[str]:
         return self._objects.keys()
 
@@ -30,16 +33,16 @@ class KnownWorkloads:
         return self._now(key) if key in self._objects else None
 
     def pending(self, key: str) -> Workload | None:
-        """A known workload, if it holds no quota."""
-        found = self._objects[key]
-        return found if found.admission is None and key not in self._admitted else None
+        """The workload, if it is known and holds no quota."""
+        found = self._objects.get(key)
+        return None if found is None or found.admission is not None or key in self._admitted else found
 
     def put(self, workload: Workload) -> None:
         self._objects[workload.key] = workload
 
-    def drop(self, key: str) -> None:
-        """Drops a workload that was read, so that it has no admission to show."""
-        del self._objects[key]
+    def pop(self, key: str) -> tuple[Workload, Holding | None]:
+        """Drops a workload; returns its object, and its quota if the object does not show that."""
+        return self._objects.pop(key), self._admitted.pop(key, None)
 
     def carry_out(self, changes: Changes) -> None:
         self._objects.update(changes.marked)

@@ -51,6 +51,7 @@ class _Settlement:
         "_include_parked",
         "_moved",
         "_now_ms",
+        "_occupied",
         "_open",
         "_placing",
         "_queues",
@@ -65,6 +66,7 @@ class _Settlement:
         self._group = group
         self._state = group.state
         self._queues = group.queues
+        self._occupied = group.occupied
         self._selector = group.selector
         self._backfill = group.backfill
         self._heads = group.heads
@@ -80,8 +82,12 @@ class _Settlement:
         self._moved: bool  # whether this cycle has changed anything
 
     def run(self) -> bool:
+        self._selector.begin()
+        if not self._group.is_waiting:
+            self._begin_pass()
+            return True
         before = self._changes.count
-        some_parked = any(queue.parked for queue in self._queues.values())
+        some_parked = any(queue.parked for queue in self._occupied)
         if some_parked and self._are_tried_apart():
             self._settle(include_parked=False)
         self._tried = some_parked
@@ -94,16 +100,19 @@ class _Settlement:
 
     def _are_tried_apart(self) -> bool:
         """Whether workloads that are not parked are tried before those that are."""
-        return not self._state.rules.immediate_unparking and any(q.fresh for q in self._queues.values())
+        return not self._state.rules.immediate_unparking and any(queue.fresh for queue in self._occupied)
 
     def _park(self) -> None:
-        for queue in self._queues.values():
+        for queue in self._occupied:
             queue.park()
 
     def _settle(self, include_parked: bool) -> None:
         self._include_parked = include_parked
         passes = 1
         while self._pass():
+            if not self._group.is_waiting:
+                self._begin_pass()  # else the group would keep what the last pass found
+                return
             assert passes < _UNCHECKED or passes < self._moves_max(), f"not settled after {passes} passes"
             passes += 1
 
@@ -115,32 +124,40 @@ class _Settlement:
 
     def _pass(self) -> bool:
         """Returns whether anything changed. Ends early when something was freed: all are tried again."""
-        self._heads.clear()
-        self._waiting.clear()
-        self._scans.clear()
+        self._begin_pass()
         changed = self._changes.count
         self._open = self._selector.queues_to_open(self._include_parked)
         for queue in self._open:
             queue.open(self._include_parked)
         number = 0
-        while self._cycle(number):
+        while self._cycle(number) and self._occupied:
             assert number < _UNCHECKED or number < self._moves_max(), f"not over after {number} cycles"
             number += 1
         self._mark_preemptors()
         return self._changes.count != changed
 
+    def _begin_pass(self) -> None:
+        self._heads.clear()
+        self._waiting.clear()
+        self._scans.clear()
+        self._reserve()
+
+    def _reserve(self) -> None:
+        if self._backfill is not None:
+            heads = [queue.first_workloads(BLOCKED_HEADS_MAX) for queue in self._occupied]
+            self._backfill.reserve(heads)
+
     def _cycle(self, number: int) -> bool:
         """Returns whether another cycle follows in this pass."""
         freed = self._changes.freed
-        if self._backfill is not None:
-            # In every cycle again: what the last one admitted changes when heads fit.
-            self._backfill.reserve(
-                [queue.first_workloads(BLOCKED_HEADS_MAX) for queue in self._queues.values()]
-            )
+        if number:
+            self._reserve()  # again: what the last cycle admitted changes when heads fit
         taken, self._moved = self._selector.take(self._open, self._group.is_passed)
         # Workloads that hold quota need places only, and are tried once a pass: where nodes are freed,
         # another pass follows.
         placing = [] if number else self._to_be_placed()
+        if not taken and not placing:
+            return self._moved
         cycle = Cycle(self._state, number, self._now_ms, self._backfill)
         decided = None if placing else self._selector.decided_by_room(taken, self._waiting)
         if decided is None:
@@ -224,7 +241,7 @@ class _Settlement:
     def _mark_preemptors(self) -> None:
         """Moves workloads that wait for their victims to the front of the queue; unmarks the rest."""
         waiting = self._waiting
-        for queue in [queue for queue in self._queues.values() if queue.preemptors]:
+        for queue in [queue for queue in self._occupied if queue.preemptors]:
             for workload in [one for key, one in queue.preemptors.items() if key not in waiting]:
                 if workload.key not in self._changes.unmarked:
                     self._changes.unmarked.add(workload.key)

@@ -25,6 +25,7 @@ from muster.admission.model import (
     WaitReason,
     Workload,
 )
+from muster.admission.queueing.backoff import is_held_back
 from muster.admission.quota.node import QuotaNode
 from muster.admission.state.state import WorkingState
 from muster.admission.wait_note import TRANSIENT_REASONS, WaitNote, earliest, with_note
@@ -53,9 +54,10 @@ class Explainer:
         if queue.stop is not StopPolicy.NONE:
             why = f"ClusterQueue {name} is stopped (stopPolicy {queue.stop})"
             return _waiting(workload, WaitReason.QUEUE_STOPPED, why)
-        if workload.requeue_at_ms is not None and workload.requeue_at_ms > self.now_ms:
+        if is_held_back(workload, self.now_ms):
             why = "waits for the end of its backoff after a failed attempt"
-            until_ms = workload.requeue_at_ms if workload.requeue_at_ms < NEVER_MS else None
+            ends_ms = workload.requeue_at_ms
+            until_ms = None if ends_ms == NEVER_MS else ends_ms
             return Waiting(workload.key, WaitReason.BACKOFF, why, until_ms)
         return None
 

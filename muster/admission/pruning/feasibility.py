@@ -8,13 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from muster.admission.cycle.assignment_cache import AssignmentCache
 from muster.admission.cycle.nominate import refusal
-from muster.admission.cycle.order import CycleOrder
 from muster.admission.flavors.demand import Demand, pod_set_groups
 from muster.admission.flavors.queue_flavors import QueueFlavors
 from muster.admission.model import FlavorResource, Workload
 from muster.admission.preemption.bound import PreemptionBound
 from muster.admission.pruning.protocol import Estimate
-from muster.admission.queueing.order import QueueOrder
 from muster.admission.quota.node import QuotaNode
 from muster.admission.state.state import WorkingState
 
@@ -69,9 +67,10 @@ class Feasibility:
     """The estimate for an equivalence group of one queue; `alike` is any of its workloads.
 
     To be admitted they need a certain room at the root of the tree. That bound changes only with the queue's
-    usage; `place`, which the caller sets, is forgotten with it."""
+    usage. Nothing here refers to a workload: it outlives `alike`."""
 
     __slots__ = (
+        "_borrowing",
         "_bounds",
         "_bounds_to_fit",
         "_demands",
@@ -81,7 +80,6 @@ class Feasibility:
         "_token",
         "_used",
         "assignment_cache",
-        "place",
         "room_decides",
     )
 
@@ -98,7 +96,7 @@ class Feasibility:
         self._token: object = None  # of the usage that the following is computed from
         self._bounds: list[list[list[Bound]]] | None  # by demand and option; None: not computed
         self._bounds_to_fit: list[Bound]  # without preemption, if there is only one way
-        self.place: tuple[QueueOrder, CycleOrder] | None
+        self._borrowing: int | None
         self.room_decides = self._needs is not None and _room_decides(queue_usage, alike)
         self.assignment_cache = AssignmentCache()
 
@@ -152,14 +150,16 @@ class Feasibility:
 
     def borrowing(self) -> int:
         """The borrowing distance of one that was just found to fit."""
-        levels = (self._queue_usage.node.borrowing_level(fr, amount)[0] for fr, amount in self._needs or ())
-        return max(levels, default=0)
+        if self._borrowing is None:
+            level, needs = self._queue_usage.node.borrowing_level, self._needs or ()
+            self._borrowing = max((level(fr, amount)[0] for fr, amount in needs), default=0)
+        return self._borrowing
 
     def _renew(self) -> None:
         self._token = self._queue_usage.token
         self._bounds = None
         self._preemption_bound.forget()
-        self.place = None
+        self._borrowing = None
         needs = self._needs or ()
         self._bounds_to_fit = [
             (fr, self._preemption_bound.most_used_to_fit(fr, amount)) for fr, amount in needs

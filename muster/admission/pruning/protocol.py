@@ -8,9 +8,7 @@ from enum import Enum, auto
 from typing import ClassVar, Protocol
 
 from muster.admission.cycle.assignment_cache import AssignmentCache
-from muster.admission.cycle.order import CycleOrder
 from muster.admission.queueing.groups import EquivalenceGroup
-from muster.admission.queueing.order import QueueOrder
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
 
@@ -24,10 +22,7 @@ class Estimate(Enum):
 
 
 class GroupEstimate(Protocol):
-    """Knowledge about all workloads of an equivalence group."""
-
-    place: tuple[QueueOrder, CycleOrder] | None
-    """The place in a cycle of the first of them, kept by the caller as long as it holds."""
+    """Knowledge about all workloads of an equivalence group, and of equal groups of its queue."""
 
     @property
     def assignment_cache(self) -> AssignmentCache | None: ...

@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from muster.admission.cycle.order import CycleOrder
 from muster.admission.pruning.protocol import Estimate
 from muster.admission.queueing.groups import EquivalenceGroup
-from muster.admission.queueing.order import QueueOrder
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
 
@@ -17,9 +15,6 @@ class Unknown:
     assignment_cache = None
     room_decides = False
     tries_once = False
-
-    def __init__(self) -> None:
-        self.place: tuple[QueueOrder, CycleOrder] | None = None
 
     def estimate(self) -> Estimate:
         return Estimate.POSSIBLE

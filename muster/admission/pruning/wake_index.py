@@ -9,7 +9,7 @@ from typing import ClassVar
 from muster.admission.model import FlavorResource
 from muster.admission.pruning.feasibility import Bound, Feasibility, QueueUsage
 from muster.admission.pruning.protocol import Estimate
-from muster.admission.queueing.groups import EquivalenceGroup
+from muster.admission.queueing.groups import EquivalenceClass, EquivalenceGroup, is_single
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.quota.node import QuotaNode
 from muster.admission.state.state import WorkingState
@@ -19,12 +19,14 @@ _Line = list[_Entry]
 """For a resource: the most that may be used of it for a queue to have a feasible workload, and the queue's
 number; sorted."""
 
+_KNOWN_MAX = 1024  # equivalence classes
+
 
 class WakeIndex:
     """An index of the queues of a contention group.
 
     For a queue without a feasible workload the bounds are known that all of them exceed: it is not looked at
-    again before that changes. Any other queue may have a feasible workload."""
+    again before that changes. Any other queue with workloads may have a feasible one."""
 
     bounds_preemption: ClassVar[bool] = True
 
@@ -32,6 +34,7 @@ class WakeIndex:
         "_awake",
         "_bounds",
         "_branches",
+        "_known",
         "_lines",
         "_numbers",
         "_queue_usages",
@@ -44,8 +47,9 @@ class WakeIndex:
         self._numbers = {name: number for number, name in enumerate(queues)}
         self._queue_usages = [QueueUsage(state, queue.node) for queue in self._queues]
         self._branches = _by_branch(self._queues)
+        self._known: dict[tuple[int, EquivalenceClass], Feasibility] = {}  # by queue; the oldest first
         self._roots = list(dict.fromkeys(queue.node.root for queue in self._queues))
-        self._awake = dict(enumerate(self._queues))
+        self._awake = {number: queue for number, queue in enumerate(self._queues) if len(queue)}
         self._bounds: dict[int, list[tuple[_Line, float]]] = {}  # of the others: their lines in the index
         self._lines: dict[QuotaNode, dict[FlavorResource, _Line]] = {root: {} for root in self._roots}
 
@@ -79,9 +83,21 @@ class WakeIndex:
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Feasibility:
         known = group.known
         if not isinstance(known, Feasibility):
-            queue_usage = self._queue_usages[self._numbers[queue.queue.name]]
-            known = group.known = Feasibility(queue_usage, queue.first(group))
+            known = group.known = self._feasibility(self._numbers[queue.queue.name], group)
         return known
+
+    def _feasibility(self, number: int, group: EquivalenceGroup) -> Feasibility:
+        """Returns what was computed for an equal group, if the queue had one before: where workloads are
+        admitted as they arrive, every one has a group of its own."""
+        found = self._known.get((number, group.equivalence))
+        if found is None:
+            _, alike = group.first()
+            found = Feasibility(self._queue_usages[number], alike)
+            if not is_single(alike):
+                if len(self._known) >= _KNOWN_MAX:
+                    del self._known[next(iter(self._known))]
+                self._known[number, group.equivalence] = found
+        return found
 
     def refresh(self) -> None:
         """Forgets bounds that usage below the root has changed; call it when quota may have been taken or
@@ -103,7 +119,8 @@ class WakeIndex:
         self._bounds[number] = kept
 
     def _forget(self, number: int) -> None:
-        self._awake[number] = self._queues[number]
+        if len(self._queues[number]):
+            self._awake[number] = self._queues[number]
         for line, most in self._bounds.pop(number, ()):
             del line[bisect_left(line, (most, number))]
 

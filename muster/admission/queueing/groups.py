@@ -1,16 +1,21 @@
-"""Groups of equivalent pending workloads: what a cycle finds for one holds for its group."""
+"""Groups of equivalent pending workloads: what a cycle finds for one holds for its group.
 
-from collections.abc import Iterator
+Equivalent are workloads of a queue that differ in age and name only. What one of them cannot get now the
+others cannot get either, so that all are parked together (Kueue: scheduling equivalence,
+computeSchedulingHash in pkg/workload). The younger of two equivalent workloads may preempt at most what
+the older one may.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 
-from muster.admission.model import Workload
-from muster.admission.queueing.equivalence import EquivalenceClass
-from muster.admission.queueing.order import QueueOrder
+from muster.admission.model import PodSet, Workload
+
+EquivalenceClass = Hashable
+QueueOrder = tuple[bool, int, int, str, str]
+QueuedWorkload = tuple[QueueOrder, Workload]
 
 _GARBAGE_MAX = 16  # removed workloads that a group of few still keeps
-
-
-QueuedWorkload = tuple[QueueOrder, Workload]
 
 
 class EquivalenceGroup:
@@ -26,9 +31,7 @@ class EquivalenceGroup:
         self._live: dict[str, QueuedWorkload] = {}
         self._heap: list[QueueOrder] = []
         self.parked = False
-        # What pruning has computed for its workloads. It is kept here so that it is gone with the group: an
-        # index of its own would outlive the group, and refer to removed workloads.
-        self.known: object = None
+        self.known: object = None  # what pruning has computed for its workloads
 
     def __len__(self) -> int:
         return len(self._live)
@@ -97,3 +100,57 @@ class PendingGroups:
                 taken.put(order, workload)
         if taken is not group:
             group.clear()
+
+
+def queue_order(workload: Workload, sticky: bool = False) -> QueueOrder:
+    """The order within a queue: higher priority, then the longer wait (Kueue: baseCompareFunc). Ties end at
+    the UID, and at the key where UIDs are equal.
+
+    With `sticky`, as BestEffortFIFO has it, a workload that waits for its victims comes before all.
+    """
+    first = sticky and workload.preempting
+    return not first, -workload.priority, workload.queued_at_ms, workload.uid, workload.key
+
+
+def is_single(workload: Workload) -> bool:
+    """Whether it waits for its victims, replaces an older slice, or has lost a node."""
+    return bool(workload.preempting or workload.replaces or workload.unhealthy_nodes)
+
+
+def equivalence_class(workload: Workload, by_local_queue: bool, by_run_time: bool) -> EquivalenceClass:
+    """`by_local_queue`: in a queue whose LocalQueues go by what they used, these differ too.
+    `by_run_time`: where a rule of ours goes by that, so do declared run times.
+
+    A single workload is equivalent to no other."""
+    return (
+        workload.key if is_single(workload) else "",
+        workload.local_queue if by_local_queue else "",
+        workload.run_time_ms if by_run_time else None,
+        workload.namespace,
+        workload.priority,
+        workload.preemption_gated,
+        workload.allowed_flavors,
+        workload.refused,
+        _items(workload.checks),
+        *map(_pods, workload.pod_sets),
+    )
+
+
+def _pods(pod_set: PodSet) -> Hashable:
+    return (
+        pod_set.name,
+        pod_set.count,
+        pod_set.count_min,
+        pod_set.reclaimable,
+        _items(pod_set.requests),
+        _items(pod_set.node_selector),
+        pod_set.affinity,
+        pod_set.affinity_preferred,
+        pod_set.tolerations,
+        pod_set.topology,
+    )
+
+
+def _items(of: Mapping[str, object]) -> Hashable:
+    """Items in any order; of one, or none, without the cost of a set."""
+    return frozenset(of.items()) if len(of) > 1 else tuple(of.items())

@@ -14,9 +14,14 @@ from heapq import heapify, heappop, heapreplace, nsmallest
 from itertools import chain
 
 from muster.admission.model import ClusterQueue, QueueingStrategy, Workload
-from muster.admission.queueing.equivalence import EquivalenceClass, equivalence_class
-from muster.admission.queueing.groups import EquivalenceGroup, PendingGroups
-from muster.admission.queueing.order import QueueOrder, queue_order
+from muster.admission.queueing.groups import (
+    EquivalenceClass,
+    EquivalenceGroup,
+    PendingGroups,
+    QueueOrder,
+    equivalence_class,
+    queue_order,
+)
 from muster.admission.queueing.requeue import Requeue, stays
 from muster.admission.queueing.usage import LocalUsage
 from muster.admission.quota.node import QuotaNode
@@ -38,6 +43,7 @@ class PendingQueue:
         "_tried",
         "local_usage",
         "node",
+        "occupied",
         "preemptors",
         "queue",
     )
@@ -61,6 +67,8 @@ class PendingQueue:
         self._strict = queue.strategy is QueueingStrategy.STRICT_FIFO
         self._fresh = PendingGroups()
         self._tried = PendingGroups()
+        # The queues that have workloads, of all that contend: most decisions need to look at no other one.
+        self.occupied: dict[PendingQueue, None] = {}
         self.preemptors: dict[str, Workload] = {}  # that wait for their victims to leave, by key
         self._active: list[tuple[Fraction | int, QueueOrder, EquivalenceGroup]] = []  # a heap
         self._opened = self._active  # as it was opened, if it would open the same now
@@ -92,6 +100,7 @@ class PendingQueue:
         """Adds a workload; it takes part from the next `open` on. `tried`: it is parked, unless the queue
         parks none."""
         self._changed()
+        self.occupied[self] = None
         parked = tried and self._parks(workload)
         order = queue_order(workload, sticky=not self._strict)
         (self._tried if parked else self._fresh).put(self._equivalence(workload), order, workload)
@@ -122,6 +131,8 @@ class PendingQueue:
         self._line(workload.key).remove(workload.key)
         if workload.preempting:
             del self.preemptors[workload.key]
+        if not len(self):
+            del self.occupied[self]
 
     def _changed(self) -> None:
         """Forgets how it would be opened, which refers to workloads that may be gone."""

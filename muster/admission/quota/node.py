@@ -8,12 +8,10 @@ quota), and only usage beyond the local quota counts at the parent.
 from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from math import inf
-from typing import TypeVar
 
 from muster.admission.model import FlavorResource, Quota
 
 Usage = Mapping[FlavorResource, int]
-Quantity = TypeVar("Quantity", int, float)
 
 _NO_QUOTA = Quota(nominal=0)
 
@@ -90,25 +88,24 @@ class QuotaNode:
     def available(self, fr: FlavorResource) -> int:
         """Quota that this node can still take, own and borrowed; negative where more is used than allowed."""
         root = self.root
-        return self._reaching(fr, root.subtree.get(fr, 0) - root.usage.get(fr, 0))
+        more, most = self.headroom(fr)
+        return int(min(root.subtree.get(fr, 0) - root.usage.get(fr, 0) + more, most))
 
     def headroom(self, fr: FlavorResource) -> tuple[int, float]:
         """How `available` depends on the room at the root: so much more than that, but at most the second.
 
         It changes only with what is used below the root, from here up."""
-        return sum(node.local_available(fr) for node in self._descent), self._reaching(fr, inf)
-
-    def _reaching(self, fr: FlavorResource, room: Quantity) -> Quantity:
-        """The part of that room at the root that is available here, with what the lineage adds."""
+        more, most = 0, inf
         for node in self._descent:
             used = node.usage.get(fr, 0)
             local = node._local.get(fr, 0)
             ceiling = node._ceilings.get(fr)
             if ceiling is not None:
-                room = min(room, ceiling - max(used, local))
+                most = min(most, ceiling - max(used, local))
             if used < local:
-                room += local - used
-        return room
+                more += local - used
+                most += local - used
+        return more, most
 
     def potentially_available(self, fr: FlavorResource) -> int:
         """Quota that this node could take if nothing were used anywhere."""

@@ -24,7 +24,7 @@ from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.model import WaitReason, Workload
-from muster.admission.queueing.order import QueueOrder, queue_order
+from muster.admission.queueing.groups import QueueOrder, queue_order
 from muster.admission.quota.node import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState

@@ -19,15 +19,6 @@ from muster.admission.wait_note import WaitNote, duration
 _HOUR_MS = 3_600_000
 
 
-def budgets(
-    snapshot: Snapshot, nodes: Mapping[str, QuotaNode], holdings: Mapping[str, Mapping[str, Holding]]
-) -> "Budgets | None":
-    """Budgets of the snapshot; None if it has none. `nodes` and `holdings`, as they change, are by queue."""
-    of_queues = any(queue.budgets for queue in snapshot.cluster_queues.values())
-    of_cohorts = any(cohort.budgets for cohort in snapshot.cohorts.values())
-    return Budgets(snapshot, nodes, holdings) if of_queues or of_cohorts else None
-
-
 class Budgets:
     """Usage of budgets. `now_ms` is set before each decision."""
 

@@ -7,18 +7,8 @@ started.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from muster.admission.model import ClusterQueue, Rules
 from muster.admission.state.holdings import Holding
 from muster.admission.wait_note import WaitNote, duration
-
-
-def min_runtime(queues: Mapping[str, ClusterQueue], rules: Rules) -> "MinRuntime | None":
-    """The protection; None where no workload is protected."""
-    by_queue = {
-        name: rules.run_time_ms_min if queue.run_time_ms_min is None else queue.run_time_ms_min
-        for name, queue in queues.items()
-    }
-    return MinRuntime(by_queue) if any(by_queue.values()) else None
 
 
 class MinRuntime:

@@ -1,7 +1,7 @@
 import pytest
 
 from muster.admission import Workload
-from muster.admission.queueing.order import queue_order
+from muster.admission.queueing.groups import queue_order
 from tests.unit.admission.builders import workload
 
 QUEUE = {  # which one goes first

@@ -5,12 +5,10 @@ from typing import ClassVar
 
 from muster.admission import Engine, Snapshot
 from muster.admission.cycle.assignment_cache import AssignmentCache
-from muster.admission.cycle.order import CycleOrder
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.pruning.protocol import Estimate, GroupEstimate, Pruning
 from muster.admission.pruning.wake_index import WakeIndex
 from muster.admission.queueing.groups import EquivalenceGroup
-from muster.admission.queueing.order import QueueOrder
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.quota.node import QuotaNode
 from muster.admission.state.state import WorkingState
@@ -57,14 +55,6 @@ class _CountedEstimate:
         self._found, self._queue, self._effort = found, queue, effort
         self.room_decides, self.tries_once = found.room_decides, found.tries_once
         self.fits, self.borrowing = found.fits, found.borrowing
-
-    @property
-    def place(self) -> tuple[QueueOrder, CycleOrder] | None:
-        return self._found.place
-
-    @place.setter
-    def place(self, place: tuple[QueueOrder, CycleOrder] | None) -> None:
-        self._found.place = place
 
     @property
     def assignment_cache(self) -> AssignmentCache | None:

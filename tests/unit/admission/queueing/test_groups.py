@@ -4,9 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.admission.queueing.equivalence import equivalence_class
-from muster.admission.queueing.groups import EquivalenceGroup, PendingGroups
-from muster.admission.queueing.order import queue_order
+from muster.admission.queueing.groups import (
+    EquivalenceGroup,
+    PendingGroups,
+    equivalence_class,
+    queue_order,
+)
 from tests.unit.admission.builders import workload
 
 
