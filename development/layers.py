@@ -11,7 +11,7 @@ LOGS = CHECKOUT / ".muster" / "test-logs"
 PROFILE = "test"
 """The profile of Hypothesis (tests/conftest.py) in `make test`."""
 
-WAITING = ("stacks", "sandbox")
+WAITING = ("stacks", "browser", "sandbox")
 
 
 @dataclass(frozen=True)
