@@ -53,7 +53,7 @@ class Simulator:
         self._pending = 0  # workloads in the core without quota
         self._attempts = Attempts()
         self._flavors = {name: index for index, name in enumerate(sorted(configuration.snapshot.flavors))}
-        self._timed = configuration.rules != core.Rules(fair_sharing=configuration.rules.fair_sharing)
+        self._wakes_ms = -1  # when time alone may change a decision; its event is among the events
 
     def run(self, progress: Callable[[float], None] | None = None) -> Outcome:
         jobs, events, count, arrived, now_ms = self._jobs, self._events, len(self._jobs), 0, 0
@@ -98,19 +98,17 @@ class Simulator:
     def _decide(self, now_ms: int) -> None:
         """Takes decisions until one changes nothing."""
         for _ in range(DECISIONS_MAX):
-            plan = self._engine.decide(now_ms)
+            plan = self._engine.decide(now_ms, explain=False)
             for preemption in plan.preemptions:
                 self._preempt(_index(preemption.workload), now_ms)
             for decision in plan.admissions:
                 self._admit(_index(decision.workload), decision.admission, now_ms)
-            if self._timed:
-                self._wake_later(plan.waiting)
             if self._engine.settled or not self._pending:
-                return
-
-    def _wake_later(self, waiting: Sequence[core.Waiting]) -> None:
-        for at_ms in {one.until_ms for one in waiting if one.until_ms is not None}:
-            heappush(self._events, (at_ms, Event.WAKE, -1, -1))
+                break
+        next_ms = self._engine.next_ms
+        if next_ms is not None and next_ms != self._wakes_ms:
+            self._wakes_ms = next_ms
+            heappush(self._events, (next_ms, Event.WAKE, -1, -1))
 
     def _admit(self, job: int, admission: core.Admission, now_ms: int) -> None:
         self._pending -= 1
@@ -207,9 +205,7 @@ class Simulator:
         self._give_back(job, now_ms, End.NOT_PROVISIONED)
         if failed > self._configuration.retries_max:
             return  # the controller deactivates it
-        requeue_ms = now_ms + 1000 * self._configuration.retry.wait_s(failed)
-        self._queue(job, now_ms, requeue_ms)
-        heappush(self._events, (requeue_ms, Event.WAKE, -1, -1))
+        self._queue(job, now_ms, now_ms + 1000 * self._configuration.retry.wait_s(failed))
 
     def _give_back(self, job: int, now_ms: int, end: End) -> None:
         self._engine.remove(f"{NAMESPACE}/{job}")
