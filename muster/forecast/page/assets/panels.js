@@ -101,8 +101,8 @@ function textElement(tag, className, text) {
 
 function quotaText(queue, model) {
   const [shown, base] = model.sides.map((side) => {
-    const flavors = Object.entries(side.flavors[queue]).map(([flavor, quota]) => `${flavor} ${count(quota)}`);
-    return flavors.join(", ") || "no accelerators";
+    const flavors = Object.entries(side.flavors[queue]).filter(([, quota]) => quota > 0);
+    return flavors.map(([flavor, quota]) => `${flavor} ${count(quota)}`).join(", ") || "no accelerators";
   }).reverse();
   const cohort = model.sides.at(-1).cohorts[queue];
   const quota = base && base !== shown ? `${shown} (base ${base})` : shown;
