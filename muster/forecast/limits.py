@@ -20,9 +20,13 @@ class WaitLimit:
 
 
 def exceeded(comparison: Comparison, limits: Sequence[WaitLimit]) -> Iterator[str]:
-    """Yields a sentence for each limit that the changed side exceeds."""
+    """Yields a sentence for each limit that the changed side exceeds: by waits, or as jobs never start."""
     for limit in limits:
         group = Group(queue=limit.queue, priority_class=limit.priority_class)
+        before, after = comparison.never.get(group, (0, 0))
+        if after > before:
+            of = f"{limit.queue} {limit.priority_class}".strip()
+            yield f"{of}: {after:,.0f} jobs never start, were {before:,.0f}; so no wait is within the limit"
         for found in comparison.differences:
             if (found.group, found.statistic) == (
                 group,

@@ -32,7 +32,13 @@ def longest_waits(outcome: Outcome) -> list[Delayed]:
     ]
 
 
-def most_delayed(sufferers: Sequence[Sufferer], base: Outcome) -> list[Delayed]:
+def most_delayed(sufferers: Sequence[Sufferer], base: Outcome, changed: Outcome) -> list[Delayed]:
     """Returns the jobs whose wait grows most, as the comparison found them."""
     jobs = {job.number: job for job in base.jobs}
-    return [Delayed(jobs[one.number], (one.base_s, one.changed_s)) for one in sufferers]
+    return [_delayed(jobs[one.number], one, changed.end_ms) for one in sufferers]
+
+
+def _delayed(job: SimulatedJob, sufferer: Sufferer, end_ms: int) -> Delayed:
+    if sufferer.changed_s is None:
+        return Delayed(job, (sufferer.base_s, (end_ms - job.submit_ms) / 1000), started=False)
+    return Delayed(job, (sufferer.base_s, sufferer.changed_s))

@@ -55,7 +55,7 @@ def page_text(sides: Sequence[Side]) -> str:
     waits = [[waits_by_group(outcome) for outcome in side.outcomes] for side in sides]
     comparison = compare(sides[0].outcomes, sides[1].outcomes) if len(sides) == 2 else Comparison((), ())
     delayed = (
-        most_delayed(comparison.sufferers, sides[0].drawn)
+        most_delayed(comparison.sufferers, sides[0].drawn, sides[1].drawn)
         if comparison.differences
         else longest_waits(sides[0].drawn)
     )

@@ -22,6 +22,7 @@ class Table:
     wraps: bool = False
 
 
+AFTER = ("AFTER", "CHANGE")
 SHOWN = ("mean_s", "p50_s", "p90_s", "p99_s", "max_s")
 
 
@@ -90,8 +91,22 @@ def plan_tables(comparison: Comparison) -> list[Table]:
     by_group: dict[Group, dict[str, Difference]] = {}
     for found in comparison.differences:
         by_group.setdefault(found.group, {})[found.statistic] = found
-    rows = [_difference(group, by_group[group]) for group in in_order(by_group)]
-    columns = ("QUEUE", "CLASS", "SIZE", "MEAN", "AFTER", "CHANGE", "P90", "AFTER", "CHANGE", "BAND", "AGREE")
+    never = comparison.never
+    rows = [(*_difference(group, by_group[group]), _never(never.get(group))) for group in in_order(by_group)]
+    columns = (
+        "QUEUE",
+        "CLASS",
+        "SIZE",
+        "MEAN",
+        "AFTER",
+        "CHANGE",
+        "P90",
+        "AFTER",
+        "CHANGE",
+        "BAND",
+        "AGREE",
+        "NEVER START",
+    )
     worst = [
         (
             one.name,
@@ -99,8 +114,8 @@ def plan_tables(comparison: Comparison) -> list[Table]:
             one.priority_class,
             f"{one.accelerators}",
             duration(one.base_s),
-            duration(one.changed_s),
-            change(one.changed_s - one.base_s),
+            "never" if one.changed_s is None else duration(one.changed_s),
+            "" if one.changed_s is None else change(one.changed_s - one.base_s),
         )
         for one in comparison.sufferers
     ]
@@ -117,6 +132,10 @@ def _difference(group: Group, found: Mapping[str, Difference]) -> tuple[str, ...
         f"{change(p90.low_s)} to {change(p90.high_s)}",
         f"{p90.agree}/{p90.futures}",
     )
+
+
+def _never(counts: tuple[float, float] | None) -> str:
+    return "-" if counts is None else f"{counts[0]:,.0f} to {counts[1]:,.0f}"
 
 
 def _cells(found: Difference) -> tuple[str, str, str]:

@@ -1,10 +1,11 @@
 """Two configurations under the same futures: differences, their direction, and what suffers most."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
 from statistics import fmean
 
-from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.outcome import Outcome, SimulatedJob
 from muster.forecast.results.waits import Group, Waits, waits_by_group, waits_ms
 
 SUFFERERS = 20
@@ -31,7 +32,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Sufferer:
-    """A job and its mean wait in both configurations, over the futures in which it started in both."""
+    """A job and its mean wait in both configurations, over the futures in which it started in both.
+    `changed_s` is None for a job that starts in the base and never after the change, in any future."""
 
     number: int
     name: str
@@ -39,13 +41,17 @@ class Sufferer:
     priority_class: str
     accelerators: int
     base_s: float
-    changed_s: float
+    changed_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """Statistics are over jobs that start; `never` has the mean number of those that do not, in the base and
+    after the change, for each group that has any."""
+
     differences: Sequence[Difference]
     sufferers: Sequence[Sufferer]
+    never: Mapping[Group, tuple[float, float]] = field(default_factory=dict)
 
 
 STATISTICS = ("mean_s", "p50_s", "p90_s", "p99_s")
@@ -58,7 +64,13 @@ def compare(base: Sequence[Outcome], changed: Sequence[Outcome]) -> Comparison:
     differences = [
         _difference(group, statistic, before, after) for group in groups for statistic in STATISTICS
     ]
-    return Comparison(differences, _sufferers(base, changed))
+    counts = {group: (_never(group, before), _never(group, after)) for group in groups}
+    never = {group: pair for group, pair in counts.items() if any(pair)}
+    return Comparison(differences, _sufferers(base, changed), never)
+
+
+def _never(group: Group, futures: Sequence[Mapping[Group, Waits]]) -> float:
+    return fmean(waits[group].never if group in waits else 0 for waits in futures)
 
 
 def _difference(
@@ -82,29 +94,29 @@ def _value(waits: Waits | None, statistic: str) -> float:
 
 
 def _sufferers(base: Sequence[Outcome], changed: Sequence[Outcome]) -> list[Sufferer]:
-    """Returns the jobs of both sides whose mean wait grows most, the worst first."""
+    """Returns jobs of both sides that never start any more, and those whose mean wait grows, worst first."""
     jobs = {job.number: job for job in base[0].jobs}
+    both = jobs.keys() & {job.number for job in changed[0].jobs}
     before, after, futures = (dict.fromkeys(jobs, 0) for _ in range(3))
+    started: set[int] = set()  # in some future of the base, and of the change
+    starts: set[int] = set()
     for b, a in zip(base, changed, strict=True):
         was, now = _waits_by_number(b), _waits_by_number(a)
+        started |= was.keys()
+        starts |= now.keys()
         for number in was.keys() & now.keys():
             before[number] += was[number]
             after[number] += now[number]
             futures[number] += 1
     growth = {n: (after[n] - before[n]) / count for n, count in futures.items() if count}
+    growth |= dict.fromkeys((started - starts) & both, inf)
     worst = sorted((n for n in growth if growth[n] > 0), key=lambda n: (-growth[n], n))[:SUFFERERS]
-    return [
-        Sufferer(
-            number,
-            jobs[number].name,
-            jobs[number].queue,
-            jobs[number].priority_class,
-            jobs[number].accelerators,
-            before[number] / futures[number] / 1000,
-            after[number] / futures[number] / 1000,
-        )
-        for number in worst
-    ]
+    return [_sufferer(jobs[n], before[n], after[n], futures[n]) for n in worst]
+
+
+def _sufferer(job: SimulatedJob, before_ms: int, after_ms: int, futures: int) -> Sufferer:
+    base_s, changed_s = (before_ms / futures / 1000, after_ms / futures / 1000) if futures else (0.0, None)
+    return Sufferer(job.number, job.name, job.queue, job.priority_class, job.accelerators, base_s, changed_s)
 
 
 def _waits_by_number(outcome: Outcome) -> dict[int, int]:

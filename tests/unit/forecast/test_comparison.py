@@ -25,9 +25,13 @@ def test_the_jobs_that_suffer_most_come_first() -> None:
     ]
 
 
-def test_a_job_that_only_one_side_runs_is_not_compared() -> None:
+def test_a_job_that_never_starts_any_more_suffers_most() -> None:
     smaller = simulated(configured(queue("a", 4)), *JOBS)
-    assert {one.name for one in compare([simulated(BASE, *JOBS)], [smaller]).sufferers} == {"three"}
+    found = compare([simulated(BASE, *JOBS)], [smaller])
+    assert [(one.name, one.changed_s) for one in found.sufferers] == [("one", None), ("three", 10)]
+    assert found.never[Group("a")] == (0, 1)
+    limit = WaitLimit("a", "", "p90", 1000)
+    assert list(exceeded(found, [limit])) == ["a: 1 jobs never start, were 0; so no wait is within the limit"]
 
 
 def test_a_band_and_the_agreement_of_futures_are_told() -> None:

@@ -48,7 +48,7 @@ def test_a_plan_shows_the_direction_of_each_change() -> None:
     differences, worst = plan_tables(compare([BASE], [HALVED]))
     assert differences.rows[1] == (
         *("a", "", "", "0s", "30m00s", "+30m00s ▲"),
-        *("0s", "1h00m", "+1h00m ▲", "+1h00m to +1h00m", "1/1"),
+        *("0s", "1h00m", "+1h00m ▲", "+1h00m to +1h00m", "1/1", "-"),
     )
     assert worst.rows == [("two", "a", "", "8", "0s", "1h00m", "+1h00m")]
 
