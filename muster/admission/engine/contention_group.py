@@ -1,6 +1,6 @@
 """Queues that contend for the same quota or the same nodes, and why their workloads wait."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from muster.admission.cycle.entry import Entry
@@ -39,6 +39,18 @@ class ContentionGroup:
         self.placing: dict[str, Holding] = {}  # with quota, but without places on its topology
         self.selector = HeadSelector(state, self.queues, self.occupied, pruning)
         self.backfill = Backfill(state, names) if state.rules.backfill else None
+
+    def take_over(self, other: "ContentionGroup", held: Mapping[Holding, Holding]) -> None:
+        """Takes over the pending workloads of the same group of another state, and why they wait. `held` are
+        the copies of its holdings."""
+        for name, queue in other.queues.items():
+            self.queues[name].take_over(queue)
+            if len(queue):
+                self.selector.pruning.changed(name)
+        self.placing = {key: held[holding] for key, holding in other.placing.items()}
+        self.heads = dict(other.heads)
+        if self.backfill is not None and other.backfill is not None:
+            self.backfill.take_over(other.backfill)
 
     @property
     def is_waiting(self) -> bool:

@@ -1,6 +1,6 @@
 """Workloads as they are once the last plan is carried out."""
 
-from collections.abc import Iterator, KeysView
+from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import replace
 
 from muster.admission.engine.changes import Changes
@@ -36,6 +36,13 @@ class KnownWorkloads:
         """The workload, if it is known and holds no quota."""
         found = self._objects.get(key)
         return None if found is None or found.admission is not None or key in self._admitted else found
+
+    def fork(self, held: Mapping[Holding, Holding]) -> "KnownWorkloads":
+        """`held` are the copies of the holdings."""
+        copy = KnownWorkloads()
+        copy._objects = dict(self._objects)
+        copy._admitted = {key: held[holding] for key, holding in self._admitted.items()}
+        return copy
 
     def put(self, workload: Workload) -> None:
         self._objects[workload.key] = workload

@@ -43,25 +43,6 @@ class _Settlement:
     """The passes and cycles of one decision. Its results outlast it in the group: `heads`, and what is parked
     in which queue."""
 
-    __slots__ = (
-        "_backfill",
-        "_changes",
-        "_group",
-        "_heads",
-        "_include_parked",
-        "_moved",
-        "_now_ms",
-        "_occupied",
-        "_open",
-        "_placing",
-        "_queues",
-        "_scans",
-        "_selector",
-        "_state",
-        "_tried",
-        "_waiting",
-    )
-
     def __init__(self, group: ContentionGroup, changes: Changes, now_ms: int) -> None:
         self._group = group
         self._state = group.state

@@ -24,6 +24,11 @@ class Timers(Generic[K]):
             self._at_ms[key] = at_ms
             heappush(self._heap, (at_ms, key))
 
+    def fork(self) -> "Timers[K]":
+        copy: Timers[K] = Timers()
+        copy._at_ms, copy._heap = dict(self._at_ms), list(self._heap)
+        return copy
+
     @property
     def next_ms(self) -> int | None:
         while self._heap and self._at_ms.get(self._heap[0][1]) != self._heap[0][0]:

@@ -6,7 +6,7 @@ computeSchedulingHash in pkg/workload). The younger of two equivalent workloads 
 the older one may.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, KeysView, Mapping
 from heapq import heapify, heappop, heappush
 
 from muster.admission.model import PodSet, Workload
@@ -39,6 +39,14 @@ class EquivalenceGroup:
     def __iter__(self) -> Iterator[QueuedWorkload]:
         """Iterates in no order."""
         return iter(self._live.values())
+
+    def copy(self) -> "EquivalenceGroup":
+        copy = EquivalenceGroup(self.equivalence)
+        copy._live, copy._heap, copy.parked = dict(self._live), list(self._heap), self.parked
+        return copy
+
+    def keys(self) -> KeysView[str]:
+        return self._live.keys()
 
     def put(self, order: QueueOrder, workload: Workload) -> None:
         """The key of the workload is the last part of its order."""
@@ -75,6 +83,13 @@ class PendingGroups:
     def __init__(self) -> None:
         self.by_key: dict[str, EquivalenceGroup] = {}  # of each workload
         self.groups: dict[EquivalenceClass, EquivalenceGroup] = {}
+
+    def copy(self) -> "PendingGroups":
+        copy = PendingGroups()
+        copy.groups = {equivalence: group.copy() for equivalence, group in self.groups.items()}
+        for group in copy.groups.values():
+            copy.by_key.update(dict.fromkeys(group.keys(), group))
+        return copy
 
     def put(self, equivalence: EquivalenceClass, order: QueueOrder, workload: Workload) -> None:
         group = self.groups.get(equivalence)

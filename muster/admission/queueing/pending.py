@@ -75,6 +75,17 @@ class PendingQueue:
         self._closed = False
         self._complete: bool | None = None  # `include_parked` of that
 
+    def take_over(self, other: "PendingQueue") -> None:
+        """Takes over the workloads of the same queue of another state."""
+        self._fresh, self._tried = other._fresh.copy(), other._tried.copy()
+        copies = dict(zip(other.groups, self.groups, strict=True))
+        # Only its first entry counts until the next `open`; the groups of others may be gone.
+        self._active = [(used, order, copies[one]) for used, order, one in other._active if one in copies]
+        self._closed = other._closed
+        self.preemptors = dict(other.preemptors)
+        if len(self):
+            self.occupied[self] = None
+
     def __len__(self) -> int:
         return len(self._fresh.by_key) + len(self._tried.by_key)
 

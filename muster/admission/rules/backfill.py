@@ -84,6 +84,10 @@ class Backfill:
                 if found is not None:
                     self._reserved[blocked_head.node.name] = found
 
+    def take_over(self, other: "Backfill") -> None:
+        """Takes over reservations of another state, to be told until the next ones are made."""
+        self._reserved, self.next_end_ms = dict(other._reserved), other.next_end_ms
+
     def reserved(self, queue: str) -> BackfillReservation | None:
         return self._reserved.get(queue)
 

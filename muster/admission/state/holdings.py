@@ -28,6 +28,19 @@ class Holding:
     priority_boost: int = 0  # what aging has added to its priority while it waited
     started: bool = False  # it has its quota since before this decision
 
+    def copy(self, node: QuotaNode) -> "Holding":
+        return Holding(
+            self.workload,
+            node,
+            self.usage,
+            self.reserved_at_ms,
+            self.evicted,
+            self.admission,
+            self.placed,
+            self.priority_boost,
+            self.started,
+        )
+
     def uses(self, resources: Iterable[FlavorResource]) -> bool:
         return not self.usage.keys().isdisjoint(resources)
 

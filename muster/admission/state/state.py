@@ -71,6 +71,18 @@ class WorkingState:
             if workload.admission is not None and workload.admission.cluster_queue in self.tree.queues:
                 self.hold_reserved(workload, workload.admission)
 
+    def take_over(self, other: "WorkingState") -> dict[Holding, Holding]:
+        """Takes over the workloads that hold quota from a state with equal queues, and returns the copies."""
+        copies: dict[Holding, Holding] = {}
+        for name, holdings in other.holdings.items():
+            node = self.tree.queues[name]
+            for holding in holdings.values():
+                copies[holding] = holding.copy(node)
+                self.hold(copies[holding])
+        self.generations = dict(other.generations)
+        self.begin(other.now_ms)
+        return copies
+
     def queue(self, name: str) -> ClusterQueue:
         return self.snapshot.cluster_queues[name]
 
