@@ -69,7 +69,7 @@ class RunTimes:
             return
         for job in jobs:
             if job.run_ms is not None:
-                for group in _groups(job):
+                for group in alike(job):
                     known[group].append(job.run_ms)
         if not known:
             raise ValueError(
@@ -78,9 +78,10 @@ class RunTimes:
 
     def history(self, job: PlacedJob) -> Sequence[int]:
         """Returns the run times to draw from, at least one."""
-        return next(found for group in _groups(job) if (found := self._known.get(group)))
+        return next(found for group in alike(job) if (found := self._known.get(group)))
 
 
-def _groups(job: PlacedJob) -> tuple[tuple[object, ...], ...]:
+def alike(job: PlacedJob) -> tuple[tuple[object, ...], ...]:
+    """Returns the groups of similar jobs that it belongs to, the most similar first."""
     by_user = ((job.user, job.accelerators), (job.user,)) if job.user else ()
     return (*by_user, ("class", job.queue, job.priority_class), ("queue", job.queue), ())

@@ -5,7 +5,7 @@ a preempted gang keeps its quota until its pods are gone, a gang on queued nodes
 stock-out stopped goes back to its queue after its back-off.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from heapq import heappop, heappush
 
@@ -56,11 +56,21 @@ class Simulator:
         self._wakes_ms = -1  # when time alone may change a decision; its event is among the events
 
     def run(self, progress: Callable[[float], None] | None = None) -> Outcome:
-        jobs, events, count, arrived, now_ms = self._jobs, self._events, len(self._jobs), 0, 0
+        now_ms = 0
+        for now_ms in self._moments(progress):  # noqa: B007 - the last one counts
+            pass
+        self._cut_off(now_ms)
+        queues = capacities(self._configuration)
+        return Outcome(self._jobs, self._attempts, queues, now_ms, self._seed, tuple(self._flavors))
+
+    def _moments(self, progress: Callable[[float], None] | None = None) -> Iterator[int]:
+        """Yields each moment, before what happens then."""
+        jobs, events, count, arrived = self._jobs, self._events, len(self._jobs), self._begin()
         while arrived < count or events:
             now_ms = jobs[arrived].submit_ms if arrived < count else events[0][0]
             if events and events[0][0] < now_ms:
                 now_ms = events[0][0]
+            yield now_ms
             while events and events[0][0] == now_ms:
                 _, kind, job, attempt = heappop(events)
                 self._happen(kind, job, attempt, now_ms)
@@ -71,29 +81,35 @@ class Simulator:
                     progress(arrived / count)
             if self._pending:
                 self._decide(now_ms)
-        self._cut_off(now_ms)
-        queues = capacities(self._configuration)
-        return Outcome(jobs, self._attempts, queues, now_ms, self._seed, tuple(self._flavors))
+
+    def _begin(self) -> int:
+        """Returns the number of jobs that are there already."""
+        return 0
 
     def waiting(self, now_ms: int) -> list[core.Waiting]:
         """Returns why jobs wait that never got quota."""
         return list(self._engine.waiting(now_ms))
 
     def _queue(self, job: int, queued_ms: int, requeue_ms: int | None = None) -> None:
-        placed = self._jobs[job]
-        key = f"{NAMESPACE}/{job}"
-        self._engine.put(
-            core.Workload(
-                key=key,
-                uid=f"{job:010}",
-                cluster_queue=placed.queue,
-                priority=placed.priority,
-                queued_at_ms=queued_ms,
-                pod_sets=placed.pod_sets,
-                requeue_at_ms=requeue_ms,
-            )
-        )
+        self._engine.put(self._queued(job, queued_ms, requeue_ms))
         self._pending += 1
+
+    def _key(self, job: int) -> str:
+        """Returns the key of its workload, whose name is the job's number."""
+        return f"{NAMESPACE}/{job}"
+
+    def _queued(self, job: int, queued_ms: int, requeue_ms: int | None) -> core.Workload:
+        """Returns a job's workload without quota."""
+        placed = self._jobs[job]
+        return core.Workload(
+            key=self._key(job),
+            uid=f"{job:010}",
+            cluster_queue=placed.queue,
+            priority=placed.priority,
+            queued_at_ms=queued_ms,
+            pod_sets=placed.pod_sets,
+            requeue_at_ms=requeue_ms,
+        )
 
     def _decide(self, now_ms: int) -> None:
         """Takes decisions until one changes nothing."""
@@ -101,6 +117,8 @@ class Simulator:
             plan = self._engine.decide(now_ms, explain=False)
             for preemption in plan.preemptions:
                 self._preempt(_index(preemption.workload), now_ms)
+            for key in (*plan.drained, *plan.displaced):
+                self._preempt(_index(key), now_ms)
             for decision in plan.admissions:
                 self._admit(_index(decision.workload), decision.admission, now_ms)
             if self._engine.settled or not self._pending:
@@ -112,33 +130,46 @@ class Simulator:
 
     def _admit(self, job: int, admission: core.Admission, now_ms: int) -> None:
         self._pending -= 1
-        placed, attempts = self._jobs[job], self._attempts
-        tries = self._tries.get(job, 0)
-        self._tries[job] = tries + 1
+        self._attempt(job, admission, now_ms)
+        self._provide(job, admission, now_ms, now_ms)
+
+    def _attempt(self, job: int, admission: core.Admission, reserved_ms: int) -> Running:
+        """Begins a row of the outcome's attempts."""
+        attempts = self._attempts
+        self._tries[job] = self._tries.get(job, 0) + 1
         row = len(attempts.job)
         attempts.job.append(job)
-        attempts.reserved_ms.append(now_ms)
+        attempts.reserved_ms.append(reserved_ms)
         attempts.started_ms.append(-1)
         attempts.ended_ms.append(-1)
         attempts.end.append(End.HORIZON)
-        attempts.flavor.append(self._flavors[_main_flavor(admission)])
+        attempts.flavor.append(self._flavors.get(_main_flavor(admission), -1))
         attempts.lost_ms.append(0)
         self._running[job] = running = Running(row, self._work_ms(job))
-        provided_ms = now_ms
+        return running
+
+    def _provide(self, job: int, admission: core.Admission, reserved_ms: int, now_ms: int) -> None:
+        """Waits for the gang's nodes, if they have to be provided, and for its start."""
+        placed, provided_ms, tries = self._jobs[job], now_ms, self._tries[job] - 1
         if self._needs_nodes(placed.queue, admission):
             if self._future.is_stocked_out(placed.number, tries):
-                at_ms = now_ms + round(1000 * self._assumptions.stock_out_after_s)
-                heappush(self._events, (at_ms, Event.STOCKED_OUT, job, row))
+                at_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.stock_out_after_s))
+                heappush(self._events, (at_ms, Event.STOCKED_OUT, job, self._running[job].row))
                 return
-            provided_ms += self._future.provisioning_ms(placed.number, tries)
-        running.started_ms = provided_ms + round(1000 * self._assumptions.start_up_s)
-        attempts.started_ms[row] = running.started_ms
-        fails_ms = self._future.failure_ms(placed.number, tries, placed.pods)
-        if fails_ms is not None and fails_ms < running.work_ms:
-            heappush(self._events, (running.started_ms + fails_ms, Event.FAILED, job, row))
+            provided_ms = max(now_ms, reserved_ms + self._future.provisioning_ms(placed.number, tries))
+        self._start(job, provided_ms + round(1000 * self._assumptions.start_up_s), now_ms)
+
+    def _start(self, job: int, started_ms: int, now_ms: int) -> None:
+        """Runs the gang from `started_ms`, which may be past, until it ends or fails."""
+        running, placed = self._running[job], self._jobs[job]
+        running.started_ms = self._attempts.started_ms[running.row] = started_ms
+        from_ms, ends_ms = max(started_ms, now_ms), started_ms + running.work_ms
+        fails_ms = self._future.failure_ms(placed.number, self._tries[job] - 1, placed.pods)
+        if fails_ms is not None and from_ms + fails_ms < ends_ms:
+            heappush(self._events, (from_ms + fails_ms, Event.FAILED, job, running.row))
         else:
-            ends_ms = running.started_ms + running.work_ms + round(1000 * self._assumptions.cleanup_s)
-            heappush(self._events, (ends_ms, Event.ENDED, job, row))
+            gone_ms = max(ends_ms, now_ms) + round(1000 * self._assumptions.cleanup_s)
+            heappush(self._events, (gone_ms, Event.ENDED, job, running.row))
 
     def _work_ms(self, job: int) -> int:
         left = self._left_ms.get(job)
@@ -150,7 +181,7 @@ class Simulator:
         return self._future.run_ms(placed.number, self._run_times.history(placed))
 
     def _needs_nodes(self, queue: str, admission: core.Admission) -> bool:
-        provisioned = self._configuration.provisioned[queue]
+        provisioned = self._configuration.provisioned.get(queue, frozenset())  # a deleted queue has none
         return bool(provisioned) and any(
             flavor in provisioned for assigned in admission.pod_sets for flavor in assigned.flavors.values()
         )
@@ -208,7 +239,7 @@ class Simulator:
         self._queue(job, now_ms, now_ms + 1000 * self._configuration.retry.wait_s(failed))
 
     def _give_back(self, job: int, now_ms: int, end: End) -> None:
-        self._engine.remove(f"{NAMESPACE}/{job}")
+        self._engine.remove(self._key(job))
         row = self._running.pop(job).row
         self._attempts.ended_ms[row] = now_ms
         self._attempts.end[row] = end
@@ -219,7 +250,7 @@ class Simulator:
 
 
 def _index(key: str) -> int:
-    return int(key[len(NAMESPACE) + 1 :])
+    return int(key[key.index("/") + 1 :])
 
 
 def _main_flavor(admission: core.Admission) -> str:

@@ -1,0 +1,108 @@
+"""A simulation that begins in the state of a running cluster."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from heapq import heappush
+
+from muster import admission as core
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.placement import PlacedJob
+from muster.forecast.simulation.simulator import Event, Simulator
+
+
+@dataclass(frozen=True, slots=True)
+class InitialWorkload:
+    """A workload as the core knows it at the beginning. With quota, its gang runs since `started_ms`, or will
+    run from then on; None: its nodes are still to be provided. `ended`: it is over, and keeps its quota until
+    its pods are gone."""
+
+    workload: core.Workload
+    started_ms: int | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Initial:
+    """`workloads` belong to the first jobs, in their order; the jobs after them arrive later than `now_ms`.
+    All times are in milliseconds since the epoch."""
+
+    now_ms: int
+    workloads: Sequence[InitialWorkload]
+
+
+class ResumedSimulator(Simulator):
+    """One future of a cluster that is in the state `initial`."""
+
+    def __init__(
+        self,
+        configuration: QueueConfiguration,
+        jobs: Sequence[PlacedJob],
+        assumptions: Assumptions,
+        seed: int,
+        initial: Initial,
+    ) -> None:
+        super().__init__(configuration, jobs, assumptions, seed)
+        self._initial = initial
+
+    def start_ms(self, job: int, until_ms: int) -> int | None:
+        """Simulates until the gang of this job runs. Returns since when; None: not by `until_ms`."""
+        for now_ms in self._moments():
+            running = self._running.get(job)
+            if running is not None and 0 <= running.started_ms <= min(now_ms, until_ms):
+                return running.started_ms
+            if now_ms > until_ms:
+                break
+        return None
+
+    def _begin(self) -> int:
+        """Takes over the state, and decides."""
+        now_ms = self._initial.now_ms
+        for job, one in enumerate(self._initial.workloads):
+            workload = replace(one.workload, key=self._key(job))
+            self._engine.put(workload)
+            if workload.admission is not None:
+                self._resume(job, one, workload.admission)
+                continue
+            self._pending += 1
+            if workload.requeue_at_ms is not None and workload.requeue_at_ms < core.NEVER_MS:
+                heappush(self._events, (max(now_ms, workload.requeue_at_ms), Event.WAKE, -1, -1))
+        self._decide(now_ms)  # even if nothing is pending, as queues may be drained
+        return len(self._initial.workloads)
+
+    def _resume(self, job: int, one: InitialWorkload, admission: core.Admission) -> None:
+        """Goes on with a gang that has quota: it waits for its nodes, runs, is leaving, or is over."""
+        now_ms, row = self._initial.now_ms, self._attempt(job, admission, one.workload.reserved_at_ms).row
+        if one.ended:
+            gone_ms = now_ms + round(1000 * self._assumptions.cleanup_s)
+            heappush(self._events, (gone_ms, Event.ENDED, job, row))
+            return
+        if one.started_ms is None:
+            self._provide(job, admission, one.workload.reserved_at_ms, now_ms)
+        else:
+            self._start(job, one.started_ms, now_ms)
+        if one.workload.evicted:
+            self._preempt(job, now_ms)
+
+    def _key(self, job: int) -> str:
+        """Returns a key in its namespace, as queues may select namespaces."""
+        if job >= len(self._initial.workloads):
+            return super()._key(job)
+        return f"{self._initial.workloads[job].workload.namespace}/{job}"
+
+    def _queued(self, job: int, queued_ms: int, requeue_ms: int | None) -> core.Workload:
+        if job >= len(self._initial.workloads):
+            return super()._queued(job, queued_ms, requeue_ms)
+        known = self._initial.workloads[job].workload
+        return replace(
+            known,
+            key=self._key(job),
+            queued_at_ms=queued_ms,
+            requeue_at_ms=requeue_ms,
+            admission=None,
+            reserved_at_ms=0,
+            evicted=False,
+            preempting=False,
+            parked=False,
+            checks={},
+        )
