@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=QUEUE",
         action="append",
         default=[],
-        type=_pair,
+        type=pair,
         help="a queue or user of the trace, and its ClusterQueue or namespace/LocalQueue",
     )
     parser.add_argument("--queue", metavar="QUEUE", default="", help="where jobs go that nothing else places")
@@ -74,14 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since-day", type=float, default=0, metavar="N", help="leave out the first N days")
     parser.add_argument("--days", type=float, metavar="N", help="replay what is submitted in N days")
     parser.add_argument(
-        "--seeds", type=_count, default=SEEDS, metavar="N", help="futures to simulate (default: %(default)s)"
+        "--seeds", type=count, default=SEEDS, metavar="N", help="futures to simulate (default: %(default)s)"
     )
     parser.add_argument(
         "--assume",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        type=_pair,
+        type=pair,
         help="replaces a default assumption; --assumptions lists them",
     )
     parser.add_argument("--assumptions", action="store_true", help="list all assumptions with their sources")
@@ -171,8 +171,14 @@ def _check_engine(settings: "Settings", file: str) -> None:
 
 
 def manifests_at(path: Path, controller: str = "{}") -> Side:
-    """Reads all manifests of a file, or of a folder and those below it; `controller` is the controller's
-    configuration. Raises: InputError."""
+    """Reads the configuration of a file, or of a folder and those below it; `controller` is the controller's.
+
+    Raises: InputError."""
+    return Side(from_manifests(path.name, manifests_below(path), controller))
+
+
+def manifests_below(path: Path) -> list[Mapping[str, Any]]:
+    """Reads all manifests of a file, or of a folder and those below it. Raises: InputError."""
     files = (
         sorted(p for p in path.rglob("*") if p.suffix in (".yaml", ".yml", ".json"))
         if path.is_dir()
@@ -189,7 +195,7 @@ def manifests_at(path: Path, controller: str = "{}") -> Side:
         for document in documents:
             items = document.get("items", [document]) if isinstance(document, dict) else []
             found += (item for item in items if isinstance(item, dict))
-    return Side(from_manifests(path.name, found, controller))
+    return found
 
 
 def read_trace(arguments: argparse.Namespace, path: str | None) -> Loaded:
@@ -224,21 +230,26 @@ def scenario(arguments: argparse.Namespace, side: Side, trace: Trace) -> tuple[S
 
 def assumed(arguments: argparse.Namespace, side: Side) -> Assumptions:
     """Returns the defaults, replaced by the stack file's and the command line's. Raises: InputError."""
+    return assumptions((*side.assumptions.items(), *arguments.assume))
+
+
+def assumptions(replaced: Iterable[tuple[str, str | float]]) -> Assumptions:
+    """Returns the defaults with these in their place. Raises: InputError."""
     known = [f.name for f in fields(Assumptions)]
     wanted: dict[str, float] = {}
-    for name, value in (*side.assumptions.items(), *arguments.assume):
+    for name, value in replaced:
         if name not in known:
             raise InputError(f"assumption {name!r} is unknown; expected one of: {', '.join(known)}")
         try:
             wanted[name] = float(value)
         except ValueError:
             raise InputError(f"assumption {name}: {value!r} is not a number") from None
-    assumptions = replace(Assumptions(), **wanted)
+    found = replace(Assumptions(), **wanted)
     try:
-        check(assumptions)
+        check(found)
     except ValueError as error:
         raise InputError(f"assumption {error}") from error
-    return assumptions
+    return found
 
 
 def carry_out(verb: str, command: Callable[[], int]) -> int:
@@ -267,14 +278,14 @@ def progress(text: str) -> Iterator[Callable[[float], None]]:
         yield lambda share: bar.update(task, completed=share)
 
 
-def _pair(text: str) -> tuple[str, str]:
+def pair(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not (name and sign and value):
         raise argparse.ArgumentTypeError(f"{text!r}; expected NAME=VALUE")
     return name, value
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}; expected a number of 1 or more")
     return int(text)

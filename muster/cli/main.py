@@ -2,11 +2,14 @@
 
 import argparse
 from importlib import import_module
+from keyword import iskeyword
 
 VERBS = {
     "controller": "admit Ray gangs whole and by priority",
+    "eta": "estimate when a pending workload of a cluster starts",
     "forecast": "simulate a trace of jobs under a queue configuration",
     "plan": "compare waiting times before and after a change of a stack",
+    "try": "tell whether a job would fit now, before it is submitted",
 }
 
 
@@ -17,7 +20,8 @@ def main(argv: list[str] | None = None) -> int:
     for verb, summary in VERBS.items():
         verbs.add_parser(verb, help=summary, add_help=False)
     found, rest = parser.parse_known_args(argv)
-    module = import_module(f"muster.cli.{found.verb}")
+    name = f"{found.verb}_" if iskeyword(found.verb) else found.verb
+    module = import_module(f"muster.cli.{name}")
     own = argparse.ArgumentParser(prog=f"muster {found.verb}")
     module.add_arguments(own)
     code: int = module.carry_out(own.parse_args(rest))

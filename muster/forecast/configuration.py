@@ -77,7 +77,7 @@ def from_manifests(
         rules=rules,
         local_queues=local_queues,
         priorities={c.metadata.name: c.value for c in classes},
-        provisioned={q.name: _provisioned(q) for q in objects.cluster_queues.values()},
+        provisioned={q.name: provisioned_flavors(q) for q in objects.cluster_queues.values()},
         retry=Backoff(retry.backoff_base_seconds, retry.backoff_max_seconds),
         retries_max=retry.backoff_limit_count,
     )
@@ -104,7 +104,8 @@ def _open_to_all(objects: core.Snapshot) -> core.Snapshot:
     return replace(objects, cluster_queues=queues)
 
 
-def _provisioned(queue: core.ClusterQueue) -> frozenset[str]:
+def provisioned_flavors(queue: core.ClusterQueue) -> frozenset[str]:
+    """Returns the flavors whose nodes an admission check of the queue has to provide."""
     every = frozenset(quotas.flavor for group in queue.groups for quotas in group.flavors)
     checks = (check for check in queue.checks if check.provisions)
     return frozenset().union(*(check.flavors or every for check in checks))

@@ -37,6 +37,18 @@ class Candidate:
             and self.runtime_classes == other.runtime_classes
         )
 
+    def converted(self, rules: core.Rules) -> core.Workload:
+        """Returns it for the core. Raises: ValueError (SnapshotError too) for an invalid Workload."""
+        return core_workload.workload(
+            self.workload,
+            self.status,
+            self.queue,
+            rules,
+            self.limit_ranges,
+            self.runtime_classes,
+            self.priority,
+        )
+
 
 class Decider:
     def __init__(self, rules: core.Rules = core.Rules()) -> None:  # noqa: B008 - a frozen value
@@ -70,15 +82,7 @@ class Decider:
         key = candidate.workload.key
         known = self._converted.get(key)
         if known is None or not known[0].is_same(candidate):
-            converted = core_workload.workload(
-                candidate.workload,
-                candidate.status,
-                candidate.queue,
-                self._rules,
-                candidate.limit_ranges,
-                candidate.runtime_classes,
-                candidate.priority,
-            )
+            converted = candidate.converted(self._rules)
             known = self._converted[key] = candidate, converted
             if converted.admission is not None:
                 self._waiting.pop(key, None)

@@ -31,7 +31,8 @@ def test_wheel_holds_one_typed_package(installed: Path) -> None:
 
 def test_entry_point_is_a_working_command(installed: Path) -> None:
     (entry_points,) = installed.glob("*.dist-info/entry_points.txt")
-    assert "muster = muster.cli:main" in entry_points.read_text()
+    scripts = entry_points.read_text().splitlines()
+    assert {"muster = muster.cli:main", "kubectl-muster = muster.cli:main"} <= set(scripts)
     code = "from muster.cli import main; main(['controller', '--help'])"
     said = subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(installed)!r}); {code}"],

@@ -1,0 +1,100 @@
+"""`muster eta`: when a pending workload of a cluster starts."""
+
+import argparse
+import json
+
+from muster.cli import live
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.kube.kinds import WORKLOADS
+from muster.live.observed import ObservationError
+from muster.live.report import assumption_lines, start_document, start_sentence
+from muster.live.start import estimated_start
+from muster.objects.kueue import Workload
+from muster.objects.meta import find_condition, rfc3339
+from muster.objects.workload_status import FINISHED, PODS_READY, QUOTA_RESERVED, is_finished
+
+NEVER = 5
+"""The exit code if it starts in no future."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Simulates a cluster from its current state, in several futures, and prints when a pending workload "
+        "starts: the start that one in ten, half, and nine in ten futures reach, and what was assumed. Exit "
+        f"codes: 0 it starts or has started; {NEVER} it starts in no future; 2 the input is wrong."
+    )
+    parser.add_argument(
+        "job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3"
+    )
+    live.add_arguments(parser)
+
+
+def carry_out(arguments: argparse.Namespace) -> int:
+    return live.carry_out("eta", lambda: _eta(arguments))
+
+
+def _eta(arguments: argparse.Namespace) -> int:
+    cluster = live.read_cluster(arguments)
+    workload = workload_named(arguments.job, arguments.namespace, cluster.objects)
+    state = cluster.state(cluster.objects)
+    past = _past(workload)
+    if past or workload.key not in state.workloads:
+        message = past or f"It can not be admitted as it is. Reason: {_why_not(workload)}."
+        document = {"workload": workload.key, "message": message, "start": None}
+        print(json.dumps(document, indent=2) if arguments.json else f"Workload {workload.key}: {message}")
+        return 0 if past else NEVER
+    start = estimated_start(state, workload.key, cluster.assumptions, cluster.seeds)
+    if arguments.json:
+        print(json.dumps({"workload": workload.key, "start": start_document(start)}, indent=2))
+    else:
+        print(f"Workload {workload.key}. {start_sentence(start)}\n")
+        live.print_assumptions(assumption_lines(state, start, cluster.assumptions), cluster.unread)
+    return 0 if start.started else NEVER
+
+
+def workload_named(name: str, namespace: str, cluster: ClusterState) -> Workload:
+    """Returns the Workload, or the last one of a job. Raises: ObservationError."""
+    kind, slash, name = name.partition("/")
+    if not (kind and slash and name):
+        raise ObservationError(f"{kind!r}: expected KIND/NAME, such as rayjob/train")
+    inside = [w for w in cluster.workloads.values() if w.metadata.namespace == namespace]
+    if kind.lower() in ("workload", "workloads"):
+        found = [w for w in inside if w.metadata.name == name]
+    else:
+        found = [w for w in inside if _is_for(w, kind.lower(), name)]
+    if not found:
+        known = sorted({_job_name(w) for w in inside})
+        listed = f"{', '.join(known[:10])}{', …' if len(known) > 10 else ''}" if known else "none there"
+        raise ObservationError(
+            f"namespace {namespace} has no {WORKLOADS} of {kind}/{name}; expected one of: {listed}"
+        )
+    return max(found, key=lambda w: (w.metadata.creation_timestamp, w.metadata.name))
+
+
+def _is_for(workload: Workload, kind: str, name: str) -> bool:
+    owner = workload.metadata.controller
+    return owner is not None and owner.name == name and kind in (owner.kind.lower(), f"{owner.kind.lower()}s")
+
+
+def _job_name(workload: Workload) -> str:
+    owner = workload.metadata.controller
+    return f"{owner.kind.lower()}/{owner.name}" if owner else f"workload/{workload.metadata.name}"
+
+
+def _past(workload: Workload) -> str:
+    """Returns since when it runs or is over; empty if its start is still to come."""
+    conditions = workload.status.conditions
+    for kind, words in ((FINISHED, "It is over since"), (PODS_READY, "It runs since")):
+        found = find_condition(conditions, kind)
+        if found is not None and found.status == "True":
+            return f"{words} {found.last_transition_time or rfc3339(0)}."
+    return ""
+
+
+def _why_not(workload: Workload) -> str:
+    reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
+    if not workload.spec.active:
+        return "it is deactivated"
+    if is_finished(workload.status):
+        return "it is over"
+    return reserved.message if reserved is not None else "its queue does not exist"

@@ -1,0 +1,88 @@
+"""`muster try`: whether a job would fit now, before it is submitted."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from muster.cli import inputs, live
+from muster.live.report import (
+    answer_document,
+    answer_sentence,
+    answer_tables,
+    assumption_lines,
+    start_sentence,
+)
+from muster.live.start import estimated_start
+from muster.live.submitted import submitted
+from muster.live.verdict import Answer, verdict
+
+EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER: 5}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Decides about a RayJob, RayCluster or RayService as the controller would: whether it fits now, in "
+        "which flavors, what it would preempt, and when it would start. Changes nothing in the cluster. Exit "
+        "codes: 0 it fits now, if need be after preemptions; 4 it waits; 5 it can not be admitted as it is; "
+        "2 the input is wrong."
+    )
+    parser.add_argument(
+        "-f", "--filename", metavar="FILE", required=True, help="the job's manifest; - for standard input"
+    )
+    live.add_arguments(parser)
+
+
+def carry_out(arguments: argparse.Namespace) -> int:
+    return live.carry_out("try", lambda: _try(arguments))
+
+
+def _try(arguments: argparse.Namespace) -> int:
+    manifest = read_job(arguments.filename)
+    cluster = live.read_cluster(arguments)
+    found = submitted(manifest, cluster.objects, cluster.now_ms, arguments.namespace)
+    state = cluster.state(found.cluster)
+    answer = verdict(state, found)
+    key, subject = found.workload.key, f"{found.job.kind} {found.job.metadata.key}"
+    queue = found.cluster.local_queues[
+        f"{found.workload.metadata.namespace}/{found.workload.spec.queue_name}"
+    ]
+    target, start = queue.spec.cluster_queue, None
+    if key in state.workloads and answer.answer is not Answer.NEVER:
+        start = estimated_start(state, key, cluster.assumptions, cluster.seeds)
+    if arguments.json:
+        print(json.dumps(answer_document(subject, key, target, state, answer, start), indent=2))
+        return EXIT_CODES[answer.answer]
+    from muster.cli.screen import show
+
+    print(answer_sentence(subject, target, answer))
+    if start is not None:
+        print(start_sentence(start))
+    print()
+    show(answer_tables(state, answer))
+    if start is not None:
+        live.print_assumptions(assumption_lines(state, start, cluster.assumptions), cluster.unread)
+    return EXIT_CODES[answer.answer]
+
+
+def read_job(name: str) -> Mapping[str, Any]:
+    """Reads the one manifest of a file. Raises: InputError."""
+    where = "standard input" if name == "-" else name
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text()
+        found = [document for document in yaml.safe_load_all(text) if document is not None]
+    except OSError as error:
+        raise inputs.InputError(
+            f"{where}: {error.strerror}; expected a file with the job's manifest"
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise inputs.InputError(f"{where}: {' '.join(str(error).split())}; expected valid YAML") from error
+    if len(found) != 1:
+        raise inputs.InputError(f"{where}: {len(found)} documents; expected one, of the job to try")
+    if not isinstance(found[0], dict):
+        raise inputs.InputError(f"{where}: expected a mapping with apiVersion, kind, metadata and spec")
+    return found[0]

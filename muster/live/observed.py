@@ -1,0 +1,115 @@
+"""The objects of a cluster that decisions read: listed from its API server, or from manifests."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+from lightkube import ApiError
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
+from muster.kube.client import FORBIDDEN, NOT_FOUND
+from muster.kube.kinds import Kind
+from muster.objects.meta import Object
+
+T = TypeVar("T", bound=Object)
+
+NEEDED = ("cluster_queues", "local_queues", "flavors", "workloads")
+NOT_READ = ("ray_jobs", "ray_clusters", "ray_services", "provisioning_requests", "pod_templates", "pods")
+"""Kinds that the controller acts on; Workloads show what they make of quota."""
+READ = {name: kind for name, kind in WATCHED.items() if name not in NOT_READ}
+UNIX_EPOCH = "1970-01-01T00:00:00Z"
+
+
+class ObservationError(ValueError):
+    """Objects that can not be read: which, why, what is expected."""
+
+
+class Lister(Protocol):
+    """The one call of a client of the API server that is used."""
+
+    async def list(
+        self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
+    ) -> tuple[str, list[T]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """`unread` says of kinds that could not be listed why; they are taken as empty."""
+
+    cluster: ClusterState
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+
+async def observed(kube: Lister) -> Observed:
+    """Lists the objects of a cluster. Raises: ObservationError if a kind that every decision needs can not be
+    listed; lightkube.ApiError and httpx2.HTTPError for an API server that does not answer."""
+    found, unread = await _listed(kube, READ)
+    if found["topologies"]:
+        placement, missing = await _listed(kube, WATCHED_WITH_TOPOLOGIES)
+        found |= placement
+        unread |= missing
+    for name in NEEDED:
+        kind = READ[name]
+        if str(kind) in unread:
+            raise ObservationError(f"{kind} ({kind.api_version}): {unread[str(kind)]}")
+    return Observed(ClusterState(**found), unread)
+
+
+async def _listed(kube: Lister, wanted: Mapping[str, Kind[Any]]) -> tuple[dict[str, Any], dict[str, str]]:
+    answers = await asyncio.gather(*(_list(kube, kind) for kind in wanted.values()))
+    found: dict[str, Any] = {}
+    unread: dict[str, str] = {}
+    for (name, kind), answer in zip(wanted.items(), answers, strict=True):
+        if isinstance(answer, str):
+            unread[str(kind)] = answer
+            answer = []
+        found[name] = {obj.key: obj for obj in answer}
+    return found, unread
+
+
+async def _list(kube: Lister, kind: Kind[Any]) -> list[Any] | str:
+    """Returns the objects, or why they can not be listed."""
+    try:
+        return (await kube.list(kind))[1]
+    except ApiError as error:
+        if error.status.code == NOT_FOUND:
+            return "the API server does not serve this kind"
+        if error.status.code == FORBIDDEN:
+            return "you may not list them in all namespaces"
+        raise
+
+
+def from_manifests(manifests: Iterable[Mapping[str, Any]]) -> ClusterState:
+    """Returns a cluster with these objects; kinds that no decision reads are ignored.
+
+    Raises: ObservationError."""
+    wanted = {**READ, **WATCHED_WITH_TOPOLOGIES}
+    found: dict[str, Any] = {name: {} for name in wanted}
+    for manifest in manifests:
+        for name, kind in wanted.items():
+            if (manifest.get("apiVersion"), manifest.get("kind")) == (kind.api_version, kind.name):
+                obj = viewed(kind, manifest)
+                found[name][obj.key] = obj
+    if not found["cluster_queues"]:
+        raise ObservationError("no ClusterQueue (kueue.x-k8s.io/v1beta2); expected at least one")
+    return ClusterState(**found)
+
+
+def viewed(
+    kind: Kind[T], manifest: Mapping[str, Any], namespace: str = "default", created: str = UNIX_EPOCH
+) -> T:
+    """Returns the object with what the API server would add to its metadata. Raises: ObservationError."""
+    meta = manifest.get("metadata")
+    if not isinstance(meta, Mapping) or not meta.get("name"):
+        raise ObservationError(f"{kind} without metadata.name")
+    given = {"uid": f"{kind}/{meta['name']}", "creationTimestamp": created}
+    where = {"namespace": meta.get("namespace") or namespace} if kind.namespaced else {}
+    body = {**manifest, "metadata": {**given, **meta, **where}}
+    try:
+        # Pod templates and others are kept as received bytes, which only JSON has.
+        return msgspec.json.decode(msgspec.json.encode(body), type=kind.view)
+    except (msgspec.MsgspecError, TypeError) as error:
+        raise ObservationError(f"{kind} {meta['name']}: {error}") from error

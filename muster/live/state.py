@@ -1,0 +1,84 @@
+"""A live cluster as forecasts see it: its configuration, its workloads, and the run times that it knows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from muster import admission as core
+from muster.admission.lifecycle import Backoff
+from muster.configuration.configuration import Configuration
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.passes.decider import PlatformSnapshot
+from muster.forecast.configuration import QueueConfiguration, provisioned_flavors
+from muster.forecast.placement import PlacedJob, accelerators
+from muster.live.run_times import RunTimeHistory
+from muster.live.workloads import LiveWorkload, live_workloads
+from muster.objects.kueue_checks import RetryStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class LiveState:
+    """`workloads` are those that hold quota or may get it, by key, in the order of their keys."""
+
+    configuration: QueueConfiguration
+    workloads: Mapping[str, LiveWorkload]
+    history: RunTimeHistory
+    now_ms: int
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+
+    def snapshot(self) -> core.Snapshot:
+        """Returns the snapshot that the controller would decide on."""
+        return replace(
+            self.configuration.snapshot, workloads=tuple(one.workload for one in self.workloads.values())
+        )
+
+
+def live_state(
+    cluster: ClusterState, configuration: Configuration, now_ms: int, history: Iterable[PlacedJob] = ()
+) -> LiveState:
+    """Converts the objects. `configuration` is the controller's; `history` are jobs that are over, beside the
+    finished Workloads of the cluster."""
+    rules = configuration.rules
+    platform = PlatformSnapshot()
+    platform.refresh(cluster)
+    found = live_workloads(cluster, rules)
+    queues = platform.snapshot.cluster_queues.values()
+    configs = cluster.provisioning_configs.values()
+    retry = next((config.spec.retry_strategy for config in configs), RetryStrategy())
+    own = (
+        placed(number, one.workload, one.priority_class, one.run_ms)
+        for number, one in enumerate(found.finished)
+    )
+    return LiveState(
+        configuration=QueueConfiguration(
+            name="the cluster",
+            snapshot=platform.snapshot,
+            rules=rules,
+            local_queues={key: q.spec.cluster_queue for key, q in cluster.local_queues.items()},
+            priorities={c.metadata.name: c.value for c in cluster.priorities.values()},
+            provisioned={queue.name: provisioned_flavors(queue) for queue in queues},
+            retry=Backoff(retry.backoff_base_seconds, retry.backoff_max_seconds),
+            retries_max=retry.backoff_limit_count,
+        ),
+        workloads=found.current,
+        history=RunTimeHistory([*own, *history]),
+        now_ms=now_ms,
+        unreadable=found.unreadable,
+    )
+
+
+def placed(number: int, workload: core.Workload, priority_class: str, run_ms: int | None) -> PlacedJob:
+    """Returns a Workload as a job of a simulation; its namespace counts as its user."""
+    queue = workload.admission.cluster_queue if workload.admission else workload.cluster_queue
+    return PlacedJob(
+        name=workload.key,
+        submit_ms=workload.queued_at_ms,
+        queue=queue,
+        priority_class=priority_class,
+        user=workload.namespace,
+        pods=sum(pod_set.count for pod_set in workload.pod_sets),
+        accelerators=sum(pod_set.count * accelerators(pod_set.requests) for pod_set in workload.pod_sets),
+        number=number,
+        run_ms=run_ms,
+        priority=workload.priority,
+        pod_sets=workload.pod_sets,
+    )

@@ -1,0 +1,96 @@
+"""A job that is not submitted yet: its Workload, as the controller would create it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.jobs.job import Job, priority_class, queue_name
+from muster.controller.workload.job_workload import make_workload
+from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS, Kind
+from muster.live.observed import ObservationError, viewed
+from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, Workload
+from muster.objects.meta import rfc3339
+from muster.objects.ray import KUBERAY_OPERATOR
+
+UID = "not-submitted"
+KINDS: Mapping[str, tuple[str, Kind[Any]]] = {
+    RAY_JOBS.name: ("ray_jobs", RAY_JOBS),
+    RAY_CLUSTERS.name: ("ray_clusters", RAY_CLUSTERS),
+    RAY_SERVICES.name: ("ray_services", RAY_SERVICES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """`cluster` as it would be with the job and its Workload in it."""
+
+    cluster: ClusterState
+    job: Job
+    workload: Workload
+
+
+def submitted(
+    manifest: Mapping[str, Any], cluster: ClusterState, now_ms: int, namespace: str = "default"
+) -> Submitted:
+    """Adds a job and its Workload to a cluster; `namespace` is for one that names none.
+
+    Raises: ObservationError for a manifest that is no job of a queue."""
+    field, kind = _kind(manifest)
+    obj = viewed(kind, _named(manifest), namespace, rfc3339(now_ms))
+    only: dict[str, Any] = {field: {obj.key: obj}}
+    with_job = replace(cluster, **only)
+    job = with_job.jobs.get(obj.metadata.uid)
+    where = f"{kind} {obj.key}"
+    if job is None:
+        raise ObservationError(f"{where}: {_why_not_managed(manifest)}")
+    _check_names(where, job, cluster)
+    body = make_workload(job, with_job).body
+    meta = {**body["metadata"], "uid": UID, "creationTimestamp": rfc3339(now_ms)}
+    workload = viewed(WORKLOADS, {**body, "metadata": meta})
+    workloads = {**cluster.workloads, workload.key: workload}
+    return Submitted(replace(with_job, workloads=workloads), job, workload)
+
+
+def _kind(manifest: Mapping[str, Any]) -> tuple[str, Kind[Any]]:
+    version, name = str(manifest.get("apiVersion", "")), str(manifest.get("kind", ""))
+    found = KINDS.get(name)
+    if found is None or found[1].api_version != version:
+        expected = ", ".join(sorted(KINDS))
+        raise ObservationError(
+            f"{' '.join((version, name)).strip() or 'an object without kind'}: expected one of {expected} of "
+            f"{RAY_JOBS.api_version}"
+        )
+    return found
+
+
+def _named(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns it with a name and a UID, as if it were created."""
+    meta = dict(manifest.get("metadata") or {})
+    name = meta.get("name") or (f"{meta['generateName']}try" if meta.get("generateName") else "")
+    return {**manifest, "metadata": {**meta, "name": name, "uid": UID}}
+
+
+def _why_not_managed(manifest: Mapping[str, Any]) -> str:
+    meta = manifest.get("metadata") or {}
+    if not (meta.get("labels") or {}).get(QUEUE_LABEL):
+        return f"it has no label {QUEUE_LABEL}, so it is in no queue and starts at once, without admission"
+    if meta.get("ownerReferences"):
+        return "it is part of another object, so its owner is admitted instead"
+    return f"its spec.managedBy is not {KUBERAY_OPERATOR}, so it is not admitted here"
+
+
+def _check_names(where: str, job: Job, cluster: ClusterState) -> None:
+    """Raises: ObservationError for a queue or class that does not exist."""
+    namespace, queue, name = job.metadata.namespace, queue_name(job), priority_class(job)
+    if f"{namespace}/{queue}" not in cluster.local_queues:
+        known = (q.metadata.name for q in cluster.local_queues.values() if q.metadata.namespace == namespace)
+        raise ObservationError(
+            f"{where}: namespace {namespace} has no LocalQueue {queue!r} (label {QUEUE_LABEL}); expected one "
+            f"of: {', '.join(sorted(known)) or 'none there'}"
+        )
+    if name and name not in cluster.priorities:
+        raise ObservationError(
+            f"{where}: WorkloadPriorityClass {name!r} (label {PRIORITY_LABEL}) does not exist; expected one "
+            f"of: {', '.join(sorted(cluster.priorities)) or 'none there'}"
+        )

@@ -1,0 +1,88 @@
+"""Whether a workload that is not submitted yet would get quota now, and what it would preempt."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from muster import admission as core
+from muster.controller.passes.eligibility import SUSPENDED, ineligibility
+from muster.live.state import LiveState
+from muster.live.submitted import Submitted
+
+DECISIONS_MAX = 100  # at one moment, as gangs may preempt each other in turns
+ROUNDS_MAX = 10  # of preemptions; the core chooses all victims at once, so one is usual
+NEVER = frozenset(
+    {
+        core.WaitReason.NEVER_FITS,
+        core.WaitReason.NO_FLAVOR,
+        core.WaitReason.REFUSED,
+        core.WaitReason.QUEUE_INACTIVE,
+    }
+)
+"""Reasons that pass only if the job or its queue is changed."""
+
+
+class Answer(StrEnum):
+    FITS = "fits"
+    PREEMPTS = "preempts"
+    WAITS = "waits"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`admission` is what it would get, if it gets quota at once or after its preemptions. `message` says why
+    it waits, as the end of a sentence about the workload."""
+
+    answer: Answer
+    admission: core.Admission | None = None
+    preemptions: tuple[core.Preemption, ...] = ()
+    waiting: core.Waiting | None = None
+    message: str = ""
+
+
+def verdict(state: LiveState, found: Submitted) -> Verdict:
+    """Decides on the cluster with the workload in it, and carries out its preemptions."""
+    problem = ineligibility(found.workload, found.job, found.cluster)
+    key = found.workload.key
+    if problem is not None:
+        answer = Answer.WAITS if problem.reason == SUSPENDED else Answer.NEVER
+        return Verdict(answer, message=problem.message)
+    if key in state.unreadable:
+        return Verdict(Answer.NEVER, message=state.unreadable[key])
+    engine = core.Engine(state.snapshot(), state.configuration.rules)
+    preemptions: list[core.Preemption] = []
+    for _ in range(ROUNDS_MAX):
+        admission, chosen = _decide(engine, key, state.now_ms)
+        if admission is not None:
+            answer = Answer.PREEMPTS if preemptions else Answer.FITS
+            return Verdict(answer, admission, tuple(preemptions))
+        preemptions += chosen
+        if not chosen:
+            break
+        _release(engine, state, (preemption.workload for preemption in chosen))
+    (waiting,) = engine.waiting(state.now_ms, [key])
+    answer = Answer.NEVER if waiting.reason in NEVER else Answer.WAITS
+    return Verdict(answer, None, tuple(preemptions), waiting, waiting.message)
+
+
+def _decide(
+    engine: core.Engine, key: str, now_ms: int
+) -> tuple[core.Admission | None, list[core.Preemption]]:
+    """Decides until nothing changes. Returns what the workload gets, and its own preemptions."""
+    admission, preemptions = None, []
+    for _ in range(DECISIONS_MAX):
+        plan = engine.decide(now_ms)
+        admission = next((d.admission for d in plan.admissions if d.workload == key), admission)
+        preemptions += [p for p in plan.preemptions if p.preemptor == key]
+        if engine.settled:
+            break
+    return admission, preemptions
+
+
+def _release(engine: core.Engine, state: LiveState, victims: Iterable[str]) -> None:
+    """Requeues the victims, as if their pods were gone."""
+    for key in victims:
+        known = state.workloads[key].workload
+        engine.remove(key)
+        engine.put(replace(known, admission=None, reserved_at_ms=0, evicted=False, checks={}))

@@ -1,0 +1,127 @@
+"""The Workloads of a cluster that hold quota or may get it, and what their statuses say about their runs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from muster import admission as core
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.passes.candidates import candidates
+from muster.controller.passes.decider import Candidate
+from muster.controller.passes.eligibility import MISCONFIGURED, SUSPENDED
+from muster.kube.kinds import RAY_CLUSTERS, RAY_SERVICES
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import find_condition, millis
+from muster.objects.workload_status import (
+    ADMITTED,
+    FINISHED,
+    PODS_READY,
+    QUOTA_RESERVED,
+    admitted_at_ms,
+    holds_quota,
+    is_evicted,
+    is_finished,
+)
+
+ENDLESS = (RAY_CLUSTERS.name, RAY_SERVICES.name)
+"""Kinds that end only when they are deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveWorkload:
+    """`kind` is its owner's. `admitted_ms` is None until its checks are ready, `ready_ms` until its pods are.
+    `declared_ms` is the run time that is left to its last admission at most. `ended`: it is over, and its
+    pods still hold quota."""
+
+    workload: core.Workload
+    kind: str = ""
+    priority_class: str = ""
+    admitted_ms: int | None = None
+    ready_ms: int | None = None
+    reports_ready: bool = False
+    ended: bool = False
+
+    @property
+    def is_endless(self) -> bool:
+        return self.kind in ENDLESS and self.workload.run_time_ms is None
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A Workload that is over, with the time from its last start to its end."""
+
+    workload: core.Workload
+    priority_class: str
+    run_ms: int
+
+
+@dataclass(slots=True)
+class LiveWorkloads:
+    """By key. `unreadable` says why a Workload is left out."""
+
+    current: dict[str, LiveWorkload] = field(default_factory=dict)
+    finished: list[Finished] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)
+
+
+def live_workloads(cluster: ClusterState, rules: core.Rules) -> LiveWorkloads:
+    """Converts all Workloads, in the order of their keys; without those that may not be queued now."""
+    statuses = {key: w.status for key, w in cluster.workloads.items()}
+    left_out = {key for key, w in cluster.workloads.items() if _is_ineligible(w)}
+    found = LiveWorkloads()
+    for candidate in _by_key(candidates(cluster, statuses, left_out)):
+        try:
+            converted = candidate.converted(rules)
+        except ValueError as error:
+            found.unreadable[candidate.workload.key] = str(error)
+        else:
+            found.current[converted.key] = _live(candidate, converted)
+    found.finished += _finished(cluster, rules)
+    return found
+
+
+def _by_key(found: Iterator[Candidate]) -> list[Candidate]:
+    return sorted(found, key=lambda candidate: candidate.workload.key)
+
+
+def _is_ineligible(workload: Workload) -> bool:
+    """Whether it may not be queued, by what the controller wrote to its status."""
+    reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
+    refused = reserved is not None and reserved.status == "False"
+    refused = refused and reserved is not None and reserved.reason in (MISCONFIGURED, SUSPENDED)
+    return not holds_quota(workload.status) and (refused or not workload.spec.active)
+
+
+def _live(candidate: Candidate, converted: core.Workload) -> LiveWorkload:
+    workload, status = candidate.workload, candidate.status
+    owner, ref = workload.metadata.controller, workload.spec.priority_class_ref
+    return LiveWorkload(
+        workload=converted,
+        kind=owner.kind if owner is not None else "",
+        priority_class=ref.name if ref is not None else "",
+        admitted_ms=admitted_at_ms(status),
+        ready_ms=_since(status, PODS_READY),
+        reports_ready=find_condition(status.conditions, PODS_READY) is not None,
+        ended=is_finished(status) or bool(workload.metadata.deletion_timestamp and not is_evicted(status)),
+    )
+
+
+def _since(status: WorkloadStatus, kind: str) -> int | None:
+    found = find_condition(status.conditions, kind)
+    return millis(found.last_transition_time) if found is not None and found.status == "True" else None
+
+
+def _finished(cluster: ClusterState, rules: core.Rules) -> Iterator[Finished]:
+    """Yields Workloads whose run time their conditions tell."""
+    ended: Mapping[str, Workload] = {k: w for k, w in cluster.workloads.items() if is_finished(w.status)}
+    for key in sorted(ended):
+        workload, status = ended[key], ended[key].status
+        began_ms, ended_ms = _since(status, PODS_READY) or _since(status, ADMITTED), _since(status, FINISHED)
+        if began_ms is None or ended_ms is None or status.admission is None or ended_ms < began_ms:
+            continue
+        ref = workload.spec.priority_class_ref
+        candidate = Candidate(workload, status, status.admission.cluster_queue)
+        try:
+            converted = candidate.converted(rules)
+        except ValueError:
+            continue
+        yield Finished(converted, ref.name if ref is not None else "", ended_ms - began_ms)

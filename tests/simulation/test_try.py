@@ -1,0 +1,113 @@
+"""`muster try` and `muster eta` beside the controller: it does with a job what they say about it."""
+
+from random import Random
+
+import pytest
+
+from muster.configuration.configuration import Configuration
+from muster.forecast.assumptions import Assumptions
+from muster.kube import kinds
+from muster.live.observed import observed
+from muster.live.start import estimated_start
+from muster.live.state import LiveState, live_state
+from muster.live.submitted import Submitted, submitted
+from muster.live.verdict import Answer, verdict
+from muster.objects import kueue
+from muster.objects.meta import millis
+from tests.simulation.api import Body, key_of
+from tests.simulation.invariants import condition
+from tests.simulation.manifests import local_stack, ray_job
+from tests.simulation.simulation import Simulation
+
+SLACK_S = 15  # of a declared run time, for KubeRay, the pods and the submitter
+ASSUMED = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
+JOBS = 6
+
+
+async def tried(sim: Simulation, job: Body) -> tuple[LiveState, Submitted]:
+    assert sim.kube is not None
+    found = await observed(sim.kube)
+    now_ms = sim.wall_clock_ms()
+    of = submitted({"apiVersion": "ray.io/v1", "kind": "RayJob", **job}, found.cluster, now_ms)
+    return live_state(of.cluster, Configuration(), now_ms), of
+
+
+def drawn(random: Random, name: str) -> Body:
+    return ray_job(
+        name,
+        workers=random.randint(1, 5),
+        namespace=random.choice(["team-a", "team-b"]),
+        priority=random.choice(["prod-priority", "dev-priority"]),
+        seconds=10_000,
+    )
+
+
+def flavors(sim: Simulation, key: str) -> dict[str, object]:
+    """The flavors that a job got, by pod set."""
+    held = (sim.workload(key) or {})["status"]["admission"]["podSetAssignments"]
+    return {one["name"]: one["flavors"] for one in held}
+
+
+def preempted(sim: Simulation) -> set[str]:
+    """The Workloads that are preempted and wait, by key."""
+    return {
+        key_of(w) for w in sim.api.all(kinds.WORKLOADS) if condition(w, "Preempted").get("status") == "True"
+    }
+
+
+async def settle(sim: Simulation) -> None:
+    await sim.stays(lambda: True, "the controller has read everything, and victims are gone", 1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_controller_decides_as_try_says(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        random = Random(seed)
+        await settle(sim)
+        for number in range(JOBS):
+            job = drawn(random, f"job-{number}")
+            before = preempted(sim)
+            state, of = await tried(sim, job)
+            said = verdict(state, of)
+            key = sim.submit(job)
+            await settle(sim)
+            assert preempted(sim) - before == {one.workload for one in said.preemptions}
+            if said.answer in (Answer.FITS, Answer.PREEMPTS):
+                assert said.admission is not None
+                assert flavors(sim, key) == {one.name: one.flavors for one in said.admission.pod_sets}
+            else:
+                assert said.message in sim.waits(key)
+
+    Simulation(seed, local_stack(check=False)).run(story)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_jobs_are_admitted_when_eta_says(seed: int) -> None:
+    """With declared run times, the estimate differs by what KubeRay and the pods take."""
+
+    async def story(sim: Simulation) -> None:
+        random = Random(seed)
+        await settle(sim)
+        jobs = []
+        for number in range(JOBS):
+            seconds = random.randint(60, 600)
+            job = ray_job(f"job-{number}", workers=random.randint(2, 4), seconds=seconds)
+            job["metadata"]["labels"][kueue.MAX_EXEC_TIME_LABEL] = str(seconds + SLACK_S)
+            jobs.append(sim.submit(job))
+        await settle(sim)
+        assert sim.kube is not None
+        found = await observed(sim.kube)
+        state = live_state(found.cluster, Configuration(), sim.wall_clock_ms())
+        said_ms = {
+            key: estimated_start(state, key_of(workload), ASSUMED, [0]).starts_ms[0]
+            for key in jobs
+            if (workload := sim.workload(key)) and not sim.has(key, "QuotaReserved")
+        }
+        assert len(said_ms) >= 2
+        await sim.until(lambda: all(sim.state(key) == "Complete" for key in jobs), "all complete", 90)
+        for key, at_ms in said_ms.items():
+            admitted_ms = millis(condition(sim.workload(key), "Admitted")["lastTransitionTime"])
+            assert at_ms is not None
+            assert abs(admitted_ms - at_ms) <= 1000 * SLACK_S * JOBS, key
+
+    Simulation(seed, local_stack(check=False)).run(story)

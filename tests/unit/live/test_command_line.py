@@ -1,0 +1,230 @@
+"""`muster try` and `muster eta` on manifests: what they print, and their exit codes."""
+
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from muster.cli import main
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from tests.simulation.manifests import local_stack, ray_job
+from tests.unit.controller.builders import NOW_MS, Body, workload_body
+from tests.unit.live.builders import RAY_JOB, finished, running, waiting
+
+DEV, NEW = running(ray_job("dev"), maximumExecutionTimeSeconds=300), waiting(ray_job("new"))
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time_ns", lambda: NOW_MS * 1_000_000)
+
+
+def manifest(kind: Kind[Any], body: Mapping[str, Any]) -> Body:
+    return {"apiVersion": kind.api_version, "kind": kind.name, **body}
+
+
+def queues(folder: Path, *workloads: Body) -> str:
+    """Writes the cluster of stack `local` with these Workloads."""
+    stack = {**local_stack(check=False), kinds.WORKLOADS: workloads}
+    path = folder / "queues.json"
+    items = [manifest(kind, body) for kind, bodies in stack.items() for body in bodies]
+    path.write_text(json.dumps(as_json({"items": items})))
+    return str(path)
+
+
+def as_json(value: Any) -> Any:
+    return json.loads(msgspec.json.encode(value))
+
+
+def job_file(folder: Path, *documents: object) -> str:
+    path = folder / "job.yaml"
+    path.write_text(yaml.safe_dump_all(documents))
+    return str(path)
+
+
+def test_job_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
+    assert main(["try", "-f", file, "--queues", queues(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "RayJob team-a/train fits now: it would get quota in ClusterQueue team-a at once." in said
+    assert "Start: in 30s (30s to 30s), at " in said
+    assert "within 30 days in 20 of 20 futures" in said
+    assert "cpu 8, memory 16Gi, nvidia.com/gpu 4" in said
+    assert "- nothing else is submitted" in said
+
+
+def test_job_that_preempts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = job_file(tmp_path, {**RAY_JOB, **ray_job("train", priority="prod-priority")})
+    assert main(["try", "-f", file, "--queues", queues(tmp_path, DEV)]) == 0
+    said = capsys.readouterr().out
+    assert "fits now: it would preempt one workload, and get quota in ClusterQueue team-a." in said
+    assert DEV["metadata"]["name"] in said
+    assert "InClusterQueue" in said
+
+
+def test_job_that_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
+    assert main(["try", "-f", file, "--queues", queues(tmp_path, DEV)]) == 4
+    said = capsys.readouterr().out
+    assert "would wait in ClusterQueue team-a. Reason: needs 4 nvidia.com/gpu" in said
+    assert "Start: in 4m3" in said  # 240 s are left of the run time, and its pods have to leave and start
+    assert "Missing quota" in said
+    assert "- other workloads run: 1 as declared" in said
+
+
+def test_job_that_never_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = job_file(tmp_path, {**RAY_JOB, **ray_job("train", workers=5)})
+    assert main(["try", "-f", file, "--queues", queues(tmp_path)]) == 5
+    said = capsys.readouterr().out
+    assert "RayJob team-a/train can not be admitted as it is. Reason: " in said
+    assert "Start:" not in said
+
+
+def test_answer_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
+    assert main(["try", "-f", file, "--queues", queues(tmp_path, DEV), "--json", "--seeds", "3"]) == 4
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["answer"] == "waits"
+    assert answer["reason"] == "QUOTA"
+    assert answer["shortfalls"][0] | {"available": ""} == {
+        "flavor": "l4",
+        "resource": "nvidia.com/gpu",
+        "needed": "4",
+        "available": "",
+        "missing": "4",
+        "most": "4",
+    }
+    assert answer["start"]["futures"] == answer["start"]["started"] == answer["start"]["agreeing"] == 3
+    assert answer["start"]["waitSeconds"]["p10"] == answer["start"]["waitSeconds"]["p90"]
+    assert answer["start"]["runTimes"] == {"declared": 1}
+
+
+def test_job_from_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(yaml.safe_dump({**RAY_JOB, **ray_job("train")})))
+    assert main(["try", "-f", "-", "--queues", queues(tmp_path)]) == 0
+    assert "RayJob team-a/train fits now" in capsys.readouterr().out
+
+
+def test_history_of_a_trace_gives_run_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "past.csv"
+    columns = "name,submit_seconds,run_seconds,pods,cpu,memory,nvidia.com/gpu,google.com/tpu,queue"
+    rows = "".join(f"past-{n},0,7200,1,1,1Gi,4,0,team-a,,\n" for n in range(6))
+    trace.write_text(f"{columns},priority_class,user\n{rows}")
+    file = job_file(tmp_path, {**RAY_JOB, **ray_job("train")})
+    cluster = queues(tmp_path, running(ray_job("dev"), 3_600))
+    assert main(["try", "-f", file, "--queues", cluster, "--history", str(trace)]) == 4
+    said = capsys.readouterr().out
+    assert "Start: in 1h00m" in said
+    assert "1 as similar jobs ran (of 6 past jobs the run time is known)" in said
+
+
+BAD: dict[str, tuple[list[object], str]] = {
+    "several documents": (
+        [{**RAY_JOB, **ray_job("one")}, {**RAY_JOB, **ray_job("two")}],
+        "2 documents; expected one, of the job to try",
+    ),
+    "no document": ([], "0 documents; expected one, of the job to try"),
+    "no mapping": (["RayJob"], "expected a mapping with apiVersion, kind, metadata and spec"),
+    "another kind": ([{"apiVersion": "v1", "kind": "Pod"}], "v1 Pod: expected one of RayCluster, RayJob"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_file_that_is_no_job(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    documents, message = BAD[name]
+    assert main(["try", "-f", job_file(tmp_path, *documents), "--queues", queues(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("muster try: ")
+    assert message in said
+
+
+def test_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["try", "-f", str(tmp_path / "no.yaml"), "--queues", queues(tmp_path)]) == 2
+    assert "No such file or directory; expected a file with the job's manifest" in capsys.readouterr().err
+
+
+def test_without_a_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "no-kubeconfig"))
+    assert main(["try", "-f", job_file(tmp_path, {**RAY_JOB, **ray_job("train")})]) == 2
+    assert "give --kubeconfig FILE, or --queues PATH" in capsys.readouterr().err
+
+
+def eta(tmp_path: Path, job: str, *workloads: Body, options: tuple[str, ...] = ()) -> int:
+    return main(["eta", job, "-n", "team-a", "--queues", queues(tmp_path, *workloads), *options])
+
+
+def test_estimated_start_of_a_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert eta(tmp_path, "rayjob/new", DEV, NEW) == 0
+    said = capsys.readouterr().out
+    assert f"Workload team-a/{NEW['metadata']['name']}. Start: in 4m3" in said
+    assert "- other workloads run: 1 as declared" in said
+
+
+def test_estimated_start_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = NEW["metadata"]["name"]
+    assert eta(tmp_path, f"workload/{name}", DEV, NEW, options=("--json", "--seeds", "2")) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["workload"] == f"team-a/{name}"
+    assert answer["start"]["started"] == 2
+
+
+INACTIVE = waiting(ray_job("new"))
+INACTIVE["spec"]["active"] = False
+ETA_CASES: dict[str, tuple[str, tuple[Body, ...], int, str]] = {
+    "it runs": ("rayjob/dev", (DEV,), 0, ": It runs since 2027-01-15T"),
+    "it is over": ("rayjobs/dev", (finished(ray_job("dev")),), 0, ": It is over since 2027-01-15T"),
+    "it is too large": (
+        "rayjob/new",
+        (waiting(ray_job("new", workers=5)),),
+        5,
+        "Start: not within 30 days",
+    ),
+    "it is misconfigured": (
+        "rayjob/new",
+        (waiting(ray_job("new"), "Misconfigured"),),
+        5,
+        "can not be admitted as it is. Reason: as before.",
+    ),
+    "it is deactivated": ("rayjob/new", (INACTIVE,), 5, "Reason: it is deactivated."),
+}
+
+
+@pytest.mark.parametrize("name", ETA_CASES)
+def test_start_that_needs_no_estimate(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job, workloads, code, message = ETA_CASES[name]
+    assert eta(tmp_path, job, *workloads) == code
+    assert message in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        ("new", "'new': expected KIND/NAME, such as rayjob/train"),
+        ("rayjob/other", "namespace team-a has no Workload of rayjob/other; expected one of: rayjob/new"),
+        ("raycluster/new", "has no Workload of raycluster/new; expected one of: rayjob/new"),
+    ],
+)
+def test_job_that_is_not_there(
+    job: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert eta(tmp_path, job, NEW) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_last_workload_of_a_job_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    older = finished(ray_job("new"))
+    later = workload_body(
+        ray_job("new"), name="rayjob-new-later", uid="later", creationTimestamp="2027-01-15T08:00:00Z"
+    )
+    assert eta(tmp_path, "rayjob/new", older, later) == 0
+    assert "Workload team-a/rayjob-new-later. Start: in 30s" in capsys.readouterr().out

@@ -1,0 +1,119 @@
+"""The objects of a cluster that decisions read."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+from lightkube import ApiError
+
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.live.observed import ObservationError, Observed, from_manifests, observed
+from muster.objects.meta import Object
+from tests.simulation.manifests import local_stack, ray_job
+from tests.unit.controller.builders import read, stored, workload_body
+
+T = TypeVar("T", bound=Object)
+TOPOLOGY = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}]}}
+
+
+class Listing:
+    """Answers lists with objects, or with the status of an error."""
+
+    def __init__(self, objects: Mapping[Kind[Any], list[dict[str, Any]]], **codes: int) -> None:
+        self._objects, self._codes = objects, codes
+        self.listed: list[str] = []
+
+    async def list(
+        self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
+    ) -> tuple[str, list[T]]:
+        self.listed.append(str(kind))
+        code = self._codes.get(kind.name, 0)
+        if code:
+            request = httpx2.Request("GET", "http://cluster")
+            raise ApiError(
+                request=request, response=httpx2.Response(code, json={"code": code, "message": "no"})
+            )
+        return "7", [read(kind, stored(body)) for body in self._objects.get(kind, ())]
+
+
+def observe(kube: Listing) -> Observed:
+    return asyncio.run(observed(kube))
+
+
+def test_objects_of_a_cluster_are_listed() -> None:
+    kube = Listing({**local_stack(), kinds.WORKLOADS: [workload_body(ray_job("dev"))]})
+    found = observe(kube)
+    assert sorted(found.cluster.cluster_queues) == ["team-a", "team-b"]
+    assert [key.partition("-")[0] for key in found.cluster.workloads] == ["team"]
+    assert not found.unread
+
+
+def test_only_what_decisions_read_is_listed() -> None:
+    kube = Listing(local_stack())
+    observe(kube)
+    assert not {"Pod", "Node", "RayJob", "Secret", "PodTemplate"} & set(kube.listed)
+
+
+def test_nodes_are_listed_for_topologies() -> None:
+    kube = Listing({**local_stack(), kinds.TOPOLOGIES: [TOPOLOGY]})
+    observe(kube)
+    assert {"Pod", "Node"} <= set(kube.listed)
+
+
+def test_kinds_that_can_not_be_listed_are_named() -> None:
+    found = observe(Listing(local_stack(), Namespace=403, Topology=404))
+    assert found.unread == {
+        "Namespace": "you may not list them in all namespaces",
+        "Topology": "the API server does not serve this kind",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "message"),
+    [
+        ("Workload", 403, "Workload (kueue.x-k8s.io/v1beta2): you may not list them"),
+        ("ClusterQueue", 404, "ClusterQueue (kueue.x-k8s.io/v1beta2): the API server does not serve"),
+    ],
+)
+def test_kinds_that_every_decision_needs(kind: str, code: int, message: str) -> None:
+    with pytest.raises(ObservationError) as raised:
+        observe(Listing(local_stack(), **{kind: code}))
+    assert message in str(raised.value)
+
+
+def test_other_errors_of_the_api_server_are_raised() -> None:
+    with pytest.raises(ApiError):
+        observe(Listing(local_stack(), Namespace=500))
+
+
+def manifest(kind: Kind[Any], body: Mapping[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": kind.api_version, "kind": kind.name, **body}
+
+
+def test_manifests_give_the_same_cluster() -> None:
+    stack = local_stack()
+    written = from_manifests(manifest(kind, stored(b)) for kind, bodies in stack.items() for b in bodies)
+    listed = observe(Listing(stack)).cluster
+    for field in ("cluster_queues", "local_queues", "flavors", "cohorts", "checks", "priorities"):
+        assert getattr(written, field) == getattr(listed, field)
+
+
+BAD: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "no ClusterQueue": ([], "no ClusterQueue (kueue.x-k8s.io/v1beta2); expected at least one"),
+    "no name": ([manifest(kinds.FLAVORS, {"spec": {}})], "ResourceFlavor without metadata.name"),
+    "a wrong type": (
+        [manifest(kinds.COHORTS, {"metadata": {"name": "c"}, "spec": {"parentName": 3}})],
+        "Cohort c: Expected `str`, got `int`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_manifests_that_can_not_be_read(name: str) -> None:
+    manifests, message = BAD[name]
+    with pytest.raises(ObservationError) as raised:
+        from_manifests(manifests)
+    assert message in str(raised.value)
