@@ -5,7 +5,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from muster.cli import inputs
+from muster.cli import configurations, inputs
+from muster.cli.configurations import InputError, Side
 from muster.forecast import assumptions, futures
 from muster.forecast.configuration import from_manifests
 from muster.forecast.report.document import forecast_document
@@ -58,18 +59,18 @@ def _forecast(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _inputs(arguments: argparse.Namespace) -> tuple[inputs.Side, Trace]:
+def _inputs(arguments: argparse.Namespace) -> tuple[Side, Trace]:
     """Reads both; a file of Kueue's performance generator holds both."""
     if arguments.stack:
-        side = inputs.stack(arguments.stack)
+        side = configurations.stack(arguments.stack)
         return side, inputs.read_trace(arguments, side.trace).trace
     if arguments.queues:
-        side = inputs.manifests_at(arguments.queues, arguments.configuration)
+        side = configurations.manifests_at(arguments.queues, arguments.configuration)
         return side, inputs.read_trace(arguments, None).trace
     loaded = inputs.read_trace(arguments, None)
     if not loaded.manifests:
-        raise inputs.InputError("no configuration: give --stack NAME in a checkout, or --queues PATH")
-    return inputs.Side(from_manifests(Path(arguments.trace).name, loaded.manifests)), loaded.trace
+        raise InputError("no configuration: give --stack NAME in a checkout, or --queues PATH")
+    return Side(from_manifests(Path(arguments.trace).name, loaded.manifests)), loaded.trace
 
 
 def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:

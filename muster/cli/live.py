@@ -11,7 +11,8 @@ import httpx2
 from lightkube import ApiError
 from lightkube.core.exceptions import ConfigError
 
-from muster.cli import inputs
+from muster.cli import configurations, inputs
+from muster.cli.configurations import InputError
 from muster.configuration.configuration import DEFAULT, Configuration, parse
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.forecast.assumptions import Assumptions
@@ -93,13 +94,13 @@ def _without_errors(command: Callable[[], int]) -> int:
     try:
         return command()
     except ObservationError as error:
-        raise inputs.InputError(str(error)) from error
+        raise InputError(str(error)) from error
     except ApiError as error:
-        raise inputs.InputError(f"the API server refused: {error.status.message}") from error
+        raise InputError(f"the API server refused: {error.status.message}") from error
     except httpx2.HTTPError as error:
-        raise inputs.InputError(f"the API server does not answer: {error}") from error
+        raise InputError(f"the API server does not answer: {error}") from error
     except ConfigError as error:
-        raise inputs.InputError(f"{error}; give --kubeconfig FILE, or --queues PATH") from error
+        raise InputError(f"{error}; give --kubeconfig FILE, or --queues PATH") from error
 
 
 def read_cluster(arguments: argparse.Namespace) -> Cluster:
@@ -124,7 +125,7 @@ def print_assumptions(lines: Iterable[str], unread: Mapping[str, str]) -> None:
 
 def _objects(arguments: argparse.Namespace) -> Observed:
     if arguments.queues:
-        return Observed(from_manifests(inputs.manifests_below(arguments.queues)))
+        return Observed(from_manifests(configurations.manifests_below(arguments.queues)))
     return asyncio.run(_list(arguments.kubeconfig))
 
 

@@ -5,7 +5,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from muster.cli import inputs
+from muster.cli import configurations, inputs
+from muster.cli.configurations import InputError, Side
 from muster.forecast import futures
 from muster.forecast.limits import exceeded
 from muster.forecast.report.document import plan_document
@@ -55,18 +56,17 @@ def _plan(arguments: argparse.Namespace) -> int:
     return VIOLATED if violations else 0
 
 
-def _sides(arguments: argparse.Namespace) -> tuple[inputs.Side, inputs.Side]:
-    if arguments.stack and arguments.base:
-        if arguments.base.endswith((".yaml", ".yml")):
-            return inputs.stack(arguments.base), inputs.stack(arguments.stack)
-        return inputs.stack(arguments.stack, arguments.base), inputs.stack(arguments.stack)
-    if arguments.stack and arguments.change:
-        return inputs.stack(arguments.stack), inputs.stack(arguments.stack, patch=arguments.change)
+def _sides(arguments: argparse.Namespace) -> tuple[Side, Side]:
+    name, base = arguments.stack, arguments.base
+    if name and (base or arguments.change):
+        changed = configurations.stack(name, patch=arguments.change)
+        is_file = base is not None and base.endswith((".yaml", ".yml"))
+        return configurations.stack(base if is_file else name, None if is_file else base), changed
     if arguments.queues and arguments.base_queues:
         paths = arguments.base_queues, arguments.queues
-        base, changed = (inputs.manifests_at(path, arguments.configuration) for path in paths)
-        return base, changed
-    raise inputs.InputError(
+        before, after = (configurations.manifests_at(path, arguments.configuration) for path in paths)
+        return before, after
+    raise InputError(
         "no two configurations: give --stack NAME with --base REF or --change PATCH, or --queues PATH with "
         "--base-queues PATH"
     )

@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from muster.cli import inputs, live
+from muster.cli import live
+from muster.cli.configurations import InputError
 from muster.live.report import (
     answer_document,
     answer_sentence,
@@ -76,13 +77,11 @@ def read_job(name: str) -> Mapping[str, Any]:
         text = sys.stdin.read() if name == "-" else Path(name).read_text()
         found = [document for document in yaml.safe_load_all(text) if document is not None]
     except OSError as error:
-        raise inputs.InputError(
-            f"{where}: {error.strerror}; expected a file with the job's manifest"
-        ) from error
+        raise InputError(f"{where}: {error.strerror}; expected a file with the job's manifest") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise inputs.InputError(f"{where}: {' '.join(str(error).split())}; expected valid YAML") from error
+        raise InputError(f"{where}: {' '.join(str(error).split())}; expected valid YAML") from error
     if len(found) != 1:
-        raise inputs.InputError(f"{where}: {len(found)} documents; expected one, of the job to try")
+        raise InputError(f"{where}: {len(found)} documents; expected one, of the job to try")
     if not isinstance(found[0], dict):
-        raise inputs.InputError(f"{where}: expected a mapping with apiVersion, kind, metadata and spec")
+        raise InputError(f"{where}: expected a mapping with apiVersion, kind, metadata and spec")
     return found[0]

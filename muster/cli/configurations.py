@@ -1,0 +1,142 @@
+"""Queue configurations from stack files of a checkout, and from manifests."""
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from muster.forecast.configuration import QueueConfiguration, from_manifests
+from muster.forecast.limits import WaitLimit
+
+if TYPE_CHECKING:
+    from settings.load import Settings
+
+
+class InputError(ValueError):
+    """Input that no forecast can use: what, where, what is expected."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One configuration to simulate, and what its stack file says about forecasts."""
+
+    configuration: QueueConfiguration
+    trace: str | None = None
+    assumptions: Mapping[str, float] = field(default_factory=dict)
+    prices: Mapping[str, float] = field(default_factory=dict)
+    limits: Sequence[WaitLimit] = ()
+
+
+def stack(name: str, ref: str | None = None, patch: Path | None = None) -> Side:
+    """Reads a stack file of a checkout, by the stack's name or its path: as it is, at a git ref, or patched.
+
+    Raises: InputError."""
+    try:
+        from components.controller.configuration import configuration
+        from components.queues.objects import manifests
+        from settings.load import SettingsError, parse
+    except ImportError:
+        raise InputError(
+            "stack files are read in a checkout of the platform; elsewhere give --queues with a file or "
+            "folder of manifests"
+        ) from None
+    file = name if name.endswith((".yaml", ".yml")) else f"stacks/Pulumi.{name}.yaml"
+    try:
+        text = _text(file, ref) if patch is None else _patched(file, patch)
+        settings = parse(_config(file, text), file if ref is None else f"{ref}:{file}")
+    except SettingsError as error:
+        raise InputError(str(error)) from error
+    _check_engine(settings, file)
+    own = configuration(settings.controller) if settings.controller is not None else {}
+    title = f"{name} at {ref}" if ref else f"{name} with {patch.name}" if patch else name
+    wanted = settings.forecast
+    return Side(
+        from_manifests(title, manifests(settings), json.dumps(own)),
+        wanted.trace,
+        wanted.assumptions,
+        wanted.prices,
+        [
+            WaitLimit(one.queue, one.priority or "", one.statistic, 60 * one.max_minutes)
+            for one in wanted.limits
+        ],
+    )
+
+
+def _config(file: str, text: str) -> Mapping[str, object]:
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"{file}: {' '.join(str(error).split())}; expected valid YAML") from error
+    config = content.get("config") if isinstance(content, dict) else None
+    if not isinstance(config, dict):
+        raise InputError(f"{file}: expected a mapping with the key `config`")
+    return config
+
+
+def _text(file: str, ref: str | None) -> str:
+    if ref is not None:
+        found = subprocess.run(["git", "show", f"{ref}:{file}"], capture_output=True, text=True, check=False)
+        if found.returncode:
+            raise InputError(f"{file} at {ref}: {found.stderr.strip()}; give a ref that has this stack file")
+        return found.stdout
+    if not Path(file).is_file():
+        known = sorted(path.name[7:-5] for path in Path("stacks").glob("Pulumi.*.yaml"))
+        raise InputError(f"{file}: no such stack file; expected one of: {', '.join(known) or 'none here'}")
+    return Path(file).read_text()
+
+
+def _patched(file: str, patch: Path) -> str:
+    """Applies the patch's changes of this file to a copy. Raises: InputError."""
+    text = _text(file, None)
+    if not patch.is_file():
+        raise InputError(f"{patch}: no such file; expected a patch of {file}, as `git diff` prints it")
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / file
+        copy.parent.mkdir(parents=True)
+        copy.write_text(text)
+        command = ["git", "apply", f"--include={file}", str(patch.absolute())]
+        applied = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if applied.returncode or copy.read_text() == text:
+            why = applied.stderr.strip() or "it changes nothing in this file"
+            raise InputError(f"{patch} does not apply to {file}: {why}")
+        return copy.read_text()
+
+
+def _check_engine(settings: "Settings", file: str) -> None:
+    if settings.admission.engine == "kai":
+        raise InputError(
+            f"{file}: admission.engine is kai, which decides differently; expected muster or kueue"
+        )
+
+
+def manifests_at(path: Path, controller: str = "{}") -> Side:
+    """Reads the configuration of a file, or of a folder and those below it; `controller` is the controller's.
+
+    Raises: InputError."""
+    return Side(from_manifests(path.name, manifests_below(path), controller))
+
+
+def manifests_below(path: Path) -> list[Mapping[str, Any]]:
+    """Reads all manifests of a file, or of a folder and those below it. Raises: InputError."""
+    files = (
+        sorted(p for p in path.rglob("*") if p.suffix in (".yaml", ".yml", ".json"))
+        if path.is_dir()
+        else [path]
+    )
+    if not files or not path.exists():
+        raise InputError(f"{path}: no manifests; expected a YAML or JSON file, or a folder of them")
+    found: list[Mapping[str, Any]] = []
+    for file in files:
+        try:
+            documents = list(yaml.safe_load_all(file.read_text()))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise InputError(f"{file}: {' '.join(str(error).split())}; expected valid YAML") from error
+        for document in documents:
+            items = document.get("items", [document]) if isinstance(document, dict) else []
+            found += (item for item in items if isinstance(item, dict))
+    return found
