@@ -37,23 +37,33 @@ def stack(name: str, ref: str | None = None, patch: Path | None = None) -> Side:
 
     Raises: InputError."""
     try:
-        from components.controller.configuration import configuration
-        from components.queues.objects import manifests
         from settings.load import SettingsError, parse
     except ImportError:
         raise InputError(
             "stack files are read in a checkout of the platform; elsewhere give --queues with a file or "
             "folder of manifests"
         ) from None
-    file = name if name.endswith((".yaml", ".yml")) else f"stacks/Pulumi.{name}.yaml"
+    file = stack_file(name)
     try:
         text = _text(file, ref) if patch is None else _patched(file, patch)
         settings = parse(_config(file, text), file if ref is None else f"{ref}:{file}")
     except SettingsError as error:
         raise InputError(str(error)) from error
     _check_engine(settings, file)
+    return declared(settings, f"{name} at {ref}" if ref else f"{name} with {patch.name}" if patch else name)
+
+
+def stack_file(name: str) -> str:
+    """Returns the path of a stack file, by the stack's name or the path itself."""
+    return name if name.endswith((".yaml", ".yml")) else f"stacks/Pulumi.{name}.yaml"
+
+
+def declared(settings: "Settings", title: str) -> Side:
+    """Returns what settings declare to forecasts."""
+    from components.controller.configuration import configuration
+    from components.queues.objects import manifests
+
     own = configuration(settings.controller) if settings.controller is not None else {}
-    title = f"{name} at {ref}" if ref else f"{name} with {patch.name}" if patch else name
     wanted = settings.forecast
     return Side(
         from_manifests(title, manifests(settings), json.dumps(own)),
