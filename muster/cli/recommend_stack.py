@@ -1,0 +1,67 @@
+"""Stack files for `muster recommend`: their text, configuration and pools, and candidates as settings."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from muster.cli import inputs
+from muster.forecast.configuration import ConfigurationError
+from muster.forecast.recommend.candidates import Build, Built
+from muster.forecast.recommend.changes import PoolSize
+from muster.forecast.recommend.errors import InvalidCandidate
+
+if TYPE_CHECKING:
+    from settings.load import Settings
+    from settings.model.pools.pool import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class StackFile:
+    """A stack file with valid settings. `text` has the line ends of the file."""
+
+    file: Path
+    text: str
+    config: Mapping[str, Any]
+    side: inputs.Side
+    build: Build
+
+
+def read_stack(name: str) -> StackFile:
+    """Reads a stack file by the stack's name or its path. Raises: InputError."""
+    side = inputs.stack(name)
+    file = Path(inputs.stack_file(name))
+    text = file.read_bytes().decode()
+    return StackFile(file, text, yaml.safe_load(text)["config"], side, lambda config: build(config, name))
+
+
+def build(config: Mapping[str, Any], name: str) -> Built:
+    """Makes settings of a configuration. Raises: InvalidCandidate with the first problem."""
+    from settings.load import SettingsError, parse
+
+    try:
+        settings = parse(config, name)
+        configuration = inputs.declared(settings, name).configuration
+    except SettingsError as error:
+        problem = error.problems[0]
+        raise InvalidCandidate(f"{problem.path}: expected {problem.expected}") from error
+    except ConfigurationError as error:
+        raise InvalidCandidate(str(error)) from error
+    return Built(configuration, [_size(pool) for pool in settings.pools], _digest(settings))
+
+
+def _size(pool: "Pool") -> PoolSize:
+    a_node = sum(int(amount) for resource, amount in pool.capacity.items() if "/" in resource)
+    unit, units = ("slices", pool.slices.max) if pool.slices else ("nodes", pool.nodes_max)
+    return PoolSize(pool.name, pool.flavor_name, unit, units, a_node * pool.slice_nodes)
+
+
+def _digest(settings: "Settings") -> str:
+    from components.queues.objects import manifests
+
+    parts = [settings.model_dump_json(), manifests(settings)]
+    return sha256(json.dumps(parts).encode()).hexdigest()

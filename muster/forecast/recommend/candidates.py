@@ -1,0 +1,114 @@
+"""Candidates: combinations of values that are valid settings, with what they offer and cost."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.recommend.changes import PoolSize, changed, check_capacity, offered
+from muster.forecast.recommend.errors import InvalidCandidate, RecommendError
+from muster.forecast.recommend.variables import Kind, Point, Value, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Valid settings as forecasts need them. `digest` is of everything that a simulation depends on."""
+
+    configuration: QueueConfiguration
+    pools: Sequence[PoolSize]
+    digest: str
+
+
+Build = Callable[[Mapping[str, Any]], Built]
+"""Makes settings of a stack file's configuration. Raises InvalidCandidate with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices of an accelerator-hour by flavor, and the hours that capacity is paid for. Without prices, the
+    cost is the number of accelerators."""
+
+    by_flavor: Mapping[str, float]
+    hours: float
+
+    def cost(self, offered: Mapping[str, int]) -> float:
+        if not self.by_flavor:
+            return float(sum(offered.values()))
+        return self.hours * sum(self.by_flavor.get(flavor, 0.0) * n for flavor, n in offered.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """`values` are empty for the present settings."""
+
+    values: Mapping[Variable, Value]
+    config: Mapping[str, Any]
+    built: Built
+    offered: Mapping[str, int]
+    cost: float
+
+    @property
+    def changes(self) -> str:
+        """Returns its values in one line, such as `a.h100 8, a.weight 2`."""
+        texts = (
+            f"{variable.target.removeprefix('queues.')} {'none' if value is None else f'{value:g}'}"
+            for variable, value in self.values.items()
+        )
+        return ", ".join(texts) or "present settings"
+
+
+class Candidates:
+    """Makes candidates of points, and counts those that are invalid by reason."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        variables: Sequence[Variable],
+        build: Build,
+        prices: Prices,
+    ) -> None:
+        self._config, self._build, self._prices = config, build, prices
+        self.variables = variables
+        self.invalid: Counter[str] = Counter()
+        self._known: dict[Point, Candidate | None] = {}
+        self.present = self._candidate({}, config, build(config))
+        self._check_prices()
+
+    def at(self, point: Point) -> Candidate | None:
+        """Returns the candidate, None if it is invalid; the present settings if it is no change."""
+        if point not in self._known:
+            try:
+                self._known[point] = self._made(point)
+            except InvalidCandidate as reason:
+                self.invalid[str(reason)] += 1
+                self._known[point] = None
+        return self._known[point]
+
+    def _made(self, point: Point) -> Candidate:
+        values = {one: one.values[at] for one, at in zip(self.variables, point, strict=True)}
+        pools = self.present.built.pools
+        config = changed(self._config, pools, values)
+        if config == self._config:
+            return self.present
+        built = self._build(config)
+        check_capacity(config, built.pools, self._config, pools)
+        return self._candidate(values, config, built)
+
+    def _candidate(
+        self, values: Mapping[Variable, Value], config: Mapping[str, Any], built: Built
+    ) -> Candidate:
+        capacity = offered(config, built.pools)
+        return Candidate(values, config, built, capacity, self._prices.cost(capacity))
+
+    def _check_prices(self) -> None:
+        """Refuses flavors that would be free only because they have no price."""
+        pools = {pool.name: pool.flavor for pool in self.present.built.pools}
+        resized = {one.flavor for one in self.variables if one.kind is Kind.NOMINAL}
+        resized |= {pools[one.name] for one in self.variables if one.kind is Kind.UNITS}
+        missing = sorted(resized - set(self._prices.by_flavor))
+        if self._prices.by_flavor and missing:
+            raise RecommendError(
+                f"muster:forecast.prices has no price of {', '.join(missing)}, which --vary changes; "
+                "expected a price of each, or no prices at all"
+            )

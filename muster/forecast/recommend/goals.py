@@ -1,0 +1,103 @@
+"""Goals: limits of waiting times as text, and what one future says about them."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from muster.forecast.limits import WaitLimit
+from muster.forecast.placement import PlacedJob
+from muster.forecast.recommend.errors import RecommendError
+from muster.forecast.report.text import duration
+from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.waits import quantile, waits_ms
+
+STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "mean": lambda waits: sum(waits) / len(waits),
+    "p50": lambda waits: quantile(waits, 0.5),
+    "p90": lambda waits: quantile(waits, 0.9),
+    "p99": lambda waits: quantile(waits, 0.99),
+}
+GOAL = re.compile(rf"(?P<names>.*?)\s*(?P<statistic>{'|'.join(STATISTICS)})\s*<=\s*(?P<limit>\S+)")
+DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhd])")
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+SYNTAX = '"[QUEUE [CLASS]] mean|p50|p90|p99 <= TIME", such as "inference p90 <= 10m"'
+
+
+def parse_goal(text: str) -> WaitLimit:
+    """Reads a goal such as `inference p90 <= 10m`; without a queue, it is about all jobs.
+
+    Raises: RecommendError."""
+    match = GOAL.fullmatch(text.strip())
+    names = match["names"].split() if match else []
+    if match is None or len(names) > 2:
+        raise RecommendError(f"goal {text!r}: expected {SYNTAX}")
+    queue, priority_class = (*names, "", "")[:2]
+    return WaitLimit(queue, priority_class, match["statistic"], _seconds(match["limit"], text))
+
+
+def _seconds(limit: str, goal: str) -> float:
+    parts = DURATION.findall(limit)
+    if not parts or "".join(number + unit for number, unit in parts) != limit:
+        raise RecommendError(f"goal {goal!r}: {limit!r} is no time; expected such as 90s, 10m, 1h30m or 2d")
+    return sum(float(number) * SECONDS[unit] for number, unit in parts)
+
+
+def named(goal: WaitLimit) -> str:
+    """Returns the goal without its limit, such as `inference p90`."""
+    return " ".join(part for part in (goal.queue or "all", goal.priority_class, goal.statistic) if part)
+
+
+def written(goal: WaitLimit) -> str:
+    return f"{named(goal)} <= {duration(goal.max_s)}"
+
+
+def check_goals(goals: Sequence[WaitLimit], jobs: Sequence[PlacedJob], queues: Sequence[str]) -> None:
+    """Raises: RecommendError for a goal about a queue that is not known, or about no job of the trace."""
+    for goal in goals:
+        if goal.queue and goal.queue not in queues:
+            raise RecommendError(
+                f"goal {written(goal)!r}: queue {goal.queue!r} is unknown; expected one of: "
+                f"{', '.join(sorted(queues))}"
+            )
+        if not any(_is_about(goal, job.queue, job.priority_class) for job in jobs):
+            classes = sorted({job.priority_class for job in jobs if goal.queue in ("", job.queue)} - {""})
+            raise RecommendError(
+                f"goal {written(goal)!r}: the trace has no such job; expected a queue and class that it "
+                f"has{f', such as {goal.queue} {classes[0]}' if classes else ''}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One future: the value of each goal's statistic in seconds (`inf` if it falls on jobs that never start),
+    the mean wait of all jobs that start, and the number of those that never do."""
+
+    values: tuple[float, ...]
+    wait_s: float
+    never: int
+
+
+def measured(outcome: Outcome, goals: Sequence[WaitLimit]) -> Measured:
+    """Returns what a future says about the goals. A job that never starts waits without end."""
+    waits = [inf if ms is None else ms / 1000 for ms in waits_ms(outcome)]
+    columns: list[list[float]] = [[] for _ in goals]
+    for job, wait in zip(outcome.jobs, waits, strict=True):
+        for goal, column in zip(goals, columns, strict=True):
+            if _is_about(goal, job.queue, job.priority_class):
+                column.append(wait)
+    values = (
+        STATISTICS[goal.statistic](sorted(column)) if column else 0.0
+        for goal, column in zip(goals, columns, strict=True)
+    )
+    started = [wait for wait in waits if wait < inf]
+    return Measured(tuple(values), sum(started) / len(started) if started else 0.0, len(waits) - len(started))
+
+
+def _is_about(goal: WaitLimit, queue: str, priority_class: str) -> bool:
+    return goal.queue in ("", queue) and goal.priority_class in ("", priority_class)
+
+
+def excess(value_s: float, goal: WaitLimit) -> float:
+    """Returns by how much a value exceeds a goal, as a share of its limit; 0 if the goal is met."""
+    return max(0.0, value_s - goal.max_s) / max(goal.max_s, 1.0)

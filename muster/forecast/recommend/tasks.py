@@ -1,0 +1,105 @@
+"""Simulations of candidates: one task a candidate and seed, on several cores."""
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from time import sleep
+from types import TracebackType
+from typing import Protocol, Self
+
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.limits import WaitLimit
+from muster.forecast.placement import PlacedJob
+from muster.forecast.recommend.goals import Measured, measured
+from muster.forecast.simulation.simulator import Simulator
+
+PARENT_CHECK_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Jobs, assumptions and goals, which all candidates share."""
+
+    jobs: Sequence[PlacedJob]
+    assumptions: Assumptions
+    goals: Sequence[WaitLimit]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One future of a candidate, over the first `jobs` jobs of the trace."""
+
+    configuration: QueueConfiguration
+    seed: int
+    jobs: int
+
+
+def measure(request: Request, task: Task) -> Measured:
+    """Simulates one task."""
+    jobs = request.jobs if task.jobs == len(request.jobs) else request.jobs[: task.jobs]
+    outcome = Simulator(task.configuration, jobs, request.assumptions, task.seed).run()
+    return measured(outcome, request.goals)
+
+
+class Executor(Protocol):
+    """Runs tasks, and yields their positions and results in the order in which they end."""
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Measured]]: ...
+
+
+class Processes:
+    """Runs tasks on the cores of this machine, which are there once for all calls of `run`."""
+
+    def __init__(self, request: Request, processes: int | None = None) -> None:
+        self._request = request
+        workers = processes or len(os.sched_getaffinity(0))
+        self._pool = _pool(request, workers) if workers > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Measured]]:
+        if self._pool is None:
+            yield from ((number, measure(self._request, task)) for number, task in enumerate(tasks))
+            return
+        futures: dict[Future[Measured], int] = {
+            self._pool.submit(_measure, task): number for number, task in enumerate(tasks)
+        }
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def _pool(request: Request, workers: int) -> ProcessPoolExecutor:
+    # Forked workers inherit the jobs instead of receiving them.
+    return ProcessPoolExecutor(
+        workers, get_context("fork"), initializer=_begin, initargs=(request, os.getpid())
+    )
+
+
+_request: list[Request] = []  # of a worker process
+
+
+def _begin(request: Request, parent: int) -> None:
+    _request[:] = [request]
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """Ends this worker after its parent: a killed parent closes no pipe that its workers hold as well."""
+    while os.getppid() == parent:
+        sleep(PARENT_CHECK_S)
+    os._exit(1)
+
+
+def _measure(task: Task) -> Measured:
+    return measure(_request[0], task)

@@ -1,0 +1,148 @@
+"""Candidates as settings: quotas in proportion, pools, limits, and what is no candidate."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from muster.forecast.recommend.candidates import Candidate, Prices
+from muster.forecast.recommend.changes import changed, offered, scaled
+from muster.forecast.recommend.errors import RecommendError
+from muster.forecast.recommend.variables import parse_variables
+from tests.unit.forecast.recommend.builders import CONFIG, built, candidates
+
+GPU = "nvidia.com/gpu"
+LONG = {"nominal": 8, "lendingLimit": 4}
+
+CHANGES: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "CPU and memory in proportion": (
+        ["queues.a.l4=12"],
+        {"a": {"cpu": 24, "memory": "60Gi", GPU: 12}, "b": {"cpu": 16, GPU: LONG}},
+    ),
+    "CPU and memory are rounded up": (
+        ["queues.a.l4=3"],
+        {"a": {"cpu": 6, "memory": "15Gi", GPU: 3}, "b": {"cpu": 16, GPU: LONG}},
+    ),
+    "a long form keeps its limits": (
+        ["queues.b.l4=4"],
+        {"a": {"cpu": 16, "memory": "40Gi", GPU: 8}, "b": {"cpu": 8, GPU: {"nominal": 4, "lendingLimit": 4}}},
+    ),
+    "a limit makes the long form": (
+        ["queues.a.l4.borrowingLimit=4"],
+        {
+            "a": {"cpu": 16, "memory": "40Gi", GPU: {"nominal": 8, "borrowingLimit": 4}},
+            "b": {"cpu": 16, GPU: LONG},
+        },
+    ),
+    "no limit instead of one": (
+        ["queues.b.l4.lendingLimit=none"],
+        {
+            "a": {"cpu": 16, "memory": "40Gi", GPU: 8},
+            "b": {"cpu": 16, GPU: {"nominal": 8, "lendingLimit": None}},
+        },
+    ),
+    "no limit where there is none": (
+        ["queues.a.l4.borrowingLimit=none"],
+        {"a": {"cpu": 16, "memory": "40Gi", GPU: 8}, "b": {"cpu": 16, GPU: LONG}},
+    ),
+    "a pool's quotas in proportion, what is left to the first": (
+        ["pools.l4=11"],
+        {"a": {"cpu": 12, "memory": "30Gi", GPU: 6}, "b": {"cpu": 10, GPU: LONG | {"nominal": 5}}},
+    ),
+    "a pool and a quota of its own": (
+        ["pools.l4=20", "queues.a.l4=12"],
+        {"a": {"cpu": 24, "memory": "60Gi", GPU: 12}, "b": {"cpu": 16, GPU: LONG}},
+    ),
+}
+
+
+def _changed(vary: list[str], config: Mapping[str, Any] = CONFIG) -> dict[str, Any]:
+    values = {variable: variable.values[0] for variable in parse_variables(vary, config)}
+    return changed(config, built(CONFIG).pools, values)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_quotas_of_a_candidate(name: str) -> None:
+    vary, expected = CHANGES[name]
+    queues = _changed(vary)["muster:queues"]["clusterQueues"]
+    assert {queue["name"]: queue["quotas"]["l4"] for queue in queues} == expected
+
+
+def test_the_configuration_that_is_changed_stays_as_it_is() -> None:
+    before = repr(CONFIG)
+    result = _changed(["pools.l4=8", "queues.a.weight=2", "queues.b.l4.lendingLimit=0"])
+    assert repr(CONFIG) == before
+    assert result["muster:pools"][1]["nodes"] == {"max": 8}
+    assert result["muster:queues"]["clusterQueues"][0]["weight"] == 2
+
+
+def test_queues_that_share_quotas_by_an_alias_change_one_by_one() -> None:
+    queue = CONFIG["muster:queues"]["clusterQueues"][0]
+    shared = {**CONFIG, "muster:queues": {"clusterQueues": [queue, {**queue, "name": "b"}]}}
+    first, second = _changed(["queues.a.l4=4"], shared)["muster:queues"]["clusterQueues"]
+    assert (first["quotas"]["l4"][GPU], second["quotas"]["l4"][GPU]) == (4, 8)
+
+
+QUANTITIES: dict[str, tuple[int | str, Fraction, int | str]] = {
+    "a number": (8, Fraction(3, 2), 12),
+    "a number is rounded up": (5, Fraction(1, 2), 3),
+    "a unit stays": ("40Gi", Fraction(1, 3), "14Gi"),
+    "text stays text": ("8", Fraction(2), "16"),
+}
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_a_quantity_is_scaled(name: str) -> None:
+    quantity, factor, expected = QUANTITIES[name]
+    assert scaled(quantity, factor) == expected
+
+
+def test_quotas_offer_no_more_than_their_pool_has() -> None:
+    assert offered(CONFIG, built(CONFIG).pools) == {"l4": 16}
+    small = _changed(["pools.l4=4", "queues.a.l4=8"])
+    assert offered(small, built(small).pools) == {"l4": 4}
+
+
+def test_quotas_that_exceed_the_pool_are_no_candidates() -> None:
+    found = candidates("queues.a.l4=4..16:4")
+    assert [found.at((n,)) is None for n in range(4)] == [False, False, True, True]
+    assert found.invalid == {"the quotas of l4 exceed its pool; --vary pools.l4 can change that": 2}
+
+
+def test_a_pool_may_be_as_much_too_small_as_at_present() -> None:
+    config = _changed(["pools.l4=8", "queues.a.l4=8"])  # 16 promised of 8
+    found = candidates("queues.a.l4=4,8,9", config=config)
+    assert [found.at((n,)) is None for n in range(3)] == [False, False, True]
+
+
+def test_settings_that_a_stack_file_may_not_have_are_counted_by_reason() -> None:
+    found = candidates("queues.b.l4.lendingLimit=4,12,16")
+    assert [found.at((n,)) is None for n in range(3)] == [False, True, True]
+    assert found.at((1,)) is None  # asked twice, counted once
+    ((reason, count),) = found.invalid.items()
+    assert "lendingLimit: expected at most the nominal quota" in reason
+    assert count == 2
+
+
+def test_a_candidate_that_changes_nothing_is_the_present_settings() -> None:
+    found = candidates("queues.a.l4=4,8", "queues.a.weight=1,2")
+    assert found.at((1, 0)) is found.present
+    assert found.present.changes == "present settings"
+    other = found.at((0, 1))
+    assert isinstance(other, Candidate)
+    assert other.changes == "a.l4 4, a.weight 2"
+
+
+def test_the_cost_is_capacity_times_price_times_hours() -> None:
+    found = candidates("pools.l4=8,16", prices=Prices({"l4": 0.5}, hours=10))
+    eight = found.at((0,))
+    assert eight is not None
+    assert (eight.cost, found.present.cost) == (40, 80)
+    assert candidates("pools.l4=8,16").present.cost == 16
+
+
+def test_a_flavor_without_a_price_is_not_free() -> None:
+    with pytest.raises(RecommendError, match="no price of l4, which --vary changes"):
+        candidates("pools.l4=8", prices=Prices({"h100": 1}, 1))
+    candidates("queues.a.weight=2", prices=Prices({"h100": 1}, 1))
