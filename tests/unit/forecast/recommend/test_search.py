@@ -1,0 +1,158 @@
+"""The search: whole grids, spreads and neighbours, with made-up waits for each candidate."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from muster.forecast.recommend.candidates import Built, Candidate, Candidates, Prices
+from muster.forecast.recommend.errors import InvalidCandidate
+from muster.forecast.recommend.goals import Measured
+from muster.forecast.recommend.search import Found, Search, Stage, plan
+from muster.forecast.recommend.variables import parse_variables
+from tests.unit.forecast.recommend.builders import CONFIG, built, candidates, goals, waits
+
+BUILT = built(CONFIG)
+GOALS = goals("mean <= 60s")
+GRID = ("queues.a.l4=1..8", "queues.b.l4=4..8")
+
+
+class Simulated:
+    """Gives waits by a function of a candidate's values, and keeps what was asked."""
+
+    def __init__(self, wait: Callable[..., float], never: Callable[..., int] = lambda *_: 0) -> None:
+        self._wait, self._never = wait, never
+        self.asked: list[tuple[Candidate, Stage]] = []
+
+    def __call__(self, candidates: Sequence[Candidate], stage: Stage) -> Sequence[Sequence[Measured]]:
+        self.asked += ((one, stage) for one in candidates)
+        return [[self._measured(one)] * len(stage.seeds) for one in candidates]
+
+    def _measured(self, one: Candidate) -> Measured:
+        values = list(one.values.values()) or [8, 8]
+        return waits(self._wait(*values), wait_s=self._wait(*values), never=self._never(*values))
+
+
+def searched(
+    simulated: Simulated,
+    *vary: str,
+    budget: int = 64,
+    seed: int = 0,
+    valid: Callable[..., bool] | None = None,
+) -> Found:
+    def build(config: Mapping[str, Any]) -> Built:
+        quotas = [
+            queue["quotas"]["l4"]["nvidia.com/gpu"] for queue in config["muster:queues"]["clusterQueues"]
+        ]
+        if valid is not None and config is not CONFIG and not valid(*quotas):
+            raise InvalidCandidate("refused")
+        return BUILT
+
+    given = Candidates(CONFIG, parse_variables(vary, CONFIG), build, Prices({}, 1))
+    planned = plan(given.variables, range(4), 100, budget, seed)
+    return Search(given, GOALS, planned, simulated).run()
+
+
+def values(found: Found) -> tuple[Any, ...]:
+    return tuple(found.best.candidate.values.values())
+
+
+def test_all_of_a_small_grid_is_simulated_in_full() -> None:
+    simulated = Simulated(lambda a, b: 100 - 5 * (a + b))
+    found = searched(simulated, *GRID)
+    assert values(found) == (1, 7)
+    assert len(found.scores) == 40
+    assert {(len(stage.seeds), stage.jobs) for _, stage in simulated.asked} == {(4, 100)}
+
+
+def test_more_quota_may_make_waits_longer() -> None:
+    """As with Graham's anomalies: only 3 and 6 GPUs meet the goal."""
+    assert values(searched(Simulated(lambda a, b: 0 if (a, b) == (3, 6) else 70 + a), *GRID)) == (3, 6)
+
+
+def test_a_candidate_that_starves_jobs_is_not_recommended() -> None:
+    found = searched(Simulated(lambda a, b: 0, never=lambda a, b: int(a < 4)), *GRID)
+    assert values(found) == (4, 4)
+
+
+def test_the_present_settings_are_recommended_if_nothing_cheaper_meets_the_goals() -> None:
+    found = searched(Simulated(lambda a, b: 0 if a + b == 16 else 90), *GRID)
+    assert found.best is found.present
+
+
+def test_the_closest_is_the_best_if_no_candidate_meets_the_goals() -> None:
+    found = searched(Simulated(lambda a, b: 70 + abs(a - 5) + abs(b - 6)), *GRID)
+    assert values(found) == (5, 6)
+    assert not found.best.meets
+
+
+WIDE = ("queues.a.l4=1..8", "queues.b.l4=4..8", "queues.a.weight=1..8", "queues.b.weight=1..8")
+SLOPES: dict[str, Callable[..., float]] = {
+    "waits fall with all values": lambda a, b, v, w: 140 - 5 * (a + b) - 3 * (v + w),
+    "one variable matters": lambda a, b, v, w: 100 - 10 * v,
+    "a hill between two valleys": lambda a, b, v, w: 60 + 10 * (abs(a - 3) + abs(b - 6)) - 2 * v,
+}
+
+
+def _wide(simulated: Simulated, seed: int = 0) -> Found:
+    return searched(simulated, *WIDE, budget=32, seed=seed)
+
+
+def _of_wide(wait: Callable[..., float]) -> Simulated:
+    return Simulated(lambda *values: wait(*(values if len(values) == 4 else (8, 8, 1, 1))))
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_the_best_of_a_wide_grid_has_no_better_neighbour(name: str) -> None:
+    wait = SLOPES[name]
+    found = _wide(_of_wide(wait))
+    assert found.best.meets
+    a, b, v, w = values(found)
+    cheaper = [(a - 1, b, v, w), (a, b - 1, v, w)]
+    assert all(one[0] < 1 or one[1] < 4 or wait(*one) > 60 for one in cheaper)
+
+
+def test_values_that_only_go_together_change_together() -> None:
+    """As a pool and the quotas in it."""
+    found = _wide(_of_wide(lambda a, b, v, w: 0 if a == b else 90))
+    assert values(found)[:2] == (4, 4)
+
+
+def test_a_wide_grid_stays_within_its_budget() -> None:
+    simulated = _of_wide(SLOPES["waits fall with all values"])
+    found = _wide(simulated)
+    tried = {tuple(one.values.values()) for one, stage in simulated.asked if stage.jobs == 25}
+    full = {tuple(one.values.values()) for one, stage in simulated.asked if stage.jobs == 100}
+    assert len(tried - {()}) == found.screened == 32
+    assert len(full - {()}) <= 16
+    assert {len(stage.seeds) for _, stage in simulated.asked if stage.jobs == 25} == {3}
+
+
+def test_the_same_seed_asks_for_the_same_candidates() -> None:
+    first, second, other = (_of_wide(SLOPES["waits fall with all values"]) for _ in range(3))
+    for simulated, seed in ((first, 1), (second, 1), (other, 2)):
+        _wide(simulated, seed)
+    asked = [[one.changes for one, _ in simulated.asked] for simulated in (first, second, other)]
+    assert asked[0] == asked[1] != asked[2]
+
+
+def test_invalid_candidates_take_nothing_of_the_budget() -> None:
+    simulated = Simulated(lambda *values: 90 - (values[0] if len(values) == 4 else 0))
+    found = searched(simulated, *WIDE, budget=32, valid=lambda a, b: a % 2 == 0)
+    assert found.screened == 32
+    assert all(one.candidate.values == {} or values_of(one.candidate)[0] % 2 == 0 for one in found.scores)
+
+
+def values_of(candidate: Candidate) -> list[Any]:
+    return list(candidate.values.values())
+
+
+def test_only_invalid_candidates_leave_the_present_settings() -> None:
+    found = searched(Simulated(lambda *_: 90), *WIDE, budget=8, valid=lambda *_: False)
+    assert found.best is found.present
+    assert len(found.scores) == 1
+
+
+def test_real_settings_make_real_candidates() -> None:
+    found = candidates("queues.a.l4=4,8", "pools.l4=8,16")
+    assert [one is not None for one in (found.at((0, 0)), found.at((0, 1)))] == [False, True]
