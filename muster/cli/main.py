@@ -9,6 +9,7 @@ VERBS = {
     "eta": "estimate when a pending workload of a cluster starts",
     "forecast": "simulate a trace of jobs under a queue configuration",
     "plan": "compare waiting times before and after a change of a stack",
+    "recommend": "search quotas and pool sizes that meet waiting-time goals at least cost",
     "try": "tell whether a job would fit now, before it is submitted",
 }
 

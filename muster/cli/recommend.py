@@ -1,0 +1,210 @@
+"""`muster recommend`: which quotas and pool sizes meet goals of waiting times at least cost."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muster.cli import inputs
+from muster.cli.recommend_stack import StackFile, read_stack
+from muster.forecast import futures
+from muster.forecast.limits import WaitLimit
+from muster.forecast.recommend import chart, goals, report, search
+from muster.forecast.recommend.candidates import Candidates, Prices
+from muster.forecast.recommend.errors import RecommendError
+from muster.forecast.recommend.evaluation import Evaluator, digest
+from muster.forecast.recommend.journal import Journal
+from muster.forecast.recommend.patch import patch, path_in_repository
+from muster.forecast.recommend.ray_tasks import INSTALL, LOCAL, RayTasks
+from muster.forecast.recommend.scores import Score
+from muster.forecast.recommend.tasks import Processes, Request
+from muster.forecast.recommend.variables import TARGETS, VALUES, parse_variables
+from muster.forecast.recommend.yaml_edits import edited
+
+if TYPE_CHECKING:
+    from muster.forecast.recommend.tasks import Executor
+
+NOT_MET = 3
+"""The exit code if no candidate meets the goals."""
+JOURNALS = Path(".muster/recommend")
+HOUR_MS = 3_600_000
+DESCRIPTION = f"""\
+Searches a stack file's quotas, limits, weights and pool sizes for the cheapest settings that meet goals of
+waiting times, by replaying a trace under each candidate. Exit code {NOT_MET}: no candidate meets the goals.
+
+The cost is what the quotas offer (at most the pool's capacity) x muster:forecast.prices x the hours from the
+trace's first submission until its last job would end if none waited; without prices, it is the number of
+accelerators. A wait counts as without end if the job never starts, and no recommendation makes a job never
+start that does at present.
+
+All combinations are simulated in full if they are at most --candidates. Otherwise that many are tried with
+{search.SCREEN_SEEDS} seeds on the first {search.SCREEN_SHARE:.0%} of the jobs: a spread of
+all, then neighbours of the best. The best and the Pareto front of those are simulated in full, and so are
+neighbours of the best until none is better. Finished simulations are kept in {JOURNALS}/:
+after an interruption, the same command resumes.
+"""
+EPILOG = f"""\
+targets of --vary:
+{TARGETS}
+
+values: {VALUES}
+
+With a nominal quota, the CPU and memory quotas of its flavor change in proportion. With a pool, the nominal
+quotas of its flavor do, unless --vary names one of them. Quotas that exceed their pool by more than at
+present are no candidates.
+
+example:
+  muster recommend --stack prod --trace examples/traces/three-teams.csv --goal "recommendations p90 <= 4h" \\
+    --vary pools.l4-queued=24..48:8 --vary queues.recommendations.l4-queued=24..48:8 --patch answer.patch
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The search, as the command line and its files define it."""
+
+    stack: StackFile
+    request: Request
+    candidates: Candidates
+    plan: search.Plan
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument(
+        "--stack", metavar="NAME", required=True, help="stacks/Pulumi.NAME.yaml of this checkout, or a path"
+    )
+    parser.add_argument(
+        "--goal",
+        metavar="GOAL",
+        action="append",
+        default=[],
+        help=f"{goals.SYNTAX.replace('%', '%%')}; repeatable (default: the stack's forecast.limits)",
+    )
+    parser.add_argument(
+        "--vary",
+        metavar="TARGET=VALUES",
+        action="append",
+        default=[],
+        help="what may change, and to which values; repeatable (see below)",
+    )
+    parser.add_argument(
+        "--candidates",
+        type=inputs.count,
+        default=search.CANDIDATES,
+        metavar="N",
+        help="combinations to try at most (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--search-seed", type=int, default=0, metavar="N", help="seed of the search (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--patch", metavar="FILE", type=Path, help="write the answer as a patch for git apply"
+    )
+    parser.add_argument("--json", action="store_true", help="print all candidates as JSON")
+    parser.add_argument(
+        "--fresh", action="store_true", help=f"ignore results of an earlier run, in {JOURNALS}/"
+    )
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const=LOCAL,
+        help=f"simulate as Ray tasks, on this machine or on the cluster at ADDRESS; {INSTALL}",
+    )
+    inputs.add_arguments(parser)
+
+
+def carry_out(arguments: argparse.Namespace) -> int:
+    return inputs.carry_out("recommend", lambda: _recommend(arguments))
+
+
+def _recommend(arguments: argparse.Namespace) -> int:
+    from muster.cli.forecast import assumptions_table
+    from muster.cli.screen import show
+
+    if arguments.assumptions:
+        show([assumptions_table()])
+        return 0
+    try:
+        given = _inputs(arguments)
+        found, evaluator = _search(arguments, given)
+        text = edited(given.stack.text, found.best.candidate.config)
+    except RecommendError as error:
+        raise inputs.InputError(str(error)) from error
+    _print(arguments, given, found, evaluator)
+    if arguments.patch:
+        _write_patch(arguments.patch, given.stack, found.best, text)
+    return 0 if found.best.meets else NOT_MET
+
+
+def _inputs(arguments: argparse.Namespace) -> Inputs:
+    stack = read_stack(arguments.stack)
+    trace = inputs.read_trace(arguments, stack.side.trace).trace
+    scenario, _ = inputs.scenario(arguments, stack.side, trace)
+    jobs = scenario.jobs
+    if all(job.run_ms is None for job in jobs):
+        raise inputs.InputError(f"{trace.source}: no job has a run time; expected at least one")
+    wanted: Sequence[WaitLimit] = [goals.parse_goal(text) for text in arguments.goal] or stack.side.limits
+    if not wanted:
+        raise inputs.InputError(
+            f"no goal: give --goal {goals.SYNTAX}, or muster:forecast.limits in the stack file"
+        )
+    goals.check_goals(wanted, jobs, list(scenario.configuration.snapshot.cluster_queues))
+    variables = parse_variables(arguments.vary, stack.config)
+    hours = max(job.submit_ms + (job.run_ms or 0) for job in jobs) / HOUR_MS
+    candidates = Candidates(stack.config, variables, stack.build, Prices(stack.side.prices, hours))
+    seeds = range(arguments.seeds if futures.is_random(scenario) else 1)
+    plan = search.plan(variables, seeds, len(jobs), arguments.candidates, arguments.search_seed)
+    return Inputs(stack, Request(jobs, scenario.assumptions, wanted), candidates, plan)
+
+
+def _search(arguments: argparse.Namespace, given: Inputs) -> tuple[search.Found, Evaluator]:
+    inputs_digest = digest(given.request)
+    file = JOURNALS / f"{inputs_digest[:16]}.jsonl"
+    count, jobs = given.plan.budget, len(given.request.jobs)
+    with (
+        Journal(file, arguments.fresh) as journal,
+        _executor(arguments, given.request) as executor,
+        inputs.progress(f"{count:,} candidates, {jobs:,} jobs") as progress,
+    ):
+        evaluator = Evaluator(inputs_digest, executor, journal, given.plan.effort, progress)
+        found = search.Search(given.candidates, given.request.goals, given.plan, evaluator).run()
+    return found, evaluator
+
+
+def _executor(arguments: argparse.Namespace, request: Request) -> "AbstractContextManager[Executor]":
+    return RayTasks(request, arguments.ray) if arguments.ray else Processes(request)
+
+
+def _print(arguments: argparse.Namespace, given: Inputs, found: search.Found, evaluator: Evaluator) -> None:
+    from muster.cli.screen import show
+
+    invalid, wanted = given.candidates.invalid, given.request.goals
+    name, has_prices = given.stack.side.configuration.name, bool(given.stack.side.prices)
+    table = report.front_table(found, wanted, has_prices)
+    answer = report.summary(found, wanted)
+    if arguments.json:
+        print(json.dumps(report.document(name, found, wanted, invalid, has_prices), indent=2))
+    else:
+        tried = f"{found.screened:,} candidates tried, " if found.screened else ""
+        resumed = f"; {evaluator.resumed:,} results of an earlier run" if evaluator.resumed else ""
+        print(f"{name}: {tried}{len(found.scores):,} simulated in full{resumed}\n")
+        show([table, *report.invalid_table(invalid)])
+        print(answer)
+    if arguments.html:
+        arguments.html.write_text(chart.page(name, found, wanted, table, answer))
+
+
+def _write_patch(file: Path, stack: StackFile, best: Score, text: str) -> None:
+    """Writes the answer, unless there is none or it changes nothing."""
+    if not best.meets or text == stack.text:
+        why = "nothing changes" if best.meets else "no candidate meets the goals"
+        print(f"{file} is not written: {why}", file=sys.stderr)
+        return
+    file.write_text(patch(path_in_repository(stack.file), stack.text, text), newline="")

@@ -1,0 +1,99 @@
+"""The Pareto front as a page without other files: an SVG of cost against the worst goal."""
+
+from collections.abc import Sequence
+from html import escape
+from math import ceil, floor, inf, log10
+
+from muster.forecast.limits import WaitLimit
+from muster.forecast.recommend.report import mark, wait_text
+from muster.forecast.recommend.scores import Score, front
+from muster.forecast.recommend.search import Found
+from muster.forecast.report.tables import Table
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 420, 70, 30, 30, 60
+LEAST = 0.01  # of a goal's limit; less is drawn there, as the axis is logarithmic
+STYLE = """\
+body{font:14px system-ui,sans-serif;margin:2em;color:#222;background:#fff}
+table{border-collapse:collapse;margin-top:1em}
+td,th{padding:.25em .8em;text-align:right;border-bottom:1px solid #ddd}
+td:nth-child(-n+2),th:nth-child(-n+2){text-align:left}
+text{font:12px system-ui,sans-serif;fill:#444}
+.axis{stroke:#999}.grid{stroke:#eee}.goal{stroke:#b30000;stroke-dasharray:6 4}
+.met{fill:#1a7f37}.missed{fill:#b30000}.other{opacity:.35}
+.chosen{stroke:#111;stroke-width:3}.now{stroke:#0550ae;stroke-width:3}"""
+
+
+def page(name: str, found: Found, goals: Sequence[WaitLimit], table: Table, answer: str) -> str:
+    """Returns an HTML page with the chart and the table of the front."""
+    heads = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+    )
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(name)}</title>'
+        f"<style>{STYLE}</style><h1>{escape(name)}</h1><p>{escape(answer)}</p>"
+        f"{svg(found, goals, table.columns[2].capitalize())}"
+        f"<table><tr>{heads}</tr>{rows}</table></html>\n"
+    )
+
+
+def svg(found: Found, goals: Sequence[WaitLimit], cost: str) -> str:
+    """Returns the chart: a point a candidate; below the dashed line it meets all goals."""
+    ratios = [worst(one, goals) for one in found.scores]
+    finite = [ratio for ratio in ratios if ratio < inf]
+    low = floor(log10(min([1.0, *finite])))
+    high = ceil(log10(max([1.0, *finite]) * 1.5))
+    costs = [one.candidate.cost for one in found.scores]
+    most = max(costs) * 1.05 or 1.0
+
+    def x(value: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * value / most
+
+    def y(ratio: float) -> float:
+        share = 1.0 if ratio == inf else (log10(ratio) - low) / (high - low)
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share
+
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">']
+    for power in range(low, high + 1):
+        at = y(10.0**power)
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
+        parts.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{10.0**power:g}</text>')
+    for tick in range(5):
+        value = most * tick / 4
+        parts.append(
+            f'<text x="{x(value):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{value:,.0f}</text>'
+        )
+    bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+    parts += [
+        f'<path class="axis" fill="none" d="M{LEFT} {TOP}V{bottom}H{right}"/>',
+        f'<line class="goal" x1="{LEFT}" x2="{right}" y1="{y(1):.1f}" y2="{y(1):.1f}"/>',
+        f'<text x="{(LEFT + right) / 2}" y="{HEIGHT - 15}" text-anchor="middle">{escape(cost)}</text>',
+        f'<text x="{LEFT}" y="{TOP - 12}">wait of the worst goal, as a multiple of its limit</text>',
+    ]
+    rows = {id(one) for one in front(found.scores)}
+    # Those that matter are drawn last, above the others.
+    for one in sorted(found.scores, key=lambda one: (bool(mark(one, found)), id(one) in rows)):
+        parts.append(_point(one, found, goals, x(one.candidate.cost), y(worst(one, goals)), id(one) in rows))
+    return "".join([*parts, "</svg>"])
+
+
+def _point(one: Score, found: Found, goals: Sequence[WaitLimit], x: float, y: float, on_front: bool) -> str:
+    word = mark(one, found)
+    classes = ["met" if one.meets else "missed"]
+    classes += [] if on_front or word else ["other"]
+    classes += ["chosen"] if one is found.best else ["now"] if word else []
+    waits = ", ".join(wait_text(value) for value in one.values)
+    title = escape(f"{one.candidate.changes}: cost {one.candidate.cost:,.0f}, {waits}")
+    label = f'<text x="{x + 10:.1f}" y="{y - 8:.1f}">{escape(word)}</text>' if word else ""
+    return (
+        f'<circle class="{" ".join(classes)}" cx="{x:.1f}" cy="{y:.1f}" r="{6 if on_front else 4}">'
+        f"<title>{title}</title></circle>{label}"
+    )
+
+
+def worst(one: Score, goals: Sequence[WaitLimit]) -> float:
+    """Returns the largest value of a goal as a multiple of its limit."""
+    if one.starved:
+        return inf
+    ratios = (value / max(goal.max_s, 1.0) for value, goal in zip(one.values, goals, strict=True))
+    return max(LEAST, *ratios)

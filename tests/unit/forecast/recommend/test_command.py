@@ -1,0 +1,193 @@
+"""`muster recommend` from files to a patch: exit codes, reports, errors, and a run that was killed."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from muster.cli.main import main
+from settings.load import load
+from tests.unit.forecast.recommend.builders import STACK
+
+CHECKOUT = Path(__file__).parents[4]
+GRID = ("--vary", "queues.a.l4=4,8,12", "--vary", "queues.b.l4=4,8,12", "--vary", "pools.l4=16,24")
+EASY = "p90 <= 65m"
+HARD = "a p90 <= 1s"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the stack file and a trace, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    Path("stack.yaml").write_text(STACK)
+    write_trace(24)
+    return tmp_path
+
+
+def write_trace(jobs: int) -> None:
+    rows = [f"{'ab'[n % 2]}{n},{60 * (n // 2)},600,1,{'ab'[n % 2]},low,,,,4," for n in range(jobs)]
+    heading = "name,submit_seconds,run_seconds,pods,queue,priority_class,user"
+    heading += ",cpu,memory,nvidia.com/gpu,google.com/tpu"
+    Path("trace.csv").write_text("\n".join([heading, *rows, ""]))
+
+
+def recommend(*arguments: str, goal: str = EASY, vary: tuple[str, ...] = GRID) -> int:
+    given = ("--stack", "stack.yaml", "--trace", "trace.csv", "--goal", goal, *vary, *arguments)
+    return main(["recommend", *given])
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str, goal: str = EASY) -> dict[str, object]:
+    recommend("--json", *arguments, goal=goal)
+    document: dict[str, object] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def test_the_answer_is_a_patch_of_the_stack_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert recommend("--patch", "answer.patch") == 0
+    output = capsys.readouterr().out
+    assert re.search(r"recommended +a\.l4 8, b\.l4 4, pools\.l4 16 +12 ", output)
+    subprocess.run(["git", "apply", "answer.patch"], check=True)
+    after = load(Path("stack.yaml"))
+    quotas = {q.name: q.quotas["l4"]["nvidia.com/gpu"].nominal for q in after.queues.cluster_queues}
+    assert quotas == {"a": "8", "b": "4"}
+    assert Path("stack.yaml").read_text().count("#") == STACK.count("#")
+    assert recommend("--patch", "again.patch") == 0
+    assert "recommended, present" in capsys.readouterr().out
+    assert not Path("again.patch").exists()
+
+
+def test_goals_that_no_candidate_meets_have_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert recommend("--patch", "answer.patch", goal=HARD) == 3
+    captured = capsys.readouterr()
+    assert "no candidate meets the goals; the closest is" in captured.out
+    assert "a p90 is" in captured.out
+    assert "answer.patch is not written: no candidate meets the goals" in captured.err
+    assert not Path("answer.patch").exists()
+
+
+def test_all_candidates_are_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
+    found = printed(capsys)
+    candidates = found["candidates"]
+    assert isinstance(candidates, list)
+    assert found["invalid"] == {"the quotas of l4 exceed its pool; --vary pools.l4 can change that": 3}
+    assert len(candidates) == 2 * 9 - 3
+    (best,) = (one for one in candidates if one["recommended"])
+    assert best["settings"] == {"queues.a.l4": 8, "queues.b.l4": 4, "pools.l4": 16}
+    assert best["meets"]
+    assert best["pareto"]
+    cheaper = [one for one in candidates if one["meets"] and one["cost"] < best["cost"]]
+    assert not cheaper
+
+
+def test_a_second_run_takes_its_results_from_the_first(capsys: pytest.CaptureFixture[str]) -> None:
+    first = printed(capsys)
+    assert first == printed(capsys, "--fresh") == printed(capsys)
+    recommend()
+    assert "15 results of an earlier run" in capsys.readouterr().out
+    recommend("--fresh")
+    assert "earlier run" not in capsys.readouterr().out
+
+
+def test_a_few_of_many_candidates_find_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    found = printed(capsys, "--candidates", "8")
+    assert found["screened"] == 8
+    assert found["goals_met"]
+    assert found == printed(capsys, "--candidates", "8", "--fresh")
+
+
+def test_prices_and_goals_may_be_in_the_stack_file(capsys: pytest.CaptureFixture[str]) -> None:
+    forecast = (
+        "  muster:forecast: {prices: {l4: 0.5}, trace: trace.csv, limits: [{queue: a, maxMinutes: 75}]}\n"
+    )
+    Path("stack.yaml").write_text(STACK + forecast)
+    assert main(["recommend", "--stack", "stack.yaml", "--vary", "queues.a.l4=4,8"]) == 0
+    output = capsys.readouterr().out
+    assert "a p90 <= 1h15m" in output
+    # 0.5 an hour, 12 GPUs, 11 minutes of submissions and 10 of the last job
+    assert re.search(r"recommended  a\.l4 4 +2\.1  ", output)
+
+
+def test_the_page_needs_no_other_file(capsys: pytest.CaptureFixture[str]) -> None:
+    recommend("--html", "page.html")
+    text = Path("page.html").read_text()
+    assert text.count("<circle") == 15
+    assert "recommended</text>" in text
+    assert not re.search(r"(src|href)=|url\(|@import|<script", text)
+
+
+ERRORS: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "an unknown queue": (("--vary", "queues.c.l4=4"), EASY, "no such entry in queues; expected one of: a, b"),
+    "an unknown flavor": (
+        ("--vary", "queues.a.h100=4"),
+        EASY,
+        "expected weight, or one of its flavors: cpu, l4",
+    ),
+    "nothing to change": ((), EASY, "give --vary TARGET=VALUES"),
+    "a goal's syntax": (GRID, "a p90 < 5", 'expected "[QUEUE [CLASS]] mean|p50|p90|p99 <= TIME"'),
+    "a goal's queue": (GRID, "c p90 <= 5m", "queue 'c' is unknown; expected one of: a, b"),
+    "a goal's class": (GRID, "a high p90 <= 5m", "the trace has no such job"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_a_mistake_is_named_with_what_is_expected(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    vary, goal, expected = ERRORS[name]
+    assert recommend(goal=goal, vary=vary) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_no_goal_at_all_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recommend", "--stack", "stack.yaml", "--trace", "trace.csv", *GRID]) == 2
+    assert "no goal: give --goal" in capsys.readouterr().err
+
+
+def test_a_killed_search_resumes_with_the_same_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    write_trace(80)
+    command = [sys.executable, "-m", "muster", "recommend", "--stack", "stack.yaml", "--trace", "trace.csv"]
+    command += ["--goal", EASY, *GRID, "--assume", "failures_per_node_hour=0.5", "--seeds", "2", "--json"]
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    while finished() < 2:
+        assert child.poll() is None, "the search ended before it could be killed"
+        time.sleep(0.01)
+    workers = psutil.Process(child.pid).children()
+    child.kill()
+    child.wait()
+    before = finished()
+    assert 2 <= before < 15
+    _, alive = psutil.wait_procs(workers, timeout=10)
+    assert not alive, "workers outlive a killed search"
+    runs = []
+    for options in ([], ["--fresh"]):
+        run = subprocess.run([*command, *options], env=environment, capture_output=True, check=False)
+        runs.append((run.returncode, json.loads(run.stdout)))
+        assert finished() == 15
+    assert runs[0] == runs[1]
+
+
+def finished() -> int:
+    return sum(file.read_text().count("\n") for file in Path(".muster/recommend").glob("*.jsonl"))
+
+
+def test_two_searches_of_the_same_inputs_do_not_share_a_journal(capsys: pytest.CaptureFixture[str]) -> None:
+    recommend()
+    (journal,) = Path(".muster/recommend").glob("*.jsonl")
+    hold = (
+        "import fcntl, sys; file = open(sys.argv[1], 'ab'); fcntl.lockf(file, fcntl.LOCK_EX); "
+        "print(flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(journal)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        assert recommend() == 2
+        assert "is in use by another search with the same inputs" in capsys.readouterr().err
+        other.communicate(b"\n")
+    assert recommend() == 0
