@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muster.cli import inputs
+from muster.cli.configurations import InputError
 from muster.cli.recommend_stack import StackFile, read_stack
 from muster.forecast import futures
 from muster.forecast.limits import WaitLimit
@@ -136,7 +137,7 @@ def _recommend(arguments: argparse.Namespace) -> int:
         found, evaluator = _search(arguments, given)
         text = edited(given.stack.text, found.best.candidate.config)
     except RecommendError as error:
-        raise inputs.InputError(str(error)) from error
+        raise InputError(str(error)) from error
     _print(arguments, given, found, evaluator)
     if arguments.patch:
         _write_patch(arguments.patch, given.stack, found.best, text)
@@ -149,12 +150,10 @@ def _inputs(arguments: argparse.Namespace) -> Inputs:
     scenario, _ = inputs.scenario(arguments, stack.side, trace)
     jobs = scenario.jobs
     if all(job.run_ms is None for job in jobs):
-        raise inputs.InputError(f"{trace.source}: no job has a run time; expected at least one")
+        raise InputError(f"{trace.source}: no job has a run time; expected at least one")
     wanted: Sequence[WaitLimit] = [goals.parse_goal(text) for text in arguments.goal] or stack.side.limits
     if not wanted:
-        raise inputs.InputError(
-            f"no goal: give --goal {goals.SYNTAX}, or muster:forecast.limits in the stack file"
-        )
+        raise InputError(f"no goal: give --goal {goals.SYNTAX}, or muster:forecast.limits in the stack file")
     goals.check_goals(wanted, jobs, list(scenario.configuration.snapshot.cluster_queues))
     variables = parse_variables(arguments.vary, stack.config)
     hours = max(job.submit_ms + (job.run_ms or 0) for job in jobs) / HOUR_MS

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from muster.cli import inputs
+from muster.cli import configurations
+from muster.cli.configurations import Side
 from muster.forecast.configuration import ConfigurationError
 from muster.forecast.recommend.candidates import Build, Built
 from muster.forecast.recommend.changes import PoolSize
@@ -27,14 +28,14 @@ class StackFile:
     file: Path
     text: str
     config: Mapping[str, Any]
-    side: inputs.Side
+    side: Side
     build: Build
 
 
 def read_stack(name: str) -> StackFile:
     """Reads a stack file by the stack's name or its path. Raises: InputError."""
-    side = inputs.stack(name)
-    file = Path(inputs.stack_file(name))
+    side = configurations.stack(name)
+    file = Path(configurations.stack_file(name))
     text = file.read_bytes().decode()
     return StackFile(file, text, yaml.safe_load(text)["config"], side, lambda config: build(config, name))
 
@@ -45,7 +46,7 @@ def build(config: Mapping[str, Any], name: str) -> Built:
 
     try:
         settings = parse(config, name)
-        configuration = inputs.declared(settings, name).configuration
+        configuration = configurations.declared(settings, name).configuration
     except SettingsError as error:
         problem = error.problems[0]
         raise InvalidCandidate(f"{problem.path}: expected {problem.expected}") from error

@@ -44,7 +44,7 @@ def test_a_forecast_is_the_same_each_time(files: Path, capsys: pytest.CaptureFix
     assert (whole["count"], whole["mean_s"]) == (2, 30 + (30 + 10 + 2 - 1) / 2)
 
 
-def test_a_plan_shows_who_waits_longer(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_shows_jobs_that_wait_longer(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     queues = [f"--base-queues={files}/many.yaml", f"--queues={files}/few.yaml"]
     out = [f"--markdown={files}/plan.md", f"--html={files}/plan.html"]
     assert main(["plan", *queues, f"--trace={files}/trace.csv", *out]) == 0

@@ -1,4 +1,4 @@
-"""What an engine tells about its next decision: whether and when there is something to decide."""
+"""An engine tells whether there is something to decide, and when."""
 
 from collections.abc import Callable
 
