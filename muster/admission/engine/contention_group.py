@@ -1,6 +1,6 @@
 """Queues that contend for the same quota or the same nodes, and why their workloads wait."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import chain
 
 from muster.admission.cycle.entry import Entry
@@ -10,6 +10,7 @@ from muster.admission.model import Waiting, Workload
 from muster.admission.pruning.protocol import Pruning
 from muster.admission.queueing.groups import EquivalenceGroup
 from muster.admission.queueing.pending import PendingQueue
+from muster.admission.quota.node import QuotaNode
 from muster.admission.rules.backfill import Backfill
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
@@ -51,6 +52,17 @@ class ContentionGroup:
         self.heads = dict(other.heads)
         if self.backfill is not None and other.backfill is not None:
             self.backfill.take_over(other.backfill)
+
+    def take_objects(self, roots: Container[QuotaNode]) -> bool:
+        """Takes the state's objects, of which the quotas of the trees with these roots have changed. Returns
+        whether decisions may change."""
+        for name, queue in self.queues.items():
+            queue.take_objects(self.state.queue(name), self.state.snapshot.local_usage)
+        changed = any(queue.node.root in roots for queue in self.queues.values())
+        if changed:
+            self.selector = HeadSelector(self.state, self.queues, self.occupied, type(self.selector.pruning))
+        by_usage = any(queue.local_usage is not None for queue in self.occupied)
+        return self.is_waiting and (changed or by_usage or self.state.budgets is not None)
 
     @property
     def is_waiting(self) -> bool:

@@ -40,14 +40,29 @@ class Engine:
         self.load(snapshot)
 
     def load(self, snapshot: Snapshot) -> None:
-        """Rebuilds the state. For changes of other objects than workloads: most concern a whole cohort
-        tree."""
+        """Rebuilds the state from all objects."""
         check(snapshot)
+        self._build(snapshot)
+
+    def _build(self, snapshot: Snapshot) -> None:
         self._live = LiveState(replace(snapshot, workloads=()), self._rules, self._pruning)
         self._timers: Timers[tuple[str, ...]] = Timers()  # when time alone may change decisions, by group
         self._settled: tuple[ContentionGroup, ...] = ()  # by the last decision
         for workload in snapshot.workloads:
             self._live.take(workload)
+
+    @property
+    def objects(self) -> Snapshot:
+        """The objects that are no workloads."""
+        return self._live.objects
+
+    def update(self, objects: Snapshot) -> None:
+        """Takes changed objects that are no workloads; the workloads stay as they are. Amounts of quotas,
+        weights, `local_usage` and `spent` change in place; whatever else does rebuilds the state."""
+        objects = replace(objects, workloads=())
+        check(objects)
+        if not self._live.take_objects(objects):
+            self._build(replace(objects, workloads=self.snapshot.workloads))
 
     def fork(self) -> "Engine":
         """Returns an engine in the same state, for a question of what would happen if: what one of them is

@@ -1,11 +1,14 @@
 """The working state and the pending queues, in step with the objects as they come and go."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 from muster.admission.engine.contention import contention_groups
 from muster.admission.engine.contention_group import ContentionGroup
 from muster.admission.engine.known_workloads import KnownWorkloads
 from muster.admission.engine.timers import Timers
 from muster.admission.flavors.placement import needs_second_pass
-from muster.admission.model import NEVER_MS, Rules, Snapshot, StopPolicy, Workload
+from muster.admission.model import NEVER_MS, ClusterQueue, Cohort, Rules, Snapshot, StopPolicy, Workload
 from muster.admission.pruning.protocol import Pruning
 from muster.admission.rules import install
 from muster.admission.state.state import WorkingState
@@ -48,6 +51,19 @@ class LiveState:
         copy.backoffs = self.backoffs.fork()
         copy._not_queued = set(self._not_queued)
         return copy
+
+    def take_objects(self, objects: Snapshot) -> bool:
+        """Takes objects that differ in quotas, weights, `local_usage` and `spent` only. Returns False if more
+        has changed."""
+        if not _differ_in_amounts(self.objects, objects):
+            return False
+        self.objects = objects
+        roots = self.state.take_objects(objects)
+        install(self.state)
+        for group in dict.fromkeys(self.groups.values()):
+            if group.take_objects(roots):
+                self.touch(group)
+        return True
 
     def parked(self) -> set[str]:
         """Keys of workloads that were tried in vain, and wait until all are tried."""
@@ -126,3 +142,27 @@ class LiveState:
         self.touched[group] = None
         if queue:
             group.touch(queue)
+
+
+def _differ_in_amounts(one: Snapshot, other: Snapshot) -> bool:
+    """Whether they differ only in what changes no queue's place, no kind of workload and no flavor."""
+    rest = [replace(of, cohorts={}, cluster_queues={}, local_usage={}, spent={}) for of in (one, other)]
+    return (
+        rest[0] == rest[1]
+        and one.cohorts.keys() == other.cohorts.keys()
+        and one.cluster_queues.keys() == other.cluster_queues.keys()
+        and all(_is_alike(cohort, other.cohorts[name]) for name, cohort in one.cohorts.items())
+        and all(_is_alike(queue, other.cluster_queues[name]) for name, queue in one.cluster_queues.items())
+    )
+
+
+def _is_alike(one: ClusterQueue | Cohort, other: ClusterQueue | Cohort) -> bool:
+    """Whether they differ in the amounts of their quotas and in their weights only."""
+    if one is other:
+        return True
+    flavors = [
+        [(group.covered, [of.flavor for of in group.flavors]) for group in owner.groups]
+        for owner in (one, other)
+    ]
+    rest = [replace(owner, groups=(), weight=Fraction(1)) for owner in (one, other)]
+    return flavors[0] == flavors[1] and rest[0] == rest[1]

@@ -86,6 +86,13 @@ class PendingQueue:
         if len(self):
             self.occupied[self] = None
 
+    def take_objects(self, queue: ClusterQueue, local_usage: LocalUsage) -> None:
+        """Takes its queue with other quotas, and recent usage."""
+        self.queue = queue
+        self.local_usage = local_usage if queue.usage_based else None
+        for group in self.groups:
+            group.known = None  # it was computed from the quotas
+
     def __len__(self) -> int:
         return len(self._fresh.by_key) + len(self._tried.by_key)
 

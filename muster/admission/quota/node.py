@@ -19,7 +19,7 @@ _NO_QUOTA = Quota(nominal=0)
 class QuotaNode:
     """A ClusterQueue or a Cohort in the tree. Quantities are by flavor and resource.
 
-    What the quotas alone determine is computed once, when the tree is built (`settle`)."""
+    What the quotas alone determine is computed once (`settle`), when they are set."""
 
     __slots__ = (
         "_ceilings",
@@ -45,22 +45,26 @@ class QuotaNode:
         self,
         name: str,
         quotas: Mapping[FlavorResource, Quota],
+        weight: Fraction,
         parent: "QuotaNode | None",
-        weight: Fraction = Fraction(1),
     ) -> None:
         self.name = name
-        self.quotas = quotas
         self.parent = parent
         self.lineage: tuple[QuotaNode, ...] = (self, *(parent.lineage if parent else ()))
         self.root: QuotaNode = self.lineage[-1]
         self._descent = self.lineage[-2::-1]  # from below the root down to this node
-        self.subtree = {fr: quota.nominal for fr, quota in quotas.items()}
-        self.usage: dict[FlavorResource, int] = {}
         self._changed: set[QuotaNode] = set()  # of a root; see take_changed
         self.cohorts: list[QuotaNode] = []
         self.queues: list[QuotaNode] = []  # the active ones
-        self.height = 0  # to the furthest leaf
+        self.reset(quotas, weight)
+
+    def reset(self, quotas: Mapping[FlavorResource, Quota], weight: Fraction) -> None:
+        """Begins with these quotas, and without usage; `settle` follows."""
+        self.quotas = quotas
         self.weight = weight  # of its share
+        self.subtree = {fr: quota.nominal for fr, quota in quotas.items()}
+        self.usage: dict[FlavorResource, int] = {}
+        self.height = 0  # to the furthest leaf
         self.units: dict[str, Fraction] | None = None  # by resource; known to quota/share.py
         self._local: dict[FlavorResource, int] = {}  # where it is not 0
         self._ceilings: dict[FlavorResource, int] = {}  # most of the parent's, where borrowing is limited

@@ -28,7 +28,7 @@ def raised(node: QuotaNode, extra: Usage) -> QuotaNode:
 
 def _copied(node: QuotaNode) -> QuotaNode:
     parent = _copied(node.parent) if node.parent else None
-    copy = QuotaNode(node.name, node.quotas, parent, node.weight)
+    copy = QuotaNode(node.name, node.quotas, node.weight, parent)
     copy.subtree, copy.usage, copy.height = dict(node.subtree), dict(node.usage), node.height
     return copy
 

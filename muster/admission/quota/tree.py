@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Iterator, Mapping
 from fractions import Fraction
 
-from muster.admission.model import FlavorResource, Quota, ResourceGroup, Snapshot
+from muster.admission.model import ClusterQueue, Cohort, FlavorResource, Quota, ResourceGroup, Snapshot
 from muster.admission.quota.node import QuotaNode
 
 
@@ -14,27 +14,42 @@ class QuotaTree:
     child that a search for victims would meet.
     """
 
-    __slots__ = ("queues",)
+    __slots__ = ("_cohorts", "queues")
 
     def __init__(self, snapshot: Snapshot, active: Container[str]) -> None:
         parents = cohort_parents(snapshot)
-        cohorts: dict[str, QuotaNode] = {}
+        cohorts = self._cohorts = dict[str, QuotaNode]()
         for name in parents_first(parents, cyclic_cohorts(parents)):
-            cohort = snapshot.cohorts.get(name)
             parent = cohorts.get(parents[name] or "")
-            quotas = quotas_of(cohort.groups if cohort else ())
-            node = QuotaNode(name, quotas, parent, cohort.weight if cohort else Fraction(1))
+            node = QuotaNode(name, *_terms(snapshot.cohorts.get(name)), parent)
             cohorts[name] = node
             if node.parent:
                 node.parent.cohorts.append(node)
         self.queues: dict[str, QuotaNode] = {}
         for name, queue in sorted(snapshot.cluster_queues.items()):
             parent = cohorts.get(queue.cohort or "")
-            node = QuotaNode(name, quotas_of(queue.groups), parent, queue.weight)
+            node = QuotaNode(name, *_terms(queue), parent)
             self.queues[name] = node
             if node.parent and name in active:
                 node.parent.queues.append(node)
         _lift([*cohorts.values(), *self.queues.values()])
+
+    def take_quotas(self, snapshot: Snapshot) -> set[QuotaNode]:
+        """Takes quotas and weights of a snapshot with the same queues and cohorts. Returns the roots of trees
+        where any of them has changed: usage is to be added to these again."""
+        terms = {node: _terms(snapshot.cohorts.get(name)) for name, node in self._cohorts.items()}
+        terms |= {node: _terms(snapshot.cluster_queues[name]) for name, node in self.queues.items()}
+        changed = {node.root for node, found in terms.items() if found != (node.quotas, node.weight)}
+        reset = [node for node in terms if node.root in changed]
+        for node in reset:
+            node.reset(*terms[node])
+        _lift(reset)
+        return changed
+
+
+def _terms(owner: ClusterQueue | Cohort | None) -> tuple[dict[FlavorResource, Quota], Fraction]:
+    """Quotas, and the weight of its share; a cohort that is only named has none of its own."""
+    return (quotas_of(owner.groups), owner.weight) if owner is not None else ({}, Fraction(1))
 
 
 def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, Quota]:

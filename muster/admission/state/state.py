@@ -15,7 +15,7 @@ from muster.admission.model import (
     StopPolicy,
     Workload,
 )
-from muster.admission.quota.node import Usage
+from muster.admission.quota.node import QuotaNode, Usage
 from muster.admission.quota.tree import QuotaTree, cohort_parents, cyclic_cohorts
 from muster.admission.state.holdings import Holding, QueueHoldings
 from muster.admission.state.hooks import UsageLimit, VictimProtection
@@ -58,12 +58,7 @@ class WorkingState:
         self.topologies = Topologies(
             snapshot.flavors if rules.topology else {}, snapshot.topologies, snapshot.nodes, rules
         )
-        self.flavors = {
-            name: QueueFlavors(
-                queue, snapshot.flavors, rules, Placer(queue, self.topologies) if rules.topology else None
-            )
-            for name, queue in snapshot.cluster_queues.items()
-        }
+        self.flavors = {name: self._flavors_of(queue) for name, queue in snapshot.cluster_queues.items()}
         self.holdings: dict[str, QueueHoldings] = {name: QueueHoldings() for name in self.tree.queues}
         self.now_ms = 0
         self.generations: dict[str, int] = dict.fromkeys(self.tree.queues, 0)
@@ -82,6 +77,22 @@ class WorkingState:
         self.generations = dict(other.generations)
         self.begin(other.now_ms)
         return copies
+
+    def take_objects(self, snapshot: Snapshot) -> set[QuotaNode]:
+        """Takes objects that differ in quotas, weights, `local_usage` and `spent` only. Returns the roots of
+        trees where a quota or a weight has changed."""
+        self.snapshot = snapshot
+        roots = self.tree.take_quotas(snapshot)
+        for name, node in self.tree.queues.items():
+            if node.root in roots:
+                self.flavors[name] = self._flavors_of(self.queue(name))
+                for holding in self.holdings[name].values():
+                    node.add(holding.usage)
+        return roots
+
+    def _flavors_of(self, queue: ClusterQueue) -> QueueFlavors:
+        placer = Placer(queue, self.topologies) if self.rules.topology else None
+        return QueueFlavors(queue, self.snapshot.flavors, self.rules, placer)
 
     def queue(self, name: str) -> ClusterQueue:
         return self.snapshot.cluster_queues[name]

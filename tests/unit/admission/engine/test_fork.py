@@ -27,7 +27,7 @@ by_key = attrgetter("key")
 
 
 def happens(engine: Engine, arrives: tuple[Workload, ...], ends: list[str], now_ms: int) -> list[object]:
-    """Returns the decisions, and what the engine tells, as these end and arrive one by one."""
+    """Decisions and explanations as these end and arrive one by one."""
     found: list[object] = []
     for key in ends:
         engine.remove(key)

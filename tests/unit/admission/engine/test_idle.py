@@ -1,4 +1,4 @@
-"""An engine tells whether there is something to decide, and when."""
+"""An engine tells about its next decision: whether and when there is something to decide."""
 
 from collections.abc import Callable
 
