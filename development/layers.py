@@ -11,7 +11,7 @@ LOGS = CHECKOUT / ".muster" / "test-logs"
 PROFILE = "test"
 """The profile of Hypothesis (tests/conftest.py) in `make test`."""
 
-WAITING = ("stacks", "browser", "sandbox")
+CLUSTERS = ("stacks", "sandbox")
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ def _module(*arguments: str) -> tuple[str, ...]:
 
 
 def pytest_command(key: str, report: Path, *options: str) -> tuple[str, ...]:
-    """Returns the command of a layer for CI's two cores: two workers, each with its own cluster if tests need
-    one. Tests of a file that share a cluster run in one worker."""
-    workers = ("--numprocesses=2", f"--dist={'loadfile' if key in WAITING else 'worksteal'}")
+    """Returns the command of a layer for CI's two cores: two workers; tests that share a cluster, a preview
+    or a chart run in one of them (tests/conftest.py)."""
+    workers = ("--numprocesses=2", f"--dist={'loadgroup' if key in CLUSTERS else 'worksteal'}")
     quiet = ("-q", "--color=no", f"--hypothesis-profile={PROFILE}")
     return _module("pytest", *quiet, *workers, *options, f"--junitxml={report}", f"tests/{key}")
 
 
-def _pytest(key: str, name: str) -> Layer:
-    return Layer(key, name, (pytest_command(key, LOGS / f"{key}.xml"),), waits=key in WAITING)
+def _pytest(key: str, name: str, *, waits: bool = False) -> Layer:
+    return Layer(key, name, (pytest_command(key, LOGS / f"{key}.xml"),), waits=waits)
 
 
 LAYERS: tuple[Layer, ...] = (
@@ -66,7 +66,7 @@ LAYERS: tuple[Layer, ...] = (
     _pytest("conformance", "conformance with Kueue's own cases"),
     _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
     _pytest("browser", "the page of a forecast in a real browser"),
-    _pytest("sandbox", "end to end"),
+    _pytest("sandbox", "end to end", waits=True),
 )
 
 KEYS = tuple(layer.key for layer in LAYERS)

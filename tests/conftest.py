@@ -25,8 +25,22 @@ def no_environment_of_the_user() -> None:
             del os.environ[name]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks each test with the folder of tests/ that it lies in, so that `pytest -m unit` selects a layer."""
+    """Marks each test with the folder of tests/ that it lies in, so that `pytest -m unit` selects a layer,
+    and with the group of tests that run in one worker."""
     root = Path(__file__).parent
+    sharing = {item.path for item in items if uses_cluster(item)}
     for item in items:
-        item.add_marker(item.path.relative_to(root).parts[0])
+        layer = item.path.relative_to(root).parts[0]
+        item.add_marker(layer)
+        # Starting a second cluster takes longer than all tests that share one.
+        if uses_cluster(item) or (layer == "stacks" and item.path in sharing):
+            item.add_marker(pytest.mark.xdist_group("shared"))
+        elif layer == "stacks":
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def uses_cluster(item: pytest.Item) -> bool:
+    """Whether the test uses the cluster that a session of stacks or sandbox starts."""
+    return "cluster" in getattr(item, "fixturenames", ())

@@ -69,6 +69,11 @@ def local_stack(local_cli: PulumiCli) -> Stack:
     return stack
 
 
+def wait_for_suspension(cluster: Kubectl) -> None:
+    """Waits for stack local's policies: the API server enforces new ones with some delay."""
+    wait_until("suspension at creation", lambda: suspended(create(cluster, ADMIN, rayjob())), 15.0)
+
+
 # Settings that stack local's tenants do not use, by the label of their namespace.
 NAMESPACES = {"team-a-tokens": "muster.dev/ray-auth=token", "team-a-queued": "muster.dev/queue-required=true"}
 # The Vertical Pod Autoscaler's kind; the sandbox does not install its CRD.
@@ -109,8 +114,7 @@ def server(local_stack: Stack, cluster: Kubectl) -> Kubectl:
     for namespace, label in NAMESPACES.items():
         cluster.run("create", "namespace", namespace)
         cluster.run("label", "namespace", namespace, label)
-    # The API server enforces a new admission policy with some delay.
-    wait_until("suspension at creation", lambda: suspended(create(cluster, ADMIN, rayjob())), 15.0)
+    wait_for_suspension(cluster)
     for manifest in (rayjob("job"), raycluster("notebook"), rayservice("service"), unqueued("free")):
         cluster.run("create", "-f", "-", *ALICE, given=json.dumps(manifest))
     uid = cluster.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")

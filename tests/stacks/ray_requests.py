@@ -1,17 +1,11 @@
 """Requests for Ray objects to the API server, as a team, the controller or an administrator."""
 
-import json
-from typing import Any
-
 import yaml
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.toolchain.paths import CHECKOUT
 from sandbox.toolchain.steps import StepError
-
-Manifest = dict[str, Any]
-# kubectl's flags that impersonate a user.
-User = tuple[str, ...]
+from tests.stacks.dry_runs import Manifest, User, connection
 
 ALICE: User = ("--as=alice@example.com", "--as-group=team-a@example.com", "--as-group=system:authenticated")
 CONTROLLER: User = (
@@ -62,9 +56,7 @@ def child(name: str = "new", job_uid: str = "1") -> Manifest:
 
 def create(server: Kubectl, user: User, manifest: Manifest) -> Manifest:
     """Creates it as a dry run, and returns the resulting object. Raises StepError if it is refused."""
-    arguments = ("create", "--dry-run=server", "-o", "json", "-f", "-", *user)
-    created: Manifest = json.loads(server.run(*arguments, given=json.dumps(manifest)))
-    return created
+    return connection(server.kubeconfig).create(manifest, user)
 
 
 def suspended(manifest: Manifest) -> bool:

@@ -8,12 +8,11 @@ import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.toolchain.steps import StepError
+from tests.stacks.dry_runs import Manifest, User
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
     QUEUE,
-    Manifest,
-    User,
     child,
     create,
     message_of,

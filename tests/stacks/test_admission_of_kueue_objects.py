@@ -8,7 +8,8 @@ import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.toolchain.steps import StepError
-from tests.stacks.ray_requests import ADMIN, Manifest, message_of, refusal
+from tests.stacks.dry_runs import Manifest
+from tests.stacks.ray_requests import ADMIN, message_of, refusal
 
 ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
 GATES = "kueue.x-k8s.io/admission-gated-by"

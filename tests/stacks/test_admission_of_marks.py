@@ -7,7 +7,8 @@ import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.toolchain.steps import StepError
-from tests.stacks.ray_requests import ADMIN, Manifest, User, message_of, refusal
+from tests.stacks.dry_runs import Manifest, User
+from tests.stacks.ray_requests import ADMIN, message_of, refusal
 
 UID = "muster.dev/workload-uid"
 MESSAGE = f"the label {UID} is set by admission only, as pods with it hold quota: remove it"

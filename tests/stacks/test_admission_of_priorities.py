@@ -9,18 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from tests.stacks.ray_requests import (
-    ADMIN,
-    ALICE,
-    QUEUE,
-    Manifest,
-    User,
-    raycluster,
-    rayjob,
-    rayservice,
-    refusal,
-    unqueued,
-)
+from tests.stacks.dry_runs import Manifest, User
+from tests.stacks.ray_requests import ADMIN, ALICE, QUEUE, raycluster, rayjob, rayservice, refusal, unqueued
 
 BOB: User = ("--as=bob@example.com", "--as-group=team-b@example.com", "--as-group=system:authenticated")
 PRIORITY = "kueue.x-k8s.io/priority-class"

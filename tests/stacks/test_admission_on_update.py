@@ -7,7 +7,8 @@ import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.toolchain.steps import StepError
-from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, QUEUE, User, message_of
+from tests.stacks.dry_runs import User
+from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, QUEUE, message_of
 
 Operation = dict[str, Any]
 

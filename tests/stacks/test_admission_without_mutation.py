@@ -10,10 +10,10 @@ from preview.pulumi_cli import PulumiCli
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.stacks.conftest import LOCAL
+from tests.stacks.dry_runs import Manifest
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
-    Manifest,
     child,
     create,
     raycluster,

@@ -15,7 +15,8 @@ from muster.objects.kueue import RESOURCE_IN_USE
 from sandbox.cluster.controller_process import write_token_kubeconfig
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
-from tests.stacks.ray_requests import ADMIN, Manifest, child, refusal
+from tests.stacks.dry_runs import Manifest
+from tests.stacks.ray_requests import ADMIN, child, refusal
 
 POLICY_SECONDS_MAX = 15.0
 NAME = "for-the-controller"

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 import yaml
 
-from preview.pulumi_cli import PulumiCli
+from preview.pulumi_cli import PulumiCli, Stack
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.paths import CHECKOUT
+from tests.stacks.conftest import LOCAL, wait_for_suspension
 
 COHORTS = [
     {"name": "company", "quotas": {"cpu": {"cpu": 4, "memory": "16Gi"}}},
-    {"name": "ml", "parent": "company", "weight": "0.5"},
+    {"name": "research", "parent": "company", "weight": "0.5"},
 ]
 TEAM_A = {
     "name": "team-a",
-    "cohort": "ml",
+    "cohort": "research",
     "quotas": {
         "cpu": {"cpu": 8, "memory": "32Gi"},
         "l4": {"nvidia.com/gpu": {"nominal": 4, "borrowingLimit": 2, "lendingLimit": 1}},
@@ -49,27 +49,29 @@ CHECKS = [
 @pytest.fixture
 def settings(tmp_path: Path) -> Path:
     """Stack local with engine kueue and queues that use every setting."""
-    content: dict[str, Any] = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.local.yaml").read_text())
+    content: dict[str, Any] = yaml.safe_load(LOCAL.read_text())
     config = content["config"]
     config["muster:admission"]["engine"] = "kueue"
     config["muster:kueue"] = {"install": "existing"}
     queues = config["muster:queues"]
     others = [queue for queue in queues["clusterQueues"] if queue["name"] != "team-a"]
     config["muster:queues"] = {"cohorts": COHORTS, "clusterQueues": [TEAM_A, *others], "checks": CHECKS}
-    file = tmp_path / "Pulumi.queues.yaml"
+    file = tmp_path / LOCAL.name
     file.write_text(yaml.safe_dump(content))
     return file
 
 
 def test_queues_with_every_setting_are_applied_without_drift(
-    local_cli: PulumiCli, cluster: Kubectl, settings: Path
+    local_stack: Stack, local_cli: PulumiCli, cluster: Kubectl, settings: Path
 ) -> None:
-    stack = local_cli.select("queues", settings)
+    """Stack local, which other tests share, is changed and restored."""
+    changed = local_cli.select("local", settings)
     try:
-        assert set(stack.up().counts) == {"create"}
-        stack.up(expect_no_changes=True)
+        assert "update" in changed.up().counts
+        changed.up(expect_no_changes=True)
         weight = "jsonpath={.spec.fairSharing.weight}"
         assert cluster.run("get", "clusterqueue", "team-a", "-o", weight) == "2"
-        assert cluster.run("get", "cohort", "ml", "-o", weight) == "0.5"
+        assert cluster.run("get", "cohort", "research", "-o", weight) == "0.5"
     finally:
-        stack.destroy()
+        local_cli.select("local", LOCAL).up()
+        wait_for_suspension(cluster)
