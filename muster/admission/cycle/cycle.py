@@ -54,6 +54,7 @@ class Cycle:
         for head in in_order(nominated, self._rules):
             self._process(head)
             if min_runtime is not None and head.note is None:
+                # Popped, as a note holds for this search only: the next one may find victims.
                 head.note = min_runtime.notes.pop(head.workload.key, None)
         self._reserved.release()
 
@@ -118,6 +119,7 @@ class Cycle:
         head.outcome = Outcome.ADMITTED
         head.admission = head.assignment.admission(head.queue.name)
         if head.replaced is not None:
+            # No later head of the cycle may count on the slice's quota: all of it goes to its successor.
             self._reserved.claim(head)
             self._state.take_back(head.replaced)
             usage = usage_of(head.admission, workload)
@@ -135,6 +137,8 @@ class Cycle:
         self._drop_reservation(head)
         self._close(head, Outcome.PREEMPTING)
         self._reserved.claim(head)
+        # As if it had its quota already: another head would take the room that its victims make (Kueue:
+        # processEntry adds the usage of an entry that preempts to its snapshot).
         self._reserved.keep(head, head.usage)
 
     def _drop_reservation(self, head: Entry) -> None:

@@ -27,6 +27,8 @@ def nominate(state: WorkingState, head: Entry, cycle: int) -> bool:
     if refused is not None:
         head.outcome = refused
         return False
+    # A scan goes on behind the first flavor, and a slice is assigned what it needs beyond the former one:
+    # what these get is not what an equivalent workload would get.
     assignment_cache = head.assignment_cache if head.scan is None and head.workload.replaces is None else None
     known = None if assignment_cache is None else assignment_cache.lookup(head.node)
     if known is not None:
@@ -91,6 +93,7 @@ class _Options:
         full = assigner.assign()
         if full.mode is Mode.FIT:
             return full, ()
+        # All pods by preemption come before fewer pods without it (Kueue: getInitialAssignments).
         found = self._attempt(full, ())
         if found is None and self._state.rules.partial_admission:
             found = reduce_counts(
@@ -123,6 +126,7 @@ class _Options:
         placer = self._state.flavors[self._head.queue.name].placer_of(self._head.workload)
         finds_places = placer.search(self._head.workload, assignment) if placer else None
         targets = self._preemptor().targets(assignment.usage, assignment.contested, finds_places)
+        # A single pod set without topology chooses the same again: the searched room is all it needs.
         if not targets or (placer is None and len(self._head.workload.pod_sets) == 1):
             return tuple(targets)
         with self._state.without(target.holding for target in targets):

@@ -53,6 +53,7 @@ class CycleReservations:
 
     def fits(self, head: Entry) -> bool:
         """Whether it fits beside all that the cycle has given and kept, once all victims have left."""
+        # Most heads: to simulate that nothing leaves costs more than the question.
         if not (self._leaving or head.targets):
             return self._has_room(head)
         with self._state.without(self._gone(head)):
@@ -82,6 +83,7 @@ class CycleReservations:
         """
         if not self.leaving(head.node):
             return True
+        # What is kept comes out of the victims' quota: while they run it would count twice.
         self.release()
         fits = self._has_room(head)
         for waiting, usage in self._kept:

@@ -110,6 +110,7 @@ class Tournament:
 
     def _ranked(self, head: Entry, child: QuotaNode) -> _Ranked:
         """Ranks a head as the nominee of this child of the cohort where it competes next."""
+        # The share that the child would have with it, so the usage is in the tree while that is computed.
         head.node.add(head.usage)
         share = dominant_share(child)
         head.node.remove(head.usage)

@@ -62,10 +62,13 @@ class Changes:
         del self.admitted[workload.key]
         replaced = self.replaced.pop(workload.key, None)
         if replaced is not None:
+            # The slice that it grew from was to leave only if it came in.
             state.hold(replaced)
         self.count += 1
         self.freed += 1
         times = self._taken_back[workload.key] = self._taken_back.get(workload.key, 0) + 1
+        # Two workloads that preempt each other would keep one decision going for ever. From the second time
+        # on the workload waits for the next decision.
         if times < _TAKEN_BACK_MAX:
             return workload
         self.retried_next.append(workload)

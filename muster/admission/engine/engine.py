@@ -117,6 +117,7 @@ class Engine:
             return _NOTHING
         changes = Changes()
         unsettled: list[ContentionGroup] = []
+        # By name, not in the order of the events that touched them: equal objects give equal plans.
         for group in sorted(live.touched, key=lambda group: group.names):
             if not settle(group, changes, now_ms):
                 unsettled.append(group)
@@ -204,6 +205,7 @@ class Engine:
                 holding.admission = None
             if holding.workload.admission is not None and self._live.state.leave_places(holding):
                 self._live.touch(self._live.groups[holding.node.name])
+            # From here on its pods may run: to take its quota is to preempt it.
             holding.started = True
         self._live.workloads.carry_out(changes)
 

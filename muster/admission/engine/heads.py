@@ -65,6 +65,7 @@ class HeadSelector:
         possible = self.pruning.possible()
         if self._keeping or not include_parked:
             feasible = [queue for queue in possible if self._is_feasible(queue, include_parked)]
+            # Quota that is kept matters only to a workload that could have it.
             possible = dict.fromkeys(feasible) | self._keeping if feasible else {}
         opened = []
         for queue in self._occupied:
@@ -98,6 +99,8 @@ class HeadSelector:
             queue, feasibility, _ = head
             keeps = queue in self._keeping
             followed = keeps or self._has_feasible(queue, queue.behind_head)
+            # With several flavors a scan takes several cycles. To park the head at once would let those
+            # behind it go a cycle earlier than in Kueue, before other queues' heads.
             if (keeps and to_keep_from) or (followed and not feasibility.tries_once):
                 heads.append(head)
             elif followed:

@@ -71,6 +71,7 @@ class _Settlement:
         some_parked = any(queue.parked for queue in self._occupied)
         if some_parked and self._are_tried_apart():
             self._settle(include_parked=False)
+        # What this decision takes back was tried by it as well as the parked ones, and joins them.
         self._tried = some_parked
         if some_parked:  # from now on none is tried apart
             self._park()
@@ -168,6 +169,7 @@ class _Settlement:
     def _entry(self, queue: PendingQueue, feasibility: GroupEstimate) -> Entry:
         workload = queue.head()
         assert workload is not None
+        # The object is marked only at the end of the pass, but the order of heads goes by the last cycle.
         preempting = workload.preempting or workload.key in self._waiting
         entry = Entry(workload, queue.queue, queue.node, preempting)
         entry.assignment_cache = feasibility.assignment_cache
@@ -187,6 +189,7 @@ class _Settlement:
             self._preempt(head)
         if self._changes.count != before:
             self._moved = True
+            # Flavors that were tried before the change may have room now: no scan is at its end any more.
             self._scans.clear()
         if head.outcome is not Outcome.ADMITTED and head.workload.admission is None:
             self._put_back(head)
@@ -224,6 +227,8 @@ class _Settlement:
         waiting = self._waiting
         for queue in [queue for queue in self._occupied if queue.preemptors]:
             for workload in [one for key, one in queue.preemptors.items() if key not in waiting]:
+                # At most once in a decision: a workload that finds victims in one pass and none in the next
+                # would be marked and unmarked in turn, and no pass would be the last.
                 if workload.key not in self._changes.unmarked:
                     self._changes.unmarked.add(workload.key)
                     self._mark(queue, workload, False)
@@ -233,6 +238,7 @@ class _Settlement:
                 self._mark(self._queues[head.queue.name], head.workload, True)
 
     def _mark(self, queue: PendingQueue, workload: Workload, preempting: bool) -> None:
+        # Its place in the queue depends on the mark: it is removed with the old one and put with the new one.
         queue.remove(workload)
         marked = replace(workload, preempting=preempting)
         queue.put(marked, tried=self._tried)

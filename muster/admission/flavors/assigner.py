@@ -65,6 +65,7 @@ class FlavorAssigner:
             if demand.held is not None:
                 choice.keep(demand.held.flavors)
         wanted = total(pod_set_group)
+        # Kueue's order: it decides which resource's refusal is told, and from which one a scan goes on.
         for resource in sorted(wanted, key=rank):
             if resource in choice.flavors:
                 continue  # it came with its group
@@ -168,6 +169,7 @@ class FlavorAssigner:
             level, _ = node.borrowing_level(fr, needed)
             return Grade(Mode.FIT, level) if level else BEST
         capacity = node.potentially_available(fr)
+        # Before preemption is asked: no victims can make more than there is.
         if needed > capacity:
             shortages.append(Shortage(fr, needed, earlier, capacity, Obstacle.CAPACITY))
             return NO_FIT

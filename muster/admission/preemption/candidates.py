@@ -78,6 +78,7 @@ def candidate_queues(search: VictimSearch) -> list[CandidateQueue]:
     found = [CandidateQueue(search.node, Claim.OWN_QUEUE, ())]
     if search.queue.reclaim_within_cohort is not PreemptionPolicy.NEVER:
         found += _in_cohort(search)
+    # Only those with a candidate: classical preemption goes by the claims that there are.
     return [source for source in found if next(source.allowed(search), None) is not None]
 
 
@@ -96,6 +97,7 @@ def _in_cohort(search: VictimSearch) -> Iterator[CandidateQueue]:
             claim = Claim.HIERARCHY if advantage else Claim.PRIORITY
             for queue in _borrowing_queues(search, subtree, seen):
                 yield CandidateQueue(queue, claim, queue.lineage[: -len(subtree.lineage)])
+        # After its queues: what this cohort brings in is an advantage over those above it only.
         fits, rest = _fits_subtree(subtree, rest)
         advantage = advantage or fits
         seen = subtree

@@ -30,6 +30,7 @@ def _attempts(search: VictimSearch, found: Collection[CandidateQueue]) -> tuple[
     Some candidates may only go if it does not, so both are tried where that can bring something.
     """
     claims = {source.claim for source in found}
+    # Within the own queue it makes no difference to any candidate whether the preemptor borrows.
     if claims <= {Claim.OWN_QUEUE}:
         return (True,) if claims else ()
     if search.queue.borrow_within_cohort is not None:
@@ -66,6 +67,7 @@ def _in_turn(search: VictimSearch, found: Collection[CandidateQueue], may_borrow
     heapify(merged)
     while merged:
         _, holding, reason, number, source, rest = merged[0]
+        # Asked when its turn comes: what was released since may have ended the queue's borrowing.
         if source.borrows(search):
             yield Target(holding, reason)
             following = next(rest, None)

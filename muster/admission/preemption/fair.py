@@ -117,10 +117,12 @@ def fair_targets(search: VictimSearch, sharing: FairSharing) -> list[Target]:
     if not queues:
         return []
     releases = _Releases(search)
+    # Shares are compared as they will be once the preemptor has its quota.
     search.node.add(search.needs)
     enough = releases.by_first_strategy(queues, sharing)
     if not enough and len(sharing.strategies) > 1:
         enough = releases.by_initial_share()
+    # Before anything is given back: whether the workload fits is asked without its own needs.
     search.node.remove(search.needs)
     if not enough:
         search.restore(releases.targets)

@@ -59,6 +59,7 @@ class Preemptor:
         needs = {fr: amount for fr, amount in needs.items() if amount}
         if self.state.bounds_preemption and not self._may_fit(needs):
             return []
+        # What finds places depends on more than the needs: on the nodes that each release frees.
         if placed is not None:
             return self._search(needs, contested, placed)
         wanted = frozenset(needs.items()), frozenset(contested)
@@ -82,6 +83,7 @@ class Preemptor:
             return self._victims(search)
         min_runtime.begin()
         found = self._victims(search)
+        # Only to tell the user: victims of this second search are not preempted.
         if not found and min_runtime.suspend():
             min_runtime.resume(self.workload.key, bool(self._victims(search)))
         return found

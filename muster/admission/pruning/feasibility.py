@@ -48,6 +48,7 @@ class QueueUsage:
 
     def renew(self) -> bool:
         """Returns whether anything has changed since the last call."""
+        # By value: a simulation takes quota and gives it back, after which everything known still holds.
         found = self.holdings.version, *[tuple(node.usage.values()) for node in self._below]
         if found == self._known:
             return False
@@ -211,6 +212,7 @@ def _options(demand: Demand, flavors: QueueFlavors, node: QuotaNode) -> Iterator
                 yield ()
             left.pop(next(iter(left)))
             continue
+        # All resources of a group take the same flavor, so they are bounded together.
         wanted = {resource: left.pop(resource) for resource in tuple(left) if resource in group.covered}
         refused = flavors.refused((demand,), group)
         columns = [

@@ -76,6 +76,7 @@ class WakeIndex:
             if feasibility.estimate() is not Estimate.INFEASIBLE:
                 return True
             for fr, most in feasibility.obstacles():
+                # The queue is to be looked at as soon as the first of its groups may be feasible.
                 bounds[fr] = max(most, bounds.get(fr, -inf))
         self._keep(queue, bounds.items())
         return False
@@ -113,12 +114,14 @@ class WakeIndex:
         self._forget(number)
         self._awake.pop(number, None)
         lines = self._lines[queue.node.root]
+        # -inf: no usage at the root is low enough. Only a change below it can help, which `refresh` finds.
         kept = [(lines.setdefault(fr, []), most) for fr, most in bounds if most > -inf]
         for line, most in kept:
             insort(line, (most, number, queue))
         self._bounds[number] = kept
 
     def _forget(self, number: int) -> None:
+        # An empty queue is woken by the workload that comes (`changed`).
         if len(self._queues[number]):
             self._awake[number] = self._queues[number]
         for line, most in self._bounds.pop(number, ()):

@@ -65,6 +65,7 @@ class EquivalenceGroup:
 
     def remove(self, key: str) -> None:
         del self._live[key]
+        # Rebuilt once most of it is gone, so that a removal costs the same however many there are.
         if not self._live or len(self._heap) > 2 * len(self._live) + _GARBAGE_MAX:
             self._heap = [order for order, _ in self._live.values()]
             heapify(self._heap)

@@ -163,6 +163,7 @@ class PendingQueue:
         if self._strict or not self._fresh.by_key:
             return
         self._changed()
+        # Mostly all of them are parked and none was before: nothing needs to be moved one by one.
         if not self._tried.by_key and not self.preemptors:
             self._fresh, self._tried = self._tried, self._fresh
             return
@@ -173,6 +174,7 @@ class PendingQueue:
     def open(self, include_parked: bool = True) -> None:
         """Starts a pass with all groups, or only with those that are not parked."""
         self._closed = False
+        # Recent usage and boosts change with time alone: their order is computed in every pass.
         if (
             self._complete is not include_parked
             or self.local_usage is not None
@@ -215,6 +217,7 @@ class PendingQueue:
     def admit_head(self) -> None:
         group = self._active[0][-1]
         self._drop(self.first(group))
+        # The group is not parked: its next one needs what was just found to fit, and is tried in this pass.
         if group:
             heapreplace(self._active, self._ranked(group))
         else:
@@ -236,6 +239,7 @@ class PendingQueue:
 
     def place(self, workload: Workload) -> tuple[EquivalenceGroup, Workload | None]:
         """Its group, and the head that it waits behind: None for a head and for workloads that were tried."""
+        # A strict queue that was skipped has a head all the same, and the others wait behind it.
         if self._closed and self._strict:
             self.open()
         group = self._line(workload.key).by_key[workload.key]

@@ -123,6 +123,7 @@ class QuotaNode:
         return room
 
     def fits(self, usage: Usage) -> bool:
+        # Where more is used than there is, a workload that asks for nothing of it still fits.
         for fr, amount in usage.items():  # noqa: SIM110 - a generator is slow, and this the hottest place
             if max(0, self.available(fr)) < amount:
                 return False

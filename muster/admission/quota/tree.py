@@ -63,6 +63,7 @@ def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, Quota]:
 
 def _lift(nodes: list[QuotaNode]) -> None:
     """Sums subtree quotas and heights up the tree, deepest nodes first."""
+    # A node lends what is left above its own lending limit, which is known once its children are summed up.
     for node in sorted(nodes, key=lambda node: -len(node.lineage)):
         node.settle()
         if node.cohorts or node.queues:

@@ -188,6 +188,7 @@ class Backfill:
     def _as_of(self, ended: Iterable[Holding], before: Iterable[BackfillReservation]) -> Iterator[None]:
         """When these have ended, and the leaders of these reservations run."""
         holdings = self._state.holdings
+        # Since the reservations were made the cycle may have preempted some of them, or admitted a head.
         still = [one for one in ended if holdings[one.node.name].get(one.workload.key) is one]
         runs = [one for one in before if self._reserved.get(one.blocked_head.node.name) is one]
         with self._state.without(dict.fromkeys(still)):

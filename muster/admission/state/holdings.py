@@ -93,12 +93,14 @@ class QueueHoldings(dict[str, Holding]):
             del self._in_order[bisect_left(self._in_order, (holding.order,))]
 
     def evict(self, holding: Holding) -> None:
+        # Its place in the order depends on whether it is evicted: dropped as it was, put as it is then.
         self.drop(holding)
         holding.evicted = True
         self.put(holding)
 
     def below(self, bound: Precedence) -> Iterator[Holding]:
         """Yields holdings below the bound, in order."""
+        # Sorted only where a search for victims asks: most queues of a large snapshot are never asked.
         if self._in_order is None:
             self._in_order = sorted((holding.order, holding) for holding in self.values())
         # Holdings that leave anyway come first, in any precedence: the loop cannot end among them.

@@ -112,6 +112,7 @@ class WorkingState:
         """Gives a workload that holds quota (other) nodes; pods may still be on those that it leaves.
 
         The holding stays the same object: heads of the same cycle may be about to preempt it."""
+        # Released with the usage that the tree knows, before that is replaced.
         self.take_back(holding)
         holding.usage, holding.admission = dict(usage), admission
         holding.placed = (*holding.placed, *placed)
