@@ -1,6 +1,7 @@
 """`muster VERB`: one module a verb, imported when it is used."""
 
 import argparse
+import sys
 from importlib import import_module
 from keyword import iskeyword
 
@@ -12,6 +13,8 @@ VERBS = {
     "recommend": "search quotas and pool sizes that meet waiting-time goals at least cost",
     "try": "tell whether a job would fit now, before it is submitted",
 }
+EXTRA = ("rich", "yaml")
+"""Modules of the extra `forecast`, which the controller does without."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -21,9 +24,18 @@ def main(argv: list[str] | None = None) -> int:
     for verb, summary in VERBS.items():
         verbs.add_parser(verb, help=summary, add_help=False)
     found, rest = parser.parse_known_args(argv)
-    name = f"{found.verb}_" if iskeyword(found.verb) else found.verb
-    module = import_module(f"muster.cli.{name}")
-    own = argparse.ArgumentParser(prog=f"muster {found.verb}")
-    module.add_arguments(own)
-    code: int = module.carry_out(own.parse_args(rest))
+    try:
+        return _run(found.verb, rest)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRA:
+            raise
+        print(f"muster {found.verb} needs {error.name}: pip install 'muster[forecast]'", file=sys.stderr)
+        return 2
+
+
+def _run(verb: str, arguments: list[str]) -> int:
+    module = import_module(f"muster.cli.{verb}_" if iskeyword(verb) else f"muster.cli.{verb}")
+    parser = argparse.ArgumentParser(prog=f"muster {verb}")
+    module.add_arguments(parser)
+    code: int = module.carry_out(parser.parse_args(arguments))
     return code

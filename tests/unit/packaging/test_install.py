@@ -43,6 +43,19 @@ def test_entry_point_is_a_working_command(installed: Path) -> None:
     assert said.stdout.startswith("usage: muster controller")
 
 
+def test_a_missing_extra_is_named(installed: Path) -> None:
+    block = "sys.modules['rich'] = sys.modules['rich.console'] = None"
+    code = f"{block}; from muster.cli import main; sys.exit(main(['forecast', '--assumptions']))"
+    said = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(installed)!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 2
+    assert "pip install 'muster[forecast]'" in said.stderr
+
+
 def test_license_is_in_the_wheel(installed: Path) -> None:
     (license_file,) = installed.glob("*.dist-info/licenses/LICENSE")
     assert "Apache License" in license_file.read_text()
