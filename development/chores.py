@@ -11,7 +11,7 @@ from settings.reference import reference
 PYTHON_OLDEST = "3.11"
 # Sources of each lock file. The controller's has the same versions as the first.
 LOCKS = {
-    "requirements.lock": ("pyproject.toml", "--all-extras"),
+    "requirements.lock": ("pyproject.toml", "--extra", "platform", "--extra", "development"),
     "requirements-controller.lock": ("pyproject.toml", "--constraints", "requirements.lock"),
     "requirements-go.lock": ("requirements-go.in",),
     "requirements-accasim.lock": ("requirements-accasim.in",),  # the peer of make bench

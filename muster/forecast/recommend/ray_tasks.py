@@ -12,7 +12,7 @@ from muster.forecast.recommend.goals import Measured
 from muster.forecast.recommend.tasks import Request, Task, measure
 
 LOCAL = "local"
-INSTALL = 'pip install "muster[ray]"'
+INSTALL = 'pip install ".[ray]" in a checkout'
 
 
 class RayTasks:

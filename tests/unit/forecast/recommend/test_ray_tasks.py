@@ -13,7 +13,7 @@ HAS_RAY = importlib.util.find_spec("ray") is not None
 REQUEST = request("a p90 <= 5m")
 
 
-@pytest.mark.skipif(not HAS_RAY, reason="ray is not installed: pip install 'muster[ray]'")
+@pytest.mark.skipif(not HAS_RAY, reason="ray is not installed: pip install '.[ray]'")
 def test_ray_gives_the_results_of_this_machine() -> None:
     tasks = [Task(built(CONFIG).configuration, seed, jobs) for seed in range(2) for jobs in (12, 24)]
     with RayTasks(REQUEST) as on_ray, Processes(REQUEST, 1) as here:
@@ -22,5 +22,5 @@ def test_ray_gives_the_results_of_this_machine() -> None:
 
 @pytest.mark.skipif(HAS_RAY, reason="ray is installed")
 def test_without_ray_the_error_says_how_to_install_it() -> None:
-    with pytest.raises(RecommendError, match=r'install it: pip install "muster\[ray\]"'):
+    with pytest.raises(RecommendError, match=r'install it: pip install "\.\[ray\]"'):
         RayTasks(REQUEST)
