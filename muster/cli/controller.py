@@ -6,6 +6,7 @@ import logging
 import os
 import socket
 import sys
+from pathlib import Path
 from uuid import uuid4
 
 from muster.configuration.configuration import DEFAULT, Configuration, parse
@@ -27,6 +28,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
         identity=arguments.identity,
         address=arguments.http_address,
         configuration=arguments.configuration,
+        journal=arguments.journal,
     )
     return asyncio.run(run(options))
 
@@ -76,6 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="waitForPodsReady, fairSharing and featureGates as in Kueue's Configuration, and Muster's "
         'own rules, such as {"waitForPodsReady": {"timeout": "10m"}, "rules": {"backfill": true}} '
         "(default: none)",
+    )
+    parser.add_argument(
+        "--journal",
+        metavar="DIR",
+        type=Path,
+        help="folder, such as a mounted bucket, for a record of every workload that is over, which forecasts "
+        "read (default: none is kept)",
     )
     parser.add_argument(
         "--log-level",

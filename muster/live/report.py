@@ -54,7 +54,8 @@ def assumption_lines(state: LiveState, found: StartEstimate, assumed: Assumption
     yield "nothing else is submitted: later jobs of a higher priority would delay it"
     if found.sources:
         counted = "; ".join(f"{number} {source}" for source, number in sorted(found.sources.items()))
-        yield f"other workloads run: {counted} (of {state.history.count} past jobs the run time is known)"
+        known = f" (of {state.history.count} past jobs the run time is known)" if state.history.count else ""
+        yield f"other workloads run: {counted}{known}"
     yield (
         f"gangs run {assumed.start_up_s:g} s after their admission, and are gone {assumed.termination_s:g} s "
         "after a preemption"

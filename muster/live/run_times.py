@@ -26,7 +26,7 @@ class Source(StrEnum):
 
     DECLARED = "as declared"
     SIMILAR = "as similar jobs ran"
-    GENERAL = "from Alibaba's openb trace, as no job here has run for that long"
+    GENERAL = "from Alibaba's openb trace, as no past job here is known to have run for longer"
     ENDLESS = "until it is deleted"
 
 

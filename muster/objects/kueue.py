@@ -20,6 +20,7 @@ MANAGED_LABEL = "kueue.x-k8s.io/managed"
 RESOURCE_IN_USE = "kueue.x-k8s.io/resource-in-use"
 PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue"
+PODS_MAX = 2**31 - 1  # of a pod set
 PROVREQ_ANNOTATION_PREFIX = "provreq.kueue.x-k8s.io/"
 
 

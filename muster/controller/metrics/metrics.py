@@ -58,6 +58,10 @@ class Metrics(Observer, Collector):
             "writes", "Writes to the API server, by result.", "kind", "verb", "result"
         )
         self._errors = self._counter("metrics_errors", "Passes and writes that could not be counted.")
+        self._journal_failures = self._counter(
+            "journal_failures", "Failed writes of the journal, and passes that it could not record."
+        )
+        self._journal_lost = self._counter("journal_lost_records", "Records that the journal dropped.")
         self._reserved_wait = self._waits("quota_reserved_wait_time", "From queueing to quota reservation.")
         self._admission_wait = self._waits("admission_wait_time", "From queueing to admission.")
         self._checks_wait = self._waits("admission_checks_wait_time", "From quota reservation to admission.")
@@ -72,6 +76,12 @@ class Metrics(Observer, Collector):
 
     def failed(self) -> None:
         self._errors.inc()
+
+    def journal_failed(self) -> None:
+        self._journal_failures.inc()
+
+    def journal_lost(self, records: int) -> None:
+        self._journal_lost.inc(records)
 
     def collect(self) -> Iterator[Metric]:
         """Yields the gauges of the queues at the end of the last pass."""

@@ -37,6 +37,21 @@ class Observer:
         """Called when one of the other methods raised."""
 
 
+class Observers(Observer):
+    """Reports to several observers, whose errors do not reach each other."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self._observers = tuple(FailSafeObserver(observer) for observer in observers)
+
+    def passed(self, passed: CompletedPass) -> None:
+        for observer in self._observers:
+            observer.passed(passed)
+
+    def wrote(self, write: Write, error: WriteError | None) -> None:
+        for observer in self._observers:
+            observer.wrote(write, error)
+
+
 class FailSafeObserver(Observer):
     """Wraps an observer; its errors are logged and counted, and never reach the controller."""
 

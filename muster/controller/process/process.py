@@ -6,15 +6,20 @@ import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 import prometheus_client
 
 from muster.configuration.configuration import Configuration
+from muster.controller.journal.journal import Journal
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
+from muster.controller.metrics.observer import Observers
 from muster.controller.process.health import Address, Health, served
 from muster.controller.process.loop import PASS_INTERVAL_S_MAX, Controller, wall_clock_ms
+from muster.journal.files import JournalFiles
+from muster.journal.writer import JournalWriter
 from muster.kube.client import Kube, NotLeading
 from muster.kube.lease import Election
 from muster.kube.reflector import SILENT_S_MAX
@@ -30,13 +35,15 @@ STALLED_MS_MAX = round(
 
 @dataclass(frozen=True)
 class Options:
-    """`lease` is namespace/name; `kubeconfig` None: the pod's ServiceAccount, else $KUBECONFIG."""
+    """`lease` is namespace/name; `kubeconfig` None: the pod's ServiceAccount, else $KUBECONFIG. `journal` is
+    a folder, None: no journal is kept."""
 
     kubeconfig: str | None
     lease: str
     identity: str
     address: Address
     configuration: Configuration
+    journal: Path | None = None
 
 
 async def run(options: Options) -> int:
@@ -54,7 +61,9 @@ async def run(options: Options) -> int:
     # They would double the number of series, and nothing uses them.
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # no types there
     metrics = Metrics(lambda: election.is_leader)
-    controller = Controller(kube, wall_clock_ms, election, metrics, options.configuration)
+    journal = journal_writer(options, metrics)
+    observer = Observers(metrics, Journal(journal.put, metrics.journal_failed)) if journal else metrics
+    controller = Controller(kube, wall_clock_ms, election, observer, options.configuration)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, controller.stop)
     metrics.registry.register(WatchAges(controller.watch_ages_s))
@@ -66,9 +75,21 @@ async def run(options: Options) -> int:
         except* NotLeading as lost:
             log.error("%s", lost.exceptions[0])
             code = 1
+    if journal is not None:
+        await asyncio.to_thread(journal.stop)
     await kube.close()
     await own.close()
     return code
+
+
+def journal_writer(options: Options, metrics: Metrics) -> JournalWriter | None:
+    """Starts the writer of the journal, if one is kept."""
+    if options.journal is None:
+        return None
+    files = JournalFiles(options.journal, options.identity)
+    writer = JournalWriter(files, metrics.journal_lost, metrics.journal_failed)
+    writer.start()
+    return writer
 
 
 def alive(controller: Controller) -> Health:

@@ -12,7 +12,8 @@ import msgspec
 
 from muster.forecast.traces import yaml_text
 from muster.forecast.traces.trace import TraceError
-from muster.forecast.traces.values import PODS_MAX, TIME_MAX_MS
+from muster.forecast.traces.values import TIME_MAX_MS
+from muster.objects.kueue import PODS_MAX
 from muster.objects.meta import View
 
 JOBS_MAX = 10_000_000

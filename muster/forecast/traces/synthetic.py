@@ -18,7 +18,8 @@ from muster.forecast.traces import yaml_text
 from muster.forecast.traces.arrivals import times, week_of
 from muster.forecast.traces.rows import Rows
 from muster.forecast.traces.trace import Trace, TraceError, TraceJob
-from muster.forecast.traces.values import PODS_MAX, SECOND
+from muster.forecast.traces.values import SECOND
+from muster.objects.kueue import PODS_MAX
 from muster.objects.meta import View
 
 DAY_MS = 86_400 * SECOND

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from muster.admission import QuantityError, quantities
 from muster.forecast.traces.rows import RowError
+from muster.objects.kueue import PODS_MAX
 
 SECOND = 1_000  # ms
 TIME_MAX_MS = 10**15  # 30,000 years: sums of such times fit into 64 bits
-PODS_MAX = 2**31 - 1  # of a pod set, as in Kubernetes
 ABSENT = frozenset(
     ("", "-", "None", "none", "NULL", "Null", "null", "NaN", "nan", "NaT", "N/A", "Unknown", "unknown")
 )

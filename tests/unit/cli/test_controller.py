@@ -1,5 +1,7 @@
 """`muster controller`: its identity, its Lease and its configuration."""
 
+from pathlib import Path
+
 import pytest
 
 from muster import cli
@@ -26,6 +28,11 @@ def started_with(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environment
         monkeypatch.setenv(name, value)
     assert cli.main(["controller", *arguments]) == 1
     return started[0]
+
+
+def test_journal_is_kept_only_in_a_folder_that_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert started_with(monkeypatch).journal is None
+    assert started_with(monkeypatch, "--journal=/journal").journal == Path("/journal")
 
 
 def test_identity_and_namespace_come_from_the_pod(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,12 +17,12 @@ from muster.configuration.configuration import DEFAULT
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
-from muster.controller.metrics.observer import CompletedPass, FailSafeObserver, Observer
+from muster.controller.metrics.observer import CompletedPass, FailSafeObserver, Observer, Observers
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.process import process
 from muster.controller.process.health import Address, Health, Probe
 from muster.controller.process.loop import Controller
-from muster.controller.process.process import Options, alive, ready
+from muster.controller.process.process import Options, alive, journal_writer, ready
 from muster.kube import kinds
 from muster.kube.client import NotLeading, WriteError
 from muster.kube.writes import Delete, Write
@@ -107,6 +109,45 @@ def test_errors_of_metrics_are_counted_and_contained(caplog: pytest.LogCaptureFi
         "metrics of a pass are lost",
         "metrics of delete Pod team-a/pod are lost",
     ]
+
+
+def test_observers_do_not_notice_errors_of_each_other() -> None:
+    broken, working = Broken(lambda: True), Metrics(lambda: True)
+    both = Observers(broken, working)
+    both.passed(CompletedPass(ClusterState(), PassPlan(), (), 0, 0))
+    both.wrote(Delete(kinds.PODS, "team-a/pod"), None)
+    assert broken.registry.get_sample_value("muster_metrics_errors_total") == 2
+    written = {"kind": "Pod", "verb": "delete", "result": "done"}
+    assert working.registry.get_sample_value("muster_writes_total", written) == 1
+    assert working.registry.get_sample_value("muster_pass_duration_seconds_count") == 1
+
+
+OPTIONS = Options(None, "muster-system/muster-controller", "pod-1", Address("", 8080), DEFAULT)
+
+
+def test_journal_is_kept_in_the_folder(tmp_path: Path) -> None:
+    journal = journal_writer(replace(OPTIONS, journal=tmp_path / "journal"), Metrics(lambda: True))
+    assert journal is not None
+    journal.put(b"a\n")
+    journal.stop()
+    (file,) = (tmp_path / "journal").iterdir()
+    assert ".pod-1." in file.name
+    assert file.read_bytes() == b"a\n"
+
+
+def test_no_journal_is_kept_without_a_folder() -> None:
+    assert journal_writer(OPTIONS, Metrics(lambda: True)) is None
+
+
+def test_records_that_the_journal_drops_and_its_failures_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    metrics = Metrics(lambda: True)
+    journal = journal_writer(replace(OPTIONS, journal=tmp_path / "file"), metrics)
+    assert journal is not None
+    journal.put(b"a\n")
+    journal.stop()
+    assert metrics.registry.get_sample_value("muster_journal_failures_total") == 1
+    assert metrics.registry.get_sample_value("muster_journal_lost_records_total") == 1
 
 
 def test_the_controller_guards_its_observer() -> None:

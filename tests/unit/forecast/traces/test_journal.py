@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.forecast.traces import journal
-from muster.forecast.traces.journal import MERGED, Eviction, JournalRecord, Outcome, PodSetRecord
+from muster.forecast.traces.journal import MERGED
 from muster.forecast.traces.trace import Trace, TraceJob
+from muster.journal.record import VERSION, Eviction, JournalRecord, Outcome, PodSetRecord, write
 from tests.unit.forecast.traces.builders import GIB, GPU, QUANTITY, job, problems
 
 BEGIN = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -27,7 +28,7 @@ def workers(count: int = 1, **requests: str) -> PodSetRecord:
 def record(**changes: Any) -> JournalRecord:
     """A record of a workload that was admitted at second 5 and ran until 65."""
     values: dict[str, Any] = {
-        "version": journal.VERSION,
+        "version": VERSION,
         "uid": "u1",
         "namespace": "team-a",
         "name": "train",
@@ -43,7 +44,7 @@ def record(**changes: Any) -> JournalRecord:
 
 
 def read(*records: JournalRecord) -> Trace:
-    return journal.read([("a.jsonl", [journal.write(each).decode() for each in records])], "a.jsonl")
+    return journal.read([("a.jsonl", [write(each).decode() for each in records])], "a.jsonl")
 
 
 def trained(run: float | None = 60, **changes: Any) -> TraceJob:
@@ -106,7 +107,7 @@ def test_last_record_of_a_workload_counts() -> None:
 
 
 def test_records_of_several_files_are_one_trace() -> None:
-    files = [(f"{n}.jsonl", [journal.write(record(uid=f"u{n}")).decode()]) for n in range(3)]
+    files = [(f"{n}.jsonl", [write(record(uid=f"u{n}")).decode()]) for n in range(3)]
     trace = journal.read([*files, ("bad.jsonl", ["{"])], "journals")
     assert (len(trace.jobs), trace.source) == (3, "journals")
     assert [bad.where for bad in trace.bad] == ["bad.jsonl:1"]
@@ -218,7 +219,7 @@ records = st.builds(
 
 @given(records)
 def test_any_record_is_one_line_that_is_read_back(written: JournalRecord) -> None:
-    line = journal.write(written)
+    line = write(written)
     assert line.count(b"\n") == 1
     assert line.endswith(b"\n")
     assert msgspec.json.decode(line, type=JournalRecord) == written

@@ -1,0 +1,1 @@
+"""The journal of workloads that are over: its format, and its files."""

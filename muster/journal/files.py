@@ -1,0 +1,70 @@
+"""Files of a journal in one folder: a new one each day and for each megabyte, the oldest deleted.
+
+Nothing is appended to a file that another process began, as a bucket mounted by Cloud Storage FUSE keeps only
+one writer's version of an object. Each append is on the disk, or uploaded, when it returns; that takes longer
+the larger the file is.
+"""
+
+import os
+import re
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+FILE_BYTES_MAX = 1 << 20
+FOLDER_BYTES_MAX = 1 << 28  # 256 MiB, about half a million workloads
+
+_NAME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\..+\.[0-9]{4,}\.jsonl")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+class JournalFiles:
+    """`writer` tells apart the files of processes that share the folder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        writer: str,
+        file_bytes_max: int = FILE_BYTES_MAX,
+        folder_bytes_max: int = FOLDER_BYTES_MAX,
+    ) -> None:
+        self._folder, self._writer = folder, _UNSAFE.sub("_", writer)
+        self._file_bytes_max, self._folder_bytes_max = file_bytes_max, folder_bytes_max
+        self._day = ""
+        self._path: Path | None = None  # None: the next append begins a file
+
+    def append(self, lines: bytes, now_ms: int) -> None:
+        """Appends whole lines. Raises: OSError; a part of them may have been written, and the next append
+        begins a file."""
+        day = datetime.fromtimestamp(now_ms / 1000, UTC).strftime("%Y-%m-%d")
+        path, self._path = self._path, None
+        if path is None or day != self._day or path.stat().st_size >= self._file_bytes_max:
+            path = self._begin(day)
+        with path.open("ab") as file:
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        self._day, self._path = day, path
+
+    def _begin(self, day: str) -> Path:
+        """Creates a file, and deletes the oldest ones if there are too many."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._delete_oldest()
+        for number in count(1):
+            path = self._folder / f"{day}.{self._writer}.{number:04}.jsonl"
+            try:
+                path.open("xb").close()
+            except FileExistsError:
+                continue
+            return path
+        raise AssertionError("count() ends")
+
+    def _delete_oldest(self) -> None:
+        files = (path for path in sorted(self._folder.iterdir()) if _NAME.fullmatch(path.name))
+        sizes = {path: path.stat().st_size for path in files}
+        total = sum(sizes.values())
+        for path, size in sizes.items():
+            if total <= self._folder_bytes_max - self._file_bytes_max:
+                return
+            path.unlink(missing_ok=True)
+            total -= size

@@ -1,0 +1,53 @@
+"""The journal beside the real controller: what it records of jobs, and that forecasts read it."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.controller.journal.journal import Journal
+from muster.forecast.traces.read import read
+from muster.journal.files import JournalFiles
+from muster.kube import kinds
+from muster.objects.meta import millis
+from tests.simulation.invariants import condition
+from tests.simulation.manifests import local_stack, ray_job
+from tests.simulation.simulation import Simulation
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_jobs_are_recorded_and_read_as_a_trace(seed: int, tmp_path: Path) -> None:
+    files, failures = JournalFiles(tmp_path, "one"), []
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(ray_job("dev", seconds=60))
+        await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
+        prod = sim.submit(ray_job("prod", priority="prod-priority", outcome="FAILED"))
+        await sim.until(lambda: sim.state(prod) == "Failed", "prod fails")
+        gone = sim.submit(ray_job("gone", workers=5))
+        await sim.until(lambda: bool(sim.waits(gone)), "it waits")
+        sim.api.delete(kinds.RAY_JOBS, gone, "user")
+        await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
+        await sim.stays(lambda: True, "the last pass is over", 1)
+        for key in (dev, prod):
+            workload = sim.workload(key)
+            started_ms, finished_ms = (
+                millis(condition(workload, kind)["lastTransitionTime"]) for kind in ("PodsReady", "Finished")
+            )
+            runs_ms[key] = finished_ms - started_ms
+
+    runs_ms: dict[str, int] = {}
+    sim = Simulation(seed, local_stack())
+    sim.observer = Journal(
+        lambda line: files.append(line, sim.wall_clock_ms()), lambda: failures.append("a pass")
+    )
+    sim.run(story)
+    trace = read(tmp_path).trace
+    assert not failures
+    assert not trace.bad
+    assert not trace.skipped  # none was recorded twice
+    assert {job.name: job.run_ms for job in trace.jobs} == {**runs_ms, "team-a/gone": None}
+    assert {job.name: job.priority_class for job in trace.jobs}["team-a/prod"] == "prod-priority"
+    assert {job.queue for job in trace.jobs} == {"team-a"}
+    text = "".join(path.read_text() for path in tmp_path.iterdir())
+    assert text.count('"reason":"Preempted"') == 1
+    assert '"outcome":"Failed"' in text

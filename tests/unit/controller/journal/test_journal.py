@@ -1,0 +1,181 @@
+"""Records of workloads that are over, from what passes observe."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.jobs.job import Outcome as JobOutcome
+from muster.controller.journal.journal import Journal
+from muster.controller.metrics.observer import CompletedPass
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.status_writes import status_patch
+from muster.controller.workload import transitions
+from muster.journal.record import JournalRecord, Outcome
+from muster.kube import kinds
+from muster.objects.kueue import Workload, WorkloadStatus
+from muster.objects.meta import millis
+from tests.simulation.manifests import GPU, ray_job
+from tests.unit.controller.builders import CREATED, NOW_MS, Body, make_cluster, read, workload_body
+
+RUNS = ("QuotaReserved", "Admitted", "PodsReady")
+MINUTE_MS = 60_000
+
+
+class Recorded:
+    """A journal that keeps its records."""
+
+    def __init__(self) -> None:
+        self.records: list[JournalRecord] = []
+        self.failures = 0
+        self.journal = Journal(self._put, self._fail)
+
+    def _put(self, line: bytes) -> None:
+        assert line.endswith(b"\n")
+        self.records.append(msgspec.json.decode(line, type=JournalRecord))
+
+    def _fail(self) -> None:
+        self.failures += 1
+
+    def observe(self, *bodies: Body, done: Sequence[PlannedWrite] = (), now_ms: int = NOW_MS) -> None:
+        cluster = make_cluster({kinds.WORKLOADS: list(bodies)})
+        self.journal.passed(CompletedPass(cluster, PassPlan(), done, now_ms, 5))
+
+
+def view(body: Body) -> Workload:
+    found: Workload = read(kinds.WORKLOADS, body)
+    return found
+
+
+def wrote(body: Body, status: WorkloadStatus) -> PlannedWrite:
+    workload = view(body)
+    return PlannedWrite(workload.key, status_patch(workload, status))
+
+
+def finished(body: Body, *, succeeded: bool = True, now_ms: int = NOW_MS) -> PlannedWrite:
+    return wrote(body, transitions.finish(view(body).status, JobOutcome(succeeded, "done"), now_ms))
+
+
+def with_status(body: Body, status: WorkloadStatus) -> Body:
+    return {**body, "status": msgspec.json.decode(msgspec.json.encode(status))}
+
+
+def running(**meta: Any) -> Body:
+    return workload_body(ray_job("dev"), *RUNS, **meta)
+
+
+def test_finished_workload_is_recorded_with_its_gang_and_times() -> None:
+    found = Recorded()
+    body = running()
+    found.observe(body)
+    assert found.records == []
+    found.observe(body, done=[finished(body)])
+    (record,) = found.records
+    assert (record.namespace, record.name, record.kind) == ("team-a", "dev", "RayJob")
+    assert (record.queue, record.priority_class) == ("team-a", "dev-priority")
+    assert record.outcome is Outcome.SUCCEEDED
+    assert [(s.name, s.count, s.requests.get(GPU)) for s in record.pod_sets] == [
+        ("head", 1, None),
+        ("gpu", 4, "1"),
+        ("submitter", 1, None),
+    ]
+    assert record.admitted_at == record.started_at == record.created_at
+    assert record.created_at.timestamp() * 1000 == millis(CREATED)
+    assert record.finished_at is not None
+    assert record.finished_at.timestamp() * 1000 == NOW_MS
+
+
+def test_failed_job_is_recorded_as_such() -> None:
+    found = Recorded()
+    found.observe(running(), done=[finished(running(), succeeded=False)])
+    assert [record.outcome for record in found.records] == [Outcome.FAILED]
+
+
+def test_finished_workload_is_recorded_once() -> None:
+    found = Recorded()
+    body = running()
+    over = with_status(body, transitions.finish(view(body).status, JobOutcome(True, ""), NOW_MS))
+    found.observe(body, done=[finished(body)])
+    found.observe(over)
+    found.observe(over, done=[wrote(over, view(over).status)])
+    found.observe()  # its TTL is over
+    assert [record.outcome for record in found.records] == [Outcome.SUCCEEDED]
+
+
+def test_deleted_workload_is_recorded_as_deleted() -> None:
+    found = Recorded()
+    found.observe(running())
+    found.observe(now_ms=NOW_MS + MINUTE_MS)
+    found.observe(now_ms=NOW_MS + 2 * MINUTE_MS)
+    (record,) = found.records
+    assert record.outcome is Outcome.DELETED
+    assert record.finished_at is not None
+    assert record.finished_at.timestamp() * 1000 == NOW_MS + MINUTE_MS
+
+
+def test_workload_deleted_while_it_waited_has_no_admission() -> None:
+    found = Recorded()
+    found.observe(workload_body(ray_job("dev")))
+    found.observe()
+    (record,) = found.records
+    assert (record.outcome, record.admitted_at, record.queue) == (Outcome.DELETED, None, "team-a")
+
+
+def test_deactivated_workload_is_recorded_once_its_quota_is_released() -> None:
+    found = Recorded()
+    inactive = workload_body(ray_job("dev"), active=False)
+    found.observe(running(active=False))
+    assert found.records == []
+    found.observe(inactive)
+    found.observe(inactive)
+    assert [record.outcome for record in found.records] == [Outcome.DEACTIVATED]
+    found.observe(workload_body(ray_job("dev")))
+    found.observe(inactive)
+    assert len(found.records) == 2  # it was activated, and deactivated again
+
+
+def test_evictions_are_recorded_once_each() -> None:
+    found = Recorded()
+    body = running()
+    for number in (1, 2):
+        at_ms = NOW_MS + number * MINUTE_MS
+        evicted = transitions.preempt(view(body).status, "InClusterQueue", "why", at_ms)
+        found.observe(body, done=[wrote(body, evicted)])
+        again = with_status(body, evicted)
+        found.observe(again, done=[wrote(again, view(again).status)])
+    found.observe(body, done=[finished(body)])
+    (record,) = found.records
+    assert [(one.at.timestamp() * 1000, one.reason) for one in record.evictions] == [
+        (NOW_MS + MINUTE_MS, "Preempted"),
+        (NOW_MS + 2 * MINUTE_MS, "Preempted"),
+    ]
+
+
+def test_new_leader_records_what_finished_in_the_last_hour() -> None:
+    found = Recorded()
+    recent, old = running(name="recent", uid="r"), running(name="old", uid="o")
+    bodies = [
+        with_status(body, transitions.finish(view(body).status, JobOutcome(True, ""), NOW_MS - ago_ms))
+        for body, ago_ms in ((recent, 10 * MINUTE_MS), (old, 100 * MINUTE_MS))
+    ]
+    found.observe(*bodies)
+    assert [record.uid for record in found.records] == ["r"]
+    found.observe()
+    assert len(found.records) == 1
+
+
+def test_refused_write_is_not_recorded() -> None:
+    found = Recorded()
+    found.observe(running(), done=[])
+    assert found.records == []
+
+
+def test_nothing_is_kept_of_workloads_that_are_gone() -> None:
+    found = Recorded()
+    body = running()
+    evicted = transitions.preempt(view(body).status, "InClusterQueue", "why", NOW_MS)
+    found.observe(body, done=[wrote(body, evicted), finished(body)])
+    found.observe()
+    kept = found.journal.__dict__
+    assert {name: value for name, value in kept.items() if isinstance(value, dict | set) and value} == {}
