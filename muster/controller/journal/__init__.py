@@ -1,1 +1,1 @@
-"""What the controller writes to the journal."""
+"""Records of the controller for the journal."""

@@ -9,6 +9,7 @@ from muster.admission import QuantityError, quantities
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.journal.record import VERSION, Eviction, JournalRecord, Outcome, PodSetRecord, write
+from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
@@ -118,7 +119,7 @@ class Journal(Observer):
             uid=workload.metadata.uid,
             namespace=workload.metadata.namespace,
             name=owner.name if owner is not None else workload.metadata.name,
-            kind=owner.kind if owner is not None else "Workload",
+            kind=owner.kind if owner is not None else WORKLOADS.name,
             pod_sets=pod_sets,
             created_at=_time(millis(workload.metadata.creation_timestamp)),
             outcome=outcome,

@@ -58,7 +58,7 @@ def test_oldest_files_are_deleted_and_others_are_left(tmp_path: Path) -> None:
 
 
 def test_append_after_a_failed_one_begins_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the failed one wrote may end in the middle of a line."""
+    """The failed one may have written a part of a line."""
     files = JournalFiles(tmp_path, "one")
     files.append(b"a\n", NOON_MS)
     with monkeypatch.context() as broken:
