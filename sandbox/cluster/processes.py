@@ -18,6 +18,10 @@ import psutil
 from sandbox.toolchain.paths import CHECKOUT, MARK, RunState
 from sandbox.toolchain.steps import StepError, tail
 
+NEW_SECONDS = 5.0  # a process may still be in its exec
+EXEC_SECONDS_MAX = 1.0
+KERNEL_THREADS = 2  # the process above them; they have no environment
+
 
 @dataclass(frozen=True)
 class Supervised:
@@ -150,12 +154,24 @@ class Processes:
         found = []
         for process in psutil.process_iter():
             try:
-                marked = process.environ().get(MARK) == str(self.state.root)
+                marked = _environment(process).get(MARK) == str(self.state.root)
                 if marked and process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
                     found.append(process)
             except (psutil.NoSuchProcess, psutil.AccessDenied):
                 continue
         return found
+
+
+def _environment(process: psutil.Process) -> Mapping[str, str]:
+    """Returns its environment, which is empty for a moment after it was started: exec lets the parent go on
+    before it has copied the environment."""
+    until = time.monotonic() + EXEC_SECONDS_MAX
+    while not (found := process.environ()):
+        young = time.time() - process.create_time() < NEW_SECONDS
+        if not young or process.ppid() == KERNEL_THREADS or time.monotonic() > until:
+            break
+        time.sleep(0.005)
+    return found
 
 
 def _session(leader: psutil.Process) -> list[psutil.Process]:

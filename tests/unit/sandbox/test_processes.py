@@ -78,6 +78,24 @@ def test_stop_everything_finds_unrecorded_processes(processes: Processes) -> Non
     assert started.process() is None
 
 
+def test_a_process_that_has_just_been_started_is_found(
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel tells an empty environment until exec has copied it."""
+    started = processes.start("a", SLEEP)
+    (processes.state.processes / "a.json").unlink()
+    told, real = [0], psutil.Process.environ
+
+    def environ(process: psutil.Process) -> dict[str, str]:
+        if process.pid == started.pid and told[0] < 3:
+            told[0] += 1
+            return {}
+        return real(process)
+
+    monkeypatch.setattr(psutil.Process, "environ", environ)
+    assert [process.pid for process in processes.marked()] == [started.pid]
+
+
 def test_processes_of_another_sandbox_keep_running(processes: Processes, tmp_path: Path) -> None:
     other = Processes(RunState("other", tmp_path))
     started = other.start("a", SLEEP)
