@@ -186,7 +186,7 @@ def _print(arguments: argparse.Namespace, given: Inputs, found: search.Found, ev
 
     invalid, wanted = given.candidates.invalid, given.request.goals
     name, has_prices = given.stack.side.configuration.name, bool(given.stack.side.prices)
-    table = report.front_table(found, wanted, has_prices)
+    tables = report.front_tables(found, wanted, has_prices)
     answer = report.summary(found, wanted)
     if arguments.json:
         print(json.dumps(report.document(name, found, wanted, invalid, has_prices), indent=2))
@@ -194,10 +194,10 @@ def _print(arguments: argparse.Namespace, given: Inputs, found: search.Found, ev
         tried = f"{found.screened:,} candidates tried, " if found.screened else ""
         resumed = f"; {evaluator.resumed:,} results of an earlier run" if evaluator.resumed else ""
         print(f"{name}: {tried}{len(found.scores):,} simulated in full{resumed}\n")
-        show([table, *report.invalid_table(invalid)])
+        show([*tables, *report.invalid_table(invalid)])
         print(answer)
     if arguments.html:
-        arguments.html.write_text(chart.page(name, found, wanted, table, answer))
+        arguments.html.write_text(chart.page(name, found, wanted, tables, answer))
 
 
 def _write_patch(file: Path, stack: StackFile, best: Score, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.recommend.changes import PoolSize, changed, check_capacity, offered
 from muster.forecast.recommend.errors import InvalidCandidate, RecommendError
-from muster.forecast.recommend.variables import Kind, Point, Value, Variable
+from muster.forecast.recommend.variables import Kind, Point, Value, Variable, value_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Candidate:
     def changes(self) -> str:
         """Returns its values in one line, such as `a.h100 8, a.weight 2`."""
         texts = (
-            f"{variable.target.removeprefix('queues.')} {'none' if value is None else f'{value:g}'}"
+            f"{variable.target.removeprefix('queues.')} {value_text(value)}"
             for variable, value in self.values.items()
         )
         return ", ".join(texts) or "present settings"

@@ -16,25 +16,26 @@ STYLE = """\
 body{font:14px system-ui,sans-serif;margin:2em;color:#222;background:#fff}
 table{border-collapse:collapse;margin-top:1em}
 td,th{padding:.25em .8em;text-align:right;border-bottom:1px solid #ddd}
-td:nth-child(-n+2),th:nth-child(-n+2){text-align:left}
 text{font:12px system-ui,sans-serif;fill:#444}
 .axis{stroke:#999}.grid{stroke:#eee}.goal{stroke:#b30000;stroke-dasharray:6 4}
 .met{fill:#1a7f37}.missed{fill:#b30000}.other{opacity:.35}
 .chosen{stroke:#111;stroke-width:3}.now{stroke:#0550ae;stroke-width:3}"""
 
 
-def page(name: str, found: Found, goals: Sequence[WaitLimit], table: Table, answer: str) -> str:
-    """Returns an HTML page with the chart and the table of the front."""
-    heads = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
-    )
+def page(name: str, found: Found, goals: Sequence[WaitLimit], tables: Sequence[Table], answer: str) -> str:
+    """Returns an HTML page with the chart and the tables of the front."""
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(name)}</title>'
         f"<style>{STYLE}</style><h1>{escape(name)}</h1><p>{escape(answer)}</p>"
-        f"{svg(found, goals, table.columns[2].capitalize())}"
-        f"<table><tr>{heads}</tr>{rows}</table></html>\n"
+        f"{svg(found, goals, tables[0].columns[2].capitalize())}"
+        f"{''.join(map(_table, tables))}</html>\n"
     )
+
+
+def _table(table: Table) -> str:
+    heads = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
+    rows = (f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
+    return f"<h2>{escape(table.title)}</h2><table><tr>{heads}</tr>{''.join(rows)}</table>"
 
 
 def svg(found: Found, goals: Sequence[WaitLimit], cost: str) -> str:

@@ -5,9 +5,10 @@ from math import inf
 from typing import Any
 
 from muster.forecast.limits import WaitLimit
-from muster.forecast.recommend.goals import named, written
+from muster.forecast.recommend.goals import named
 from muster.forecast.recommend.scores import Score, front
 from muster.forecast.recommend.search import Found
+from muster.forecast.recommend.variables import value_text
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration, hours
 
@@ -40,12 +41,13 @@ def cost_text(cost: float, has_prices: bool) -> str:
     return hours(cost) if has_prices else f"{cost:,.0f}"
 
 
-def front_table(found: Found, goals: Sequence[WaitLimit], has_prices: bool) -> Table:
-    """Returns the Pareto front: cheaper rows miss goals by more, or make jobs wait longer."""
+def front_tables(found: Found, goals: Sequence[WaitLimit], has_prices: bool) -> list[Table]:
+    """Returns the Pareto front, in which cheaper rows miss goals by more or make jobs wait longer, and the
+    settings of its rows."""
     rows = [
         (
+            f"{number}",
             mark(one, found),
-            one.candidate.changes,
             cost_text(one.candidate.cost, has_prices),
             *(wait_text(value) for value in one.values),
             "yes" if one.meets else "no",
@@ -53,19 +55,36 @@ def front_table(found: Found, goals: Sequence[WaitLimit], has_prices: bool) -> T
             duration(one.wait_s),
             f"{one.never:,.0f}" if one.never else "-",
         )
-        for one in shown(found)
+        for number, one in enumerate(shown(found), 1)
     ]
+    limits = (f"<= {duration(goal.max_s)}" for goal in goals)
     columns = (
+        "NO",
         "",
-        "SETTINGS",
         "COST" if has_prices else "ACCELERATORS",
-        *(written(goal) for goal in goals),
+        *(named(goal) for goal in goals),
         "GOALS MET",
         "FUTURES",
         "MEAN WAIT",
         "NEVER STARTED",
     )
-    return Table("Cost and waits (Pareto front)", columns, rows, numbers=2)
+    goal_row = ("", "goal", "", *limits, "", "", "", "")
+    return [
+        Table("Cost and waits (Pareto front)", columns, [goal_row, *rows], numbers=2),
+        _settings_table(shown(found)),
+    ]
+
+
+def _settings_table(scores: Sequence[Score]) -> Table:
+    targets = [variable.target for one in scores for variable in one.candidate.values]
+    columns = tuple(dict.fromkeys(targets)) or ("",)
+    rows = [
+        (f"{number}", *(map(value_text, one.candidate.values.values())))
+        if one.candidate.values
+        else (f"{number}", *["present"] * len(columns))
+        for number, one in enumerate(scores, 1)
+    ]
+    return Table("Settings", ("NO", *columns), rows, numbers=1)
 
 
 def invalid_table(invalid: Mapping[str, int]) -> list[Table]:

@@ -179,6 +179,10 @@ def _number(value: Decimal) -> int | float:
     return int(value) if value == value.to_integral_value() else float(value)
 
 
+def value_text(value: Value) -> str:
+    return NONE if value is None else f"{value:g}"
+
+
 def size(variables: Sequence[Variable]) -> int:
     """Returns the number of candidates of the whole grid."""
     return prod(len(variable.values) for variable in variables)

@@ -51,7 +51,8 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, goal: str = EAS
 def test_the_answer_is_a_patch_of_the_stack_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert recommend("--patch", "answer.patch") == 0
     output = capsys.readouterr().out
-    assert re.search(r"recommended +a\.l4 8, b\.l4 4, pools\.l4 16 +12 ", output)
+    assert re.search(r" recommended +12 ", output)
+    assert "recommended: a.l4 8, b.l4 4, pools.l4 16" in output
     subprocess.run(["git", "apply", "answer.patch"], check=True)
     after = load(Path("stack.yaml"))
     quotas = {q.name: q.quotas["l4"]["nvidia.com/gpu"].nominal for q in after.queues.cluster_queues}
@@ -108,9 +109,9 @@ def test_prices_and_goals_may_be_in_the_stack_file(capsys: pytest.CaptureFixture
     Path("stack.yaml").write_text(STACK + forecast)
     assert main(["recommend", "--stack", "stack.yaml", "--vary", "queues.a.l4=4,8"]) == 0
     output = capsys.readouterr().out
-    assert "a p90 <= 1h15m" in output
+    assert re.search(r"goal +<= 1h15m", output)
     # 0.5 an hour, 12 GPUs, 11 minutes of submissions and 10 of the last job
-    assert re.search(r"recommended  a\.l4 4 +2\.1  ", output)
+    assert re.search(r"recommended +2\.1  ", output)
 
 
 def test_the_page_needs_no_other_file(capsys: pytest.CaptureFixture[str]) -> None:
