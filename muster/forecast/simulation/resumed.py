@@ -61,12 +61,10 @@ class ResumedSimulator(Simulator):
         for job, one in enumerate(self._initial.workloads):
             workload = replace(one.workload, key=self._key(job))
             self._engine.put(workload)
-            if workload.admission is not None:
+            if workload.admission is None:
+                self._pending += 1
+            else:
                 self._resume(job, one, workload.admission)
-                continue
-            self._pending += 1
-            if workload.requeue_at_ms is not None and workload.requeue_at_ms < core.NEVER_MS:
-                heappush(self._events, (max(now_ms, workload.requeue_at_ms), Event.WAKE, -1, -1))
         self._decide(now_ms)  # even if nothing is pending, as queues may be drained
         return len(self._initial.workloads)
 

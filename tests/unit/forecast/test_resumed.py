@@ -157,7 +157,9 @@ def test_a_simulation_that_is_resumed_halfway_goes_on_as_it_would_have(drawn: Dr
     """Without preemption, the state at a moment is what runs and what waits."""
     configuration = two_queues(4, 4)
     whole = simulated(configuration, *(one for one in jobs_of(drawn)))
-    now_ms = whole.jobs[len(whole.jobs) // 2].submit_ms
+    now_ms = (
+        whole.jobs[len(whole.jobs) // 2].submit_ms + 500
+    )  # when nothing happens, as all do at full seconds
     state = [_state_at(whole, n, now_ms) for n in range(len(whole.jobs))]
     jobs = [one for one, at in zip(whole.jobs, state, strict=True) if at is not None]
     assert all(isinstance(one, PlacedJob) for one in jobs)
@@ -172,7 +174,7 @@ def test_a_simulation_that_is_resumed_halfway_goes_on_as_it_would_have(drawn: Dr
 
 
 def _state_at(whole: Outcome, number: int, now_ms: int) -> InitialWorkload | None:
-    """Returns a job at the moment before decisions: running, waiting, or None if it is over or to come."""
+    """Returns a job between two moments: running, tried in vain, or None if it is over or to come."""
     one, rows = whole.jobs[number], whole.attempts
     assert isinstance(one, PlacedJob)
     if one.submit_ms > now_ms:
@@ -192,5 +194,6 @@ def _state_at(whole: Outcome, number: int, now_ms: int) -> InitialWorkload | Non
         pod_sets=one.pod_sets,
         admission=core.Admission(one.queue, (assigned,)) if runs else None,
         reserved_at_ms=rows.reserved_ms[row] if runs else 0,
+        parked=not runs,
     )
     return InitialWorkload(workload, rows.started_ms[row] if runs else None)
