@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance bench fuzz storm preview forecast plan golden docs pictures lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench fuzz storm preview forecast plan golden docs pictures lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -76,6 +76,10 @@ forecast: ## waits before and after an example's pull request, with a page of ch
 plan: ## what the stack file's changes since a git ref do to waits (STACK=prod BASE=main SEEDS=20 MARKDOWN=file)
 	@$(run) muster plan --stack $(or $(STACK),prod) --base $(or $(BASE),main) --html .muster/plan.html \
 		$(if $(SEEDS),--seeds $(SEEDS)) $(if $(MARKDOWN),--markdown $(MARKDOWN))
+
+fidelity: ## forecasts next to Muster's controller and the real Kueue (AGAINST=muster|kueue JOBS=100 CASE=cohort)
+	@$(run) tests.fidelity $(if $(AGAINST),--engine $(AGAINST)) $(if $(JOBS),--jobs $(JOBS)) \
+		$(if $(CASE),--case $(CASE))
 
 preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=comment.md)
 	@$(run) preview $(or $(STACK),$(error name the stack: make preview STACK=dev)) \

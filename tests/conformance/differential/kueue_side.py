@@ -29,6 +29,8 @@ from tests.conformance.objects import view
 
 SET_UP_THREADS = 8
 HEARD_SECONDS, HEARD_SECONDS_MAX = 3.0, 60.0  # until Kueue has received new queues
+_STRATEGIES = [strategy.value for strategy in core.FairSharing().strategies]
+FAIR_SETTINGS = {"fairSharing": {"preemptionStrategies": _STRATEGIES}}
 Progress = Callable[[str], None]
 
 
@@ -54,8 +56,7 @@ def play(
     progress: Progress = lambda _: None,
 ) -> list[Play]:
     """Runs all scenarios of a mode concurrently; `run` is a prefix that makes their names unique."""
-    strategies = [strategy.value for strategy in core.FairSharing().strategies]
-    settings = {"fairSharing": {"preemptionStrategies": strategies}} if mode == FAIR else {}
+    settings = FAIR_SETTINGS if mode == FAIR else {}
     kubeconfig = processes.state.kubeconfig
     kueue_process.start(processes, executable, kubeconfig, settings)
     try:
@@ -63,7 +64,7 @@ def play(
         named = [prefixed(s, f"{run}{number}") for number, s in enumerate(scenarios)]
         with ThreadPoolExecutor(SET_UP_THREADS) as pool:
             plays = list(pool.map(partial(_set_up, client), named, (f"{run}{n}" for n in range(len(named)))))
-        _wait_until_heard(client)
+        wait_until_heard(client)
         stage = Stage(client, plays)
         count = max((len(s.steps) for s in scenarios), default=0)
         for index in range(count):
@@ -75,7 +76,7 @@ def play(
         processes.stop(kueue_process.NAME)
 
 
-def _wait_until_heard(client: Client) -> None:
+def wait_until_heard(client: Client) -> None:
     """Waits until Kueue knows all objects; only ClusterQueues report it, so it waits longer for cohorts."""
 
     def all_told() -> bool:

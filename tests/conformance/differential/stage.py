@@ -178,14 +178,9 @@ class Stage:
 
     def _write(self, workload: kueue.Workload, status: kueue.WorkloadStatus) -> bool:
         """Writes the status; returns False if the workload has changed meanwhile."""
-        body = {
-            "metadata": {"resourceVersion": workload.metadata.resource_version},
-            "status": {"admission": None, **builtins(status)},
-        }
-        meta = workload.metadata
-        changed: Any = self._client.merge_status(kinds.Workload, meta.name, meta.namespace, body)
+        changed = write_status(self._client, workload, status)
         if changed is not None:
-            self._keep(view(changed, kueue.Workload))
+            self._keep(changed)
         return changed is not None
 
     def _keep(self, workload: kueue.Workload) -> None:
@@ -194,6 +189,19 @@ class Stage:
             known = self._seen.get(workload.key)
             if known is None or _version(known) < _version(workload):
                 self._seen[workload.key] = workload
+
+
+def write_status(
+    client: PatientClient, workload: kueue.Workload, status: kueue.WorkloadStatus
+) -> kueue.Workload | None:
+    """Returns the changed workload; None if it has changed meanwhile."""
+    body = {
+        "metadata": {"resourceVersion": workload.metadata.resource_version},
+        "status": {"admission": None, **builtins(status)},
+    }
+    meta = workload.metadata
+    changed: Any = client.merge_status(kinds.Workload, meta.name, meta.namespace, body)
+    return None if changed is None else view(changed, kueue.Workload)
 
 
 def _holds(workload: kueue.Workload) -> tuple[bool, bool]:

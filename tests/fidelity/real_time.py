@@ -1,0 +1,213 @@
+"""Plays cases on a real API server in compressed time, in place of jobs' controllers and pods.
+
+Kueue decides about plain Workloads: an admitted one finishes after its run time, an evicted one gives its
+quota back at once.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from lightkube import Client
+
+from muster.controller.jobs.job import Outcome
+from muster.controller.workload import transitions
+from muster.kube import kinds as muster_kinds
+from muster.objects import kueue, workload_status
+from sandbox.cluster import kinds
+from sandbox.stand_ins.reflector import Reflector
+from tests.conformance.differential.core_side import leaves
+from tests.conformance.differential.patience import PatientClient
+from tests.conformance.differential.stage import write_status
+from tests.conformance.objects import view
+from tests.fidelity.cases import STEP_S, Case
+from tests.fidelity.history import History, Holding, Job
+from tests.simulation.manifests import PRIORITIES
+
+ENGINE = "Kueue"
+WRITERS = 8
+PAUSE_S = 0.01
+LISTED_S_MAX = 30.0
+QUIET_S_MAX = 120.0  # without any event, while jobs are left
+MID_SECOND = 0.4  # of the wall clock, at which jobs are submitted: the API's times are whole seconds
+TOGETHER_S = 0.2
+DONE = Outcome(succeeded=True, message="done")
+
+
+@dataclass
+class Playing:
+    """One job on the API server; `holding` counts its admissions."""
+
+    job: Job
+    case: str
+    reserved_s: float | None = None
+    holding: int = 0
+    is_done: bool = False
+
+
+@dataclass
+class Lateness:
+    """Seconds of real time by which submissions were late, and that finishes took to be written."""
+
+    submissions_s: list[float] = field(default_factory=list)
+    finishes_s: list[float] = field(default_factory=list)
+
+    def add(self, other: "Lateness") -> None:
+        self.submissions_s += other.submissions_s
+        self.finishes_s += other.finishes_s
+
+
+class Play:
+    """Plays all cases at once: their queues have nothing in common."""
+
+    def __init__(self, client: Client, cases: Sequence[Case]) -> None:
+        self._client = PatientClient(client)
+        self._jobs = {f"{j.queue}/{j.name}": Playing(j, c.name) for c in cases for j in c.jobs}
+        self._cases = cases
+        self._events: SimpleQueue[tuple[float, kueue.Workload]] = SimpleQueue()
+        self._finishes: list[tuple[float, int, str]] = []  # time, holding, job
+        self._workloads: dict[str, kueue.Workload] = {}
+        self._holdings: dict[str, list[Holding]] = {case.name: [] for case in cases}
+        self._writers = ThreadPoolExecutor(WRITERS)
+        self._writing: list[Future[None]] = []
+        self._begins = 0.0  # on the monotonic clock
+        self.lateness = Lateness()
+        self._reflector = Reflector(client, kinds.Workload, self._note)
+
+    def run(self) -> list[History]:
+        """Raises TimeoutError if the engine does nothing for QUIET_S_MAX while jobs are left."""
+        self._reflector.start().wait_listed(LISTED_S_MAX)
+        wait_s = math.ceil(time.time()) + MID_SECOND - time.time()
+        self._begins = time.monotonic() + wait_s
+        submissions = sorted(self._jobs.values(), key=lambda p: p.job.submit_s)
+        last = time.monotonic()
+        while not all(playing.is_done for playing in self._jobs.values()):
+            if self._submit_due(submissions) + self._finish_due() + self._hear():
+                last = time.monotonic()
+            if time.monotonic() > last + QUIET_S_MAX:
+                left = [key for key, playing in self._jobs.items() if not playing.is_done]
+                raise TimeoutError(f"nothing happens for {QUIET_S_MAX:.0f} s; left: {left[:5]}")
+            self._check_writes()
+        self._reflector.stop()
+        self._writers.shutdown()
+        return [
+            History(ENGINE, case.jobs, _in_order(self._holdings[case.name]), TOGETHER_S * STEP_S)
+            for case in self._cases
+        ]
+
+    def _note(self, _kind: str, obj: kinds.Object, gone: bool) -> None:
+        """Runs on the reflector's thread."""
+        if not gone:
+            self._events.put((self._trace_s(), view(obj, kueue.Workload)))
+
+    def _trace_s(self) -> float:
+        return (time.monotonic() - self._begins) * STEP_S
+
+    def _submit_due(self, submissions: list[Playing]) -> int:
+        count = 0
+        while submissions and submissions[0].job.submit_s <= self._trace_s():
+            job = submissions.pop(0).job
+            self.lateness.submissions_s.append((self._trace_s() - job.submit_s) / STEP_S)
+            self._write(self._create, job)
+            count += 1
+        return count
+
+    def _finish_due(self) -> int:
+        count = 0
+        while self._finishes and self._finishes[0][0] <= self._trace_s():
+            _, holding, key = heappop(self._finishes)
+            playing = self._jobs[key]
+            if playing.holding == holding and playing.reserved_s is not None:
+                self._write(self._finish, key)
+                count += 1
+        return count
+
+    def _hear(self) -> int:
+        count = 0
+        try:
+            event = self._events.get(timeout=PAUSE_S)
+            while True:
+                self._happen(*event)
+                count += 1
+                event = self._events.get_nowait()
+        except Empty:
+            return count
+
+    def _happen(self, at_s: float, workload: kueue.Workload) -> None:
+        key, playing = workload.key, self._jobs[workload.key]
+        self._workloads[key] = workload
+        status = workload.status
+        if workload_status.is_finished(status):
+            if not playing.is_done:
+                playing.is_done = True
+                self._end(playing, at_s, preempted=False)
+        elif leaves(workload):
+            self._write(self._release, workload)
+        elif not workload_status.holds_quota(status):
+            self._end(playing, at_s, preempted=True)
+        elif workload_status.is_admitted(status) and playing.reserved_s is None:
+            playing.reserved_s = at_s
+            heappush(self._finishes, (at_s + playing.job.run_s, playing.holding, key))
+
+    def _end(self, playing: Playing, at_s: float, *, preempted: bool) -> None:
+        if playing.reserved_s is not None:
+            reserved_s = playing.reserved_s
+            ended = Holding(playing.job.name, reserved_s, reserved_s, at_s, preempted)
+            self._holdings[playing.case].append(ended)
+            playing.reserved_s, playing.holding = None, playing.holding + 1
+
+    def _write(self, write: Any, subject: Any) -> None:
+        self._writing.append(self._writers.submit(write, subject))
+
+    def _check_writes(self) -> None:
+        """Raises what a write raised."""
+        for done in [w for w in self._writing if w.done()]:
+            self._writing.remove(done)
+            done.result()
+
+    def _create(self, job: Job) -> None:
+        self._client.create(kinds.Workload(workload(job)))
+
+    def _finish(self, key: str) -> None:
+        begun = time.monotonic()
+        found = self._workloads[key]
+        while not (workload_status.is_finished(found.status) or workload_status.is_evicted(found.status)):
+            status = transitions.finish(found.status, DONE, int(time.time() * 1000))
+            if write_status(self._client, found, status) is not None:
+                break
+            meta = found.metadata
+            found = view(self._client.read(kinds.Workload, meta.name, meta.namespace), kueue.Workload)
+        self.lateness.finishes_s.append(time.monotonic() - begun)
+
+    def _release(self, evicted: kueue.Workload) -> None:
+        """Gives its quota back; after a conflict the newer version is heard of."""
+        status = transitions.release(evicted.status, int(time.time() * 1000))
+        write_status(self._client, evicted, status)
+
+
+def _in_order(holdings: list[Holding]) -> tuple[Holding, ...]:
+    return tuple(sorted(holdings, key=lambda holding: holding.reserved_s))
+
+
+def workload(job: Job) -> dict[str, Any]:
+    template = {
+        "spec": {
+            "containers": [{"name": "worker", "image": "ray", "resources": {"requests": dict(job.requests)}}]
+        }
+    }
+    pod_set = {"name": "workers", "count": job.workers, "template": template}
+    return {
+        "apiVersion": muster_kinds.WORKLOADS.api_version,
+        "kind": "Workload",
+        "metadata": {"name": job.name, "namespace": job.queue},
+        "spec": {
+            "queueName": "user-queue",
+            "priority": PRIORITIES[job.priority_class],
+            "podSets": [pod_set],
+        },
+    }

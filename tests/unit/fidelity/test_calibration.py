@@ -1,0 +1,18 @@
+"""Assumptions measured in the calibration's case are those that made its history."""
+
+import pytest
+
+from muster.forecast.assumptions import Assumptions
+from tests.fidelity.calibration import assumptions, calibration
+from tests.fidelity.replay import forecast
+
+ASSUMED = Assumptions(
+    start_up_s=3, termination_s=7, cleanup_s=5, provisioning_median_s=40, provisioning_spread=0
+)
+
+
+def test_a_forecasts_own_assumptions_are_measured() -> None:
+    plain, provisioned = (forecast(calibration(check=check), ASSUMED) for check in (False, True))
+    found = assumptions(plain, provisioned)
+    for name in ("start_up_s", "termination_s", "cleanup_s", "provisioning_median_s"):
+        assert getattr(found, name) == pytest.approx(getattr(ASSUMED, name)), name
