@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 from xml.etree import ElementTree
 
-from development.layers import LOGS, pytest_command
+from development.layers import LOGS, pytest_commands
 from sandbox.toolchain.paths import CHECKOUT
 
 USUAL = ("unit", "simulation", "stacks")
@@ -50,17 +51,22 @@ def flakes(
 
 
 def _one(key: str, seed: int) -> dict[str, str]:
-    """Runs a layer in the order of this seed; a layer that breaks off counts as a test that failed."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    report, log = FOLDER / f"{key}-{seed}.xml", FOLDER / f"{key}-{seed}.log"
-    report.unlink(missing_ok=True)
+    """Runs a layer in the order of this seed; a process that breaks off counts as a test that failed."""
+    folder = FOLDER / f"{key}-{seed}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     options = ("-p", "development.shuffle", f"--shuffle-seed={seed}", f"--hypothesis-seed={seed}")
-    with log.open("w") as output:
-        command = pytest_command(key, report, *options)
-        code = subprocess.call(command, cwd=CHECKOUT, stdout=output, stderr=subprocess.STDOUT)
-    outcomes = read_outcomes(report) if report.exists() else {}
-    broke_off = {f"layer {key} as a whole, exit code {code}": "failed"}
-    return outcomes | (broke_off if code not in (0, 1) or not outcomes else {})
+    running = []
+    for number, command in enumerate(pytest_commands(key, folder, *options)):
+        with (folder / f"{number}.log").open("w") as output:
+            running.append(subprocess.Popen(command, cwd=CHECKOUT, stdout=output, stderr=subprocess.STDOUT))
+    codes = [process.wait() for process in running]
+    outcomes: dict[str, str] = {}
+    for report in sorted(folder.glob("*.xml")):
+        outcomes |= read_outcomes(report)
+    if set(codes) - {0, 1} or not outcomes:
+        outcomes[f"layer {key} as a whole, exit codes {codes}"] = "failed"
+    return outcomes
 
 
 def read_outcomes(report: Path) -> dict[str, str]:

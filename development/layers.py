@@ -35,16 +35,25 @@ def _module(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", *arguments)
 
 
-def pytest_command(key: str, report: Path, *options: str) -> tuple[str, ...]:
-    """Returns the command of a layer for CI's two cores: two workers; tests that share a cluster, a preview
-    or a chart run in one of them (tests/conftest.py)."""
-    workers = ("--numprocesses=2", f"--dist={'loadgroup' if key in CLUSTERS else 'worksteal'}")
-    quiet = ("-q", "--color=no", f"--hypothesis-profile={PROFILE}")
-    return _module("pytest", *quiet, *workers, *options, f"--junitxml={report}", f"tests/{key}")
+def pytest_commands(key: str, folder: Path, *options: str) -> tuple[tuple[str, ...], ...]:
+    """Returns the commands of a layer for CI's two cores, which run together; each writes a report there.
+
+    Layers with clusters run the tests that share one in one process, and all others in another.
+    """
+
+    def command(part: str, *workers: str) -> tuple[str, ...]:
+        quiet = ("-q", "--color=no", f"--hypothesis-profile={PROFILE}")
+        return _module(
+            "pytest", *quiet, *workers, *options, f"--junitxml={folder / part}.xml", f"tests/{key}"
+        )
+
+    if key not in CLUSTERS:
+        return (command(key, "--numprocesses=2", "--dist=worksteal"),)
+    return command(f"{key}-shared", "-m", "shared"), command(f"{key}-others", "-m", "not shared")
 
 
 def _pytest(key: str, name: str, *, waits: bool = False) -> Layer:
-    return Layer(key, name, (pytest_command(key, LOGS / f"{key}.xml"),), waits=waits)
+    return Layer(key, name, pytest_commands(key, LOGS), together=True, waits=waits)
 
 
 LAYERS: tuple[Layer, ...] = (

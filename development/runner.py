@@ -124,7 +124,13 @@ def _run_layer(run: _Run, place: str, layer: Layer, before: tuple[str, ...]) -> 
 
     def collected(command: tuple[str, ...]) -> tuple[bool, float]:
         lines = [f"$ {' '.join(command)}\n"]
-        answer = _run(run, (*before, *command), lines.append)
+
+        def take(line: str) -> None:
+            lines.append(line)
+            if layer.live:
+                run.say(f"    {layer.key}: {line.rstrip()}")
+
+        answer = _run(run, (*before, *command), take)
         with run.lock, log.open("a") as file:
             file.writelines(lines)
         return answer

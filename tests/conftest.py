@@ -28,19 +28,16 @@ def no_environment_of_the_user() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks each test with the folder of tests/ that it lies in, so that `pytest -m unit` selects a layer,
-    and with the group of tests that run in one worker."""
+    and tests of a cluster that their layer shares: starting a second one takes longer than they run."""
     root = Path(__file__).parent
     sharing = {item.path for item in items if uses_cluster(item)}
     for item in items:
         layer = item.path.relative_to(root).parts[0]
         item.add_marker(layer)
-        # Starting a second cluster takes longer than all tests that share one.
+        # In stacks, the tests of a file share previews and charts too.
         if uses_cluster(item) or (layer == "stacks" and item.path in sharing):
-            item.add_marker(pytest.mark.xdist_group("shared"))
-        elif layer == "stacks":
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+            item.add_marker("shared")
 
 
 def uses_cluster(item: pytest.Item) -> bool:
-    """Whether the test uses the cluster that a session of stacks or sandbox starts."""
     return "cluster" in getattr(item, "fixturenames", ())

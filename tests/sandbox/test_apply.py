@@ -128,6 +128,9 @@ def type_the_docs_commands(cluster: Cluster, folder: Path) -> None:
     """Runs them in a shell that evaluated `make env`, where docs say that files are."""
     (folder / "examples").symlink_to(CHECKOUT / "examples")
     (job,) = (shown for shown in shown_in_yaml(TEAM) if shown.get("kind") == "RayJob")
+    job["metadata"].setdefault("annotations", {})["sandbox.muster.dev/run-seconds"] = (
+        "600"  # outlasts the commands
+    )
     # made by `identity`, which needs Google Cloud
     del job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]["serviceAccountName"]
     (folder / "train.yaml").write_text(yaml.safe_dump(job))

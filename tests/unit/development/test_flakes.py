@@ -71,11 +71,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, times: int) 
     """Runs rounds of a layer that consists of this file."""
     (tmp_path / "test_it.py").write_text(text)
 
-    def command(key: str, report: Path, *options: str) -> tuple[str, ...]:
-        quiet = ("-q", "-c", "/dev/null", "-p", "no:cacheprovider", f"--junitxml={report}")
-        return (sys.executable, "-m", "pytest", *quiet, *options, str(tmp_path))
+    def commands(key: str, folder: Path, *options: str) -> tuple[tuple[str, ...], ...]:
+        quiet = ("-q", "-c", "/dev/null", "-p", "no:cacheprovider", f"--junitxml={folder / key}.xml")
+        return ((sys.executable, "-m", "pytest", *quiet, *options, str(tmp_path / "test_it.py")),)
 
-    monkeypatch.setattr(module, "pytest_command", command)
+    monkeypatch.setattr(module, "pytest_commands", commands)
     monkeypatch.setattr(module, "FOLDER", tmp_path / "flakes")
     out = io.StringIO()
     return flakes(["unit"], times, 7, out, busy=0), out.getvalue()
@@ -102,7 +102,7 @@ def test_reliable_tests_are_no_failure(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_layer_that_breaks_off_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, told = run(tmp_path, monkeypatch, "import os\ndef test_ends_pytest(): os._exit(3)\n", 1)
     assert code == 1
-    assert "unreliable: layer unit as a whole, exit code 3: failed with 7\n" in told
+    assert "unreliable: layer unit as a whole, exit codes [3]: failed with 7\n" in told
 
 
 @dataclass
