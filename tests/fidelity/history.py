@@ -1,4 +1,4 @@
-"""What an engine did with a trace: which job held quota when. Times are seconds of the trace."""
+"""The history of a trace under an engine: which job held quota when. Times are seconds of the trace."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

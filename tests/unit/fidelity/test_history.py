@@ -1,4 +1,4 @@
-"""What a history says about its jobs."""
+"""A history tells waits, order and preemptions of its jobs."""
 
 from tests.unit.fidelity.builders import held, history, job
 
