@@ -54,7 +54,7 @@ def settings(tmp_path: Path) -> Path:
     config["muster:admission"]["engine"] = "kueue"
     config["muster:kueue"] = {"install": "existing"}
     queues = config["muster:queues"]
-    others = [queue for queue in queues["clusterQueues"] if queue["name"] != "team-a"]
+    others = [{**q, "cohort": "company"} for q in queues["clusterQueues"] if q["name"] != "team-a"]
     config["muster:queues"] = {"cohorts": COHORTS, "clusterQueues": [TEAM_A, *others], "checks": CHECKS}
     file = tmp_path / LOCAL.name
     file.write_text(yaml.safe_dump(content))
