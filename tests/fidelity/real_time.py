@@ -101,8 +101,8 @@ class Play:
         ]
 
     def _note(self, _kind: str, obj: kinds.Object, gone: bool) -> None:
-        """Runs on the reflector's thread."""
-        if not gone:
+        """Runs on the reflector's thread. Workloads of an earlier play are over."""
+        if not gone and "/".join(kinds.key(obj)) in self._jobs:
             self._events.put((self._trace_s(), view(obj, kueue.Workload)))
 
     def _trace_s(self) -> float:
