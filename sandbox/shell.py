@@ -38,7 +38,8 @@ def make_commands(state: RunState) -> Path:
     link.symlink_to(tools["kubectl"].path)
     write_script(folder / "pulumi", [str(cli.binary)], cli.variables)
     # -P: a folder called muster where the user types it is not this package.
-    write_script(folder / "muster", [sys.executable, "-P", "-m", "muster"], {"PYTHONPATH": str(CHECKOUT)})
+    for name in ("muster", "kubectl-muster"):  # the latter is what kubectl runs for `kubectl muster`
+        write_script(folder / name, [sys.executable, "-P", "-m", "muster"], {"PYTHONPATH": str(CHECKOUT)})
     return folder
 
 

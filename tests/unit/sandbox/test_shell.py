@@ -51,10 +51,11 @@ def test_a_command_sets_its_variables(tmp_path: Path) -> None:
     assert done.stdout == "the 'sandbox' $HOME\n"
 
 
+@pytest.mark.parametrize("name", ["muster", "kubectl-muster"])
 def test_muster_is_the_packages_command_in_every_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = {name: SimpleNamespace(path=tmp_path / name) for name in ("kubectl", "pulumi")}
+    found = {tool: SimpleNamespace(path=tmp_path / tool) for tool in ("kubectl", "pulumi")}
     found["pulumi"].path.write_text("#!/bin/sh\n")
     monkeypatch.setattr(shell, "ensure_tools", lambda _names, _screen: found)
     state = RunState("mine", tmp_path / FOLDER)
@@ -62,7 +63,7 @@ def test_muster_is_the_packages_command_in_every_folder(
     (tmp_path / "muster").mkdir()
     (tmp_path / "muster" / "__init__.py").touch()
     (tmp_path / "muster" / "__main__.py").write_text("print('of another folder')")
-    muster = shell.make_commands(state) / "muster"
+    muster = shell.make_commands(state) / name
     command = [str(muster), "controller", "--help"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("usage: muster controller")
