@@ -17,9 +17,24 @@ def assumed() -> Assumptions:
     return assumptions(play(calibration()))
 
 
-@pytest.mark.parametrize("name", ["priority"])
-def test_mean_waits_of_a_forecast_are_those_of_the_controller(name: str, assumed: Assumptions) -> None:
+def played(name: str, assumed: Assumptions) -> Pair:
     (case,) = (one for one in cases(JOBS) if one.name == name)
-    pair = Pair(name, forecast(case, assumed), play(case), TARGET)
+    return Pair(name, forecast(case, assumed), play(case), TARGET)
+
+
+@pytest.mark.parametrize("name", ["fifo", "strict"])
+def test_mean_waits_of_a_forecast_are_those_of_the_controller(name: str, assumed: Assumptions) -> None:
+    pair = played(name, assumed)
     assert pair.missed() == []
+    assert pair.forecast.order() == pair.measured.order()
+
+
+def test_a_forecast_preempts_what_the_controller_preempts(assumed: Assumptions) -> None:
+    """The higher class waits a few seconds, for KubeRay and for pods: no wait differs by more than that."""
+    pair = played("priority", assumed)
+    assert pair.forecast.order() == pair.measured.order()
     assert pair.forecast.preemptions == pair.measured.preemptions > 0
+    delays_s = assumed.start_up_s + assumed.termination_s + assumed.cleanup_s
+    measured = pair.measured.waits_s()
+    for name, wait_s in pair.forecast.waits_s().items():
+        assert wait_s == pytest.approx(measured[name], rel=0, abs=delays_s)
