@@ -69,9 +69,10 @@ storm: ## kills, pauses, black holes, restarts and deletions on a real API serve
 bench: ## measure up, previews, admission and the controller
 	@$(run) tests.bench
 
-forecast: ## waits before and after an example's pull request, with a page of charts (CHANGE=patch STACK=prod SEEDS=20)
+forecast: ## waits before and after an example's pull request, with a page of charts (CHANGE=patch STACK=prod DAYS=7 SEEDS=20)
 	@$(run) muster plan --stack $(or $(STACK),prod) --change $(or $(CHANGE),examples/forecast/fewer-l4s.patch) \
-		--html .muster/forecast.html $(if $(SEEDS),--seeds $(SEEDS))
+		--days $(or $(DAYS),7) --html .muster/forecast.html $(if $(SEEDS),--seeds $(SEEDS))
+	@echo "page: .muster/forecast.html"
 
 plan: ## what the stack file's changes since a git ref do to waits (STACK=prod BASE=main SEEDS=20 MARKDOWN=file)
 	@$(run) muster plan --stack $(or $(STACK),prod) --base $(or $(BASE),main) --html .muster/plan.html \
