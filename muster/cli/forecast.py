@@ -40,6 +40,7 @@ def _forecast(arguments: argparse.Namespace) -> int:
     if arguments.assumptions:
         show([assumptions_table()])
         return 0
+    inputs.writable(arguments.html)
     side, trace = _inputs(arguments)
     scenario, placed = inputs.scenario(arguments, side, trace)
     with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:

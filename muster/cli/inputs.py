@@ -118,6 +118,19 @@ def assumptions(replaced: Iterable[tuple[str, str | float]]) -> Assumptions:
     return found
 
 
+def writable(*files: Path | None) -> None:
+    """Creates the folders of files that are written at the end, so that a wrong path costs no simulation.
+
+    Raises: InputError."""
+    for file in files:
+        if file is not None:
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.touch()
+            except OSError as error:
+                raise InputError(f"{file}: {error.strerror}; give a path that can be written") from error
+
+
 def carry_out(verb: str, command: Callable[[], int]) -> int:
     """Runs a command; input errors are printed and give the exit code 2."""
     try:

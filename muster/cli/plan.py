@@ -41,6 +41,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
 
 
 def _plan(arguments: argparse.Namespace) -> int:
+    inputs.writable(arguments.markdown, arguments.html)
     base, changed = _sides(arguments)
     trace = inputs.read_trace(arguments, changed.trace).trace
     results: list[list[Outcome]] = []

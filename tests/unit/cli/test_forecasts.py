@@ -46,13 +46,13 @@ def test_a_forecast_is_the_same_each_time(files: Path, capsys: pytest.CaptureFix
 
 def test_a_plan_shows_jobs_that_wait_longer(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     queues = [f"--base-queues={files}/many.yaml", f"--queues={files}/few.yaml"]
-    out = [f"--markdown={files}/plan.md", f"--html={files}/plan.html"]
+    out = [f"--markdown={files}/plan.md", f"--html={files}/a/new/plan.html"]
     assert main(["plan", *queues, f"--trace={files}/trace.csv", *out]) == 0
     shown = capsys.readouterr().out
     assert "two  a" in shown
     assert "▲" in shown
     assert "### Waiting times: few.yaml" in (files / "plan.md").read_text()
-    assert "<html" in (files / "plan.html").read_text()
+    assert "<html" in (files / "a" / "new" / "plan.html").read_text()
 
 
 def test_a_stack_with_a_patch_exceeds_its_limits(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -102,6 +102,10 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
     "a negative assumption": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=start_up_s=-1"],
         "start_up_s is -1; expected 0 or more",
+    ),
+    "a page that cannot be written": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--html={}/trace.csv/page.html"],
+        "page.html: File exists; give a path that can be written",
     ),
     "no day left": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--since-day=3"],
