@@ -1,6 +1,7 @@
 """Assumptions about everything that no queue configuration says, each with its source."""
 
 from dataclasses import dataclass, field, fields
+from math import inf, isfinite
 from typing import Any
 
 
@@ -76,10 +77,18 @@ def reference() -> list[tuple[str, str, str, str]]:
     ]
 
 
+_BOUNDS = {
+    "stock_out_probability": (0.0, 1.0, "from 0 to 1"),
+    # Gangs that preempt each other in turns would do so thousands of times a second.
+    "termination_s": (1.0, inf, "1 or more: no pod is gone sooner"),
+}
+_NOT_NEGATIVE = (0.0, inf, "0 or more")
+
+
 def check(assumptions: Assumptions) -> None:
-    """Raises: ValueError for a negative value, or a probability above 1, that names the field."""
+    """Raises: ValueError for a value out of its bounds that names the field and what is expected."""
     for one in fields(assumptions):
         value = getattr(assumptions, one.name)
-        if value < 0 or (one.name == "stock_out_probability" and value > 1):
-            expected = "from 0 to 1" if one.name == "stock_out_probability" else "0 or more"
+        least, most, expected = _BOUNDS.get(one.name, _NOT_NEGATIVE)
+        if not (isfinite(value) and least <= value <= most):
             raise ValueError(f"{one.name} is {value:g}; expected {expected}")

@@ -112,9 +112,12 @@ class Simulator:
         )
 
     def _decide(self, now_ms: int) -> None:
-        """Takes decisions until one changes nothing."""
+        """Takes decisions until one changes nothing, as the controller does: each of its passes follows a
+        change that it sees."""
         for _ in range(DECISIONS_MAX):
             plan = self._engine.decide(now_ms, explain=False)
+            if not (plan.admissions or plan.preemptions or plan.drained or plan.displaced):
+                break
             for preemption in plan.preemptions:
                 self._preempt(_index(preemption.workload), now_ms)
             for key in (*plan.drained, *plan.displaced):
@@ -195,11 +198,12 @@ class Simulator:
             if running.started_ms + running.work_ms <= now_ms:
                 return  # its work is done, and its pods are about to go
             self._keep_checkpoint(job, now_ms)
-            gone_ms = now_ms + round(1000 * self._assumptions.termination_s)
         else:
             self._attempts.started_ms[running.row] = -1
-            gone_ms = now_ms  # nothing runs yet
         self._attempts.end[running.row] = End.PREEMPTED
+        # Also if it has not started, its pods have to be deleted; a gang that left at once could be admitted
+        # and preempted again at the same moment, without end.
+        gone_ms = now_ms + round(1000 * self._assumptions.termination_s)
         heappush(self._events, (gone_ms, Event.PREEMPTED_GONE, job, running.row))
 
     def _keep_checkpoint(self, job: int, now_ms: int) -> None:

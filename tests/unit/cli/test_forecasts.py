@@ -103,6 +103,14 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=start_up_s=-1"],
         "start_up_s is -1; expected 0 or more",
     ),
+    "pods that are gone at once": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=termination_s=0"],
+        "termination_s is 0; expected 1 or more: no pod is gone sooner",
+    ),
+    "an infinite assumption": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--assume=start_up_s=inf"],
+        "start_up_s is inf; expected 0 or more",
+    ),
     "a page that cannot be written": (
         ["--queues={}/few.yaml", "--trace={}/trace.csv", "--html={}/trace.csv/page.html"],
         "page.html: File exists; give a path that can be written",

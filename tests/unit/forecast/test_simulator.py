@@ -7,6 +7,8 @@ import pytest
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.traces.trace import TraceJob
+from tests.fidelity.cases import cases as fidelity_cases
+from tests.fidelity.replay import forecast
 from tests.unit.forecast.builders import (
     AT_ONCE,
     CHECKED,
@@ -102,6 +104,12 @@ CASES: dict[str, Case] = {
         ["low 0-never-30 PREEMPTED", "high 30-90-100 FINISHED", "low 100-160-260 FINISHED"],
         PROVISIONED,
     ),
+    "a gang that is preempted before it starts keeps its quota until its pods are gone": Case(
+        configured(queue("a", 8, **PREEMPTS), *CLASSES),
+        [job("low", 0, 100, 8, priority_class="low"), job("high", 30, 10, 8, priority_class="high")],
+        ["low 0-never-33 PREEMPTED", "high 33-73-83 FINISHED", "low 83-123-223 FINISHED"],
+        replace(AT_ONCE, start_up_s=40, termination_s=3),
+    ),
     "after stock-outs it is retried, each time later, until it is deactivated": Case(
         configured(
             queue("a", 8, **CHECKED),
@@ -128,6 +136,14 @@ def test_jobs_go_through_attempts(name: str) -> None:
     case = CASES[name]
     found = simulated(case.configuration, *case.jobs, assumptions=case.assumptions)
     assert attempts(found) == case.then
+
+
+def test_gangs_that_preempt_each_other_in_turns_come_to_an_end() -> None:
+    """Kueue's fair sharing lets a small gang start before a large one, which preempts it at once."""
+    (fair,) = (case for case in fidelity_cases(100) if case.name == "fair")
+    found = forecast(fair, Assumptions(start_up_s=1.97, termination_s=7.6, cleanup_s=8.9))
+    assert len(found.jobs) == 100
+    assert 0 < sum(holding.preempted for holding in found.holdings) < 100
 
 
 def test_work_that_is_lost_is_counted() -> None:
