@@ -3,7 +3,7 @@
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -65,8 +65,9 @@ def declared(settings: "Settings", title: str) -> Side:
 
     own = configuration(settings.controller) if settings.controller is not None else {}
     wanted = settings.forecast
+    queues = from_manifests(title, manifests(settings), json.dumps(own))
     return Side(
-        from_manifests(title, manifests(settings), json.dumps(own)),
+        replace(queues, autoscaled=_autoscaled(settings)),
         wanted.trace,
         wanted.assumptions,
         wanted.prices,
@@ -75,6 +76,17 @@ def declared(settings: "Settings", title: str) -> Side:
             for one in wanted.limits
         ],
     )
+
+
+def _autoscaled(settings: "Settings") -> Mapping[str, int]:
+    """Returns the flavors whose nodes the cluster autoscaler makes, with the accelerators that it keeps."""
+    kept: dict[str, int] = {}
+    for pool in settings.pools:
+        a_node = sum(int(amount) for resource, amount in pool.capacity.items() if "/" in resource)
+        if a_node and not pool.queued:
+            least = a_node * pool.nodes.min if pool.nodes is not None else 0
+            kept[pool.flavor_name] = kept.get(pool.flavor_name, 0) + least
+    return kept
 
 
 def _config(file: str, text: str) -> Mapping[str, object]:

@@ -61,6 +61,24 @@ class Assumptions:
     stock_out_after_s: float = _assumed(
         600, "s", "time until such a request fails", "the cluster autoscaler's default retry interval"
     )
+    scale_up_s: float = _assumed(
+        120,
+        "s",
+        "until the cluster autoscaler's nodes are ready, in pools that are not queued",
+        "a GPU VM's start and its driver's installation: set from your own nodes",
+    )
+    scale_down_s: float = _assumed(
+        600,
+        "s",
+        "time until it removes a node that nothing needs",
+        "the cluster autoscaler's default, scale-down-unneeded-time",
+    )
+    admission_s: float = _assumed(
+        0,
+        "s",
+        "time in which the engine carries out one admission or preemption, one after the other",
+        "the inverse of the admissions per second in docs/performance.md; it shows in bursts of short jobs",
+    )
     failures_per_node_hour: float = _assumed(
         0.0,
         "per hour",

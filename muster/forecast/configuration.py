@@ -1,7 +1,7 @@
 """A queue configuration: what decides about jobs, as the controller would read it from a cluster."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,7 +25,8 @@ class ConfigurationError(ValueError):
 class QueueConfiguration:
     """`snapshot` has no workloads. `local_queues` maps `namespace/name` to a ClusterQueue, `priorities` a
     class to its value. `provisioned` are the flavors by ClusterQueue whose nodes an admission check has to
-    provide first; `retry` is its back-off, of at most `retries_max` retries."""
+    provide first; `retry` is its back-off, of at most `retries_max` retries. `autoscaled` are flavors whose
+    nodes the cluster autoscaler makes and removes, with the accelerators that it always keeps."""
 
     name: str
     snapshot: core.Snapshot
@@ -35,6 +36,7 @@ class QueueConfiguration:
     provisioned: Mapping[str, frozenset[str]]
     retry: Backoff = Backoff(60, 1800)  # noqa: RUF009 - a frozen value
     retries_max: int = 3
+    autoscaled: Mapping[str, int] = field(default_factory=dict)
 
 
 def from_manifests(

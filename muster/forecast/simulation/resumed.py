@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from heapq import heappush
 
 from muster import admission as core
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import PlacedJob
-from muster.forecast.simulation.simulator import Event, Simulator
+from muster.forecast.simulation.simulator import Simulator
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class ResumedSimulator(Simulator):
     def start_ms(self, job: int, until_ms: int) -> int | None:
         """Simulates until the gang of this job runs. Returns since when; None: not by `until_ms`."""
         for now_ms in self._moments():
-            running = self._running.get(job)
+            running = self._gangs.running.get(job)
             if running is not None and 0 <= running.started_ms <= min(now_ms, until_ms):
                 return running.started_ms
             if now_ms > until_ms:
@@ -70,17 +69,17 @@ class ResumedSimulator(Simulator):
 
     def _resume(self, job: int, one: InitialWorkload, admission: core.Admission) -> None:
         """Goes on with a gang that has quota: it waits for its nodes, runs, is leaving, or is over."""
-        now_ms, row = self._initial.now_ms, self._attempt(job, admission, one.workload.reserved_at_ms).row
+        now_ms, gangs = self._initial.now_ms, self._gangs
+        gangs.admit(job, admission, one.workload.reserved_at_ms)
         if one.ended:
-            gone_ms = now_ms + round(1000 * self._assumptions.cleanup_s)
-            heappush(self._events, (gone_ms, Event.ENDED, job, row))
+            gangs.finish(job, now_ms)
             return
         if one.started_ms is None:
-            self._provide(job, admission, one.workload.reserved_at_ms, now_ms)
+            gangs.provide(job, admission, one.workload.reserved_at_ms, now_ms)
         else:
-            self._start(job, one.started_ms, now_ms)
+            gangs.start(job, one.started_ms, now_ms)
         if one.workload.evicted:
-            self._preempt(job, now_ms)
+            gangs.preempt(job, now_ms)
 
     def _key(self, job: int) -> str:
         """Returns a key in its namespace, as queues may select namespaces."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.cli import main
+from muster.cli import configurations, main
 from muster.cli.plan import VIOLATED
 from tests.unit.forecast.builders import flavor, queue
 from tests.unit.settings.builders import with_engine
@@ -77,6 +77,10 @@ def test_a_patch_is_applied_to_a_copy(capsys: pytest.CaptureFixture[str]) -> Non
 def test_assumptions_are_listed_with_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["forecast", "--assumptions"]) == 0
     assert "provisioning_median_s" in capsys.readouterr().out
+
+
+def test_pools_of_accelerators_that_are_not_queued_are_autoscaled() -> None:
+    assert configurations.stack("prod").configuration.autoscaled == {"l4": 0, "v6e-4x4": 0}
 
 
 WRONG: Mapping[str, tuple[list[str], str]] = {

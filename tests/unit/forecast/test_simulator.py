@@ -32,6 +32,7 @@ class Case:
 
 
 CLASSES = (priority("low", 1), priority("high", 100))
+AUTOSCALED = replace(AT_ONCE, scale_up_s=60, scale_down_s=100)
 PROVISIONED = replace(AT_ONCE, provisioning_median_s=60, provisioning_spread=0)
 
 CASES: dict[str, Case] = {
@@ -122,6 +123,29 @@ CASES: dict[str, Case] = {
             "one 35-never-40 NOT_PROVISIONED",
         ],
         replace(PROVISIONED, stock_out_probability=1, stock_out_after_s=5),
+    ),
+    "a gang waits for nodes that the autoscaler makes, and for none that are idle and still there": Case(
+        replace(configured(queue("a", 8)), autoscaled={"h100": 0}),
+        [job("one", 0, 10, 8), job("soon", 169, 10, 6), job("part", 170, 10, 2), job("late", 300, 10, 8)],
+        [
+            "one 0-60-70 FINISHED",
+            "soon 169-169-179 FINISHED",
+            "part 170-230-240 FINISHED",
+            "late 300-360-370 FINISHED",
+        ],
+        AUTOSCALED,
+    ),
+    "a gang waits for no nodes that its pool always keeps": Case(
+        replace(configured(queue("a", 8)), autoscaled={"h100": 4}),
+        [job("small", 0, 10, 4), job("other", 1, 10, 4)],
+        ["small 0-0-10 FINISHED", "other 1-61-71 FINISHED"],
+        AUTOSCALED,
+    ),
+    "what is submitted while the engine writes its last plan waits for it": Case(
+        configured(queue("a", 8)),
+        [job("one", 0, 10), job("two", 0, 10), job("three", 1, 10), job("four", 9, 10)],
+        ["one 0-0-10 FINISHED", "two 0-0-10 FINISHED", "three 4-4-14 FINISHED", "four 9-9-19 FINISHED"],
+        replace(AT_ONCE, admission_s=2),
     ),
     "a gang larger than its queue never starts, and holds up no other": Case(
         configured(queue("a", 8)),

@@ -1,0 +1,174 @@
+"""Gangs that hold quota in a simulation: they wait for nodes, start, run, and leave.
+
+The core decides about quota; this file says what the cloud, KubeRay and Ray then do, under the assumptions.
+"""
+
+from collections.abc import Sequence
+
+from muster import admission as core
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.placement import PlacedJob
+from muster.forecast.results.outcome import Attempts, End
+from muster.forecast.simulation.attempt import Running
+from muster.forecast.simulation.events import Event, Events
+from muster.forecast.simulation.futures import Future, RunTimes
+from muster.forecast.simulation.nodes import AutoscaledNodes
+
+
+class Gangs:
+    """Gangs with quota, by job, in one future. Their attempts become rows of `attempts`, and what happens to
+    them next is added to `events`."""
+
+    def __init__(
+        self,
+        configuration: QueueConfiguration,
+        jobs: Sequence[PlacedJob],
+        assumptions: Assumptions,
+        seed: int,
+        events: Events,
+    ) -> None:
+        self._configuration, self._jobs, self._assumptions = configuration, jobs, assumptions
+        self._future, self._run_times, self._events = Future(seed, assumptions), RunTimes(jobs), events
+        self.attempts = Attempts()
+        self.running: dict[int, Running] = {}
+        self._left_ms: dict[int, int] = {}  # work that preempted and failed jobs have left
+        self._tries: dict[int, int] = {}  # attempts so far
+        self.flavors = {name: index for index, name in enumerate(sorted(configuration.snapshot.flavors))}
+        idle_ms = round(1000 * assumptions.scale_down_s)
+        self._autoscaled = {
+            self.flavors[flavor]: AutoscaledNodes(least, idle_ms)
+            for flavor, least in configuration.autoscaled.items()
+            if flavor in self.flavors
+        }
+
+    def admit(self, job: int, admission: core.Admission, reserved_ms: int) -> Running:
+        """Begins an attempt: the gang has quota from now on, and nothing else yet."""
+        attempts = self.attempts
+        self._tries[job] = self._tries.get(job, 0) + 1
+        row = len(attempts.job)
+        flavor = self.flavors.get(_main_flavor(admission), -1)
+        attempts.job.append(job)
+        attempts.reserved_ms.append(reserved_ms)
+        attempts.started_ms.append(-1)
+        attempts.ended_ms.append(-1)
+        attempts.end.append(End.HORIZON)
+        attempts.flavor.append(flavor)
+        attempts.lost_ms.append(0)
+        self.running[job] = running = Running(row, self._work_ms(job))
+        nodes = self._autoscaled.get(flavor)
+        if nodes is not None:
+            running.has_nodes = nodes.take(self._jobs[job].accelerators, reserved_ms)
+        return running
+
+    def provide(self, job: int, admission: core.Admission, reserved_ms: int, now_ms: int) -> None:
+        """Waits for the gang's nodes, if they have to be provided, and for its start."""
+        placed, provided_ms, tries = self._jobs[job], now_ms, self._tries[job] - 1
+        if self._needs_request(placed.queue, admission):
+            if self._future.is_stocked_out(placed.number, tries):
+                at_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.stock_out_after_s))
+                self._events.add(at_ms, Event.STOCKED_OUT, job, self.running[job].row)
+                return
+            provided_ms = max(now_ms, reserved_ms + self._future.provisioning_ms(placed.number, tries))
+        elif not self.running[job].has_nodes:
+            provided_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.scale_up_s))
+        self.start(job, provided_ms + round(1000 * self._assumptions.start_up_s), now_ms)
+
+    def start(self, job: int, started_ms: int, now_ms: int) -> None:
+        """Runs the gang from `started_ms`, which may be past, until it ends or fails."""
+        running, placed = self.running[job], self._jobs[job]
+        running.started_ms = self.attempts.started_ms[running.row] = started_ms
+        from_ms, ends_ms = max(started_ms, now_ms), started_ms + running.work_ms
+        fails_ms = self._future.failure_ms(placed.number, self._tries[job] - 1, placed.pods)
+        if fails_ms is not None and from_ms + fails_ms < ends_ms:
+            self._events.add(from_ms + fails_ms, Event.FAILED, job, running.row)
+        else:
+            self.finish(job, max(ends_ms, now_ms))
+
+    def finish(self, job: int, ends_ms: int) -> None:
+        """Ends the gang's work then; its pods are gone a little later."""
+        gone_ms = ends_ms + round(1000 * self._assumptions.cleanup_s)
+        self._events.add(gone_ms, Event.ENDED, job, self.running[job].row)
+
+    def preempt(self, job: int, now_ms: int) -> None:
+        """Deletes the gang's pods; it keeps its quota until they are gone."""
+        running = self.running[job]
+        if running.is_leaving:
+            return
+        running.is_leaving = True
+        if 0 <= running.started_ms <= now_ms:
+            if running.started_ms + running.work_ms <= now_ms:
+                return  # its work is done, and its pods are about to go
+            self._keep_checkpoint(job, now_ms)
+        else:
+            self.attempts.started_ms[running.row] = -1
+        self.attempts.end[running.row] = End.PREEMPTED
+        # Also if it has not started, its pods have to be deleted; a gang that left at once could be admitted
+        # and preempted again at the same moment, without end.
+        gone_ms = now_ms + round(1000 * self._assumptions.termination_s)
+        self._events.add(gone_ms, Event.PREEMPTED_GONE, job, running.row)
+
+    def happen(self, kind: int, job: int, row: int, now_ms: int) -> End | None:
+        """Returns how the gang gives back its quota now. None: it keeps it, or has none, as the event was of
+        an attempt that ended otherwise."""
+        running = self.running.get(job)
+        if running is None or running.row != row:
+            return None
+        if kind == Event.PREEMPTED_GONE:
+            return self._give_back(job, now_ms, End.PREEMPTED)
+        if kind == Event.ENDED and self.attempts.end[row] != End.PREEMPTED:
+            self._left_ms.pop(job, None)
+            self._tries.pop(job, None)
+            return self._give_back(job, now_ms, End.FINISHED)
+        if kind == Event.FAILED and not running.is_leaving:
+            self._keep_checkpoint(job, now_ms)
+            return self._give_back(job, now_ms, End.FAILED)
+        if kind == Event.STOCKED_OUT and not running.is_leaving:
+            return self._give_back(job, now_ms, End.NOT_PROVISIONED)
+        return None
+
+    def cut_off(self, now_ms: int) -> None:
+        """Ends the rows of gangs that still hold quota."""
+        for running in self.running.values():
+            self.attempts.ended_ms[running.row] = now_ms
+
+    def _give_back(self, job: int, now_ms: int, end: End) -> End:
+        row = self.running.pop(job).row
+        self.attempts.ended_ms[row] = now_ms
+        self.attempts.end[row] = end
+        nodes = self._autoscaled.get(self.attempts.flavor[row])
+        if nodes is not None:
+            nodes.give_back(self._jobs[job].accelerators, now_ms)
+        return end
+
+    def _work_ms(self, job: int) -> int:
+        left = self._left_ms.get(job)
+        if left is not None:
+            return left
+        placed = self._jobs[job]
+        if placed.run_ms is not None:
+            return placed.run_ms
+        return self._future.run_ms(placed.number, self._run_times.history(placed))
+
+    def _needs_request(self, queue: str, admission: core.Admission) -> bool:
+        """Whether an admission check has to provide its nodes."""
+        provisioned = self._configuration.provisioned.get(queue, frozenset())  # a deleted queue has none
+        return bool(provisioned) and any(
+            flavor in provisioned for assigned in admission.pod_sets for flavor in assigned.flavors.values()
+        )
+
+    def _keep_checkpoint(self, job: int, now_ms: int) -> None:
+        """Remembers the work that is left: all of it, or what came after the last checkpoint."""
+        running, interval_ms = self.running[job], round(1000 * self._assumptions.checkpoint_interval_s)
+        done_ms = min(now_ms - running.started_ms, running.work_ms)
+        saved_ms = done_ms - done_ms % interval_ms if interval_ms else 0
+        self._left_ms[job] = running.work_ms - saved_ms
+        self.attempts.lost_ms[running.row] = done_ms - saved_ms
+        if saved_ms:
+            self._left_ms[job] += round(1000 * self._assumptions.restart_s)
+
+
+def _main_flavor(admission: core.Admission) -> str:
+    """Returns the flavor of its accelerators, or of its first resource without any."""
+    flavors = [(resource, f) for assigned in admission.pod_sets for resource, f in assigned.flavors.items()]
+    return next((f for resource, f in flavors if "/" in resource), flavors[0][1])
