@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench fuzz storm preview forecast plan golden docs pictures lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench fuzz storm preview forecast plan golden docs pictures screenshot lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -91,6 +91,9 @@ golden: ## accept the current plans of all stacks (tests/stacks/golden)
 
 docs: ## write generated docs: docs/settings.md, docs/metrics.md, the diagrams of docs/architecture.md
 	@$(run) development docs
+
+screenshot: ## docs/pictures/forecast.png: the page that make forecast wrote, in a real browser
+	@$(run) tests.browser.screenshot .muster/forecast.html docs/pictures/forecast.png
 
 pictures: ## draw docs/pictures (FROM=local: of the scenario that this sandbox played last)
 	@$(run) development pictures $(if $(FROM),--from $(FROM))
