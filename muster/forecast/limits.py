@@ -24,16 +24,12 @@ def exceeded(comparison: Comparison, limits: Sequence[WaitLimit]) -> Iterator[st
     for limit in limits:
         group = Group(queue=limit.queue, priority_class=limit.priority_class)
         before, after = comparison.never.get(group, (0, 0))
+        of = f"{limit.queue} {limit.priority_class}".strip()
         if after > before:
-            of = f"{limit.queue} {limit.priority_class}".strip()
             yield f"{of}: {after:,.0f} jobs never start, were {before:,.0f}; so no wait is within the limit"
-        for found in comparison.differences:
-            if (found.group, found.statistic) == (
-                group,
-                f"{limit.statistic}_s",
-            ) and found.changed_s > limit.max_s:
-                of = f"{limit.queue} {limit.priority_class}".strip()
-                yield (
-                    f"{of}: the {limit.statistic} wait is {duration(found.changed_s)}, "
-                    f"was {duration(found.base_s)}; the limit is {duration(limit.max_s)}"
-                )
+        was_s, is_s = comparison.waits.get((group, f"{limit.statistic}_s"), (0.0, 0.0))
+        if is_s > limit.max_s:
+            yield (
+                f"{of}: the {limit.statistic} wait is {duration(is_s)}, was {duration(was_s)}; "
+                f"the limit is {duration(limit.max_s)}"
+            )

@@ -56,7 +56,7 @@ def page_text(sides: Sequence[Side]) -> str:
     comparison = compare(sides[0].outcomes, sides[1].outcomes) if len(sides) == 2 else Comparison((), ())
     delayed = (
         most_delayed(comparison.sufferers, sides[0].drawn, sides[1].drawn)
-        if comparison.differences
+        if len(sides) == 2
         else longest_waits(sides[0].drawn)
     )
     title = " \N{RIGHTWARDS ARROW} ".join(names)

@@ -43,8 +43,8 @@ def wait_rows(
     rows = []
     for group in sorted(groups, key=lambda group: (queues.get(group.queue, 0), group.priority_class)):
         found = tuple(_side_waits(side, group) for side in waits)
-        known = len(sides) == 2 and all(side is not None and side.statistics for side in found)
-        rows.append(WaitRow(group, found, _changes(group, changed) if known else None))
+        compared = (group, STATISTICS[0][1]) in changed
+        rows.append(WaitRow(group, found, _changes(group, changed) if compared else None))
     return rows
 
 

@@ -8,7 +8,7 @@ from muster.forecast.report.text import change, duration, hours, named, share
 from muster.forecast.results.comparison import Comparison, Difference
 from muster.forecast.results.outcome import Outcome
 from muster.forecast.results.usage import Usage, usage
-from muster.forecast.results.waits import Group, Waits, in_order, mean_of, waits_by_group
+from muster.forecast.results.waits import Group, Waits, in_order, mean_of, waits_by_group, waits_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,10 @@ def totals(outcomes: Sequence[Outcome]) -> str:
     text = f"{len(outcomes[0].jobs):,} jobs in {duration(makespan_s)}; {preemptions:,.0f} preemptions"
     if lost:
         text += f", which lost {hours(lost)} accelerator-hours"
-    return f"{text}; {stopped:,.0f} failures and stock-outs" if stopped else text
+    if stopped:
+        text += f"; {stopped:,.0f} failures and stock-outs"
+    never = fmean(waits_ms(one).count(None) for one in outcomes)
+    return f"{text}; {never:,.0f} never start" if never else text
 
 
 def _waits(futures: Sequence[Mapping[Group, Waits]]) -> Table:
@@ -88,7 +91,7 @@ def _teams(futures: Sequence[Usage], prices: Mapping[str, float]) -> Table:
 
 def plan_tables(comparison: Comparison) -> list[Table]:
     """Returns the differences of mean and p90 of each group, and the jobs that wait longer."""
-    by_group: dict[Group, dict[str, Difference]] = {}
+    by_group: dict[Group, dict[str, Difference]] = {group: {} for group in comparison.never}
     for found in comparison.differences:
         by_group.setdefault(found.group, {})[found.statistic] = found
     never = comparison.never
@@ -124,6 +127,8 @@ def plan_tables(comparison: Comparison) -> list[Table]:
 
 
 def _difference(group: Group, found: Mapping[str, Difference]) -> tuple[str, ...]:
+    if not found:  # no job of it starts in both
+        return (*named(group), *"--------")
     mean, p90 = found["mean_s"], found["p90_s"]
     cells = [cell for one in (mean, p90) for cell in _cells(one)]
     return (

@@ -6,7 +6,7 @@ from math import inf
 from statistics import fmean
 
 from muster.forecast.results.outcome import Outcome, SimulatedJob
-from muster.forecast.results.waits import Group, Waits, waits_by_group, waits_ms
+from muster.forecast.results.waits import Group, Waits, mean_of, waits_by_group, waits_ms
 
 SUFFERERS = 20
 
@@ -46,12 +46,15 @@ class Sufferer:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Statistics are over jobs that start; `never` has the mean number of those that do not, in the base and
-    after the change, for each group that has any."""
+    """`differences` are over jobs that start in both configurations: where long waits turn into none, because
+    a gang never starts any more, the mean would fall. `never` has the mean number of jobs that do not start,
+    and `waits` each statistic over all that do, in the base and after the change; a group that has none, or a
+    configuration without it, is left out."""
 
     differences: Sequence[Difference]
     sufferers: Sequence[Sufferer]
     never: Mapping[Group, tuple[float, float]] = field(default_factory=dict)
+    waits: Mapping[tuple[Group, str], tuple[float, float]] = field(default_factory=dict)
 
 
 STATISTICS = ("mean_s", "p50_s", "p90_s", "p99_s")
@@ -61,36 +64,48 @@ def compare(base: Sequence[Outcome], changed: Sequence[Outcome]) -> Comparison:
     """Compares futures pairwise: the same seeds in the same order, over the same trace."""
     before, after = ([waits_by_group(outcome) for outcome in side] for side in (base, changed))
     groups = sorted(set(before[0]) | set(after[0]))
-    differences = [
-        _difference(group, statistic, before, after) for group in groups for statistic in STATISTICS
-    ]
+    pairs = [_in_both(b, a) for b, a in zip(base, changed, strict=True)]
+    found = (_difference(group, statistic, pairs) for group in groups for statistic in STATISTICS)
     counts = {group: (_never(group, before), _never(group, after)) for group in groups}
-    never = {group: pair for group, pair in counts.items() if any(pair)}
-    return Comparison(differences, _sufferers(base, changed), never)
+    return Comparison(
+        differences=[difference for difference in found if difference is not None],
+        sufferers=_sufferers(base, changed),
+        never={group: pair for group, pair in counts.items() if any(pair)},
+        waits={
+            (group, statistic): (mean_of(before, group, statistic), mean_of(after, group, statistic))
+            for group in groups
+            for statistic in STATISTICS
+        },
+    )
 
 
 def _never(group: Group, futures: Sequence[Mapping[Group, Waits]]) -> float:
     return fmean(waits[group].never if group in waits else 0 for waits in futures)
 
 
+def _in_both(base: Outcome, changed: Outcome) -> tuple[dict[Group, Waits], dict[Group, Waits]]:
+    """Returns the waits of the jobs that start in both, by group."""
+    both = _waits_by_number(base).keys() & _waits_by_number(changed).keys()
+    return waits_by_group(base, both), waits_by_group(changed, both)
+
+
 def _difference(
-    group: Group, statistic: str, before: Sequence[dict[Group, Waits]], after: Sequence[dict[Group, Waits]]
-) -> Difference:
+    group: Group, statistic: str, futures: Sequence[tuple[dict[Group, Waits], dict[Group, Waits]]]
+) -> Difference | None:
+    """Returns None for a group of which no job starts in both, in any future."""
     pairs = [
-        (_value(b.get(group), statistic), _value(a.get(group), statistic))
-        for b, a in zip(before, after, strict=True)
+        (getattr(b[group], statistic), getattr(a[group], statistic))
+        for b, a in futures
+        if group in b and group in a
     ]
+    if not pairs:
+        return None
     changes = sorted(a - b for b, a in pairs)
     mean = fmean(changes)
     agree = sum((change > 0) - (change < 0) == (mean > 0) - (mean < 0) for change in changes)
     low, high = (changes[round(share * (len(changes) - 1))] for share in (0.1, 0.9))
     base_s, changed_s = fmean(b for b, _ in pairs), fmean(a for _, a in pairs)
     return Difference(group, statistic, base_s, changed_s, low, high, agree, len(pairs))
-
-
-def _value(waits: Waits | None, statistic: str) -> float:
-    value: float = getattr(waits, statistic) if waits is not None else 0.0
-    return value
 
 
 def _sufferers(base: Sequence[Outcome], changed: Sequence[Outcome]) -> list[Sufferer]:

@@ -1,7 +1,7 @@
 """Waiting times, by queue, priority class and gang size."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,11 +72,13 @@ def in_order(groups: Iterable[Group]) -> list[Group]:
     return sorted(groups, key=lambda g: (g.queue, bool(g.size), g.priority_class, first_size(g)))
 
 
-def waits_by_group(outcome: Outcome) -> dict[Group, Waits]:
-    """Returns the waits of each group, sorted by group."""
+def waits_by_group(outcome: Outcome, among: Container[int] | None = None) -> dict[Group, Waits]:
+    """Returns the waits of each group, sorted by group; `among`: only of jobs with these numbers."""
     found: dict[Group, list[int | None]] = {}
     known: dict[tuple[str, str, int], list[list[int | None]]] = {}  # groups of jobs that look alike
     for job, wait_ms in zip(outcome.jobs, waits_ms(outcome), strict=True):
+        if among is not None and job.number not in among:
+            continue
         alike = (job.queue, job.priority_class, job.accelerators)
         columns = known.get(alike)
         if columns is None:

@@ -3,6 +3,7 @@
 import pytest
 
 from muster.forecast.limits import WaitLimit, exceeded
+from muster.forecast.report.tables import plan_tables
 from muster.forecast.results.comparison import compare
 from muster.forecast.results.waits import Group
 from tests.unit.forecast.builders import configured, job, queue, simulated
@@ -32,6 +33,18 @@ def test_a_job_that_never_starts_any_more_suffers_most() -> None:
     assert found.never[Group("a")] == (0, 1)
     limit = WaitLimit("a", "", "p90", 1000)
     assert list(exceeded(found, [limit])) == ["a: 1 jobs never start, were 0; so no wait is within the limit"]
+
+
+def test_waits_do_not_fall_because_a_gang_never_starts_any_more() -> None:
+    jobs = [job("small", 0, 100, 4), job("big", 1, 10, 8), job("later", 200, 10, 4)]
+    base, changed = (simulated(configured(queue("a", gpus)), *jobs) for gpus in (8, 4))
+    found = {(d.group, d.statistic): d for d in compare([base], [changed]).differences}
+    assert {d.change_s for d in found.values()} == {0}
+    assert Group("a", size="2-8") in {group for group, _ in found}
+    alone = compare([base], [simulated(configured(queue("a", 1)), *jobs)])
+    assert not alone.differences
+    (never,) = (row for row in plan_tables(alone)[0].rows if row[:3] == ("a", "", ""))
+    assert never[3:] == (*"--------", "0 to 3")
 
 
 def test_a_band_and_the_agreement_of_futures_are_told() -> None:
