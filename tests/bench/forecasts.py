@@ -6,6 +6,7 @@ peak memory.
 """
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -19,7 +20,9 @@ from typing import Any
 
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration, from_manifests
+from muster.forecast.limits import WaitLimit
 from muster.forecast.placement import Mapped, place
+from muster.forecast.recommend.tasks import Processes, Request, Task
 from muster.forecast.results.outcome import Outcome
 from muster.forecast.results.waits import statistics, waits_ms
 from muster.forecast.simulation.simulator import Simulator
@@ -37,6 +40,9 @@ PEER_JOBS, PEER_CORES = 20_000, 4096
 TARGETS = {10_000: (None, None), 100_000: (10.0, None), 1_000_000: (120.0, 1024.0)}
 """Jobs, and the most CPU seconds and MB that they may take."""
 PEER_FACTOR_MIN = 5
+CANDIDATES, CANDIDATES_JOBS = 64, 1_000
+EFFICIENCY_MIN = 0.8
+"""Of cores: the share of their number by which a search has to be faster on all of them."""
 AT_ONCE = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
 
 
@@ -126,7 +132,28 @@ def figures() -> list[Figure]:
         found.append(Figure(what, measured.cpu_s, "s", limit=cpu_max_s))
         found.append(Figure(f"{what}: per job", measured.cpu_s / count * 1e6, "µs"))
         found.append(Figure(f"{what}: peak RSS", measured.rss_mb, "MB", limit=rss_max_mb))
-    return found
+    return found + searching()
+
+
+def searching() -> list[Figure]:
+    """Measures the simulations of a `muster recommend`, one after the other and on all cores."""
+    placed = place(jobs(CANDIDATES_JOBS), configuration(QUEUES, GPUS_A_QUEUE)).jobs
+    request = Request(placed, AT_ONCE, [WaitLimit("queue-0", "", "p90", 60)])
+    sizes = range(GPUS_A_QUEUE - CANDIDATES // 2, GPUS_A_QUEUE + CANDIDATES // 2)
+    tasks = [Task(configuration(QUEUES, gpus), 0, len(placed)) for gpus in sizes]
+    cores = len(os.sched_getaffinity(0))
+    took_s = {}
+    for processes in (1, cores):
+        with Processes(request, processes) as pool:
+            began = time.monotonic()
+            assert len(list(pool.run(tasks))) == CANDIDATES
+            took_s[processes] = time.monotonic() - began
+    what = f"recommend: {CANDIDATES} candidates x {CANDIDATES_JOBS:,} jobs"
+    limit = took_s[1] / (cores * EFFICIENCY_MIN)
+    return [
+        Figure(f"{what}, on one core", took_s[1], "s"),
+        Figure(f"{what}, on {cores} cores", took_s[cores], "s", limit=limit),
+    ]
 
 
 def in_a_process(argument: str) -> Measured:
