@@ -1,35 +1,25 @@
-"""A scheduling cycle: the heads of queues, each nominated, and then processed one after the other.
+"""A scheduling cycle: the heads of queues, each nominated, and then processed one after the other, and what
+it keeps for those that wait.
 
 Kueue: schedule and processEntry in pkg/scheduler/scheduler.go. A cycle gives quota to the workloads that it
 admits; the caller evicts the targets of preemptors and requeues the other heads.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
-from muster.admission.cycle.entry import Entry, FlavorScan, Outcome
+from muster.admission.cycle.entry import Entry, FlavorScan, HeadReservations, Outcome, cycle_order
 from muster.admission.cycle.nominate import nominate, renominate
-from muster.admission.cycle.order import in_order
-from muster.admission.cycle.reservations import CycleReservations
+from muster.admission.cycle.tournament import Tournament
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.flavors.placement import needs_replacement
-from muster.admission.model import FlavorResource, PreemptionPolicy
+from muster.admission.model import FlavorResource, PreemptionPolicy, Rules
+from muster.admission.quota.node import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState, usage_of
-from muster.admission.wait_note import WaitNote
 
 _STARTS_OVER = frozenset({Outcome.PREEMPTING, Outcome.DEFERRED, Outcome.GATED})
 _OTHERS_FAULT = frozenset({Outcome.OVERLAPPING, Outcome.CROWDED_OUT})
-
-
-class HeadReservations(Protocol):
-    """Keeps room for heads that wait: a hook of the cycle (rules/backfill.py)."""
-
-    def refusal(self, head: Entry) -> WaitNote | None: ...
-
-    def drop_reservation(self, head: Entry) -> None: ...
-
-    def is_behind_reservation(self, head: Entry) -> bool: ...
 
 
 class Cycle:
@@ -179,3 +169,105 @@ class Cycle:
                 amount = min(amount, quota.nominal + limit - head.node.usage.get(fr, 0))
             share[fr] = max(0, amount)
         self._reserved.keep(head, share)
+
+
+def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
+    """Kueue: makeIterator. Each head is to be processed before the next one is taken."""
+    if rules.fair_sharing is not None:
+        return iter(Tournament(entries, rules))
+    order = cycle_order(rules)
+    return iter(
+        sorted(entries, key=lambda head: order(head.ranked, head.preempting, head.assignment.borrowing))
+    )
+
+
+class CycleReservations:
+    """Quota that counts as used until the end of a cycle, and holdings that count as gone.
+
+    Kueue: PreemptedWorkloads, and the usage that processEntry adds to its snapshot.
+    """
+
+    __slots__ = ("_claims", "_kept", "_leaving", "_state")
+
+    def __init__(self, state: WorkingState) -> None:
+        self._state = state
+        self._claims: dict[str, str] = {}  # key of the claiming workload by that of the claimed one
+        self._leaving: list[Holding] = []
+        self._kept: list[tuple[Entry, Usage]] = []
+
+    def claimant(self, head: Entry) -> str:
+        """Key of a workload that claimed a target of the head before it; empty if there is none."""
+        if not self._claims:
+            return ""
+        wanted = (holding.workload.key for holding in head.claimed)
+        return next((self._claims[key] for key in wanted if key in self._claims), "")
+
+    def claim(self, head: Entry) -> None:
+        """Claims its targets, and the slice that it replaces: no other head may have them."""
+        self._claims.update((holding.workload.key, head.workload.key) for holding in head.claimed)
+        self._leaving += (target.holding for target in head.targets)
+
+    def keep(self, head: Entry, usage: Usage) -> None:
+        """Keeps usage for a head, with the places that its pods would have."""
+        head.node.add(usage)
+        self._state.topologies.add(head.assignment.placed)
+        self._kept.append((head, usage))
+
+    def release(self) -> None:
+        """The end of the cycle: what was kept is kept no longer."""
+        for head, usage in self._kept:
+            head.node.remove(usage)
+            self._state.topologies.remove(head.assignment.placed)
+
+    def leaving(self, node: QuotaNode) -> list[Holding]:
+        """Victims that leave queues of the node's tree, or places on the cluster's nodes."""
+        return [holding for holding in self._leaving if holding.placed or holding.node.root is node.root]
+
+    def fits(self, head: Entry) -> bool:
+        """Whether it fits beside all that the cycle has given and kept, once all victims have left."""
+        # Most heads: to simulate that nothing leaves costs more than the question.
+        if not (self._leaving or head.targets):
+            return self._has_room(head)
+        with self._state.without(self._gone(head)):
+            return self._has_room(head)
+
+    def only_misplaced(self, head: Entry) -> bool:
+        """Whether it would fit if only its pods found other places."""
+        placed = head.assignment.placed
+        if not placed:
+            return False
+        with self._state.without(self._gone(head)):
+            return head.node.fits(head.usage) and not self._state.topologies.fits(placed)
+
+    def _gone(self, head: Entry) -> Iterable[Holding]:
+        targets = [target.holding for target in head.targets]
+        # one that another head has claimed goes only once
+        return dict.fromkeys(chain(self.leaving(head.node), targets)) if self._leaving else targets
+
+    def _has_room(self, head: Entry) -> bool:
+        placed = head.assignment.placed
+        return head.node.fits(head.usage) and (not placed or self._state.topologies.fits(placed))
+
+    def fits_now(self, head: Entry) -> bool:
+        """Whether it fits while the victims still run and their places are not taken yet.
+
+        Kueue does not ask this, and may admit too much meanwhile.
+        """
+        if not self.leaving(head.node):
+            return True
+        # What is kept comes out of the victims' quota: while they run it would count twice.
+        self.release()
+        fits = self._has_room(head)
+        for waiting, usage in self._kept:
+            waiting.node.add(usage)
+            self._state.topologies.add(waiting.assignment.placed)
+        return fits
+
+    def rival(self, head: Entry) -> str:
+        """Key of a workload for which something is kept that the head needs; empty if there is none."""
+        rivals = (
+            waiting.workload.key
+            for waiting, usage in self._kept
+            if waiting.node.root is head.node.root and usage.keys() & head.usage.keys()
+        )
+        return next(rivals, "")

@@ -1,13 +1,14 @@
-"""A head in a cycle: its assignment and its outcome."""
+"""A head in a cycle: its assignment, its outcome, and its place among the others."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from muster.admission.cycle.assignment_cache import AssignmentCache
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import Progress
-from muster.admission.model import Admission, ClusterQueue, Workload
+from muster.admission.model import Admission, ClusterQueue, Rules, Workload
 from muster.admission.preemption.search import Target
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.quota.node import QuotaNode, Usage
@@ -99,3 +100,44 @@ class Entry:
     def usage(self) -> Usage:
         """The quota that it takes in addition to what it holds."""
         return self.assignment.usage if self.workload.admission is None else {}
+
+    @property
+    def claimed(self) -> list[Holding]:
+        """Holdings that no other head may have: the slice that it replaces, and its targets."""
+        replaced = [] if self.replaced is None else [self.replaced]
+        return [*replaced, *(target.holding for target in self.targets)]
+
+
+class HeadReservations(Protocol):
+    """Keeps room for heads that wait: a hook of the cycle (rules/backfill.py)."""
+
+    def refusal(self, head: Entry) -> WaitNote | None: ...
+
+    def drop_reservation(self, head: Entry) -> None: ...
+
+    def is_behind_reservation(self, head: Entry) -> bool: ...
+
+
+CycleOrder = tuple[bool, bool, int, int, int, str, str]
+
+
+def cycle_order(rules: Rules) -> Callable[[Workload, bool, int], CycleOrder]:
+    """Returns the order of a workload, whether it is preempting, and its borrowing distance.
+
+    A workload that holds its quota already comes first, then the shorter borrowing distance, the higher
+    priority, and the longer wait. Rules may put preemptors before the distance and ignore priorities.
+    """
+    preemptors, priorities = rules.prioritize_preemptors, rules.priority_sorting_within_cohort
+
+    def key(workload: Workload, preempting: bool, borrowing: int) -> CycleOrder:
+        return (
+            workload.admission is None,
+            not (preempting and preemptors),
+            borrowing,
+            -workload.priority if priorities else 0,
+            workload.queued_at_ms,
+            workload.uid,
+            workload.key,
+        )
+
+    return key

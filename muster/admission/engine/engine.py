@@ -10,16 +10,14 @@ from copy import copy
 from dataclasses import replace
 
 from muster.admission.engine.changes import Changes
-from muster.admission.engine.contention_group import ContentionGroup
+from muster.admission.engine.contention import ContentionGroup
 from muster.admission.engine.live_state import LiveState
 from muster.admission.engine.settlement import settle
-from muster.admission.engine.timers import Timers
 from muster.admission.explain import Explainer
 from muster.admission.model import Decision, Plan, Rules, Snapshot, Waiting, Workload
 from muster.admission.pruning.protocol import Pruning
 from muster.admission.pruning.wake_index import WakeIndex
 from muster.admission.validation import check, check_rules, check_workload
-from muster.admission.wait_note import earliest
 
 _NOTHING = Plan((), (), ())
 
@@ -46,7 +44,6 @@ class Engine:
 
     def _build(self, snapshot: Snapshot) -> None:
         self._live = LiveState(replace(snapshot, workloads=()), self._rules, self._pruning)
-        self._timers: Timers[tuple[str, ...]] = Timers()  # when time alone may change decisions, by group
         self._settled: tuple[ContentionGroup, ...] = ()  # by the last decision
         for workload in snapshot.workloads:
             self._live.take(workload)
@@ -69,7 +66,6 @@ class Engine:
         told changes nothing about the other."""
         other = copy(self)
         other._live = self._live.fork()
-        other._timers = self._timers.fork()
         other._settled = ()
         return other
 
@@ -108,8 +104,6 @@ class Engine:
         live = self._live
         # Backoffs and drained queues come first: they change which workloads are pending.
         live.state.begin(now_ms)
-        for names in self._timers.take_due(now_ms):
-            live.touch(live.groups[names[0]])
         live.wake(now_ms)
         drained = self._drain()
         if not live.touched and not live.newly_pending:
@@ -121,7 +115,7 @@ class Engine:
         for group in sorted(live.touched, key=lambda group: group.names):
             if not settle(group, changes, now_ms):
                 unsettled.append(group)
-            self._timers.set(group.names, group.until_ms())
+            live.set_timer(group)
         self._settled = tuple(live.touched)
         live.touched = dict.fromkeys(unsettled)
         news = live.newly_pending
@@ -155,7 +149,7 @@ class Engine:
     def next_ms(self) -> int | None:
         """When time alone may change decisions next, as a backoff ends or an optional rule may decide
         otherwise. None: not without `put` or `remove`."""
-        return earliest(self._timers.next_ms, self._live.backoffs.next_ms)
+        return self._live.next_ms
 
     def affected(self) -> Iterator[str]:
         """Yields keys of workloads that may wait for something else since the last decision, beside those in

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 
-from muster.admission.cycle.entry import Entry
-from muster.admission.cycle.order import CycleOrder, cycle_order
+from muster.admission.cycle.entry import CycleOrder, Entry, cycle_order
 from muster.admission.flavors.attempts import Progress
 from muster.admission.model import PreemptionPolicy
 from muster.admission.pruning.protocol import Estimate, GroupEstimate, Pruning

@@ -1,17 +1,55 @@
 """The working state and the pending queues, in step with the objects as they come and go."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from heapq import heappop, heappush
 
-from muster.admission.engine.contention import contention_groups
-from muster.admission.engine.contention_group import ContentionGroup
-from muster.admission.engine.known_workloads import KnownWorkloads
-from muster.admission.engine.timers import Timers
+from muster.admission.engine.changes import KnownWorkloads
+from muster.admission.engine.contention import ContentionGroup, contention_groups
 from muster.admission.flavors.placement import needs_second_pass
 from muster.admission.model import NEVER_MS, ClusterQueue, Cohort, Rules, Snapshot, StopPolicy, Workload
 from muster.admission.pruning.protocol import Pruning
-from muster.admission.rules import install
+from muster.admission.rules.budgets import Budgets
+from muster.admission.rules.min_runtime import MinRuntime
 from muster.admission.state.state import WorkingState
+from muster.admission.wait_note import earliest
+
+
+class Timers:
+    """At most one moment for each key; setting it again replaces the former one."""
+
+    __slots__ = ("_at_ms", "_heap")
+
+    def __init__(self) -> None:
+        self._at_ms: dict[str, int] = {}
+        self._heap: list[tuple[int, str]] = []  # with moments that were replaced since
+
+    def set(self, key: str, at_ms: int | None) -> None:
+        """None: at no moment."""
+        if at_ms is None:
+            self._at_ms.pop(key, None)
+        elif self._at_ms.get(key) != at_ms:
+            self._at_ms[key] = at_ms
+            heappush(self._heap, (at_ms, key))
+
+    def fork(self) -> "Timers":
+        copy = Timers()
+        copy._at_ms, copy._heap = dict(self._at_ms), list(self._heap)
+        return copy
+
+    @property
+    def next_ms(self) -> int | None:
+        while self._heap and self._at_ms.get(self._heap[0][1]) != self._heap[0][0]:
+            heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def take_due(self, now_ms: int) -> Iterator[str]:
+        """Yields the keys whose moment has come, and forgets it."""
+        while (next_ms := self.next_ms) is not None and next_ms <= now_ms:
+            _, key = heappop(self._heap)
+            del self._at_ms[key]
+            yield key
 
 
 class LiveState:
@@ -24,7 +62,7 @@ class LiveState:
         self.pruning = pruning
         self.state = WorkingState(objects, rules)
         self.state.bounds_preemption = pruning.bounds_preemption
-        install(self.state)
+        self._install_rules()
         self.groups = {
             name: group for group in contention_groups(self.state, pruning) for name in group.names
         }
@@ -36,7 +74,8 @@ class LiveState:
         self.workloads = KnownWorkloads()
         self.touched: dict[ContentionGroup, None] = dict.fromkeys(self.groups.values())
         self.newly_pending: set[str] = set()
-        self.backoffs: Timers[str] = Timers()  # when they end, by workload
+        self._settlements = Timers()  # when time alone may change decisions, by the first queue of a group
+        self._backoffs = Timers()  # when they end, by workload
         self._not_queued: set[str] = set()  # pending, but in no queue
 
     def fork(self) -> "LiveState":
@@ -48,7 +87,7 @@ class LiveState:
             copy.groups[group.names[0]].take_over(group, held)
         copy.touched = {copy.groups[group.names[0]]: None for group in self.touched}
         copy.newly_pending = set(self.newly_pending)
-        copy.backoffs = self.backoffs.fork()
+        copy._settlements, copy._backoffs = self._settlements.fork(), self._backoffs.fork()
         copy._not_queued = set(self._not_queued)
         return copy
 
@@ -59,11 +98,26 @@ class LiveState:
             return False
         self.objects = objects
         roots = self.state.take_objects(objects)
-        install(self.state)
+        self._install_rules()
         for group in dict.fromkeys(self.groups.values()):
             if group.take_objects(roots):
                 self.touch(group)
         return True
+
+    def _install_rules(self) -> None:
+        """Gives the state the hooks that its rules and queues ask for."""
+        snapshot, state = self.objects, self.state
+        queues = snapshot.cluster_queues.values()
+        least_ms = self.rules.run_time_ms_min
+        run_times_ms = {
+            queue.name: least_ms if queue.run_time_ms_min is None else queue.run_time_ms_min
+            for queue in queues
+        }
+        if any(run_times_ms.values()):
+            state.min_runtime = MinRuntime(run_times_ms)
+        cohorts = snapshot.cohorts.values()
+        if any(queue.budgets for queue in queues) or any(cohort.budgets for cohort in cohorts):
+            state.budgets = Budgets(snapshot, state.tree.queues, state.holdings)
 
     def parked(self) -> set[str]:
         """Keys of workloads that were tried in vain, and wait until all are tried."""
@@ -95,7 +149,7 @@ class LiveState:
         self.newly_pending.add(workload.key)
         if workload.requeue_at_ms is not None:
             if workload.requeue_at_ms < NEVER_MS:
-                self.backoffs.set(workload.key, workload.requeue_at_ms)
+                self._backoffs.set(workload.key, workload.requeue_at_ms)
             self._not_queued.add(workload.key)
         else:
             self._enqueue(workload)
@@ -108,9 +162,21 @@ class LiveState:
             group.queues[workload.cluster_queue].put(workload, tried=workload.parked)
             self.touch(group, workload.cluster_queue)
 
+    def set_timer(self, group: ContentionGroup) -> None:
+        """Sets when a group that was settled is to be settled again even if nothing happens."""
+        self._settlements.set(group.names[0], group.until_ms())
+
+    @property
+    def next_ms(self) -> int | None:
+        """When `wake` has something to do next; None: not by time alone."""
+        return earliest(self._settlements.next_ms, self._backoffs.next_ms)
+
     def wake(self, now_ms: int) -> None:
-        """Queues workloads whose backoff has ended."""
-        for key in self.backoffs.take_due(now_ms):
+        """Marks groups over which time may have changed decisions, and queues workloads whose backoff has
+        ended."""
+        for name in self._settlements.take_due(now_ms):
+            self.touch(self.groups[name])
+        for key in self._backoffs.take_due(now_ms):
             workload = self.workloads.pending(key)
             assert workload is not None  # its timer goes with it
             self._not_queued.remove(key)
@@ -120,7 +186,7 @@ class LiveState:
         workload, holding = self.workloads.pop(key)
         if key in self._not_queued:
             self._not_queued.remove(key)
-            self.backoffs.set(key, None)
+            self._backoffs.set(key, None)
             return
         admission = workload.admission
         name = workload.cluster_queue if admission is None else admission.cluster_queue

@@ -17,7 +17,7 @@ from dataclasses import replace
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
 from muster.admission.engine.changes import Changes
-from muster.admission.engine.contention_group import ContentionGroup
+from muster.admission.engine.contention import ContentionGroup
 from muster.admission.engine.heads import SCANS_MAX, FlavorScans, Ranked
 from muster.admission.model import Workload
 from muster.admission.pruning.protocol import GroupEstimate

@@ -4,7 +4,6 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from muster.admission.cycle.entry import Entry, Outcome
-from muster.admission.cycle.reservations import claimed_by
 from muster.admission.model import Workload
 
 
@@ -41,6 +40,6 @@ def verdict_of(head: Entry | None, behind: Workload | None) -> Verdict:
         return Verdict(Wait.BEHIND, behind.key)
     if head is None:
         return Verdict(Wait.NO_ROOM)
-    leaving = [target.holding for target in head.targets] or claimed_by(head)
+    leaving = [target.holding for target in head.targets] or head.claimed
     victims = tuple(holding.workload.key for holding in leaving)
     return Verdict(_WAITS.get(head.outcome, Wait.NO_ROOM), head.rival, victims)

@@ -8,8 +8,7 @@ from itertools import cycle as cycle_through
 from typing import Any
 
 from muster import admission as core
-from muster.admission.cycle.entry import Entry, Outcome
-from muster.admission.cycle.order import cycle_order
+from muster.admission.cycle.entry import Entry, Outcome, cycle_order
 from muster.admission.flavors.fungibility import Mode
 from muster.objects import kueue
 from muster.translation import core_workload

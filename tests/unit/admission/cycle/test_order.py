@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from muster.admission import FairSharing, Rules, Workload
-from muster.admission.cycle.entry import Entry
-from muster.admission.cycle.order import cycle_order, in_order
+from muster.admission.cycle.cycle import in_order
+from muster.admission.cycle.entry import Entry, cycle_order
 from muster.admission.flavors.assignment import Assignment
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import queue, running, snapshot, workload

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from muster.admission import Aging, Engine, PreemptionPolicy, Quota, Rules
-from muster.admission.engine.timers import Timers
+from muster.admission.engine.live_state import Timers
 from tests.unit.admission.builders import NOW_MS, admitted, cohort, queue, running, snapshot, workload
 
 
@@ -97,7 +97,7 @@ def test_next_boost_of_a_workload_that_waits_is_a_moment_until_it_is_gone() -> N
 
 
 def test_a_timer_that_is_set_again_rings_once() -> None:
-    timers: Timers[str] = Timers()
+    timers = Timers()
     for key, at_ms in (("a", 5), ("b", 3), ("a", 4), ("a", 4), ("c", 4), ("c", None), ("d", 9)):
         timers.set(key, at_ms)
     assert (timers.next_ms, list(timers.take_due(2))) == (3, [])

@@ -5,7 +5,7 @@ from unittest.mock import patch
 from muster.admission import Flavor, PreemptionPolicy, decide
 from muster.admission.engine import settlement
 from muster.admission.engine.changes import Changes
-from muster.admission.engine.contention_group import ContentionGroup
+from muster.admission.engine.contention import ContentionGroup
 from muster.admission.engine.settlement import settle
 from muster.admission.pruning.wake_index import WakeIndex
 from muster.admission.queueing.pending import PendingQueue
