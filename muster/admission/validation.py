@@ -23,7 +23,7 @@ from muster.admission.model import (
     TopologyRequest,
     Workload,
 )
-from muster.admission.quantities import units_max
+from muster.admission.quantities import MAX, units_max
 
 _OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 
@@ -151,7 +151,9 @@ def _check_pod_set(where: str, pod_set: PodSet) -> None:
             field = f"requests of pod set {pod_set.name}"
             short = f"resource {resource[:40]}… has a name of more than {NAME_LENGTH_MAX} characters"
             raise SnapshotError(where, field, short)
-        if amount * max(pod_set.count, 1) > units_max(resource):
+        total = amount * max(pod_set.count, 1)
+        # The cheap question first: no resource has a smaller bound.
+        if total > MAX and total > units_max(resource):
             field = f"requests of pod set {pod_set.name}"
             raise SnapshotError(where, field, f"{resource} of all its pods is more than can be counted")
     for term in pod_set.affinity:

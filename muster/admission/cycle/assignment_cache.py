@@ -3,7 +3,7 @@
 from muster.admission.flavors.assignment import Assignment, PodSetChoice
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.model import FlavorResource
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 
 
 class AssignmentCache:

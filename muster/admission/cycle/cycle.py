@@ -14,7 +14,7 @@ from muster.admission.cycle.tournament import Tournament
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.flavors.placement import needs_replacement
 from muster.admission.model import FlavorResource, PreemptionPolicy, Rules
-from muster.admission.quota.node import QuotaNode, Usage
+from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState, usage_of
 
@@ -210,14 +210,14 @@ class CycleReservations:
     def keep(self, head: Entry, usage: Usage) -> None:
         """Keeps usage for a head, with the places that its pods would have."""
         head.node.add(usage)
-        self._state.topologies.add(head.assignment.placed)
+        self._state.topologies().add(head.assignment.placed)
         self._kept.append((head, usage))
 
     def release(self) -> None:
         """The end of the cycle: what was kept is kept no longer."""
         for head, usage in self._kept:
             head.node.remove(usage)
-            self._state.topologies.remove(head.assignment.placed)
+            self._state.topologies().remove(head.assignment.placed)
 
     def leaving(self, node: QuotaNode) -> list[Holding]:
         """Victims that leave queues of the node's tree, or places on the cluster's nodes."""
@@ -237,7 +237,7 @@ class CycleReservations:
         if not placed:
             return False
         with self._state.without(self._gone(head)):
-            return head.node.fits(head.usage) and not self._state.topologies.fits(placed)
+            return head.node.fits(head.usage) and not self._state.topologies().fits(placed)
 
     def _gone(self, head: Entry) -> Iterable[Holding]:
         targets = [target.holding for target in head.targets]
@@ -246,7 +246,7 @@ class CycleReservations:
 
     def _has_room(self, head: Entry) -> bool:
         placed = head.assignment.placed
-        return head.node.fits(head.usage) and (not placed or self._state.topologies.fits(placed))
+        return head.node.fits(head.usage) and (not placed or self._state.topologies().fits(placed))
 
     def fits_now(self, head: Entry) -> bool:
         """Whether it fits while the victims still run and their places are not taken yet.
@@ -260,7 +260,7 @@ class CycleReservations:
         fits = self._has_room(head)
         for waiting, usage in self._kept:
             waiting.node.add(usage)
-            self._state.topologies.add(waiting.assignment.placed)
+            self._state.topologies().add(waiting.assignment.placed)
         return fits
 
     def rival(self, head: Entry) -> str:

@@ -11,7 +11,7 @@ from muster.admission.flavors.attempts import Progress
 from muster.admission.model import Admission, ClusterQueue, Rules, Workload
 from muster.admission.preemption.search import Target
 from muster.admission.queueing.requeue import Requeue
-from muster.admission.quota.node import QuotaNode, Usage
+from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.wait_note import WaitNote
 

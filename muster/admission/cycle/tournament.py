@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from muster.admission.cycle.entry import Entry
 from muster.admission.model import FairSharing, Rules, Workload
-from muster.admission.quota.node import QuotaNode, Usage
 from muster.admission.quota.share import DominantShare, Share, dominant_share
+from muster.admission.quota.tree import QuotaNode, Usage
 
 
 class Rank(NamedTuple):

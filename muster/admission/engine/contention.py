@@ -12,7 +12,7 @@ from muster.admission.model import HOSTNAME, ClusterQueue, StopPolicy, Waiting, 
 from muster.admission.pruning.protocol import Pruning
 from muster.admission.queueing.groups import EquivalenceGroup
 from muster.admission.queueing.pending import PendingQueue
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.rules.backfill import Backfill
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState

@@ -16,8 +16,8 @@ from muster.admission.flavors.demand import PodSetGroup, pod_set_groups, total
 from muster.admission.flavors.queue_flavors import NOT_ALLOWED, FlavorGroup, QueueFlavors
 from muster.admission.model import Exclusion, ExclusionCause, FlavorResource, Shortfall, Workload
 from muster.admission.nodes import mismatches
-from muster.admission.quota.node import QuotaNode
 from muster.admission.quota.raised import raised
+from muster.admission.quota.tree import QuotaNode
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from muster.admission.model import (
     Workload,
 )
 from muster.admission.queueing.backoff import is_held_back
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 from muster.admission.wait_note import TRANSIENT_REASONS, WaitNote, earliest, with_note
 

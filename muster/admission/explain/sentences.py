@@ -6,7 +6,7 @@ from itertools import groupby
 from muster.admission import quantities
 from muster.admission.explain.diagnosis import Blocked
 from muster.admission.model import ClusterQueue, Exclusion, ExclusionCause, FlavorResource, Shortfall
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 
 _NAMES_MAX = 2  # workloads named in a sentence
 

@@ -17,7 +17,7 @@ from muster.admission.flavors.demand import Demand, PodSetGroup, pod_set_groups,
 from muster.admission.flavors.fungibility import BEST, NO_FIT, Grade, Mode
 from muster.admission.flavors.queue_flavors import NOT_ALLOWED, FlavorGroup, QueueFlavors
 from muster.admission.model import FlavorResource, PodSetAssignment, Workload
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 
 Simulate = Callable[[FlavorResource, int], Grade]
 """The grade that preemption could reach for a quantity of one resource."""
@@ -84,13 +84,10 @@ class FlavorAssigner:
     def _share(self, shared: PodSetChoice, demand: Demand) -> PodSetChoice:
         """A pod set's part of what it and others chose together. One that asks for nothing goes where
         the others are placed."""
-        placer = self.flavors.placer
         choice = PodSetChoice.of(demand)
         choice.searches = shared.searches
         for resource, flavor in shared.flavors.items():
-            if resource in demand.requests or (
-                not demand.requests and placer is not None and placer.places_on(flavor)
-            ):
+            if resource in demand.requests or (not demand.requests and self.flavors.places_on(flavor)):
                 choice.flavors[resource] = flavor
                 choice.grades[resource] = shared.grades[resource]
                 choice.tried[resource] = shared.tried[resource]
@@ -119,7 +116,7 @@ class FlavorAssigner:
             if not attempt:
                 attempt = self._try(pod_set_group, flavor, columns, needs, used)
             attempts.append(attempt)
-            if attempt.grade.stops_search(queue):
+            if attempt.grade is BEST or attempt.grade.stops_search(queue):
                 best = attempt
                 break
             if attempt.grade.preferred_to(best.grade if best else NO_FIT, queue.preference):

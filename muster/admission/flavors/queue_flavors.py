@@ -3,7 +3,7 @@
 The groups by resource, the columns of quota by flavor, and which flavors a kind of pods may use.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from muster.admission.flavors.attempts import Attempt
@@ -21,6 +21,7 @@ from muster.admission.model import (
     Workload,
 )
 from muster.admission.nodes import mismatch
+from muster.admission.topology import Topologies
 
 NOT_ALLOWED = "is not one of those allowed for it"  # by its annotation
 
@@ -36,17 +37,19 @@ class FlavorGroup(NamedTuple):
 class QueueFlavors:
     """A queue's flavors as an assigner needs them: one for each queue of a snapshot.
 
-    A flavor that does not exist matches no pods. Without `placer` topology is not looked at."""
+    A flavor that does not exist matches no pods. `topologies` is called where pods are to be placed; without
+    it topology is not looked at."""
 
     __slots__ = (
         "_flavors",
         "_groups",
         "_known",
+        "_placer",
         "_places",
         "_tainted",
+        "_topologies",
         "counts_pods",
         "may_borrow",
-        "placer",
         "queue",
         "rules",
     )
@@ -56,7 +59,7 @@ class QueueFlavors:
         queue: ClusterQueue,
         flavors: Mapping[str, Flavor],
         rules: Rules = Rules(),  # noqa: B008 - a frozen value
-        placer: Placer | None = None,
+        topologies: Callable[[], Topologies] | None = None,
     ) -> None:
         groups = [_group(index, group) for index, group in enumerate(queue.groups)]
         names = [name for group in groups for name, _ in group.columns]
@@ -66,9 +69,11 @@ class QueueFlavors:
         self._groups = {resource: group for group in groups for resource in group.covered}
         self.counts_pods = PODS in self._groups
         self._flavors = flavors
-        self.placer = placer
-        self._places = placer is not None and any(map(placer.places_on, names))
-        self._tainted = any(name not in flavors or flavors[name].taints for name in names)
+        known = [flavors[name] for name in names if name in flavors]
+        self._topologies = topologies
+        self._placer: Placer | None = None
+        self._places = topologies is not None and any(flavor.topology for flavor in known)
+        self._tainted = len(known) < len(names) or any(flavor.taints for flavor in known)
         self._known: dict[Hashable, tuple[Attempt | None, ...]] = {}
 
     def flavor(self, name: str) -> Flavor | None:
@@ -82,6 +87,17 @@ class QueueFlavors:
 
     def group_of(self, resource: str) -> FlavorGroup | None:
         return self._groups.get(resource)
+
+    @property
+    def placer(self) -> Placer | None:
+        """None where topology is not looked at. Most queues never need it."""
+        if self._placer is None and self._topologies is not None:
+            self._placer = Placer(self.queue, self._topologies())
+        return self._placer
+
+    def places_on(self, flavor: str) -> bool:
+        """Whether pods with this flavor are placed on its topology."""
+        return self.placer is not None and self.placer.places_on(flavor)
 
     def placer_of(self, workload: Workload) -> Placer | None:
         """The placer for the workload; None if nothing of it is to be placed."""
@@ -105,7 +121,7 @@ class QueueFlavors:
 
     def _refused(self, pod_set: PodSet, group: FlavorGroup) -> tuple[Attempt | None, ...] | None:
         selects = pod_set.node_selector or pod_set.affinity
-        if not (selects or self._tainted or self._places or (self.placer and pod_set.topology)):
+        if not (selects or self._tainted or self._places or (pod_set.topology and self.placer)):
             return None
         kind = group.position, self._kind(pod_set)
         found = self._known.get(kind)
@@ -116,7 +132,7 @@ class QueueFlavors:
 
     def _kind(self, pod_set: PodSet) -> Hashable:
         """Equal for pods that match the same flavors."""
-        topology = (pod_set.topology, frozenset(pod_set.requests)) if self.placer else None
+        topology = (pod_set.topology, frozenset(pod_set.requests)) if self._topologies else None
         selector = frozenset(pod_set.node_selector.items())
         return selector, pod_set.affinity, pod_set.tolerations, topology
 

@@ -9,7 +9,7 @@ from math import inf
 
 from muster.admission.model import ClusterQueue, FlavorResource, PreemptionPolicy, Rules, Workload
 from muster.admission.preemption.ordering import below
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import QueueHoldings
 
 

@@ -11,7 +11,7 @@ from enum import IntEnum
 from muster.admission.model import FlavorResource, PreemptionPolicy, PreemptionReason
 from muster.admission.preemption.ordering import CandidateOrder, by_usage, candidate_order
 from muster.admission.preemption.search import VictimSearch
-from muster.admission.quota.node import QuotaNode, Usage, borrowers
+from muster.admission.quota.tree import QuotaNode, Usage, borrowers
 from muster.admission.state.holdings import Holding
 
 

@@ -12,8 +12,8 @@ from itertools import pairwise
 from muster.admission.model import FairSharing, FairStrategy, PreemptionPolicy, PreemptionReason
 from muster.admission.preemption.ordering import by_usage, candidate_order
 from muster.admission.preemption.search import Target, VictimSearch
-from muster.admission.quota.node import QuotaNode, borrowers
 from muster.admission.quota.share import DominantShare, Share, dominant_share
+from muster.admission.quota.tree import QuotaNode, borrowers
 from muster.admission.state.holdings import Holding
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import inf
 
 from muster.admission.model import PreemptionPolicy, Workload
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import Holding, Precedence, precedence
 
 CandidateOrder = tuple[bool, int, int, int, str, str]

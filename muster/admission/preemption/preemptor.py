@@ -12,7 +12,7 @@ from muster.admission.preemption.classical import classical_targets
 from muster.admission.preemption.fair import fair_targets
 from muster.admission.preemption.search import PlacesFound, Target, VictimSearch
 from muster.admission.queueing.usage import LocalUsage
-from muster.admission.quota.node import QuotaNode, Usage
+from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 

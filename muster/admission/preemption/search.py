@@ -12,7 +12,7 @@ from muster.admission.model import (
     Workload,
 )
 from muster.admission.preemption.ordering import UsageOf, below
-from muster.admission.quota.node import QuotaNode, Usage
+from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding, precedence
 from muster.admission.state.state import WorkingState
 

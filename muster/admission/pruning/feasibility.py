@@ -13,7 +13,7 @@ from muster.admission.flavors.queue_flavors import QueueFlavors
 from muster.admission.model import FlavorResource, Workload
 from muster.admission.preemption.bound import PreemptionBound
 from muster.admission.pruning.protocol import Estimate
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 
 

@@ -11,7 +11,7 @@ from muster.admission.pruning.feasibility import Bound, Feasibility, QueueUsage
 from muster.admission.pruning.protocol import Estimate
 from muster.admission.queueing.groups import EquivalenceClass, EquivalenceGroup, is_single
 from muster.admission.queueing.pending import PendingQueue
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 
 _Entry = tuple[float, int, PendingQueue]

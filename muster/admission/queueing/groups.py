@@ -133,16 +133,19 @@ def is_single(workload: Workload) -> bool:
     return bool(workload.preempting or workload.replaces or workload.unhealthy_nodes)
 
 
-def equivalence_class(workload: Workload, by_local_queue: bool, by_run_time: bool) -> EquivalenceClass:
+def equivalence_class(
+    workload: Workload, by_local_queue: bool, by_run_time: bool, by_namespace: bool
+) -> EquivalenceClass:
     """`by_local_queue`: in a queue whose LocalQueues go by what they used, these differ too.
-    `by_run_time`: where a rule of ours goes by that, so do declared run times.
+    `by_run_time`: where a rule of ours goes by that, so do declared run times. `by_namespace`: in a queue
+    that does not take workloads from all namespaces, so do these.
 
     A single workload is equivalent to no other."""
     return (
         workload.key if is_single(workload) else "",
         workload.local_queue if by_local_queue else "",
         workload.run_time_ms if by_run_time else None,
-        workload.namespace,
+        workload.namespace if by_namespace else "",
         workload.priority,
         workload.preemption_gated,
         workload.allowed_flavors,

@@ -24,7 +24,7 @@ from muster.admission.queueing.groups import (
 )
 from muster.admission.queueing.requeue import Requeue, stays
 from muster.admission.queueing.usage import LocalUsage
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 
 
 class PendingQueue:
@@ -33,6 +33,7 @@ class PendingQueue:
 
     __slots__ = (
         "_active",
+        "_by_namespace",
         "_by_run_time",
         "_closed",
         "_complete",
@@ -63,6 +64,7 @@ class PendingQueue:
         self.node = node
         self.local_usage = local_usage if queue.usage_based else None
         self._by_run_time = by_run_time
+        self._by_namespace = queue.namespaces is not None and bool(queue.namespaces.requirements)
         self._priority_boost = priority_boost
         self._strict = queue.strategy is QueueingStrategy.STRICT_FIFO
         self._fresh = PendingGroups()
@@ -257,4 +259,6 @@ class PendingQueue:
         return used, order, group
 
     def _equivalence(self, workload: Workload) -> EquivalenceClass:
-        return equivalence_class(workload, self.local_usage is not None, self._by_run_time)
+        return equivalence_class(
+            workload, self.local_usage is not None, self._by_run_time, self._by_namespace
+        )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from muster.admission.model import FlavorResource
-from muster.admission.quota.node import QuotaNode, Usage
+from muster.admission.quota.tree import QuotaNode, Usage
 
 
 def raised(node: QuotaNode, extra: Usage) -> QuotaNode:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from muster.admission.model import FlavorResource
-from muster.admission.quota.node import QuotaNode, Usage
+from muster.admission.quota.tree import QuotaNode, Usage
 
 _SCALE = 1000  # shares are thousandths, as in the API's status.fairSharing.weightedShare
 

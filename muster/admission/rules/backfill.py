@@ -25,7 +25,7 @@ from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.model import WaitReason, Workload
 from muster.admission.queueing.groups import QueueOrder, queue_order
-from muster.admission.quota.node import QuotaNode, Usage
+from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 from muster.admission.topology import Placed
@@ -200,11 +200,11 @@ class Backfill:
 
     def _add(self, node: QuotaNode, usage: Usage, placed: tuple[Placed, ...]) -> None:
         node.add(usage)
-        self._state.topologies.add(placed)
+        self._state.topologies().add(placed)
 
     def _remove(self, node: QuotaNode, usage: Usage, placed: tuple[Placed, ...]) -> None:
         node.remove(usage)
-        self._state.topologies.remove(placed)
+        self._state.topologies().remove(placed)
 
 
 def _note(reservation: BackfillReservation, run_time_ms: int | None) -> WaitNote:

@@ -12,7 +12,7 @@ from math import ceil
 
 from muster.admission.model import Budget, Snapshot, WaitReason
 from muster.admission.quantities import CPU, MILLI
-from muster.admission.quota.node import QuotaNode, Usage
+from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.wait_note import WaitNote, duration
 

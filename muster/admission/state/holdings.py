@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from muster.admission.flavors.demand import still_held
 from muster.admission.model import Admission, FlavorResource, PodSetAssignment, Workload
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.topology import Placed
 
 Precedence = tuple[float, ...]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from muster.admission.quota.node import QuotaNode, Usage
+from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.wait_note import WaitNote
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from muster.admission.flavors.demand import still_held
-from muster.admission.flavors.placement import Placer, placed_by
+from muster.admission.flavors.placement import placed_by
 from muster.admission.flavors.queue_flavors import QueueFlavors
 from muster.admission.model import (
     Admission,
@@ -15,8 +15,7 @@ from muster.admission.model import (
     StopPolicy,
     Workload,
 )
-from muster.admission.quota.node import QuotaNode, Usage
-from muster.admission.quota.tree import QuotaTree, cohort_parents, cyclic_cohorts
+from muster.admission.quota.tree import QuotaNode, QuotaTree, Usage, cohort_parents, cyclic_cohorts
 from muster.admission.state.holdings import Holding, QueueHoldings
 from muster.admission.state.hooks import UsageLimit, VictimProtection
 from muster.admission.topology import Placed, Topologies
@@ -28,6 +27,7 @@ class WorkingState:
     `min_runtime` and `budgets` are hooks, None where no rule sets them (rules.install)."""
 
     __slots__ = (
+        "_topologies",
         "bounds_preemption",
         "budgets",
         "flavors",
@@ -38,7 +38,6 @@ class WorkingState:
         "now_ms",
         "rules",
         "snapshot",
-        "topologies",
         "tree",
     )
 
@@ -55,9 +54,7 @@ class WorkingState:
             if name not in self.inactive and queue.stop is StopPolicy.NONE
         }
         self.tree = QuotaTree(snapshot, active)
-        self.topologies = Topologies(
-            snapshot.flavors if rules.topology else {}, snapshot.topologies, snapshot.nodes, rules
-        )
+        self._topologies: Topologies | None = None
         self.flavors = {name: self._flavors_of(queue) for name, queue in snapshot.cluster_queues.items()}
         self.holdings: dict[str, QueueHoldings] = {name: QueueHoldings() for name in self.tree.queues}
         self.now_ms = 0
@@ -91,8 +88,16 @@ class WorkingState:
         return roots
 
     def _flavors_of(self, queue: ClusterQueue) -> QueueFlavors:
-        placer = Placer(queue, self.topologies) if self.rules.topology else None
-        return QueueFlavors(queue, self.snapshot.flavors, self.rules, placer)
+        topologies = self.topologies if self.rules.topology else None
+        return QueueFlavors(queue, self.snapshot.flavors, self.rules, topologies)
+
+    def topologies(self) -> Topologies:
+        """Built when it is needed first: most clusters place no pods."""
+        if self._topologies is None:
+            snapshot, rules = self.snapshot, self.rules
+            flavors = snapshot.flavors if rules.topology else {}
+            self._topologies = Topologies(flavors, snapshot.topologies, snapshot.nodes, rules)
+        return self._topologies
 
     def queue(self, name: str) -> ClusterQueue:
         return self.snapshot.cluster_queues[name]
@@ -128,13 +133,18 @@ class WorkingState:
         """Frees the former places of a workload that was placed again; returns whether it had any."""
         admission = holding.admission or holding.workload.admission
         assert admission is not None
-        placed = placed_by(holding.workload, admission, self.topologies)
+        placed = self._placed(holding.workload, admission)
         if placed == holding.placed:
             return False
-        self.topologies.remove(holding.placed)
+        self.topologies().remove(holding.placed)
         holding.placed = placed
-        self.topologies.add(placed)
+        self.topologies().add(placed)
         return True
+
+    def _placed(self, workload: Workload, admission: Admission) -> tuple[Placed, ...]:
+        if all(of.topology is None for of in admission.pod_sets):
+            return ()
+        return placed_by(workload, admission, self.topologies())
 
     def evict(self, holding: Holding) -> None:
         """Marks the holding as evicted; it keeps its quota until its pods are gone."""
@@ -169,12 +179,12 @@ class WorkingState:
         """Simulates that it has left, until it is restored."""
         holding.node.remove(holding.usage)
         if holding.placed:
-            self.topologies.remove(holding.placed)
+            self.topologies().remove(holding.placed)
 
     def restore(self, holding: Holding) -> None:
         holding.node.add(holding.usage)
         if holding.placed:
-            self.topologies.add(holding.placed)
+            self.topologies().add(holding.placed)
 
     def begin(self, now_ms: int) -> None:
         """Begins a decision."""
@@ -195,7 +205,7 @@ class WorkingState:
         """Adds a workload that has an admission to a queue that exists."""
         node = self.tree.queues[admission.cluster_queue]
         usage = usage_of(admission, workload)
-        placed = placed_by(workload, admission, self.topologies)
+        placed = self._placed(workload, admission)
         held = Holding(workload, node, usage, workload.reserved_at_ms, workload.evicted, placed=placed)
         held.priority_boost = self.priority_boost(workload, workload.reserved_at_ms)
         held.started = True

@@ -7,8 +7,8 @@ from fractions import Fraction
 from muster import admission as core
 from muster.admission.cycle.tournament import Rank, rank
 from muster.admission.preemption.fair import TargetQueues
-from muster.admission.quota.node import QuotaNode
 from muster.admission.quota.share import DominantShare, Share, dominant_share
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 from muster.objects import kueue
 from muster.translation import core_workload

@@ -28,7 +28,7 @@ from muster.admission import (
     WaitReason,
     Workload,
 )
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 
 GPU = "nvidia.com/gpu"

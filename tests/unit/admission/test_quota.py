@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.admission import ClusterQueue, Cohort, Quota, Snapshot
-from muster.admission.quota.node import QuotaNode
-from muster.admission.quota.tree import cohort_parents, cyclic_cohorts
+from muster.admission.quota.tree import QuotaNode, cohort_parents, cyclic_cohorts
 from tests.unit.admission.builders import GPU, cohort, fr, node, queue, snapshot
 from tests.unit.admission.strategies import PROPERTY, cluster_queues, cohorts
 

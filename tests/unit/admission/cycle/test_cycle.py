@@ -20,7 +20,7 @@ from muster.admission import (
 )
 from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Outcome
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import NOW_MS, pods, queue, running, snapshot, workload
 from tests.unit.admission.cycle.scenes import RULES, cycle, heads, outcomes, targets

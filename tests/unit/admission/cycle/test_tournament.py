@@ -13,8 +13,8 @@ from muster.admission import ClusterQueue, Cohort, FairSharing, Quota, Rules
 from muster.admission.cycle.entry import Entry
 from muster.admission.cycle.tournament import Tournament, rank
 from muster.admission.flavors.assignment import Assignment
-from muster.admission.quota.node import QuotaNode
 from muster.admission.quota.share import dominant_share
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, cohort, fr, queue, running, snapshot, workload
 from tests.unit.admission.strategies import PROPERTY

@@ -10,7 +10,7 @@ from muster.admission.pruning.protocol import Estimate, GroupEstimate, Pruning
 from muster.admission.pruning.wake_index import WakeIndex
 from muster.admission.queueing.groups import EquivalenceGroup
 from muster.admission.queueing.pending import PendingQueue
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import NOW_MS, admitted
 

@@ -12,7 +12,7 @@ from muster.admission.pruning.try_everything import TryEverything
 from tests.unit.admission.builders import NOW_MS, admitted, queue, snapshot, workload
 
 CORE = Path(muster.admission.__file__).parent
-MODULES_MAX = 26
+MODULES_MAX = 20
 
 
 @contextmanager

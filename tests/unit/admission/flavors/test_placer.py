@@ -85,7 +85,7 @@ def test_pods_take_flavors_that_match_their_topology(
 
 def test_resources_that_no_pod_asks_for_may_come_from_a_plain_flavor() -> None:
     state = WorkingState(cluster())
-    placer = Placer(state.queue("q"), state.topologies)
+    placer = Placer(state.queue("q"), state.topologies())
     assert placer.mismatch(pods(gpu=1, topology=NEAR), "l4", {"credits"}) is None
     assert placer.mismatch(pods(gpu=1, topology=NEAR), "l4", {GPU, "credits"}) == "has no topology"
 
@@ -223,7 +223,7 @@ def test_preemptor_reserves_its_places() -> None:
     one = workload("w", "q", pods(count=2, gpu=8, topology=NEAR))
     victim = placed("old", ("x1", 1))
     state = WorkingState(cluster(victim))
-    placer = Placer(state.queue("q"), state.topologies)
+    placer = Placer(state.queue("q"), state.topologies())
     assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], one).assign()
     finds_places = placer.search(one, assignment)
     assert finds_places is not None
@@ -239,7 +239,7 @@ def test_preemptor_reserves_its_places() -> None:
 def test_a_preemptor_without_victims_will_take_what_it_would_take_of_empty_nodes() -> None:
     one = workload("w", "q", pods(count=2, gpu=8, topology=NEAR))
     state = WorkingState(cluster(placed("old", ("x1", 1))))
-    placer = Placer(state.queue("q"), state.topologies)
+    placer = Placer(state.queue("q"), state.topologies())
     assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], one).assign()
     placer.reserve(one, assignment, targets=False)
     assert [placed_on(of.assignment) for of in assignment.placed] == [[("x1", 1), ("x2", 1)]]
@@ -249,7 +249,7 @@ def test_nothing_is_kept_free_for_pods_without_a_topology() -> None:
     one = workload("w", "q", pods(gpu=1))
     state = WorkingState(cluster())
     assignment = FlavorAssigner(state.flavors["q"], state.tree.queues["q"], one).assign()
-    placer = Placer(state.queue("q"), state.topologies)
+    placer = Placer(state.queue("q"), state.topologies())
     placer.reserve(one, assignment, targets=True)
     assert not assignment.placed
     assert placer.search(one, assignment) is None

@@ -10,7 +10,7 @@ from muster.admission.flavors.assigner import FlavorAssigner
 from muster.admission.flavors.demand import PODS, requests_of
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.nodes import mismatch
-from muster.admission.quota.node import Usage
+from muster.admission.quota.tree import Usage
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.strategies import PROPERTY, snapshots
 

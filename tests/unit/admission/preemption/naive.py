@@ -6,7 +6,7 @@ from typing import NamedTuple
 from muster.admission import PreemptionReason
 from muster.admission.preemption.ordering import satisfies
 from muster.admission.preemption.search import VictimSearch
-from muster.admission.quota.node import QuotaNode
+from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import Holding
 
 OWN, RECLAIM = PreemptionReason.IN_CLUSTER_QUEUE, PreemptionReason.IN_COHORT_RECLAMATION

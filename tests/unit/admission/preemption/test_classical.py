@@ -20,7 +20,7 @@ from muster.admission import (
     Workload,
 )
 from muster.admission.preemption.preemptor import Preemptor
-from muster.admission.quota.node import Usage
+from muster.admission.quota.tree import Usage
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, Quotas, cohort, fr, queue, running, snapshot, workload
 

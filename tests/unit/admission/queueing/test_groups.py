@@ -18,7 +18,8 @@ def pending(*names: str) -> PendingGroups:
     groups = PendingGroups()
     for name in names:
         one = workload(name, "q", 1)
-        groups.put(equivalence_class(one, by_local_queue=False, by_run_time=False), queue_order(one), one)
+        equivalence = equivalence_class(one, by_local_queue=False, by_run_time=False, by_namespace=False)
+        groups.put(equivalence, queue_order(one), one)
     return groups
 
 

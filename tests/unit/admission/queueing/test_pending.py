@@ -1,10 +1,11 @@
 """Heads, groups and parking of one queue."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from muster.admission import QueueingStrategy, Workload
+from muster.admission import LabelSelector, QueueingStrategy, Requirement, Workload
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue, stays
 from tests.unit.admission.builders import node, pods, queue, snapshot, workload
@@ -129,6 +130,24 @@ def test_the_order_of_what_pods_ask_for_makes_no_difference() -> None:
     asked = {"cpu": 1, "memory": 2}, {"memory": 2, "cpu": 1}
     of = pending(*(workload(f"w{n}", "q", pods(requests=requests)) for n, requests in enumerate(asked)))
     assert len(list(of.groups)) == 1
+
+
+NAMESPACES: dict[str, tuple[LabelSelector | None, int]] = {
+    "from every namespace": (LabelSelector(), 1),
+    "from none": (None, 1),
+    "from some": (LabelSelector((Requirement("team", "Exists"),)), 2),
+}
+
+
+@pytest.mark.parametrize(("selector", "groups"), NAMESPACES.values(), ids=NAMESPACES.keys())
+def test_namespaces_matter_only_to_a_queue_that_takes_workloads_from_some(
+    selector: LabelSelector | None, groups: int
+) -> None:
+    of = queue("q", 4, namespaces=selector)
+    found = PendingQueue(of, node(snapshot(of)))
+    for key in ("ml/w", "cv/w"):
+        found.put(replace(workload("w", "q", 1), key=key))
+    assert len(list(found.groups)) == groups
 
 
 def test_memory_of_removed_ones_is_bounded() -> None:

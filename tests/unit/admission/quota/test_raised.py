@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster.admission import ClusterQueue, Cohort, FlavorResource, Quota, Snapshot
-from muster.admission.quota.node import QuotaNode
 from muster.admission.quota.raised import raised
-from muster.admission.quota.tree import QuotaTree
+from muster.admission.quota.tree import QuotaNode, QuotaTree
 from tests.unit.admission.builders import fr, node, queue, snapshot
 from tests.unit.admission.strategies import PROPERTY, cluster_queues, cohorts, examples
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 from muster.admission import FlavorResource, Quota
-from muster.admission.quota.node import QuotaNode
 from muster.admission.quota.share import DominantShare, Share, dominant_share
+from muster.admission.quota.tree import QuotaNode
 from tests.unit.admission.builders import GPU, cohort, fr, node, queue, snapshot
 
 L4, T4, CPU = fr("l4"), fr("t4"), fr("l4", "cpu")
