@@ -151,10 +151,9 @@ class QuotaNode:
             for node in self.lineage:
                 used = node.usage.get(fr, 0)
                 node.usage[fr] = used - amount
-                stored_in_parent = used - node._local.get(fr, 0)
-                if stored_in_parent <= 0:
+                amount = min(amount, used - node._local.get(fr, 0))  # the part that is stored in the parent
+                if amount <= 0:
                     break
-                amount = min(amount, stored_in_parent)
 
     def take_changed(self) -> set["QuotaNode"]:
         """Nodes below this root whose own usage has changed since the last call."""

@@ -82,6 +82,16 @@ def test_usage_bubbles_up_only_beyond_the_local_quota() -> None:
     assert counts == [(2, 0), (4, 1), (7, 4), (4, 1), (2, 0), (0, 0)]
 
 
+def test_a_slice_that_needs_less_than_the_one_before_leaves_no_trace_once_it_is_removed() -> None:
+    """A cycle takes what it needs beyond the other slice, and gives that back."""
+    found = two(Quota(2), Quota(6), used=4)
+    assert found.parent is not None
+    before = found.usage[L4], found.parent.usage[L4]
+    found.add({L4: -1})
+    found.remove({L4: -1})
+    assert (found.usage[L4], found.parent.usage[L4]) == before
+
+
 def test_a_tree_may_be_deeper_than_the_stack() -> None:
     depth = 2000
     chain = [cohort(f"c{index}", f"c{index + 1}") for index in range(depth)]
