@@ -24,6 +24,7 @@ from muster.admission.pruning.protocol import GroupEstimate
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.rules.backfill import BLOCKED_HEADS_MAX
+from muster.admission.wait_note import first_to_end
 
 _UNCHECKED = 100  # passes, or cycles of one, before the most that there can be is computed
 
@@ -195,6 +196,9 @@ class _Settlement:
             self._put_back(head)
 
     def _put_back(self, head: Entry) -> None:
+        last = self._heads.get(head.workload.key)
+        if last is not None:  # an earlier cycle of this pass tried other flavors: a rule may hold it there
+            head.note = first_to_end(last.note, head.note)
         self._heads[head.workload.key] = head
         if REQUEUE[head.outcome] is Requeue.PENDING_PREEMPTION:
             self._waiting.add(head.workload.key)

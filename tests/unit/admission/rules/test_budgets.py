@@ -193,6 +193,14 @@ def test_next_period_starts_from_zero_and_an_engine_retries_then() -> None:
     assert admitted(engine.decide(START + DAY)) == ["w", "alike"]
 
 
+def test_next_period_is_waited_for_even_where_another_flavor_was_tried_in_vain() -> None:
+    of = snapshot(queue("q", {"l4": {GPU: 8}, "t4": {GPU: 1}}, budgets=TEN), workload("w", "q", 2))
+    engine = Engine(replace(of, spent={"q": (Spent(GPU, START, 10 * HOUR),)}))
+    (waiting,) = engine.decide(NOW).waiting
+    assert (waiting.reason, engine.next_ms) == (WaitReason.BUDGET, START + DAY)
+    assert admitted(engine.decide(START + DAY)) == ["w"]
+
+
 def test_it_may_fit_what_is_left_once_less_of_the_period_is() -> None:
     """A run of 12 hours from 18:00 on counts with 6."""
     engine = Engine(of_day(workload("w", "q", 1, run_time_ms=12 * HOUR), spent=4))
