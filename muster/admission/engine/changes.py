@@ -34,6 +34,7 @@ class Changes:
         self.admitted[key] = holding
         if head.replaced is not None:
             self.replaced[key] = head.replaced
+            self.admitted.pop(head.replaced.workload.key, None)  # a slice of this decision: it never starts
             self.freed += 1
         self.count += 1
 
@@ -65,6 +66,8 @@ class Changes:
         if replaced is not None:
             # The slice that it grew from was to leave only if it came in.
             state.hold(replaced)
+            if not replaced.started:
+                self.admitted[replaced.workload.key] = replaced
         self.count += 1
         self.freed += 1
         times = self._taken_back[workload.key] = self._taken_back.get(workload.key, 0) + 1

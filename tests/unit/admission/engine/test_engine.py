@@ -283,6 +283,26 @@ def test_a_slice_takes_the_place_of_another() -> None:
     assert [one.key for one in engine.snapshot.workloads] == ["ns/new"]
 
 
+def test_a_slice_whose_successor_is_admitted_by_the_same_decision_never_starts() -> None:
+    old, new = workload("old", "q", 1), workload("new", "q", 2, replaces="ns/old", queued_at_ms=1)
+    engine = Engine(snapshot(queue("q", 4), old, new))
+    plan = engine.decide(NOW_MS)
+    assert (admitted(plan), plan.replaced) == (["new"], ("ns/old",))
+    assert engine.fork().decide(NOW_MS) == Plan((), (), ())
+
+
+def test_a_slice_starts_after_all_where_its_successor_is_taken_back() -> None:
+    of = snapshot(
+        [queue("a", 1, cohort="ml"), queue("b", 3, cohort="ml", reclaim_within_cohort=PreemptionPolicy.ANY)],
+        workload("old", "a", 1),
+        workload("new", "a", 3, replaces="ns/old", queued_at_ms=1),
+        workload("first", "b", 1),
+        workload("second", "b", 2, queued_at_ms=2),
+    )
+    plan = Engine(of).decide(NOW_MS)
+    assert (sorted(admitted(plan)), preempted(plan), plan.replaced) == (["first", "old", "second"], [], ())
+
+
 def test_a_slice_that_is_taken_back_leaves_the_other_where_it_was() -> None:
     of = snapshot(
         [queue("a", 0, cohort="ml"), queue("b", 4, cohort="ml", reclaim_within_cohort=PreemptionPolicy.ANY)],
