@@ -200,10 +200,18 @@ def _demands(alike: Workload, flavors: QueueFlavors, node: QuotaNode) -> Iterato
     smallest = counts if flavors.rules.partial_admission else ()
     for pod_set_group in pod_set_groups(alike, smallest, (), flavors.counts_pods):
         for demand in pod_set_group:
-            yield from _options(demand, flavors, node)
+            for options in _options(demand, flavors):
+                # A slice needs only what the one that it replaces does not have, whatever the quota is now.
+                yield options if alike.replaces else _ever_available(options, node)
 
 
-def _options(demand: Demand, flavors: QueueFlavors, node: QuotaNode) -> Iterator[Options]:
+def _ever_available(options: Options, node: QuotaNode) -> Options:
+    return tuple(
+        option for option in options if all(amount <= node.potentially_available(fr) for fr, amount in option)
+    )
+
+
+def _options(demand: Demand, flavors: QueueFlavors) -> Iterator[Options]:
     left = {resource: amount for resource, amount in demand.requests.items() if amount > 0}
     while left:
         group = flavors.group_of(next(iter(left)))
@@ -215,15 +223,10 @@ def _options(demand: Demand, flavors: QueueFlavors, node: QuotaNode) -> Iterator
         # All resources of a group take the same flavor, so they are bounded together.
         wanted = {resource: left.pop(resource) for resource in tuple(left) if resource in group.covered}
         refused = flavors.refused((demand,), group)
-        columns = [
+        yield tuple(
             tuple((column[resource], amount) for resource, amount in wanted.items())
             for index, (_, column) in enumerate(group.columns)
             if refused is None or refused[index] is None
-        ]
-        yield tuple(
-            option
-            for option in columns
-            if all(amount <= node.potentially_available(fr) for fr, amount in option)
         )
 
 

@@ -283,6 +283,11 @@ def test_a_slice_takes_the_place_of_another() -> None:
     assert [one.key for one in engine.snapshot.workloads] == ["ns/new"]
 
 
+def test_a_slice_keeps_more_than_the_queue_has_by_now() -> None:
+    of = snapshot(queue("q", 1), running("old", gpu=2), workload("new", "q", 2, replaces="ns/old"))
+    assert admitted(Engine(of).decide(NOW_MS)) == ["new"]
+
+
 def test_a_slice_whose_successor_is_admitted_by_the_same_decision_never_starts() -> None:
     old, new = workload("old", "q", 1), workload("new", "q", 2, replaces="ns/old", queued_at_ms=1)
     engine = Engine(snapshot(queue("q", 4), old, new))
