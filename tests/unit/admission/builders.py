@@ -131,8 +131,8 @@ def node(of: Snapshot, name: str = "q") -> QuotaNode:
 
 
 def applied(before: Snapshot, plan: Plan, now_ms: int = NOW_MS) -> Snapshot:
-    """The snapshot after a controller's writes: admissions are reserved, victims are evicted and still
-    run."""
+    """The snapshot after a controller's writes: admissions are reserved, replaced slices are over, and
+    victims are evicted and still run."""
     admitted = {decision.workload: decision.admission for decision in plan.admissions}
     preempting = {one.workload for one in plan.waiting if one.reason is WaitReason.PREEMPTION}
     parked = {one.workload for one in plan.waiting if one.reason not in UNTRIED}
@@ -145,7 +145,9 @@ def applied(before: Snapshot, plan: Plan, now_ms: int = NOW_MS) -> Snapshot:
         leaving = one.evicted or one.key in victims
         return replace(one, evicted=leaving, preempting=one.key in preempting, parked=one.key in parked)
 
-    return replace(before, workloads=tuple(map(after, before.workloads)))
+    return replace(
+        before, workloads=tuple(after(one) for one in before.workloads if one.key not in plan.replaced)
+    )
 
 
 def withdrawn(before: Snapshot) -> Snapshot:

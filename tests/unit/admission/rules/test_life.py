@@ -1,12 +1,13 @@
-"""With rules of ours the engine decides what a fresh one decides, whatever happens."""
+"""With rules of ours the engine decides what a fresh one decides, and what one without pruning decides."""
 
 from dataclasses import replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize
+from hypothesis.stateful import initialize, precondition, rule
 
-from muster.admission import Aging, Budget, Engine, Rules, Snapshot, Spent
+from muster.admission import Aging, Budget, Engine, FairSharing, Plan, Rules, Snapshot, Spent, decide
+from muster.admission.pruning.try_everything import TryEverything
 from tests.unit.admission.builders import GPU, NOW_MS
 from tests.unit.admission.engine.test_incremental import Life
 from tests.unit.admission.strategies import examples, snapshots
@@ -17,6 +18,8 @@ RULES = (
     Rules(aging=Aging(step=1, period_ms=2, boost_max=2)),
     Rules(backfill=True),
     Rules(backfill=True, run_time_ms_min=2, aging=Aging(step=1, period_ms=3, boost_max=3)),
+    Rules(fair_sharing=FairSharing()),
+    Rules(fair_sharing=FairSharing(), run_time_ms_min=2, prioritize_preemptors=True),
     Rules(),
 )
 RUN_TIMES_MS = st.sampled_from((None, 1, 2, 4))
@@ -38,6 +41,32 @@ class LifeWithRules(Life):
         self.by = rules
         self.coming = [replace(one, run_time_ms=data.draw(RUN_TIMES_MS)) for one in of.workloads]
         self.engine = Engine(self.of, self.by)
+
+    @precondition(lambda self: self.objects)
+    @rule(data=st.data(), gpu=st.integers(0, 3), later_ms=st.integers(0, 1))
+    def one_gets_a_successor(self, data: st.DataObject, gpu: int, later_ms: int) -> None:
+        """A slice of the same job that needs more of it, or less."""
+        one = self.objects[data.draw(st.sampled_from(sorted(self.objects)))]
+        of = f"{one.key}-{len(self.objects)}"
+        if of in self.objects or any(other.replaces == one.key for other in self.objects.values()):
+            return
+        pod_sets = (replace(one.pod_sets[0], requests={GPU: gpu}), *one.pod_sets[1:])
+        successor = replace(one, key=of, uid=of, pod_sets=pod_sets, replaces=one.key, admission=None)
+        self.put(
+            replace(successor, evicted=False, preempting=False, queued_at_ms=one.queued_at_ms + later_ms)
+        )
+
+    def decide_as_a_fresh_engine(self) -> None:
+        before = self.snapshot()
+        found = decide(before, self.now_ms, self.by)
+        everything = decide(before, self.now_ms, self.by, TryEverything)
+        assert changes(found) == changes(everything)
+        super().decide_as_a_fresh_engine()
+
+
+def changes(plan: Plan) -> tuple[object, ...]:
+    """Those of one cycle are admitted in the order of their queues, or of their places."""
+    return sorted(map(repr, plan.admissions)), plan.preemptions, plan.replaced
 
 
 TestLifeWithRules = LifeWithRules.TestCase
