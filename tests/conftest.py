@@ -1,5 +1,6 @@
 """Keeps tests away from the user's own cluster, Pulumi and sandbox, and marks each with its layer."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -14,6 +15,10 @@ hypothesis.settings.register_profile("check", max_examples=5, deadline=None)
 hypothesis.settings.register_profile("test", max_examples=EXAMPLES_PERCENT, deadline=None)
 hypothesis.settings.register_profile("alone", deadline=None)
 hypothesis.settings.load_profile("alone")
+
+# Collection imports the SDKs, whose million objects stay: going through them again and again for garbage
+# would take more than half of its time, and later a third of that of the tests of components.
+gc.disable()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -37,6 +42,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # In stacks, the tests of a file share previews and charts too.
         if uses_cluster(item) or (layer == "stacks" and item.path in sharing):
             item.add_marker("shared")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def uses_cluster(item: pytest.Item) -> bool:

@@ -8,23 +8,26 @@ import asyncio
 import json
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from unittest import mock
 
 import pulumi
 from pulumi.runtime import rpc
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks, set_mocks
+from pulumi.runtime.proto import source_pb2
 
 from components.platform import Platform, PlatformArgs
 from settings.load import parse
 from tests.unit.settings.builders import FILE
 
 SEED = os.environ.get("REGISTRATION_SEED") or str(random.randrange(2**32))
-DELAY_SECONDS_MAX = 0.003
+DELAY_SECONDS_MAX = 0.001
 
 # Outputs that only the cloud computes, and that components read.
 OUTPUTS: dict[str, dict[str, Any]] = {
@@ -87,7 +90,9 @@ def declare(build: Callable[[], object]) -> Declarations:
         build()
 
     monitor = _Recorder(_Mocks())
-    with _own_event_loop():
+    # Below pytest a stack has 60 frames, and the SDK asks the file system for the file of each.
+    without_stacks = mock.patch.object(pulumi.runtime.resource, "_get_stack_trace", source_pb2.StackTrace)
+    with closing(monitor), _own_event_loop(), without_stacks:
         set_mocks(_Mocks(), project="muster", stack="test", preview=False, monitor=monitor)
         pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]  # Pulumi has no types here
     return Declarations(sorted(monitor.declared.items()))
@@ -131,6 +136,8 @@ class _Recorder(MockMonitor):
     def __init__(self, mocks: Mocks) -> None:
         super().__init__(mocks)
         self.declared = Declarations()
+        self._threads = threading.local()
+        self._loops: list[asyncio.AbstractEventLoop] = []
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802  # the name of the RPC
         time.sleep(random.Random(f"{SEED} {request.name}").uniform(0, DELAY_SECONDS_MAX))
@@ -138,8 +145,19 @@ class _Recorder(MockMonitor):
             name = f"{_kind(request.type)}/{request.name}"
             assert name not in self.declared, f"{name} is declared twice"
             self.declared[name] = _declared(request)
-        with _own_event_loop():
-            return super().RegisterResource(request)  # type: ignore[no-untyped-call]  # nor here
+        self._ensure_event_loop()
+        return super().RegisterResource(request)  # type: ignore[no-untyped-call]  # nor here
+
+    def _ensure_event_loop(self) -> None:
+        """Gives this thread a loop, once; `close` closes it."""
+        if not hasattr(self._threads, "loop"):
+            self._threads.loop = asyncio.new_event_loop()
+            self._loops.append(self._threads.loop)
+            asyncio.set_event_loop(self._threads.loop)
+
+    def close(self) -> None:
+        for loop in self._loops:
+            loop.close()
 
 
 def _declared(request: Any) -> Declared:
