@@ -50,6 +50,7 @@ def preview(stack: str, since: str | None = None, markdown: Path | None = None) 
 def _outcome(pulumi: Path, stack: str, settings: Path, since: str | None) -> Outcome:
     if since is None:
         cli = PulumiCli(pulumi, RunState("preview").root, choices=choose_offline())
+        cli.preload()  # while it selects the stack
         selected = cli.select(stack, settings)
     else:
         root = RunState("preview-since").root

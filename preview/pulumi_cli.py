@@ -23,6 +23,7 @@ import yaml
 
 from preview import engine_events
 from preview.plan import Change, read_changes, read_drift
+from preview.plugins import fork_server, launch
 from preview.plugins.choice import Choice, choose_plugins, find_installed, users_home, wanted_versions
 from preview.plugins.launchers import install_engine, install_providers
 from preview.policies import PACK, violations
@@ -61,6 +62,7 @@ class PulumiCli:
     variables: what its commands get beside the user's environment.
     project: the folder with Pulumi.yaml.
     choices: which plugins to use; by default depending on what is installed.
+    preloads: forks the stand-ins from a process that has imported the SDKs (preview/plugins/fork_server.py).
     """
 
     def __init__(
@@ -72,10 +74,12 @@ class PulumiCli:
         *,
         project: Path = CHECKOUT,
         choices: Mapping[str, Choice] | None = None,
+        preloads: bool = True,
     ) -> None:
         self.folder = state_dir.resolve() / "pulumi"
         self.logs = state_dir.resolve() / "logs"
         self.project = project
+        self._python = python
         self._home = self.folder / "home"
         for folder in (self._home, self.folder / "state", self.logs):
             folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +89,9 @@ class PulumiCli:
         install_providers(self._home, python, wanted, self.choices)
         self.variables = {**self._own_variables(python), **(env or {})}
         inherited = {k: v for k, v in os.environ.items() if k != "KUBECONFIG" and not k.startswith("PULUMI_")}
+        inherited.pop(launch.VARIABLE, None)
         self._env = {**inherited, **self.variables}
+        self._preloads = preloads and self.choices["python"].official is None
 
     def _own_variables(self, python: str) -> dict[str, str]:
         """Returns the variables that replace those of the user's Pulumi and cluster."""
@@ -126,6 +132,11 @@ class PulumiCli:
         self.run(["stack", "select", "--create", name], log=self.logs / f"pulumi-select-{name}.log", cwd=home)
         stack.break_stale_lock()
         return stack
+
+    def preload(self) -> None:
+        """Starts to import the SDKs for the plugins of all commands from now on."""
+        if self._preloads:
+            self._env[launch.VARIABLE] = str(fork_server.start(self._python))
 
     def run(self, arguments: list[str], log: Path, say: Say | None = None, cwd: Path | None = None) -> str:
         """Runs one command; its output goes to `log` and line by line to `say`, and is returned.
@@ -235,6 +246,7 @@ class Stack:
     def _operate(self, verb: str, flags: list[str], say: Say | None) -> Outcome:
         log, events = self.cli.logs / f"pulumi-{verb}-{self.name}.log", self._events(verb)
         events.unlink(missing_ok=True)
+        self.cli.preload()
         arguments = [verb, "--stack", self.name, "--config-file", str(self.config)]
         arguments += ["--event-log", str(events), "--suppress-permalink=true", *flags]
         began = time.monotonic()

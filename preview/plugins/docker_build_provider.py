@@ -58,7 +58,11 @@ class DockerBuildProvider(StandInProvider):
         raise _needs_the_official_plugin(f"cannot delete {request.name!r}")
 
 
-if __name__ == "__main__":
+def main() -> None:
     serve(
         lambda server: provider_pb2_grpc.add_ResourceProviderServicer_to_server(DockerBuildProvider(), server)
     )
+
+
+if __name__ == "__main__":
+    main()

@@ -88,5 +88,9 @@ def _outputs(token: str, name: str, properties: dict[str, Any]) -> dict[str, Any
     return pretended(token, name, properties) if os.environ.get(VARIABLE) else previewed(token, properties)
 
 
-if __name__ == "__main__":
+def main() -> None:
     serve(lambda server: provider_pb2_grpc.add_ResourceProviderServicer_to_server(GcpProvider(), server))
+
+
+if __name__ == "__main__":
+    main()

@@ -162,7 +162,11 @@ def _state(live: dict[str, Any], inputs: dict[str, Any]) -> Struct:
     return to_struct(concealed(objects.state(live, inputs, writes.MANAGER), inputs))
 
 
-if __name__ == "__main__":
+def main() -> None:
     serve(
         lambda server: provider_pb2_grpc.add_ResourceProviderServicer_to_server(KubernetesProvider(), server)
     )
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,7 @@
 
 The engine also runs policy packs, which are plugins written in Python. Not supported: virtual environments
 and dependencies (this interpreter has them), the list of plugins that the program needs (they are beside the
-engine), debuggers, code generation.
+engine), debuggers and messages of level debug, code generation.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
@@ -15,14 +15,19 @@ import selectors
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pulumi
 from pulumi.automation._server import LanguageServer
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc
 
+from preview.plugins import launch
 from preview.plugins.serving import serve
 
 CHUNK_BYTES_MAX = 64 * 1024
+PROGRAM = ("components", "muster", "policies", "settings")
+"""The packages that a program of this repository imports."""
 
 
 class ProgramServer(LanguageServer):
@@ -38,6 +43,8 @@ class ProgramServer(LanguageServer):
         entry_point = os.path.join(directory, request.info.entry_point)
         os.chdir(directory)
         sys.path.insert(0, directory)
+        if Path(directory) != launch.CHECKOUT:
+            _forget_checkout()
         self.program = lambda: _run(entry_point)
         request.args[:] = [self._engine_address]
         response: language_pb2.RunResponse = super().Run(request, context)  # type: ignore[no-untyped-call]
@@ -50,7 +57,7 @@ class ProgramServer(LanguageServer):
         self, request: language_pb2.RunPluginRequest, context: Any
     ) -> Iterator[language_pb2.RunPluginResponse]:
         """Runs a plugin written in Python, such as a policy pack, until it ends or the engine hangs up."""
-        command = [sys.executable, "-u", request.info.program_directory, *request.args]
+        command = [sys.executable, launch.__file__, request.info.program_directory, *request.args]
         environment = dict(pair.split("=", 1) for pair in request.env)
         with subprocess.Popen(
             command, cwd=request.pwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -77,15 +84,29 @@ def _output(plugin: subprocess.Popen[bytes]) -> Iterator[language_pb2.RunPluginR
                     yield language_pb2.RunPluginResponse(stderr=chunk)
 
 
+def _forget_checkout() -> None:
+    """Lets an older checkout import its own modules, not what the fork server imported from this one."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] in PROGRAM:
+            del sys.modules[name]
+
+
 def _run(entry_point: str) -> None:
     # The SDKs' million objects live as long as this process; collecting garbage among them takes seconds.
     gc.disable()
     runpy.run_path(entry_point, run_name="__main__")
 
 
-if __name__ == "__main__":
+def main() -> None:
+    # The SDK waits for the engine to have received each of its messages, some ten a resource: most of the
+    # time of a preview. The engine shows them with `--debug` only.
+    pulumi.log.debug = lambda *_args, **_kwargs: None
     serve(
         lambda server: language_pb2_grpc.add_LanguageRuntimeServicer_to_server(
             ProgramServer(engine_address=sys.argv[-1]), server
         )
     )
+
+
+if __name__ == "__main__":
+    main()

@@ -21,7 +21,7 @@ def cli(tmp_path: Path, script: str, **env: str) -> PulumiCli:
     find_events = 'p=""; for a in "$@"; do [ "$p" = --event-log ] && events="$a"; p="$a"; done\n'
     engine.write_text(f"#!/bin/sh\n{find_events}{script}\n")
     engine.chmod(0o755)
-    return PulumiCli(engine, tmp_path / "run", env=env, project=project, choices=STAND_INS)
+    return PulumiCli(engine, tmp_path / "run", env=env, project=project, choices=STAND_INS, preloads=False)
 
 
 def stack(tmp_path: Path, script: str) -> Stack:
