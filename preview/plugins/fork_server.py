@@ -39,6 +39,9 @@ PRELOADED = (
     "settings.load",
     "components.platform",
 )
+PROGRAM = ("components", "muster", "policies", "settings")
+"""The packages that programs and policies of this repository import."""
+
 STREAMS = 3
 
 
@@ -59,6 +62,15 @@ def start(python: str = sys.executable, modules: tuple[str, ...] = PRELOADED) ->
 
     atexit.register(server.communicate)  # closes stdin and waits
     return folder / "socket"
+
+
+def forget_other_checkout(folder: Path) -> None:
+    """Lets a program or policies of another checkout import their own modules, not the preloaded ones."""
+    if CHECKOUT in (folder, folder.parent):
+        return
+    for name in list(sys.modules):
+        if name.partition(".")[0] in PROGRAM:
+            del sys.modules[name]
 
 
 @dataclass(frozen=True)
@@ -167,6 +179,7 @@ def _run(request: _Request, alive: int) -> NoReturn:
         os.chdir(request.folder)
         sys.argv[:] = [request.plugin, *request.arguments]
         if Path(request.plugin).is_dir():
+            forget_other_checkout(Path(request.plugin))
             runpy.run_path(request.plugin, run_name="__main__")
         else:
             importlib.import_module(request.plugin).main()

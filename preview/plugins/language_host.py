@@ -22,12 +22,10 @@ import pulumi
 from pulumi.automation._server import LanguageServer
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc
 
-from preview.plugins import launch
+from preview.plugins import fork_server, launch
 from preview.plugins.serving import serve
 
 CHUNK_BYTES_MAX = 64 * 1024
-PROGRAM = ("components", "muster", "policies", "settings")
-"""The packages that a program of this repository imports."""
 
 
 class ProgramServer(LanguageServer):
@@ -43,8 +41,7 @@ class ProgramServer(LanguageServer):
         entry_point = os.path.join(directory, request.info.entry_point)
         os.chdir(directory)
         sys.path.insert(0, directory)
-        if Path(directory) != launch.CHECKOUT:
-            _forget_checkout()
+        fork_server.forget_other_checkout(Path(directory))
         self.program = lambda: _run(entry_point)
         request.args[:] = [self._engine_address]
         response: language_pb2.RunResponse = super().Run(request, context)  # type: ignore[no-untyped-call]
@@ -82,13 +79,6 @@ def _output(plugin: subprocess.Popen[bytes]) -> Iterator[language_pb2.RunPluginR
                     yield language_pb2.RunPluginResponse(stdout=chunk)
                 else:
                     yield language_pb2.RunPluginResponse(stderr=chunk)
-
-
-def _forget_checkout() -> None:
-    """Lets an older checkout import its own modules, not what the fork server imported from this one."""
-    for name in list(sys.modules):
-        if name.partition(".")[0] in PROGRAM:
-            del sys.modules[name]
 
 
 def _run(entry_point: str) -> None:

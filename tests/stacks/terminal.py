@@ -25,6 +25,7 @@ class Terminal:
 
     def type(self, command: str) -> str:
         """Runs one command as GitHub's runners do, and returns its output; asserts that it succeeds."""
+        self.cli.preload()
         env = {name: value for name, value in self.cli._env.items() if name not in OWN}
         env["PATH"] = f"{self.cli.binary.parent}:{env['PATH']}"
         done = subprocess.run(

@@ -22,7 +22,7 @@ def server() -> Path:
 
 def start(server: Path, folder: Path, code: str, *arguments: str) -> subprocess.Popen[str]:
     """Starts a plugin of this code as the engine does."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "__main__.py").write_text(code)
     return subprocess.Popen(
         [sys.executable, "-I", "-S", launch.__file__, str(folder), *arguments],
@@ -128,3 +128,20 @@ def test_forks_end_with_the_process_that_started_their_server(tmp_path: Path) ->
             assert plugin.wait(SECONDS_MAX) == 1
     wait_until("the end of the fork", lambda: not psutil.pid_exists(fork), SECONDS_MAX)
     assert not server.parent.exists()
+
+
+def test_a_program_of_another_checkout_imports_its_own_modules(tmp_path: Path) -> None:
+    server = fork_server.start(modules=("policies.environment", "yaml"))
+    code = (
+        "import sys\n"
+        "print('policies.environment' in sys.modules, 'yaml' in sys.modules)\n"
+        "from policies import environment\n"
+        "print(environment.__file__)\n"
+    )
+    (tmp_path / "pack" / "policies").mkdir(parents=True)
+    own = tmp_path / "pack" / "policies" / "environment.py"
+    own.write_text("")
+    own.with_name("__init__.py").write_text("")
+    with start(server, tmp_path / "pack", code) as plugin:
+        output, errors = plugin.communicate(timeout=SECONDS_MAX)
+    assert (output, errors) == (f"False True\n{own}\n", "")
