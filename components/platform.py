@@ -9,7 +9,9 @@ from components.admission.policies import AdmissionPolicies, AdmissionPoliciesAr
 from components.admission.priorities import PriorityNames
 from components.base import Component
 from components.controller.image import Image, ImageArgs
-from components.controller.reconciler import Reconciler, ReconcilerArgs
+from components.controller.journal import JournalBucket, JournalBucketArgs, JournalPlace, journal_folder
+from components.controller.pod import NAME, NAMESPACE, PodArgs
+from components.controller.reconciler import Reconciler
 from components.foundation.cluster import ExistingCluster
 from components.foundation.foundation import Foundation, FoundationArgs
 from components.observability.observability import Observability, ObservabilityArgs
@@ -106,7 +108,28 @@ class Platform(Component):
             assert isinstance(self.cluster, Foundation), "the settings' rules require GKE for a build"
             image = Image("image", ImageArgs(controller.build, self.cluster.google), self.child()).ref
         selector = settings.system_pool.node_labels if settings.system_pool else {}
-        return Reconciler("reconciler", ReconcilerArgs(controller, image, selector), self._inside(apis))
+        place, before = self._journal(settings, controller)
+        pods = PodArgs(controller, image, selector, place)
+        return Reconciler("reconciler", pods, self._inside([*apis, *before]))
+
+    def _journal(
+        self, settings: Settings, controller: Controller
+    ) -> tuple[JournalPlace | None, Sequence[pulumi.Resource]]:
+        """Returns where the journal is kept, and what must exist before."""
+        if controller.journal is None:
+            return None, ()
+        if not isinstance(self.cluster, Foundation):
+            return JournalPlace(journal_folder(settings.cluster.name)), ()
+        args = JournalBucketArgs(
+            controller.journal,
+            settings.cluster.name,
+            f"{NAMESPACE}/{NAME}",
+            self.cluster.google,
+            _protected(settings),
+        )
+        # The identity's pool of principals exists once the cluster does.
+        bucket = JournalBucket("journal", args, self.child(depends_on=[self.cluster]))
+        return bucket.place, [bucket]
 
     def _observability(self, settings: Settings, engine: Sequence[pulumi.Resource]) -> None:
         cluster = settings.cluster

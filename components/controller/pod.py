@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pulumi
 from pulumi_kubernetes.apps.v1 import DeploymentSpecArgs, DeploymentStrategyArgs, RollingUpdateDeploymentArgs
@@ -21,10 +22,12 @@ from pulumi_kubernetes.core.v1 import (
     SeccompProfileArgs,
     SecurityContextArgs,
     TopologySpreadConstraintArgs,
+    VolumeMountArgs,
 )
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 
 from components.controller.configuration import configuration
+from components.controller.journal import MOUNTED_AT, VOLUME, JournalPlace
 from components.operators.charts import container_resources
 from settings.model.controller import Controller
 from settings.model.operators import namespaces
@@ -40,11 +43,19 @@ SPREAD_OVER = ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
 GRACE_S = 30  # for the running pass to end and the Lease to be released
 
 
-def deployment(
-    settings: Controller, image: pulumi.Input[str], node_selector: Mapping[str, str]
-) -> DeploymentSpecArgs:
+@dataclass(frozen=True)
+class PodArgs:
+    """`node_selector` selects the nodes that it may run on; `journal` None: none is kept."""
+
+    controller: Controller
+    image: pulumi.Input[str]
+    node_selector: Mapping[str, str]
+    journal: JournalPlace | None
+
+
+def deployment(args: PodArgs) -> DeploymentSpecArgs:
     return DeploymentSpecArgs(
-        replicas=settings.replicas,
+        replicas=args.controller.replicas,
         # old replicas end once new ones have synced, so that the next holder of the Lease decides at once
         strategy=DeploymentStrategyArgs(
             type="RollingUpdate",
@@ -52,16 +63,22 @@ def deployment(
         ),
         selector=LabelSelectorArgs(match_labels=LABELS),
         template=PodTemplateSpecArgs(
-            metadata=ObjectMetaArgs(labels=LABELS), spec=_pod(settings, image, node_selector)
+            metadata=ObjectMetaArgs(labels=LABELS, annotations=_annotations(args.journal)),
+            spec=_pod(args),
         ),
     )
 
 
-def _pod(settings: Controller, image: pulumi.Input[str], node_selector: Mapping[str, str]) -> PodSpecArgs:
+def _annotations(journal: JournalPlace | None) -> dict[str, str] | None:
+    """Returns the annotation by which GKE adds the container that mounts a bucket."""
+    return {"gke-gcsfuse/volumes": "true"} if journal is not None and journal.bucket is not None else None
+
+
+def _pod(args: PodArgs) -> PodSpecArgs:
     return PodSpecArgs(
         service_account_name=NAME,
         priority_class_name=PRIORITY_CLASS,
-        node_selector=node_selector,
+        node_selector=args.node_selector,
         termination_grace_period_seconds=GRACE_S,
         topology_spread_constraints=[
             TopologySpreadConstraintArgs(
@@ -78,24 +95,28 @@ def _pod(settings: Controller, image: pulumi.Input[str], node_selector: Mapping[
             run_as_group=USER_ID,
             seccomp_profile=SeccompProfileArgs(type="RuntimeDefault"),
         ),
-        containers=[_container(settings, image)],
+        containers=[_container(args)],
+        volumes=[args.journal.volume(USER_ID)] if args.journal is not None else None,
     )
 
 
-def _container(settings: Controller, image: pulumi.Input[str]) -> ContainerArgs:
+def _container(args: PodArgs) -> ContainerArgs:
+    settings, journal = args.controller, args.journal
     resources = container_resources(settings.resources)
     return ContainerArgs(
         name="controller",
-        image=image,
+        image=args.image,
         command=["python", "-m", "muster"],
         args=[
             "controller",
             f"--log-level={settings.log_level}",
             f"--http-address=:{HTTP_PORT}",
             *_configuration(settings),
+            *([f"--journal={journal.folder}"] if journal is not None else ()),
         ],
         env=[_field("POD_NAME", "metadata.name"), _field("POD_NAMESPACE", "metadata.namespace")],
         ports=[ContainerPortArgs(name="http", container_port=HTTP_PORT)],
+        volume_mounts=[VolumeMountArgs(name=VOLUME, mount_path=MOUNTED_AT)] if journal is not None else None,
         liveness_probe=_probe("/healthz"),
         readiness_probe=_probe("/readyz"),
         resources=ResourceRequirementsArgs(requests=resources["requests"], limits=resources["limits"]),

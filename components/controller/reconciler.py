@@ -1,7 +1,6 @@
 """Muster's controller: namespace, RBAC, Deployment, and the objects that keep it running."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import pulumi
 from pulumi_kubernetes.apps.v1 import Deployment
@@ -19,7 +18,6 @@ from pulumi_kubernetes.networking.v1 import (
     NetworkPolicyEgressRuleArgs,
     NetworkPolicyIngressRuleArgs,
     NetworkPolicyPeerArgs,
-    NetworkPolicyPortArgs,
     NetworkPolicySpecArgs,
 )
 from pulumi_kubernetes.policy.v1 import PodDisruptionBudget, PodDisruptionBudgetSpecArgs
@@ -33,44 +31,48 @@ from pulumi_kubernetes.rbac.v1 import (
 )
 
 from components.base import Component
-from components.controller.pod import HTTP_PORT, LABELS, NAME, NAMESPACE, PRIORITY_CLASS, SURGE, deployment
+from components.cluster_egress import cluster_egress, tcp
+from components.controller.pod import (
+    HTTP_PORT,
+    LABELS,
+    NAME,
+    NAMESPACE,
+    PRIORITY_CLASS,
+    SURGE,
+    PodArgs,
+    deployment,
+)
 from components.controller.rbac import CLUSTER_RULES, lease_rules
+from components.foundation.pod_identity import ANNOTATION
 from settings.model.controller import Controller
 
-API_SERVER_PORTS = (443, 6443)  # of GKE, and of clusters made by kubeadm
+API_SERVER_PORTS = (443, 6443)  # of GKE (and of Google's APIs), and of clusters made by kubeadm
 RBAC = "rbac.authorization.k8s.io"
-
-
-@dataclass(frozen=True)
-class ReconcilerArgs:
-    """`node_selector` selects the nodes that it may run on."""
-
-    controller: Controller
-    image: pulumi.Input[str]
-    node_selector: Mapping[str, str]
 
 
 class Reconciler(Component):
     """Replicas of `python -m muster controller` under a ServiceAccount with the least privileges."""
 
-    def __init__(self, name: str, args: ReconcilerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, args: PodArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Reconciler", name, opts)
         settings = args.controller
         restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
         self.namespace = Namespace(
             NAMESPACE, metadata=ObjectMetaArgs(name=NAMESPACE, labels=restricted), opts=self.child()
         )
-        account = ServiceAccount(NAME, metadata=_metadata(), opts=self._inside())
+        email = args.journal.email if args.journal is not None else None
+        annotations = {ANNOTATION: email} if email is not None else None
+        account = ServiceAccount(NAME, metadata=_metadata(annotations), opts=self._inside())
         before = [
             account,
             *self._permissions(),
-            self._network_policy(settings),
+            self._network_policy(settings, reaches_bucket=email is not None),
             self._critical_pods(settings),
         ]
         self.deployment = Deployment(
             NAME,
             metadata=_metadata(),
-            spec=deployment(settings, args.image, args.node_selector),
+            spec=deployment(args),
             opts=self.child(depends_on=before),
         )
         self._disruption_budget(settings)
@@ -102,16 +104,16 @@ class Reconciler(Component):
             ),
         ]
 
-    def _network_policy(self, settings: Controller) -> NetworkPolicy:
-        """Allows egress to the API server only (no DNS: pods get its address from the environment), and
-        ingress to /metrics; kubelets' probes pass every policy."""
+    def _network_policy(self, settings: Controller, *, reaches_bucket: bool) -> NetworkPolicy:
+        """Allows egress to the API server only (no DNS: pods get its address from the environment) and to
+        what mounts a bucket, and ingress to /metrics; kubelets' probes pass every policy."""
         scrapers = [
             NetworkPolicyPeerArgs(
                 namespace_selector=LabelSelectorArgs(match_labels={"kubernetes.io/metadata.name": name})
             )
             for name in settings.metrics_from
         ]
-        metrics = NetworkPolicyIngressRuleArgs(from_=scrapers, ports=[_tcp(HTTP_PORT)])
+        metrics = NetworkPolicyIngressRuleArgs(from_=scrapers, ports=tcp([HTTP_PORT]))
         return NetworkPolicy(
             NAME,
             metadata=_metadata(),
@@ -120,7 +122,10 @@ class Reconciler(Component):
                 policy_types=["Ingress", "Egress"],
                 # an empty `from` would allow every source
                 ingress=[metrics] if scrapers else [],
-                egress=[NetworkPolicyEgressRuleArgs(ports=[_tcp(port) for port in API_SERVER_PORTS])],
+                egress=[
+                    NetworkPolicyEgressRuleArgs(ports=tcp(API_SERVER_PORTS)),
+                    *(cluster_egress(on_gke=True) if reaches_bucket else ()),
+                ],
             ),
             opts=self._inside(),
         )
@@ -154,9 +159,5 @@ class Reconciler(Component):
             )
 
 
-def _metadata() -> ObjectMetaArgs:
-    return ObjectMetaArgs(name=NAME, namespace=NAMESPACE, labels=LABELS)
-
-
-def _tcp(port: int) -> NetworkPolicyPortArgs:
-    return NetworkPolicyPortArgs(port=port, protocol="TCP")
+def _metadata(annotations: Mapping[str, pulumi.Input[str]] | None = None) -> ObjectMetaArgs:
+    return ObjectMetaArgs(name=NAME, namespace=NAMESPACE, labels=LABELS, annotations=annotations)

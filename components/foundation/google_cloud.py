@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import pulumi
 
+LONGEST_ID = 30
+
 
 @dataclass(frozen=True)
 class GoogleCloud:
@@ -14,3 +16,9 @@ class GoogleCloud:
     region: str
     provider: pulumi.ProviderResource
     labels: Mapping[str, str]
+
+
+def account_id(cluster: str, suffix: str) -> str:
+    """Returns the ID of a cluster's own service account: its name, cut so that IAM accepts it, and a
+    suffix."""
+    return f"{cluster[: LONGEST_ID - len(suffix) - 1].rstrip('-')}-{suffix}"

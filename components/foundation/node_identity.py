@@ -6,10 +6,10 @@ import pulumi
 import pulumi_gcp as gcp
 
 from components.base import Component
+from components.foundation.google_cloud import account_id
 
 # The least that a node needs: to write logs and metrics, and to pull images from the project's registries.
 ROLES = ("roles/container.defaultNodeServiceAccount", "roles/artifactregistry.reader")
-LONGEST_ID = 30
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class NodeIdentity(Component):
         super().__init__("NodeIdentity", name, opts)
         account = gcp.serviceaccount.Account(
             "nodes",
-            account_id=account_id(args.cluster),
+            account_id=account_id(args.cluster, "nodes"),
             project=args.project,
             display_name=f"Nodes of {args.cluster}",
             opts=self.child(),
@@ -44,8 +44,3 @@ class NodeIdentity(Component):
             )
         self.email = account.email
         self.register_outputs({"email": self.email})
-
-
-def account_id(cluster: str) -> str:
-    """Returns the cluster's name and "-nodes", cut to the 30 characters that IAM allows."""
-    return f"{cluster[: LONGEST_ID - len('-nodes')].rstrip('-')}-nodes"

@@ -7,6 +7,7 @@ import pulumi
 from pulumi_gcp import logging, storage
 
 from components.base import Component
+from components.foundation.buckets import deleted_after
 from components.foundation.google_cloud import GoogleCloud
 from settings.model.observability import Logs
 
@@ -68,10 +69,6 @@ class LogArchive(Component):
         return bucket.id.apply(lambda path: f"logging.googleapis.com/{path}")
 
     def _storage_bucket(self, args: LogArchiveArgs, days: int) -> storage.Bucket:
-        delete = storage.BucketLifecycleRuleArgs(
-            action=storage.BucketLifecycleRuleActionArgs(type="Delete"),
-            condition=storage.BucketLifecycleRuleConditionArgs(age=days),
-        )
         return storage.Bucket(
             "ray-logs",
             name=f"{args.google.project}-{args.cluster}-logs",
@@ -80,7 +77,7 @@ class LogArchive(Component):
             uniform_bucket_level_access=True,
             public_access_prevention="enforced",
             retention_policy=storage.BucketRetentionPolicyArgs(retention_period=str(days * DAY_SECONDS)),
-            lifecycle_rules=[delete],
+            lifecycle_rules=deleted_after(days),
             labels=args.google.labels,
             force_destroy=False,
             opts=self.child(provider=self._provider, protect=args.protect),

@@ -16,11 +16,11 @@ from pulumi_kubernetes.core.v1 import (
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
+from components.foundation.buckets import FUSE_DRIVER, deleted_after
 from components.foundation.google_cloud import GoogleCloud
 from settings.model.tenants.google import Checkpoints as CheckpointsSettings
 
 CLAIM = "checkpoints"
-DRIVER = "gcsfuse.csi.storage.gke.io"
 DAY_SECONDS = 24 * 3600
 # The user of rayproject's images; by default the driver mounts a bucket for root alone.
 MOUNT_OPTIONS = ["uid=1000", "gid=100"]
@@ -62,10 +62,6 @@ class Checkpoints(Component):
 
     def _bucket(self, args: CheckpointsArgs) -> storage.Bucket:
         wanted = args.checkpoints
-        delete = storage.BucketLifecycleRuleArgs(
-            action=storage.BucketLifecycleRuleActionArgs(type="Delete"),
-            condition=storage.BucketLifecycleRuleConditionArgs(age=wanted.delete_after_days),
-        )
         return storage.Bucket(
             wanted.bucket,
             name=wanted.bucket,
@@ -77,7 +73,7 @@ class Checkpoints(Component):
             soft_delete_policy=storage.BucketSoftDeletePolicyArgs(
                 retention_duration_seconds=wanted.soft_delete_days * DAY_SECONDS
             ),
-            lifecycle_rules=[delete] if wanted.delete_after_days else None,
+            lifecycle_rules=deleted_after(wanted.delete_after_days),
             labels={**args.google.labels, "tenant": args.namespace},
             force_destroy=False,
             opts=self.child(provider=args.google.provider, protect=args.protect),
@@ -95,7 +91,7 @@ class Checkpoints(Component):
                 persistent_volume_reclaim_policy="Retain",
                 mount_options=MOUNT_OPTIONS,
                 claim_ref=ObjectReferenceArgs(namespace=args.namespace, name=CLAIM),
-                csi=CSIPersistentVolumeSourceArgs(driver=DRIVER, volume_handle=self.bucket.name),
+                csi=CSIPersistentVolumeSourceArgs(driver=FUSE_DRIVER, volume_handle=self.bucket.name),
             ),
             # Kubernetes adds the UID of the bound claim.
             opts=self.child(depends_on=[access], ignore_changes=["spec.claimRef"]),

@@ -17,22 +17,18 @@ from pulumi_kubernetes.networking.v1 import (
     NetworkPolicyEgressRuleArgs,
     NetworkPolicyIngressRuleArgs,
     NetworkPolicyPeerArgs,
-    NetworkPolicyPortArgs,
     NetworkPolicySpecArgs,
 )
 
 from components.admission.tenants import TENANT
 from components.base import Component
+from components.cluster_egress import cluster_egress, egress_to, tcp
 from settings.model.observability import COLLECTOR_NAMESPACES
 from settings.model.tenants.tenant import Tenant
 
 DASHBOARD, SERVE, METRICS = 8265, 8000, 8080
 # Sources of GKE's load balancers and their health checks (GKE, "Gateway: firewall rules").
 LOAD_BALANCERS = ("35.191.0.0/16", "130.211.0.0/22")
-# GKE's metadata server, with Dataplane V2 and without (GKE, "Network policy and Workload Identity").
-METADATA_SERVER = {"169.254.169.254/32": (80, 8080), "169.254.169.252/32": (987, 988)}
-# DNS beside kube-system's own: Cloud DNS, and NodeLocal DNSCache.
-NAME_SERVERS = ("169.254.169.254/32", "169.254.20.10/32")
 # private.googleapis.com and restricted.googleapis.com (VPC, "Private Google Access").
 GOOGLE_APIS = ("199.36.153.8/30", "199.36.153.4/30")
 NOT_PUBLIC = ("10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16")
@@ -116,8 +112,8 @@ def _heads(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs:
         pod_selector=HEADS,
         policy_types=["Ingress"],
         ingress=[
-            NetworkPolicyIngressRuleArgs(from_=operators, ports=_tcp([DASHBOARD, SERVE])),
-            NetworkPolicyIngressRuleArgs(from_=[submitters], ports=_tcp([DASHBOARD])),
+            NetworkPolicyIngressRuleArgs(from_=operators, ports=tcp([DASHBOARD, SERVE])),
+            NetworkPolicyIngressRuleArgs(from_=[submitters], ports=tcp([DASHBOARD])),
         ],
     )
 
@@ -135,46 +131,30 @@ def _serve(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs | None:
 def _reachable(args: NetworkIsolationArgs) -> NetworkPolicySpecArgs:
     """Allows every pod's connections: DNS, GKE's metadata server, and the settings' destinations."""
     network = args.tenant.network
-    dns = [
-        NetworkPolicyPeerArgs(namespace_selector=_namespace("kube-system")),
-        *(NetworkPolicyPeerArgs(ip_block=IPBlockArgs(cidr=cidr)) for cidr in NAME_SERVERS if args.on_gke),
-    ]
-    ports = [NetworkPolicyPortArgs(protocol=protocol, port=53) for protocol in ("UDP", "TCP")]
-    rules = [NetworkPolicyEgressRuleArgs(to=dns, ports=ports)]
-    if args.on_gke:
-        rules += [_to([cidr], ports) for cidr, ports in METADATA_SERVER.items()]
+    rules = cluster_egress(on_gke=args.on_gke)
     if network.egress == "https":
         anywhere = IPBlockArgs(cidr="0.0.0.0/0", except_=list(NOT_PUBLIC))
         rules.append(
-            NetworkPolicyEgressRuleArgs(to=[NetworkPolicyPeerArgs(ip_block=anywhere)], ports=_tcp([443]))
+            NetworkPolicyEgressRuleArgs(to=[NetworkPolicyPeerArgs(ip_block=anywhere)], ports=tcp([443]))
         )
     if network.egress == "google-apis":
-        rules.append(_to(GOOGLE_APIS, [443]))
-    rules += [_to([destination.cidr], destination.ports) for destination in network.destinations]
+        rules.append(egress_to(GOOGLE_APIS, [443]))
+    rules += [egress_to([destination.cidr], destination.ports) for destination in network.destinations]
     return NetworkPolicySpecArgs(pod_selector=LabelSelectorArgs(), policy_types=["Egress"], egress=rules)
-
-
-def _to(cidrs: Sequence[str], ports: Sequence[int]) -> NetworkPolicyEgressRuleArgs:
-    peers = [NetworkPolicyPeerArgs(ip_block=IPBlockArgs(cidr=cidr)) for cidr in cidrs]
-    return NetworkPolicyEgressRuleArgs(to=peers, ports=_tcp(ports) or None)
 
 
 def _egress(
     pods: LabelSelectorArgs, to: list[NetworkPolicyPeerArgs], ports: Sequence[int]
 ) -> NetworkPolicySpecArgs:
-    rule = NetworkPolicyEgressRuleArgs(to=to, ports=_tcp(ports))
+    rule = NetworkPolicyEgressRuleArgs(to=to, ports=tcp(ports))
     return NetworkPolicySpecArgs(pod_selector=pods, policy_types=["Egress"], egress=[rule])
 
 
 def _ingress(
     pods: LabelSelectorArgs, callers: list[NetworkPolicyPeerArgs], ports: Sequence[int]
 ) -> NetworkPolicySpecArgs:
-    rule = NetworkPolicyIngressRuleArgs(from_=callers, ports=_tcp(ports))
+    rule = NetworkPolicyIngressRuleArgs(from_=callers, ports=tcp(ports))
     return NetworkPolicySpecArgs(pod_selector=pods, policy_types=["Ingress"], ingress=[rule])
-
-
-def _tcp(ports: Sequence[int]) -> list[NetworkPolicyPortArgs]:
-    return [NetworkPolicyPortArgs(protocol="TCP", port=port) for port in ports]
 
 
 def _with_label(key: str) -> LabelSelectorArgs:

@@ -9,6 +9,7 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
+from components.foundation.pod_identity import ANNOTATION, pod_identity
 from settings.model.tenants.tenant import Tenant
 
 
@@ -20,11 +21,7 @@ class WorkloadIdentityArgs:
 
 
 class WorkloadIdentity(Component):
-    """A Kubernetes ServiceAccount that acts as a Google one without roles; `member` names it in bindings.
-
-    It does not use the pod's own principal (principal://…), which contains the project's number, unknown to a
-    preview without credentials.
-    """
+    """A Kubernetes ServiceAccount that acts as a Google one without roles; `member` names it in bindings."""
 
     def __init__(
         self, name: str, args: WorkloadIdentityArgs, opts: pulumi.ResourceOptions | None = None
@@ -40,19 +37,19 @@ class WorkloadIdentity(Component):
         )
         self.member = self.account.member
         kubernetes_account = f"{tenant.namespace}/{args.service_account}"
-        impersonation = serviceaccount.IAMMember(
+        impersonation = pod_identity(
             f"{tenant.namespace}-ray-pods",
-            service_account_id=self.account.name,
-            role="roles/iam.workloadIdentityUser",
-            member=f"serviceAccount:{google.project}.svc.id.goog[{kubernetes_account}]",
-            opts=self.child(provider=google.provider),
+            self.account,
+            kubernetes_account,
+            google,
+            self.child(provider=google.provider),
         )
         ServiceAccount(
             kubernetes_account,
             metadata=ObjectMetaArgs(
                 name=args.service_account,
                 namespace=tenant.namespace,
-                annotations={"iam.gke.io/gcp-service-account": self.account.email},
+                annotations={ANNOTATION: self.account.email},
             ),
             # Google's token comes from the metadata server; these pods need no Kubernetes token.
             automount_service_account_token=False,

@@ -29,7 +29,7 @@ HTTP_ADDRESS = "--http-address="
 def start_controller(state: RunState, kubectl: Kubectl) -> None:
     """Starts or restarts the controller. Raises StepError if it exits at once."""
     processes = Processes(state)
-    argv, environment = _deployed_command(kubectl)
+    argv, environment = _deployed_command(state, kubectl)
     kubeconfig = state.root / "controller.kubeconfig"
     write_token_kubeconfig(kubectl, kubeconfig)
     # overrides the Deployment's port, which may be in use on this machine
@@ -41,7 +41,7 @@ def start_controller(state: RunState, kubectl: Kubectl) -> None:
 
 def update_controller(state: RunState, kubectl: Kubectl) -> bool:
     """Restarts the controller if it has ended or its Deployment has another command; says whether it did."""
-    argv, environment = _deployed_command(kubectl)
+    argv, environment = _deployed_command(state, kubectl)
     process = running(state)
     if process is not None:
         given = process.environ()
@@ -66,12 +66,14 @@ def metrics_address(state: RunState) -> str:
     return f"http://{served[-1]}/metrics" if served else ""
 
 
-def _deployed_command(kubectl: Kubectl) -> tuple[list[str], dict[str, str]]:
-    return command_of(json.loads(kubectl.run("get", "deployment", DEPLOYMENT, "-n", NAMESPACE, "-o", "json")))
+def _deployed_command(state: RunState, kubectl: Kubectl) -> tuple[list[str], dict[str, str]]:
+    text = kubectl.run("get", "deployment", DEPLOYMENT, "-n", NAMESPACE, "-o", "json")
+    return command_of(json.loads(text), state.volumes)
 
 
-def command_of(deployment: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
-    """Returns the command line and environment of a Deployment's only container, with our Python.
+def command_of(deployment: Mapping[str, Any], volumes: Path) -> tuple[list[str], dict[str, str]]:
+    """Returns the command line and environment of a Deployment's only container, with our Python; arguments
+    that name a mounted volume name a folder in `volumes` instead.
 
     Raises StepError if the Deployment requires something that a local process cannot have.
     """
@@ -92,7 +94,17 @@ def command_of(deployment: Mapping[str, Any]) -> tuple[list[str], dict[str, str]
                 f"Deployment {metadata['name']}: the sandbox cannot provide env {variable['name']}"
             )
         environment[variable["name"]] = value
-    return [sys.executable, *command[1:]], environment
+    mounts = {mount["mountPath"]: volumes / mount["name"] for mount in container.get("volumeMounts", ())}
+    return [sys.executable, *(_with_folder(argument, mounts) for argument in command[1:])], environment
+
+
+def _with_folder(argument: str, mounts: Mapping[str, Path]) -> str:
+    """Returns --flag=PATH with the local folder of its volume."""
+    flag, sign, path = argument.partition("=")
+    for mounted_at, folder in mounts.items():
+        if path == mounted_at or path.startswith(f"{mounted_at}/"):
+            return f"{flag}{sign}{folder}{path.removeprefix(mounted_at)}"
+    return argument
 
 
 def write_token_kubeconfig(kubectl: Kubectl, path: Path) -> None:

@@ -44,6 +44,11 @@ class RunState:
         return self.root / "kubeconfig"
 
     @property
+    def volumes(self) -> Path:
+        """The folder with one folder per volume of the controller's pod."""
+        return self.root / "volumes"
+
+    @property
     def logs(self) -> Path:
         """The folder with one `<process>.log` per process."""
         return self.root / "logs"

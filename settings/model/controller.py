@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from settings.model.base import DnsLabel, Model, refuse
+from settings.model.journal import Journal
 from settings.model.observability import COLLECTOR_NAMESPACES
 from settings.model.operators.kueue import FairSharing, WaitForPodsReady
 from settings.model.operators.shared import PinnedImage, Replicas, Resources
@@ -90,6 +91,8 @@ class Controller(Model):
     """Feature gates by Kueue's names; those left out have Kueue's default."""
     rules: OwnRules = OwnRules()
     """Rules that differ from Kueue's; by default the controller decides as Kueue does."""
+    journal: Journal | None = None
+    """Keeps a journal of workloads; none is kept if unset."""
     metrics_from: tuple[DnsLabel, ...] = COLLECTOR_NAMESPACES
     """Namespaces whose pods may scrape /metrics; by default those of Google Cloud Managed Service for
     Prometheus."""

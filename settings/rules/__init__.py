@@ -45,6 +45,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     network.gpudirect_has_its_networks,
     operators.engine_muster_has_its_controller,
     controller.images_are_built_for_google_cloud,
+    controller.journal_has_a_place,
     forecast.forecast_names_exist,
     observability.observability_is_google_clouds,
     observability.metrics_are_collected,

@@ -16,3 +16,31 @@ def images_are_built_for_google_cloud(settings: Settings) -> Iterator[Finding]:
             "a GKE cluster: the stack creates the image's registry in its project and region",
             "build and push the image yourself, and write `image: repository@sha256:…`",
         )
+
+
+def journal_has_a_place(settings: Settings) -> Iterator[Finding]:
+    """A bucket on GKE, where its driver is enabled; none elsewhere (GKE, Cloud Storage FUSE CSI driver)."""
+    journal = settings.controller.journal if settings.controller is not None else None
+    if journal is None:
+        return
+    cluster, path = settings.cluster, ("muster:controller", "journal")
+    given = {"bucket": journal.bucket, "existingBucket": journal.existing_bucket}
+    if isinstance(cluster, Existing):
+        for key in (key for key, value in given.items() if value):
+            yield Finding(
+                (*path, key),
+                "no value: it needs Google Cloud, and the stack did not create this cluster",
+                "write `journal: {}`, or muster:cluster.kind: gke",
+            )
+    elif not any(given.values()):
+        yield Finding(
+            path,
+            "either bucket or existingBucket: a folder of the pod would be lost with it",
+            "name a bucket, which the stack creates, such as `journal: {bucket: acme-journal}`",
+        )
+    elif "gcs-fuse" not in cluster.csi_drivers:
+        yield Finding(
+            path,
+            "no value: the cluster's csiDrivers do not include gcs-fuse, which mounts buckets",
+            "add gcs-fuse to muster:cluster.csiDrivers, or remove `journal`",
+        )

@@ -57,7 +57,11 @@ def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
 
 def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
     """Names that must be unique in the project or in all of Google Cloud."""
-    buckets, accounts, hosts = [], [], []
+    buckets: list[tuple[Path, str]] = []
+    accounts, hosts = [], []
+    journal = settings.controller.journal if settings.controller else None
+    if journal and journal.bucket:
+        buckets.append((("muster:controller", "journal", "bucket"), journal.bucket))
     for path, tenant in _tenants(settings):
         if tenant.checkpoints:
             buckets.append(((*path, "checkpoints", "bucket"), tenant.checkpoints.bucket))

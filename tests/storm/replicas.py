@@ -56,6 +56,6 @@ def make(state: RunState, kubectl: Kubectl, name: str) -> Replica:
     cluster["server"] = f"https://127.0.0.1:{proxy.port}"
     kubeconfig.write_text(yaml.safe_dump(content))
     text = kubectl.run("get", "deployment", DEPLOYMENT, "-n", NAMESPACE, "-o", "json")
-    argv, environment = command_of(json.loads(text))
+    argv, environment = command_of(json.loads(text), state.volumes)
     own = {"KUBECONFIG": str(kubeconfig), "POD_NAME": name}
     return Replica(name, state, proxy, argv, {**environment, **own})

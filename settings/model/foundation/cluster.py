@@ -165,7 +165,7 @@ class Gke(Model):
     vertical_pod_autoscaling: bool = True
     """Enables VerticalPodAutoscalers; for Ray pods they may only recommend."""
     csi_drivers: tuple[CsiDriver, ...] = ("persistent-disk", "gcs-fuse")
-    """CSI drivers for volumes; tenants' `checkpoints` require gcs-fuse."""
+    """CSI drivers for volumes; tenants' `checkpoints` and the controller's `journal` require gcs-fuse."""
     dynamic_resource_allocation: bool = False
     """Enables the beta APIs of ResourceClaims; 1.34 and later serve them as v1 in any case."""
     node_auto_provisioning: NodeAutoProvisioning | None = None

@@ -7,20 +7,11 @@ from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
 from settings.model.base import DNS_SUBDOMAIN, DnsLabel, DnsSubdomain, Model, refuse
+from settings.model.buckets import BucketName
 
-BUCKET = re.compile(r"[a-z0-9]([-_a-z0-9]{1,61})[a-z0-9]")
 ACCOUNT = re.compile(r"[a-z]([-a-z0-9]{4,28})[a-z0-9]")
 MEMBER = re.compile(r"(user|group|serviceAccount):[^@\s]+@[^@\s]+|domain:[^@\s]+")
 NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
-
-
-def _bucket(name: str) -> str:
-    if not BUCKET.fullmatch(name) or name.startswith("goog") or "google" in name:
-        refuse(
-            "a bucket name: 3 to 63 of a-z, 0-9, '-' and '_', no '-' or '_' at either end, without google",
-            "rename it; bucket names are unique in all of Cloud Storage",
-        )
-    return name
 
 
 def _account(name: str) -> str:
@@ -90,7 +81,7 @@ class Checkpoints(Model):
     The bucket has a hierarchical namespace, so that a checkpoint's folder is renamed atomically.
     """
 
-    bucket: Annotated[str, AfterValidator(_bucket), Doc("bucket name")]
+    bucket: BucketName
     """Name of the bucket, unique in all of Cloud Storage."""
     location: str | None = None
     """Location of the bucket; the cluster's region if unset."""

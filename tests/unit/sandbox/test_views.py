@@ -65,7 +65,8 @@ def test_the_controller_runs_the_deployments_command_under_our_python() -> None:
                 {"name": "A", "value": "1"},
                 {"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
             ],
-        )
+        ),
+        Path("volumes"),
     )
     assert argv == [sys.executable, "-m", "muster", "controller", "--workers=2"]
     assert environment == {"A": "1", "NAMESPACE": "muster-system"}
@@ -85,7 +86,22 @@ def test_the_controller_runs_the_deployments_command_under_our_python() -> None:
 )
 def test_a_deployment_that_cannot_run_here_is_refused(container: dict[str, Any], why: str) -> None:
     with pytest.raises(StepError, match=why):
-        command_of(_deployment(**container))
+        command_of(_deployment(**container), Path("volumes"))
+
+
+@pytest.mark.parametrize(
+    ("given", "local"),
+    [
+        pytest.param("--journal=/journal/ray", "--journal=volumes/kept/ray", id="a-folder-of-a-volume"),
+        pytest.param("--journal=/journal", "--journal=volumes/kept", id="a-volume"),
+        pytest.param("--journal=/journals", "--journal=/journals", id="a-longer-name"),
+        pytest.param("--other=journal", "--other=journal", id="no-path"),
+    ],
+)
+def test_a_volume_is_a_folder_of_this_machine(given: str, local: str) -> None:
+    mounts = [{"name": "kept", "mountPath": "/journal"}]
+    argv, _ = command_of(_deployment(command=["python"], args=[given], volumeMounts=mounts), Path("volumes"))
+    assert argv == [sys.executable, local]
 
 
 def test_the_control_plane_listens_on_loopback_and_enforces_rbac() -> None:

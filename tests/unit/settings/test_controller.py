@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from settings.load import SettingsError, parse
-from tests.unit.settings.builders import EXISTING, FILE, GOOD, Case, put
+from tests.unit.settings.builders import EXISTING, FILE, GOOD, Case, put, refusal
 
 IMAGE = "registry.example/muster/controller:0.1.0"
 CASES = [
@@ -42,6 +42,81 @@ CASES = [
         "raise it",
     ),
 ]
+
+
+ON_GKE: dict[str, Any] = GOOD["muster:cluster"]
+BUCKET = "acme-ml-journal"
+
+
+def journal(cluster: dict[str, Any], **settings: Any) -> dict[str, Any]:
+    return {**GOOD, "muster:cluster": cluster, "muster:controller": {"image": IMAGE, "journal": settings}}
+
+
+CASES += [
+    Case(
+        "two buckets of a journal",
+        journal(ON_GKE, bucket=BUCKET, existingBucket="acme-logs"),
+        "muster:controller.journal",
+        f'{{"bucket": "{BUCKET}", "existingBucket": "acme-logs"}}',
+        "either bucket or existingBucket",
+        "remove `existingBucket` if the stack is to create the bucket, else `bucket`",
+    ),
+    Case(
+        "a lifecycle of a bucket that exists",
+        journal(ON_GKE, existingBucket=BUCKET, deleteAfterDays=30),
+        "muster:controller.journal",
+        f'{{"existingBucket": "{BUCKET}", "deleteAfterDays": 30}}',
+        "no deleteAfterDays without `bucket`: only the stack's own bucket gets a lifecycle rule",
+        "remove it, or set the rule where the bucket is declared",
+    ),
+    Case(
+        "a journal without a bucket on GKE",
+        journal(ON_GKE),
+        "muster:controller.journal",
+        "{}",
+        "either bucket or existingBucket: a folder of the pod would be lost with it",
+        "name a bucket, which the stack creates, such as `journal: {bucket: acme-journal}`",
+    ),
+    Case(
+        "a journal in a bucket without its driver",
+        journal({**ON_GKE, "csiDrivers": ["persistent-disk"]}, existingBucket=BUCKET),
+        "muster:controller.journal",
+        f'{{"existingBucket": "{BUCKET}"}}',
+        "no value: the cluster's csiDrivers do not include gcs-fuse, which mounts buckets",
+        "add gcs-fuse to muster:cluster.csiDrivers, or remove `journal`",
+    ),
+    *[
+        Case(
+            f"a journal in {key} of another cluster",
+            journal(EXISTING, **{key: BUCKET}),
+            f"muster:controller.journal.{key}",
+            f'"{BUCKET}"',
+            "no value: it needs Google Cloud, and the stack did not create this cluster",
+            "write `journal: {}`, or muster:cluster.kind: gke",
+        )
+        for key in ("bucket", "existingBucket")
+    ],
+]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(journal(ON_GKE, bucket=BUCKET, deleteAfterDays=None), id="created-and-kept-forever"),
+        pytest.param(journal(ON_GKE, existingBucket=BUCKET), id="existing"),
+        pytest.param(journal(EXISTING), id="a-folder-of-the-pod"),
+    ],
+)
+def test_journal_is_where_the_cluster_can_keep_it(config: dict[str, Any]) -> None:
+    settings = parse(config, FILE)
+    assert settings.controller is not None
+    assert settings.controller.journal is not None
+
+
+def test_journal_has_a_bucket_of_its_own() -> None:
+    config = journal(ON_GKE, bucket=BUCKET)
+    tenant = {**GOOD["muster:tenants"][0], "identity": {}, "checkpoints": {"bucket": BUCKET}}
+    assert f"{BUCKET} is already in use" in refusal({**config, "muster:tenants": [tenant]})
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
