@@ -113,6 +113,7 @@ def _container(args: PodArgs) -> ContainerArgs:
             f"--http-address=:{HTTP_PORT}",
             *_configuration(settings),
             *([f"--journal={journal.folder}"] if journal is not None else ()),
+            *(["--eta"] if settings.eta else ()),
         ],
         env=[_field("POD_NAME", "metadata.name"), _field("POD_NAMESPACE", "metadata.namespace")],
         ports=[ContainerPortArgs(name="http", container_port=HTTP_PORT)],

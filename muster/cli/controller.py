@@ -6,12 +6,15 @@ import logging
 import os
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 from muster.configuration.configuration import DEFAULT, Configuration, parse
 from muster.controller.process.health import Address
 from muster.controller.process.process import Options, run
+from muster.live.eta.announcer import StartAnnouncer
+from muster.live.eta.start_range import ANNOTATION
 
 
 def carry_out(arguments: argparse.Namespace) -> int:
@@ -22,6 +25,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
         format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
     )
     logging.getLogger("httpx2").setLevel(logging.WARNING)
+    announcer = partial(StartAnnouncer, arguments.configuration, arguments.journal)
     options = Options(
         kubeconfig=arguments.kubeconfig,
         lease=f"{arguments.lease_namespace}/{arguments.lease_name}",
@@ -29,6 +33,7 @@ def carry_out(arguments: argparse.Namespace) -> int:
         address=arguments.http_address,
         configuration=arguments.configuration,
         journal=arguments.journal,
+        background=announcer if arguments.eta else None,
     )
     return asyncio.run(run(options))
 
@@ -85,6 +90,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="folder, such as a mounted bucket, for a record of every workload that is over, which forecasts "
         "read (default: none is kept)",
+    )
+    parser.add_argument(
+        "--eta",
+        action="store_true",
+        help="write on pending jobs when they are expected to start, as `muster eta` estimates it "
+        f"(annotation {ANNOTATION}; default: not written)",
     )
     parser.add_argument(
         "--log-level",

@@ -17,11 +17,10 @@ from muster.configuration.configuration import DEFAULT, Configuration, parse
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
-from muster.forecast.placement import PlacedJob, place
 from muster.forecast.traces.read import read
 from muster.kube.client import Kube
 from muster.live.observed import ObservationError, Observed, from_manifests, observed
-from muster.live.state import LiveState, live_state
+from muster.live.state import LiveState, live_state, state_with_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +37,10 @@ class Cluster:
 
     def state(self, objects: ClusterState) -> LiveState:
         """Returns the state of these objects: the cluster's, or those with a job in addition."""
-        state = live_state(objects, self.configuration, self.now_ms)
         if self.history is None:
-            return state
-        return live_state(objects, self.configuration, self.now_ms, _history(self.history, state))
+            return live_state(objects, self.configuration, self.now_ms)
+        trace = read(self.history).trace
+        return state_with_trace(objects, self.configuration, self.now_ms, trace)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -135,10 +134,6 @@ async def _list(kubeconfig: str | None) -> Observed:
         return await observed(kube)
     finally:
         await kube.close()
-
-
-def _history(path: Path, state: LiveState) -> Sequence[PlacedJob]:
-    return place(read(path).trace.jobs, state.configuration).jobs
 
 
 def _configuration(text: str) -> Configuration:

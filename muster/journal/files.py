@@ -18,6 +18,17 @@ _NAME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\..+\.[0-9]{4,}\.jsonl")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
+def newest(folder: Path, bytes_max: int) -> list[Path]:
+    """Returns the newest files, oldest first, of this many bytes in all at most. Raises: OSError."""
+    found: list[Path] = []
+    for path in sorted((p for p in folder.iterdir() if _NAME.fullmatch(p.name)), reverse=True):
+        bytes_max -= path.stat().st_size
+        if bytes_max < 0:
+            break
+        found.insert(0, path)
+    return found
+
+
 class JournalFiles:
     """`writer` tells apart the files of processes that share the folder."""
 

@@ -1,7 +1,7 @@
 """When a pending workload starts: futures of a live cluster, each with its own run times and delays."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -51,34 +51,45 @@ def estimated_start(
     state: LiveState, key: str, assumptions: Assumptions, seeds: Sequence[int]
 ) -> StartEstimate:
     """Simulates one future a seed, until the workload with this key starts."""
-    job = list(state.workloads).index(key)
+    return estimated_starts(state, [key], assumptions, seeds)[key]
+
+
+def estimated_starts(
+    state: LiveState, keys: Collection[str], assumptions: Assumptions, seeds: Sequence[int]
+) -> dict[str, StartEstimate]:
+    """Simulates one future a seed, until the workloads with these keys start. Returns them by key."""
+    numbers = {key: number for number, key in enumerate(state.workloads) if key in keys}
     until_ms = state.now_ms + HORIZON_MS
-    starts_ms: list[int | None] = []
-    sources: Counter[Source] = Counter()
+    starts_ms: dict[str, list[int | None]] = {key: [] for key in keys}
+    sources: dict[str, Source] = {}
     for seed in seeds:
-        jobs, sources = drawn_jobs(state, assumptions, seed, key)
+        jobs, sources = drawn_jobs(state, assumptions, seed)
         workloads = [
             InitialWorkload(one.workload, started_ms(one, assumptions, state.now_ms), one.ended)
             for one in state.workloads.values()
         ]
         initial = Initial(state.now_ms, workloads)
         simulator = ResumedSimulator(state.configuration, jobs, assumptions, seed, initial)
-        starts_ms.append(simulator.start_ms(job, until_ms))
-    return StartEstimate(state.now_ms, starts_ms, sources)
+        found = simulator.starts_ms(numbers.values(), until_ms)
+        for key, number in numbers.items():
+            starts_ms[key].append(found.get(number))
+    all_sources = Counter(sources.values())
+    return {
+        key: StartEstimate(state.now_ms, starts_ms[key], all_sources - Counter([sources[key]]))
+        for key in keys
+    }
 
 
 def drawn_jobs(
-    state: LiveState, assumptions: Assumptions, seed: int, target: str
-) -> tuple[list[PlacedJob], Counter[Source]]:
-    """Returns the workloads as jobs with the run times of one future, and their sources without that of the
-    workload with the key `target`."""
-    jobs, sources = [], Counter[Source]()
+    state: LiveState, assumptions: Assumptions, seed: int
+) -> tuple[list[PlacedJob], dict[str, Source]]:
+    """Returns the workloads as jobs with the run times of one future, and their sources by key."""
+    jobs, sources = [], dict[str, Source]()
     for number, (key, one) in enumerate(state.workloads.items()):
         job = placed(number, one.workload, one.priority_class, None)
         run_ms, source = _run_ms(one, job, state, assumptions, seed)
         jobs.append(placed(number, one.workload, one.priority_class, run_ms))
-        if key != target:
-            sources[source] += 1
+        sources[key] = source
     return jobs, sources
 
 

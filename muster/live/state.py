@@ -9,7 +9,8 @@ from muster.configuration.configuration import Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.passes.decider import PlatformSnapshot
 from muster.forecast.configuration import QueueConfiguration, provisioned_flavors
-from muster.forecast.placement import PlacedJob, accelerators
+from muster.forecast.placement import PlacedJob, accelerators, place
+from muster.forecast.traces.trace import Trace
 from muster.live.run_times import RunTimeHistory
 from muster.live.workloads import LiveWorkload, live_workloads
 from muster.objects.kueue_checks import RetryStrategy
@@ -37,32 +38,44 @@ def live_state(
 ) -> LiveState:
     """Converts the objects. `configuration` is the controller's; `history` are jobs that are over, beside the
     finished Workloads of the cluster."""
-    rules = configuration.rules
-    platform = PlatformSnapshot()
-    platform.refresh(cluster)
-    found = live_workloads(cluster, rules)
-    queues = platform.snapshot.cluster_queues.values()
-    configs = cluster.provisioning_configs.values()
-    retry = next((config.spec.retry_strategy for config in configs), RetryStrategy())
+    found = live_workloads(cluster, configuration.rules)
     own = (
         placed(number, one.workload, one.priority_class, one.run_ms)
         for number, one in enumerate(found.finished)
     )
     return LiveState(
-        configuration=QueueConfiguration(
-            name="the cluster",
-            snapshot=platform.snapshot,
-            rules=rules,
-            local_queues={key: q.spec.cluster_queue for key, q in cluster.local_queues.items()},
-            priorities={c.metadata.name: c.value for c in cluster.priorities.values()},
-            provisioned={queue.name: provisioned_flavors(queue) for queue in queues},
-            retry=Backoff(retry.backoff_base_seconds, retry.backoff_max_seconds),
-            retries_max=retry.backoff_limit_count,
-        ),
+        configuration=queue_configuration(cluster, configuration),
         workloads=found.current,
         history=RunTimeHistory([*own, *history]),
         now_ms=now_ms,
         unreadable=found.unreadable,
+    )
+
+
+def state_with_trace(
+    cluster: ClusterState, configuration: Configuration, now_ms: int, trace: Trace
+) -> LiveState:
+    """Converts the objects; run times are those of the trace, too."""
+    past = place(trace.jobs, queue_configuration(cluster, configuration)).jobs
+    return live_state(cluster, configuration, now_ms, past)
+
+
+def queue_configuration(cluster: ClusterState, configuration: Configuration) -> QueueConfiguration:
+    """Returns the queues, flavors, cohorts, priority classes and checks of a cluster."""
+    platform = PlatformSnapshot()
+    platform.refresh(cluster)
+    queues = platform.snapshot.cluster_queues.values()
+    configs = cluster.provisioning_configs.values()
+    retry = next((config.spec.retry_strategy for config in configs), RetryStrategy())
+    return QueueConfiguration(
+        name="the cluster",
+        snapshot=platform.snapshot,
+        rules=configuration.rules,
+        local_queues={key: q.spec.cluster_queue for key, q in cluster.local_queues.items()},
+        priorities={c.metadata.name: c.value for c in cluster.priorities.values()},
+        provisioned={queue.name: provisioned_flavors(queue) for queue in queues},
+        retry=Backoff(retry.backoff_base_seconds, retry.backoff_max_seconds),
+        retries_max=retry.backoff_limit_count,
     )
 
 

@@ -11,6 +11,7 @@ from muster.kube import kinds
 from muster.kube.client import Kube
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete, MergePatch, Overwrite, Write
+from muster.live.eta.start_range import ANNOTATION
 from muster.objects.kueue import RESOURCE_IN_USE
 from sandbox.cluster.controller_process import write_token_kubeconfig
 from sandbox.cluster.kubectl import Kubectl
@@ -139,3 +140,12 @@ def test_a_gang_that_kuberay_does_not_stop_is_stopped(server: Kubectl, account: 
         assert server.run("get", f"pod/{NAME}", "--namespace=team-a", "--ignore-not-found") == ""
     finally:
         server.run("delete", f"raycluster/{NAME}", f"job/{NAME}", "--namespace=team-a")
+
+
+def test_an_estimate_is_written_on_a_queued_job(server: Kubectl, account: Path) -> None:
+    target = ("rayjob/job", "--namespace=team-a")
+    uid = server.run("get", *target, "-o", "jsonpath={.metadata.uid}")
+    body = {"metadata": {"annotations": {ANNOTATION: "{}"}}}
+    perform(account, Overwrite(kinds.RAY_JOBS, "team-a/job", body, uid))
+    stored = json.loads(server.run("get", *target, "-o", "json"))
+    assert stored["metadata"]["annotations"][ANNOTATION] == "{}"

@@ -24,6 +24,7 @@ from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
 
 WAIT_BUCKETS_S = (1, *(2.5 * 2**n for n in range(16)))  # Kueue's: up to 23 hours
+ERROR_BUCKETS_S = (-86400, -21600, -3600, -600, -60, 0, 60, 600, 3600, 21600, 86400)
 PASS_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 QUEUE_AND_PRIORITY = ("cluster_queue", "priority_class")
 EVICTED_EVENT = "EvictedDueTo"
@@ -62,6 +63,19 @@ class Metrics(Observer, Collector):
             "journal_failures", "Failed writes of the journal, and passes that it could not record."
         )
         self._journal_lost = self._counter("journal_lost_records", "Records that the journal dropped.")
+        self._eta_failures = self._counter("eta_failures", "Rounds of estimates of starts that failed.")
+        self._eta_starts = self._counter(
+            "eta_starts",
+            "Gangs that started before, within or after the range (p10 to p90) of their first estimate.",
+            "band",
+        )
+        self._eta_error = Histogram(
+            "muster_eta_error_seconds",
+            "Start of a gang, minus the median of its first estimate.",
+            QUEUE_AND_PRIORITY,
+            buckets=ERROR_BUCKETS_S,
+            registry=self.registry,
+        )
         self._reserved_wait = self._waits("quota_reserved_wait_time", "From queueing to quota reservation.")
         self._admission_wait = self._waits("admission_wait_time", "From queueing to admission.")
         self._checks_wait = self._waits("admission_checks_wait_time", "From quota reservation to admission.")
@@ -82,6 +96,15 @@ class Metrics(Observer, Collector):
 
     def journal_lost(self, records: int) -> None:
         self._journal_lost.inc(records)
+
+    def eta_failed(self) -> None:
+        self._eta_failures.inc()
+
+    def gang_started(self, queue: str, priority_class: str, band: str, error_s: float | None) -> None:
+        """Counts the start of a gang that had an estimate."""
+        self._eta_starts.labels(band).inc()
+        if error_s is not None:
+            self._eta_error.labels(queue, priority_class).observe(error_s)
 
     def collect(self) -> Iterator[Metric]:
         """Yields the gauges of the queues at the end of the last pass."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.passes.pass_plan import PassPlan
-from muster.kube.client import WriteError
+from muster.kube.client import Kube, WriteError
 from muster.kube.writes import Write
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,13 @@ class Observer:
 
     def failed(self) -> None:
         """Called when one of the other methods raised."""
+
+
+class Background(Observer):
+    """An observer with work of its own, beside the controller's passes."""
+
+    async def run(self, kube: Kube) -> None:
+        """Works until cancelled."""
 
 
 class Observers(Observer):

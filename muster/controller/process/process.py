@@ -4,7 +4,8 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -15,7 +16,7 @@ from muster.configuration.configuration import Configuration
 from muster.controller.journal.journal import Journal
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
-from muster.controller.metrics.observer import Observers
+from muster.controller.metrics.observer import Background, Observers
 from muster.controller.process.health import Address, Health, served
 from muster.controller.process.loop import PASS_INTERVAL_S_MAX, Controller, wall_clock_ms
 from muster.journal.files import JournalFiles
@@ -36,7 +37,7 @@ STALLED_MS_MAX = round(
 @dataclass(frozen=True)
 class Options:
     """`lease` is namespace/name; `kubeconfig` None: the pod's ServiceAccount, else $KUBECONFIG. `journal` is
-    a folder, None: no journal is kept."""
+    a folder, None: no journal is kept. `background` makes what works beside the passes, if anything."""
 
     kubeconfig: str | None
     lease: str
@@ -44,6 +45,7 @@ class Options:
     address: Address
     configuration: Configuration
     journal: Path | None = None
+    background: Callable[[Metrics], Background] | None = None
 
 
 async def run(options: Options) -> int:
@@ -62,8 +64,10 @@ async def run(options: Options) -> int:
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # no types there
     metrics = Metrics(lambda: election.is_leader)
     journal = journal_writer(options, metrics)
-    observer = Observers(metrics, Journal(journal.put, metrics.journal_failed)) if journal else metrics
-    controller = Controller(kube, wall_clock_ms, election, observer, options.configuration)
+    background = options.background(metrics) if options.background else Background()
+    kept = [Journal(journal.put, metrics.journal_failed)] if journal else []
+    observers = Observers(metrics, background, *kept)
+    controller = Controller(kube, wall_clock_ms, election, observers, options.configuration)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, controller.stop)
     metrics.registry.register(WatchAges(controller.watch_ages_s))
@@ -71,7 +75,8 @@ async def run(options: Options) -> int:
     code = 0
     with served(options.address, probes, metrics.registry):
         try:
-            await controller.run()
+            async with beside(background.run(kube)):
+                await controller.run()
         except* NotLeading as lost:
             log.error("%s", lost.exceptions[0])
             code = 1
@@ -80,6 +85,23 @@ async def run(options: Options) -> int:
     await kube.close()
     await own.close()
     return code
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Runs a coroutine until the end of the block; its errors are logged, and do not reach the block."""
+    task = asyncio.create_task(work)
+    task.add_done_callback(_log_error)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def _log_error(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("work beside the passes has ended", exc_info=error)
 
 
 def journal_writer(options: Options, metrics: Metrics) -> JournalWriter | None:

@@ -3,7 +3,7 @@
 The core decides about quota; this file says what the cloud, KubeRay and Ray then do, under the assumptions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from muster import admission as core
 from muster.forecast.assumptions import Assumptions
@@ -31,6 +31,7 @@ class Gangs:
         self._configuration, self._jobs, self._assumptions = configuration, jobs, assumptions
         self._future, self._run_times, self._events = Future(seed, assumptions), RunTimes(jobs), events
         self.attempts = Attempts()
+        self.on_start: Callable[[int, int, int], None] | None = None  # with the time, the job and its row
         self.running: dict[int, Running] = {}
         self._left_ms: dict[int, int] = {}  # work that preempted and failed jobs have left
         self._tries: dict[int, int] = {}  # attempts so far
@@ -78,6 +79,8 @@ class Gangs:
         """Runs the gang from `started_ms`, which may be past, until it ends or fails."""
         running, placed = self.running[job], self._jobs[job]
         running.started_ms = self.attempts.started_ms[running.row] = started_ms
+        if self.on_start is not None:
+            self.on_start(started_ms, job, running.row)
         from_ms, ends_ms = max(started_ms, now_ms), started_ms + running.work_ms
         fails_ms = self._future.failure_ms(placed.number, self._tries[job] - 1, placed.pods)
         if fails_ms is not None and from_ms + fails_ms < ends_ms:

@@ -1,7 +1,8 @@
 """A simulation that begins in the state of a running cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
 from muster import admission as core
 from muster.forecast.assumptions import Assumptions
@@ -43,16 +44,27 @@ class ResumedSimulator(Simulator):
     ) -> None:
         super().__init__(configuration, jobs, assumptions, seed)
         self._initial = initial
+        self._starts: list[tuple[int, int, int]] = []  # time, job, attempt; not yet reached
+        self._gangs.on_start = self._expect
 
-    def start_ms(self, job: int, until_ms: int) -> int | None:
-        """Simulates until the gang of this job runs. Returns since when; None: not by `until_ms`."""
+    def starts_ms(self, jobs: Collection[int], until_ms: int) -> dict[int, int]:
+        """Simulates until the gangs of these jobs have run. Returns since when each of them does; without
+        those that do not by `until_ms`."""
+        found: dict[int, int] = {}
+        left = set(jobs)
         for now_ms in self._moments():
-            running = self._gangs.running.get(job)
-            if running is not None and 0 <= running.started_ms <= min(now_ms, until_ms):
-                return running.started_ms
-            if now_ms > until_ms:
+            while self._starts and self._starts[0][0] <= min(now_ms, until_ms):
+                started_ms, job, row = heappop(self._starts)
+                # an attempt that lost its quota before its start has none
+                if job in left and self._gangs.attempts.started_ms[row] == started_ms:
+                    found[job] = started_ms
+                    left.remove(job)
+            if not left or now_ms > until_ms:
                 break
-        return None
+        return found
+
+    def _expect(self, started_ms: int, job: int, row: int) -> None:
+        heappush(self._starts, (started_ms, job, row))
 
     def _begin(self) -> int:
         """Takes over the state, and decides."""

@@ -7,9 +7,11 @@ import pytest
 from muster import cli
 from muster.cli import controller
 from muster.configuration.configuration import Configuration
+from muster.controller.metrics.metrics import Metrics
 from muster.controller.process.health import Address
 from muster.controller.process.process import Options
 from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
+from muster.live.eta.announcer import StartAnnouncer
 
 POD = {"POD_NAME": "muster-controller-7c9-wjw", "POD_NAMESPACE": "elsewhere"}
 
@@ -33,6 +35,13 @@ def started_with(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environment
 def test_journal_is_kept_only_in_a_folder_that_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert started_with(monkeypatch).journal is None
     assert started_with(monkeypatch, "--journal=/journal").journal == Path("/journal")
+
+
+def test_starts_are_estimated_only_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert started_with(monkeypatch).background is None
+    background = started_with(monkeypatch, "--eta").background
+    assert background is not None
+    assert isinstance(background(Metrics(lambda: True)), StartAnnouncer)
 
 
 def test_identity_and_namespace_come_from_the_pod(monkeypatch: pytest.MonkeyPatch) -> None:

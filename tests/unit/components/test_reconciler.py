@@ -179,7 +179,7 @@ def test_the_container_runs_the_controller_unprivileged(declared: Declarations) 
         "name": "controller",
         "image": IMAGE,
         "command": ["python", "-m", "muster"],
-        "args": ["controller", "--log-level=info", "--http-address=:8080"],
+        "args": ["controller", "--log-level=info", "--http-address=:8080", "--eta"],
         "env": [
             {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
             {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
@@ -197,6 +197,12 @@ def test_the_container_runs_the_controller_unprivileged(declared: Declarations) 
             "capabilities": {"drop": ["ALL"]},
         },
     }
+
+
+def test_estimates_can_be_switched_off() -> None:
+    (container,) = declare_with(eta=False).spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
+
+    assert "--eta" not in container["args"]
 
 
 def test_its_namespace_admits_restricted_pods_only(declared: Declarations) -> None:

@@ -132,8 +132,8 @@ def test_start_from_a_state(name: str) -> None:
     (target,) = (n for n, one in enumerate(jobs) if one.name == "target")
     initial = Initial(1000 * NOW_S, workloads)
     simulator = ResumedSimulator(case.configuration, jobs, case.assumptions, 0, initial)
-    found = simulator.start_ms(target, 1000 * (NOW_S + HORIZON_S))
-    assert found == (None if case.start_s is None else 1000 * case.start_s)
+    found = simulator.starts_ms([target], 1000 * (NOW_S + HORIZON_S))
+    assert found == ({} if case.start_s is None else {target: 1000 * case.start_s})
 
 
 def test_later_arrivals_go_before_it_if_their_priority_is_higher() -> None:
@@ -142,7 +142,7 @@ def test_later_arrivals_go_before_it_if_their_priority_is_higher() -> None:
     later = placed(configuration, [job("later", 1_100, 50, gpus=8, priority_class="high")])
     initial = Initial(1000 * NOW_S, [running, pending])
     simulator = ResumedSimulator(configuration, [other, target, *later], AT_ONCE, 0, initial)
-    assert simulator.start_ms(1, 1000 * HORIZON_S) == 1_250_000
+    assert simulator.starts_ms([1], 1000 * HORIZON_S) == {1: 1_250_000}
 
 
 def test_drained_gangs_leave() -> None:
@@ -166,11 +166,12 @@ def test_a_simulation_that_is_resumed_halfway_goes_on_as_it_would_have(drawn: Dr
     workloads = [at for at in state if at is not None]
     starts_ms = dict(zip(whole.attempts.job, whole.attempts.started_ms, strict=True))
     later = [one for one in whole.jobs if one.submit_ms > now_ms]
-    for index, one in enumerate(jobs):
+    expected = {index: starts_ms.get(whole.jobs.index(one)) for index, one in enumerate(jobs)}
+    for wanted in (*([index] for index in expected), list(expected)):
         initial = Initial(now_ms, workloads)
         simulator = ResumedSimulator(configuration, [*jobs, *later], AT_ONCE, 0, initial)  # type: ignore[list-item]
-        number = whole.jobs.index(one)
-        assert simulator.start_ms(index, 10**9) == starts_ms.get(number)
+        found = simulator.starts_ms(wanted, 10**9)
+        assert [found.get(index) for index in wanted] == [expected[index] for index in wanted]
 
 
 def _state_at(whole: Outcome, number: int, now_ms: int) -> InitialWorkload | None:

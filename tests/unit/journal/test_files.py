@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.journal.files import JournalFiles
+from muster.journal.files import JournalFiles, newest
 
 DAY_MS = 86_400_000
 NOON_MS = 20_000 * DAY_MS + DAY_MS // 2  # 2024-10-04
@@ -79,3 +79,15 @@ def test_append_reaches_the_disk_before_it_returns(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("os.fsync", synced.append)
     JournalFiles(tmp_path, "one").append(b"a\n", NOON_MS)
     assert len(synced) == 1
+
+
+@pytest.mark.parametrize(
+    ("bytes_max", "days"), [(3, ()), (4, ("09",)), (11, ("08", "09")), (99, ("07", "08", "09"))]
+)
+def test_newest_files_are_found_up_to_a_size(tmp_path: Path, bytes_max: int, days: tuple[str, ...]) -> None:
+    (tmp_path / "notes.jsonl").write_text("not a journal\n")
+    files = JournalFiles(tmp_path, "one")
+    for day in (3, 4, 5):
+        files.append(b"abc\n", NOON_MS + day * DAY_MS)
+    expected = [f"2024-10-{day}.one.0001.jsonl" for day in days]
+    assert [path.name for path in newest(tmp_path, bytes_max)] == expected

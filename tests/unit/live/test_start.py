@@ -9,7 +9,7 @@ from muster.configuration.configuration import Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.forecast.assumptions import Assumptions
 from muster.live.run_times import Source
-from muster.live.start import StartEstimate, drawn_jobs, estimated_start
+from muster.live.start import StartEstimate, drawn_jobs, estimated_start, estimated_starts
 from muster.live.state import live_state
 from muster.objects.meta import rfc3339
 from tests.simulation.manifests import ray_cluster, ray_job
@@ -130,8 +130,8 @@ def test_a_future_does_not_depend_on_the_number_of_futures() -> None:
 
 
 def test_a_workload_that_is_added_leaves_the_run_times_of_others_as_they_are() -> None:
-    alone = drawn_jobs(live_state(cluster(running(DEV, 200)), Configuration(), NOW_MS), ASSUMED, 7, "")[0]
-    both = drawn_jobs(live_state(cluster(NEW, running(DEV, 200)), Configuration(), NOW_MS), ASSUMED, 7, "")[0]
+    alone = drawn_jobs(live_state(cluster(running(DEV, 200)), Configuration(), NOW_MS), ASSUMED, 7)[0]
+    both = drawn_jobs(live_state(cluster(NEW, running(DEV, 200)), Configuration(), NOW_MS), ASSUMED, 7)[0]
     assert {one.name: one.run_ms for one in alone}.items() <= {one.name: one.run_ms for one in both}.items()
 
 
@@ -154,3 +154,11 @@ def test_quantiles_and_agreement_of_futures(name: str) -> None:
     at_ms = [found.quantile_ms(quantile) for quantile in (0.1, 0.5, 0.9)]
     assert [None if ms is None else (ms - NOW_MS) / 1000 for ms in at_ms] == list(quantiles_s)
     assert (found.started, found.agreeing) == (starting, agreeing)
+
+
+def test_starts_of_several_workloads_are_those_of_each_alone() -> None:
+    state = live_state(cluster(NEW, before(200), running(DEV, 200), check=True), Configuration(), NOW_MS)
+    keys = [key for key, one in state.workloads.items() if one.workload.admission is None]
+    found = estimated_starts(state, keys, ASSUMED, SEEDS)
+    assert len(found) == 2
+    assert found == {key: estimated_start(state, key, ASSUMED, SEEDS) for key in keys}

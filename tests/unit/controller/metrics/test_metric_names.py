@@ -22,6 +22,9 @@ LABELS: dict[str, tuple[str, ...]] = {
     "muster_admission_wait_time_seconds": QUEUE_AND_PRIORITY,
     "muster_admission_checks_wait_time_seconds": QUEUE_AND_PRIORITY,
     "muster_pass_duration_seconds": (),
+    "muster_eta_failures": (),
+    "muster_eta_starts": ("band",),
+    "muster_eta_error_seconds": QUEUE_AND_PRIORITY,
 }
 
 

@@ -17,7 +17,13 @@ from muster.configuration.configuration import DEFAULT
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
-from muster.controller.metrics.observer import CompletedPass, FailSafeObserver, Observer, Observers
+from muster.controller.metrics.observer import (
+    Background,
+    CompletedPass,
+    FailSafeObserver,
+    Observer,
+    Observers,
+)
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.process import process
 from muster.controller.process.health import Address, Health, Probe
@@ -210,8 +216,10 @@ class Process:
         self.metrics_text = generate_latest(registry).decode()
         yield
 
-    def run(self) -> int:
+    def run(self, background: Background | None = None) -> int:
         options = Options("a kubeconfig", "muster-system/muster", "pod-1", Address("", 8080), DEFAULT)
+        if background is not None:
+            options = replace(options, background=lambda metrics: background)
         return asyncio.run(process.run(options))
 
 
@@ -242,3 +250,36 @@ def test_probes_and_metrics_are_served_while_it_runs(monkeypatch: pytest.MonkeyP
     assert "muster_leader 1.0" in lines
     assert 'muster_watch_age_seconds{watch="pods"} 3.0' in lines
     assert not any("_created" in line for line in lines)
+
+
+class Works(Background):
+    """Works until cancelled, or fails."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error, self.kube, self.cancelled = error, None, False
+
+    async def run(self, kube: Any) -> None:
+        self.kube = kube
+        if self.error is not None:
+            raise self.error
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.cancelled = True
+
+
+def test_work_beside_the_passes_writes_as_leader_and_ends_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    started, works = Process(monkeypatch, ends=False), Works()
+    monkeypatch.setattr(started, "_run", lambda: asyncio.sleep(0.01))
+    assert started.run(works) == 0
+    assert works.kube is started.connections[1]
+    assert works.cancelled
+
+
+def test_work_beside_the_passes_that_fails_ends_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    started = Process(monkeypatch, ends=False)
+    monkeypatch.setattr(started, "_run", lambda: asyncio.sleep(0.01))
+    assert started.run(Works(ValueError("a bug"))) == 0
+    assert caplog.messages == ["work beside the passes has ended"]

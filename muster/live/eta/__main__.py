@@ -1,0 +1,3 @@
+from muster.live.eta.calculation import main
+
+main()

@@ -1,0 +1,101 @@
+"""Writes on pending jobs when they are expected to start, beside the controller's passes."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+
+from muster.configuration.configuration import Configuration
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.metrics.metrics import Metrics
+from muster.controller.metrics.observer import Background, CompletedPass
+from muster.kube.client import Kube, NotLeading, WriteError
+from muster.kube.writes import Overwrite
+from muster.live.eta.calculation import Answer, CalculationError, Question, calculated, snapshot
+from muster.live.eta.start_errors import StartErrors, started_at_ms
+from muster.live.eta.start_range import ANNOTATION, StartRange
+
+log = logging.getLogger(__name__)
+
+INTERVAL_S_MIN = 60.0
+CPU_SHARE_MAX = 0.05  # of one core, on average
+FAILED_S = 600.0
+ANSWER_S_MAX = 1800.0  # on a busy node, as the process is the last to get a processor
+WRITES_A_ROUND_MAX = 200
+
+Calculate = Callable[[Question, float], Awaitable[Answer]]
+
+
+class StartAnnouncer(Background):
+    """Estimates the starts in rounds, and annotates the jobs whose estimate has moved. A new leader begins
+    afresh."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        journal: Path | None,
+        metrics: Metrics,
+        *,
+        calculate: Calculate = calculated,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._configuration, self._journal, self._metrics = configuration, journal, metrics
+        self._calculate, self._now_ms = calculate, now_ms
+        self._cluster = ClusterState()
+        self._leads = asyncio.Event()
+        self._errors = StartErrors()
+        self._written: dict[str, StartRange] = {}  # by UID
+
+    def passed(self, passed: CompletedPass) -> None:
+        self._cluster = passed.cluster
+        self._leads.set()
+        for error in self._errors.started(passed.cluster):
+            self._metrics.gang_started(error.queue, error.priority_class, error.band, error.error_s)
+
+    async def run(self, kube: Kube) -> None:
+        """Runs rounds until cancelled, from the first pass on."""
+        await self._leads.wait()
+        while True:
+            await asyncio.sleep(await self.round(kube))
+
+    async def round(self, kube: Kube) -> float:
+        """Runs one round. Returns the seconds to the next one."""
+        question = Question(snapshot(self._cluster), self._configuration, self._now_ms(), self._journal)
+        try:
+            answer = await self._calculate(question, ANSWER_S_MAX)
+        except CalculationError as error:
+            log.warning("starts of pending jobs are not estimated: %s", error)
+            self._metrics.eta_failed()
+            return FAILED_S
+        for uid, found in answer.starts.items():
+            self._errors.estimated(uid, found)
+        await self._write(kube, answer.starts)
+        return max(INTERVAL_S_MIN, answer.cpu_s / CPU_SHARE_MAX)
+
+    async def _write(self, kube: Kube, starts: Mapping[str, StartRange]) -> None:
+        self._written = {uid: found for uid, found in self._written.items() if uid in starts}
+        moved = list(self._moved(starts))
+        moved.sort(key=lambda one: self._written[one[0]].at_ms if one[0] in self._written else 0)
+        for uid, write in moved[:WRITES_A_ROUND_MAX]:
+            try:
+                await kube.perform(write)
+            except NotLeading:
+                return
+            except WriteError as error:
+                self._metrics.wrote(write, error)
+                log.debug("estimate not written: %s", error)
+            else:
+                self._metrics.wrote(write, None)
+                self._written[uid] = starts[uid]
+
+    def _moved(self, starts: Mapping[str, StartRange]) -> Iterator[tuple[str, Overwrite]]:
+        """Yields the jobs that still wait and whose estimate has moved since it was written."""
+        for workload in self._cluster.workloads.values():
+            uid, job = workload.metadata.uid, self._cluster.job_of(workload)
+            found, before = starts.get(uid), self._written.get(uid)
+            if found is None or job is None or started_at_ms(workload) is not None:
+                continue
+            if before is None or found.has_moved(before):
+                body = {"metadata": {"annotations": {ANNOTATION: found.annotation}}}
+                yield uid, Overwrite(job.kind, job.obj.key, body, job.metadata.uid)

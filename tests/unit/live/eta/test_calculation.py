@@ -1,0 +1,112 @@
+"""The calculation of starts, here and in a process of its own."""
+
+import asyncio
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from muster.configuration.configuration import DEFAULT
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.futures import SEEDS
+from muster.journal.files import JournalFiles
+from muster.journal.record import VERSION, JournalRecord, Outcome, PodSetRecord, write
+from muster.live.eta.calculation import CalculationError, Question, calculated, snapshot, starts
+from muster.live.eta.start_range import start_range
+from muster.live.start import estimated_start
+from muster.live.state import live_state
+from tests.simulation.manifests import GPU, ray_job
+from tests.unit.controller.builders import NOW_MS
+from tests.unit.live.builders import cluster, finished, running, since, waiting
+
+DEV, NEW = running(ray_job("dev"), 200), waiting(ray_job("new"))
+UID, KEY = NEW["metadata"]["uid"], f"team-a/{NEW['metadata']['name']}"
+WAIT_S_MAX = 120.0  # a bound; nothing waits for so long
+
+
+def question(of: ClusterState, journal: Path | None = None) -> Question:
+    return Question(snapshot(of), DEFAULT, NOW_MS, journal)
+
+
+def journal_of(folder: Path, run_s: float) -> Path:
+    """A journal of jobs that all ran for this long."""
+    began = datetime(2026, 11, 22, 9, tzinfo=UTC)
+    lines = [
+        write(
+            JournalRecord(
+                version=VERSION,
+                uid=f"u{number}",
+                namespace="team-a",
+                name="past",
+                kind="RayJob",
+                pod_sets=(PodSetRecord(name="gpu", count=4, requests={GPU: "1"}),),
+                created_at=began,
+                admitted_at=began,
+                started_at=began,
+                finished_at=began + timedelta(seconds=run_s),
+                outcome=Outcome.SUCCEEDED,
+                queue="team-a",
+            )
+        )
+        for number in range(6)
+    ]
+    JournalFiles(folder, "pod-1").append(b"".join(lines), NOW_MS)
+    return folder
+
+
+def test_starts_are_those_of_muster_eta() -> None:
+    of = cluster(NEW, DEV)
+    found = estimated_start(live_state(of, DEFAULT, NOW_MS), KEY, Assumptions(), range(SEEDS))
+    assert starts(question(of)) == {UID: start_range(found)}
+
+
+def test_workloads_that_run_or_are_over_have_no_start() -> None:
+    assert starts(question(cluster(DEV, finished(ray_job("past"))))) == {}
+
+
+def test_gang_without_pods_still_has_a_start() -> None:
+    admitted = running(ray_job("new"))
+    admitted["status"]["conditions"] = [since(kind, 5) for kind in ("QuotaReserved", "Admitted")]
+    found = starts(question(cluster(admitted)))[UID]
+    assert found.p50_ms == NOW_MS - 5_000 + round(1000 * Assumptions().start_up_s)
+
+
+def test_run_times_are_those_of_the_journal(tmp_path: Path) -> None:
+    found = starts(question(cluster(NEW, DEV), journal_of(tmp_path / "journal", 4_000)))[UID]
+    assert found.p50_ms is not None
+    assert found.p50_ms - NOW_MS == pytest.approx(1000 * (4_000 - 200 + Assumptions().start_up_s), abs=60_000)
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_journal_without_files_changes_nothing(
+    tmp_path: Path, exists: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of, folder = cluster(NEW, DEV), tmp_path if exists else tmp_path / "missing"
+    assert starts(question(of, folder)) == starts(question(of))
+    assert ("can not be read" in capsys.readouterr().err) is not exists
+
+
+def test_process_of_its_own_gives_the_same_answer() -> None:
+    asked = question(cluster(NEW, DEV))
+    answer = asyncio.run(calculated(asked, WAIT_S_MAX))
+    assert answer.starts == starts(asked)
+    assert answer.cpu_s > 0
+
+
+def test_process_that_fails_gives_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    asked = replace(question(cluster(NEW)), objects={"workloads": {"key": "no Workload"}})
+    with pytest.raises(CalculationError, match="the process ended with 1"):
+        asyncio.run(calculated(asked, WAIT_S_MAX))
+    assert "Traceback" in capfd.readouterr().err
+
+
+def test_process_that_takes_too_long_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sleeper = tmp_path / "sleeper"
+    sleeper.write_text("#!/bin/sh\nexec sleep 600\n")
+    sleeper.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(sleeper))
+    with pytest.raises(CalculationError, match="no answer within 0 s"):
+        asyncio.run(calculated(question(cluster(NEW)), 0.1))
