@@ -2,16 +2,19 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from muster.cli import configurations, inputs
+from muster.cli import configurations, inputs, live
 from muster.cli.configurations import InputError, Side
 from muster.forecast import assumptions, futures
-from muster.forecast.configuration import from_manifests
+from muster.forecast.configuration import from_manifests, from_objects
 from muster.forecast.report.document import forecast_document
 from muster.forecast.report.tables import Table, forecast_tables, totals
 from muster.forecast.traces.trace import Trace
+from muster.live.observed import QUEUE_KINDS
+from muster.live.state import queue_objects
 
 BAD_ROWS = 10
 """Bad rows that are shown one by one."""
@@ -26,12 +29,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--stack", metavar="NAME", help="stacks/Pulumi.NAME.yaml of this checkout, or a path")
     source.add_argument("--queues", metavar="PATH", type=Path, help="a file or folder of Kueue manifests")
+    source.add_argument(
+        "--cluster", action="store_true", help="the queues of a running cluster: of the current context"
+    )
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", help="with --cluster (default: $KUBECONFIG, else ~/.kube/config)"
+    )
     parser.add_argument("--json", action="store_true", help="print every future as JSON")
     inputs.add_arguments(parser)
 
 
 def carry_out(arguments: argparse.Namespace) -> int:
-    return inputs.carry_out("forecast", lambda: _forecast(arguments))
+    return live.carry_out("forecast", lambda: _forecast(arguments))
 
 
 def _forecast(arguments: argparse.Namespace) -> int:
@@ -68,10 +77,21 @@ def _inputs(arguments: argparse.Namespace) -> tuple[Side, Trace]:
     if arguments.queues:
         side = configurations.manifests_at(arguments.queues, arguments.configuration)
         return side, inputs.read_trace(arguments, None).trace
+    if arguments.cluster:
+        trace = inputs.read_trace(arguments, None).trace
+        return _running(arguments.kubeconfig, arguments.configuration), trace
     loaded = inputs.read_trace(arguments, None)
     if not loaded.manifests:
-        raise InputError("no configuration: give --stack NAME in a checkout, or --queues PATH")
+        raise InputError("no configuration: give --stack NAME in a checkout, --queues PATH, or --cluster")
     return Side(from_manifests(Path(arguments.trace).name, loaded.manifests)), loaded.trace
+
+
+def _running(kubeconfig: str | None, controller: str) -> Side:
+    """Reads the configuration of a running cluster, and says what it does not serve."""
+    found = live.listed(kubeconfig, QUEUE_KINDS)
+    for kind, why in found.unread.items():
+        print(f"assumed: there is no {kind}, as {why}", file=sys.stderr)
+    return Side(from_objects("the cluster", queue_objects(found.cluster), controller))
 
 
 def left_out(trace: Trace, problems: Mapping[str, int]) -> list[Table]:

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--configuration",
         metavar="JSON",
         default="{}",
-        help='with --queues: the controller\'s configuration, such as {"fairSharing": {}}',
+        help='with --queues or --cluster: the controller\'s configuration, such as {"fairSharing": {}}',
     )
     parser.add_argument("--since-day", type=float, default=0, metavar="N", help="leave out the first N days")
     parser.add_argument("--days", type=float, metavar="N", help="replay what is submitted in N days")

@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
 from muster.forecast.traces.read import read
 from muster.kube.client import Kube
-from muster.live.observed import ObservationError, Observed, from_manifests, observed
+from muster.live.observed import READ, ObservationError, Observed, from_manifests, observed
 from muster.live.state import LiveState, live_state, state_with_trace
 
 
@@ -125,13 +125,18 @@ def print_assumptions(lines: Iterable[str], unread: Mapping[str, str]) -> None:
 def _objects(arguments: argparse.Namespace) -> Observed:
     if arguments.queues:
         return Observed(from_manifests(configurations.manifests_below(arguments.queues)))
-    return asyncio.run(_list(arguments.kubeconfig))
+    return listed(arguments.kubeconfig)
 
 
-async def _list(kubeconfig: str | None) -> Observed:
+def listed(kubeconfig: str | None, only: Collection[str] = tuple(READ)) -> Observed:
+    """Lists the objects of a cluster. Raises: as `observed`."""
+    return asyncio.run(_list(kubeconfig, only))
+
+
+async def _list(kubeconfig: str | None, only: Collection[str]) -> Observed:
     kube = Kube(kubeconfig)
     try:
-        return await observed(kube)
+        return await observed(kube, only)
     finally:
         await kube.close()
 

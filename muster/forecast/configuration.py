@@ -1,6 +1,6 @@
 """A queue configuration: what decides about jobs, as the controller would read it from a cluster."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -39,6 +39,19 @@ class QueueConfiguration:
     autoscaled: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class QueueObjects:
+    """The objects that a queue configuration is made of."""
+
+    cluster_queues: Sequence[kueue_queues.ClusterQueue]
+    cohorts: Sequence[kueue_queues.Cohort] = ()
+    flavors: Sequence[kueue_queues.ResourceFlavor] = ()
+    local_queues: Sequence[kueue_queues.LocalQueue] = ()
+    priorities: Sequence[kueue_queues.WorkloadPriorityClass] = ()
+    checks: Sequence[kueue_checks.AdmissionCheck] = ()
+    provisioning_configs: Sequence[kueue_checks.ProvisioningRequestConfig] = ()
+
+
 def from_manifests(
     name: str, manifests: Iterable[Mapping[str, Any]], controller: str = "{}"
 ) -> QueueConfiguration:
@@ -49,37 +62,52 @@ def from_manifests(
     for manifest in manifests:
         if str(manifest.get("apiVersion", "")).startswith(GROUP):
             by_kind.setdefault(str(manifest.get("kind")), []).append(manifest)
-    if not by_kind.get("ClusterQueue"):
+    objects = QueueObjects(
+        cluster_queues=_read(by_kind, "ClusterQueue", kueue_queues.ClusterQueue),
+        cohorts=_read(by_kind, "Cohort", kueue_queues.Cohort),
+        flavors=_read(by_kind, "ResourceFlavor", kueue_queues.ResourceFlavor),
+        local_queues=_read(by_kind, "LocalQueue", kueue_queues.LocalQueue),
+        priorities=_read(by_kind, "WorkloadPriorityClass", kueue_queues.WorkloadPriorityClass),
+        checks=_read(by_kind, "AdmissionCheck", kueue_checks.AdmissionCheck),
+        provisioning_configs=_read(
+            by_kind, "ProvisioningRequestConfig", kueue_checks.ProvisioningRequestConfig
+        ),
+    )
+    return from_objects(name, objects, controller)
+
+
+def from_objects(name: str, objects: QueueObjects, controller: str = "{}") -> QueueConfiguration:
+    """Returns the configuration for a trace, which has neither namespaces nor nodes; `controller` is the
+    controller's configuration.
+
+    Raises: ConfigurationError."""
+    if not objects.cluster_queues:
         raise ConfigurationError(f"{name}: no ClusterQueue ({GROUP}v1beta2); a forecast needs at least one")
-    checks = {c.key: c for c in _read(by_kind, "AdmissionCheck", kueue_checks.AdmissionCheck)}
-    queues = _read(by_kind, "ClusterQueue", kueue_queues.ClusterQueue)
-    for queue in queues:
+    for queue in objects.cluster_queues:
         if problem := snapshot.problem(queue):
             raise ConfigurationError(f"{name}: {problem}")
-    objects = snapshot.snapshot(
-        _read(by_kind, "ResourceFlavor", kueue_queues.ResourceFlavor),
-        _read(by_kind, "Cohort", kueue_queues.Cohort),
-        queues,
-        (),
-        checks=checks,
-    )
-    local_queues = {
-        q.key: q.spec.cluster_queue for q in _read(by_kind, "LocalQueue", kueue_queues.LocalQueue)
-    }
-    classes = _read(by_kind, "WorkloadPriorityClass", kueue_queues.WorkloadPriorityClass)
     try:
         rules = parse(controller).rules
     except ValueError as error:
         raise ConfigurationError(f"{name}: the controller's configuration: {error}") from error
-    configs = _read(by_kind, "ProvisioningRequestConfig", kueue_checks.ProvisioningRequestConfig)
+    checks = {check.key: check for check in objects.checks}
+    found = snapshot.snapshot(objects.flavors, objects.cohorts, objects.cluster_queues, (), checks=checks)
+    return with_snapshot(name, _open_to_all(found), objects, rules)
+
+
+def with_snapshot(
+    name: str, found: core.Snapshot, objects: QueueObjects, rules: core.Rules
+) -> QueueConfiguration:
+    """Returns the configuration that decides on this snapshot of the objects."""
+    configs = objects.provisioning_configs
     retry = configs[0].spec.retry_strategy if configs else kueue_checks.RetryStrategy()
     return QueueConfiguration(
         name=name,
-        snapshot=_open_to_all(objects),
+        snapshot=found,
         rules=rules,
-        local_queues=local_queues,
-        priorities={c.metadata.name: c.value for c in classes},
-        provisioned={q.name: provisioned_flavors(q) for q in objects.cluster_queues.values()},
+        local_queues={queue.key: queue.spec.cluster_queue for queue in objects.local_queues},
+        priorities={one.metadata.name: one.value for one in objects.priorities},
+        provisioned={queue.name: provisioned_flavors(queue) for queue in found.cluster_queues.values()},
         retry=Backoff(retry.backoff_base_seconds, retry.backoff_max_seconds),
         retries_max=retry.backoff_limit_count,
     )

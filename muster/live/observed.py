@@ -1,7 +1,7 @@
 """The objects of a cluster that decisions read: listed from its API server, or from manifests."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -20,6 +20,16 @@ NEEDED = ("cluster_queues", "local_queues", "flavors", "workloads")
 NOT_READ = ("ray_jobs", "ray_clusters", "ray_services", "provisioning_requests", "pod_templates", "pods")
 """Kinds that the controller acts on; Workloads show what they make of quota."""
 READ = {name: kind for name, kind in WATCHED.items() if name not in NOT_READ}
+QUEUE_KINDS = (
+    "cluster_queues",
+    "cohorts",
+    "flavors",
+    "local_queues",
+    "priorities",
+    "checks",
+    "provisioning_configs",
+)
+"""Kinds that a queue configuration is made of."""
 UNIX_EPOCH = "1970-01-01T00:00:00Z"
 
 
@@ -43,17 +53,18 @@ class Observed:
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
-async def observed(kube: Lister) -> Observed:
-    """Lists the objects of a cluster. Raises: ObservationError if a kind that every decision needs can not be
-    listed; lightkube.ApiError and httpx2.HTTPError for an API server that does not answer."""
-    found, unread = await _listed(kube, READ)
-    if found["topologies"]:
+async def observed(kube: Lister, only: Collection[str] = tuple(READ)) -> Observed:
+    """Lists the objects of a cluster, `only` of some of the kinds. Raises: ObservationError if one of them
+    that every decision needs can not be listed; lightkube.ApiError and httpx2.HTTPError for an API server
+    that does not answer."""
+    found, unread = await _listed(kube, {name: READ[name] for name in only})
+    if found.get("topologies"):
         placement, missing = await _listed(kube, WATCHED_WITH_TOPOLOGIES)
         found |= placement
         unread |= missing
     for name in NEEDED:
         kind = READ[name]
-        if str(kind) in unread:
+        if name in only and str(kind) in unread:
             raise ObservationError(f"{kind} ({kind.api_version}): {unread[str(kind)]}")
     return Observed(ClusterState(**found), unread)
 

@@ -4,16 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from muster import admission as core
-from muster.admission.lifecycle import Backoff
 from muster.configuration.configuration import Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.passes.decider import PlatformSnapshot
-from muster.forecast.configuration import QueueConfiguration, provisioned_flavors
+from muster.forecast.configuration import QueueConfiguration, QueueObjects, with_snapshot
 from muster.forecast.placement import PlacedJob, accelerators, place
 from muster.forecast.traces.trace import Trace
+from muster.live.observed import QUEUE_KINDS
 from muster.live.run_times import RunTimeHistory
 from muster.live.workloads import LiveWorkload, live_workloads
-from muster.objects.kueue_checks import RetryStrategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +63,11 @@ def queue_configuration(cluster: ClusterState, configuration: Configuration) -> 
     """Returns the queues, flavors, cohorts, priority classes and checks of a cluster."""
     platform = PlatformSnapshot()
     platform.refresh(cluster)
-    queues = platform.snapshot.cluster_queues.values()
-    configs = cluster.provisioning_configs.values()
-    retry = next((config.spec.retry_strategy for config in configs), RetryStrategy())
-    return QueueConfiguration(
-        name="the cluster",
-        snapshot=platform.snapshot,
-        rules=configuration.rules,
-        local_queues={key: q.spec.cluster_queue for key, q in cluster.local_queues.items()},
-        priorities={c.metadata.name: c.value for c in cluster.priorities.values()},
-        provisioned={queue.name: provisioned_flavors(queue) for queue in queues},
-        retry=Backoff(retry.backoff_base_seconds, retry.backoff_max_seconds),
-        retries_max=retry.backoff_limit_count,
-    )
+    return with_snapshot("the cluster", platform.snapshot, queue_objects(cluster), configuration.rules)
+
+
+def queue_objects(cluster: ClusterState) -> QueueObjects:
+    return QueueObjects(**{name: list(getattr(cluster, name).values()) for name in QUEUE_KINDS})
 
 
 def placed(number: int, workload: core.Workload, priority_class: str, run_ms: int | None) -> PlacedJob:

@@ -10,8 +10,7 @@ from muster.objects.meta import rfc3339
 ANNOTATION = "muster.dev/eta"
 
 MOVED_MS_MIN = 60_000
-MOVED_SHARE_MIN = 0.2
-"""Of the time that is left: by less than that and a minute, an estimate has not moved."""
+MOVED_SHARE_MIN = 0.2  # of the time that is left
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,10 @@ def test_pools_of_accelerators_that_are_not_queued_are_autoscaled() -> None:
 
 
 WRONG: Mapping[str, tuple[list[str], str]] = {
-    "no configuration": (["--trace={}/trace.csv"], "no configuration: give --stack NAME"),
+    "no configuration": (
+        ["--trace={}/trace.csv"],
+        "no configuration: give --stack NAME in a checkout, --queues PATH, or --cluster",
+    ),
     "no trace": (["--queues={}/few.yaml"], "no trace: give --trace FILE"),
     "no such trace": (["--queues={}/few.yaml", "--trace={}/x.csv"], "x.csv: no such file"),
     "an empty trace": (["--queues={}/few.yaml", "--trace={}/empty.csv"], "empty.csv: the file is empty"),

@@ -44,7 +44,7 @@ def uid(name: str) -> str:
 
 
 class Fixture:
-    """An announcer with given answers; its clock stands at NOW_MS."""
+    """An announcer with given answers; it is always NOW_MS."""
 
     def __init__(self, of: ClusterState) -> None:
         self.metrics = Metrics(lambda: True)
