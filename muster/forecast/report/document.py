@@ -42,6 +42,7 @@ def _future(outcome: Outcome, prices: Mapping[str, float]) -> dict[str, Any]:
         "preemptions": used.preemptions,
         "failures": used.failures,
         "stock_outs": used.stock_outs,
+        "deactivated": used.deactivated,
         "lost_hours": used.lost_hours,
         "waits": [_waits(group, waits) for group, waits in waits_by_group(outcome).items()],
         "flavors": [

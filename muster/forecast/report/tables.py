@@ -43,6 +43,9 @@ def totals(outcomes: Sequence[Outcome]) -> str:
         text += f", which lost {hours(lost)} accelerator-hours"
     if stopped:
         text += f"; {stopped:,.0f} failures and stock-outs"
+    deactivated = fmean(one.deactivated for one in used)
+    if deactivated:
+        text += f"; {deactivated:,.1f} jobs deactivated after their last retry"
     never = fmean(waits_ms(one).count(None) for one in outcomes)
     return f"{text}; {never:,.0f} never start" if never else text
 

@@ -16,6 +16,7 @@ class End(IntEnum):
     FAILED = 2  # a pod or node failed, and the job is retried
     NOT_PROVISIONED = 3  # it held quota, and the cloud had no capacity
     HORIZON = 4  # it still holds quota at the end of the forecast
+    DEACTIVATED = 5  # as NOT_PROVISIONED, and its retries are exhausted
 
 
 @dataclass(frozen=True, slots=True)

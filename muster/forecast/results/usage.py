@@ -33,6 +33,7 @@ class Usage:
     preemptions: int
     failures: int
     stock_outs: int
+    deactivated: int
     lost_hours: float
     flavors: Mapping[str, FlavorUse]
     hours_by_team: Mapping[tuple[str, str], float]
@@ -73,7 +74,8 @@ def usage(outcome: Outcome) -> Usage:
         makespan_ms=outcome.end_ms - (outcome.jobs[0].submit_ms if outcome.jobs else 0),
         preemptions=ends[End.PREEMPTED],
         failures=ends[End.FAILED],
-        stock_outs=ends[End.NOT_PROVISIONED],
+        stock_outs=ends[End.NOT_PROVISIONED] + ends[End.DEACTIVATED],
+        deactivated=ends[End.DEACTIVATED],
         lost_hours=lost,
         flavors={
             name: FlavorUse(nominal[name] * hours, held[name], ran[name])

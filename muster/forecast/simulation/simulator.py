@@ -142,15 +142,16 @@ class Simulator:
         if end is End.FINISHED:
             self._stock_outs.pop(job, None)
         elif end is End.NOT_PROVISIONED:
-            self._retry_later(job, now_ms)
+            self._retry_later(job, row, now_ms)
         else:
             self._queue(job, self._jobs[job].submit_ms)
 
-    def _retry_later(self, job: int, now_ms: int) -> None:
+    def _retry_later(self, job: int, row: int, now_ms: int) -> None:
         """Requeues a job whose nodes there were none of: at the back of its queue, after its back-off."""
         failed = self._stock_outs[job] = self._stock_outs.get(job, 0) + 1
         if failed > self._configuration.retries_max:
-            return  # the controller deactivates it
+            self._gangs.attempts.end[row] = End.DEACTIVATED
+            return
         self._queue(job, now_ms, now_ms + 1000 * self._configuration.retry.wait_s(failed))
 
 

@@ -1,6 +1,7 @@
 """Forecasts as text."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,15 @@ from muster.forecast.report.markdown import markdown
 from muster.forecast.report.tables import Table, forecast_tables, plan_tables, totals
 from muster.forecast.report.text import change, duration, hours
 from muster.forecast.results.comparison import compare
-from tests.unit.forecast.builders import configured, job, queue, simulated
+from tests.unit.forecast.builders import (
+    AT_ONCE,
+    CHECKED,
+    configured,
+    job,
+    provisioned,
+    queue,
+    simulated,
+)
 
 DURATIONS = {
     0: "0s",
@@ -42,6 +51,17 @@ def test_a_forecast_has_waits_flavors_and_teams() -> None:
     assert flavors.rows == [("h100", "16.0", "16.0", "100.0%", "0.0", "2")]
     assert teams.rows == [("a", "h100", "16.0", "32")]
     assert totals([HALVED]) == "2 jobs in 2h00m; 0 preemptions"
+
+
+def test_stock_outs_and_deactivated_jobs_are_counted() -> None:
+    queued = configured(queue("a", 8, **CHECKED), *provisioned(backoffLimitCount=2))
+    out_of_stock = replace(AT_ONCE, stock_out_probability=1)
+    outcome = simulated(queued, *JOBS[:1], assumptions=out_of_stock)
+    assert totals([outcome]).endswith(
+        "; 3 failures and stock-outs; 1.0 jobs deactivated after their last retry; 1 never start"
+    )
+    (future,) = forecast_document("new", [outcome], {})["futures"]
+    assert (future["stock_outs"], future["deactivated"]) == (3, 1)
 
 
 def test_a_plan_shows_the_direction_of_each_change() -> None:

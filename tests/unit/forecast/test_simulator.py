@@ -120,7 +120,7 @@ CASES: dict[str, Case] = {
         [
             "one 0-never-5 NOT_PROVISIONED",
             "one 15-never-20 NOT_PROVISIONED",
-            "one 35-never-40 NOT_PROVISIONED",
+            "one 35-never-40 DEACTIVATED",
         ],
         replace(PROVISIONED, stock_out_probability=1, stock_out_after_s=5),
     ),

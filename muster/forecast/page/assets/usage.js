@@ -50,7 +50,7 @@ function usageOf(side, queue) {
       pending.push(waitsSince, side.reserved[at]);
       pendingBy.push(accelerators, -accelerators);
       waitsSince = side.ended[at];
-      done = side.end[at] === END.FINISHED || side.end[at] === END.HORIZON;
+      done = [END.FINISHED, END.HORIZON, END.DEACTIVATED].includes(side.end[at]);
     }
     if (!done) {
       pending.push(waitsSince);
