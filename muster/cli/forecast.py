@@ -11,7 +11,8 @@ from muster.cli.configurations import InputError, Side
 from muster.forecast import assumptions, futures
 from muster.forecast.configuration import from_manifests, from_objects
 from muster.forecast.report.document import forecast_document
-from muster.forecast.report.tables import Table, forecast_tables, totals
+from muster.forecast.report.tables import Table, forecast_tables, recorded_tables, totals
+from muster.forecast.results.recorded import recorded_waits
 from muster.forecast.traces.trace import Trace
 from muster.live.observed import QUEUE_KINDS
 from muster.live.state import queue_objects
@@ -55,12 +56,14 @@ def _forecast(arguments: argparse.Namespace) -> int:
     with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
         outcomes = futures.run(scenario, range(arguments.seeds), progress)
     name = side.configuration.name
+    waited_ms = {n: job.waited_ms for n, job in enumerate(trace.jobs) if job.waited_ms is not None}
     if arguments.json:
-        print(json.dumps(forecast_document(name, outcomes, side.prices), indent=2))
+        print(json.dumps(forecast_document(name, outcomes, side.prices, waited_ms), indent=2))
     else:
         count = f"{len(outcomes)} futures" if futures.is_random(scenario) else "nothing in it is random"
         print(f"{name}: {totals(outcomes)} ({count})\n")
-        show([*forecast_tables(outcomes, side.prices), *left_out(trace, placed.left_out)])
+        recorded = recorded_tables(recorded_waits(outcomes, waited_ms))
+        show([*forecast_tables(outcomes, side.prices), *recorded, *left_out(trace, placed.left_out)])
     if arguments.html:
         from muster.forecast.page import Side, write_page
 

@@ -157,7 +157,7 @@ class HeadSelector:
     ) -> CycleOrder:
         order, borrowing = queue.head_order(), feasibility.borrowing()
         waits, known = order[-1] in waiting, self._places.get(queue)
-        if known is not None and known[0] is order and known[1] == borrowing and not waits:
+        if known is not None and known[0] == order and known[1] == borrowing and not waits:
             return known[2]
         workload = queue.head()
         assert workload is not None

@@ -54,12 +54,12 @@ class EquivalenceGroup:
         heappush(self._heap, order)
 
     def first(self) -> QueuedWorkload:
-        # A removed order is recognized by identity: the workload may have been put again with an equal one.
+        # Orders of removed workloads are still in the heap; one that was put again may be there twice.
         heap, live = self._heap, self._live
         while True:
             order = heap[0]
             found = live.get(order[-1])
-            if found is not None and found[0] is order:
+            if found is not None and found[0] == order:
                 return found
             heappop(heap)
 

@@ -6,13 +6,23 @@ from typing import Any
 
 from muster.forecast.results.comparison import Comparison
 from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.recorded import recorded_waits
 from muster.forecast.results.usage import Usage, usage
 from muster.forecast.results.waits import Group, Waits, waits_by_group
 
 
-def forecast_document(name: str, outcomes: Sequence[Outcome], prices: Mapping[str, float]) -> dict[str, Any]:
-    """Returns every future's waits and usage."""
-    return {"configuration": name, "futures": [_future(outcome, prices) for outcome in outcomes]}
+def forecast_document(
+    name: str, outcomes: Sequence[Outcome], prices: Mapping[str, float], waited_ms: Mapping[int, int]
+) -> dict[str, Any]:
+    """Returns every future's waits and usage, and the waits that the trace recorded, by a job's number."""
+    return {
+        "configuration": name,
+        "futures": [_future(outcome, prices) for outcome in outcomes],
+        "recorded": [
+            {**_group(one.group), **{k: v for k, v in asdict(one).items() if k != "group"}}
+            for one in recorded_waits(outcomes, waited_ms)
+        ],
+    }
 
 
 def plan_document(

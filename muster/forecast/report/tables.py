@@ -7,6 +7,7 @@ from statistics import fmean
 from muster.forecast.report.text import change, duration, hours, named, share
 from muster.forecast.results.comparison import Comparison, Difference
 from muster.forecast.results.outcome import Outcome
+from muster.forecast.results.recorded import RecordedWaits
 from muster.forecast.results.usage import Usage, usage
 from muster.forecast.results.waits import Group, Waits, in_order, mean_of, waits_by_group, waits_ms
 
@@ -30,6 +31,26 @@ def forecast_tables(outcomes: Sequence[Outcome], prices: Mapping[str, float]) ->
     """Returns waits, flavors and teams; values are means over the futures."""
     waits, used = [waits_by_group(one) for one in outcomes], [usage(one) for one in outcomes]
     return [_waits(waits), _flavors(used), _teams(used, prices)]
+
+
+def recorded_tables(found: Sequence[RecordedWaits]) -> list[Table]:
+    """Returns the waits that the trace recorded beside the forecast's, unless it has none."""
+    rows = [
+        (
+            *named(one.group),
+            f"{one.jobs:,}",
+            duration(one.recorded_mean_s),
+            duration(one.forecast_mean_s),
+            change(one.forecast_mean_s - one.recorded_mean_s),
+            duration(one.recorded_p90_s),
+            duration(one.forecast_p90_s),
+            change(one.forecast_p90_s - one.recorded_p90_s),
+        )
+        for one in found
+    ]
+    heads = ("MEAN", "FORECAST", "OFF BY", "P90", "FORECAST", "OFF BY")
+    title = "Waits that the trace recorded, and their forecast"
+    return [Table(title, ("QUEUE", "CLASS", "SIZE", "JOBS", *heads), rows)] if rows else []
 
 
 def totals(outcomes: Sequence[Outcome]) -> str:

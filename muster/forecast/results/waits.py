@@ -74,9 +74,16 @@ def in_order(groups: Iterable[Group]) -> list[Group]:
 
 def waits_by_group(outcome: Outcome, among: Container[int] | None = None) -> dict[Group, Waits]:
     """Returns the waits of each group, sorted by group; `among`: only of jobs with these numbers."""
+    return grouped(outcome.jobs, waits_ms(outcome), among)
+
+
+def grouped(
+    jobs: Iterable[SimulatedJob], waits: Iterable[int | None], among: Container[int] | None = None
+) -> dict[Group, Waits]:
+    """Returns the statistics of waits, one a job, by group."""
     found: dict[Group, list[int | None]] = {}
     known: dict[tuple[str, str, int], list[list[int | None]]] = {}  # groups of jobs that look alike
-    for job, wait_ms in zip(outcome.jobs, waits_ms(outcome), strict=True):
+    for job, wait_ms in zip(jobs, waits, strict=True):
         if among is not None and job.number not in among:
             continue
         alike = (job.queue, job.priority_class, job.accelerators)

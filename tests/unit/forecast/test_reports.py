@@ -7,9 +7,10 @@ import pytest
 
 from muster.forecast.report.document import forecast_document, plan_document
 from muster.forecast.report.markdown import markdown
-from muster.forecast.report.tables import Table, forecast_tables, plan_tables, totals
+from muster.forecast.report.tables import Table, forecast_tables, plan_tables, recorded_tables, totals
 from muster.forecast.report.text import change, duration, hours
 from muster.forecast.results.comparison import compare
+from muster.forecast.results.recorded import recorded_waits
 from tests.unit.forecast.builders import (
     AT_ONCE,
     CHECKED,
@@ -53,6 +54,30 @@ def test_a_forecast_has_waits_flavors_and_teams() -> None:
     assert totals([HALVED]) == "2 jobs in 2h00m; 0 preemptions"
 
 
+def test_waits_that_the_trace_recorded_are_shown_beside_the_forecast() -> None:
+    (table,) = recorded_tables(recorded_waits([HALVED], {1: 1_800_000}))
+    assert table.rows[0] == (
+        "all queues",
+        "",
+        "",
+        "1",
+        "30m00s",
+        "1h00m",
+        "+30m00s",
+        "30m00s",
+        "1h00m",
+        "+30m00s",
+    )
+    assert forecast_document("new", [HALVED], {}, {1: 1_800_000})["recorded"][0] == {
+        "jobs": 1,
+        "recorded_mean_s": 1800,
+        "forecast_mean_s": 3600,
+        "recorded_p90_s": 1800,
+        "forecast_p90_s": 3600,
+    }
+    assert recorded_tables(recorded_waits([HALVED], {})) == []
+
+
 def test_stock_outs_and_deactivated_jobs_are_counted() -> None:
     queued = configured(queue("a", 8, **CHECKED), *provisioned(backoffLimitCount=2))
     out_of_stock = replace(AT_ONCE, stock_out_probability=1)
@@ -60,7 +85,7 @@ def test_stock_outs_and_deactivated_jobs_are_counted() -> None:
     assert totals([outcome]).endswith(
         "; 3 failures and stock-outs; 1.0 jobs deactivated after their last retry; 1 never start"
     )
-    (future,) = forecast_document("new", [outcome], {})["futures"]
+    (future,) = forecast_document("new", [outcome], {}, {})["futures"]
     assert (future["stock_outs"], future["deactivated"]) == (3, 1)
 
 
@@ -95,7 +120,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 
 def test_documents_are_json() -> None:
-    document = forecast_document("test", [HALVED], {"h100": 2})
+    document = forecast_document("test", [HALVED], {"h100": 2}, {})
     assert json.loads(json.dumps(document))["futures"][0]["teams"] == [
         {"queue": "a", "flavor": "h100", "hours": 16.0, "cost": 32.0}
     ]
