@@ -1,8 +1,12 @@
 """Gangs on the real API server, KubeRay and scheduler: reclaim within a cohort, RayClusters, many at once."""
 
+import json
+
 import yaml
 
+from muster.live.eta.start_range import ANNOTATION
 from sandbox.cluster import kinds
+from sandbox.cluster.controller_process import NAME
 from sandbox.toolchain.paths import CHECKOUT
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
 
@@ -65,3 +69,34 @@ def _workers(cluster: Cluster, job: str) -> list[Manifest]:
 
 def _status(cluster: Cluster, job: str, namespace: str) -> str:
     return str(cluster.job(job, namespace).get("status", {}).get("jobStatus", ""))
+
+
+def test_a_job_that_waits_says_when_it_is_expected_to_start(cluster: Cluster) -> None:
+    """A restarted controller estimates at once, and then once a minute."""
+    running = rayjob("running", gpus=4)
+    running["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "600"
+    first = cluster.submit(running)
+    cluster.until("quota", lambda: kinds.is_true(cluster.workload(first), "QuotaReserved"))
+    waiting = cluster.submit(rayjob("waiting", gpus=4))
+    cluster.until_waits(waiting)
+    cluster.processes.stop(NAME)
+    cluster.restart_controller()
+
+    def annotated() -> bool:
+        return ANNOTATION in cluster.job(waiting)["metadata"]["annotations"]
+
+    cluster.until("an estimate on the job", annotated)
+    said = json.loads(cluster.job(waiting)["metadata"]["annotations"][ANNOTATION])
+    assert said["at"] <= said["p10"] <= (said["p50"] or said["p10"])
+    assert said["futures"] == 20
+
+
+def test_the_journal_is_in_the_folder_of_its_volume(cluster: Cluster) -> None:
+    job = cluster.submit(rayjob("recorded"))
+    cluster.until_succeeded(job)
+
+    def recorded() -> bool:
+        folder = cluster.state.volumes / "journal" / "sandbox"
+        return any(f'"{job}"' in file.read_text() for file in folder.glob("*.jsonl"))
+
+    cluster.until("a record of the job", recorded)

@@ -12,7 +12,14 @@ from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import Background, CompletedPass
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.writes import Overwrite
-from muster.live.eta.calculation import Answer, CalculationError, Question, calculated, snapshot
+from muster.live.eta.calculation import (
+    CPU_S_MAX,
+    Answer,
+    CalculationError,
+    Question,
+    calculated,
+    snapshot,
+)
 from muster.live.eta.start_errors import StartErrors, started_at_ms
 from muster.live.eta.start_range import ANNOTATION, StartRange
 
@@ -20,7 +27,6 @@ log = logging.getLogger(__name__)
 
 INTERVAL_S_MIN = 60.0
 CPU_SHARE_MAX = 0.05  # of one core, on average
-FAILED_S = 600.0
 ANSWER_S_MAX = 1800.0  # on a busy node, as the process is the last to get a processor
 WRITES_A_ROUND_MAX = 200
 
@@ -39,9 +45,10 @@ class StartAnnouncer(Background):
         *,
         calculate: Calculate = calculated,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._configuration, self._journal, self._metrics = configuration, journal, metrics
-        self._calculate, self._now_ms = calculate, now_ms
+        self._calculate, self._now_ms, self._clock_s = calculate, now_ms, clock_s
         self._cluster = ClusterState()
         self._leads = asyncio.Event()
         self._errors = StartErrors()
@@ -57,21 +64,28 @@ class StartAnnouncer(Background):
         """Runs rounds until cancelled, from the first pass on."""
         await self._leads.wait()
         while True:
-            await asyncio.sleep(await self.round(kube))
+            try:
+                pause_s = await self.round(kube)
+            except Exception:
+                log.exception("a round of estimates has failed")
+                self._metrics.eta_failed()
+                pause_s = _pause_s(CPU_S_MAX)
+            await asyncio.sleep(pause_s)
 
     async def round(self, kube: Kube) -> float:
         """Runs one round. Returns the seconds to the next one."""
+        began_s = self._clock_s()
         question = Question(snapshot(self._cluster), self._configuration, self._now_ms(), self._journal)
         try:
             answer = await self._calculate(question, ANSWER_S_MAX)
         except CalculationError as error:
             log.warning("starts of pending jobs are not estimated: %s", error)
             self._metrics.eta_failed()
-            return FAILED_S
+            return _pause_s(min(CPU_S_MAX, self._clock_s() - began_s))
         for uid, found in answer.starts.items():
             self._errors.estimated(uid, found)
         await self._write(kube, answer.starts)
-        return max(INTERVAL_S_MIN, answer.cpu_s / CPU_SHARE_MAX)
+        return _pause_s(answer.cpu_s)
 
     async def _write(self, kube: Kube, starts: Mapping[str, StartRange]) -> None:
         self._written = {uid: found for uid, found in self._written.items() if uid in starts}
@@ -99,3 +113,8 @@ class StartAnnouncer(Background):
             if before is None or found.has_moved(before):
                 body = {"metadata": {"annotations": {ANNOTATION: found.annotation}}}
                 yield uid, Overwrite(job.kind, job.obj.key, body, job.metadata.uid)
+
+
+def _pause_s(cpu_s: float) -> float:
+    """Returns the seconds until the share of the processor is small again."""
+    return max(INTERVAL_S_MIN, cpu_s / CPU_SHARE_MAX)

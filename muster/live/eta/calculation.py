@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from muster.configuration.configuration import Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.process.watched_kinds import WATCHED_WITH_TOPOLOGIES
@@ -44,9 +46,10 @@ class CalculationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`objects` are those of a ClusterState by its fields; `journal` is a folder, None: none is kept."""
+    """`objects` are JSON lists of objects, by the fields of a ClusterState; `journal` is a folder, None: none
+    is kept."""
 
-    objects: Mapping[str, Mapping[str, Any]]
+    objects: Mapping[str, bytes]
     configuration: Configuration
     now_ms: int
     journal: Path | None = None
@@ -60,10 +63,20 @@ class Answer:
     cpu_s: float
 
 
-def snapshot(cluster: ClusterState) -> dict[str, Mapping[str, Any]]:
-    """Copies what decisions read; the objects themselves are immutable."""
+def snapshot(cluster: ClusterState) -> dict[str, bytes]:
+    """Encodes what decisions read: lightkube's classes of the objects can not be pickled."""
     names = (*READ, *WATCHED_WITH_TOPOLOGIES) if cluster.topologies else READ
-    return {name: dict(getattr(cluster, name)) for name in names}
+    return {name: msgspec.json.encode(list(getattr(cluster, name).values())) for name in names}
+
+
+def restored(objects: Mapping[str, bytes]) -> ClusterState:
+    """Returns the cluster of a snapshot."""
+    kinds = {**READ, **WATCHED_WITH_TOPOLOGIES}
+    found: dict[str, Any] = {}
+    for name, encoded in objects.items():
+        views = msgspec.json.decode(encoded, type=list[kinds[name].view])  # type: ignore[misc]
+        found[name] = {view.key: view for view in views}
+    return ClusterState(**found)
 
 
 async def calculated(question: Question, timeout_s: float) -> Answer:
@@ -90,8 +103,7 @@ async def calculated(question: Question, timeout_s: float) -> Answer:
 
 def starts(question: Question) -> dict[str, StartRange]:
     """Returns when each workload that waits starts, by UID."""
-    objects: dict[str, Any] = {**question.objects}
-    cluster, configuration = ClusterState(**objects), question.configuration
+    cluster, configuration = restored(question.objects), question.configuration
     past = _past(question.journal)
     if past is None:
         state = live_state(cluster, configuration, question.now_ms)

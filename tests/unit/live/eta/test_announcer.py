@@ -16,8 +16,8 @@ from muster.controller.passes.pass_plan import PassPlan
 from muster.kube import kinds
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.writes import Overwrite
-from muster.live.eta.announcer import FAILED_S, WRITES_A_ROUND_MAX, StartAnnouncer
-from muster.live.eta.calculation import Answer, CalculationError, Question
+from muster.live.eta.announcer import WRITES_A_ROUND_MAX, StartAnnouncer
+from muster.live.eta.calculation import Answer, CalculationError, Question, restored
 from muster.live.eta.start_range import ANNOTATION, StartRange
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import NOW_MS, stored
@@ -46,16 +46,23 @@ def uid(name: str) -> str:
 class Fixture:
     """An announcer with given answers; it is always NOW_MS."""
 
-    def __init__(self, of: ClusterState) -> None:
+    def __init__(self, of: ClusterState | None) -> None:
         self.metrics = Metrics(lambda: True)
-        self.answer: Answer | CalculationError = Answer({}, 0.0)
+        self.answer: Answer | Exception = Answer({}, 0.0)
         self.error: Exception | None = None
+        self.clock_s, self.took_s = 0.0, 0.0
         self.questions: list[Question] = []
         self.written: list[Overwrite] = []
         self.announcer = StartAnnouncer(
-            DEFAULT, None, self.metrics, calculate=self._calculate, now_ms=lambda: NOW_MS
+            DEFAULT,
+            None,
+            self.metrics,
+            calculate=self._calculate,
+            now_ms=lambda: NOW_MS,
+            clock_s=lambda: self.clock_s,
         )
-        self.passed(of)
+        if of is not None:
+            self.passed(of)
 
     def passed(self, of: ClusterState) -> None:
         self.announcer.passed(CompletedPass(of, PassPlan(), (), NOW_MS, 0))
@@ -73,7 +80,8 @@ class Fixture:
 
     async def _calculate(self, question: Question, timeout_s: float) -> Answer:
         self.questions.append(question)
-        if isinstance(self.answer, CalculationError):
+        self.clock_s += self.took_s
+        if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
 
@@ -139,23 +147,25 @@ def test_rounds_take_a_small_share_of_a_processor(cpu_s: float, next_s: float) -
     assert Fixture(jobs("new")).round({"new": in_minutes(10)}, cpu_s) == pytest.approx(next_s)
 
 
-def test_round_without_an_answer_is_counted_and_repeated_later(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("took_s", "next_s"), [(0.5, 60), (20, 400), (1800, 6000)])
+def test_round_without_an_answer_is_counted_and_repeated_later(
+    took_s: float, next_s: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By the processor time that it may have taken: at most 300 s."""
     fixture = Fixture(jobs("new"))
-    fixture.answer = CalculationError("no answer within 1800 s")
+    fixture.answer, fixture.took_s = CalculationError("no answer within 1800 s"), took_s
     with caplog.at_level(logging.WARNING):
-        assert fixture.again() == FAILED_S
+        assert fixture.again() == pytest.approx(next_s)
     assert caplog.messages == ["starts of pending jobs are not estimated: no answer within 1800 s"]
     assert fixture.value("muster_eta_failures_total") == 1
 
 
-def test_question_is_a_copy_of_the_last_passs_objects() -> None:
-    of = jobs("new")
-    fixture = Fixture(of)
+def test_question_is_about_the_last_passs_objects() -> None:
+    fixture = Fixture(jobs("old"))
+    fixture.passed(jobs("new"))
     fixture.again()
     (question,) = fixture.questions
-    assert dict(question.objects["workloads"]) == dict(of.workloads)
-    assert question.objects["workloads"] is not of.workloads
-    assert "pods" not in question.objects
+    assert restored(question.objects).workloads == jobs("new").workloads
     assert question.now_ms == NOW_MS
 
 
@@ -171,19 +181,35 @@ def test_error_of_the_first_estimate_is_measured_at_the_start() -> None:
     assert fixture.value("muster_eta_starts_total", band="after") == 1
 
 
+async def loops() -> None:
+    """Lets the tasks go on until they wait for time to pass."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
 def test_first_round_waits_for_the_first_pass() -> None:
     async def play() -> list[int]:
-        fixture = Fixture(ClusterState())
-        fixture.announcer = StartAnnouncer(DEFAULT, None, fixture.metrics, calculate=fixture._calculate)
+        fixture = Fixture(None)
         working = asyncio.create_task(fixture.announcer.run(cast("Kube", fixture)))
-        seen = []
-        for of in (None, jobs("new")):
-            if of is not None:
-                fixture.passed(of)
-            for _ in range(5):
-                await asyncio.sleep(0)
-            seen.append(len(fixture.questions))
+        await loops()
+        before = len(fixture.questions)
+        fixture.passed(jobs("new"))
+        await loops()
         working.cancel()
-        return seen
+        return [before, len(fixture.questions)]
 
     assert asyncio.run(play()) == [0, 1]
+
+
+def test_round_that_raises_does_not_end_the_work(caplog: pytest.LogCaptureFixture) -> None:
+    async def play() -> tuple[bool, float | None]:
+        fixture = Fixture(jobs("new"))
+        fixture.answer = ValueError("a bug")
+        working = asyncio.create_task(fixture.announcer.run(cast("Kube", fixture)))
+        await loops()
+        ended = working.done()
+        working.cancel()
+        return ended, fixture.value("muster_eta_failures_total")
+
+    assert asyncio.run(play()) == (False, 1)
+    assert caplog.messages == ["a round of estimates has failed"]

@@ -5,17 +5,21 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from muster.configuration.configuration import DEFAULT
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.process.watched_kinds import WATCHED
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
 from muster.journal.files import JournalFiles
 from muster.journal.record import VERSION, JournalRecord, Outcome, PodSetRecord, write
-from muster.live.eta.calculation import CalculationError, Question, calculated, snapshot, starts
+from muster.live.eta.calculation import CalculationError, Question, calculated, restored, snapshot, starts
 from muster.live.eta.start_range import start_range
+from muster.live.observed import READ
 from muster.live.start import estimated_start
 from muster.live.state import live_state
 from tests.simulation.manifests import GPU, ray_job
@@ -57,6 +61,25 @@ def journal_of(folder: Path, run_s: float) -> Path:
     return folder
 
 
+def as_received(of: ClusterState) -> ClusterState:
+    """The cluster with objects of lightkube's classes, as the controller's stores have them."""
+    found: dict[str, Any] = {}
+    for name, kind in WATCHED.items():
+        views = getattr(of, name).values()
+        found[name] = {
+            view.key: msgspec.json.decode(msgspec.json.encode(view), type=kind.resource) for view in views
+        }
+    return ClusterState(**found)
+
+
+def test_objects_are_the_same_after_the_way_to_the_process() -> None:
+    of = cluster(NEW, DEV, finished(ray_job("past")), check=True)
+    passed = restored(snapshot(as_received(of)))
+    for name in READ:
+        assert getattr(passed, name) == getattr(of, name)
+    assert not passed.pods
+
+
 def test_starts_are_those_of_muster_eta() -> None:
     of = cluster(NEW, DEV)
     found = estimated_start(live_state(of, DEFAULT, NOW_MS), KEY, Assumptions(), range(SEEDS))
@@ -90,14 +113,14 @@ def test_journal_without_files_changes_nothing(
 
 
 def test_process_of_its_own_gives_the_same_answer() -> None:
-    asked = question(cluster(NEW, DEV))
+    asked = question(as_received(cluster(NEW, DEV)))
     answer = asyncio.run(calculated(asked, WAIT_S_MAX))
     assert answer.starts == starts(asked)
     assert answer.cpu_s > 0
 
 
 def test_process_that_fails_gives_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
-    asked = replace(question(cluster(NEW)), objects={"workloads": {"key": "no Workload"}})
+    asked = replace(question(cluster(NEW)), objects={"workloads": b"no JSON"})
     with pytest.raises(CalculationError, match="the process ended with 1"):
         asyncio.run(calculated(asked, WAIT_S_MAX))
     assert "Traceback" in capfd.readouterr().err
