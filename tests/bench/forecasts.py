@@ -42,7 +42,7 @@ TARGETS = {10_000: (None, None), 100_000: (10.0, None), 1_000_000: (120.0, 1024.
 PEER_FACTOR_MIN = 5
 CANDIDATES, CANDIDATES_JOBS = 64, 1_000
 EFFICIENCY_MIN = 0.8
-"""Of cores: the share of their number by which a search has to be faster on all of them."""
+"""The least share of the number of cores by which a search has to be faster on all of them."""
 AT_ONCE = Assumptions(start_up_s=0, termination_s=0, cleanup_s=0)
 
 
