@@ -7,6 +7,7 @@ from muster.admission import (
     PreemptionPolicy,
     QueueingStrategy,
     Quota,
+    Rules,
     Shortfall,
     Snapshot,
     WaitReason,
@@ -360,6 +361,14 @@ def test_excluded_flavors_are_data_too() -> None:
         ("l4", "workers", "UntoleratedTaint", "gpu"),
         ("t4", "workers", "NodeSelector", "pool"),
         ("cpu", "workers", "NoQuota", GPU),
+    ]
+
+
+def test_a_flavor_that_is_not_allowed_for_the_workload_is_excluded() -> None:
+    of = snapshot(queue("q", 4), workload("w", "q", 1, allowed_flavors=("t4",)))
+    (waiting,) = decide(of, NOW_MS, Rules(concurrent_admission=True)).waiting
+    assert [(one.flavor, str(one.cause), one.message) for one in waiting.exclusions] == [
+        ("l4", "Other", "is not one of those allowed for it")
     ]
 
 

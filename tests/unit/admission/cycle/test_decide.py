@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from muster.admission import (
+    NEVER_MS,
     CheckState,
     Cohort,
     Flavor,
@@ -401,6 +402,18 @@ ASIDE = {  # workloads that take part in no cycle: snapshot, reason, a piece of 
         WaitReason.BACKOFF,
         "waits for the end of its backoff",
         NOW_MS + 1,
+    ),
+    "backoff that time does not end": (
+        snapshot(queue("q", 1), workload("w", "q", 1, requeue_at_ms=NEVER_MS)),
+        WaitReason.BACKOFF,
+        "waits for the end of its backoff",
+        None,
+    ),
+    "queue with a problem": (
+        snapshot(queue("q", 1, problem="it does not exist any more"), workload("w", "q", 1)),
+        WaitReason.QUEUE_INACTIVE,
+        "ClusterQueue q is inactive: it does not exist any more",
+        None,
     ),
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.admission import Aging, Engine, PreemptionPolicy, Quota, Rules
+from muster.admission import NEVER_MS, Aging, Engine, PreemptionPolicy, Quota, Rules
 from muster.admission.engine.live_state import Timers
 from tests.unit.admission.builders import NOW_MS, admitted, cohort, queue, running, snapshot, workload
 
@@ -80,6 +80,8 @@ def test_next_moment_is_the_first_at_which_time_alone_changes_decisions() -> Non
     found.put(workload("later", "q", 1, requeue_at_ms=NOW_MS + 100))
     assert found.next_ms == NOW_MS + 100
     found.remove("ns/later")
+    assert found.next_ms == NOW_MS + 500
+    found.put(workload("not requeued", "q", 1, requeue_at_ms=NEVER_MS))
     assert found.next_ms == NOW_MS + 500
     assert len(found.decide(NOW_MS + 500).preemptions) == 1
 

@@ -4,6 +4,7 @@ import gc
 from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -108,3 +109,14 @@ def test_workload_waits_behind_no_head_that_was_removed() -> None:
     ]
     engine.remove("ns/preempts")
     assert [one.reason for one in engine.waiting(NOW_MS)] == [WaitReason.QUOTA]
+
+
+def test_knowledge_about_kinds_of_workloads_is_bounded() -> None:
+    engine = Engine(snapshot(queue("q", 9)))
+    with patch("muster.admission.pruning.wake_index._KNOWN_MAX", 2):
+        for gpus in range(5):
+            engine.put(workload("w", "q", gpus))
+            engine.decide(NOW_MS)
+    (index,) = {group.selector.pruning for group in engine._live.groups.values()}
+    assert isinstance(index, WakeIndex)
+    assert len(index._known) == 2
