@@ -1,10 +1,10 @@
-"""One sandbox for the session, and the tests' access to it."""
+"""A sandbox that the tests share, a second one for those that leave it in disorder, and access to both."""
 
 import copy
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,10 +101,10 @@ class Cluster:
         start_controller(self.state, self.kubectl)
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+@contextmanager
+def _running(name: str) -> Iterator[Cluster]:
     # One for each worker of pytest-xdist.
-    state = RunState(f"e2e-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}")
+    state = RunState(f"{name}-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}")
     try:
         up(state, "muster", scenarios=(), fresh=True)
         kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)
@@ -113,6 +113,36 @@ def cluster() -> Iterator[Cluster]:
             yield Cluster(state, client, kubectl)
     finally:
         down(state)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    with _running("e2e") as cluster:
+        yield cluster
+
+
+class Second:
+    """Another cluster, beside the shared one. A test may stop it: the next one gets a new one."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._cluster: Cluster | None = None
+
+    def cluster(self) -> Cluster:
+        if self._cluster is None:
+            self._cluster = self._open.enter_context(_running("e2e-second"))
+        return self._cluster
+
+    def stop(self) -> None:
+        self._cluster = None
+        self._open.close()
+
+
+@pytest.fixture(scope="session")
+def second() -> Iterator[Second]:
+    second = Second()
+    yield second
+    second.stop()
 
 
 @pytest.fixture(autouse=True)

@@ -2,13 +2,14 @@
 
 import sys
 
-from tests.sandbox.conftest import Cluster
+from tests.sandbox.conftest import Second
 from tests.storm.storm import storm
 
 SECONDS = 35.0
 
 
-def test_quota_holds_and_all_jobs_end_in_a_short_storm(cluster: Cluster) -> None:
+def test_quota_holds_and_all_jobs_end_in_a_short_storm(second: Second) -> None:
+    cluster = second.cluster()
     try:
         wrong = storm(cluster.state, cluster.kubectl, SECONDS, seed=1, out=sys.stdout)
     finally:
