@@ -75,6 +75,10 @@ class ApiServer:
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._lock = threading.Lock()
 
+    def close(self) -> None:
+        """Closes its connections."""
+        self._http.close()
+
     def resource(self, api_version: str, kind: str) -> Resource:
         """Returns the resource of a kind; raises UnknownKindError. A kind not served yet is not cached."""
         with self._lock:

@@ -78,7 +78,22 @@ def apply(api: ApiServer, wanted: Object, *, dry_run: bool = False) -> Object:
     """Applies server-side as Pulumi's field manager; takes over others' fields only if the provider or the
     object's annotation allows it."""
     annotated = (wanted["metadata"].get("annotations") or {}).get(PATCH_FORCE) == "true"
-    return api.apply(wanted, MANAGER, dry_run=dry_run, force=annotated or api.take_over)
+    first = _without_emptied(api, wanted)
+    applied = api.apply(first, MANAGER, dry_run=dry_run, force=annotated or api.take_over)
+    if first == wanted or dry_run:
+        return applied
+    return api.apply(wanted, MANAGER, force=annotated or api.take_over)
+
+
+def _without_emptied(api: ApiServer, wanted: Object) -> Object:
+    """Returns it without the empty maps that have fields in the live object, such as the `spec` of a Cohort.
+
+    The API server replaces a map by null when an apply removes its last field, and then refuses the null.
+    """
+    if {} not in wanted.values():
+        return wanted
+    live = api.get(wanted) or {}
+    return {key: value for key, value in wanted.items() if value != {} or not live.get(key)}
 
 
 def delete(api: ApiServer, wanted: Object, seconds_max: float) -> None:

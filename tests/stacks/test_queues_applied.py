@@ -1,11 +1,15 @@
 """Every setting of queues, applied to a real API server with Kueue's own CRDs."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from lightkube import KubeConfig
 
+from preview.plugins import kubernetes_writes as writes
+from preview.plugins.kubernetes_api import ApiServer
 from preview.pulumi_cli import PulumiCli, Stack
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.conftest import LOCAL, wait_for_suspension
@@ -44,6 +48,20 @@ CHECKS = [
         "parameters": {"apiGroup": "acme.example", "kind": "Budget", "name": "gpu-hours"},
     }
 ]
+
+
+def test_a_cohort_may_lose_all_its_settings(local_cli: PulumiCli, cluster: Kubectl) -> None:
+    config = KubeConfig.from_file(str(cluster.kubeconfig)).get()
+    assert config is not None
+    cohort = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Cohort", "metadata": {"name": "emptied"}}
+    with closing(ApiServer(config)) as api:
+        writes.create(api, {**cohort, "spec": {"parentName": "company"}})
+        try:
+            writes.apply(api, {**cohort, "spec": {}}, dry_run=True)
+            assert writes.update(api, {**cohort, "spec": {}})["spec"] == {}
+            assert writes.update(api, {**cohort, "spec": {}})["spec"] == {}
+        finally:
+            writes.delete(api, cohort, 30.0)
 
 
 @pytest.fixture
