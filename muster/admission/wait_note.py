@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from muster.admission.model import NEVER_MS, Waiting, WaitReason
+from muster.admission.model import Waiting, WaitReason
 
 TRANSIENT_REASONS = frozenset(
     {
@@ -36,12 +36,6 @@ def with_note(waiting: Waiting, note: WaitNote | None) -> Waiting:
     if note.reason is None:
         return replace(waiting, message=f"{waiting.message}, {note.message}", until_ms=note.until_ms)
     return Waiting(waiting.workload, note.reason, note.message, note.until_ms)
-
-
-def first_to_end(*notes: WaitNote | None) -> WaitNote | None:
-    """Returns the note whose rule may decide otherwise first."""
-    found = [note for note in notes if note is not None]
-    return min(found, key=lambda note: NEVER_MS if note.until_ms is None else note.until_ms, default=None)
 
 
 def earliest(*moments_ms: int | None) -> int | None:

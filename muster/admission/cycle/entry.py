@@ -85,6 +85,7 @@ class Entry:
     admission: Admission | None = None
     priority_boost: int = 0  # what aging has added to its priority while it waited
     note: WaitNote | None = None  # of an optional rule
+    until_ms: int | None = None  # when a rule may decide otherwise over a flavor that was tried in this pass
 
     @property
     def ranked(self) -> Workload:

@@ -83,7 +83,7 @@ class ContentionGroup:
         """When it is to be settled again even if nothing happens; None without workloads to decide over."""
         if not self.is_waiting:
             return None
-        moments = [head.note.until_ms for head in self.heads.values() if head.note is not None]
+        moments = [head.until_ms for head in self.heads.values()]
         if self.backfill is not None:
             moments.append(self.backfill.next_end_ms)
         min_runtime = self.state.min_runtime

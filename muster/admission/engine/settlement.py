@@ -24,7 +24,7 @@ from muster.admission.pruning.protocol import GroupEstimate
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.rules.backfill import BLOCKED_HEADS_MAX
-from muster.admission.wait_note import first_to_end
+from muster.admission.wait_note import earliest
 
 _UNCHECKED = 100  # passes, or cycles of one, before the most that there can be is computed
 
@@ -196,9 +196,11 @@ class _Settlement:
             self._put_back(head)
 
     def _put_back(self, head: Entry) -> None:
+        # An earlier cycle of this pass may have tried other flavors, on which a rule holds it for a time.
         last = self._heads.get(head.workload.key)
-        if last is not None:  # an earlier cycle of this pass tried other flavors: a rule may hold it there
-            head.note = first_to_end(last.note, head.note)
+        head.until_ms = earliest(
+            None if head.note is None else head.note.until_ms, None if last is None else last.until_ms
+        )
         self._heads[head.workload.key] = head
         if REQUEUE[head.outcome] is Requeue.PENDING_PREEMPTION:
             self._waiting.add(head.workload.key)

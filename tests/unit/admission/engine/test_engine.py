@@ -302,10 +302,12 @@ def test_a_slice_starts_after_all_where_its_successor_is_taken_back() -> None:
         workload("old", "a", 1),
         workload("new", "a", 3, replaces="ns/old", queued_at_ms=1),
         workload("first", "b", 1),
+        workload("nothing", "b", 0, queued_at_ms=1),
         workload("second", "b", 2, queued_at_ms=2),
     )
     plan = Engine(of).decide(NOW_MS)
-    assert (sorted(admitted(plan)), preempted(plan), plan.replaced) == (["first", "old", "second"], [], ())
+    assert sorted(admitted(plan)) == ["first", "nothing", "old", "second"]
+    assert (preempted(plan), plan.replaced) == ([], ())
 
 
 def test_a_slice_that_is_taken_back_leaves_the_other_where_it_was() -> None:
