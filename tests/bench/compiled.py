@@ -1,0 +1,39 @@
+"""The package as `pip install .` puts it into site-packages if it compiles the admission core."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sandbox.bootstrap import cache_directory
+from sandbox.toolchain.paths import CHECKOUT
+
+
+def site() -> Path:
+    """Builds the wheel, which takes minutes, once for each version of the package; returns its contents."""
+    folder = cache_directory() / "compiled" / _digest()
+    if not folder.exists():
+        with TemporaryDirectory(dir=_created(folder.parent)) as built:
+            command = [sys.executable, "-m", "hatchling", "build", "--target=wheel", f"--directory={built}"]
+            env = {**os.environ, "HATCH_BUILD_HOOKS_ENABLE": "true"}
+            subprocess.run(command, cwd=CHECKOUT, env=env, check=True, capture_output=True)
+            (wheel,) = Path(built).glob("*.whl")
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(Path(built) / "site")
+            (Path(built) / "site").rename(folder)
+    return folder
+
+
+def _created(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _digest() -> str:
+    found = hashlib.sha256(sys.version.encode())
+    for path in (CHECKOUT / "pyproject.toml", *sorted((CHECKOUT / "muster").rglob("*.py"))):
+        found.update(f"{path.relative_to(CHECKOUT)}\n".encode() + path.read_bytes())
+    return found.hexdigest()[:16]
