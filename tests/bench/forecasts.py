@@ -18,6 +18,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from muster.cli.configurations import manifests_below
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration, from_manifests
 from muster.forecast.limits import WaitLimit
@@ -42,6 +43,8 @@ PEER_JOBS, PEER_CORES = 20_000, 4096
 TARGETS = {10_000: (None, None), 100_000: (10.0, None), 1_000_000: (120.0, 1024.0)}
 """Jobs, and the most CPU seconds and MB that they may take."""
 PEER_FACTOR_MIN = 5
+PUBLIC_TRACE = Path(os.environ.get("MUSTER_PUBLIC_TRACES", "")) / "openb_pod_list_default.csv"
+PUBLIC_MAX_S = 2.0
 CANDIDATES, CANDIDATES_JOBS = 64, 1_000
 EFFICIENCY_MIN = 0.8
 """The least share of the number of cores by which a search has to be faster on all of them."""
@@ -103,6 +106,16 @@ def measure_swf(path: Path) -> Measured:
     return _measured(began, outcome)
 
 
+def measure_public(path: Path) -> Measured:
+    """Measures the public trace on the 64 GPUs of the documentation's example."""
+    began = time.process_time()
+    queues = from_manifests(
+        "64 GPUs", manifests_below(CHECKOUT / "examples/forecast/public-trace/64-gpus.yaml")
+    )
+    placed = place(read(path).trace.jobs, queues, Mapped(queue="cluster"))
+    return _measured(began, Simulator(queues, placed.jobs, AT_ONCE).run())
+
+
 def _measured(began: float, outcome: Outcome) -> Measured:
     cpu_s = time.process_time() - began
     rss_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -128,6 +141,11 @@ def figures() -> list[Figure]:
         ours, peer = in_a_process(str(swf)), forecast_peer.cpu_seconds(swf, PEER_CORES)
         what = f"{PEER_JOBS:,} jobs of an SWF file that never wait"
         found.append(Figure(what, ours.cpu_s, "s", limit=peer / PEER_FACTOR_MIN, peer=peer))
+    if PUBLIC_TRACE.is_file():
+        took = in_a_process(str(PUBLIC_TRACE))
+        found.append(Figure("the public trace, 8,152 tasks", took.cpu_s, "s", limit=PUBLIC_MAX_S))
+    else:
+        print(f"skipped the public trace: set MUSTER_PUBLIC_TRACES to the folder of {PUBLIC_TRACE.name}")
     compiled = site()
     for count, (cpu_max_s, rss_max_mb) in TARGETS.items():
         plain, fast = in_a_process(str(count)), in_a_process(str(count), compiled)
@@ -171,11 +189,13 @@ def in_a_process(argument: str, package: Path = CHECKOUT) -> Measured:
 
 
 def main(arguments: list[str]) -> None:
-    """With a number of jobs or an SWF file, prints that measurement as JSON; without, all as a table."""
+    """Prints all as a table; with a number of jobs, the public trace or an SWF file, that one as JSON."""
     if not arguments:
         show("Forecasts", figures(), "AccaSim")
     elif arguments[0].isdecimal():
         print(json.dumps(asdict(measure(int(arguments[0])))))
+    elif arguments[0].endswith(".csv"):
+        print(json.dumps(asdict(measure_public(Path(arguments[0])))))
     else:
         print(json.dumps(asdict(measure_swf(Path(arguments[0])))))
 
