@@ -21,6 +21,10 @@ class InputError(ValueError):
     """Input that no forecast can use: what, where, what is expected."""
 
 
+ENGINES = {"kueue": {"requeue_s": 1.0}}
+"""Assumptions that the engine of a stack makes."""
+
+
 @dataclass(frozen=True)
 class Side:
     """One configuration to simulate, and what its stack file says about forecasts."""
@@ -69,7 +73,7 @@ def declared(settings: "Settings", title: str) -> Side:
     return Side(
         replace(queues, autoscaled=_autoscaled(settings)),
         wanted.trace,
-        wanted.assumptions,
+        ENGINES.get(settings.admission.engine, {}) | wanted.assumptions,
         wanted.prices,
         [
             WaitLimit(one.queue, one.priority or "", one.statistic, 60 * one.max_minutes)

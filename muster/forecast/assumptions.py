@@ -79,6 +79,12 @@ class Assumptions:
         "time in which the engine carries out one admission or preemption, one after the other",
         "the inverse of the admissions per second in docs/performance.md; it shows in bursts of short jobs",
     )
+    requeue_s: float = _assumed(
+        0,
+        "s",
+        "from a release of quota until workloads that were tried in vain before are tried again",
+        "Muster: at once; Kueue: 1 s (requeueBatchPeriod), in which one that has just arrived may be first",
+    )
     failures_per_node_hour: float = _assumed(
         0.0,
         "per hour",

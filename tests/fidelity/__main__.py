@@ -19,6 +19,8 @@ from tests.fidelity.report import Pair, show, show_assumptions
 
 JOBS = 100
 MUSTER_TARGET, KUEUE_TARGET = 0.017, 0.05
+KUEUE_REQUEUE_S = 1.0
+"""Kueue's requeueBatchPeriod: a second of real time, whatever the pace of the trace."""
 ENGINES = ("muster", "kueue")
 
 
@@ -53,7 +55,7 @@ def _kueue(every: Sequence[Case], screen: Screen) -> list[Pair]:
         f"{STEP_S} s of the trace took 1 s; submissions were up to {max(lateness.submissions_s):.2f} s late, "
         f"finishes took {sum(lateness.finishes_s) / len(lateness.finishes_s):.3f} s to write"
     )
-    return _pairs(every, histories, KUEUE_TARGET, plain)
+    return _pairs(every, histories, KUEUE_TARGET, plain, requeue_s=KUEUE_REQUEUE_S * STEP_S)
 
 
 def _pairs(
@@ -62,9 +64,10 @@ def _pairs(
     target: float,
     plain: History,
     provisioned: History | None = None,
+    requeue_s: float = 0.0,
 ) -> list[Pair]:
     """Forecasts the cases, and prints the comparison."""
-    assumed = assumptions(plain, provisioned)
+    assumed = assumptions(plain, provisioned, requeue_s)
     pairs = [
         Pair(case.name, forecast(case, assumed), history, target)
         for case, history in zip(every, histories, strict=True)

@@ -33,13 +33,15 @@ def _jobs(queue: str, gang: int) -> list[Job]:
     return [*jobs, Job(f"{queue}-prod", at_s + PAUSE_S, RUN_S, gang, queue, "prod-priority")]
 
 
-def assumptions(plain: History, provisioned: History | None = None) -> Assumptions:
-    """Returns what makes a forecast of these cases right on average."""
+def assumptions(plain: History, provisioned: History | None = None, requeue_s: float = 0.0) -> Assumptions:
+    """Returns what makes a forecast of these cases right on average, for an engine that takes `requeue_s`
+    until it tries again what was parked."""
     start_up_s = _start_up_s(plain)
     return Assumptions(
         start_up_s=start_up_s,
         termination_s=_preempting_s(plain) - start_up_s,
-        cleanup_s=_next_start_s(plain) - start_up_s,
+        cleanup_s=max(0.0, _next_start_s(plain) - start_up_s - requeue_s),
+        requeue_s=requeue_s,
         provisioning_median_s=_start_up_s(provisioned) - start_up_s if provisioned else 0.0,
         provisioning_spread=0,
     )

@@ -96,11 +96,12 @@ class Engine:
         if key in self._live.workloads:
             self._live.drop(key)
 
-    def decide(self, now_ms: int, explain: bool = True) -> Plan:
+    def decide(self, now_ms: int, explain: bool = True, unpark: bool = True) -> Plan:
         """Returns what changes now. The plan's `waiting` covers workloads that are pending since the last
         decision, or that wait for victims from now on; why the others wait may change with every decision,
         and `self.waiting` tells it. Without `explain` it is empty: explanations cost more than many
-        decisions."""
+        decisions. Without `unpark`, workloads that were tried in vain are left to a later decision, as Kueue
+        leaves them for a second (requeueBatchPeriod) after quota was released."""
         live = self._live
         # Backoffs and drained queues come first: they change which workloads are pending.
         live.state.begin(now_ms)
@@ -113,7 +114,7 @@ class Engine:
         unsettled: list[ContentionGroup] = []
         # By name, not in the order of the events that touched them: equal objects give equal plans.
         for group in sorted(live.touched, key=lambda group: group.names):
-            if not settle(group, changes, now_ms):
+            if not settle(group, changes, now_ms, unpark):
                 unsettled.append(group)
             live.set_timer(group)
         self._settled = tuple(live.touched)

@@ -29,15 +29,17 @@ from muster.admission.wait_note import earliest
 _UNCHECKED = 100  # passes, or cycles of one, before the most that there can be is computed
 
 
-def settle(group: ContentionGroup, changes: Changes, now_ms: int) -> bool:
+def settle(group: ContentionGroup, changes: Changes, now_ms: int, unpark: bool = True) -> bool:
     """Decides until nothing changes and records it in `changes`. Returns False if the next decision has
     to try again: workloads that are parked by now keep no quota from the others, which are tried alone
     then.
 
     Kueue tries the parked ones together, a moment after all others (UpdateInadmissible…): a workload
-    that is not parked may be admitted before them, whatever their priority.
+    that is not parked may be admitted before them, whatever their priority. Without `unpark` that moment has
+    not come yet, and parked ones are left to a later decision.
     """
-    return _Settlement(group, changes, now_ms).run()
+    settlement = _Settlement(group, changes, now_ms)
+    return settlement.run() if unpark else settlement.run_without_parked()
 
 
 class _Settlement:
@@ -80,6 +82,16 @@ class _Settlement:
         if not some_parked:
             self._park()
         return self._changes.count == before or not (self._selector.keep_quota and self._are_tried_apart())
+
+    def run_without_parked(self) -> bool:
+        """Tries workloads that are not parked, and parks those that stay."""
+        if not self._group.is_waiting:
+            return self.run()
+        self._selector.begin()
+        self._tried = True
+        self._settle(include_parked=False)
+        self._park()
+        return False
 
     def _are_tried_apart(self) -> bool:
         """Whether workloads that are not parked are tried before those that are."""

@@ -38,6 +38,8 @@ class Simulator:
         self._wakes_ms = -1  # when to decide next without any other event; that moment is among the events
         self._write_s = assumptions.admission_s
         self._free_ms = 0  # until then the engine carries out its last plan
+        self._requeue_ms = round(1000 * assumptions.requeue_s)
+        self._unpark_ms: int | None = None  # when what was tried in vain is tried again
 
     def run(self, progress: Callable[[float], None] | None = None) -> Outcome:
         now_ms = 0
@@ -103,9 +105,9 @@ class Simulator:
         if now_ms < self._free_ms:
             self._wake(self._free_ms)
             return
-        writes = 0
+        writes, unpark = 0, self._unparks(now_ms)
         for _ in range(DECISIONS_MAX):
-            plan = self._engine.decide(now_ms, explain=False)
+            plan = self._engine.decide(now_ms, explain=False, unpark=unpark)
             if not (plan.admissions or plan.preemptions or plan.drained or plan.displaced):
                 break
             self._carry_out(plan, now_ms)
@@ -116,6 +118,15 @@ class Simulator:
         next_ms = self._engine.next_ms
         if next_ms is not None:
             self._wake(next_ms)
+
+    def _unparks(self, now_ms: int) -> bool:
+        """Returns whether this decision tries all, or only what was not tried in vain before."""
+        if not self._requeue_ms:
+            return True
+        due = self._unpark_ms is not None and self._unpark_ms <= now_ms
+        if due:
+            self._unpark_ms = None
+        return due
 
     def _carry_out(self, plan: core.Plan, now_ms: int) -> None:
         for preemption in plan.preemptions:
@@ -139,6 +150,9 @@ class Simulator:
         if end is None:
             return
         self._engine.remove(self._key(job))
+        if self._requeue_ms and self._unpark_ms is None:
+            self._unpark_ms = now_ms + self._requeue_ms
+            self._events.add(self._unpark_ms, Event.WAKE)
         if end is End.FINISHED:
             self._stock_outs.pop(job, None)
         elif end is End.NOT_PROVISIONED:

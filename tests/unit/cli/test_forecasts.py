@@ -83,6 +83,13 @@ def test_pools_of_accelerators_that_are_not_queued_are_autoscaled() -> None:
     assert configurations.stack("prod").configuration.autoscaled == {"l4": 0, "v6e-4x4": 0}
 
 
+def test_kueue_tries_again_after_a_second(tmp_path: Path) -> None:
+    file = tmp_path / "stack.yaml"
+    file.write_text(Path("stacks/Pulumi.local.yaml").read_text().replace("engine: muster", "engine: kueue"))
+    assert configurations.stack(str(file)).assumptions["requeue_s"] == 1
+    assert "requeue_s" not in configurations.stack("local").assumptions
+
+
 WRONG: Mapping[str, tuple[list[str], str]] = {
     "no configuration": (
         ["--trace={}/trace.csv"],

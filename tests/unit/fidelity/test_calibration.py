@@ -1,5 +1,7 @@
 """Assumptions measured in the calibration's case are those that made its history."""
 
+from dataclasses import replace
+
 import pytest
 
 from muster.forecast.assumptions import Assumptions
@@ -11,8 +13,10 @@ ASSUMED = Assumptions(
 )
 
 
-def test_a_forecasts_own_assumptions_are_measured() -> None:
-    plain, provisioned = (forecast(calibration(check=check), ASSUMED) for check in (False, True))
-    found = assumptions(plain, provisioned)
+@pytest.mark.parametrize("requeue_s", [0, 60])
+def test_a_forecasts_own_assumptions_are_measured(requeue_s: float) -> None:
+    assumed = replace(ASSUMED, requeue_s=requeue_s)
+    plain, provisioned = (forecast(calibration(check=check), assumed) for check in (False, True))
+    found = assumptions(plain, provisioned, requeue_s)
     for name in ("start_up_s", "termination_s", "cleanup_s", "provisioning_median_s"):
         assert getattr(found, name) == pytest.approx(getattr(ASSUMED, name)), name

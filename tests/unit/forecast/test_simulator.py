@@ -147,6 +147,23 @@ CASES: dict[str, Case] = {
         ["one 0-0-10 FINISHED", "two 0-0-10 FINISHED", "three 4-4-14 FINISHED", "four 9-9-19 FINISHED"],
         replace(AT_ONCE, admission_s=2),
     ),
+    "Kueue tries again a moment after quota was released; what arrives meanwhile is first": Case(
+        configured(queue("a", 8)),
+        [job("one", 0, 10, 8), job("two", 1, 10, 8), job("new", 12, 10, 4), job("later", 40, 10, 8)],
+        [
+            "one 0-0-10 FINISHED",
+            "new 12-12-22 FINISHED",
+            "two 25-25-35 FINISHED",
+            "later 40-40-50 FINISHED",
+        ],
+        replace(AT_ONCE, requeue_s=3),
+    ),
+    "Kueue tries the head of a strict queue at once": Case(
+        configured(queue("a", 8, queueingStrategy="StrictFIFO")),
+        [job("one", 0, 10, 8), job("two", 1, 10, 8)],
+        ["one 0-0-10 FINISHED", "two 10-10-20 FINISHED"],
+        replace(AT_ONCE, requeue_s=3),
+    ),
     "a gang larger than its queue never starts, and holds up no other": Case(
         configured(queue("a", 8)),
         [job("huge", 0, 10, 16), job("one", 1, 5, 8)],

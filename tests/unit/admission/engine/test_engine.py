@@ -102,6 +102,20 @@ def test_workload_that_is_not_parked_after_all_is_tried_first() -> None:
     assert admitted(engine.decide(NOW_MS)) == ["w"]
 
 
+def test_what_was_tried_in_vain_may_be_left_to_a_later_decision() -> None:
+    engine = Engine(snapshot(queue("q", 2), running("r", "q", 2), workload("tried", "q", 2)))
+    engine.decide(NOW_MS)
+    engine.remove("ns/r")
+    engine.put(workload("new", "q", 1))
+    assert admitted(engine.decide(NOW_MS, unpark=False)) == ["new"]
+    assert not engine.settled
+    engine.remove("ns/new")
+    assert admitted(engine.decide(NOW_MS, unpark=False)) == []
+    assert admitted(engine.decide(NOW_MS)) == ["tried"]
+    engine.remove("ns/tried")
+    assert engine.decide(NOW_MS, unpark=False) == Plan((), (), ())
+
+
 def test_a_backoff_ends() -> None:
     engine = Engine(snapshot(queue("q", 1), workload("w", "q", 1, requeue_at_ms=NOW_MS + 5)))
     assert reasons(engine.decide(NOW_MS)) == {"w": WaitReason.BACKOFF}
