@@ -17,6 +17,7 @@ from tests.unit.forecast.recommend.builders import STACK
 
 CHECKOUT = Path(__file__).parents[4]
 GRID = ("--vary", "queues.a.l4=4,8,12", "--vary", "queues.b.l4=4,8,12", "--vary", "pools.l4=16,24")
+NODES = ("--assume", "scale_up_s=0")  # they are there
 EASY = "p90 <= 65m"
 HARD = "a p90 <= 1s"
 
@@ -38,7 +39,7 @@ def write_trace(jobs: int) -> None:
 
 
 def recommend(*arguments: str, goal: str = EASY, vary: tuple[str, ...] = GRID) -> int:
-    given = ("--stack", "stack.yaml", "--trace", "trace.csv", "--goal", goal, *vary, *arguments)
+    given = ("--stack", "stack.yaml", "--trace", "trace.csv", "--goal", goal, *NODES, *vary, *arguments)
     return main(["recommend", *given])
 
 
@@ -107,7 +108,7 @@ def test_prices_and_goals_may_be_in_the_stack_file(capsys: pytest.CaptureFixture
         "  muster:forecast: {prices: {l4: 0.5}, trace: trace.csv, limits: [{queue: a, maxMinutes: 75}]}\n"
     )
     Path("stack.yaml").write_text(STACK + forecast)
-    assert main(["recommend", "--stack", "stack.yaml", "--vary", "queues.a.l4=4,8"]) == 0
+    assert main(["recommend", "--stack", "stack.yaml", "--vary", "queues.a.l4=4,8", *NODES]) == 0
     output = capsys.readouterr().out
     assert re.search(r"goal +<= 1h15m", output)
     # 0.5 an hour, 12 GPUs, 11 minutes of submissions and 10 of the last job
