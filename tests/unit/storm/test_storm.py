@@ -38,6 +38,14 @@ def cluster(name: str, revision: int, change: str = "ADDED", **meta: Any) -> Eve
     return Event(revision, kinds.RAY_CLUSTERS, change, {"metadata": metadata, "spec": {"suspend": True}})
 
 
+def started(revision: int, suspend: bool = False) -> Event:
+    body: Body = {"metadata": {"name": "job", "uid": "job"}, "spec": {"suspend": suspend}}
+    return Event(revision, kinds.RAY_JOBS, "MODIFIED", body)
+
+
+TWICE = (started(1), cluster("a", 2), started(3, suspend=True), started(4))
+
+
 def test_every_revision_above_the_quota_is_found() -> None:
     events = [reserved("first", 3, 1), reserved("second", 1, 2), reserved("third", 1, 3)]
     (found,) = broken(events, QUEUES)
@@ -89,18 +97,17 @@ def test_pods_that_kuberay_makes_twice_have_to_be_deleted(events: list[Event], w
 @pytest.mark.parametrize(
     ("events", "revisions"),
     [
-        pytest.param([cluster("a", 1), cluster("b", 2)], ["revision 2"], id="two at once"),
+        pytest.param([*TWICE, cluster("b", 5)], ["revision 5"], id="the first is still there"),
+        pytest.param([*TWICE, cluster("a", 5, "DELETED"), cluster("b", 6)], [], id="one after another"),
         pytest.param(
-            [cluster("a", 1), cluster("a", 2, "DELETED"), cluster("b", 3)], [], id="one after another"
-        ),
-        pytest.param(
-            [cluster("a", 1), cluster("a", 2, "MODIFIED", deletionTimestamp="now"), cluster("b", 3)],
+            [*TWICE, cluster("a", 5, "MODIFIED", deletionTimestamp="now"), cluster("b", 6)],
             [],
             id="the first is being deleted",
         ),
+        pytest.param([started(1), cluster("a", 2), cluster("b", 3)], [], id="KubeRay made two for one start"),
     ],
 )
-def test_two_ray_clusters_of_a_job_are_found(events: list[Event], revisions: list[str]) -> None:
+def test_ray_clusters_of_two_starts_are_found(events: list[Event], revisions: list[str]) -> None:
     assert [text.partition(":")[0] for text in duplicates(events)] == revisions
 
 
