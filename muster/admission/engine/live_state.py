@@ -120,8 +120,9 @@ class LiveState:
             state.budgets = Budgets(snapshot, state.tree.queues, state.holdings)
 
     def parked(self) -> set[str]:
-        """Keys of workloads that were tried in vain, and wait until all are tried."""
-        parked: set[str] = set()
+        """Keys of workloads that were tried in vain, and wait until all are tried, or will once they are
+        queued."""
+        parked = {key for key in self._not_queued if self._pending(key).parked}
         for group in dict.fromkeys(self.groups.values()):
             for queue in group.occupied:
                 parked |= queue.parked
@@ -140,9 +141,17 @@ class LiveState:
 
     def is_parked_as(self, workload: Workload) -> bool:
         """Whether a known workload is parked or not, as its object says."""
+        if workload.key in self._not_queued:
+            return self._pending(workload.key).parked is workload.parked
         group = self.groups.get(workload.cluster_queue)
         queue = group.queues.get(workload.cluster_queue) if group is not None else None
         return workload.admission is not None or queue is None or queue.is_parked_as(workload)
+
+    def _pending(self, key: str) -> Workload:
+        """A workload that is known to be pending."""
+        workload = self.workloads.pending(key)
+        assert workload is not None
+        return workload
 
     def _add_pending(self, workload: Workload) -> None:
         """Queues it, unless its backoff has not ended."""
@@ -177,8 +186,7 @@ class LiveState:
         for name in self._settlements.take_due(now_ms):
             self.touch(self.groups[name])
         for key in self._backoffs.take_due(now_ms):
-            workload = self.workloads.pending(key)
-            assert workload is not None  # its timer goes with it
+            workload = self._pending(key)  # its timer goes with it
             self._not_queued.remove(key)
             self._enqueue(workload)
 

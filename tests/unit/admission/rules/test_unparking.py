@@ -113,6 +113,18 @@ def test_engine_knows_parked_workloads() -> None:
     assert parked() == ["ns/w"]
 
 
+@pytest.mark.parametrize("parked", [True, False])
+def test_a_workload_comes_back_from_its_backoff_as_parked_as_it_was_put(parked: bool) -> None:
+    """`high` would take the quota if it were not parked; the engine's snapshot says the same."""
+    high = workload("high", "q", 2, priority=9, requeue_at_ms=NOW_MS + 1)
+    engine = Engine(snapshot(queue("q", 2), replace(high, parked=not parked)))
+    engine.decide(NOW_MS)
+    engine.put(replace(high, parked=parked))
+    engine.put(workload("low", "q", 2))
+    for of in (Engine(engine.snapshot), engine):
+        assert admitted(of.decide(NOW_MS + 1)) == (["low"] if parked else ["high"])
+
+
 def pending(*workloads: Workload) -> PendingQueue:
     of = snapshot(queue("q", 2), *workloads)
     line = PendingQueue(of.cluster_queues["q"], WorkingState(of).tree.queues["q"])
