@@ -1,6 +1,7 @@
 """The note of an optional rule for a workload that waits."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from muster.admission.model import Waiting, WaitReason
 
@@ -27,6 +28,14 @@ class WaitNote:
     message: str
     until_ms: int | None = None
     reason: WaitReason | None = None
+
+
+class Ruling(NamedTuple):
+    """A rule's answer to a workload that would fit: with a note it has to wait. `until_ms` is the next moment
+    at which the answer may be another, if nothing else happens."""
+
+    note: WaitNote | None
+    until_ms: int | None = None
 
 
 def with_note(waiting: Waiting, note: WaitNote | None) -> Waiting:

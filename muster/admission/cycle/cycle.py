@@ -17,6 +17,7 @@ from muster.admission.model import FlavorResource, PreemptionPolicy, Rules
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState, usage_of
+from muster.admission.wait_note import earliest
 
 _STARTS_OVER = frozenset({Outcome.PREEMPTING, Outcome.DEFERRED, Outcome.GATED})
 _OTHERS_FAULT = frozenset({Outcome.OVERLAPPING, Outcome.CROWDED_OUT})
@@ -98,9 +99,10 @@ class Cycle:
         """Whether it would fit, but an optional rule forbids it; its note says why."""
         workload, budgets = head.workload, self._state.budgets
         if budgets is not None:
-            head.note = budgets.refusal(head.node, head.usage, workload.run_time_ms)
+            head.note, head.until_ms = budgets.ruling(head.node, head.usage, workload.run_time_ms)
         if self._backfill is not None and head.note is None and workload.admission is None:
-            head.note = self._backfill.refusal(head)
+            head.note, until_ms = self._backfill.ruling(head)
+            head.until_ms = earliest(head.until_ms, until_ms)
         return head.note is not None
 
     def _admit(self, head: Entry) -> None:

@@ -13,7 +13,7 @@ from muster.admission.preemption.search import Target
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
-from muster.admission.wait_note import WaitNote
+from muster.admission.wait_note import Ruling, WaitNote
 
 
 class Outcome(Enum):
@@ -112,7 +112,7 @@ class Entry:
 class HeadReservations(Protocol):
     """Keeps room for heads that wait: a hook of the cycle (rules/backfill.py)."""
 
-    def refusal(self, head: Entry) -> WaitNote | None: ...
+    def ruling(self, head: Entry) -> Ruling: ...
 
     def drop_reservation(self, head: Entry) -> None: ...
 

@@ -85,7 +85,7 @@ class ContentionGroup:
             return None
         moments = [head.until_ms for head in self.heads.values()]
         if self.backfill is not None:
-            moments.append(self.backfill.next_end_ms)
+            moments.append(self.backfill.until_ms)
         min_runtime = self.state.min_runtime
         if min_runtime is not None:  # also for workloads that pruning skipped, without a search for victims
             holdings = (self.state.holdings[name].values() for name in self.names)

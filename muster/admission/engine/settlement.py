@@ -208,11 +208,10 @@ class _Settlement:
             self._put_back(head)
 
     def _put_back(self, head: Entry) -> None:
-        # An earlier cycle of this pass may have tried other flavors, on which a rule holds it for a time.
         last = self._heads.get(head.workload.key)
-        head.until_ms = earliest(
-            None if head.note is None else head.note.until_ms, None if last is None else last.until_ms
-        )
+        if last is not None:  # an earlier cycle of this pass tried other flavors: a rule may hold it there
+            head.note = head.note or last.note
+            head.until_ms = earliest(head.until_ms, last.until_ms)
         self._heads[head.workload.key] = head
         if REQUEUE[head.outcome] is Requeue.PENDING_PREEMPTION:
             self._waiting.add(head.workload.key)

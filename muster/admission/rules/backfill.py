@@ -29,7 +29,7 @@ from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 from muster.admission.topology import Placed
-from muster.admission.wait_note import WaitNote
+from muster.admission.wait_note import Ruling, WaitNote, earliest
 
 BLOCKED_HEADS_MAX = 8  # of a BestEffortFIFO queue: the first ones may never fit
 
@@ -62,13 +62,13 @@ class BackfillReservation:
 class Backfill:
     """Reservations of the queues of a contention group; `reserve` is called before every cycle."""
 
-    __slots__ = ("_queues", "_reserved", "_state", "next_end_ms")
+    __slots__ = ("_queues", "_reserved", "_state", "until_ms")
 
     def __init__(self, state: WorkingState, queues: Sequence[str]) -> None:
         self._state = state
         self._queues = queues
         self._reserved: dict[str, BackfillReservation] = {}  # by queue, in order
-        self.next_end_ms: int | None = None  # when room may be released next
+        self.until_ms: int | None = None  # when time alone may change them
 
     def reserve(self, blocked_heads: Iterable[Sequence[Workload]]) -> None:
         """Reserves room for one of the first workloads of each queue: the first that can have a
@@ -76,7 +76,7 @@ class Backfill:
         self._reserved.clear()
         running = sorted(self._running(), key=lambda ending: ending[0])
         now_ms = self._state.now_ms
-        self.next_end_ms = next((ends_ms for ends_ms, _ in running if ends_ms > now_ms), None)
+        self.until_ms = next((ends_ms for ends_ms, _ in running if ends_ms > now_ms), None)
         heads = [self._blocked_head(workload) for of_queue in blocked_heads for workload in of_queue]
         for blocked_head in sorted(heads, key=lambda blocked_head: blocked_head.order):
             if blocked_head.node.name not in self._reserved:
@@ -86,7 +86,7 @@ class Backfill:
 
     def take_over(self, other: "Backfill") -> None:
         """Takes over reservations of another state, to be told until the next ones are made."""
-        self._reserved, self.next_end_ms = dict(other._reserved), other.next_end_ms
+        self._reserved, self.until_ms = dict(other._reserved), other.until_ms
 
     def reserved(self, queue: str) -> BackfillReservation | None:
         return self._reserved.get(queue)
@@ -97,17 +97,20 @@ class Backfill:
         if found is not None and found.blocked_head.workload is head.workload:
             del self._reserved[head.queue.name]
 
-    def refusal(self, head: Entry) -> WaitNote | None:
-        """Why it may not start now, if it may not."""
+    def ruling(self, head: Entry) -> Ruling:
+        """Whether it may start now."""
         order = queue_order(head.ranked)
         run_time_ms = head.workload.run_time_ms
+        until_ms: int | None = None
         for reservation in self._reserved.values():
             if reservation.blocked_head.order >= order:
                 break
-            in_time = run_time_ms is not None and self._state.now_ms + run_time_ms <= reservation.shadow_ms
-            if not in_time and not self._still_fits(reservation, head):
-                return _note(reservation, run_time_ms)
-        return None
+            if run_time_ms is not None and self._state.now_ms + run_time_ms <= reservation.shadow_ms:
+                # One that waits for its victims may start too late to end before.
+                until_ms = earliest(until_ms, reservation.shadow_ms - run_time_ms + 1)
+            elif not self._still_fits(reservation, head):
+                return Ruling(_note(reservation, run_time_ms))
+        return Ruling(None, until_ms)
 
     def is_behind_reservation(self, head: Entry) -> bool:
         """Whether one that comes before it is to have its room in this very cycle."""
@@ -169,7 +172,9 @@ class Backfill:
         if budgets is None:
             return False
         usage = self._assign(blocked_head, empty=True).usage
-        return budgets.refusal(blocked_head.node, usage, workload.run_time_ms) is not None
+        note, until_ms = budgets.ruling(blocked_head.node, usage, workload.run_time_ms)
+        self.until_ms = earliest(self.until_ms, until_ms)
+        return note is not None
 
     def _still_fits(self, reservation: BackfillReservation, head: Entry) -> bool:
         """Whether the leader of the reservation fits at its shadow time, if the head runs then."""

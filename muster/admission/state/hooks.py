@@ -5,7 +5,7 @@ from typing import Protocol
 
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
-from muster.admission.wait_note import WaitNote
+from muster.admission.wait_note import Ruling, WaitNote
 
 
 class VictimProtection(Protocol):
@@ -34,4 +34,4 @@ class UsageLimit(Protocol):
 
     now_ms: int
 
-    def refusal(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> WaitNote | None: ...
+    def ruling(self, node: QuotaNode, usage: Usage, run_time_ms: int | None) -> Ruling: ...

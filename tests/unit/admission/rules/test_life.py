@@ -33,7 +33,7 @@ class LifeWithRules(Life):
     def begin(self, of: Snapshot, rules: Rules, data: st.DataObject, budgets: bool) -> None:
         queues, cohorts = of.cluster_queues, of.cohorts
         spent: dict[str, tuple[Spent, ...]] = {}
-        if budgets and not rules.backfill:
+        if budgets:
             queues = {name: replace(q, budgets=data.draw(BUDGETS)) for name, q in queues.items()}
             cohorts = {name: replace(c, budgets=data.draw(BUDGETS)) for name, c in cohorts.items()}
             spent = {name: (Spent(GPU, NOW_MS, 1),) for name in queues}
