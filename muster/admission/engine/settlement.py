@@ -32,7 +32,7 @@ _UNCHECKED = 100  # passes, or cycles of one, before the most that there can be 
 def settle(group: ContentionGroup, changes: Changes, now_ms: int, unpark: bool = True) -> bool:
     """Decides until nothing changes and records it in `changes`. Returns False if the next decision has
     to try again: workloads that are parked by now keep no quota from the others, which are tried alone
-    then.
+    then; or those that were admitted have started by then, and are protected from preemption.
 
     Kueue tries the parked ones together, a moment after all others (UpdateInadmissible…): a workload
     that is not parked may be admitted before them, whatever their priority. Without `unpark` that moment has
@@ -81,6 +81,8 @@ class _Settlement:
         self._settle(include_parked=True)
         if not some_parked:
             self._park()
+        if self._state.min_runtime is not None and self._state.min_runtime.begins:
+            return False
         return self._changes.count == before or not (self._selector.keep_quota and self._are_tried_apart())
 
     def run_without_parked(self) -> bool:
@@ -135,6 +137,8 @@ class _Settlement:
         self._heads.clear()
         self._waiting.clear()
         self._scans.clear()
+        if self._state.min_runtime is not None:
+            self._state.min_runtime.begins = False
         self._reserve()
 
     def _reserve(self) -> None:

@@ -13,9 +13,11 @@ from muster.admission.wait_note import WaitNote, duration
 
 class MinRuntime:
     """Minimum run times by queue. `now_ms` is set before each decision. `notes` are by the keys of
-    workloads that found no victims, but would have found some without the protection."""
+    workloads that found no victims, but would have found some without the protection.
 
-    __slots__ = ("_by_queue", "_first_end", "_suspended", "notes", "now_ms")
+    `begins`: a search has met a candidate that has not started, and is protected once it has."""
+
+    __slots__ = ("_by_queue", "_first_end", "_suspended", "begins", "notes", "now_ms")
 
     def __init__(self, by_queue: Mapping[str, int]) -> None:
         """Milliseconds by name of the queue."""
@@ -25,6 +27,7 @@ class MinRuntime:
         self._first_end: tuple[int, str] | None = None
         self._suspended = False
         self.now_ms = 0
+        self.begins = False
         self.notes: dict[str, WaitNote] = {}
 
     def ends_ms(self, holding: Holding) -> int:
@@ -42,6 +45,7 @@ class MinRuntime:
         for holding in candidates:
             ends_ms = self.ends_ms(holding)
             if self._suspended or ends_ms <= self.now_ms:
+                self.begins |= not holding.started and self._by_queue[holding.node.name] > 0
                 yield holding
             elif self._first_end is None or ends_ms < self._first_end[0]:
                 self._first_end = ends_ms, holding.node.name

@@ -12,9 +12,10 @@ class VictimProtection(Protocol):
     """Withholds candidates from preemption for a time (rules/min_runtime.py).
 
     `now_ms` is set before each decision. `notes` are by the keys of workloads that find no victims only
-    because of it."""
+    because of it. `begins` is set by a search that met a candidate which the next decision protects."""
 
     now_ms: int
+    begins: bool
     notes: dict[str, WaitNote]
 
     def unprotected(self, candidates: Iterable[Holding]) -> Iterator[Holding]: ...

@@ -4,7 +4,16 @@ from typing import Any
 
 import pytest
 
-from muster.admission import Engine, FairSharing, PreemptionPolicy, Rules, Snapshot, WaitReason, decide
+from muster.admission import (
+    Budget,
+    Engine,
+    FairSharing,
+    PreemptionPolicy,
+    Rules,
+    Snapshot,
+    WaitReason,
+    decide,
+)
 from muster.admission.rules.min_runtime import MinRuntime
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import (
@@ -184,3 +193,20 @@ def test_each_is_told_when_its_own_victims_may_be_preempted() -> None:
         "ns/first": NOW_MS - 1000 + MIN_MS,
         "ns/second": NOW_MS + MIN_MS,
     }
+
+
+def test_workload_admitted_beside_a_higher_priority_is_protected_from_the_next_decision_on() -> None:
+    """The budget has too little left for `high`, which would preempt `low` otherwise."""
+    hour, day = 3_600_000, 86_400_000
+    of = snapshot(
+        queue("q", 4, within_queue=LOWER, budgets=(Budget("nvidia.com/gpu", hour, day),)),
+        workload("high", "q", 4, priority=1, run_time_ms=hour),
+        workload("low", "q", 1, run_time_ms=hour),
+    )
+    engine = Engine(of, Rules(run_time_ms_min=MIN_MS))
+    plan = engine.decide(NOW_MS)
+    assert (admitted(plan), reasons(plan), engine.settled) == (["low"], {"high": WaitReason.BUDGET}, False)
+    engine.decide(NOW_MS)
+    (waiting,) = engine.waiting(NOW_MS)
+    assert (waiting.reason, waiting.until_ms, engine.settled) == (WaitReason.QUOTA, NOW_MS + MIN_MS, True)
+    assert waiting.message.endswith(SENTENCE)
