@@ -113,8 +113,9 @@ class Applier:
     def _is_transient(self, planned: PlannedWrite, error: WriteError) -> bool:
         """Whether the next pass will see the cause and decide again. Not for a creation whose name is taken
         by an object that is not the controller's."""
-        known = self._stores.of(planned.write.kind).items
-        return error.stale and not (planned.on_refusal is not None and planned.write.key in known)
+        if planned.on_refusal is None:
+            return error.stale
+        return error.stale and planned.write.key not in self._stores.of(planned.write.kind).items
 
     async def _report_refusal(self, planned: PlannedWrite, error: WriteError) -> None:
         """Records a refused write as an event: the job may have no Workload whose status could show it."""

@@ -219,6 +219,16 @@ def test_a_known_outcome_is_not_read_again() -> None:
     asyncio.run(story())
 
 
+def test_nothing_is_kept_of_a_kind_that_is_not_watched() -> None:
+    """Not even after a refused write: nothing would remove it."""
+    stores = Stores()
+    write = MergePatch(kinds.BATCH_JOBS, "a", {"spec": {"suspend": True}}, "7")
+    result = PassPlan(before_reservations=[PlannedWrite("a", write)])
+    for refused in ({"a": 409}, {}):
+        carry_out(Recorder(refused), result, stores=stores)
+    assert stores.of(kinds.BATCH_JOBS).items == {}
+
+
 def test_consecutive_refusals_increase_the_back_off() -> None:
     backoff = WriteBackoff()
     waits = [backoff.record_refusal(SUBJECT, 0) for _ in range(12)]
