@@ -9,6 +9,7 @@ from muster.objects.meta import find_condition, is_true, millis
 QUOTA_RESERVED, ADMITTED, EVICTED, PREEMPTED = "QuotaReserved", "Admitted", "Evicted", "Preempted"
 REQUEUED, PODS_READY, FINISHED = "Requeued", "PodsReady", "Finished"
 DEACTIVATION_TARGET = "DeactivationTarget"
+PENDING = "Pending"  # the reason of QuotaReserved=False after an eviction
 SUSPENSION_BLOCKED = "SuspensionBlocked"  # its gang must stop, and has not
 
 
@@ -18,6 +19,19 @@ def is_finished(status: WorkloadStatus) -> bool:
 
 def holds_quota(status: WorkloadStatus) -> bool:
     return is_true(status.conditions, QUOTA_RESERVED) and status.admission is not None
+
+
+def is_just_unset(status: WorkloadStatus) -> bool:
+    """Whether the creator of a Workload without a job has just unset its reservation, as Kueue's
+    UnsetQuotaReservationWithCondition does. What it leaves set would count at the next reservation."""
+    if is_true(status.conditions, QUOTA_RESERVED):
+        return False
+    if status.admission is not None or is_admitted(status):
+        return True
+    reserved, evicted = (find_condition(status.conditions, kind) for kind in (QUOTA_RESERVED, EVICTED))
+    if reserved is None or evicted is None or evicted.status != "True":
+        return False
+    return reserved.reason == PENDING and reserved.message != evicted.message
 
 
 def is_admitted(status: WorkloadStatus) -> bool:

@@ -13,7 +13,15 @@ from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.kube import kinds
 from muster.objects.kueue import QUEUE_LABEL, RESOURCE_IN_USE
 from tests.simulation.api import Api, Body, Change, key_of
-from tests.simulation.invariants import Broken, condition, holds_quota, owner_uid, quantity, usage_of
+from tests.simulation.invariants import (
+    Broken,
+    condition,
+    holds_quota,
+    is_without_job,
+    owner_uid,
+    quantity,
+    usage_of,
+)
 from tests.simulation.kuberay import is_others
 from tests.simulation.manifests import GPU
 
@@ -83,10 +91,13 @@ class Bounds:
             condition(workload, "Evicted").get("status") == "True"
             or "deletionTimestamp" in workload["metadata"]
         )
+        stays = is_without_job(workload) or self._has_queued_job(workload)
+        return stays and holds_quota(workload) and not leaves
+
+    def _has_queued_job(self, workload: Body) -> bool:
         jobs = (j for kind in OF_JOBS for j in self._api.all(kind))
         job = next((j for j in jobs if j["metadata"]["uid"] == owner_uid(workload)), None)
-        stays = job is not None and is_queued(job) and "deletionTimestamp" not in job["metadata"]
-        return stays and holds_quota(workload) and not leaves
+        return job is not None and is_queued(job) and "deletionTimestamp" not in job["metadata"]
 
     def _still_evicted(self) -> Iterator[tuple[Subject, str]]:
         """Yields evicted gangs that still hold quota."""

@@ -18,7 +18,7 @@ from muster.controller.workload import transitions  # noqa: F401 - declares the 
 from muster.controller.workload.phases import may_follow, phase
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.objects.kueue import WorkloadStatus
+from muster.objects.kueue import JOB_UID_LABEL, WorkloadStatus
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.kuberay import GROUP_LABEL
 
@@ -91,6 +91,7 @@ class Invariants:
                 self._quota_is_kept(change)
             if change.type == "ADDED":
                 self._workload_is_the_only_one(change)
+            self._creator_ends_it(change)
             self._priority_is_kept(change)
             self._phases_follow_each_other(change)
         if change.kind in (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES):
@@ -101,7 +102,19 @@ class Invariants:
     def _workload_is_the_only_one(self, change: Change) -> None:
         uid = owner_uid(change.body)
         same = [key_of(w) for w in self._api.all(kinds.WORKLOADS) if owner_uid(w) == uid]
-        expect(len(same) == 1, f"one job has the Workloads {same}")
+        expect(len(same) == 1 or not uid, f"one job has the Workloads {same}")
+
+    def _creator_ends_it(self, change: Change) -> None:
+        """A Workload without a job is deleted, finished, and relieved of its quota by others only."""
+        before, name = change.before, key_of(change.body)
+        if change.by != "controller" or before is None or not is_without_job(before):
+            return
+        leaves = "deletionTimestamp" in before["metadata"]
+        deleted = change.type == "DELETED" or "deletionTimestamp" in change.body["metadata"]
+        expect(leaves or not deleted, f"the controller deleted {name}, which it did not create")
+        expect(
+            holds_quota(change.body) or not holds_quota(before), f"the controller took the quota of {name}"
+        )
 
     def _quota_is_kept(self, change: Change) -> None:
         usage: dict[str, dict[Column, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
@@ -293,7 +306,14 @@ def takes_quota(change: Change) -> bool:
 
 
 def owner_uid(body: Body) -> str:
-    return str(body["metadata"]["ownerReferences"][0]["uid"])
+    """Returns the UID of its first owner; without one, of the job that its label names, or ""."""
+    owners = body["metadata"].get("ownerReferences")
+    return str(owners[0]["uid"] if owners else body["metadata"].get("labels", {}).get(JOB_UID_LABEL, ""))
+
+
+def is_without_job(workload: Body) -> bool:
+    """Whether a user or another controller created the Workload, and not the controller for a job."""
+    return not owner_uid(workload)
 
 
 def usage_of(workload: Body) -> dict[Column, Fraction]:

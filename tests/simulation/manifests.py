@@ -81,6 +81,23 @@ def ray_service(
     return {"metadata": metadata(name, namespace, "user-queue", priority), "spec": {**fixed, **spec}}
 
 
+def workload(
+    name: str,
+    *,
+    pods: int = 2,
+    priority: int = 100,
+    namespace: str = "team-a",
+    seconds: float = 20,
+    **spec: Any,
+) -> Body:
+    """Returns a Workload without a job. `spec` adds or replaces fields."""
+    annotations = {RUN_SECONDS: str(seconds)}
+    meta = {"name": name, "namespace": namespace, "labels": {}, "annotations": annotations}
+    pod_sets = [{"name": "main", "count": pods, "template": WORKER}]
+    fixed = {"queueName": "user-queue", "active": True, "priority": priority, "podSets": pod_sets}
+    return {"metadata": meta, "spec": {**fixed, **spec}}
+
+
 def flavor(name: str, *, queued: bool = False) -> Body:
     labels = {"cloud.google.com/gke-nodepool": name}
     gpu: Body = {"nodeTaints": list(TAINTS), "tolerations": TOLERATIONS}

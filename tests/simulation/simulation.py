@@ -20,6 +20,7 @@ from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.bounds import Bounds
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.cluster import Cloud, GarbageCollector, JobController, Kubelets
+from tests.simulation.creators import Creators
 from tests.simulation.invariants import (
     Broken,
     Invariants,
@@ -73,6 +74,7 @@ class Simulation:
         self.kuberay = KubeRay(self.api, self.random_of("kuberay"))
         self.services = RayServices(self.api, self.random_of("services"))
         self.kubelets = Kubelets(self.api, self.random_of("kubelets"), self.cloud)
+        self.creators = Creators(self.api, self.random_of("creators"))
         self.kube: EmulatedKube | None = None
         self.controller: Controller | None = None
         self.kill_after: int | None = None  # a process after this many writes
@@ -103,6 +105,7 @@ class Simulation:
             JobController(self.api, self.random_of("job controller")),
             GarbageCollector(self.api, self.random_of("garbage collector")),
             self.cloud,
+            self.creators,
         )
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(actor.run()) for actor in actors]

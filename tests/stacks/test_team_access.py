@@ -19,6 +19,7 @@ MAY = [
 MAY_NOT = [
     ("update", "rayclusters.ray.io/status", "team-a"),
     ("create", "raycronjobs.ray.io", "team-a"),
+    ("create", "workloads.kueue.x-k8s.io", "team-a"),
     ("patch", "workloads.kueue.x-k8s.io", "team-a"),
     ("update", "workloads.kueue.x-k8s.io/status", "team-a"),
     ("create", "localqueues.kueue.x-k8s.io", "team-a"),

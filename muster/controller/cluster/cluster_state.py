@@ -108,7 +108,12 @@ class ClusterState:
         return self._jobs_by_identity.get(owner) if owner is not None else None
 
     def _owner_of(self, workload: kueue.Workload) -> Owner | None:
-        return self.cache.get(ownership.job_of, workload.key, workload)
+        owner, meta = self.cache.get(ownership.job_of, workload.key, workload), workload.metadata
+        if owner is None and meta.controller is None:  # its reference to the job was removed
+            job = self._jobs.get(meta.labels.get(kueue.JOB_UID_LABEL, ""))
+            if job is not None and job.metadata.namespace == meta.namespace:
+                return identity(job.kind, job.metadata)
+        return owner
 
     def local_queue_of(self, workload: kueue.Workload) -> kueue_queues.LocalQueue | None:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
@@ -163,14 +168,13 @@ class ClusterState:
         for the job, and those that its live pods belong to, as a tenant may edit owner references of
         RayClusters."""
         job = self._owner_of(workload)
-        if job is None:
-            return []
-        found = {c.metadata.uid: c for c in self._clusters_by_creator.get(job, ())}
+        found = {c.metadata.uid: c for c in self._clusters_by_creator.get(job, ())} if job else {}
         for pod in self.live_pods_of(workload):
             creator = pod.metadata.controller
             if creator is not None and creator.uid in self._clusters_by_uid:
                 found[creator.uid] = self._clusters_by_uid[creator.uid]
-        found.pop(job.uid, None)
+        if job is not None:
+            found.pop(job.uid, None)
         return [c for c in found.values() if c.metadata.namespace == workload.metadata.namespace]
 
     @cached_property

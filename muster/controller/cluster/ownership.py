@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube.kinds import BATCH_JOBS, RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, Kind
 from muster.objects.core import Pod
-from muster.objects.kueue import Workload
+from muster.objects.kueue import JOB_UID_LABEL, Workload
 from muster.objects.meta import Object, ObjectMeta, OwnerReference
 from muster.objects.ray import ORIGIN_LABEL, RayCluster
 
@@ -40,6 +40,16 @@ def job_of(workload: Workload) -> Owner | None:
     return owner_of(workload, *JOB_KINDS)
 
 
+def is_without_job(workload: Workload) -> bool:
+    """Whether it was created without a job that Muster manages: its creator starts and stops its pods, unsets
+    its reservation after an eviction, and finishes it.
+
+    One with Kueue's label for a job was created for that job, even if the reference to it was removed.
+    Source: Kueue pkg/controller/core/workload_controller.go (isOrphanedWorkload)."""
+    meta = workload.metadata
+    return job_of(workload) is None and (meta.controller is not None or JOB_UID_LABEL not in meta.labels)
+
+
 def creator_of(cluster: RayCluster) -> Owner | None:
     """Returns the RayJob or RayService that KubeRay created the RayCluster for.
 
@@ -57,14 +67,17 @@ def is_pod_of(pod: Pod, workload: Workload) -> bool:
     and a RayCluster or the RayJob's submitter controls it.
 
     Any RayCluster counts: users may edit the owner references of a RayCluster, and pods that no longer
-    counted would run on quota that is reserved for others."""
+    counted would run on quota that is reserved for others. Likewise any submitter of a Workload that has lost
+    the reference to its RayJob."""
     meta, job, creator = pod.metadata, job_of(workload), pod.metadata.controller
     label = meta.labels.get(WORKLOAD_UID_LABEL)
     if (meta.namespace, label) != (workload.metadata.namespace, workload.metadata.uid):
         return False
-    if job is None or creator is None:
+    if creator is None:
         return False
     if _is_a(creator, BATCH_JOBS):  # KubeRay names it after its RayJob (createNewK8sJob)
+        if job is None:
+            return True
         controller = workload.metadata.controller
         return job.kind == RAY_JOBS.name and controller is not None and creator.name == controller.name
     return _is_a(creator, RAY_CLUSTERS)

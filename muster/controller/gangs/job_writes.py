@@ -21,9 +21,9 @@ from muster.objects.meta import builtins, find_condition, is_true
 
 def job_writes(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
     job, status = cluster.job_of(workload), workload.status
-    if job is None or has_left_queue(job) or workload.metadata.deletion_timestamp:
+    if has_left_queue(workload, job) or workload.metadata.deletion_timestamp:
         yield from _delete_workload(workload, job, cluster, now_ms)
-    elif workload_status.is_finished(status) or job.outcome is not None:
+    elif workload_status.is_finished(status) or (job is not None and job.outcome is not None):
         yield from _delete_requests(workload, cluster)
     elif workload.spec.active and is_true(status.conditions, workload_status.DEACTIVATION_TARGET):
         inactive = {"spec": {"active": False}}
@@ -35,7 +35,7 @@ def job_writes(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterat
             yield from _delete_requests(workload, cluster)
     elif workload_status.is_admitted(status):
         # A user may have suspended it for a moment: its old pods have to be gone first.
-        if is_stopped(workload, job, cluster):
+        if job is not None and is_stopped(workload, job, cluster):
             yield from _start(workload, job, cluster, now_ms)
         yield from sync_provisioning_requests(workload, cluster, now_ms)
     else:

@@ -108,7 +108,7 @@ def _reason(workload: Workload, job: Job | None) -> str:
     evicted = find_condition(workload.status.conditions, workload_status.EVICTED)
     if evicted is not None and evicted.status == "True":
         return evicted.message
-    if has_left_queue(job):
+    if has_left_queue(workload, job):
         return "It has left its queue while holding quota"
     return "It has no quota and was not suspended"
 

@@ -7,6 +7,7 @@ controller, owned by another object. Its quota is released once it has no pods a
 from collections.abc import Iterator, Sequence
 
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.ownership import is_without_job
 from muster.controller.jobs.job import Job, Problem
 from muster.controller.workload import transitions
 from muster.controller.workload.timed_status import TimedStatus
@@ -27,18 +28,21 @@ def is_being_deleted(job: Job) -> bool:
     return bool(job.metadata.deletion_timestamp)
 
 
-def has_left_queue(job: Job | None) -> bool:
-    """Whether the job may not have quota any more: gone, being deleted or no longer in a queue."""
-    return job is None or is_being_deleted(job) or not job.managed
+def has_left_queue(workload: Workload, job: Job | None) -> bool:
+    """Whether its job may not have quota any more: gone, being deleted or no longer in a queue. Never for a
+    Workload that was created without one."""
+    if job is None:
+        return not is_without_job(workload)
+    return is_being_deleted(job) or not job.managed
 
 
 def must_stop(workload: Workload, job: Job | None) -> bool:
     """Whether the gang must not run, by what is persisted. A job outside the queues and without quota may
     run."""
     status = workload.status
-    if job is None or has_left_queue(job):
+    if has_left_queue(workload, job):
         return workload_status.holds_quota(status)
-    if workload_status.is_finished(status) or job.outcome is not None:
+    if workload_status.is_finished(status) or (job is not None and job.outcome is not None):
         return False
     admitted = (
         workload_status.holds_quota(status)

@@ -55,6 +55,9 @@ class Journal(Observer):
             status = msgspec.convert(planned.write.body["status"], WorkloadStatus)
             self._note_eviction(found.metadata.uid, status)
             self._record_finished(found, status, cluster)
+        for key, workload in cluster.workloads.items():  # without a job, its creator finishes it
+            if self._known is not None and self._known.get(key) is not workload:
+                self._record_finished(workload, workload.status, cluster)
         for workload in _missing(self._known or {}, cluster):
             if workload.metadata.uid not in self._finished:
                 self._record(workload, workload.status, Outcome.DELETED, cluster, now_ms)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from muster.configuration.configuration import Configuration
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.ownership import is_without_job
 from muster.controller.gangs.suspension import quota_may_be_released, with_suspension_progress
 from muster.controller.provisioning import provisioning_checks
 from muster.controller.workload import transitions
@@ -33,9 +34,14 @@ def _advanced(
         return TimedStatus(status)
     if job is not None and job.outcome is not None:
         return TimedStatus(transitions.finish(status, job.outcome, now_ms))
+    without_job = job is None and is_without_job(workload)
     if not workload_status.holds_quota(status):
+        if without_job and workload_status.is_just_unset(status):
+            status = transitions.release(status, now_ms)
         return TimedStatus(requeue_if_due(workload, status, cluster, now_ms))
     if workload_status.is_evicted(status):
+        if without_job:  # its creator stops its pods, and unsets the reservation
+            return TimedStatus(status)
         # Its requests are deleted before_reservations: those of the next attempt have the same names.
         if not quota_may_be_released(workload, job, cluster, now_ms) or cluster.requests_of(workload):
             return TimedStatus(status)
@@ -44,7 +50,7 @@ def _advanced(
         why = f"{job.kind} {job.metadata.name} {job.kuberay_rejection.message}"
         return TimedStatus(transitions.evict(status, job.kuberay_rejection.reason, why, now_ms))
     status = provisioning_checks.sync_checks(workload, status, cluster, now_ms)
-    if workload_status.is_admitted(status):
+    if workload_status.is_admitted(status) and not without_job:  # its creator reports its pods
         status = sync_pods_ready(status, job is not None and job.running, now_ms)
     advanced = advance(workload, status, cluster, configuration.wait_for_pods_ready, now_ms)
     due = (advanced.until_ms, provisioning_checks.timeout_ms(workload, advanced.status, cluster))

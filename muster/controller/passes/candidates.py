@@ -12,6 +12,8 @@ from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition
 
+PENDING_EVALUATION = "PendingEvaluation"  # a reason of QuotaReserved=False
+
 
 def is_pending(workload: Workload, status: WorkloadStatus) -> bool:
     return (
@@ -24,8 +26,10 @@ def is_pending(workload: Workload, status: WorkloadStatus) -> bool:
 def ineligibility(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> Problem | None:
     """Returns why a pending Workload may not get quota now, whatever is free."""
     job = cluster.job_of(workload)
-    if job is None or has_left_queue(job):
+    if has_left_queue(workload, job):
         return Problem(eligibility.MISCONFIGURED, "its job is gone or has left the queue")
+    if job is None and cluster.requests_of(workload):  # those of its next attempt have the same names
+        return Problem(PENDING_EVALUATION, "the ProvisioningRequests of its last admission are being deleted")
     blocked = find_condition(status.conditions, workload_status.SUSPENSION_BLOCKED)
     if blocked is not None and blocked.status == "True":
         return Problem(eligibility.MISCONFIGURED, f"it can't start again yet: {blocked.message}")

@@ -15,7 +15,7 @@ from muster.objects import kueue
 from muster.objects.cache import ByteCache
 from muster.objects.core import RuntimeClass
 from muster.objects.limits import LimitRange, adjusted, uncountable
-from muster.objects.meta import find_condition
+from muster.objects.meta import ObjectMeta, find_condition
 from muster.objects.pods import Template, read_template
 from muster.translation import core_pod_set
 
@@ -25,20 +25,19 @@ SUSPENDED = "Suspended"
 PARAMETERS_MAX, PARAMETER_LENGTH_MAX = 50, 255  # a ProvisioningRequest takes 100, with its config's
 
 
-def ineligibility(workload: kueue.Workload, job: Job, cluster: ClusterState) -> Problem | None:
-    """Returns why the Workload may not be queued; None if it may."""
+def ineligibility(workload: kueue.Workload, job: Job | None, cluster: ClusterState) -> Problem | None:
+    """Returns why the Workload may not be queued; None if it may. `job`: None if it was created without
+    one."""
     if not workload.spec.active:
         why = _why_deactivated(workload)
+        retry = "delete the job and create it again, or have an administrator " if job is not None else ""
         return Problem(
-            SUSPENDED,
-            f"the Workload is deactivated{why}: delete the job and create it again, or have an administrator "
-            "set spec.active of the Workload to true",
+            SUSPENDED, f"the Workload is deactivated{why}: {retry}set spec.active of the Workload to true"
         )
     message = (
-        cluster.cache.get(_job_problem, workload.key, workload.spec, job)
+        _own_problem(workload, job, cluster)
         or _pods_problem(workload, cluster)
-        or cluster.pod_refusal(workload, job)
-        or _unknown_priority(job, cluster)
+        or (_refusal(workload, job, cluster) if job is not None else None)
         or _queue_problem(workload, cluster)
     )
     if message:
@@ -71,6 +70,10 @@ def _why_deactivated(workload: kueue.Workload) -> str:
     return f" ({evicted.message})"
 
 
+def _refusal(workload: kueue.Workload, job: Job, cluster: ClusterState) -> str | None:
+    return cluster.pod_refusal(workload, job) or _unknown_priority(job, cluster)
+
+
 def _unknown_priority(job: Job, cluster: ClusterState) -> str | None:
     name = priority_class(job)
     if not name or name in cluster.priorities:
@@ -79,8 +82,18 @@ def _unknown_priority(job: Job, cluster: ClusterState) -> str | None:
     return f"WorkloadPriorityClass {name!r} does not exist: choose one of {known}"
 
 
+def _own_problem(workload: kueue.Workload, job: Job | None, cluster: ClusterState) -> str | None:
+    if job is None:
+        return cluster.cache.get(_spec_problem, workload.key, workload.spec, workload.metadata)
+    return cluster.cache.get(_job_problem, workload.key, workload.spec, job)
+
+
 def _job_problem(spec: kueue.WorkloadSpec, job: Job) -> str | None:
-    return job.ineligibility or _pod_set_problems(spec) or _parameters_problem(job.metadata.annotations)
+    return job.ineligibility or _spec_problem(spec, job.metadata)
+
+
+def _spec_problem(spec: kueue.WorkloadSpec, meta: ObjectMeta) -> str | None:
+    return _pod_set_problems(spec) or _parameters_problem(meta.annotations)
 
 
 def _parameters_problem(annotations: Mapping[str, str]) -> str | None:

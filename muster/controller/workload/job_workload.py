@@ -50,14 +50,15 @@ def _default_class(cluster: ClusterState) -> str:
 def priority_now(workload: kueue.Workload, cluster: ClusterState) -> int:
     """Returns its priority by the current value of its WorkloadPriorityClass, whatever is persisted: else
     pending workloads would compete with the new value against running ones with the old. Its class is the one
-    that its Workload names, or the one named `default`: the label of a job with quota is not followed.
+    that its Workload names, or the one named `default` if it has a job: the label of a job with quota is not
+    followed.
 
     Source: Kueue pkg/controller/core/workloadpriorityclass_controller.go."""
     ref, job = workload.spec.priority_class_ref, cluster.job_of(workload)
     if ref is not None and (ref.group, ref.kind) == (kueue.GROUP, "WorkloadPriorityClass"):
         name = ref.name
     else:
-        name = "" if job is not None and priority_class(job) else _default_class(cluster)
+        name = _default_class(cluster) if job is not None and not priority_class(job) else ""
     known = cluster.priorities.get(name)
     return known.value if known is not None else workload.spec.priority or 0
 

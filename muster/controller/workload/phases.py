@@ -11,7 +11,14 @@ from typing import Any, TypeVar
 
 from muster.objects.kueue import WorkloadStatus
 from muster.objects.meta import find_condition
-from muster.objects.workload_status import REQUEUED, holds_quota, is_admitted, is_evicted, is_finished
+from muster.objects.workload_status import (
+    REQUEUED,
+    holds_quota,
+    is_admitted,
+    is_evicted,
+    is_finished,
+    is_just_unset,
+)
 
 
 class Phase(StrEnum):
@@ -30,7 +37,7 @@ DESCRIPTIONS = {
     Phase.BACK_OFF: "without quota, and out of its queue until its back-off or the stop of its queue ends",
     Phase.QUOTA_RESERVED: "holds quota; admission checks or the placement of its pods are outstanding",
     Phase.ADMITTED: "holds quota, and its gang may run",
-    Phase.EVICTED: "holds quota until its pods are gone",
+    Phase.EVICTED: "holds quota until its pods are gone; without a job, until its creator unsets it",
     Phase.FINISHED: "its job has ended; its pods count until they are gone",
 }
 
@@ -43,6 +50,8 @@ def phase(status: WorkloadStatus) -> Phase:
         if is_evicted(status):
             return Phase.EVICTED
         return Phase.ADMITTED if is_admitted(status) else Phase.QUOTA_RESERVED
+    if is_just_unset(status):
+        return Phase.EVICTED
     requeued = find_condition(status.conditions, REQUEUED)
     return Phase.BACK_OFF if requeued is not None and requeued.status == "False" else Phase.PENDING
 

@@ -25,10 +25,12 @@ from muster.objects.workload_status import (
     SUSPENSION_BLOCKED,
     admitted_at_ms,
     is_admitted,
+    is_evicted,
     is_unplaced,
 )
 from muster.objects.workload_status import EVICTED as EVICTED
 from muster.objects.workload_status import FINISHED as FINISHED
+from muster.objects.workload_status import PENDING as UNRESERVED
 from muster.objects.workload_status import PREEMPTED as PREEMPTED
 from muster.objects.workload_status import QUOTA_RESERVED as QUOTA_RESERVED
 from muster.objects.workload_status import holds_quota as holds_quota
@@ -101,12 +103,13 @@ def preempt(status: WorkloadStatus, reason: str, message: str, now_ms: int) -> W
 
 @transition({Phase.EVICTED}, {Phase.PENDING, Phase.BACK_OFF}, Stage.ADVANCE)
 def release(status: WorkloadStatus, now_ms: int) -> WorkloadStatus:
-    """Releases the quota of a stopped gang. Preempted workloads are requeued at once, others when the cause
+    """Releases the quota of a stopped gang, or of a Workload without a job whose creator has unset its
+    reservation. Preempted workloads are requeued at once, others when the cause
     of their eviction is over."""
-    evicted = find_condition(status.conditions, EVICTED)
+    evicted = find_condition(status.conditions, EVICTED) if is_evicted(status) else None
     message = evicted.message if evicted is not None else "The quota was released"
     status = replace(status, accumulated_past_execution_time_seconds=_used_s(status, evicted, now_ms))
-    status = _with(status, QUOTA_RESERVED, False, PENDING, message, now_ms)
+    status = _with(status, QUOTA_RESERVED, False, UNRESERVED, message, now_ms)
     if find_condition(status.conditions, ADMITTED) is not None:
         text = "The workload has no reservation"
         status = _with(status, ADMITTED, False, "NoReservation", text, now_ms)

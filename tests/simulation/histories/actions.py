@@ -81,7 +81,7 @@ def find(sim: Simulation, kind: str, key: str) -> Body:
 def workload_of(sim: Simulation, kind: str, key: str) -> Body:
     uid = find(sim, kind, key)["metadata"]["uid"]
     for workload in sim.api.all(kinds.WORKLOADS):
-        if workload["metadata"].get("ownerReferences") and owner_uid(workload) == uid:
+        if owner_uid(workload) == uid:
             return workload
     raise Refused(404, f"no Workload of {kind} {key}")
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from random import Random
 
 from muster.kube import kinds
-from tests.simulation.histories import administrators, faults, hostile, tenants
+from tests.simulation.histories import administrators, faults, hostile, tenants, without_jobs
 from tests.simulation.histories.actions import Act, Draw
 from tests.simulation.histories.history import Action, History
 from tests.simulation.histories.stacks import FAULTS, STACKS
@@ -32,6 +32,8 @@ FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
     "clocks": (0.15, faults.CLOCKS),
     "processes": (0.3, faults.PROCESSES),
     "deletions": (0.3, faults.DELETIONS),
+    "without jobs": (0.4, without_jobs.WITHOUT_JOBS),
+    "orphaned": (0.15, without_jobs.ORPHANED),
 }
 ACTIONS: Mapping[str, Act] = {name: act for _, acts in FAMILIES.values() for name, act in acts.items()}
 

@@ -21,7 +21,7 @@ from tests.simulation.histories.generate import ACTIONS
 from tests.simulation.histories.history import History
 from tests.simulation.histories.stacks import FAULTS, NODES, PROBES, STACKS
 from tests.simulation.histories.tenants import TOO_MANY
-from tests.simulation.invariants import Broken, condition, holds_quota
+from tests.simulation.invariants import Broken, condition, holds_quota, is_without_job
 from tests.simulation.kuberay import FINALIZER, state_of
 from tests.simulation.manifests import ray_job
 from tests.simulation.ray_services import FINALIZER as SERVICE_FINALIZER
@@ -112,6 +112,9 @@ async def _take_all_away(sim: Simulation) -> None:
     for kind in JOB_KINDS:
         for job in sim.api.all(kind):
             take_away(sim, kind, job)
+    for workload in sim.api.all(kinds.WORKLOADS):
+        if is_without_job(workload):
+            sim.api.delete(kinds.WORKLOADS, key_of(workload), "administrator")
     await _until(sim, "gone", lambda: rest.left(sim), GONE_MINUTES)
 
 

@@ -19,6 +19,7 @@ from muster.kube.kinds import Kind
 from muster.objects import kueue
 from muster.objects.meta import rfc3339
 from tests.simulation.manifests import CHECK, GPU, local_stack
+from tests.simulation.manifests import workload as manifest_of_workload
 
 Body = dict[str, Any]
 NOW_MS = 1_800_000_000_000
@@ -70,6 +71,15 @@ def workload_body(
             "lastTransitionTime": CREATED,
         }
         body["status"]["admissionChecks"] = [state]
+    return body
+
+
+def workload_without_job(name: str, *true: str, pods: int = 4, priority: int = 100, **meta: Any) -> Body:
+    """Returns a Workload that a user or another controller created, with these conditions True."""
+    body = stored(manifest_of_workload(name, pods=pods, priority=priority), **meta)
+    body["status"] = {"conditions": [condition(kind) for kind in true]}
+    if "QuotaReserved" in true:
+        body["status"]["admission"] = admission(body)
     return body
 
 

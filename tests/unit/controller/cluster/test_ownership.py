@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from muster.controller.cluster.ownership import is_without_job
 from muster.kube import kinds
 from muster.kube.kinds import Kind, define
+from muster.objects import kueue
 from muster.objects.meta import Object
 from muster.objects.ray import ORIGIN_LABEL
 from tests.simulation.manifests import ray_cluster, ray_job
@@ -15,6 +17,7 @@ from tests.unit.controller.builders import (
     job,
     make_cluster,
     pod,
+    read,
     request,
     stored,
     workload,
@@ -122,22 +125,70 @@ def test_which_ray_clusters_belong_to_a_gang(name: str, meta: dict[str, Any]) ->
 
 
 # owner of a Workload -> whether it is the Workload of RayJob dev
-WORKLOADS: dict[str, tuple[Body, dict[str, Any], bool]] = {
-    "its own": (controlled_by(kinds.RAY_JOBS, "dev"), {}, True),
-    "of a RayCluster with its UID": (controlled_by(kinds.RAY_CLUSTERS, "dev"), {}, False),
-    "of another API's RayJob with its UID": (controlled_by(FOREIGN_JOBS, "dev"), {}, False),
-    "in another namespace": (controlled_by(kinds.RAY_JOBS, "dev"), ELSEWHERE, False),
+WORKLOADS: dict[str, tuple[list[Body], dict[str, Any], bool]] = {
+    "its own": ([controlled_by(kinds.RAY_JOBS, "dev")], {}, True),
+    "of a RayCluster with its UID": ([controlled_by(kinds.RAY_CLUSTERS, "dev")], {}, False),
+    "of another API's RayJob with its UID": ([controlled_by(FOREIGN_JOBS, "dev")], {}, False),
+    "its own, without the reference to it": ([], {}, True),
+    "its own, without the reference to it and Kueue's label": ([], {"labels": {}}, False),
+    "in another namespace, with Kueue's label": ([], ELSEWHERE, False),
+    "in another namespace": ([controlled_by(kinds.RAY_JOBS, "dev")], ELSEWHERE, False),
 }
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_which_workload_belongs_to_a_job(name: str) -> None:
-    owner, meta, wanted = WORKLOADS[name]
-    body = workload_body(ray_job("dev"), ownerReferences=[owner], **meta)
+    owners, meta, wanted = WORKLOADS[name]
+    body = workload_body(ray_job("dev"), ownerReferences=owners, **meta)
     cluster = make_cluster({kinds.RAY_JOBS: [stored(ray_job("dev"))], kinds.WORKLOADS: [body]})
     (found,) = cluster.workloads.values()
     assert (job(ray_job("dev")).metadata.uid in cluster.workload_of_job) is wanted
     assert (cluster.job_of(found) is not None) is wanted
+
+
+OF_A_JOB = {kueue.JOB_UID_LABEL: "uid-dev"}
+# owner and labels of a Workload -> whether it was created without a job
+WITHOUT_JOB: dict[str, tuple[list[Body], dict[str, str], bool]] = {
+    "a job's": ([controlled_by(kinds.RAY_JOBS, "dev")], OF_A_JOB, False),
+    "a job's, without Kueue's label": ([controlled_by(kinds.RAY_JOBS, "dev")], {}, False),
+    "a job's that lost its owner": ([], OF_A_JOB, False),
+    "a job's that kept another owner": (
+        [{**controlled_by(CONFIG_MAPS, "a"), "controller": False}],
+        OF_A_JOB,
+        False,
+    ),
+    "a user's": ([], {}, True),
+    "another controller's": ([controlled_by(CONFIG_MAPS, "a")], {}, True),
+    "another controller's, with Kueue's label": ([controlled_by(CONFIG_MAPS, "a")], OF_A_JOB, True),
+    "of another API's RayJob": ([controlled_by(FOREIGN_JOBS, "dev")], {}, True),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_JOB)
+def test_which_workloads_were_created_without_a_job(name: str) -> None:
+    owners, labels, wanted = WITHOUT_JOB[name]
+    found = read(kinds.WORKLOADS, workload_body(ray_job("dev"), ownerReferences=owners, labels=labels))
+    assert is_without_job(found) is wanted
+
+
+@pytest.mark.parametrize("labels", [{}, OF_A_JOB])
+def test_pods_of_a_gang_count_after_its_workload_lost_its_owner(labels: dict[str, str]) -> None:
+    """As does the RayCluster that they run in: it has to be stopped."""
+    body = workload_body(ray_job("dev"), ownerReferences=[], labels=labels)
+    owners = {
+        "a": controlled_by(kinds.RAY_CLUSTERS, "dev-raycluster"),
+        "b": controlled_by(kinds.BATCH_JOBS, "dev"),
+    }
+    pods = [pod(UID, name, ownerReferences=[owner]) for name, owner in owners.items()]
+    objects: dict[Kind[Any], list[Body]] = {
+        kinds.RAY_CLUSTERS: [OWN],
+        kinds.WORKLOADS: [body],
+        kinds.PODS: pods,
+    }
+    cluster = make_cluster(objects)
+    (found,) = cluster.workloads.values()
+    assert {p.metadata.name for p in cluster.live_pods_of(found)} == {"a", "b"}
+    assert [c.metadata.name for c in cluster.ray_clusters_of(found)] == ["dev-raycluster"]
 
 
 REQUESTS: dict[str, tuple[Body, bool]] = {

@@ -25,6 +25,7 @@ from tests.unit.controller.builders import (
     read,
     stored,
     workload_body,
+    workload_without_job,
 )
 from tests.unit.controller.passes.test_reconcile import DEV, child, dev, kind_of, service
 
@@ -42,6 +43,10 @@ def evicted(seconds_ago: int = 1, of: Body | None = None, *more: str) -> Body:
         if told_before["type"] == "Evicted":
             told_before["lastTransitionTime"] = rfc3339(NOW_MS - seconds_ago * 1000)
     return body
+
+
+def without_owner(body: Body, **meta: Any) -> Body:
+    return {**body, "metadata": {**body["metadata"], "ownerReferences": [], **meta}}
 
 
 def running(**spec: Any) -> Body:
@@ -199,6 +204,20 @@ CASES = {
         [dev("ValidationFailed"), child(suspend=True), gang_pod("s", "dev", kinds.BATCH_JOBS)],
         [SUBMITTER, "delete team-a/s within 30 s"],
     ),
+    "what a job left that is gone, after a minute": Case(
+        without_owner(evicted(62)),
+        [child(), gang_pod("a"), gang_pod("s", "dev", kinds.BATCH_JOBS)],
+        [CHILD, SUBMITTER, "delete team-a/a within 30 s", "delete team-a/s within 30 s"],
+    ),
+    "one without any mark of its job, after a minute": Case(
+        without_owner(evicted(62), labels={}),
+        [child(), gang_pod("a")],
+        [CHILD, "delete team-a/a within 30 s"],
+    ),
+    "one without any mark of its job that has quota": Case(
+        without_owner(workload_body(ray_job("dev"), *RUNS), labels={}), [child(), gang_pod("a")]
+    ),
+    "a Workload that was created without a job": Case(workload_without_job("dev", *RUNS, "Evicted"), []),
     "templates of a suspended job": Case(evicted(), [placed(suspend=True)], ["restore team-a/dev"]),
     "no templates before the suspension": Case(evicted(), [placed(suspend=False)], [JOB]),
 }

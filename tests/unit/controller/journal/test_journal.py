@@ -17,7 +17,15 @@ from muster.kube import kinds
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import millis
 from tests.simulation.manifests import GPU, ray_job
-from tests.unit.controller.builders import CREATED, NOW_MS, Body, make_cluster, read, workload_body
+from tests.unit.controller.builders import (
+    CREATED,
+    NOW_MS,
+    Body,
+    make_cluster,
+    read,
+    workload_body,
+    workload_without_job,
+)
 
 RUNS = ("QuotaReserved", "Admitted", "PodsReady")
 MINUTE_MS = 60_000
@@ -101,6 +109,18 @@ def test_finished_workload_is_recorded_once() -> None:
     found.observe(over, done=[wrote(over, view(over).status)])
     found.observe()  # its TTL is over
     assert [record.outcome for record in found.records] == [Outcome.SUCCEEDED]
+
+
+def test_workload_that_its_creator_finished_is_recorded_once() -> None:
+    """Without a job, the controller writes no end."""
+    found = Recorded()
+    running = workload_without_job("batch", "QuotaReserved", "Admitted")
+    found.observe(running)
+    ended = workload_without_job("batch", "QuotaReserved", "Admitted", "Finished")
+    found.observe(ended)
+    found.observe(ended)
+    found.observe()
+    assert [(record.name, record.outcome) for record in found.records] == [("batch", Outcome.FAILED)]
 
 
 def test_deleted_workload_is_recorded_as_deleted() -> None:

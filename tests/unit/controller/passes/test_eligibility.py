@@ -23,8 +23,10 @@ from tests.unit.controller.builders import (
     job,
     limit_range,
     make_cluster,
+    read,
     runtime_class,
     workload,
+    workload_without_job,
 )
 
 Objects = dict[Any, list[Body]]
@@ -234,6 +236,30 @@ def test_a_deactivated_workload_shows_the_cause(reason: str, why: str) -> None:
     found = eligibility.ineligibility(away, job(ray_job("dev")), make_cluster())
     assert found is not None
     assert found.message.startswith(f"the Workload is deactivated{why}: delete the job and create it again")
+
+
+def test_a_deactivated_workload_without_a_job_is_activated_again() -> None:
+    body = workload_without_job("batch")
+    body["spec"]["active"] = False
+    found = eligibility.ineligibility(read(kinds.WORKLOADS, body), None, make_cluster())
+    assert found is not None
+    assert found.message == "the Workload is deactivated: set spec.active of the Workload to true"
+
+
+# changes of a Workload without a job -> why it may not be queued
+WITHOUT_JOB: dict[str, tuple[Body, str]] = {
+    "too many parameters": ({"annotations": {f"{PROVREQ}{n}": "" for n in range(51)}}, "51 annotations"),
+    "an ordinary one": ({}, ""),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_JOB)
+def test_workloads_without_a_job_are_checked(name: str) -> None:
+    meta, why = WITHOUT_JOB[name]
+    body = read(kinds.WORKLOADS, workload_without_job("batch", **meta))
+    found = eligibility.ineligibility(body, None, make_cluster())
+    assert (found.message if found else "").startswith(why)
+    assert (found is None) is (not why)
 
 
 MAY: dict[str, tuple[Body, Objects]] = {

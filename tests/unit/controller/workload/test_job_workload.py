@@ -9,7 +9,15 @@ from muster.kube import kinds
 from muster.kube.writes import MergePatch
 from muster.objects import kueue
 from tests.simulation.manifests import ray_cluster, ray_job, template
-from tests.unit.controller.builders import Body, job, make_cluster, stored, workload, workload_body
+from tests.unit.controller.builders import (
+    Body,
+    job,
+    make_cluster,
+    stored,
+    workload,
+    workload_body,
+    workload_without_job,
+)
 
 # sha1 of kind, group, name and UID, one per line, as in Kueue's workload_names.go; computed with sha1sum
 NAMES = {
@@ -134,6 +142,14 @@ def test_the_current_priority_follows_the_class(name: str) -> None:
     cluster = make_cluster(objects)
     (found,) = cluster.workloads.values()
     assert job_workload.priority_now(found, cluster) == wanted
+
+
+def test_a_workload_without_a_job_and_a_class_keeps_its_priority() -> None:
+    cluster = make_cluster(
+        classes(default=7) | {kinds.WORKLOADS: [workload_without_job("batch", priority=100)]}
+    )
+    (found,) = cluster.workloads.values()
+    assert job_workload.priority_now(found, cluster) == 100
 
 
 UPDATES: dict[str, tuple[dict[str, Any], set[str]]] = {

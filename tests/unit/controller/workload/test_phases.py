@@ -1,6 +1,7 @@
 """Phases of Workloads, and what may follow what."""
 
 import pytest
+from msgspec.structs import replace
 
 from muster.admission import Admission
 from muster.controller.jobs.job import Outcome
@@ -31,6 +32,18 @@ PHASES: dict[str, tuple[WorkloadStatus, Phase]] = {
     ),
     "requeued": (transitions.requeued(BACK_OFF, "Requeued", "again", NOW_MS), Phase.PENDING),
     "finished while it holds quota": (FINISHED, Phase.FINISHED),
+    "unset by its creator": (
+        transitions.wait(replace(EVICTED, admission=None), "Pending", "by its creator", NOW_MS),
+        Phase.EVICTED,
+    ),
+    "unset by its creator, with its admission": (
+        transitions.wait(EVICTED, "Pending", "as it was evicted", NOW_MS),
+        Phase.EVICTED,
+    ),
+    "unset by its creator, and released": (
+        transitions.release(transitions.wait(EVICTED, "Pending", "by its creator", NOW_MS), NOW_MS),
+        Phase.BACK_OFF,
+    ),
 }
 
 
