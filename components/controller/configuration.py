@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.operators.kueue_configuration import fair_sharing, wait_for_pods_ready
+from components.operators.kueue_configuration import fair_sharing, retention, wait_for_pods_ready
 from settings.model.controller import Controller, OwnRules
 
 
@@ -13,6 +13,8 @@ def configuration(settings: Controller) -> dict[str, Any]:
         wanted["waitForPodsReady"] = wait_for_pods_ready(settings.wait_for_pods_ready)
     if settings.fair_sharing:
         wanted["fairSharing"] = fair_sharing(settings.fair_sharing)
+    if kept := retention(settings.retention):
+        wanted["objectRetentionPolicies"] = kept
     if settings.feature_gates:
         wanted["featureGates"] = dict(settings.feature_gates)
     if rules := _own_rules(settings.rules):

@@ -17,9 +17,9 @@ def _rule(
 
 
 CLUSTER_RULES = [
-    # Jobs are suspended, resumed and annotated, never created or deleted. The right on finalizers allows a
-    # Workload's owner reference to its job where the API server checks blockOwnerDeletion; likewise for pod
-    # templates and their provisioning requests.
+    # Jobs are suspended, resumed and annotated, never created, and deleted by JOB_DELETION_RULES only. The
+    # right on finalizers allows a Workload's owner reference to its job where the API server checks
+    # blockOwnerDeletion; likewise for pod templates and their provisioning requests.
     _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], (*FOLLOW, "patch")),
     _rule("ray.io", ["rayjobs/finalizers", "rayclusters/finalizers", "rayservices/finalizers"], ("update",)),
     # Dry runs of the pods and Services that KubeRay would create for a gang; a policy refuses other creations
@@ -53,6 +53,10 @@ CLUSTER_RULES = [
     _rule("scheduling.k8s.io", ["priorityclasses"], FOLLOW),
     _rule("", ["events"], ("create",)),
 ]
+
+
+# With muster:controller.retention.afterDeactivatedSeconds only.
+JOB_DELETION_RULES = [_rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], ("delete",))]
 
 
 def lease_rules(name: str) -> list[PolicyRuleArgs]:

@@ -42,7 +42,7 @@ from components.controller.pod import (
     PodArgs,
     deployment,
 )
-from components.controller.rbac import CLUSTER_RULES, lease_rules
+from components.controller.rbac import CLUSTER_RULES, JOB_DELETION_RULES, lease_rules
 from components.foundation.pod_identity import ANNOTATION
 from settings.model.controller import Controller
 
@@ -65,7 +65,7 @@ class Reconciler(Component):
         account = ServiceAccount(NAME, metadata=_metadata(annotations), opts=self._inside())
         before = [
             account,
-            *self._permissions(),
+            *self._permissions(settings),
             self._network_policy(settings, reaches_bucket=email is not None),
             self._critical_pods(settings),
         ]
@@ -81,11 +81,13 @@ class Reconciler(Component):
     def _inside(self) -> pulumi.ResourceOptions:
         return self.child(depends_on=[self.namespace])
 
-    def _permissions(self) -> list[pulumi.Resource]:
+    def _permissions(self, settings: Controller) -> list[pulumi.Resource]:
         """Declares and returns the bindings: cluster-wide rights, and those on the Lease in its namespace."""
         subjects = [SubjectArgs(kind="ServiceAccount", name=NAME, namespace=NAMESPACE)]
         everywhere = ObjectMetaArgs(name=NAME, labels=LABELS)
-        cluster_role = ClusterRole(NAME, metadata=everywhere, rules=CLUSTER_RULES, opts=self.child())
+        deletes_jobs = settings.retention.after_deactivated_seconds is not None
+        rules = [*CLUSTER_RULES, *(JOB_DELETION_RULES if deletes_jobs else ())]
+        cluster_role = ClusterRole(NAME, metadata=everywhere, rules=rules, opts=self.child())
         role = Role(NAME, metadata=_metadata(), rules=lease_rules(NAME), opts=self._inside())
         return [
             ClusterRoleBinding(

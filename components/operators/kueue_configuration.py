@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from settings.model.operators.kueue import FairSharing, Kueue, WaitForPodsReady
+from settings.model.operators.kueue import FairSharing, Kueue, Retention, WaitForPodsReady
 
 # As in the chart's own file, which ours replaces, and the same for Ray's kinds. Kueue's default is 1.
 CONCURRENCY = {
@@ -34,6 +34,8 @@ def configuration(settings: Kueue) -> dict[str, Any]:
         wanted["waitForPodsReady"] = wait_for_pods_ready(settings.wait_for_pods_ready)
     if settings.fair_sharing:
         wanted["fairSharing"] = fair_sharing(settings.fair_sharing)
+    if kept := retention(settings.retention):
+        wanted["objectRetentionPolicies"] = kept
     if settings.exclude_resource_prefixes:
         wanted["resources"] = {"excludeResourcePrefixes": list(settings.exclude_resource_prefixes)}
     if settings.feature_gates:
@@ -44,6 +46,16 @@ def configuration(settings: Kueue) -> dict[str, Any]:
 def fair_sharing(settings: FairSharing) -> dict[str, Any]:
     """Returns `fairSharing`, which Muster's controller reads too (muster/configuration.py)."""
     return {"preemptionStrategies": list(settings.preemption_strategies)}
+
+
+def retention(settings: Retention) -> dict[str, Any]:
+    """Returns `objectRetentionPolicies`, empty if nothing is set; Muster's controller reads it too."""
+    seconds = {
+        "afterFinished": settings.after_finished_seconds,
+        "afterDeactivatedByKueue": settings.after_deactivated_seconds,
+    }
+    kept = {name: f"{value}s" for name, value in seconds.items() if value is not None}
+    return {"workloads": kept} if kept else {}
 
 
 def wait_for_pods_ready(settings: WaitForPodsReady) -> dict[str, Any]:

@@ -80,8 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JSON",
         type=_configuration,
         default=DEFAULT,
-        help="waitForPodsReady, fairSharing and featureGates as in Kueue's Configuration, and Muster's "
-        'own rules, such as {"waitForPodsReady": {"timeout": "10m"}, "rules": {"backfill": true}} '
+        help="waitForPodsReady, fairSharing, objectRetentionPolicies and featureGates as in Kueue's "
+        "Configuration, and Muster's own rules, such as "
+        '{"waitForPodsReady": {"timeout": "10m"}, "rules": {"backfill": true}} '
         "(default: none)",
     )
     parser.add_argument(

@@ -17,11 +17,20 @@ _SECONDS = {"h": Fraction(3600), "m": Fraction(60), "s": Fraction(1), "ms": Frac
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How long finished Workloads and deactivated jobs are kept, in seconds; None: for ever."""
+
+    after_finished_s: int | None = None
+    after_deactivated_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """`wait_for_pods_ready` None: gangs may take any time to start."""
 
     rules: Rules = field(default_factory=Rules)
     wait_for_pods_ready: WaitForPodsReady | None = None
+    retention: Retention = Retention()
 
 
 DEFAULT = Configuration()
@@ -45,6 +54,15 @@ class _FairSharing(View, forbid_unknown_fields=True):
     preemption_strategies: tuple[FairStrategy, ...] = FairSharing().strategies
 
 
+class _WorkloadRetention(View, forbid_unknown_fields=True):
+    after_finished: str | None = None
+    after_deactivated_by_kueue: str | None = None
+
+
+class _ObjectRetention(View, forbid_unknown_fields=True):
+    workloads: _WorkloadRetention = _WorkloadRetention()
+
+
 class _Aging(View, forbid_unknown_fields=True):
     step: int
     period: str
@@ -63,6 +81,7 @@ class _Rules(View, forbid_unknown_fields=True):
 class _File(View, forbid_unknown_fields=True):
     wait_for_pods_ready: _WaitForPodsReady | None = None
     fair_sharing: _FairSharing | None = None
+    object_retention_policies: _ObjectRetention = _ObjectRetention()
     feature_gates: dict[str, bool] = {}
     rules: _Rules = _Rules()
 
@@ -77,8 +96,9 @@ def parse(text: str) -> Configuration:
         fair_sharing=FairSharing(sharing.preemption_strategies) if sharing else None,
     )
     rules = gated(rules, read.feature_gates)
+    retention = _retention(read.object_retention_policies.workloads)
     if wait is None:
-        return Configuration(rules)
+        return Configuration(rules, retention=retention)
     requeuing = wait.requeuing_strategy
     if requeuing.timestamp not in ("Eviction", "Creation"):
         raise ValueError(
@@ -98,6 +118,16 @@ def parse(text: str) -> Configuration:
             backoff=Backoff(requeuing.backoff_base_seconds, requeuing.backoff_max_seconds),
             retries_max=requeuing.backoff_limit_count,
         ),
+        retention=retention,
+    )
+
+
+def _retention(read: _WorkloadRetention) -> Retention:
+    path = "objectRetentionPolicies.workloads"
+    finished, deactivated = read.after_finished, read.after_deactivated_by_kueue
+    return Retention(
+        None if finished is None else _seconds(f"{path}.afterFinished", finished),
+        None if deactivated is None else _seconds(f"{path}.afterDeactivatedByKueue", deactivated),
     )
 
 

@@ -132,7 +132,7 @@ class Kube:
         namespace, _, name = write.key.rpartition("/")
         where = {"namespace": namespace} if namespace else {}
         if isinstance(write, Delete):
-            await self._client.delete(kind.resource, name, grace_period=write.grace_s, **where)
+            await self._delete(write, name, where)
             return None
         body: Any
         if isinstance(write, MergePatch | Overwrite):
@@ -144,6 +144,19 @@ class Kube:
         target = kind.body.Status if isinstance(write, MergePatch) and write.status else kind.body
         made = await self._client.patch(target, name, body, patch_type=patch_type, **where)
         return _view(kind, made)
+
+    async def _delete(self, write: Delete, name: str, where: Mapping[str, str]) -> None:
+        """Sends DeleteOptions, for the precondition that lightkube's own delete can't state."""
+        client = self._client._client
+        request = client.prepare_request("delete", write.kind.resource, name=name, **where)
+        request.data = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "gracePeriodSeconds": write.grace_s,
+            "preconditions": {"uid": write.uid} if write.uid else None,
+        }
+        response = await client.send(client.build_adapter_request(request))
+        client.handle_response("delete", response, request)
 
     async def close(self) -> None:
         await self._client.aclose()

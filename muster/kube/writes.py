@@ -69,11 +69,13 @@ class JsonPatch:
 @dataclass(frozen=True, slots=True)
 class Delete:
     """Deletes an object, which may already be gone. `grace_s` replaces the pod's grace period; for a
-    terminating pod it can only shorten it."""
+    terminating pod it can only shorten it. With a `uid`, the API server refuses it (409) if another object
+    has taken the name."""
 
     kind: Kind[Any]
     key: str
     grace_s: int | None = None
+    uid: str = ""
 
     def __str__(self) -> str:
         return f"delete {self.kind} {self.key}"

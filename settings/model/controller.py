@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from settings.model.base import DnsLabel, Model, refuse
 from settings.model.journal import Journal
 from settings.model.observability import COLLECTOR_NAMESPACES
-from settings.model.operators.kueue import FairSharing, WaitForPodsReady
+from settings.model.operators.kueue import FairSharing, Retention, WaitForPodsReady
 from settings.model.operators.shared import PinnedImage, Replicas, Resources
 
 
@@ -87,6 +87,8 @@ class Controller(Model):
     take to start."""
     fair_sharing: FairSharing | None = None
     """Enables fair sharing, which queues' `weight` requires; off if unset."""
+    retention: Retention = Retention()
+    """How long workloads are kept after their end."""
     feature_gates: dict[Gate, bool] = Field(default_factory=dict)
     """Feature gates by Kueue's names; those left out have Kueue's default."""
     rules: OwnRules = OwnRules()

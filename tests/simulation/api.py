@@ -137,12 +137,21 @@ class Api:
         return self._update(kind, old, {**new, "status": old.get("status", {})}, by)
 
     def delete(
-        self, kind: Kind[Any], key: str, by: str, *, foreground: bool = False, grace_s: int | None = None
+        self,
+        kind: Kind[Any],
+        key: str,
+        by: str,
+        *,
+        foreground: bool = False,
+        grace_s: int | None = None,
+        uid: str = "",
     ) -> None:
         """Deletes an object. A pod stays until its kubelet calls `remove`, at the end of its grace period at
         the latest; a second deletion may shorten the period."""
         old = self.get(kind, key)
         meta = {**old["metadata"]}
+        if uid not in ("", meta["uid"]):
+            raise Refused(409, f"the UID in the precondition ({uid}) does not match {meta['uid']}")
         new = {**old, "metadata": meta}
         if foreground:
             meta["finalizers"] = [*meta.get("finalizers", []), FOREGROUND]

@@ -13,12 +13,13 @@ from typing import Any
 
 import msgspec
 
+from muster.configuration.configuration import DEFAULT, Retention
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.workload import transitions  # noqa: F401 - declares the transitions
 from muster.controller.workload.phases import may_follow, phase
 from muster.kube import kinds
 from muster.kube.kinds import Kind
-from muster.objects.kueue import JOB_UID_LABEL, WorkloadStatus
+from muster.objects.kueue import JOB_UID_LABEL, QUEUE_LABEL, WorkloadStatus
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.kuberay import GROUP_LABEL
 
@@ -60,11 +61,17 @@ class Invariants:
     """
 
     def __init__(
-        self, api: Api, heard: Callable[[Kind[Any], int], float] = at_once, *, always: bool = False
+        self,
+        api: Api,
+        heard: Callable[[Kind[Any], int], float] = at_once,
+        retention: Retention = DEFAULT.retention,
+        *,
+        always: bool = False,
     ) -> None:
-        self._api, self._heard, self._always = api, heard, always
+        self._api, self._heard, self._retention, self._always = api, heard, retention, always
         self._started_by_hand: set[str] = set()  # UIDs
         self._distrusted: set[str] = set()  # UIDs of jobs
+        self._over: set[str] = set()  # UIDs of jobs whose finished Workload was deleted
         self._queues = [self._queues_now(0)]  # the newest last
         self.checked = 0
 
@@ -89,6 +96,7 @@ class Invariants:
         if change.kind is kinds.WORKLOADS:
             if self._always or takes_quota(change):
                 self._quota_is_kept(change)
+            self._retention_deletes_what_is_over(change)
             if change.type == "ADDED":
                 self._workload_is_the_only_one(change)
             self._creator_ends_it(change)
@@ -103,6 +111,27 @@ class Invariants:
         uid = owner_uid(change.body)
         same = [key_of(w) for w in self._api.all(kinds.WORKLOADS) if owner_uid(w) == uid]
         expect(len(same) == 1 or not uid, f"one job has the Workloads {same}")
+        expect(uid not in self._over, f"{same} was created for a job that had finished")
+
+    def _retention_deletes_what_is_over(self, change: Change) -> None:
+        """A finished Workload whose job exists is deleted by its retention only, after its pods are gone."""
+        meta, before = change.body["metadata"], change.before
+        if change.type != "DELETED" or condition(before, "Finished").get("status") != "True":
+            return
+        self._over.add(owner_uid(change.body))
+        if change.by == "controller" and "deletionTimestamp" not in meta:
+            name, live = key_of(change.body), self._live_groups().get(meta["uid"])
+            expect(not live, f"{name} was deleted, but its pods {live} live")
+            kept_s = self._retention.after_finished_s
+            stays = is_without_job(change.body) or self._job_stays(owner_uid(change.body))
+            expect(kept_s is not None or not stays, f"{name} was deleted, but is kept as long as its job")
+
+    def _job_stays(self, uid: str) -> bool:
+        """Whether the job is in a queue."""
+        kinds_of_jobs = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
+        metas = (job["metadata"] for kind in kinds_of_jobs for job in self._api.all(kind))
+        found: Body = next((meta for meta in metas if meta["uid"] == uid), {})
+        return bool(found.get("labels", {}).get(QUEUE_LABEL)) and "deletionTimestamp" not in found
 
     def _creator_ends_it(self, change: Change) -> None:
         """A Workload without a job is deleted, finished, and relieved of its quota by others only."""
@@ -111,7 +140,8 @@ class Invariants:
             return
         leaves = "deletionTimestamp" in before["metadata"]
         deleted = change.type == "DELETED" or "deletionTimestamp" in change.body["metadata"]
-        expect(leaves or not deleted, f"the controller deleted {name}, which it did not create")
+        over = self._retention.after_finished_s is not None and bool(condition(before, "Finished"))
+        expect(leaves or over or not deleted, f"the controller deleted {name}, which it did not create")
         expect(
             holds_quota(change.body) or not holds_quota(before), f"the controller took the quota of {name}"
         )

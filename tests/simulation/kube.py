@@ -200,7 +200,7 @@ class EmulatedKube(Kube):
             case Create():
                 return self._api.create(write.kind, _sent(write.body), BY)
             case Delete():
-                self._api.delete(write.kind, write.key, BY, grace_s=write.grace_s)
+                self._api.delete(write.kind, write.key, BY, grace_s=write.grace_s, uid=write.uid)
                 return None
             case Overwrite():
                 body = _sent({**write.body, "metadata": {"uid": write.uid}})

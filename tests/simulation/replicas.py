@@ -214,6 +214,7 @@ class Replicas(Simulation):
             self.wall_clock_ms,
             election,
             self.observer,
+            configuration=self._configuration,
             clock_s=self._loop.time,
             random=self.random_of(f"retries of {process.name}"),
         )

@@ -60,7 +60,7 @@ class Simulation:
         self._configuration = configuration
         self._loop = self.loop_type()
         self.api = Api(self._loop.now_ms)
-        self.invariants = Invariants(self.api, self.heard)
+        self.invariants = Invariants(self.api, self.heard, configuration.retention)
         self.bounds = Bounds(self.api, lambda: round(self._loop.time() * 1000))
         self.api.watchers.append(self._check)
         self.network = Network(self.api.now_ms)

@@ -39,6 +39,7 @@ EVERY_KUEUE_SETTING = Kueue.model_validate(
             "requeuing": {"timestamp": "Creation", "limit": 5, "baseSeconds": 30, "maxSeconds": 600},
         },
         "fairSharing": {"preemptionStrategies": ("LessThanInitialShare",)},
+        "retention": {"afterFinishedSeconds": 86400, "afterDeactivatedSeconds": 0},
         "excludeResourcePrefixes": ("networking.gke.io/",),
         "featureGates": {"PartialAdmission": False},
     }
@@ -160,6 +161,8 @@ def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[O
         },
     }
     assert read["fairSharing"] == {"preemptionStrategies": ["LessThanInitialShare"]}
+    kept = {"afterFinished": "86400s", "afterDeactivatedByKueue": "0s"}
+    assert read["objectRetentionPolicies"] == {"workloads": kept}
     assert read["resources"] == {"excludeResourcePrefixes": ["networking.gke.io/"]}
     assert read["clientConnection"] == {"qps": 1000, "burst": 2000}
     assert read["featureGates"] == {"PartialAdmission": False}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster.kube import kinds
-from muster.kube.client import Kube
+from muster.kube.client import Kube, WriteError
 from muster.kube.kinds import Kind
 from muster.kube.writes import Delete, MergePatch, Overwrite, Write
 from muster.live.eta.start_range import ANNOTATION
@@ -140,6 +140,20 @@ def test_a_gang_that_kuberay_does_not_stop_is_stopped(server: Kubectl, account: 
         assert server.run("get", f"pod/{NAME}", "--namespace=team-a", "--ignore-not-found") == ""
     finally:
         server.run("delete", f"raycluster/{NAME}", f"job/{NAME}", "--namespace=team-a")
+
+
+def test_a_workload_is_deleted_by_its_uid(server: Kubectl, account: Path) -> None:
+    """Another one of the same name is kept."""
+    spec = {"queueName": "user-queue", "podSets": [{"name": "main", "count": 1, "template": {"spec": POD}}]}
+    manifest = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "metadata": META, "spec": spec}
+    workload = made(server, manifest)
+    target = (f"workload/{NAME}", "--namespace=team-a", "--ignore-not-found")
+    with pytest.raises(WriteError, match="the UID in the precondition") as refused:
+        perform(account, Delete(kinds.WORKLOADS, KEY, uid="another"))
+    assert refused.value.stale
+    assert server.run("get", *target) != ""
+    perform(account, Delete(kinds.WORKLOADS, KEY, uid=workload["metadata"]["uid"]))
+    assert server.run("get", *target) == ""
 
 
 def test_an_estimate_is_written_on_a_queued_job(server: Kubectl, account: Path) -> None:

@@ -108,12 +108,7 @@ class ClusterState:
         return self._jobs_by_identity.get(owner) if owner is not None else None
 
     def _owner_of(self, workload: kueue.Workload) -> Owner | None:
-        owner, meta = self.cache.get(ownership.job_of, workload.key, workload), workload.metadata
-        if owner is None and meta.controller is None:  # its reference to the job was removed
-            job = self._jobs.get(meta.labels.get(kueue.JOB_UID_LABEL, ""))
-            if job is not None and job.metadata.namespace == meta.namespace:
-                return identity(job.kind, job.metadata)
-        return owner
+        return self.cache.get(ownership.job_of, workload.key, workload)
 
     def local_queue_of(self, workload: kueue.Workload) -> kueue_queues.LocalQueue | None:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")

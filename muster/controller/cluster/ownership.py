@@ -36,18 +36,17 @@ def owner_of(obj: Object, *kinds: Kind[Any]) -> Owner | None:
 
 
 def job_of(workload: Workload) -> Owner | None:
-    """Returns the job that the Workload is for, whether it still exists or not."""
-    return owner_of(workload, *JOB_KINDS)
+    """Returns the job that the Workload is for, whether it still exists or not; None if it was created
+    without a job of these kinds: its creator starts and stops its pods, unsets its reservation after an
+    eviction, and finishes it.
 
-
-def is_without_job(workload: Workload) -> bool:
-    """Whether it was created without a job that Muster manages: its creator starts and stops its pods, unsets
-    its reservation after an eviction, and finishes it.
-
-    One with Kueue's label for a job was created for that job, even if the reference to it was removed.
-    Source: Kueue pkg/controller/core/workload_controller.go (isOrphanedWorkload)."""
+    Kueue's label and the name tell the job of one that lost its reference to it (Kueue: isOrphanedWorkload in
+    pkg/controller/core/workload_controller.go)."""
     meta = workload.metadata
-    return job_of(workload) is None and (meta.controller is not None or JOB_UID_LABEL not in meta.labels)
+    if meta.controller is not None or JOB_UID_LABEL not in meta.labels:
+        return owner_of(workload, *JOB_KINDS)
+    kinds = (kind.name for kind in JOB_KINDS if meta.name.startswith(f"{kind.name.lower()}-"))
+    return next((Owner(meta.namespace, kind, meta.labels[JOB_UID_LABEL]) for kind in kinds), None)
 
 
 def creator_of(cluster: RayCluster) -> Owner | None:
@@ -76,10 +75,10 @@ def is_pod_of(pod: Pod, workload: Workload) -> bool:
     if creator is None:
         return False
     if _is_a(creator, BATCH_JOBS):  # KubeRay names it after its RayJob (createNewK8sJob)
-        if job is None:
-            return True
         controller = workload.metadata.controller
-        return job.kind == RAY_JOBS.name and controller is not None and creator.name == controller.name
+        if job is None or controller is None:
+            return True
+        return job.kind == RAY_JOBS.name and creator.name == controller.name
     return _is_a(creator, RAY_CLUSTERS)
 
 

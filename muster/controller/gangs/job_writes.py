@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 
+from muster.configuration.configuration import Retention
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs import retention
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.retention import FOR_EVER
 from muster.controller.gangs.suspension import has_left_queue, is_stopped, quota_may_be_released
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.templates import PlacementError, admitted_templates, place_operations
 from muster.controller.provisioning import provisioning_requests
 from muster.controller.provisioning.provisioning_checks import NOT_CREATED
-from muster.controller.workload import transitions
+from muster.controller.workload import job_workload, transitions
 from muster.controller.workload.check_states import set_check
 from muster.controller.workload.events import ObjectEvent, on_job, on_workload, status_events
 from muster.kube.kinds import WORKLOADS
@@ -19,12 +22,18 @@ from muster.objects.kueue import RESOURCE_IN_USE, Workload
 from muster.objects.meta import builtins, find_condition, is_true
 
 
-def job_writes(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
+def job_writes(
+    workload: Workload, cluster: ClusterState, now_ms: int, kept: Retention = FOR_EVER
+) -> Iterator[PlannedWrite]:
     job, status = cluster.job_of(workload), workload.status
     if has_left_queue(workload, job) or workload.metadata.deletion_timestamp:
         yield from _delete_workload(workload, job, cluster, now_ms)
-    elif workload_status.is_finished(status) or (job is not None and job.outcome is not None):
+        return
+    if job is None and not workload_status.is_finished(status):
+        yield from _sync_priority(workload, cluster)
+    if workload_status.is_finished(status) or (job is not None and job.outcome is not None):
         yield from _delete_requests(workload, cluster)
+        yield from retention.deletions(workload, cluster, kept, now_ms)
     elif workload.spec.active and is_true(status.conditions, workload_status.DEACTIVATION_TARGET):
         inactive = {"spec": {"active": False}}
         yield PlannedWrite(
@@ -33,6 +42,7 @@ def job_writes(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterat
     elif not workload_status.holds_quota(status) or workload_status.is_evicted(status):
         if cluster.requests_of(workload) and quota_may_be_released(workload, job, cluster, now_ms):
             yield from _delete_requests(workload, cluster)
+        yield from retention.deletions(workload, cluster, kept, now_ms)
     elif workload_status.is_admitted(status):
         # A user may have suspended it for a moment: its old pods have to be gone first.
         if job is not None and is_stopped(workload, job, cluster):
@@ -40,6 +50,13 @@ def job_writes(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterat
         yield from sync_provisioning_requests(workload, cluster, now_ms)
     else:
         yield from sync_provisioning_requests(workload, cluster, now_ms)
+
+
+def _sync_priority(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
+    """Updates a Workload without a job whose WorkloadPriorityClass has a new value."""
+    change = job_workload.update_priority(workload, cluster)
+    if change is not None:
+        yield PlannedWrite(workload.key, change, deferrable=True)
 
 
 def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:

@@ -6,8 +6,8 @@ controller, owned by another object. Its quota is released once it has no pods a
 
 from collections.abc import Iterator, Sequence
 
+from muster.controller.cluster import ownership
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.ownership import is_without_job
 from muster.controller.jobs.job import Job, Problem
 from muster.controller.workload import transitions
 from muster.controller.workload.timed_status import TimedStatus
@@ -32,7 +32,7 @@ def has_left_queue(workload: Workload, job: Job | None) -> bool:
     """Whether its job may not have quota any more: gone, being deleted or no longer in a queue. Never for a
     Workload that was created without one."""
     if job is None:
-        return not is_without_job(workload)
+        return ownership.job_of(workload) is not None
     return is_being_deleted(job) or not job.managed
 
 

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from muster.configuration.configuration import Configuration
+from muster.controller.cluster import ownership
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.ownership import is_without_job
+from muster.controller.gangs import retention
 from muster.controller.gangs.suspension import quota_may_be_released, with_suspension_progress
 from muster.controller.provisioning import provisioning_checks
 from muster.controller.workload import transitions
@@ -21,7 +22,8 @@ def advance_workload(
     """Returns its status as its job, its pods and its checks determine it, before the core decides."""
     advanced = _advanced(workload, cluster, configuration, now_ms)
     reported = with_suspension_progress(workload, advanced.status, cluster, now_ms)
-    due = [at_ms for at_ms in (advanced.until_ms, reported.until_ms) if at_ms is not None]
+    kept_until_ms = retention.until_ms(workload, configuration.retention, now_ms)
+    due = [at_ms for at_ms in (advanced.until_ms, reported.until_ms, kept_until_ms) if at_ms is not None]
     return TimedStatus(reported.status, min(due, default=None))
 
 
@@ -34,7 +36,7 @@ def _advanced(
         return TimedStatus(status)
     if job is not None and job.outcome is not None:
         return TimedStatus(transitions.finish(status, job.outcome, now_ms))
-    without_job = job is None and is_without_job(workload)
+    without_job = job is None and ownership.job_of(workload) is None
     if not workload_status.holds_quota(status):
         if without_job and workload_status.is_just_unset(status):
             status = transitions.release(status, now_ms)

@@ -46,7 +46,6 @@ def reconcile(
     # 1. Finalizers protect the objects that gangs hold quota of; jobs and their Workloads are synced.
     plan.before_reservations += finalizers(cluster)
     plan.before_reservations += _sync_jobs(cluster, backing_off)
-    plan.before_reservations += _sync_priorities(cluster, backing_off)
     # 2. Every Workload advances as far as its job, pods and checks allow.
     advanced = {
         key: TimedStatus(w.status)
@@ -80,7 +79,7 @@ def reconcile(
         plan.stops += _without(backing_off, duplicate_pods.deletions(workload, cluster))
         plan.template_resets += _without(backing_off, template_resets(workload, cluster))
         if key not in backing_off:
-            plan.before_reservations += job_writes(workload, cluster, now_ms)
+            plan.before_reservations += job_writes(workload, cluster, now_ms, configuration.retention)
     plan.before_reservations += finished_gangs.stops_for_waiting(
         cluster, decision.waiting, backing_off, now_ms
     )
@@ -121,14 +120,3 @@ def _sync_jobs(cluster: ClusterState, backing_off: Container[str]) -> Iterator[P
             if change is not None:
                 event = on_job(job, "UpdatedWorkload", f"Updated Workload {workload.metadata.name}")
                 yield PlannedWrite(workload.key, change, (event,), deferrable=True)
-
-
-def _sync_priorities(cluster: ClusterState, backing_off: Container[str]) -> Iterator[PlannedWrite]:
-    """Updates Workloads without a job whose WorkloadPriorityClass has a new value."""
-    for key, workload in cluster.workloads.items():
-        if workload.spec.priority_class_ref is None or cluster.job_of(workload) is not None:
-            continue
-        if key not in backing_off and not workload_status.is_finished(workload.status):
-            change = job_workload.update_priority(workload, cluster)
-            if change is not None:
-                yield PlannedWrite(key, change, deferrable=True)

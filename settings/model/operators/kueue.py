@@ -31,6 +31,7 @@ Framework = Literal[
     "workload.codeflare.dev/appwrapper",
 ]
 Seconds = Annotated[int, Field(ge=1)]
+Kept = Annotated[int, Field(ge=0)]  # in seconds
 Share = Literal["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
 
 
@@ -71,6 +72,17 @@ class FairSharing(Model):
     fairSharing.preemptionStrategies)."""
 
 
+class Retention(Model):
+    """How long workloads are kept after their end (Kueue: objectRetentionPolicies.workloads)."""
+
+    after_finished_seconds: Kept | None = None
+    """Time from the end of a workload until it is deleted, its job excepted; deleted with its job if
+    unset."""
+    after_deactivated_seconds: Kept | None = None
+    """Time from the deactivation of a workload by its engine, as after its last retry, until its *job* is
+    deleted; never if unset."""
+
+
 class Kueue(Model):
     """Kueue's API, and with engine `kueue` its controller."""
 
@@ -99,6 +111,8 @@ class Kueue(Model):
     """Evicts gangs whose pods are not ready in time; off if unset."""
     fair_sharing: FairSharing | None = None
     """Enables fair sharing, which queues' `weight` requires; off if unset."""
+    retention: Retention = Retention()
+    """How long workloads are kept after their end."""
     exclude_resource_prefixes: tuple[str, ...] = ()
     """Prefixes of resource names that are not counted against quota."""
     feature_gates: dict[FeatureGate, bool] = Field(default_factory=dict)

@@ -19,7 +19,7 @@ from tests.simulation.histories.actions import JOB_KINDS, perform
 from tests.simulation.histories.administrators import restore
 from tests.simulation.histories.generate import ACTIONS
 from tests.simulation.histories.history import History
-from tests.simulation.histories.stacks import FAULTS, NODES, PROBES, STACKS
+from tests.simulation.histories.stacks import CONFIGURATIONS, FAULTS, NODES, PROBES, STACKS
 from tests.simulation.histories.tenants import TOO_MANY
 from tests.simulation.invariants import Broken, condition, holds_quota, is_without_job
 from tests.simulation.kuberay import FINALIZER, state_of
@@ -65,7 +65,13 @@ def make(history: History) -> Simulation:
     kind = Simulation if history.replicas == 1 else Replicas
     stack = STACKS[history.stack]()
     stack[kinds.PRIORITIES] = [*stack[kinds.PRIORITIES], HIGHEST]
-    sim = kind(history.seed, stack, nodes=NODES, faults=FAULTS[history.faults])
+    sim = kind(
+        history.seed,
+        stack,
+        nodes=NODES,
+        faults=FAULTS[history.faults],
+        configuration=CONFIGURATIONS[history.stack],
+    )
     sim.observer = rest.Passes()
     return sim
 

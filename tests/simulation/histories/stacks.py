@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from muster.configuration.configuration import DEFAULT, Configuration, Retention
 from muster.kube.kinds import Kind
 from tests.simulation.api import Body
 from tests.simulation.kube import CALM, Faults
@@ -36,6 +37,12 @@ def alone_stack() -> dict[Kind[Any], list[Body]]:
     )
 
 
+# "alone" deletes what is over, the others keep it
+CONFIGURATIONS = {
+    "local": DEFAULT,
+    "shared": DEFAULT,
+    "alone": Configuration(retention=Retention(after_finished_s=20, after_deactivated_s=40)),
+}
 STACKS = {"local": local_stack, "shared": shared_stack, "alone": alone_stack}
 FAULTS = {
     "calm": CALM,

@@ -6,7 +6,7 @@ import pytest
 
 from muster.admission import Aging, FairSharing, Rules
 from muster.admission.lifecycle import WaitForPodsReady
-from muster.configuration.configuration import parse
+from muster.configuration.configuration import Retention, parse
 from muster.configuration.feature_gates import SUPPORTED, gated
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from settings.model.controller import Gate
@@ -83,6 +83,24 @@ def test_fair_sharing_and_rules_are_passed_to_the_controller() -> None:
         run_time_ms_min=600_000,
         aging=Aging(10, 3_600_000, 100),
     )
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"afterFinishedSeconds": 86_400}, Retention(86_400, None)),
+        ({"afterFinishedSeconds": 0, "afterDeactivatedSeconds": 60}, Retention(0, 60)),
+    ],
+)
+def test_retention_is_passed_to_the_controller(settings: dict[str, int], wanted: Retention) -> None:
+    """It may delete jobs only if the stack says so."""
+    declared = declare_with(retention=settings)
+    (container,) = declared.spec(f"Deployment/{CONTROLLER}")["template"]["spec"]["containers"]
+    (argument,) = [a for a in container["args"] if a.startswith("--configuration=")]
+    assert parse(argument.removeprefix("--configuration=")).retention == wanted
+    rights = allowed(declared.inputs(f"ClusterRole/{CONTROLLER}"))
+    deletes = {("delete", RAY, kind) for kind in RAY_KINDS}
+    assert rights & deletes == (deletes if "afterDeactivatedSeconds" in settings else set())
 
 
 def test_every_feature_gate_is_passed_to_the_controller() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from muster.admission import Aging, FairSharing, FairStrategy, Rules
 from muster.admission.lifecycle import Backoff, WaitForPodsReady
-from muster.configuration.configuration import Configuration, parse
+from muster.configuration.configuration import Configuration, Retention, parse
 from muster.configuration.feature_gates import SUPPORTED
 
 
@@ -54,6 +54,21 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], Configuration]] = {
                 run_time_ms_min=600_000,
                 aging=Aging(10, 3_600_000, 100),
             )
+        ),
+    ),
+    "retention": (
+        {"objectRetentionPolicies": {"workloads": {"afterFinished": "24h", "afterDeactivatedByKueue": "0s"}}},
+        Configuration(retention=Retention(86_400, 0)),
+    ),
+    "retention of finished Workloads only": (
+        {"objectRetentionPolicies": {"workloads": {"afterFinished": "1h30m"}}},
+        Configuration(retention=Retention(5_400, None)),
+    ),
+    "a retention and waitForPodsReady": (
+        {"objectRetentionPolicies": {"workloads": {"afterFinished": "1s"}}, "waitForPodsReady": {}},
+        Configuration(
+            wait_for_pods_ready=WaitForPodsReady(timeout_s=1800, recovery_timeout_s=1800),
+            retention=Retention(1, None),
         ),
     ),
     "Kueue's defaults": ({"waitForPodsReady": {}}, waiting(timeout_s=1800, recovery_timeout_s=1800)),
@@ -114,6 +129,14 @@ WRONG = {
     "not a duration": (
         '{"waitForPodsReady": {"timeout": "5 min"}}',
         "waitForPodsReady.timeout: '5 min' is no",
+    ),
+    "a negative retention": (
+        '{"objectRetentionPolicies": {"workloads": {"afterFinished": "-5s"}}}',
+        "objectRetentionPolicies.workloads.afterFinished: '-5s' is no duration",
+    ),
+    "a retention of nothing known": (
+        '{"objectRetentionPolicies": {"workloads": {"afterDeactivated": "5s"}}}',
+        "unknown field `afterDeactivated`",
     ),
     "an empty duration": (
         '{"waitForPodsReady": {"recoveryTimeout": ""}}',

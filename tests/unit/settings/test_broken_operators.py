@@ -251,6 +251,7 @@ ACCEPTED = {
     "KAI beside an existing KubeRay": engine("kai", kuberay={"install": "existing"}),
     "every tenant watched": put("muster:kuberay", {"watchNamespaces": ["team-a", "team-b"]}),
     "another version of Kueue's API": put("muster:kueue", {"version": "0.18.0"}),
+    "Kueue's retention": engine("kueue", kueue={"retention": {"afterFinishedSeconds": 0}}),
     "Kueue configured": engine("kueue", kueue={"replicas": 3, "waitForPodsReady": {"timeoutSeconds": 600}}),
     "weights with fair sharing": put(*TEAM_A, "weight", 2)
     | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"fairSharing": {}}},

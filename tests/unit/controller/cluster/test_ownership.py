@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.controller.cluster.ownership import is_without_job
+from muster.controller.cluster import ownership
 from muster.kube import kinds
 from muster.kube.kinds import Kind, define
 from muster.objects import kueue
@@ -168,7 +168,7 @@ WITHOUT_JOB: dict[str, tuple[list[Body], dict[str, str], bool]] = {
 def test_which_workloads_were_created_without_a_job(name: str) -> None:
     owners, labels, wanted = WITHOUT_JOB[name]
     found = read(kinds.WORKLOADS, workload_body(ray_job("dev"), ownerReferences=owners, labels=labels))
-    assert is_without_job(found) is wanted
+    assert (ownership.job_of(found) is None) is wanted
 
 
 @pytest.mark.parametrize("labels", [{}, OF_A_JOB])

@@ -1,0 +1,90 @@
+"""Deletes what is over once its retention is: finished Workloads, and jobs that were deactivated.
+
+Source: Kueue pkg/controller/core/workload_controller.go (workloadRetention) and
+pkg/controller/jobframework/reconciler.go (handleWorkloadAfterDeactivatedPolicy).
+"""
+
+from collections.abc import Iterator
+
+from muster.admission.lifecycle import DEACTIVATED
+from muster.configuration.configuration import Retention
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.suspension import is_being_deleted
+from muster.controller.workload.events import on_job, on_workload
+from muster.kube.kinds import WORKLOADS
+from muster.kube.writes import Delete
+from muster.objects.kueue import Workload
+from muster.objects.meta import find_condition, millis
+from muster.objects.workload_status import EVICTED, FINISHED, holds_quota, is_evicted, is_finished
+
+REASON = "Deleted"
+FOR_EVER = Retention()
+
+
+def until_ms(workload: Workload, retention: Retention, now_ms: int) -> int | None:
+    """Returns when its retention will end; None if it has ended, or does not end."""
+    end_ms = _end_ms(workload, retention)
+    return end_ms if end_ms is not None and end_ms > now_ms else None
+
+
+def deletions(
+    workload: Workload, cluster: ClusterState, retention: Retention, now_ms: int
+) -> Iterator[PlannedWrite]:
+    """Yields its deletion, or that of its job, at the end of its retention."""
+    end_ms = _end_ms(workload, retention)
+    if end_ms is None or now_ms < end_ms:
+        return
+    planned = _of_workload(workload, cluster) if is_finished(workload.status) else _of_job(workload, cluster)
+    if planned is not None:
+        yield planned
+
+
+def _end_ms(workload: Workload, retention: Retention) -> int | None:
+    """Returns the end of its retention; None if it is kept for ever, or not over."""
+    if retention == FOR_EVER:
+        return None
+    status = workload.status
+    if is_finished(status):
+        since, kept_s = find_condition(status.conditions, FINISHED), retention.after_finished_s
+    elif is_evicted(status) and not workload.spec.active:
+        since, kept_s = find_condition(status.conditions, EVICTED), retention.after_deactivated_s
+        if since is None or not since.reason.startswith(f"{DEACTIVATED}DueTo"):  # by a user
+            return None
+    else:
+        return None
+    if since is None or kept_s is None:
+        return None
+    return millis(since.last_transition_time) + 1000 * kept_s
+
+
+def _of_workload(workload: Workload, cluster: ClusterState) -> PlannedWrite | None:
+    if _is_needed(workload, cluster):
+        return None
+    event = on_workload(workload, REASON, "Deleted finished workload due to elapsed retention")
+    deletion = Delete(WORKLOADS, workload.key, uid=workload.metadata.uid)
+    return PlannedWrite(workload.key, deletion, (event,), deferrable=True)
+
+
+def _is_needed(workload: Workload, cluster: ClusterState) -> bool:
+    """Whether something still needs a finished Workload: without it, pods that its RayClusters create count
+    for nothing, and a job that has not ended gets another Workload."""
+    job = cluster.job_of(workload)
+    return bool(
+        workload.metadata.deletion_timestamp
+        or (job is not None and job.outcome is None)
+        or cluster.counts_against_quota(workload)
+        or cluster.live_pods_of(workload)
+        or cluster.ray_clusters_of(workload)
+        or cluster.requests_of(workload)
+    )
+
+
+def _of_job(workload: Workload, cluster: ClusterState) -> PlannedWrite | None:
+    """Returns the deletion of the job of a deactivated Workload, once its pods are gone."""
+    job = cluster.job_of(workload)
+    if job is None or is_being_deleted(job) or holds_quota(workload.status) or cluster.live_pods_of(workload):
+        return None
+    event = on_job(job, REASON, "Deleted job: deactivation retention period expired")
+    deletion = Delete(job.kind, job.metadata.key, uid=job.metadata.uid)
+    return PlannedWrite(workload.key, deletion, (event,), deferrable=True)
