@@ -3,10 +3,11 @@
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -20,6 +21,7 @@ FOLDER = LOGS.with_name("flakes")
 # It ends with its parent, even if that is killed.
 BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]):\n    sum(range(1_000_000))"
 MISSING = "not run"
+STOP_S_MAX = 30.0
 
 Outcomes = Mapping[str, str]  # by the test's name
 
@@ -56,17 +58,40 @@ def _one(key: str, seed: int) -> dict[str, str]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     options = ("-p", "development.shuffle", f"--shuffle-seed={seed}", f"--hypothesis-seed={seed}")
-    running = []
-    for number, command in enumerate(pytest_commands(key, folder, *options)):
-        with (folder / f"{number}.log").open("w") as output:
-            running.append(subprocess.Popen(command, cwd=CHECKOUT, stdout=output, stderr=subprocess.STDOUT))
-    codes = [process.wait() for process in running]
+    running: list[subprocess.Popen[bytes]] = []
+    try:
+        for number, command in enumerate(pytest_commands(key, folder, *options)):
+            with (folder / f"{number}.log").open("w") as output:
+                running.append(
+                    subprocess.Popen(
+                        command,
+                        cwd=CHECKOUT,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                    )
+                )
+        codes = [process.wait() for process in running]
+    finally:  # also if interrupted
+        _stop(running)
     outcomes: dict[str, str] = {}
     for report in sorted(folder.glob("*.xml")):
         outcomes |= read_outcomes(report)
     if set(codes) - {0, 1} or not outcomes:
         outcomes[f"layer {key} as a whole, exit codes {codes}"] = "failed"
     return outcomes
+
+
+def _stop(running: Iterable[subprocess.Popen[bytes]]) -> None:
+    """Interrupts commands that have not ended, so that they stop their own processes; kills them later."""
+    for process in running:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+            try:
+                process.wait(STOP_S_MAX)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def read_outcomes(report: Path) -> dict[str, str]:

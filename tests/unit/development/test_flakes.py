@@ -1,6 +1,8 @@
 """Unreliable tests: what counts as one, the order of a seed, and the load, which ends with its run."""
 
 import io
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -103,6 +105,28 @@ def test_a_layer_that_breaks_off_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     code, told = run(tmp_path, monkeypatch, "import os\ndef test_ends_pytest(): os._exit(3)\n", 1)
     assert code == 1
     assert "unreliable: layer unit as a whole, exit codes [3]: failed with 7\n" in told
+
+
+def test_an_interrupted_round_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tmp_path / "pid"
+    text = f"""
+import os, pathlib, signal, time
+def test_waits():
+    pathlib.Path({str(told)!r}).write_text(str(os.getpid()))
+    os.kill({os.getpid()}, signal.SIGUSR1)
+    time.sleep(60)
+"""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, monkeypatch, text, 1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert not psutil.pid_exists(int(told.read_text()))
 
 
 @dataclass
