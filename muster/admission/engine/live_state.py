@@ -181,14 +181,17 @@ class LiveState:
         return earliest(self._settlements.next_ms, self._backoffs.next_ms)
 
     def wake(self, now_ms: int) -> None:
-        """Marks groups over which time may have changed decisions, and queues workloads whose backoff has
-        ended."""
+        """Begins a decision: marks groups over which time may have changed decisions, and queues workloads
+        whose backoff has ended."""
         for name in self._settlements.take_due(now_ms):
             self.touch(self.groups[name])
         for key in self._backoffs.take_due(now_ms):
             workload = self._pending(key)  # its timer goes with it
             self._not_queued.remove(key)
             self._enqueue(workload)
+        # The plan tells the others that they are in no queue: once this is written they are not parked.
+        for key in self.newly_pending & self._not_queued:
+            self.workloads.put(replace(self._pending(key), parked=False))
 
     def drop(self, key: str) -> None:
         workload, holding = self.workloads.pop(key)

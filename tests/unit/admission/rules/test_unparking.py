@@ -125,6 +125,16 @@ def test_a_workload_comes_back_from_its_backoff_as_parked_as_it_was_put(parked: 
         assert admitted(of.decide(NOW_MS + 1)) == (["low"] if parked else ["high"])
 
 
+def test_a_workload_is_not_parked_once_it_is_told_that_its_backoff_has_not_ended() -> None:
+    """As the controller writes it; see UNTRIED in muster/translation/core_workload.py."""
+    high = workload("high", "q", 2, priority=9, parked=True, requeue_at_ms=NOW_MS + 1)
+    engine = Engine(snapshot(queue("q", 2), high))
+    engine.decide(NOW_MS)
+    engine.put(workload("low", "q", 2))
+    for of in (Engine(engine.snapshot), engine):
+        assert admitted(of.decide(NOW_MS + 1)) == ["high"]
+
+
 def pending(*workloads: Workload) -> PendingQueue:
     of = snapshot(queue("q", 2), *workloads)
     line = PendingQueue(of.cluster_queues["q"], WorkingState(of).tree.queues["q"])
