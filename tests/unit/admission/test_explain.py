@@ -219,6 +219,14 @@ SENTENCES = {  # of workload w
         f"needs 5 {GPU} of flavor l4 but ClusterQueue q can never have more than 4: "
         "ask for less, or have its quota raised",
     ),
+    "never, of one flavor, though another lacked less at first": (
+        snapshot(
+            queue("q", {"l4": {GPU: 2}, "t4": {GPU: 2}}),
+            workload("w", "q", *(pods(name, gpu=gpu) for name, gpu in (("a", 3), ("b", 3), ("c", 5)))),
+        ),
+        f"needs 11 {GPU} of flavor l4 but ClusterQueue q can never have more than 2: "
+        "ask for less, or have its quota raised",
+    ),
     "never, even borrowing": (
         snapshot(queue("q", 4, **ML), workload("w", "q", 9), cohorts=[cohort("ml", None, {"l4": {GPU: 2}})]),
         f"needs 9 {GPU} of flavor l4 but ClusterQueue q can never have more than 6 (2 of it borrowed): "
