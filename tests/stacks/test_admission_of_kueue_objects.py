@@ -2,13 +2,14 @@
 
 import copy
 import json
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.toolchain.steps import StepError
-from tests.stacks.dry_runs import Manifest
+from tests.stacks.dry_runs import Manifest, User
 from tests.stacks.ray_requests import ADMIN, message_of, refusal
 
 ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
@@ -435,6 +436,57 @@ def test_a_workload_with_quota_keeps_its_pod_sets(
         server.run("delete", "workload/holder", "--namespace=team-a")
     assert message in found
     assert bool(found) is bool(message)
+
+
+BOB: User = ("--as=bob@example.com", "--as-group=system:authenticated")
+JOB_UID = "kueue.x-k8s.io/job-uid"
+KEEPS = f"a Workload keeps its controller and the label {JOB_UID}: delete it with its job"
+
+
+@pytest.fixture(scope="module")
+def editor(server: Kubectl) -> Iterator[User]:
+    """Bob, that may write Workloads of team-a: no team of a stack may."""
+    name = ("workload-editor", "--namespace=team-a")
+    server.run("create", "role", *name, "--verb=get,patch", "--resource=workloads.kueue.x-k8s.io")
+    server.run("create", "rolebinding", *name, "--role=workload-editor", "--user=bob@example.com")
+    yield BOB
+    server.run("delete", "rolebinding", *name)
+    server.run("delete", "role", *name)
+
+
+def owned_by(uid: str, *, controller: bool = True) -> list[dict[str, Any]]:
+    return [
+        {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "job", "uid": uid, "controller": controller}
+    ]
+
+
+# changes of its metadata by the UID of its job, whether an administrator makes them, the refusal
+KEPT: dict[str, tuple[Callable[[str], dict[str, Any]], bool, str]] = {
+    "no owner": (lambda uid: {"ownerReferences": []}, False, KEEPS),
+    "another job": (lambda uid: {"ownerReferences": owned_by("2")}, False, KEEPS),
+    "no controller": (lambda uid: {"ownerReferences": owned_by(uid, controller=False)}, False, KEEPS),
+    "no label": (lambda uid: {"labels": {JOB_UID: None}}, False, KEEPS),
+    "another label": (lambda uid: {"labels": {JOB_UID: "2"}}, False, KEEPS),
+    "one more label": (lambda uid: {"labels": {"team": "a"}}, False, ""),
+    "no owner, by an administrator": (lambda uid: {"ownerReferences": []}, True, ""),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_workload_keeps_its_job(server: Kubectl, editor: User, name: str) -> None:
+    change, by_administrator, message = KEPT[name]
+    uid = server.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
+    server.create([workload(name="of-job", ownerReferences=owned_by(uid), labels={JOB_UID: uid})])
+    target = ("workload/of-job", "--namespace=team-a")
+    patch = ("--type=merge", "--dry-run=server", "--patch", json.dumps({"metadata": change(uid)}))
+    found = ""
+    try:
+        server.run("patch", *target, *patch, *(ADMIN if by_administrator else editor))
+    except StepError as refused:
+        found = message_of(refused) or str(refused)
+    finally:
+        server.run("delete", *target)
+    assert found == message
 
 
 FIXED = [

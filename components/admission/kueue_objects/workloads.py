@@ -21,6 +21,10 @@ ELASTIC = "kueue.x-k8s.io/elastic-job"
 GATES = "kueue.x-k8s.io/admission-gated-by"
 GATE = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[-A-Za-z0-9/._~%!$&()*+;=:]+$"
 GATE_LENGTH_MAX = 63
+JOB_UID = "kueue.x-k8s.io/job-uid"
+CONTROLLERS = "metadata.?ownerReferences.orValue([]).filter(o, o.?controller.orValue(false))"
+# The garbage collector, which removes owner references for --cascade=orphan, and administrators.
+MAY_DELETE_ANY = f'authorizer.group("{GROUP}").resource("workloads").check("delete").allowed()'
 RESERVES = 'status.?conditions.orValue([]).exists(c, c.type == "QuotaReserved" && c.status == "True")'
 SINCE = 'status.?conditions.orValue([]).filter(c, c.type == "QuotaReserved").map(c, c.lastTransitionTime)'
 LISTS = {
@@ -40,7 +44,8 @@ def workloads() -> Policy:
         operations=("CREATE", "UPDATE"),
         rules=_if("specChanged", _spec())
         | _if("statusChanged", _admission() | _reclaimable() | _checks())
-        | _gates(),
+        | _gates()
+        | _job(),
         variables=_variables(),
         reason="Invalid",
     )
@@ -61,6 +66,8 @@ def _variables() -> dict[str, str]:
         "reservedAgain": f"object.?{SINCE} != oldObject.?{SINCE}",
         "gates": _gates_of("object"),
         "oldGates": from_old_object(_gates_of("oldObject")),
+        "controllers": f"object.{CONTROLLERS}",
+        "oldControllers": from_old_object(f"oldObject.{CONTROLLERS}"),
     }
 
 
@@ -211,6 +218,20 @@ def _gates() -> dict[str, str]:
         'request.operation == "CREATE" || variables.gates.all(g, g in variables.oldGates)': (
             f"gates in the annotation {GATES} can be removed, not added"
         ),
+    }
+
+
+def _job() -> dict[str, str]:
+    """Returns the rule that a Workload keeps its job: its quota would be used without it. Kueue has none."""
+    label = f'metadata.?labels[?"{JOB_UID}"]'
+    kept = (
+        "variables.oldControllers.all(o, o in variables.controllers) && "
+        f"(!oldObject.{label}.hasValue() || object.{label} == oldObject.{label})"
+    )
+    return {
+        f'request.operation == "CREATE" || ({kept}) || {MAY_DELETE_ANY}': (
+            f"a Workload keeps its controller and the label {JOB_UID}: delete it with its job"
+        )
     }
 
 
