@@ -118,7 +118,8 @@ class Invariants:
         meta, before = change.body["metadata"], change.before
         if change.type != "DELETED" or condition(before, "Finished").get("status") != "True":
             return
-        self._over.add(owner_uid(change.body))
+        if not is_without_job(change.body):
+            self._over.add(owner_uid(change.body))
         if change.by == "controller" and "deletionTimestamp" not in meta:
             name, live = key_of(change.body), self._live_groups().get(meta["uid"])
             expect(not live, f"{name} was deleted, but its pods {live} live")
