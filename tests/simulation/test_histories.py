@@ -20,6 +20,7 @@ from tests.simulation.histories.history import Action, History
 from tests.simulation.histories.minimise import ddmin, minimise
 from tests.simulation.histories.play import Failure, make, play
 from tests.simulation.histories.runner import FOLDER, GARBAGE_MAX
+from tests.simulation.histories.stacks import CONFIGURATIONS
 from tests.simulation.invariants import SETTLED_MS, Broken, Invariants
 from tests.simulation.manifests import GPU, NO_BORROWING, group, local_stack, quotas
 from tests.simulation.simulation import Simulation
@@ -76,7 +77,8 @@ def test_quota_checked_at_reservations_holds_after_every_write() -> None:
     """This holds as long as the queues do not change."""
     history = generate(3, set(ACTIONS) - set(FAMILIES["tenants"][1]))
     sim = make(history)
-    sim.invariants = Invariants(sim.api, sim.heard, always=True)
+    retention = CONFIGURATIONS[history.stack].retention
+    sim.invariants = Invariants(sim.api, sim.heard, retention, always=True)
     assert play(history, sim) is None
 
 
