@@ -20,6 +20,7 @@ from muster.controller.workload.phases import may_follow, phase
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects.kueue import JOB_UID_LABEL, QUEUE_LABEL, WorkloadStatus
+from muster.objects.ray import KUBERAY_OPERATOR
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.kuberay import GROUP_LABEL
 
@@ -128,11 +129,13 @@ class Invariants:
             expect(kept_s is not None or not stays, f"{name} was deleted, but is kept as long as its job")
 
     def _job_stays(self, uid: str) -> bool:
-        """Whether the job is in a queue."""
+        """Whether the job is in a queue, and of this controller."""
         kinds_of_jobs = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
-        metas = (job["metadata"] for kind in kinds_of_jobs for job in self._api.all(kind))
-        found: Body = next((meta for meta in metas if meta["uid"] == uid), {})
-        return bool(found.get("labels", {}).get(QUEUE_LABEL)) and "deletionTimestamp" not in found
+        jobs = (job for kind in kinds_of_jobs for job in self._api.all(kind))
+        found: Body = next((job for job in jobs if job["metadata"]["uid"] == uid), {})
+        meta = found.get("metadata", {})
+        is_ours = found.get("spec", {}).get("managedBy", KUBERAY_OPERATOR) == KUBERAY_OPERATOR
+        return bool(meta.get("labels", {}).get(QUEUE_LABEL)) and is_ours and "deletionTimestamp" not in meta
 
     def _creator_ends_it(self, change: Change) -> None:
         """A Workload without a job is deleted, finished, and relieved of its quota by others only."""
