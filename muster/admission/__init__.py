@@ -2,6 +2,7 @@
 
 from muster.admission import lifecycle, model, quantities
 from muster.admission.engine.engine import Engine, decide
+from muster.admission.engine.live_state import Timers
 from muster.admission.errors import AdmissionError, QuantityError, SnapshotError
 from muster.admission.model import *  # noqa: F403 - the values are named once, where they are made
 from muster.admission.validation import check_quotas, check_workload
@@ -11,6 +12,7 @@ __all__ = [
     "Engine",
     "QuantityError",
     "SnapshotError",
+    "Timers",
     "check_quotas",
     "check_workload",
     "decide",

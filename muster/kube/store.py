@@ -22,16 +22,29 @@ class Store(Generic[T]):
         self.items: dict[str, T] = {}
         self._deleted_uids: deque[str] = deque(maxlen=TOMBSTONES_MAX)
         self._listed = 0  # resource version of the last list
+        self._changed: set[str] | None = None  # keys since `take_changed`, once it was called
 
     def replace(self, objects: Iterable[T], version: str) -> None:
         """Replaces the content by a list; keeps objects that are newer than the list."""
         self._listed = int(version or 0)
         written_since = {k: o for k, o in self.items.items() if _version(o) > self._listed}
-        self.items = {o.key: _with_known_spec(o, self.items.get(o.key)) for o in objects} | written_since
+        before = self.items
+        self.items = {o.key: _with_known_spec(o, before.get(o.key)) for o in objects} | written_since
+        self._note_changes(before.keys() | self.items.keys())
 
     def clear(self) -> None:
         """Removes all objects."""
+        self._note_changes(self.items)
         self.items = {}
+
+    def take_changed(self) -> set[str] | None:
+        """Returns the keys whose objects may have changed since the last call; None in the first one: all."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def _note_changes(self, keys: Iterable[str]) -> None:
+        if self._changed is not None:
+            self._changed.update(keys)
 
     def put(self, new: T) -> bool:
         """Stores an object unless it is outdated; returns whether the content changed."""
@@ -41,6 +54,7 @@ class Store(Generic[T]):
         if new.metadata.uid in self._deleted_uids or (old is None and _version(new) <= self._listed):
             return False
         self.items[new.key] = _with_known_spec(new, old)
+        self._note_changes((new.key,))
         return True
 
     def remove(self, deleted: T) -> None:
@@ -48,6 +62,7 @@ class Store(Generic[T]):
         known = self.items.get(deleted.key)
         if known is not None and known.metadata.uid == deleted.metadata.uid:
             del self.items[deleted.key]
+            self._note_changes((deleted.key,))
 
 
 def _with_known_spec(new: T, old: T | None) -> T:

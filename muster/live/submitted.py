@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.ownership import identity
 from muster.controller.jobs.job import Job, priority_class, queue_name
 from muster.controller.workload.job_workload import make_workload
 from muster.kube.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS, Kind
@@ -40,9 +41,9 @@ def submitted(
     obj = viewed(kind, _named(manifest), namespace, rfc3339(now_ms))
     only: dict[str, Any] = {field: {obj.key: obj}}
     with_job = replace(cluster, **only)
-    job = with_job.jobs.get(obj.metadata.uid)
+    job = with_job.job(identity(kind, obj.metadata))
     where = f"{kind} {obj.key}"
-    if job is None:
+    if job is None or not job.managed:
         raise ObservationError(f"{where}: {_why_not_managed(manifest)}")
     _check_names(where, job, cluster)
     body = make_workload(job, with_job).body

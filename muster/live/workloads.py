@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.passes.candidates import candidates
+from muster.controller.passes.candidates import candidate
 from muster.controller.passes.decider import Candidate
 from muster.controller.passes.eligibility import MISCONFIGURED, SUSPENDED
 from muster.kube.kinds import RAY_CLUSTERS, RAY_SERVICES
@@ -65,22 +65,19 @@ class LiveWorkloads:
 
 def live_workloads(cluster: ClusterState, rules: core.Rules) -> LiveWorkloads:
     """Converts all Workloads, in the order of their keys; without those that may not be queued now."""
-    statuses = {key: w.status for key, w in cluster.workloads.items()}
-    left_out = {key for key, w in cluster.workloads.items() if _is_ineligible(w)}
     found = LiveWorkloads()
-    for candidate in _by_key(candidates(cluster, statuses, left_out)):
+    for key, workload in sorted(cluster.workloads.items()):
+        considered = None if _is_ineligible(workload) else candidate(workload, workload.status, cluster)
+        if considered is None:
+            continue
         try:
-            converted = candidate.converted(rules)
+            converted = considered.converted(rules)
         except ValueError as error:
-            found.unreadable[candidate.workload.key] = str(error)
+            found.unreadable[key] = str(error)
         else:
-            found.current[converted.key] = _live(candidate, converted)
+            found.current[key] = _live(considered, converted)
     found.finished += _finished(cluster, rules)
     return found
-
-
-def _by_key(found: Iterator[Candidate]) -> list[Candidate]:
-    return sorted(found, key=lambda candidate: candidate.workload.key)
 
 
 def _is_ineligible(workload: Workload) -> bool:

@@ -1,21 +1,19 @@
 """All objects of a pass, with the lookups it needs."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from muster.controller.cluster import ownership
-from muster.controller.cluster.ownership import Owner, creator_of, identity, is_pod_of, owner_of
+from muster.controller.cluster.ownership import Owner, identity, is_pod_of
 from muster.controller.cluster.pass_cache import PassCache
+from muster.controller.cluster.relations import Marks, Relations
 from muster.controller.cluster.timers import MonotonicTimers
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.pod_checks import PodChecks, is_new, key_of
 from muster.controller.jobs.raycluster import RayClusterGang
-from muster.controller.jobs.rayjob import RayJobGang
-from muster.controller.jobs.rayservice import RayServiceGang
-from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
-from muster.kube.kinds import RAY_SERVICES, WORKLOADS
+from muster.kube.kinds import WORKLOADS
 from muster.objects import kueue, kueue_checks, kueue_queues, workload_status
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.core import Namespace, Pod, PriorityClass, RuntimeClass
@@ -55,60 +53,35 @@ class ClusterState:
     cache: PassCache = field(default_factory=PassCache)  # kept from pass to pass, as are the next two
     timers: MonotonicTimers = field(default_factory=MonotonicTimers)
     pod_checks: PodChecks | None = None  # None: pods are not checked
+    relations: Relations | None = None  # of these objects, if they are kept from pass to pass
+    marks: Marks | None = None  # what changed since the last pass; None: anything
 
     @cached_property
-    def jobs(self) -> Mapping[str, Job]:
-        """Jobs that Muster manages, by UID."""
-        return {uid: job for uid, job in self._jobs.items() if job.managed}
+    def _related(self) -> Relations:
+        return self.relations or Relations.of(self)
 
-    @cached_property
-    def _jobs(self) -> Mapping[str, Job]:
-        """All jobs by UID, whatever their spec.managedBy."""
-        return {job.metadata.uid: job for job in self._job_views()}
-
-    @cached_property
-    def _jobs_by_identity(self) -> Mapping[Owner, Job]:
-        return {identity(job.kind, job.metadata): job for job in self._jobs.values()}
-
-    @cached_property
+    @property
     def jobs_with_empty_queue_label(self) -> list[Job]:
         """Jobs that users created: they stay suspended."""
-        return [
-            job
-            for job in self._jobs.values()
-            if job.metadata.labels.get(kueue.QUEUE_LABEL) == "" and job.metadata.controller is None
-        ]
+        return self._related.jobs_with_empty_label.having(True)
 
-    def _job_views(self) -> Iterator[Job]:
-        yield from (self.cache.get(RayJobGang, obj.key, obj) for obj in self.ray_jobs.values())
-        yield from (self.cache.get(RayClusterGang, obj.key, obj) for obj in self.ray_clusters.values())
-        for obj in self.ray_services.values():
-            clusters = self._clusters_by_creator.get(identity(RAY_SERVICES, obj.metadata), ())
-            yield self.cache.get(_service_view, obj.key, obj, *clusters)
+    @property
+    def job_identities(self) -> Collection[Owner]:
+        """All jobs, whatever their spec.managedBy."""
+        return self._related.jobs.values
 
-    @cached_property
-    def _clusters_by_creator(self) -> Mapping[Owner, list[RayClusterGang]]:
-        """RayClusters by the RayJob or RayService that they were created for."""
-        created: dict[Owner, list[RayClusterGang]] = defaultdict(list)
-        for cluster in self.ray_clusters.values():
-            owner = creator_of(cluster)
-            if owner is not None:
-                created[owner].append(self.cache.get(RayClusterGang, cluster.key, cluster))
-        return created
+    def job(self, owner: Owner) -> Job | None:
+        """Returns the job with this identity, in a queue or not."""
+        return self._related.jobs.first(owner)
 
-    @cached_property
-    def workload_of_job(self) -> Mapping[str, kueue.Workload]:
-        """Workloads by the UID of the job that controls them."""
-        pairs = ((self.job_of(w), w) for w in self.workloads.values())
-        return {job.metadata.uid: w for job, w in pairs if job is not None}
+    def workload_of(self, job: Job) -> kueue.Workload | None:
+        """Returns the Workload that the job controls."""
+        return self._related.workloads_by_job.first(identity(job.kind, job.metadata))
 
     def job_of(self, workload: kueue.Workload) -> Job | None:
         """Returns the job that owns the Workload, in a queue or not: it has to be stopped in either case."""
-        owner = self._owner_of(workload)
-        return self._jobs_by_identity.get(owner) if owner is not None else None
-
-    def _owner_of(self, workload: kueue.Workload) -> Owner | None:
-        return self.cache.get(ownership.job_of, workload.key, workload)
+        owner = ownership.job_of(workload)
+        return self.job(owner) if owner is not None else None
 
     def local_queue_of(self, workload: kueue.Workload) -> kueue_queues.LocalQueue | None:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
@@ -116,7 +89,9 @@ class ClusterState:
     @cached_property
     def namespace_labels(self) -> Mapping[str, Mapping[str, str]]:
         """Labels by namespace, with the name label that every namespace has, even before it is observed."""
-        seen: dict[str, Mapping[str, str]] = {w.metadata.namespace: {} for w in self.workloads.values()}
+        seen: dict[str, Mapping[str, str]] = {
+            name: {} for name in self._related.workloads_by_namespace.values
+        }
         labels = seen | {n.metadata.name: n.metadata.labels for n in self.namespaces.values()}
         return {name: {NAMESPACE_NAME_LABEL: name, **of} for name, of in labels.items()}
 
@@ -131,19 +106,9 @@ class ClusterState:
         """Returns those of its namespace, by name."""
         return self._limit_ranges_by_namespace.get(workload.metadata.namespace, ())
 
-    @cached_property
-    def _live_pods(self) -> Mapping[tuple[str, str], list[Pod]]:
-        """Pods by namespace and the Workload UID in their label."""
-        live: dict[tuple[str, str], list[Pod]] = defaultdict(list)
-        for pod in self.pods.values():
-            if pod.holds_resources:
-                uid = pod.metadata.labels.get(WORKLOAD_UID_LABEL, "")
-                live[pod.metadata.namespace, uid].append(pod)
-        return live
-
     def live_pods_of(self, workload: kueue.Workload) -> Sequence[Pod]:
         """Returns the pods of the gang that hold resources."""
-        labelled = self._live_pods.get((workload.metadata.namespace, workload.metadata.uid), ())
+        labelled = self._related.live_pods.having((workload.metadata.namespace, workload.metadata.uid))
         return [pod for pod in labelled if is_pod_of(pod, workload)]
 
     def pod_refusal(self, workload: kueue.Workload, job: Job) -> str | None:
@@ -151,35 +116,23 @@ class ClusterState:
         the gang has to wait for the answer."""
         if self.pod_checks is None:
             return ""
-        answer = self.pod_checks.answer(self.cache.get(key_of, workload.key, job), job)
+        answer = self.pod_checks.answer(self.cache.get(key_of, workload.key, job), job, workload.key)
         return "" if answer is None and not is_new(workload) else answer
-
-    @cached_property
-    def _clusters_by_uid(self) -> Mapping[str, RayClusterGang]:
-        return {c.metadata.uid: c for c in self._jobs.values() if isinstance(c, RayClusterGang)}
 
     def ray_clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
         """Returns RayClusters that create the gang's pods, without the job itself: those that KubeRay created
         for the job, and those that its live pods belong to, as a tenant may edit owner references of
         RayClusters."""
-        job = self._owner_of(workload)
-        found = {c.metadata.uid: c for c in self._clusters_by_creator.get(job, ())} if job else {}
+        job = ownership.job_of(workload)
+        found = {c.metadata.uid: c for c in self._related.clusters_by_creator.having(job)} if job else {}
         for pod in self.live_pods_of(workload):
             creator = pod.metadata.controller
-            if creator is not None and creator.uid in self._clusters_by_uid:
-                found[creator.uid] = self._clusters_by_uid[creator.uid]
+            cluster = self._related.clusters.first(creator.uid) if creator is not None else None
+            if cluster is not None:
+                found[cluster.metadata.uid] = cluster
         if job is not None:
             found.pop(job.uid, None)
         return [c for c in found.values() if c.metadata.namespace == workload.metadata.namespace]
-
-    @cached_property
-    def finished_with_quota(self) -> Mapping[str, kueue.Workload]:
-        """Finished Workloads that still hold their quota, by key."""
-        return {
-            key: w
-            for key, w in self.workloads.items()
-            if workload_status.is_finished(w.status) and self.counts_against_quota(w)
-        }
 
     def counts_against_quota(self, workload: kueue.Workload) -> bool:
         """Whether its pods count, by what is persisted: those of a finished one until they are gone and its
@@ -196,26 +149,15 @@ class ClusterState:
         """ClusterQueues that were deleted while gangs hold their quota, each with the flavors of that
         quota."""
         found: dict[str, frozenset[str]] = {}
-        for workload in self.workloads.values():
-            held = workload.status.admission
-            deleted = held is not None and held.cluster_queue not in self.cluster_queues
-            if held is not None and deleted and self.counts_against_quota(workload):
-                flavors = {f for assigned in held.pod_set_assignments for f in assigned.flavors.values()}
-                found[held.cluster_queue] = found.get(held.cluster_queue, frozenset()) | flavors
+        reservations = self._related.workloads_by_reservation
+        for queue in reservations.values - self.cluster_queues.keys():
+            held = [w.status.admission for w in reservations.having(queue) if self.counts_against_quota(w)]
+            assigned = (
+                pod_set for admission in held if admission for pod_set in admission.pod_set_assignments
+            )
+            if held:
+                found[queue] = frozenset(flavor for of in assigned for flavor in of.flavors.values())
         return found
 
-    @cached_property
-    def _requests_by_owner(self) -> Mapping[Owner, list[ProvisioningRequest]]:
-        owned: dict[Owner, list[ProvisioningRequest]] = defaultdict(list)
-        for request in self.provisioning_requests.values():
-            owner = owner_of(request, WORKLOADS)
-            if owner is not None:
-                owned[owner].append(request)
-        return owned
-
     def requests_of(self, workload: kueue.Workload) -> list[ProvisioningRequest]:
-        return self._requests_by_owner.get(identity(WORKLOADS, workload.metadata), [])
-
-
-def _service_view(obj: RayService, *clusters: RayClusterGang) -> RayServiceGang:
-    return RayServiceGang(obj, clusters)
+        return self._related.requests.having(identity(WORKLOADS, workload.metadata))

@@ -10,13 +10,13 @@ Entry = tuple[tuple[Any, ...], Any]  # (objects, value)
 
 
 class PassCache:
-    """Keeps the values of this pass and the one before; others are dropped."""
+    """Keeps values from one full pass, which asks for all that are needed, to the next."""
 
     def __init__(self) -> None:
         self._current: dict[tuple[object, str], Entry] = {}
         self._previous: dict[tuple[object, str], Entry] = {}
 
-    def begin_pass(self) -> None:
+    def begin_full_pass(self) -> None:
         self._previous, self._current = self._current, {}
 
     def get(self, compute: Callable[[*Ts], V], key: str, *objects: *Ts) -> V:

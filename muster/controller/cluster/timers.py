@@ -16,12 +16,14 @@ class MonotonicTimers:
         self._at_ms = 0
         self._since: dict[tuple[str, str], int] = {}  # (state, UID) -> since when, asked for in this pass
         self._since_before: dict[tuple[str, str], int] = {}
+        self._asked: set[str] = set()  # UIDs, in this pass
 
     def begin_pass(self, at_ms: int) -> None:
         """`at_ms` never goes back."""
         self._passes += 1
         self._at_ms = at_ms
         self._since_before, self._since = self._since, {}
+        self._asked = set()
 
     def elapsed_ms(self, state: str, uid: str, by_objects_ms: int) -> int:
         """Returns how long the object with this UID has been in the state; `by_objects_ms` is the same by
@@ -31,4 +33,15 @@ class MonotonicTimers:
         if since_ms is None:
             since_ms = self._at_ms - (max(0, by_objects_ms) if self._passes <= 1 else 0)
         self._since[timer] = since_ms
+        self._asked.add(uid)
         return self._at_ms - since_ms
+
+    @property
+    def running(self) -> frozenset[tuple[str, str]]:
+        """Returns the states, with UIDs, that this pass has asked for."""
+        return frozenset(self._since)
+
+    def is_timed(self, uid: str) -> bool:
+        """Whether this pass asked for how long the object has been in some state. The next one has to ask
+        again."""
+        return uid in self._asked

@@ -4,7 +4,7 @@ They count against the quota until their pods are gone, for as long as their Wor
 soon as another workload waits for this quota, their RayClusters are suspended: their work is done.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator
 
 from muster.admission import Waiting, WaitReason
 from muster.controller.cluster.cluster_state import ClusterState
@@ -14,6 +14,7 @@ from muster.controller.gangs.stops import stop_dependents
 from muster.controller.gangs.suspension import SUSPENSION_MS_MAX, is_being_deleted
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
+from muster.objects import workload_status
 from muster.objects.kueue import RESOURCE_IN_USE, Admission, Workload
 from muster.objects.meta import find_condition, millis
 from muster.objects.workload_status import FINISHED
@@ -21,20 +22,20 @@ from muster.objects.workload_status import FINISHED
 REASON = "Its job is finished, and others wait for the quota of its pods"
 
 
-def quota_releases(cluster: ClusterState, backing_off: Container[str], now_ms: int) -> Iterator[PlannedWrite]:
-    """Releases the quota of finished gangs whose pods are gone."""
-    for key, workload in cluster.finished_with_quota.items():
-        if (
-            key in backing_off
-            or workload.metadata.deletion_timestamp
-            or not _quota_may_be_released(workload, cluster, now_ms)
-        ):
-            continue
-        kept = [f for f in workload.metadata.finalizers if f != RESOURCE_IN_USE]
-        body = {"metadata": {"finalizers": kept}}
-        patch = MergePatch(WORKLOADS, key, body, workload.metadata.resource_version)
-        freed = contended_quota(_admission(workload), cluster)
-        yield PlannedWrite(key, patch, requires_no_pods_of=workload.metadata.uid, provides=freed)
+def is_finished_with_quota(workload: Workload, cluster: ClusterState) -> bool:
+    """Whether it is finished and still holds its quota."""
+    return workload_status.is_finished(workload.status) and cluster.counts_against_quota(workload)
+
+
+def quota_release(workload: Workload, cluster: ClusterState, now_ms: int) -> PlannedWrite | None:
+    """Releases the quota of a finished gang whose pods are gone."""
+    meta = workload.metadata
+    if meta.deletion_timestamp or not _quota_may_be_released(workload, cluster, now_ms):
+        return None
+    kept = [f for f in meta.finalizers if f != RESOURCE_IN_USE]
+    patch = MergePatch(WORKLOADS, workload.key, {"metadata": {"finalizers": kept}}, meta.resource_version)
+    freed = contended_quota(_admission(workload), cluster)
+    return PlannedWrite(workload.key, patch, requires_no_pods_of=meta.uid, provides=freed)
 
 
 def _quota_may_be_released(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
@@ -54,22 +55,29 @@ def _is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
 
 
 def stops_for_waiting(
-    cluster: ClusterState, waiting: Sequence[Waiting], backing_off: Container[str], now_ms: int
+    finished: Iterable[Workload],
+    cluster: ClusterState,
+    waiting: Collection[Waiting],
+    backing_off: Container[str],
+    now_ms: int,
 ) -> Iterator[PlannedWrite]:
-    """Stops finished gangs whose quota other workloads wait for, or that have released it already."""
-    if not cluster.finished_with_quota:
-        return
-    keys, wanted, nodes = _wanted(cluster, waiting)
-    for key, workload in cluster.finished_with_quota.items():
+    """Stops gangs, `finished` with quota, whose quota other workloads wait for or that have released it
+    already."""
+    wanted_of: tuple[set[str], set[ContendedQuota], bool] | None = None
+    for workload in finished:
+        wanted_of = wanted_of or _wanted(cluster, waiting)
+        keys, wanted, nodes = wanted_of
         held = contended_quota(_admission(workload), cluster)
         released = RESOURCE_IN_USE not in workload.metadata.finalizers
-        if released or key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
+        if released or workload.key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
             overdue = _is_overdue(workload, cluster, now_ms)
             writes = stop_dependents(workload, cluster, REASON, overdue=overdue)
             yield from (s for s in writes if s.subject not in backing_off)
 
 
-def _wanted(cluster: ClusterState, waiting: Sequence[Waiting]) -> tuple[set[str], set[ContendedQuota], bool]:
+def _wanted(
+    cluster: ClusterState, waiting: Collection[Waiting]
+) -> tuple[set[str], set[ContendedQuota], bool]:
     """Returns Workloads by key, quota, and whether any workload waits for nodes."""
     keys: set[str] = set()
     lacking: set[tuple[str, str]] = set()  # ClusterQueue, resource

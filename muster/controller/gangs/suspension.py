@@ -88,14 +88,14 @@ def quota_may_be_released(workload: Workload, job: Job | None, cluster: ClusterS
 def is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
     """Whether KubeRay has had SUSPENSION_MS_MAX to stop the gang."""
     blocked = is_true(workload.status.conditions, workload_status.SUSPENSION_BLOCKED)
-    return blocked or stopping_ms(workload, cluster, now_ms) >= SUSPENSION_MS_MAX
+    return blocked or (stopping_ms(workload, cluster, now_ms) or 0) >= SUSPENSION_MS_MAX
 
 
-def stopping_ms(workload: Workload, cluster: ClusterState, now_ms: int) -> int:
-    """Returns for how long the gang has had to stop."""
+def stopping_ms(workload: Workload, cluster: ClusterState, now_ms: int) -> int | None:
+    """Returns for how long the gang has had to stop; None if it has no pods that it may not have."""
     since_ms = _since_ms(workload, cluster, now_ms)
     if since_ms is None:
-        return 0
+        return None
     return cluster.timers.elapsed_ms("must stop", workload.metadata.uid, now_ms - since_ms)
 
 
@@ -130,8 +130,10 @@ def with_suspension_progress(
     stopping_for_ms = stopping_ms(workload, cluster, now_ms)
     # Its quota was released without KubeRay's confirmation: no restart before KubeRay has caught up.
     forced = workload_status.holds_quota(workload.status) and not workload_status.holds_quota(status)
-    if was_blocked or forced or stopping_for_ms >= BLOCKED_AFTER_MS:
+    if was_blocked or forced or (stopping_for_ms or 0) >= BLOCKED_AFTER_MS:
         return TimedStatus(_blocked(workload, status, job, cluster, now_ms))
+    if stopping_for_ms is None:
+        return TimedStatus(status)
     left = (due_ms - stopping_for_ms for due_ms in (SUSPENSION_MS_MAX, BLOCKED_AFTER_MS))
     return TimedStatus(status, now_ms + min(ms for ms in left if ms > 0))
 

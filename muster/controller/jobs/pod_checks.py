@@ -9,6 +9,7 @@ same, so the question is repeated, with back-off.
 import asyncio
 import contextlib
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -45,23 +46,34 @@ class PodChecks:
     def __init__(self, kube: Kube, changed: Callable[[], None], clock_s: Callable[[], float]) -> None:
         self._kube, self._changed, self._clock_s = kube, changed, clock_s
         self._answers: dict[Key, Answer] = {}
-        self._gangs: dict[Key, Job] = {}  # requested by the current pass, or else by the last one
+        self._gangs: dict[Key, Job] = {}  # requested since the last full pass began
+        self._askers: dict[Key, set[str]] = defaultdict(set)  # likewise
+        self._changed_for: set[str] = set()
         self._in_flight: set[Key] = set()
         self._last_namespace = ""
         self._answer_wanted = asyncio.Event()
 
-    def begin_pass(self) -> None:
-        """Begins a new pass: drops answers that the last one did not request."""
+    def begin_full_pass(self) -> None:
+        """Begins a pass that requests all answers again: drops those that were not requested since the last
+        one."""
         self._answers = {key: self._answers[key] for key in self._gangs if key in self._answers}
         self._gangs = {}
+        self._askers.clear()
 
-    def answer(self, key: Key, job: Job) -> str | None:
-        """Returns why the API server refuses the gang; empty: it does not. None: not known yet."""
+    def answer(self, key: Key, job: Job, asker: str) -> str | None:
+        """Returns why the API server refuses the gang; empty: it does not. None: not known yet. `asker` is
+        the gang's Workload."""
         self._gangs[key] = job
+        self._askers[key].add(asker)
         found = self._answers.get(key)
         if found is None:
             self._answer_wanted.set()
         return None if found is None else found.refusal
+
+    def take_changed(self) -> set[str]:
+        """Returns the Workloads for which an answer has changed since the last call."""
+        changed, self._changed_for = self._changed_for, set()
+        return changed
 
     async def run(self) -> None:
         """Asks the API server until cancelled."""
@@ -109,6 +121,7 @@ class PodChecks:
         self._in_flight.discard(key)
         self._answer_wanted.set()
         if before is None or before.refusal != answer.refusal:
+            self._changed_for |= self._askers.get(key, set())
             self._changed()
 
     async def _refusal_of(self, job: Job) -> str | None:

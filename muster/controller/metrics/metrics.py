@@ -59,6 +59,10 @@ class Metrics(Observer, Collector):
             "writes", "Writes to the API server, by result.", "kind", "verb", "result"
         )
         self._errors = self._counter("metrics_errors", "Passes and writes that could not be counted.")
+        self._differences = self._counter(
+            "pass_differences",
+            "Workloads that a full pass found changed, and that the passes before it had missed: always 0.",
+        )
         self._journal_failures = self._counter(
             "journal_failures", "Failed writes of the journal, and passes that it could not record."
         )
@@ -119,6 +123,7 @@ class Metrics(Observer, Collector):
 
     def passed(self, passed: CompletedPass) -> None:
         self._pass_s.observe(passed.took_ms / 1000)
+        self._differences.inc(passed.plan.differences)
         for planned in passed.done:
             workload = passed.cluster.workloads.get(planned.subject)
             if workload is not None and isinstance(planned.write, MergePatch) and planned.write.status:

@@ -40,14 +40,14 @@ def _advanced(
     if not workload_status.holds_quota(status):
         if without_job and workload_status.is_just_unset(status):
             status = transitions.release(status, now_ms)
-        return TimedStatus(requeue_if_due(workload, status, cluster, now_ms))
+        return requeue_if_due(workload, status, cluster, now_ms)
     if workload_status.is_evicted(status):
         if without_job:  # its creator stops its pods, and unsets the reservation
             return TimedStatus(status)
         # Its requests are deleted before_reservations: those of the next attempt have the same names.
         if not quota_may_be_released(workload, job, cluster, now_ms) or cluster.requests_of(workload):
             return TimedStatus(status)
-        return TimedStatus(requeue_if_due(workload, transitions.release(status, now_ms), cluster, now_ms))
+        return requeue_if_due(workload, transitions.release(status, now_ms), cluster, now_ms)
     if job is not None and job.kuberay_rejection is not None:
         why = f"{job.kind} {job.metadata.name} {job.kuberay_rejection.message}"
         return TimedStatus(transitions.evict(status, job.kuberay_rejection.reason, why, now_ms))

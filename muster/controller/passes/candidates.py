@@ -1,7 +1,5 @@
 """The Workloads that a decision considers: those that hold quota, and those that may get it."""
 
-from collections.abc import Container, Iterator, Mapping
-
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.suspension import has_left_queue
 from muster.controller.jobs.job import Problem
@@ -42,21 +40,16 @@ def is_unchecked(workload: Workload, cluster: ClusterState) -> bool:
     return job is not None and cluster.pod_refusal(workload, job) is None
 
 
-def candidates(
-    cluster: ClusterState, statuses: Mapping[str, WorkloadStatus], left_out: Container[str]
-) -> Iterator[Candidate]:
-    """Yields all that hold quota or may get it; one that has just finished still holds it."""
-    for key, workload in cluster.workloads.items():
-        status = statuses[key]
-        if key in left_out or (
-            workload_status.is_finished(status) and not cluster.counts_against_quota(workload)
-        ):
-            continue
-        held = status.admission if workload_status.holds_quota(status) else None
-        queue = held.cluster_queue if held else _cluster_queue_of(workload, cluster)
-        if queue is not None and (held is not None or not workload.metadata.deletion_timestamp):
-            ranges, priority = cluster.limit_ranges_of(workload), job_workload.priority_now(workload, cluster)
-            yield Candidate(workload, status, queue, priority, ranges, cluster.runtime_classes)
+def candidate(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> Candidate | None:
+    """Returns it if it holds quota or may get it; one that has just finished still holds it."""
+    if workload_status.is_finished(status) and not cluster.counts_against_quota(workload):
+        return None
+    held = status.admission if workload_status.holds_quota(status) else None
+    queue = held.cluster_queue if held else _cluster_queue_of(workload, cluster)
+    if queue is None or (held is None and workload.metadata.deletion_timestamp):
+        return None
+    ranges, priority = cluster.limit_ranges_of(workload), job_workload.priority_now(workload, cluster)
+    return Candidate(workload, status, queue, priority, ranges, cluster.runtime_classes)
 
 
 def _cluster_queue_of(workload: Workload, cluster: ClusterState) -> str | None:

@@ -1,8 +1,11 @@
 """The statuses that follow from the core's plan."""
 
+from collections.abc import Iterable, Mapping
+
 from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.job import Problem
+from muster.controller.passes.decider import Decision
 from muster.controller.workload import job_workload, transitions
 from muster.objects import kueue_queues, workload_status
 from muster.objects.kueue import WorkloadStatus
@@ -28,19 +31,22 @@ WAIT_REASONS = {
 
 
 def decided_statuses(
-    plan: core.Plan,
+    decision: Decision,
     cluster: ClusterState,
-    statuses: dict[str, WorkloadStatus],
-    ineligible: dict[str, Problem],
+    statuses: Mapping[str, WorkloadStatus],
+    ineligible: Mapping[str, Problem],
+    concerned: Iterable[str],
     now_ms: int,
 ) -> dict[str, WorkloadStatus]:
-    """Returns the statuses that result from the plan, for the workloads in it."""
+    """Returns the statuses that result from the decision: for the workloads in its plan, and, of those that
+    are `concerned`, for pending ones whose reason to wait has changed."""
+    plan = decision.plan
     decided: dict[str, WorkloadStatus] = {}
-    for decision in plan.admissions:
-        queue = cluster.cluster_queues[decision.admission.cluster_queue]
-        checks = required_checks(queue, decision.admission)
-        decided[decision.workload] = transitions.reserve(
-            statuses[decision.workload], decision.admission, checks, now_ms
+    for admitted in plan.admissions:
+        queue = cluster.cluster_queues[admitted.admission.cluster_queue]
+        checks = required_checks(queue, admitted.admission)
+        decided[admitted.workload] = transitions.reserve(
+            statuses[admitted.workload], admitted.admission, checks, now_ms
         )
     for preemption in plan.preemptions:
         by = cluster.workloads[preemption.preemptor]
@@ -52,7 +58,8 @@ def decided_statuses(
         decided[preemption.workload] = transitions.preempt(status, preemption.reason, message, now_ms)
     for key in plan.displaced:
         decided[key] = transitions.evict(statuses[key], "NodeFailures", _not_replaced(statuses[key]), now_ms)
-    reasons = [(w.workload, WAIT_REASONS[w.reason], w.message) for w in plan.waiting]
+    found = (decision.waiting.get(key) for key in concerned)
+    reasons = [(w.workload, WAIT_REASONS[w.reason], w.message) for w in found if w is not None]
     reasons += [(key, no.reason, no.message) for key, no in ineligible.items()]
     for key, reason, message in reasons:
         if not _waits_for(statuses[key], reason, message):

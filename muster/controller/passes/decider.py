@@ -4,7 +4,7 @@ A Decider holds nothing that the objects do not contain: a new one decides the s
 differ from what the engine assumes, as when its last plan was carried out only in part, the objects win.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -50,6 +50,17 @@ class Candidate:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`waiting` says why each pending candidate waits, by key; it may have changed for those `explained`.
+    `until_ms` is when time alone may change a reason next."""
+
+    plan: core.Plan
+    waiting: Mapping[str, core.Waiting]
+    explained: Collection[str]
+    until_ms: int | None
+
+
 class Decider:
     def __init__(self, rules: core.Rules = core.Rules()) -> None:  # noqa: B008 - a frozen value
         self._rules = rules
@@ -58,25 +69,32 @@ class Decider:
         self._engine: core.Engine | None = None  # None after a decision that failed
         self._decided_ms = 0
         self._waiting: dict[str, core.Waiting] = {}
+        self._due = core.Timers()  # when reasons to wait change by time alone
+        self._assumed: set[str] = set()  # workloads about which the engine assumes what the last plan says
 
-    def decide(self, cluster: ClusterState, candidates: Iterable[Candidate], now_ms: int) -> core.Plan:
-        """Returns the plan; its `waiting` has every workload that waits. `candidates` are all pending
-        Workloads and all with quota.
+    def decide(self, cluster: ClusterState, changed: Mapping[str, Candidate | None], now_ms: int) -> Decision:
+        """Decides on all pending Workloads and all with quota, of which those `changed` since the last
+        decision are given, by key; None is no candidate any more.
 
         Raises: ValueError (SnapshotError too) for an invalid Workload."""
-        workloads = {c.workload.key: self._converted_workload(c) for c in candidates}
-        removed = self._converted.keys() - workloads.keys()
+        removed = [key for key, candidate in changed.items() if candidate is None and key in self._converted]
         for key in removed:
             del self._converted[key]
-        engine = self._updated_engine(cluster, workloads, removed, now_ms)
+        given = {key: self._converted_workload(c) for key, c in changed.items() if c is not None}
+        engine = self._updated_engine(cluster, given, removed, now_ms)
         plan = engine.decide(now_ms)
         self._engine, self._decided_ms = engine, now_ms
         for key in (*removed, *(decision.workload for decision in plan.admissions)):
-            self._waiting.pop(key, None)
-        due = [key for key, w in self._waiting.items() if w.until_ms is not None and w.until_ms <= now_ms]
-        waiting = engine.waiting(now_ms, chain(engine.affected(), due))
-        self._waiting.update((w.workload, w) for w in chain(plan.waiting, waiting))
-        return replace(plan, waiting=tuple(self._waiting.values()))
+            self._forget_waiting(key)
+        due = list(self._due.take_due(now_ms))
+        explained: dict[str, core.Waiting] = {}
+        for waiting in chain(plan.waiting, engine.waiting(now_ms, chain(engine.affected(), due))):
+            explained[waiting.workload] = waiting
+        for key, waiting in explained.items():
+            self._waiting[key] = waiting
+            self._due.set(key, waiting.until_ms)
+        self._assumed = {*_concerned(plan), *explained}
+        return Decision(plan, self._waiting, explained.keys(), self._due.next_ms)
 
     def _converted_workload(self, candidate: Candidate) -> core.Workload:
         key = candidate.workload.key
@@ -85,13 +103,17 @@ class Decider:
             converted = candidate.converted(self._rules)
             known = self._converted[key] = candidate, converted
             if converted.admission is not None:
-                self._waiting.pop(key, None)
+                self._forget_waiting(key)
         return known[1]
+
+    def _forget_waiting(self, key: str) -> None:
+        self._waiting.pop(key, None)
+        self._due.set(key, None)
 
     def _updated_engine(
         self,
         cluster: ClusterState,
-        workloads: Mapping[str, core.Workload],
+        given: Mapping[str, core.Workload],
         removed: Iterable[str],
         now_ms: int,
     ) -> core.Engine:
@@ -101,13 +123,23 @@ class Decider:
         changed = self._platform.refresh(cluster)
         if engine is None or changed or now_ms < self._decided_ms:
             self._waiting.clear()
-            snapshot_now = replace(self._platform.snapshot, workloads=tuple(workloads.values()))
-            return core.Engine(snapshot_now, self._rules)
+            self._due = core.Timers()
+            workloads = tuple(converted for _, converted in self._converted.values())
+            return core.Engine(replace(self._platform.snapshot, workloads=workloads), self._rules)
         for key in removed:
             engine.remove(key)
-        for workload in workloads.values():
+        for workload in given.values():
             engine.put(workload)
+        for key in self._assumed.difference(given).intersection(self._converted):
+            engine.put(self._converted[key][1])
         return engine
+
+
+def _concerned(plan: core.Plan) -> Iterator[str]:
+    """Yields the workloads that a plan changes."""
+    yield from (admission.workload for admission in plan.admissions)
+    yield from (preemption.workload for preemption in plan.preemptions)
+    yield from (*plan.drained, *plan.replaced, *plan.displaced)
 
 
 class PlatformSnapshot:

@@ -5,6 +5,7 @@ pkg/controller/core/{clusterqueue,resourceflavor,admissioncheck}_controller.go.
 """
 
 from collections.abc import Container, Hashable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
@@ -26,18 +27,28 @@ def finalizers(cluster: ClusterState) -> Iterator[PlannedWrite]:
 
     Written whatever was refused before: reservations wait for them."""
     queues = cluster.cluster_queues.values()
+    used_queues, assigned = _used(cluster) if _any_is_being_deleted(cluster) else (set[str](), set[str]())
+    named = {flavor.name for q in queues for group in q.spec.resource_groups for flavor in group.flavors}
+    checks = {rule.name for q in queues for rule in q.spec.admission_checks_strategy.admission_checks}
+    yield from _of_kind(CLUSTER_QUEUES, cluster.cluster_queues, used_queues)
+    yield from _of_kind(FLAVORS, cluster.flavors, named | assigned)
+    yield from _of_kind(CHECKS, cluster.checks, checks)
+
+
+def _any_is_being_deleted(cluster: ClusterState) -> bool:
+    objects: chain[Object] = chain(cluster.cluster_queues.values(), cluster.flavors.values())
+    return any(obj.metadata.deletion_timestamp for obj in objects)
+
+
+def _used(cluster: ClusterState) -> tuple[set[str], set[str]]:
+    """Returns the ClusterQueues and flavors whose quota is held."""
     held = [
         w.status.admission
         for w in cluster.workloads.values()
         if w.status.admission and cluster.counts_against_quota(w)
     ]
-    used_queues = {admission.cluster_queue for admission in held}
-    named = {flavor.name for q in queues for group in q.spec.resource_groups for flavor in group.flavors}
-    assigned = {f for a in held for pod_set in a.pod_set_assignments for f in pod_set.flavors.values()}
-    checks = {rule.name for q in queues for rule in q.spec.admission_checks_strategy.admission_checks}
-    yield from _of_kind(CLUSTER_QUEUES, cluster.cluster_queues, used_queues)
-    yield from _of_kind(FLAVORS, cluster.flavors, named | assigned)
-    yield from _of_kind(CHECKS, cluster.checks, checks)
+    flavors = {f for a in held for pod_set in a.pod_set_assignments for f in pod_set.flavors.values()}
+    return {admission.cluster_queue for admission in held}, flavors
 
 
 def _of_kind(kind: Kind[Any], objects: Mapping[str, Object], used: Container[str]) -> Iterator[PlannedWrite]:

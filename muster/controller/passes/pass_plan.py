@@ -14,7 +14,8 @@ class PassPlan:
     sent before those that it needs (PlannedWrite.needs). `wait_reasons` say why pending workloads wait: the
     numbers change with every admission, so these may be written less often. `repeated_events` are about
     lasting problems that no status shows. `wake_at_ms` is when the plan changes by time alone. `preemptors`
-    are the workloads that victims are preempted for, both by key."""
+    are the workloads that victims are preempted for, both by key. `differences` counts Workloads that were
+    not as they had been kept although nothing had marked them: always 0, unless a change marks too little."""
 
     stops: list[PlannedWrite] = field(default_factory=list)
     before_reservations: list[PlannedWrite] = field(default_factory=list)
@@ -24,3 +25,4 @@ class PassPlan:
     repeated_events: list[ObjectEvent] = field(default_factory=list)
     wake_at_ms: int | None = None
     preemptors: Mapping[str, str] = field(default_factory=dict)
+    differences: int = 0

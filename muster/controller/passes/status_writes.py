@@ -1,6 +1,6 @@
 """Writes changed statuses of Workloads, ordered so that quota is released before it is reserved."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.contended_quota import contended_quota
@@ -21,13 +21,17 @@ def add_status_writes(
     cluster: ClusterState,
     advanced: Mapping[str, WorkloadStatus],
     decided: Mapping[str, WorkloadStatus],
+    keys: Iterable[str],
     now_ms: int,
-) -> None:
-    """Adds the changed statuses to the plan; `advanced` are those before the decision."""
-    for key, workload in cluster.workloads.items():
+) -> Iterator[str]:
+    """Adds the changed statuses of these workloads to the plan, and yields their keys; `advanced` are those
+    before the decision."""
+    for key in keys:
+        workload = cluster.workloads[key]
         before, new = advanced[key], decided.get(key, advanced[key])
         if new is workload.status or new == workload.status:
             continue
+        yield key
         patch, events = status_patch(workload, new), tuple(status_events(workload, new, now_ms))
         held = workload.status.admission
         released = held is not None and holds_quota(workload.status) and not holds_quota(before)

@@ -10,17 +10,16 @@ from typing import Any
 
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.pass_cache import PassCache
-from muster.controller.cluster.timers import MonotonicTimers
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.pod_checks import PodChecks
 from muster.controller.metrics.observer import CompletedPass, FailSafeObserver, Observer
 from muster.controller.passes.apply import Applier
-from muster.controller.passes.decider import Decider
+from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.queue_status import queue_statuses
 from muster.controller.passes.reconcile import reconcile
 from muster.controller.passes.repeated_events import RepeatedEvents
 from muster.controller.passes.write_backoff import WriteBackoff
+from muster.controller.process.cluster_states import ClusterStates
 from muster.controller.process.event_recorder import EventRecorder
 from muster.controller.process.wait_reason_interval import WaitReasonInterval
 from muster.controller.process.watched_kinds import ONLY_LABELLED, OPTIONAL, WATCHED, WATCHED_WITH_TOPOLOGIES
@@ -65,13 +64,13 @@ class Controller:
         self._configuration = configuration
         self._election, self._observer = election, FailSafeObserver(observer or Observer())
         self._stores = Stores()
-        self._cache, self._decider = PassCache(), Decider(configuration.rules)
-        self._timers = MonotonicTimers()
+        self._memory = PassMemory(configuration.rules)
         self._backoff = WriteBackoff()
         self._events = EventRecorder(kube, now_ms, self._observer)
         self._applier = Applier(kube, self._stores, self._backoff, self._events.record, self._observer.wrote)
         self._changed = asyncio.Event()
         self._pod_checks = PodChecks(kube, self._changed.set, clock_s)
+        self._clusters = ClusterStates(self._stores, self._pod_checks, self._nodes_synced)
         self._stopping = asyncio.Event()
         self._reflectors = {
             name: self._reflector(kind, ONLY_LABELLED.get(name)) for name, kind in WATCHED.items()
@@ -181,9 +180,9 @@ class Controller:
         now_ms, at_ms = self._now_ms(), self._clock_ms()
         if not await self._applier.read_unanswered():
             return at_ms + READ_RETRY_MS
-        cluster = self._cluster_state(at_ms)
+        cluster = self._clusters.begin_pass(at_ms)
         backing_off = self._backoff.at(at_ms)
-        plan = reconcile(cluster, now_ms, backing_off, self._configuration, self._decider)
+        plan = reconcile(cluster, now_ms, backing_off, self._configuration, self._memory)
         done = await self._applier.perform(plan.stops, at_ms)
         done += await self._applier.apply(plan, at_ms)
         done += await self._applier.perform(plan.template_resets, at_ms)
@@ -206,20 +205,10 @@ class Controller:
         times = (wake_ms, self._backoff.next_ms(), wait_reasons_ms, status_ms)
         return min((t for t in times if t is not None), default=None)
 
-    def _cluster_state(self, at_ms: int) -> ClusterState:
-        """Returns the cluster of this pass, without Topologies until the nodes are synced."""
-        items: dict[str, Any] = {name: self._stores.of(kind).items for name, kind in WATCHED.items()}
-        items |= {"cache": self._cache, "timers": self._timers, "pod_checks": self._pod_checks}
-        self._cache.begin_pass()
-        self._timers.begin_pass(at_ms)
-        self._pod_checks.begin_pass()
-        if not items["topologies"]:
-            return ClusterState(**items)
+    def _nodes_synced(self) -> bool:
+        """Returns whether the nodes are synced; starts to watch them if they are not watched yet."""
         self._topologies_exist.set()
-        if not all(r.synced.is_set() for r in self._node_reflectors.values()):
-            return ClusterState(**items | {"topologies": {}})
-        nodes: dict[str, Any] = {n: self._stores.of(k).items for n, k in WATCHED_WITH_TOPOLOGIES.items()}
-        return ClusterState(**items, **nodes)
+        return all(r.synced.is_set() for r in self._node_reflectors.values())
 
     async def _write_queue_statuses(self, cluster: ClusterState, now_ms: int, at_ms: int) -> int | None:
         """Writes the queues' statuses, at most once an interval. Returns when they are due if not now: any

@@ -63,13 +63,13 @@ def sync_pods_ready(status: WorkloadStatus, ready: bool, now_ms: int) -> Workloa
 
 def requeue_if_due(
     workload: Workload, status: WorkloadStatus, cluster: ClusterState, now_ms: int
-) -> WorkloadStatus:
+) -> TimedStatus:
     """Requeues a Workload without quota once its back-off or the stop of its queue is over."""
     if not workload.spec.active:
-        return transitions.without_deactivation_target(status)
+        return TimedStatus(transitions.without_deactivation_target(status))
     requeued = find_condition(status.conditions, workload_status.REQUEUED)
     if requeued is None or requeued.status == "True":
-        return status
+        return TimedStatus(status)
     cluster_stop, local_stop = _stop_policies(workload, status, cluster)
     evicted = EvictedWorkload(
         reason=requeued.reason,
@@ -78,7 +78,10 @@ def requeue_if_due(
         local_queue_stop=local_stop,
     )
     requeue = back_in_queue(evicted, now_ms)
-    return transitions.requeued(status, requeue.reason, requeue.message, now_ms) if requeue else status
+    if requeue is not None:
+        return TimedStatus(transitions.requeued(status, requeue.reason, requeue.message, now_ms))
+    backs_off = evicted.requeue_at_ms is not None and evicted.requeue_at_ms > now_ms
+    return TimedStatus(status, evicted.requeue_at_ms if backs_off else None)
 
 
 def blocked_admissions(
@@ -88,14 +91,14 @@ def blocked_admissions(
     Returns new statuses for gangs that the plan admits too early (Kueue: waitForPodsReadyIfNeeded)."""
     if wait is None or not wait.block_admission:
         return {}
-    waiting = any(
+    # A decision that only places a workload with quota does not count as an admission.
+    new = [d for d in plan.admissions if not workload_status.holds_quota(statuses[d.workload])]
+    waiting = bool(new) and any(
         workload_status.holds_quota(s)
         and not is_true(s.conditions, workload_status.PODS_READY)
         and not workload_status.is_finished(s)
         for s in statuses.values()
     )
-    # A decision that only places a workload with quota does not count as an admission.
-    new = [d for d in plan.admissions if not workload_status.holds_quota(statuses[d.workload])]
     too_early = new if waiting else new[1:]
     message = "waiting for all admitted workloads to be in PodsReady condition"
     return {

@@ -14,6 +14,7 @@ from typing import Any
 
 from muster.kube import kinds
 from tests.simulation.api import Body, Refused, key_of
+from tests.simulation.full_passes import compared
 from tests.simulation.histories import rest
 from tests.simulation.histories.actions import JOB_KINDS, perform
 from tests.simulation.histories.administrators import restore
@@ -30,6 +31,7 @@ from tests.simulation.simulation import Simulation
 
 TOUCH_S, NO_TOUCH_S = 0.01, 0.2  # between writes of a loop; between looks for new loops
 RESTORE_S = 2.0
+COMPARED_EVERY = 4  # in every fourth history each pass is compared with a full one, which costs as much again
 PROBE_MINUTES, ENDS_MINUTES, GONE_MINUTES = 5.0, 40.0, 10.0
 HOPELESS = {"Misconfigured", "ExceedsMaxQuota", "NoMatchingFlavor"}
 HIGHEST = {"metadata": {"name": "highest"}, "value": 1_000_000}
@@ -50,7 +52,8 @@ def play(history: History, sim: Simulation | None = None) -> Failure | None:
     logger.addHandler(exceptions)
     logger.propagate = False
     try:
-        sim.run(lambda sim: tell(sim, history))
+        with compared(history.seed % COMPARED_EVERY == 0):
+            sim.run(lambda sim: tell(sim, history))
     except Exception as error:
         notes = "\n".join(getattr(error, "__notes__", ()))
         rule = getattr(error, "rule", "") or type(error).__name__

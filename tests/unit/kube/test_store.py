@@ -66,3 +66,26 @@ def test_objects_of_unwatched_kinds_are_not_kept() -> None:
     stores.put(kinds.PODS, made(1))
     assert list(followed.items) == ["one"]
     assert not stores.of(kinds.PODS).items
+
+
+CHANGES: dict[str, tuple[tuple[Action, ...], set[str]]] = {
+    "nothing": ((), set()),
+    "an object came": ((put(6),), {"one"}),
+    "an object changed twice": ((put(6), put(9)), {"one"}),
+    "an outdated object": ((put(3),), set()),
+    "an object is gone": ((remove(9),), {"one"}),
+    "a late deletion": ((remove(9, "b"),), set()),
+    "a list": ((relist(9, made(9, name="new")),), {"one", "kept", "new"}),
+    "none is served": ((Store.clear,), {"one", "kept"}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_keys_of_changed_objects_are_taken_once(name: str) -> None:
+    actions, wanted = CHANGES[name]
+    store: Store[Namespace] = Store()
+    store.replace([made(4), made(4, name="kept")], "4")
+    assert store.take_changed() is None, "all"
+    for action in actions:
+        action(store)
+    assert (store.take_changed(), store.take_changed()) == (wanted, set())

@@ -142,7 +142,7 @@ def test_which_workload_belongs_to_a_job(name: str) -> None:
     body = workload_body(ray_job("dev"), ownerReferences=owners, **meta)
     cluster = make_cluster({kinds.RAY_JOBS: [stored(ray_job("dev"))], kinds.WORKLOADS: [body]})
     (found,) = cluster.workloads.values()
-    assert (job(ray_job("dev")).metadata.uid in cluster.workload_of_job) is wanted
+    assert (cluster.workload_of(job(ray_job("dev"))) is not None) is wanted
     assert (cluster.job_of(found) is not None) is wanted
 
 

@@ -15,7 +15,7 @@ class Maker:
 def test_the_same_objects_are_read_once() -> None:
     cache, make, one, other = PassCache(), Maker(), [1], [2]
     first = cache.get(make, "key", one, other)
-    cache.begin_pass()
+    cache.begin_full_pass()
     assert cache.get(make, "key", one, other) is first
     assert cache.get(make, "another", one, other) == first
     assert make.calls == 2
@@ -44,7 +44,7 @@ def test_values_of_different_functions_are_kept_apart() -> None:
 def test_values_that_no_pass_asked_for_are_dropped() -> None:
     cache, make, one = PassCache(), Maker(), [1]
     cache.get(make, "key", one, one)
-    cache.begin_pass()
-    cache.begin_pass()
+    cache.begin_full_pass()
+    cache.begin_full_pass()
     cache.get(make, "key", one, one)
     assert make.calls == 2

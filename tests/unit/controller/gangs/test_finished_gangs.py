@@ -8,7 +8,7 @@ import pytest
 from muster.admission import Shortfall, Waiting, WaitReason
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.contended_quota import ContendedQuota
-from muster.controller.gangs.finished_gangs import quota_releases, stops_for_waiting
+from muster.controller.gangs.finished_gangs import is_finished_with_quota, quota_release, stops_for_waiting
 from muster.controller.gangs.suspension import SUSPENSION_MS_MAX
 from muster.kube import kinds
 from muster.kube.writes import Delete, MergePatch
@@ -113,7 +113,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_finished_gang_is_stopped_if_others_wait_for_its_quota(name: str) -> None:
     case = CASES[name]
-    writes = list(stops_for_waiting(case.cluster, case.waits, case.backing_off, NOW_MS))
+    finished = [w for w in case.cluster.workloads.values() if is_finished_with_quota(w, case.cluster)]
+    writes = list(stops_for_waiting(finished, case.cluster, case.waits, case.backing_off, NOW_MS))
     described = [
         f"{'delete' if isinstance(s.write, Delete) else 'patch'} {s.write.key.removeprefix('team-a/')}"
         for s in writes
@@ -147,18 +148,20 @@ RELEASED: dict[str, tuple[ClusterState, bool]] = {
 @pytest.mark.parametrize("name", RELEASED)
 def test_quota_is_released_once_no_pod_exists_or_can_be_created(name: str) -> None:
     of, released = RELEASED[name]
-    writes = list(quota_releases(of, (), NOW_MS))
-    assert [s.subject for s in writes] == ([KEY] if released else [])
-    for planned in writes:
+    planned = quota_release(of.workloads[KEY], of, NOW_MS)
+    assert (planned is not None) is released
+    if planned is not None:
+        assert planned.subject == KEY
         assert isinstance(planned.write, MergePatch)
         assert planned.write.body == {"metadata": {"finalizers": []}}
         tree = "ClusterQueue team-a"
         assert planned.provides >= {ContendedQuota(tree, "l4", GPU), ContendedQuota(tree, "cpu", "cpu")}
-    assert list(quota_releases(of, {KEY}, NOW_MS)) == []
 
 
 def test_other_finalizers_are_kept() -> None:
     mine = ended(finalizers=["tenant.example/mine", "kueue.x-k8s.io/resource-in-use"])
-    (planned,) = quota_releases(cluster(mine, pods=False), (), NOW_MS)
+    of = cluster(mine, pods=False)
+    planned = quota_release(of.workloads[KEY], of, NOW_MS)
+    assert planned is not None
     assert isinstance(planned.write, MergePatch)
     assert planned.write.body == {"metadata": {"finalizers": ["tenant.example/mine"]}}

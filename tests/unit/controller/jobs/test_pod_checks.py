@@ -54,14 +54,14 @@ def checked(kube: Slow, jobs: list[Job]) -> tuple[PodChecks, list[str | None]]:
 
     async def story() -> tuple[PodChecks, list[str | None]]:
         checks = PodChecks(kube, lambda: None, lambda: 0.0)
-        assert [checks.answer(key_of(j), j) for j in jobs] == [None] * len(jobs)
+        assert [checks.answer(key_of(j), j, "asker") for j in jobs] == [None] * len(jobs)
         task = asyncio.create_task(checks.run())
         for _ in range(100 * len(jobs)):
             await asyncio.sleep(0)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
-        return checks, [checks.answer(key_of(j), j) for j in jobs]
+        return checks, [checks.answer(key_of(j), j, "asker") for j in jobs]
 
     return asyncio.run(story())
 
@@ -100,7 +100,7 @@ def test_an_answer_wakes_the_controller() -> None:
 
     async def story() -> None:
         checks = PodChecks(Slow(), lambda: passes.append("another"), lambda: 0.0)
-        checks.answer(key_of(first), first)
+        checks.answer(key_of(first), first, "asker")
         task = asyncio.create_task(checks.run())
         for _ in range(100):
             await asyncio.sleep(0)
@@ -111,14 +111,14 @@ def test_an_answer_wakes_the_controller() -> None:
     assert passes == ["another"]
 
 
-def test_answers_that_no_pass_requests_are_dropped() -> None:
+def test_answers_that_no_full_pass_requests_are_dropped() -> None:
     first = gang("team-a", 1)
     checks, _ = checked(Slow(), [first])
-    checks.begin_pass()
-    assert checks.answer(key_of(first), first) == ""
-    checks.begin_pass()
-    checks.begin_pass()
-    assert checks.answer(key_of(first), first) is None
+    checks.begin_full_pass()
+    assert checks.answer(key_of(first), first, "asker") == ""
+    checks.begin_full_pass()
+    checks.begin_full_pass()
+    assert checks.answer(key_of(first), first, "asker") is None
 
 
 def answer_of(code: int, **body: Any) -> ApiError:
@@ -207,8 +207,8 @@ def asked_at(answer: str | None, until_s: int) -> list[int]:
         checks = PodChecks(Answering(), lambda: None, lambda: clock.now_s)
         for second in range(until_s):
             clock.now_s = second
-            checks.begin_pass()
-            checks.answer(key_of(gang_of_one), gang_of_one)
+            checks.begin_full_pass()
+            checks.answer(key_of(gang_of_one), gang_of_one, "asker")
             task = asyncio.create_task(checks.run())
             for _ in range(10):
                 await asyncio.sleep(0)

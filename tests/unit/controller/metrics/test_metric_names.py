@@ -16,6 +16,7 @@ LABELS: dict[str, tuple[str, ...]] = {
     "muster_provisioning_timeouts": ("cluster_queue",),
     "muster_writes": ("kind", "verb", "result"),
     "muster_metrics_errors": (),
+    "muster_pass_differences": (),
     "muster_journal_failures": (),
     "muster_journal_lost_records": (),
     "muster_quota_reserved_wait_time_seconds": QUEUE_AND_PRIORITY,

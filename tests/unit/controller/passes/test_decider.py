@@ -12,7 +12,7 @@ from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.passes.decided_statuses import WAIT_REASONS
-from muster.controller.passes.decider import Candidate, Decider
+from muster.controller.passes.decider import Candidate, Decider, Decision
 from muster.controller.workload import transitions
 from muster.kube import kinds
 from muster.objects import kueue, topology_request, workload_status
@@ -71,6 +71,7 @@ class History:
         self._hosts = hosts
         self.cluster = platform(*hosts)
         self.gangs: dict[str, Candidate] = {}
+        self._given: dict[str, Candidate] = {}
         self.now_ms = NOW_MS
         self._made = 0
 
@@ -89,15 +90,22 @@ class History:
         for change in self.random.choices(what, weights, k=self.random.randrange(3)):
             change()
 
-    def carry_out(self, plan: core.Plan) -> None:
+    def changed(self) -> dict[str, Candidate | None]:
+        """Returns the gangs that differ from those at the last call."""
+        given, self._given = self._given, dict(self.gangs)
+        gone: dict[str, Candidate | None] = dict.fromkeys(given.keys() - self.gangs.keys())
+        return gone | {key: gang for key, gang in self.gangs.items() if given.get(key) is not gang}
+
+    def carry_out(self, decision: Decision) -> None:
         """Carries out part of it: any write may be lost."""
-        for decision in plan.admissions:
-            self._write(decision.workload, transitions.reserve, decision.admission, ())
+        plan = decision.plan
+        for admitted in plan.admissions:
+            self._write(admitted.workload, transitions.reserve, admitted.admission, ())
         for victim in plan.preemptions:
             self._write(victim.workload, transitions.preempt, victim.reason, "")
         for key in plan.displaced:
             self._write(key, transitions.evict, "NodeFailures", "")
-        for waiting in plan.waiting:
+        for waiting in decision.waiting.values():
             self._write(waiting.workload, transitions.wait, WAIT_REASONS[waiting.reason], waiting.message)
 
     def _write(self, key: str, change: Callable[..., kueue.WorkloadStatus], *arguments: object) -> None:
@@ -157,11 +165,13 @@ class History:
         self.now_ms -= 2000
 
 
-def comparable(plan: core.Plan) -> tuple[object, ...]:
+def comparable(decision: Decision) -> tuple[object, ...]:
+    plan = decision.plan
     return (
         sorted(plan.admissions, key=lambda decision: decision.workload),
         sorted(plan.preemptions, key=lambda victim: victim.workload),
-        sorted(plan.waiting, key=lambda waiting: waiting.workload),
+        decision.waiting,
+        decision.until_ms,
         plan.drained,
         plan.displaced,
     )
@@ -173,11 +183,11 @@ def moves(history: History, rules: core.Rules) -> int:
     for _ in range(STEPS):
         history.go_on()
         cluster = replace(history.cluster, cache=PassCache())
-        plan = kept.decide(cluster, history.gangs.values(), history.now_ms)
-        fresh = Decider(rules).decide(cluster, history.gangs.values(), history.now_ms)
-        assert comparable(plan) == comparable(fresh)
-        moved += len(plan.admissions) + len(plan.preemptions)
-        history.carry_out(plan)
+        decision = kept.decide(cluster, history.changed(), history.now_ms)
+        fresh = Decider(rules).decide(cluster, history.gangs, history.now_ms)
+        assert comparable(decision) == comparable(fresh)
+        moved += len(decision.plan.admissions) + len(decision.plan.preemptions)
+        history.carry_out(decision)
     return moved
 
 
@@ -195,13 +205,17 @@ def test_a_kept_decider_notices_that_the_protection_of_victims_has_ended() -> No
 def test_an_invalid_workload_resets_the_engine() -> None:
     cluster, kept = platform(), Decider()
     first, second = (gang(name) for name in ("first", "second"))
-    kept.decide(cluster, [first, second], NOW_MS)
+    kept.decide(cluster, given(first, second), NOW_MS)
     nonsense = with_fields(second.workload, spec=with_fields(second.workload.spec, pod_sets=()))
     with pytest.raises(core.SnapshotError):
-        kept.decide(cluster, [replace(second, workload=nonsense)], NOW_MS)
-    plan = kept.decide(cluster, [second], NOW_MS)
-    assert comparable(plan) == comparable(Decider().decide(cluster, [second], NOW_MS))
-    assert [decision.workload for decision in plan.admissions] == [second.workload.key]
+        kept.decide(cluster, given(replace(second, workload=nonsense)), NOW_MS)
+    decision = kept.decide(cluster, {**given(second), first.workload.key: None}, NOW_MS)
+    assert comparable(decision) == comparable(Decider().decide(cluster, given(second), NOW_MS))
+    assert [admitted.workload for admitted in decision.plan.admissions] == [second.workload.key]
+
+
+def given(*gangs: Candidate) -> dict[str, Candidate]:
+    return {gang.workload.key: gang for gang in gangs}
 
 
 def gang(name: str) -> Candidate:
@@ -220,13 +234,13 @@ def test_unchanged_gangs_and_platforms_are_not_converted_again(monkeypatch: pyte
     monkeypatch.setattr(core_workload, "workload", reading)
     cluster, kept = platform("a"), Decider()
     first, second = gang("first"), gang("second")
-    kept.decide(cluster, [first, second], NOW_MS)
+    kept.decide(cluster, given(first, second), NOW_MS)
     engine = kept._engine
     read_again.clear()
-    kept.decide(cluster, [first, replace(second, queue="team-b")], NOW_MS + 1)
+    kept.decide(cluster, given(first, replace(second, queue="team-b")), NOW_MS + 1)
     assert read_again == [second.workload.metadata.name]
     assert kept._engine is engine
-    kept.decide(platform("a", "b"), [first, second], NOW_MS + 2)
+    kept.decide(platform("a", "b"), given(first, second), NOW_MS + 2)
     assert kept._engine is not engine, "there is another node"
 
 
@@ -254,8 +268,8 @@ def test_a_wait_is_reported_again_when_its_time_has_come() -> None:
     status = transitions.requeue_at(away.status, NOW_MS + 5000, counts=True)
     big = gang("big")
     big = replace(big, status=transitions.requeue_at(big.status, NOW_MS + 9000, counts=True))
-    plan = kept.decide(cluster, [replace(away, status=status), big], NOW_MS)
-    assert {w.reason for w in plan.waiting} == {core.WaitReason.BACKOFF}
-    plan = kept.decide(cluster, [replace(away, status=status), big], NOW_MS + 6000)
-    assert [d.workload for d in plan.admissions] == [away.workload.key]
-    assert [w.workload for w in plan.waiting] == [big.workload.key]
+    decision = kept.decide(cluster, given(replace(away, status=status), big), NOW_MS)
+    assert {w.reason for w in decision.waiting.values()} == {core.WaitReason.BACKOFF}
+    decision = kept.decide(cluster, {}, NOW_MS + 6000)
+    assert [d.workload for d in decision.plan.admissions] == [away.workload.key]
+    assert [*decision.waiting] == [big.workload.key]

@@ -580,7 +580,8 @@ def test_new_quota_ends_an_older_eviction() -> None:
 def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
     """Ray's schema accepts invalid pods, which would hold quota forever."""
     seen = make_cluster(cluster(dev(), of_dev()))
-    (job,) = seen.jobs.values()
+    job = seen.job_of(seen.workloads[f"team-a/{DEV}"])
+    assert job is not None
     seen.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)
     waiting = reconcile(seen, NOW_MS)
     assert (waiting.reservations, waiting.wait_reasons) == ([], [])

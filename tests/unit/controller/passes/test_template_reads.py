@@ -9,7 +9,7 @@ import pytest
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.pass_cache import PassCache
-from muster.controller.passes.decider import Decider
+from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.kinds import Kind
@@ -64,7 +64,7 @@ class Passes:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.stores: dict[Kind[Any], Store[Any]] = {kind: Store() for kind in (*FIELDS, kinds.WORKLOADS)}
-        self._cache, self._decider = PassCache(), Decider()
+        self._cache, self._memory = PassCache(), PassMemory()
         self.read: Counter[bytes] = Counter()
         call = ByteCache.__call__
 
@@ -81,12 +81,12 @@ class Passes:
     def next(self) -> int:
         """Runs a pass. Returns how often it read a template."""
         self.read.clear()
-        self._cache.begin_pass()
+        self._cache.begin_full_pass()
         items: dict[str, Any] = {field: self.stores[kind].items for kind, field in FIELDS.items()}
         cluster: ClusterState = replace(
             make_cluster(), workloads=self.stores[kinds.WORKLOADS].items, cache=self._cache, **items
         )
-        reconcile(cluster, NOW_MS, decider=self._decider)
+        reconcile(cluster, NOW_MS, memory=self._memory)
         return self.read.total()
 
 

@@ -195,7 +195,7 @@ REQUEUES: dict[str, tuple[Workload, Objects, set[str]]] = {
 @pytest.mark.parametrize("name", REQUEUES)
 def test_a_workload_is_requeued_once_its_cause_is_over(name: str) -> None:
     of, objects, conditions = REQUEUES[name]
-    status = lifecycle.requeue_if_due(of, of.status, make_cluster(objects), NOW_MS)
+    status = lifecycle.requeue_if_due(of, of.status, make_cluster(objects), NOW_MS).status
     assert true_conditions(status) == conditions
     if conditions - {"Requeued:Requeued"} and of.status.requeue_state is not None:
         assert status.requeue_state == RequeueState(count=1, requeue_at=None)
@@ -203,7 +203,7 @@ def test_a_workload_is_requeued_once_its_cause_is_over(name: str) -> None:
 
 def test_an_inactive_workload_loses_its_requeue_state() -> None:
     of = having(gang("DeactivationTarget", active=False), requeue_state=RequeueState(count=3))
-    status = lifecycle.requeue_if_due(of, of.status, make_cluster(), NOW_MS)
+    status = lifecycle.requeue_if_due(of, of.status, make_cluster(), NOW_MS).status
     assert (status.conditions, status.requeue_state) == ((), None)
 
 

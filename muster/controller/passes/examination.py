@@ -1,0 +1,52 @@
+"""Examines one Workload: finds what its objects determine, before the core decides."""
+
+from collections.abc import Container
+from dataclasses import dataclass
+
+from muster.configuration.configuration import Configuration
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.finished_gangs import is_finished_with_quota, quota_release
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.jobs.job import Problem
+from muster.controller.passes.advance import advance_workload
+from muster.controller.passes.candidates import candidate, ineligibility, is_pending, is_unchecked
+from muster.controller.passes.decider import Candidate
+from muster.controller.workload.timed_status import TimedStatus
+from muster.objects.kueue import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """`advanced` is its status as far as its job, pods and checks allow; `problem` is why it may not be
+    queued. `candidate` is what the decision considers. `release` is the write that releases the quota of a
+    finished gang; `holds_after_end`: it still has that quota."""
+
+    advanced: TimedStatus
+    problem: Problem | None = None
+    candidate: Candidate | None = None
+    release: PlannedWrite | None = None
+    holds_after_end: bool = False
+
+
+def examine(
+    workload: Workload,
+    cluster: ClusterState,
+    backing_off: Container[str],
+    configuration: Configuration,
+    now_ms: int,
+) -> Examination:
+    key = workload.key
+    if key in backing_off:
+        advanced = TimedStatus(workload.status)
+    else:
+        advanced = advance_workload(workload, cluster, configuration, now_ms)
+    status, problem, release = advanced.status, None, None
+    holds_after_end = is_finished_with_quota(workload, cluster)
+    if holds_after_end and key not in backing_off:
+        release = quota_release(workload, cluster, now_ms)
+    left_out = release is not None
+    if is_pending(workload, status):
+        problem = ineligibility(workload, status, cluster)
+        left_out = left_out or problem is not None or is_unchecked(workload, cluster)
+    considered = None if left_out else candidate(workload, status, cluster)
+    return Examination(advanced, problem, considered, release, holds_after_end)

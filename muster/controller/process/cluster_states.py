@@ -1,0 +1,59 @@
+"""The cluster of each pass, with what changed since the one before."""
+
+from collections.abc import Callable
+from typing import Any
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.pass_cache import PassCache
+from muster.controller.cluster.relations import RELATED, Changed, Relations
+from muster.controller.cluster.timers import MonotonicTimers
+from muster.controller.jobs.pod_checks import PodChecks
+from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
+from muster.kube.store import Stores
+
+FULL_PASS_INTERVAL_MS = 60_000  # between passes that examine all Workloads
+
+
+class ClusterStates:
+    """Keeps the relations between objects, and values computed from them, from pass to pass.
+
+    `nodes_synced` says whether the objects that a Topology needs are watched and listed."""
+
+    def __init__(self, stores: Stores, pod_checks: PodChecks, nodes_synced: Callable[[], bool]) -> None:
+        self._stores, self._pod_checks, self._nodes_synced = stores, pod_checks, nodes_synced
+        self._cache, self._timers, self._relations = PassCache(), MonotonicTimers(), Relations()
+        self._full_pass_ms: int | None = None  # when the last one was
+
+    def begin_pass(self, at_ms: int) -> ClusterState:
+        """Returns the objects as the stores hold them now; `at_ms` never goes back."""
+        is_full = self._full_pass_ms is None or at_ms >= self._full_pass_ms + FULL_PASS_INTERVAL_MS
+        if is_full:
+            self._full_pass_ms = at_ms
+            self._cache.begin_full_pass()
+            self._pod_checks.begin_full_pass()
+        self._timers.begin_pass(at_ms)
+        cluster, changed = self._observed(), self._take_changed()
+        if changed is not None:
+            cluster.marks = self._relations.update(cluster, changed)
+            cluster.marks.full = is_full
+        if is_full or changed is None:
+            self._relations = Relations.of(cluster)
+        cluster.relations = self._relations
+        return cluster
+
+    def _take_changed(self) -> Changed | None:
+        """Returns which objects of single Workloads changed since the last pass; None in the first: all."""
+        taken = {name: self._stores.of(WATCHED[name]).take_changed() for name in RELATED}
+        known = {name: keys for name, keys in taken.items() if keys is not None}
+        return known if len(known) == len(taken) else None
+
+    def _observed(self) -> ClusterState:
+        """Returns all objects, without Topologies until the nodes are synced."""
+        items: dict[str, Any] = {name: self._stores.of(kind).items for name, kind in WATCHED.items()}
+        items |= {"cache": self._cache, "timers": self._timers, "pod_checks": self._pod_checks}
+        if not items["topologies"]:
+            return ClusterState(**items)
+        if not self._nodes_synced():
+            return ClusterState(**items | {"topologies": {}})
+        nodes: dict[str, Any] = {n: self._stores.of(k).items for n, k in WATCHED_WITH_TOPOLOGIES.items()}
+        return ClusterState(**items, **nodes)

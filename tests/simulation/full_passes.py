@@ -1,0 +1,84 @@
+"""Passes that examine only what changed, compared with passes that examine everything."""
+
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, nullcontext
+from copy import deepcopy
+from dataclasses import replace
+from unittest.mock import patch
+
+from muster.configuration.configuration import Configuration
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.pass_cache import PassCache
+from muster.controller.jobs.job import Job
+from muster.controller.jobs.pod_checks import Key, PodChecks
+from muster.controller.passes.pass_memory import PassMemory
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.reconcile import reconcile
+from muster.controller.process import loop
+from tests.simulation.invariants import Broken
+
+
+class Asked(PodChecks):
+    """Answers as another one does, and keeps what it was asked for."""
+
+    def __init__(self, other: PodChecks) -> None:
+        self._other = other
+        self.keys: set[Key] = set()
+
+    def answer(self, key: Key, job: Job, asker: str) -> str | None:
+        self.keys.add(key)
+        found = self._other._answers.get(key)
+        return None if found is None else found.refusal
+
+    def take_changed(self) -> set[str]:
+        return set()
+
+
+class Twice:
+    """Plans every pass with what is kept, and from scratch. Replaces `reconcile`."""
+
+    def __init__(self) -> None:
+        self.passes = 0
+
+    def __call__(
+        self,
+        cluster: ClusterState,
+        now_ms: int,
+        backing_off: Container[str],
+        configuration: Configuration,
+        memory: PassMemory,
+    ) -> PassPlan:
+        assert cluster.pod_checks is not None
+        asked = Asked(cluster.pod_checks)
+        fresh = replace(
+            cluster,
+            cache=PassCache(),
+            timers=deepcopy(cluster.timers),
+            pod_checks=asked,
+            relations=None,
+            marks=None,
+        )
+        kept = reconcile(cluster, now_ms, backing_off, configuration, memory)
+        scratch = reconcile(fresh, now_ms, backing_off, configuration)
+        if kept != scratch:
+            raise _broken(f"a pass plans {kept}, and from scratch {scratch}")
+        if cluster.timers.running != fresh.timers.running:
+            raise _broken(f"a pass times {cluster.timers.running}, and from scratch {fresh.timers.running}")
+        if not cluster.pod_checks._gangs.keys() >= asked.keys:
+            raise _broken(f"a pass does not ask for {asked.keys - cluster.pod_checks._gangs.keys()}")
+        self.passes += 1
+        return kept
+
+
+def _broken(message: str) -> Broken:
+    broken = Broken(message)
+    broken.rule = "full pass"
+    return broken
+
+
+@contextmanager
+def compared(while_: bool = True) -> Iterator[Twice]:
+    """Compares the passes of all controllers meanwhile, if so asked."""
+    twice = Twice()
+    with patch.object(loop, "reconcile", twice) if while_ else nullcontext():
+        yield twice
