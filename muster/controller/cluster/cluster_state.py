@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from muster.controller.cluster import ownership
-from muster.controller.cluster.ownership import Owner, identity, is_pod_of
+from muster.controller.cluster.ownership import Owner, identity, is_pod_of, owner_of
 from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.cluster.relations import Marks, Relations
 from muster.controller.cluster.timers import MonotonicTimers
@@ -158,6 +158,11 @@ class ClusterState:
             if held:
                 found[queue] = frozenset(flavor for of in assigned for flavor in of.flavors.values())
         return found
+
+    def requester_of(self, request: ProvisioningRequest) -> kueue.Workload | None:
+        """Returns the Workload that the request was created for."""
+        owner = owner_of(request, WORKLOADS)
+        return self._related.workloads.first(owner) if owner is not None else None
 
     def requests_of(self, workload: kueue.Workload) -> list[ProvisioningRequest]:
         return self._related.requests.having(identity(WORKLOADS, workload.metadata))

@@ -4,7 +4,7 @@ Names, labels and units are Kueue's where it has the same metric (pkg/metrics/me
 `kueue_`. Quantities are in Kubernetes' units: cores, bytes.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,16 +13,13 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from muster.admission import QuantityError, Rules, quantities
+from muster.admission import QuantityError, quantities
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.passes.eligibility import MISCONFIGURED
+from muster.controller.passes.queue_counts import QueueCount, QueueCounts, queue_of
 from muster.controller.passes.queue_status import nominal_quotas
-from muster.objects import workload_status
 from muster.objects.autoscaling import ProvisioningRequest
-from muster.objects.kueue import Workload
 from muster.objects.kueue_queues import ClusterQueue, FlavorUsage
-from muster.objects.meta import find_condition, is_true, millis
-from muster.translation import core_workload
+from muster.objects.meta import is_true, millis
 
 QUEUE = ("cluster_queue",)
 QUOTA = ("cohort", "cluster_queue", "flavor", "resource")
@@ -53,7 +50,6 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
 }
 # In the order of progress: the last condition that is true is the state.
 REQUEST_STATES = ("Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
-INADMISSIBLE = frozenset({"ExceedsMaxQuota", "NoMatchingFlavor", "Suspended", MISCONFIGURED})
 
 Labels = tuple[str, ...]
 
@@ -89,8 +85,8 @@ class WatchAges(Collector):
         yield family
 
 
-def queue_gauges(cluster: ClusterState) -> QueueGauges:
-    """Returns the gauges from the statuses of the queues and the pending Workloads."""
+def queue_gauges(cluster: ClusterState, counts: QueueCounts) -> QueueGauges:
+    """Returns the gauges from the statuses of the queues and the counts of Workloads."""
     values: dict[str, dict[Labels, float]] = {name: {} for name in GAUGES}
     for queue in cluster.cluster_queues.values():
         values["muster_reserving_active_workloads"][queue.key,] = queue.status.reserving_workloads
@@ -102,8 +98,8 @@ def queue_gauges(cluster: ClusterState) -> QueueGauges:
         }
         values["muster_cluster_queue_resource_reservation"] |= _usage(queue, queue.status.flavors_reservation)
         values["muster_cluster_queue_resource_usage"] |= _usage(queue, queue.status.flavors_usage)
-    values["muster_suspension_blocked_workloads"].update(_suspension_blocked(cluster))
-    _add_pending(cluster, values)
+    for name, count in counts.by_cluster_queue.items():
+        _add_counts(name, count, values)
     _add_requests(cluster, values)
     return QueueGauges(values)
 
@@ -124,44 +120,25 @@ def _in_api_unit(resource: str, amount: int) -> float:
     return amount / 1000 if resource == "cpu" else amount
 
 
-def _suspension_blocked(cluster: ClusterState) -> Counter[Labels]:
-    blocked = (
-        (w, find_condition(w.status.conditions, workload_status.SUSPENSION_BLOCKED))
-        for w in cluster.workloads.values()
-    )
-    return Counter(
-        (queue_of(w, cluster), c.reason) for w, c in blocked if c is not None and c.status == "True"
-    )
-
-
-def _add_pending(cluster: ClusterState, values: Mapping[str, dict[Labels, float]]) -> None:
-    count: Counter[Labels] = Counter()
-    oldest_ms: dict[Labels, int] = {}
-    for workload in cluster.workloads.values():
-        if workload_status.is_finished(workload.status) or workload_status.holds_quota(workload.status):
-            continue
-        queue = queue_of(workload, cluster)
-        reserved = find_condition(workload.status.conditions, workload_status.QUOTA_RESERVED)
-        inadmissible = reserved is not None and reserved.reason in INADMISSIBLE
-        count[queue, "inadmissible" if inadmissible else "active"] += 1
-        if not inadmissible:
-            since_ms = cluster.cache.get(_queued_at_ms, workload.key, workload)
-            oldest_ms[queue,] = min(since_ms, oldest_ms.get((queue,), since_ms))
-    values["muster_pending_workloads"].update(count)
-    values["muster_oldest_pending_workload_timestamp_seconds"].update(_seconds(oldest_ms))
-
-
-def _queued_at_ms(workload: Workload) -> int:
-    return core_workload.queued_at_ms(workload, workload.status, Rules())
+def _add_counts(queue: str, count: QueueCount, values: Mapping[str, dict[Labels, float]]) -> None:
+    values["muster_suspension_blocked_workloads"] |= {
+        (queue, reason): workloads for reason, workloads in count.blocked.items() if workloads
+    }
+    values["muster_pending_workloads"] |= {
+        (queue, status): workloads for status, workloads in count.pending.items() if workloads
+    }
+    if count.queued_ms:
+        oldest_ms: dict[Labels, int] = {(queue,): min(count.queued_ms.values())}
+        values["muster_oldest_pending_workload_timestamp_seconds"] |= _seconds(oldest_ms)
 
 
 def _add_requests(cluster: ClusterState, values: Mapping[str, dict[Labels, float]]) -> None:
     created_ms: dict[Labels, list[int]] = defaultdict(list)
-    queues = {w.metadata.uid: queue_of(w, cluster) for w in cluster.workloads.values()}
     for request in cluster.provisioning_requests.values():
-        owner = request.metadata.controller
-        if owner is not None and owner.uid in queues:
-            created_ms[queues[owner.uid], _state(request)].append(millis(request.metadata.creation_timestamp))
+        owner = cluster.requester_of(request)
+        if owner is not None:
+            labels = (queue_of(owner, cluster), _state(request))
+            created_ms[labels].append(millis(request.metadata.creation_timestamp))
     values["muster_provisioning_requests"].update(
         {labels: len(times) for labels, times in created_ms.items()}
     )
@@ -176,11 +153,3 @@ def _state(request: ProvisioningRequest) -> str:
 
 def _seconds(times_ms: Mapping[Labels, int]) -> dict[Labels, float]:
     return {labels: time_ms / 1000 for labels, time_ms in times_ms.items()}
-
-
-def queue_of(workload: Workload, cluster: ClusterState) -> str:
-    """Returns the ClusterQueue of its quota, or the one it is queued in; empty without a LocalQueue."""
-    if workload.status.admission is not None:
-        return workload.status.admission.cluster_queue
-    local = cluster.local_queue_of(workload)
-    return local.spec.cluster_queue if local else ""

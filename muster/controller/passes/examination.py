@@ -11,6 +11,7 @@ from muster.controller.jobs.job import Problem
 from muster.controller.passes.advance import advance_workload
 from muster.controller.passes.candidates import candidate, ineligibility, is_pending, is_unchecked
 from muster.controller.passes.decider import Candidate
+from muster.controller.passes.queue_counts import Share, share_of
 from muster.controller.workload.timed_status import TimedStatus
 from muster.objects.kueue import Workload
 
@@ -19,13 +20,15 @@ from muster.objects.kueue import Workload
 class Examination:
     """`advanced` is its status as far as its job, pods and checks allow; `problem` is why it may not be
     queued. `candidate` is what the decision considers. `release` is the write that releases the quota of a
-    finished gang; `holds_after_end`: it still has that quota."""
+    finished gang; `holds_after_end`: it still has that quota. `share` is what it adds to the counts of its
+    queues."""
 
     advanced: TimedStatus
     problem: Problem | None = None
     candidate: Candidate | None = None
     release: PlannedWrite | None = None
     holds_after_end: bool = False
+    share: Share | None = None
 
 
 def examine(
@@ -49,4 +52,5 @@ def examine(
         problem = ineligibility(workload, status, cluster)
         left_out = left_out or problem is not None or is_unchecked(workload, cluster)
     considered = None if left_out else candidate(workload, status, cluster)
-    return Examination(advanced, problem, considered, release, holds_after_end)
+    share = share_of(workload, cluster)
+    return Examination(advanced, problem, considered, release, holds_after_end, share)

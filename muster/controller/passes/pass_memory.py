@@ -15,6 +15,7 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.ownership import Owner, job_of
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.examination import Examination
+from muster.controller.passes.queue_counts import QueueCounts
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import Object
 
@@ -36,11 +37,13 @@ PLATFORM = (
 
 
 class PassMemory:
-    """`decider` keeps the engine. `statuses` are those before the decision, by key."""
+    """`decider` keeps the engine. `statuses` are those before the decision, by key; `counts` are of those
+    that are persisted."""
 
     def __init__(self, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
         self.decider = Decider(rules)
         self.statuses: dict[str, WorkloadStatus] = {}
+        self.counts = QueueCounts()
         self._examined: dict[str, Examination] = {}
         self._unmarked: set[str] = set()  # examined by this pass only because it is full
         self._platform: dict[str, dict[str, Any]] | None = None
@@ -79,6 +82,7 @@ class PassMemory:
         """Keeps what was found about a Workload. Returns False if it had to be marked and was not."""
         same = key not in self._unmarked or found == self._examined[key]
         self._examined[key], self.statuses[key] = found, found.advanced.status
+        self.counts.put(key, found.share)
         self._due.set(key, found.advanced.until_ms)
         if found.holds_after_end:
             self._finished_with_quota.add(key)
@@ -90,6 +94,7 @@ class PassMemory:
         """Forgets a Workload that is gone."""
         self._examined.pop(key, None)
         self.statuses.pop(key, None)
+        self.counts.put(key, None)
         self._due.set(key, None)
         self._finished_with_quota.discard(key)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.passes.queue_counts import QueueCounts
 from muster.controller.workload.events import ObjectEvent
 
 
@@ -15,7 +16,8 @@ class PassPlan:
     numbers change with every admission, so these may be written less often. `repeated_events` are about
     lasting problems that no status shows. `wake_at_ms` is when the plan changes by time alone. `preemptors`
     are the workloads that victims are preempted for, both by key. `differences` counts Workloads that were
-    not as they had been kept although nothing had marked them: always 0, unless a change marks too little."""
+    not as they had been kept although nothing had marked them: always 0, unless a change marks too little.
+    `counts` are of the Workloads as the pass found them."""
 
     stops: list[PlannedWrite] = field(default_factory=list)
     before_reservations: list[PlannedWrite] = field(default_factory=list)
@@ -26,3 +28,4 @@ class PassPlan:
     wake_at_ms: int | None = None
     preemptors: Mapping[str, str] = field(default_factory=dict)
     differences: int = 0
+    counts: QueueCounts = field(default_factory=QueueCounts)

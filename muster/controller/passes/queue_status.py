@@ -1,7 +1,7 @@
 """The statuses of queues and checks: counts, usage by flavor, and whether they can admit."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,11 +10,11 @@ from muster.admission import quantities
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.job import Problem
+from muster.controller.passes.queue_counts import QueueCount, QueueCounts, Totals
 from muster.controller.provisioning import provisioning_timeouts
 from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 from muster.kube.writes import MergePatch
-from muster.objects import kueue, kueue_checks, kueue_queues, workload_status
-from muster.objects.kueue import Workload
+from muster.objects import kueue, kueue_checks, kueue_queues
 from muster.objects.kueue_queues import FlavorUsage, QueueStatus, ResourceUsage
 from muster.objects.meta import Object, builtins, set_condition
 from muster.translation import snapshot
@@ -23,23 +23,16 @@ STOPPED = "Stopped"
 Nominal = Mapping[tuple[str, str], int]  # (flavor, resource) -> quota of the queue itself
 
 
-def queue_statuses(cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
-    by_local_queue: dict[str, list[Workload]] = defaultdict(list)
-    by_queue: dict[str, list[Workload]] = defaultdict(list)
-    for workload in cluster.workloads.values():
-        if workload_status.is_finished(workload.status) and not cluster.counts_against_quota(workload):
-            continue
-        local = f"{workload.metadata.namespace}/{workload.spec.queue_name}"
-        by_local_queue[local].append(workload)
-        held = workload.status.admission
-        by_queue[held.cluster_queue if held else _cluster_queue_of(local, cluster)].append(workload)
+def queue_statuses(cluster: ClusterState, counts: QueueCounts, now_ms: int) -> Iterator[PlannedWrite]:
     for queue in cluster.cluster_queues.values():
-        status = _counted(queue.status, by_queue[queue.key], nominal_quotas(queue, cluster), now_ms)
+        count = counts.by_cluster_queue.get(queue.key) or QueueCount()
+        status = _counted(queue.status, count, nominal_quotas(queue, cluster))
         problem = queue_problem(queue, cluster)
         status = _with_active(status, problem, "Can admit new workloads", now_ms)
         yield from _status_write(CLUSTER_QUEUES, queue, queue.status, status)
     for local_queue in cluster.local_queues.values():
-        status = _counted(local_queue.status, by_local_queue[local_queue.key], None, now_ms)
+        count = counts.by_local_queue.get(local_queue.key) or QueueCount()
+        status = _counted(local_queue.status, count, None)
         problem = _local_queue_problem(local_queue, cluster)
         status = _with_active(status, problem, "Can submit new workloads to localQueue", now_ms)
         yield from _status_write(LOCAL_QUEUES, local_queue, local_queue.status, status)
@@ -99,11 +92,6 @@ def _nominal(queue: kueue_queues.ClusterQueue) -> Nominal:
     }
 
 
-def _cluster_queue_of(local: str, cluster: ClusterState) -> str:
-    found = cluster.local_queues.get(local)
-    return found.spec.cluster_queue if found else ""
-
-
 def _local_queue_problem(queue: kueue_queues.LocalQueue, cluster: ClusterState) -> Problem | None:
     if queue.spec.stop_policy != "None":
         return Problem(STOPPED, "LocalQueue is stopped")
@@ -115,32 +103,21 @@ def _local_queue_problem(queue: kueue_queues.LocalQueue, cluster: ClusterState) 
     return None
 
 
-def _counted(
-    old: QueueStatus, workloads: Iterable[Workload], nominal: Nominal | None, now_ms: int
-) -> QueueStatus:
-    workloads = list(workloads)
-    reserving = [w for w in workloads if workload_status.holds_quota(w.status)]
-    admitted = [w for w in reserving if workload_status.is_admitted(w.status)]
+def _counted(old: QueueStatus, count: QueueCount, nominal: Nominal | None) -> QueueStatus:
     return replace(
         old,
-        pending_workloads=len(workloads) - len(reserving),
-        reserving_workloads=len(reserving),
-        admitted_workloads=len(admitted),
-        flavors_reservation=_usage(reserving, nominal),
-        flavors_usage=_usage(admitted, nominal),
+        pending_workloads=count.pending.total(),
+        reserving_workloads=count.reserving,
+        admitted_workloads=count.admitted,
+        flavors_reservation=_usage(count.reserved, nominal),
+        flavors_usage=_usage(count.used, nominal),
     )
 
 
-def _usage(workloads: Iterable[Workload], nominal: Nominal | None) -> tuple[FlavorUsage, ...]:
+def _usage(totals: Totals, nominal: Nominal | None) -> tuple[FlavorUsage, ...]:
     """Returns usage by flavor and resource; `nominal` determines borrowing, and which resources are
     listed."""
-    total: dict[tuple[str, str], int] = dict.fromkeys(nominal or (), 0)
-    for workload in workloads:
-        assert workload.status.admission is not None
-        for assigned in workload.status.admission.pod_set_assignments:
-            for resource, flavor in assigned.flavors.items():
-                text = assigned.resource_usage.get(resource, 0)
-                total[flavor, resource] = total.get((flavor, resource), 0) + quantities.parse(resource, text)
+    total: dict[tuple[str, str], int] = {**dict.fromkeys(nominal or (), 0), **dict(totals)}
     by_flavor: dict[str, list[ResourceUsage]] = defaultdict(list)
     for (flavor, resource), amount in sorted(total.items()):
         over = max(0, amount - nominal.get((flavor, resource), 0)) if nominal is not None else None

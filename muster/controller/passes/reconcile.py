@@ -43,7 +43,7 @@ def reconcile(
     `backing_off`: subjects whose last write was refused, skipped for now. `memory`: kept from pass to pass;
     with it a pass costs as much as what has changed, and its result is the same."""
     memory = memory or PassMemory(configuration.rules)
-    plan = PassPlan()
+    plan = PassPlan(counts=memory.counts)
     marked, jobs = memory.begin(cluster, now_ms)
     # 1. Finalizers protect the objects that gangs hold quota of; jobs and their Workloads are synced.
     plan.before_reservations += finalizers(cluster)

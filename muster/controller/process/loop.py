@@ -15,6 +15,7 @@ from muster.controller.jobs.pod_checks import PodChecks
 from muster.controller.metrics.observer import CompletedPass, FailSafeObserver, Observer
 from muster.controller.passes.apply import Applier
 from muster.controller.passes.pass_memory import PassMemory
+from muster.controller.passes.queue_counts import QueueCounts
 from muster.controller.passes.queue_status import queue_statuses
 from muster.controller.passes.reconcile import reconcile
 from muster.controller.passes.repeated_events import RepeatedEvents
@@ -198,7 +199,7 @@ class Controller:
             self._changed.set()
         if done:
             log.info("pass: %s", _summary(done))
-        status_ms = await self._write_queue_statuses(cluster, now_ms, at_ms)
+        status_ms = await self._write_queue_statuses(cluster, plan.counts, now_ms, at_ms)
         self._passed_ms = self._clock_ms()
         self._observer.passed(CompletedPass(cluster, plan, done, now_ms, self._passed_ms - at_ms))
         wake_ms = None if plan.wake_at_ms is None else at_ms + plan.wake_at_ms - now_ms
@@ -210,13 +211,15 @@ class Controller:
         self._topologies_exist.set()
         return all(r.synced.is_set() for r in self._node_reflectors.values())
 
-    async def _write_queue_statuses(self, cluster: ClusterState, now_ms: int, at_ms: int) -> int | None:
+    async def _write_queue_statuses(
+        self, cluster: ClusterState, counts: QueueCounts, now_ms: int, at_ms: int
+    ) -> int | None:
         """Writes the queues' statuses, at most once an interval. Returns when they are due if not now: any
         pass may have changed them, and the next may be far away."""
         if at_ms < self._status_due_ms:
             return self._status_due_ms
         self._status_due_ms = at_ms + STATUS_INTERVAL_MS
-        await self._applier.perform(queue_statuses(cluster, now_ms), at_ms)
+        await self._applier.perform(queue_statuses(cluster, counts, now_ms), at_ms)
         return None
 
     async def _wait(self, wake_at_ms: int | None) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.metrics.gauges import queue_of
+from muster.controller.passes.queue_counts import queue_of
 from muster.live.eta.start_range import StartRange
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis

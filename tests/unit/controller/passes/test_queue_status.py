@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from muster.controller.passes.queue_counts import QueueCounts
 from muster.controller.passes.queue_status import queue_statuses
 from muster.kube import kinds
 from tests.simulation.manifests import GPU, cluster_queue, local_queue, local_stack, quotas, ray_job
@@ -21,7 +22,8 @@ WAITS, RESERVED, RUNS, ENDED = (
 
 def statuses(objects: dict[Any, list[Body]]) -> dict[str, Body]:
     """Returns the statuses to write by `<kind> <key>`."""
-    steps = list(queue_statuses(make_cluster(objects), NOW_MS))
+    cluster = make_cluster(objects)
+    steps = list(queue_statuses(cluster, QueueCounts.of(cluster), NOW_MS))
     assert all(s.write.status for s in steps)  # type: ignore[union-attr]  # all are MergePatches
     return {s.subject: s.write.body["status"] for s in steps}  # type: ignore[union-attr]
 

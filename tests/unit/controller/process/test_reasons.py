@@ -9,6 +9,7 @@ from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops
 from muster.controller.passes.apply import Applier
+from muster.controller.passes.queue_counts import QueueCounts
 from muster.controller.passes.queue_status import queue_statuses
 from muster.controller.passes.reconcile import reconcile
 from muster.controller.passes.write_backoff import WriteBackoff
@@ -44,8 +45,9 @@ UNREADABLE["resources"][0]["nominalQuota"] = "many"
 )
 def test_a_queue_that_cannot_admit_has_a_reason(queue: Body, reason: str) -> None:
     cluster = make_cluster({kinds.CLUSTER_QUEUES: [queue]})
-    written: dict[str, Any] = {s.subject: s.write.body["status"] for s in queue_statuses(cluster, NOW_MS)}  # type: ignore[union-attr]  # all are MergePatches
-    (condition,) = written["ClusterQueue team-a"]["conditions"]
+    planned = queue_statuses(cluster, QueueCounts.of(cluster), NOW_MS)
+    written: dict[str, Any] = {s.subject: s.write for s in planned}
+    (condition,) = written["ClusterQueue team-a"].body["status"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", reason)
 
 

@@ -1,0 +1,158 @@
+"""How many Workloads each queue has and what they use, updated one Workload at a time."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from muster.admission import Rules, quantities
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.jobs.pod_checks import MISCONFIGURED
+from muster.objects import workload_status
+from muster.objects.kueue import Workload
+from muster.objects.meta import find_condition
+from muster.translation import core_workload
+
+Resource = tuple[str, str]
+"""A flavor, and a resource of it."""
+
+ACTIVE, NEVER_ADMISSIBLE = "active", "inadmissible"
+INADMISSIBLE = frozenset({"ExceedsMaxQuota", "NoMatchingFlavor", "Suspended", MISCONFIGURED})
+"""Reasons of pending Workloads that would not fit an empty queue either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Amounts that one Workload adds to the counts of its queues. `pending` is empty if it holds quota;
+    `blocked` is the reason of its condition SuspensionBlocked."""
+
+    cluster_queue: str
+    local_queue: str
+    pending: str
+    queued_ms: int
+    is_admitted: bool
+    blocked: str
+    usage: tuple[tuple[Resource, int], ...]
+
+
+@dataclass(slots=True)
+class Totals:
+    """Sums by flavor and resource."""
+
+    sums: dict[Resource, tuple[int, int]] = field(default_factory=dict)  # amount, and of how many pod sets
+
+    def add(self, usage: Iterable[tuple[Resource, int]], sign: int) -> None:
+        for resource, amount in usage:
+            total, count = self.sums.get(resource, (0, 0))
+            if count + sign:
+                self.sums[resource] = total + sign * amount, count + sign
+            else:
+                del self.sums[resource]
+
+    def __iter__(self) -> Iterator[tuple[Resource, int]]:
+        return ((resource, total) for resource, (total, _) in self.sums.items())
+
+
+@dataclass(slots=True)
+class QueueCount:
+    """The Workloads of one queue. `queued_ms` is since when those wait that may be admitted, by key."""
+
+    pending: Counter[str] = field(default_factory=Counter)
+    queued_ms: dict[str, int] = field(default_factory=dict)
+    blocked: Counter[str] = field(default_factory=Counter)
+    reserving: int = 0
+    admitted: int = 0
+    reserved: Totals = field(default_factory=Totals)
+    used: Totals = field(default_factory=Totals)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.reserving and not self.pending.total()
+
+    def add(self, key: str, share: Share, sign: int) -> None:
+        """Adds a Workload's share; takes it away with a `sign` of -1."""
+        if share.blocked:
+            self.blocked[share.blocked] += sign
+        if share.pending:
+            self.pending[share.pending] += sign
+        else:
+            self.reserving += sign
+            self.reserved.add(share.usage, sign)
+        if share.is_admitted:
+            self.admitted += sign
+            self.used.add(share.usage, sign)
+        if share.pending == ACTIVE and sign > 0:
+            self.queued_ms[key] = share.queued_ms
+        else:
+            self.queued_ms.pop(key, None)
+
+
+@dataclass(slots=True)
+class QueueCounts:
+    """Counts by ClusterQueue and by LocalQueue, of those that have Workloads."""
+
+    by_cluster_queue: dict[str, QueueCount] = field(default_factory=dict)
+    by_local_queue: dict[str, QueueCount] = field(default_factory=dict)
+    shares: dict[str, Share] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, cluster: ClusterState) -> "QueueCounts":
+        counts = cls()
+        for key, workload in cluster.workloads.items():
+            counts.put(key, share_of(workload, cluster))
+        return counts
+
+    def put(self, key: str, share: Share | None) -> None:
+        """Takes what the Workload adds now; None if it does not count any more."""
+        before = self.shares.pop(key, None)
+        if before is not None:
+            self._add(key, before, -1)
+        if share is not None:
+            self.shares[key] = share
+            self._add(key, share, 1)
+
+    def _add(self, key: str, share: Share, sign: int) -> None:
+        for counts, queue in (
+            (self.by_cluster_queue, share.cluster_queue),
+            (self.by_local_queue, share.local_queue),
+        ):
+            count = counts.setdefault(queue, QueueCount())
+            count.add(key, share, sign)
+            if count.is_empty:
+                del counts[queue]
+
+
+def share_of(workload: Workload, cluster: ClusterState) -> Share | None:
+    """Returns what it adds to the counts; None if it is finished and holds no quota any more."""
+    status = workload.status
+    if workload_status.is_finished(status) and not cluster.counts_against_quota(workload):
+        return None
+    reserves = workload_status.holds_quota(status)
+    reserved = find_condition(status.conditions, workload_status.QUOTA_RESERVED)
+    blocked = find_condition(status.conditions, workload_status.SUSPENSION_BLOCKED)
+    refused = reserved is not None and reserved.reason in INADMISSIBLE
+    pending = NEVER_ADMISSIBLE if refused else ACTIVE
+    return Share(
+        cluster_queue=queue_of(workload, cluster),
+        local_queue=f"{workload.metadata.namespace}/{workload.spec.queue_name}",
+        pending="" if reserves else pending,
+        queued_ms=core_workload.queued_at_ms(workload, status, Rules()),
+        is_admitted=reserves and workload_status.is_admitted(status),
+        blocked=blocked.reason if blocked is not None and blocked.status == "True" else "",
+        usage=tuple(_usage(workload)) if reserves else (),
+    )
+
+
+def _usage(workload: Workload) -> Iterator[tuple[Resource, int]]:
+    assert workload.status.admission is not None
+    for assigned in workload.status.admission.pod_set_assignments:
+        for resource, flavor in assigned.flavors.items():
+            amount = assigned.resource_usage.get(resource, 0)
+            yield (flavor, resource), quantities.parse(resource, amount)
+
+
+def queue_of(workload: Workload, cluster: ClusterState) -> str:
+    """Returns the ClusterQueue of its quota, or the one it is queued in; empty without a LocalQueue."""
+    if workload.status.admission is not None:
+        return workload.status.admission.cluster_queue
+    local = cluster.local_queue_of(workload)
+    return local.spec.cluster_queue if local else ""
