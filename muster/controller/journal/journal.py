@@ -35,7 +35,8 @@ class Journal(Observer):
 
     def __init__(self, put: Callable[[bytes], None], failed: Callable[[], None]) -> None:
         self._put, self._count_failure = put, failed
-        self._known: dict[str, Workload] | None = None
+        self._known: dict[str, Workload] = {}
+        self._is_first = True
         self._evictions: dict[str, list[Eviction]] = {}  # by UID
         self._finished: set[str] = set()  # UIDs of those that were recorded
         self._deactivated: set[str] = set()
@@ -45,7 +46,7 @@ class Journal(Observer):
 
     def passed(self, passed: CompletedPass) -> None:
         cluster, now_ms = passed.cluster, passed.now_ms
-        if self._known is None:
+        if self._is_first:
             for workload in cluster.workloads.values():
                 self._record_finished(workload, workload.status, cluster, now_ms - RECENT_MS)
         for planned in passed.done:
@@ -55,15 +56,15 @@ class Journal(Observer):
             status = msgspec.convert(planned.write.body["status"], WorkloadStatus)
             self._note_eviction(found.metadata.uid, status)
             self._record_finished(found, status, cluster)
-        for key, workload in cluster.workloads.items():  # without a job, its creator finishes it
-            if self._known is not None and self._known.get(key) is not workload:
-                self._record_finished(workload, workload.status, cluster)
-        for workload in _missing(self._known or {}, cluster):
-            if workload.metadata.uid not in self._finished:
-                self._record(workload, workload.status, Outcome.DELETED, cluster, now_ms)
-            self._forget(workload.metadata.uid)
-        self._record_deactivated(cluster)
-        self._known = dict(cluster.workloads)
+        self._is_first = False
+        for key in passed.plan.examined:
+            now, before = cluster.workloads.get(key), self._known.pop(key, None)
+            if now is not None:
+                self._known[key] = now
+                self._record_finished(now, now.status, cluster)  # without a job, its creator finishes it
+                self._record_deactivated(now, cluster)
+            elif before is not None:
+                self._record_deleted(before, cluster, now_ms)
 
     def _note_eviction(self, uid: str, status: WorkloadStatus) -> None:
         """Keeps an eviction, once."""
@@ -87,22 +88,24 @@ class Journal(Observer):
             outcome = Outcome.SUCCEEDED if finished.reason == "Succeeded" else Outcome.FAILED
             self._record(workload, status, outcome, cluster, at_ms)
 
-    def _record_deactivated(self, cluster: ClusterState) -> None:
-        """Records Workloads that were deactivated and hold no quota any more."""
-        for workload in cluster.workloads.values():
-            uid = workload.metadata.uid
-            if workload.spec.active:
-                self._deactivated.discard(uid)
-            elif not (uid in self._deactivated or uid in self._finished or holds_quota(workload.status)):
-                self._deactivated.add(uid)
-                evicted = find_condition(workload.status.conditions, EVICTED)
-                at_ms = millis(evicted.last_transition_time) if evicted is not None else None
-                self._record(workload, workload.status, Outcome.DEACTIVATED, cluster, at_ms)
-
-    def _forget(self, uid: str) -> None:
+    def _record_deleted(self, workload: Workload, cluster: ClusterState, now_ms: int) -> None:
+        uid = workload.metadata.uid
+        if uid not in self._finished:
+            self._record(workload, workload.status, Outcome.DELETED, cluster, now_ms)
         self._evictions.pop(uid, None)
         self._finished.discard(uid)
         self._deactivated.discard(uid)
+
+    def _record_deactivated(self, workload: Workload, cluster: ClusterState) -> None:
+        """Records a Workload that was deactivated and holds no quota any more."""
+        uid = workload.metadata.uid
+        if workload.spec.active:
+            self._deactivated.discard(uid)
+        elif not (uid in self._deactivated or uid in self._finished or holds_quota(workload.status)):
+            self._deactivated.add(uid)
+            evicted = find_condition(workload.status.conditions, EVICTED)
+            at_ms = millis(evicted.last_transition_time) if evicted is not None else None
+            self._record(workload, workload.status, Outcome.DEACTIVATED, cluster, at_ms)
 
     def _record(
         self,
@@ -134,12 +137,6 @@ class Journal(Observer):
             evictions=tuple(self._evictions.get(workload.metadata.uid, ())),
         )
         self._put(write(record))
-
-
-def _missing(known: dict[str, Workload], cluster: ClusterState) -> Iterator[Workload]:
-    """Yields Workloads of the last pass that are gone."""
-    for key in known.keys() - cluster.workloads.keys():
-        yield known[key]
 
 
 def _queue(workload: Workload, status: WorkloadStatus, cluster: ClusterState) -> str:

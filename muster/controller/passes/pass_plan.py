@@ -1,6 +1,6 @@
 """The result of a pass: its writes, in the order in which they are sent."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -17,7 +17,8 @@ class PassPlan:
     lasting problems that no status shows. `wake_at_ms` is when the plan changes by time alone. `preemptors`
     are the workloads that victims are preempted for, both by key. `differences` counts Workloads that were
     not as they had been kept although nothing had marked them: always 0, unless a change marks too little.
-    `counts` are of the Workloads as the pass found them."""
+    `counts` are of the Workloads as the pass found them; `examined` are the keys of those that it examined or
+    that are gone: all others are as they were."""
 
     stops: list[PlannedWrite] = field(default_factory=list)
     before_reservations: list[PlannedWrite] = field(default_factory=list)
@@ -29,3 +30,4 @@ class PassPlan:
     preemptors: Mapping[str, str] = field(default_factory=dict)
     differences: int = 0
     counts: QueueCounts = field(default_factory=QueueCounts)
+    examined: Collection[str] = field(default=(), compare=False)

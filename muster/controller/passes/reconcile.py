@@ -43,8 +43,8 @@ def reconcile(
     `backing_off`: subjects whose last write was refused, skipped for now. `memory`: kept from pass to pass;
     with it a pass costs as much as what has changed, and its result is the same."""
     memory = memory or PassMemory(configuration.rules)
-    plan = PassPlan(counts=memory.counts)
     marked, jobs = memory.begin(cluster, now_ms)
+    plan = PassPlan(counts=memory.counts, examined=marked)
     # 1. Finalizers protect the objects that gangs hold quota of; jobs and their Workloads are synced.
     plan.before_reservations += finalizers(cluster)
     unsettled_jobs = list(_sync_jobs(plan, jobs, cluster, backing_off))

@@ -189,7 +189,7 @@ class Controller:
         done += await self._applier.perform(plan.template_resets, at_ms)
         wait_reasons, wait_reasons_ms = self._wait_reasons.due(plan.wait_reasons, at_ms)
         done += await self._applier.perform(wait_reasons, at_ms)
-        self._wait_reasons.record(wait_reasons, at_ms, self._stores.of(kinds.WORKLOADS).items)
+        self._wait_reasons.record(wait_reasons, at_ms)
         for event in (event for planned in done for event in planned.events):
             self._events.record(event)
         for event in plan.repeated_events:

@@ -1,6 +1,6 @@
 """How often the reasons of waiting workloads are written: their numbers change with every admission."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 
 from muster.controller.gangs.planned_write import PlannedWrite
 
@@ -9,10 +9,10 @@ WRITES_A_PASS_MAX = 50
 
 
 class WaitReasonInterval:
-    """Remembers when the reason of each workload was last written."""
+    """Remembers when the reason of each workload was last written, within an interval."""
 
     def __init__(self) -> None:
-        self._written_ms: dict[str, int] = {}  # workload -> when
+        self._written_ms: dict[str, int] = {}  # workload -> when; oldest first
 
     def due(self, writes: Iterable[PlannedWrite], now_ms: int) -> tuple[list[PlannedWrite], int | None]:
         """Returns the writes that are due now, and when the next one is: new reasons, which have an event, at
@@ -29,7 +29,13 @@ class WaitReasonInterval:
             next_ms = now_ms
         return due[:WRITES_A_PASS_MAX], next_ms
 
-    def record(self, writes: Iterable[PlannedWrite], now_ms: int, workloads: Container[str]) -> None:
-        """Remembers these writes; forgets workloads that no longer exist."""
-        self._written_ms |= {planned.subject: now_ms for planned in writes}
-        self._written_ms = {key: at_ms for key, at_ms in self._written_ms.items() if key in workloads}
+    def record(self, writes: Iterable[PlannedWrite], now_ms: int) -> None:
+        """Remembers these writes; forgets those that are an interval old."""
+        for planned in writes:
+            self._written_ms.pop(planned.subject, None)
+            self._written_ms[planned.subject] = now_ms
+        while self._written_ms and self._oldest_ms() + WRITE_INTERVAL_MS <= now_ms:
+            del self._written_ms[next(iter(self._written_ms))]
+
+    def _oldest_ms(self) -> int:
+        return next(iter(self._written_ms.values()))

@@ -37,6 +37,7 @@ class Recorded:
     def __init__(self) -> None:
         self.records: list[JournalRecord] = []
         self.failures = 0
+        self._seen: set[str] = set()
         self.journal = Journal(self._put, self._fail)
 
     def _put(self, line: bytes) -> None:
@@ -47,8 +48,11 @@ class Recorded:
         self.failures += 1
 
     def observe(self, *bodies: Body, done: Sequence[PlannedWrite] = (), now_ms: int = NOW_MS) -> None:
+        """Observes a pass that examined these Workloads, and notices which others are gone."""
         cluster = make_cluster({kinds.WORKLOADS: list(bodies)})
-        self.journal.passed(CompletedPass(cluster, PassPlan(), done, now_ms, 5))
+        plan = PassPlan(examined=sorted(self._seen | cluster.workloads.keys()))
+        self._seen = set(cluster.workloads)
+        self.journal.passed(CompletedPass(cluster, plan, done, now_ms, 5))
 
 
 def view(body: Body) -> Workload:
