@@ -4,7 +4,8 @@ They count against the quota until their pods are gone, for as long as their Wor
 soon as another workload waits for this quota, their RayClusters are suspended: their work is done.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
 
 from muster.admission import Waiting, WaitReason
 from muster.controller.cluster.cluster_state import ClusterState
@@ -54,41 +55,46 @@ def _is_overdue(workload: Workload, cluster: ClusterState, now_ms: int) -> bool:
     return cluster.timers.elapsed_ms("finished", workload.metadata.uid, by_objects_ms) >= SUSPENSION_MS_MAX
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Others, by key, and quota that workloads wait for, and whether any of them waits for nodes."""
+
+    keys: frozenset[str]
+    quota: frozenset[ContendedQuota]
+    nodes: bool
+
+
 def stops_for_waiting(
     finished: Iterable[Workload],
+    wanted: Wanted,
     cluster: ClusterState,
-    waiting: Collection[Waiting],
     backing_off: Container[str],
     now_ms: int,
 ) -> Iterator[PlannedWrite]:
-    """Stops gangs, `finished` with quota, whose quota other workloads wait for or that have released it
-    already."""
-    wanted_of: tuple[set[str], set[ContendedQuota], bool] | None = None
+    """Stops gangs, `finished` with quota, whose quota is wanted or that have released it already."""
     for workload in finished:
-        wanted_of = wanted_of or _wanted(cluster, waiting)
-        keys, wanted, nodes = wanted_of
         held = contended_quota(_admission(workload), cluster)
+        of_nodes = wanted.nodes and any(not contended.tree for contended in held)
         released = RESOURCE_IN_USE not in workload.metadata.finalizers
-        if released or workload.key in keys or held & wanted or (nodes and any(not c.tree for c in held)):
+        if released or workload.key in wanted.keys or held & wanted.quota or of_nodes:
             overdue = _is_overdue(workload, cluster, now_ms)
             writes = stop_dependents(workload, cluster, REASON, overdue=overdue)
             yield from (s for s in writes if s.subject not in backing_off)
 
 
-def _wanted(
-    cluster: ClusterState, waiting: Collection[Waiting]
-) -> tuple[set[str], set[ContendedQuota], bool]:
-    """Returns Workloads by key, quota, and whether any workload waits for nodes."""
+def wanted_by(waiting: Iterable[Waiting], cluster: ClusterState) -> Wanted:
     keys: set[str] = set()
     lacking: set[tuple[str, str]] = set()  # ClusterQueue, resource
+    nodes = False
     for wait in waiting:
         keys.update(wait.others)
+        nodes = nodes or wait.reason is WaitReason.TOPOLOGY
         if wait.reason is WaitReason.QUOTA:
             local = cluster.local_queue_of(cluster.workloads[wait.workload])
             queue = local.spec.cluster_queue if local is not None else ""
             lacking.update((queue, shortfall.resource) for shortfall in wait.shortfalls)
-    nodes = any(wait.reason is WaitReason.TOPOLOGY for wait in waiting)
-    return keys, {c for queue, resource in lacking for c in _contended_in(queue, resource, cluster)}, nodes
+    quota = (c for queue, resource in lacking for c in _contended_in(queue, resource, cluster))
+    return Wanted(frozenset(keys), frozenset(quota), nodes)
 
 
 def _contended_in(queue: str, resource: str, cluster: ClusterState) -> Iterator[ContendedQuota]:

@@ -52,12 +52,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`waiting` says why each pending candidate waits, by key; it may have changed for those `explained`.
-    `until_ms` is when time alone may change a reason next."""
+    """`waiting` says why each pending candidate waits, by key; it may have changed for those `explained`, and
+    is as after the last decision unless `waiting_changed`. `until_ms` is when time alone may change a reason
+    next."""
 
     plan: core.Plan
     waiting: Mapping[str, core.Waiting]
     explained: Collection[str]
+    waiting_changed: bool
     until_ms: int | None
 
 
@@ -69,6 +71,7 @@ class Decider:
         self._engine: core.Engine | None = None  # None after a decision that failed
         self._decided_ms = 0
         self._waiting: dict[str, core.Waiting] = {}
+        self._waiting_changed = True  # since the last decision
         self._due = core.Timers()  # when reasons to wait change by time alone
         self._assumed: set[str] = set()  # workloads about which the engine assumes what the last plan says
 
@@ -94,7 +97,9 @@ class Decider:
             self._waiting[key] = waiting
             self._due.set(key, waiting.until_ms)
         self._assumed = {*_concerned(plan), *explained}
-        return Decision(plan, self._waiting, explained.keys(), self._due.next_ms)
+        changed_waiting = self._waiting_changed or bool(explained)
+        self._waiting_changed = False
+        return Decision(plan, self._waiting, explained.keys(), changed_waiting, self._due.next_ms)
 
     def _converted_workload(self, candidate: Candidate) -> core.Workload:
         key = candidate.workload.key
@@ -107,7 +112,8 @@ class Decider:
         return known[1]
 
     def _forget_waiting(self, key: str) -> None:
-        self._waiting.pop(key, None)
+        if self._waiting.pop(key, None) is not None:
+            self._waiting_changed = True
         self._due.set(key, None)
 
     def _updated_engine(
@@ -123,6 +129,7 @@ class Decider:
         changed = self._platform.refresh(cluster)
         if engine is None or changed or now_ms < self._decided_ms:
             self._waiting.clear()
+            self._waiting_changed = True
             self._due = core.Timers()
             workloads = tuple(converted for _, converted in self._converted.values())
             return core.Engine(replace(self._platform.snapshot, workloads=workloads), self._rules)

@@ -10,14 +10,15 @@ from collections.abc import Container, Iterable, Iterator
 from muster.configuration.configuration import DEFAULT, Configuration, Retention
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.ownership import Owner
-from muster.controller.gangs import duplicate_pods, finished_gangs
+from muster.controller.gangs import duplicate_pods
+from muster.controller.gangs.finished_gangs import stops_for_waiting, wanted_by
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
 from muster.controller.jobs.job import Job, Problem
 from muster.controller.passes import eligibility
 from muster.controller.passes.decided_statuses import decided_statuses
-from muster.controller.passes.decider import Candidate
+from muster.controller.passes.decider import Candidate, Decision
 from muster.controller.passes.examination import examine
 from muster.controller.passes.finalizers import finalizers
 from muster.controller.passes.pass_memory import PassMemory
@@ -85,15 +86,25 @@ def reconcile(
         )
         if acts or workload.key in backing_off or cluster.timers.is_timed(workload.metadata.uid):
             unsettled.add(workload.key)
-    plan.before_reservations += finished_gangs.stops_for_waiting(
-        memory.finished_with_quota(cluster), cluster, decision.waiting.values(), backing_off, now_ms
-    )
+    plan.before_reservations += _stops_for_waiting(cluster, decision, memory, backing_off, now_ms)
     plan.repeated_events += eligibility.empty_queue_labels(cluster)
     plan.preemptors = {p.workload: p.preemptor for p in decision.plan.preemptions}
     due = (decision.until_ms, memory.until_ms)
     plan.wake_at_ms = min((at_ms for at_ms in due if at_ms is not None), default=None)
     memory.leave(unsettled, unsettled_jobs)
     return plan
+
+
+def _stops_for_waiting(
+    cluster: ClusterState, decision: Decision, memory: PassMemory, backing_off: Container[str], now_ms: int
+) -> Iterator[PlannedWrite]:
+    """Stops finished gangs that others wait for; `memory.wanted` is kept while the same workloads wait."""
+    if decision.waiting_changed:
+        memory.wanted = None
+    finished = list(memory.finished_with_quota(cluster))
+    if finished:
+        memory.wanted = memory.wanted or wanted_by(decision.waiting.values(), cluster)
+        yield from stops_for_waiting(finished, memory.wanted, cluster, backing_off, now_ms)
 
 
 def _add_job_writes(

@@ -179,13 +179,15 @@ def comparable(decision: Decision) -> tuple[object, ...]:
 
 def moves(history: History, rules: core.Rules) -> int:
     """Returns the number of decisions, and checks that each plan equals that of a fresh Decider."""
-    kept, moved = Decider(rules), 0
+    kept, moved, waiting = Decider(rules), 0, dict[str, core.Waiting]()
     for _ in range(STEPS):
         history.go_on()
         cluster = replace(history.cluster, cache=PassCache())
         decision = kept.decide(cluster, history.changed(), history.now_ms)
         fresh = Decider(rules).decide(cluster, history.gangs, history.now_ms)
         assert comparable(decision) == comparable(fresh)
+        assert decision.waiting_changed or decision.waiting == waiting
+        waiting = dict(decision.waiting)
         moved += len(decision.plan.admissions) + len(decision.plan.preemptions)
         history.carry_out(decision)
     return moved
