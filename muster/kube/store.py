@@ -88,6 +88,10 @@ class Stores:
     def of(self, kind: Kind[T]) -> Store[T]:
         return self._by_kind.setdefault(kind, Store())
 
+    def holds(self, kind: Kind[Any], key: str) -> bool:
+        """Whether it is an object of a watched kind."""
+        return kind in self._by_kind and key in self._by_kind[kind].items
+
     def put(self, kind: Kind[Any], obj: Object) -> None:
         """Stores an object if its kind is watched."""
         if kind in self._by_kind:

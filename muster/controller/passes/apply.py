@@ -113,9 +113,9 @@ class Applier:
     def _is_transient(self, planned: PlannedWrite, error: WriteError) -> bool:
         """Whether the next pass will see the cause and decide again. Not for a creation whose name is taken
         by an object that is not the controller's."""
-        if planned.on_refusal is None:
-            return error.stale
-        return error.stale and planned.write.key not in self._stores.of(planned.write.kind).items
+        write = planned.write
+        is_taken = planned.on_refusal is not None and self._stores.holds(write.kind, write.key)
+        return error.stale and not is_taken
 
     async def _report_refusal(self, planned: PlannedWrite, error: WriteError) -> None:
         """Records a refused write as an event: the job may have no Workload whose status could show it."""

@@ -63,8 +63,11 @@ def test_objects_of_unwatched_kinds_are_not_kept() -> None:
     stores = Stores()
     followed = stores.of(kinds.NAMESPACES)
     stores.put(kinds.NAMESPACES, made(1))
+    assert not stores.holds(kinds.PODS, "one")
     stores.put(kinds.PODS, made(1))
     assert list(followed.items) == ["one"]
+    assert stores.holds(kinds.NAMESPACES, "one")
+    assert not stores.holds(kinds.PODS, "one"), "asking does not make it watched"
     assert not stores.of(kinds.PODS).items
 
 
