@@ -61,7 +61,7 @@ def test_workloads_are_kept_as_long_as_their_jobs_by_default(seed: int) -> None:
         dev = sim.submit(ray_job("dev"))
         sim.api.create(kinds.WORKLOADS, workload("batch", namespace="team-b"), "user")
         await sim.until(lambda: sim.state(dev) == "Complete", "dev completes")
-        await sim.stays(lambda: len(sim.api.all(kinds.WORKLOADS)) == 2, "both are kept", 24 * 60)
+        await sim.stays(lambda: len(sim.api.all(kinds.WORKLOADS)) == 2, "both are kept", 120)
         sim.api.delete(kinds.RAY_JOBS, dev, "user")
         await sim.until(lambda: len(sim.api.all(kinds.WORKLOADS)) == 1, "dev's is deleted")
         await sim.stays(lambda: len(sim.api.all(kinds.WORKLOADS)) == 1, "the other one is kept", 60)

@@ -12,7 +12,7 @@ from muster.objects.cache import BYTES_MAX, ENTRY_BYTES, ByteCache, cost_of
 from muster.objects.kueue import PodSet
 from muster.objects.pods import Template, pod_requests, read_template
 
-JOBS, TEMPLATE_BYTES = 1500, 400_000
+JOBS, TEMPLATE_BYTES = 300, 400_000
 
 
 def length_cache(bytes_max: int) -> tuple[ByteCache[int], list[bytes]]:
@@ -62,7 +62,7 @@ def as_template(annotations: dict[str, str]) -> bytes:
 
 SHAPES: dict[str, tuple[Callable[[int], bytes], int]] = {
     "one long annotation": (one_long_annotation, JOBS),
-    "many short labels": (many_short_labels, JOBS // 100),
+    "many short labels": (many_short_labels, JOBS // 20),
 }
 
 
