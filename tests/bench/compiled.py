@@ -18,7 +18,8 @@ def site() -> Path:
     if not folder.exists():
         with TemporaryDirectory(dir=_created(folder.parent)) as built:
             command = [sys.executable, "-m", "hatchling", "build", "--target=wheel", f"--directory={built}"]
-            env = {**os.environ, "HATCH_BUILD_HOOKS_ENABLE": "true"}
+            # Without the second one, what is compiled stays in the checkout, and is imported from there.
+            env = {**os.environ, "HATCH_BUILD_HOOKS_ENABLE": "true", "HATCH_BUILD_CLEAN_HOOKS_AFTER": "true"}
             subprocess.run(command, cwd=CHECKOUT, env=env, check=True, capture_output=True)
             (wheel,) = Path(built).glob("*.whl")
             with zipfile.ZipFile(wheel) as archive:

@@ -70,3 +70,8 @@ def test_forecast_page_has_its_assets_in_the_wheel(installed: Path) -> None:
         path.relative_to(installed / assets) for path in (installed / assets).rglob("*") if path.is_file()
     } == expected
     assert Path("vendor", "uPlot.LICENSE.txt") in expected
+
+
+def test_no_compiled_code_is_in_the_checkout() -> None:
+    """It would be imported in place of the sources, whatever these say by now."""
+    assert not list((CHECKOUT / "muster").rglob("*.so"))
