@@ -14,6 +14,7 @@ from typing import TextIO
 from xml.etree import ElementTree
 
 from development.layers import LOGS, pytest_commands
+from development.runner import signal_group
 from sandbox.toolchain.paths import CHECKOUT
 
 USUAL = ("unit", "simulation", "stacks")
@@ -86,11 +87,11 @@ def _stop(running: Iterable[subprocess.Popen[bytes]]) -> None:
     """Interrupts commands that have not ended, so that they stop their own processes; kills them later."""
     for process in running:
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGINT)
+            signal_group(process, signal.SIGINT)
             try:
                 process.wait(STOP_S_MAX)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+                signal_group(process, signal.SIGKILL)
                 process.wait()
 
 

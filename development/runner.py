@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 from xml.etree import ElementTree
 
 from development.layers import LOGS, Layer
@@ -62,13 +62,13 @@ class _Run:
             self.stopped = True
             left = [child for child in self.children if child.returncode is None]
         for child in left:
-            _signal(child, signal.SIGINT)
+            signal_group(child, signal.SIGINT)
         until = time.monotonic() + STOP_SECONDS
         while time.monotonic() < until and any(child.returncode is None for child in left):
             time.sleep(0.05)
         for child in left:
             if child.returncode is None:
-                _signal(child, signal.SIGKILL)
+                signal_group(child, signal.SIGKILL)
 
 
 def run_layers(layers: Sequence[Layer], out: TextIO) -> int:
@@ -170,7 +170,8 @@ def _run(run: _Run, command: tuple[str, ...], take: Callable[[str], None]) -> tu
     return child.returncode == 0, used.ru_utime + used.ru_stime
 
 
-def _signal(child: subprocess.Popen[str], number: signal.Signals) -> None:
+def signal_group(child: subprocess.Popen[Any], number: signal.Signals) -> None:
+    """Signals a command that leads its process group, and all processes of the group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, number)
 

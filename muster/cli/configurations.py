@@ -86,9 +86,8 @@ def _autoscaled(settings: "Settings") -> Mapping[str, int]:
     """Returns the flavors whose nodes the cluster autoscaler makes, with the accelerators that it keeps."""
     kept: dict[str, int] = {}
     for pool in settings.pools:
-        a_node = sum(int(amount) for resource, amount in pool.capacity.items() if "/" in resource)
-        if a_node and not pool.queued:
-            least = a_node * pool.nodes.min if pool.nodes is not None else 0
+        if pool.accelerators and not pool.queued:
+            least = pool.accelerators * pool.nodes.min if pool.nodes is not None else 0
             kept[pool.flavor_name] = kept.get(pool.flavor_name, 0) + least
     return kept
 

@@ -56,9 +56,8 @@ def build(config: Mapping[str, Any], name: str) -> Built:
 
 
 def _size(pool: "Pool") -> PoolSize:
-    a_node = sum(int(amount) for resource, amount in pool.capacity.items() if "/" in resource)
     unit, units = ("slices", pool.slices.max) if pool.slices else ("nodes", pool.nodes_max)
-    return PoolSize(pool.name, pool.flavor_name, unit, units, a_node * pool.slice_nodes)
+    return PoolSize(pool.name, pool.flavor_name, unit, units, pool.accelerators * pool.slice_nodes)
 
 
 def _digest(settings: "Settings") -> str:

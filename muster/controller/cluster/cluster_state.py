@@ -86,6 +86,11 @@ class ClusterState:
     def local_queue_of(self, workload: kueue.Workload) -> kueue_queues.LocalQueue | None:
         return self.local_queues.get(f"{workload.metadata.namespace}/{workload.spec.queue_name}")
 
+    def cluster_queue_of(self, workload: kueue.Workload) -> str | None:
+        """Returns the ClusterQueue that its LocalQueue names; None without a LocalQueue."""
+        local = self.local_queue_of(workload)
+        return local.spec.cluster_queue if local is not None else None
+
     @cached_property
     def namespace_labels(self) -> Mapping[str, Mapping[str, str]]:
         """Labels by namespace, with the name label that every namespace has, even before it is observed."""

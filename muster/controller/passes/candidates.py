@@ -45,13 +45,8 @@ def candidate(workload: Workload, status: WorkloadStatus, cluster: ClusterState)
     if workload_status.is_finished(status) and not cluster.counts_against_quota(workload):
         return None
     held = status.admission if workload_status.holds_quota(status) else None
-    queue = held.cluster_queue if held else _cluster_queue_of(workload, cluster)
+    queue = held.cluster_queue if held else cluster.cluster_queue_of(workload)
     if queue is None or (held is None and workload.metadata.deletion_timestamp):
         return None
     ranges, priority = cluster.limit_ranges_of(workload), job_workload.priority_now(workload, cluster)
     return Candidate(workload, status, queue, priority, ranges, cluster.runtime_classes)
-
-
-def _cluster_queue_of(workload: Workload, cluster: ClusterState) -> str | None:
-    local = cluster.local_queue_of(workload)
-    return local.spec.cluster_queue if local else None

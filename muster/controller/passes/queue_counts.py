@@ -154,5 +154,4 @@ def queue_of(workload: Workload, cluster: ClusterState) -> str:
     """Returns the ClusterQueue of its quota, or the one it is queued in; empty without a LocalQueue."""
     if workload.status.admission is not None:
         return workload.status.admission.cluster_queue
-    local = cluster.local_queue_of(workload)
-    return local.spec.cluster_queue if local else ""
+    return cluster.cluster_queue_of(workload) or ""

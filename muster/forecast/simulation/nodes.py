@@ -6,8 +6,8 @@ from collections import deque
 class AutoscaledNodes:
     """Nodes of one flavor: at least `least` accelerators exist, and those in use within the last `idle_ms`.
 
-    The cluster autoscaler removes a node that nothing has needed for that long. Nodes are whole in a cluster,
-    and accelerators here: a node of which only a part is idle counts as partly removed.
+    The cluster autoscaler removes a node that nothing has needed for that long. It removes whole nodes; here
+    accelerators are counted, so part of a node can be gone.
     """
 
     def __init__(self, least: int, idle_ms: int) -> None:

@@ -161,7 +161,7 @@ class Simulator:
             self._queue(job, self._jobs[job].submit_ms)
 
     def _retry_later(self, job: int, row: int, now_ms: int) -> None:
-        """Requeues a job whose nodes there were none of: at the back of its queue, after its back-off."""
+        """Requeues a job that got no nodes: at the back of its queue, after its back-off."""
         failed = self._stock_outs[job] = self._stock_outs.get(job, 0) + 1
         if failed > self._configuration.retries_max:
             self._gangs.attempts.end[row] = End.DEACTIVATED

@@ -214,3 +214,8 @@ class Pool(Model):
         if self.machine.tpu_chips:
             capacity[TPU_RESOURCE] = str(self.machine.tpu_chips)
         return capacity | {"pods": str(self.max_pods_per_node or PODS_PER_NODE)}
+
+    @property
+    def accelerators(self) -> int:
+        """GPUs or TPU chips of one node."""
+        return sum(int(amount) for resource, amount in self.capacity.items() if "/" in resource)

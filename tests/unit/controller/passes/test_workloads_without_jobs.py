@@ -27,9 +27,9 @@ from tests.unit.controller.passes.test_reconcile import (
     PROD,
     RUNS,
     Case,
+    check_writes,
     child,
     cluster,
-    described,
     dev,
     of_dev,
     of_prod,
@@ -210,9 +210,4 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_writes_for_workloads_without_a_job(name: str) -> None:
-    case = CASES[name]
-    result = case.run()
-    assert [described(s) for s in result.stops] == case.stops
-    assert [described(s) for s in result.before_reservations] == case.first
-    assert [described(s) for s in result.reservations] == case.then
-    assert [described(s) for s in result.wait_reasons] == case.waits
+    check_writes(CASES[name])
