@@ -116,6 +116,7 @@ class RayJobSpec(View):
 class RayJobStatus(View):
     job_status: str = ""
     job_deployment_status: str = ""
+    end_time: str = ""
     ray_cluster_name: str = ""
     ray_cluster_status: RayClusterStatus = RayClusterStatus()
     message: str = ""

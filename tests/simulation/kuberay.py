@@ -108,8 +108,8 @@ class KubeRay(Operator):
         if self._api.now_ms() >= job["status"]["started"] + float(annotations[RUN_SECONDS]) * 1000:
             outcome = annotations[OUTCOME]
             state = "Complete" if outcome == "SUCCEEDED" else "Failed"
-            ended = self._api.now_ms()
-            self._tell_job(job, state, jobStatus=outcome, message="Job finished", ended=ended)
+            end = {"ended": self._api.now_ms(), "endTime": rfc3339(self._api.now_ms())}
+            self._tell_job(job, state, jobStatus=outcome, message="Job finished", **end)
             submitter = self._api.find(kinds.BATCH_JOBS, key_of(job))
             for pod in pods_owned_by(self._api, submitter):
                 self._patch(kinds.PODS, pod, {"status": {"phase": "Succeeded"}}, status=True)

@@ -70,8 +70,10 @@ class RayJobGang(JobView[RayJob]):
 
     @property
     def outcome(self) -> Outcome | None:
+        """An ended job stays ended, though KubeRay moves it to ValidationFailed after a wrong edit."""
         status = self.obj.status
-        if status.job_deployment_status not in ("Complete", "Failed"):
+        refused_since = status.job_deployment_status == "ValidationFailed" and status.end_time
+        if status.job_deployment_status not in ("Complete", "Failed") and not refused_since:
             return None
         message = status.message or f"Ray job {status.job_status or status.job_deployment_status}"
         return Outcome(status.job_status == "SUCCEEDED", message)

@@ -72,10 +72,20 @@ def _state_changes(
     request = latest_request(workload, state, config, cluster)
     if request is not None:
         return _changes_by_request(workload, status, state, config, request, now_ms)
+    if state.state == READY and _is_without_pods(workload, cluster):
+        return _retry(state, config, state.retry_count + 1, "deletion", "its ProvisioningRequest is gone")
     due_ms = _creation_due_ms(status, state, config)
     if due_ms is None or now_ms < due_ms:
         return {}
     return _retry(state, config, state.retry_count + 1, provisioning_timeouts.TIMED_OUT, state.message)
+
+
+def _is_without_pods(workload: kueue.Workload, cluster: ClusterState) -> bool:
+    """Whether it has no pods that keep its nodes, as before its start or after a user suspended its job.
+
+    Kueue would start its pods on nodes that are gone with their request. Pods of other kinds of jobs are not
+    known here."""
+    return cluster.job_of(workload) is not None and not cluster.live_pods_of(workload)
 
 
 def _creation_due_ms(

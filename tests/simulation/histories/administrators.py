@@ -101,13 +101,13 @@ def delete(sim: Simulation, kind: str, key: str) -> None:
 
 
 def restore(sim: Simulation) -> None:
-    """Restores every object of the stack."""
+    """Restores every object of the stack; of one that is being deleted, its spec."""
     for kind in CONFIGURATION:
         for body in sim.stack.get(kind, ()):
             found = sim.api.find(kind, key_of(body))
             if found is None:
                 sim.api.create(kind, body, BY)
-            elif "deletionTimestamp" not in found["metadata"]:
+            else:
                 fields = {k: v for k, v in body.items() if k != "metadata"}
                 gone = {k: None for k in found.get("spec", {}) if k not in body.get("spec", {})}
                 patch = {**fields, "spec": {**gone, **fields["spec"]}} if "spec" in fields else fields

@@ -204,6 +204,14 @@ def test_states_of_a_ray_job(state: str) -> None:
     assert (found.reported_stopped, found.running, succeeded) == JOB_STATES[state]
 
 
+def test_ray_job_that_has_ended_stays_so_when_its_spec_is_edited_to_what_kuberay_refuses() -> None:
+    status = {"jobDeploymentStatus": "ValidationFailed", "jobStatus": "FAILED", "message": "minReplicas"}
+    found = job({**ray_job("dev"), "status": {**status, "endTime": "2027-01-15T08:00:00Z"}})
+    assert found.outcome is not None
+    assert not found.outcome.succeeded
+    assert job({**ray_job("dev"), "status": status}).outcome is None
+
+
 SUSPENDED = [{"type": "RayClusterSuspended", "status": "True"}]
 RESUMED = [{"type": "RayClusterSuspended", "status": "False"}]
 CLUSTER_STATES: dict[str, tuple[Body, tuple[bool, bool]]] = {

@@ -23,7 +23,9 @@ from tests.unit.controller.builders import (
     Body,
     condition,
     make_cluster,
+    pod,
     request,
+    stored,
     workload,
 )
 
@@ -100,6 +102,26 @@ def test_a_check_follows_its_request(name: str) -> None:
     assert (check.state, check.retry_count, check.requeue_after_seconds) == wanted
     silent = ("unanswered", "accepted", "booking expired while it runs")
     assert ("says the cloud" in check.message) == (name not in silent)
+
+
+ADMITTED = workload(ray_job("dev"), "QuotaReserved", "Admitted", check="Ready")
+RUNNING = pod(ADMITTED.metadata.uid, "a")
+
+
+@pytest.mark.parametrize(
+    ("objects", "state"),
+    [
+        ({kinds.RAY_JOBS: [stored(ray_job("dev"))]}, "Retry"),
+        ({kinds.RAY_JOBS: [stored(ray_job("dev"))], kinds.PODS: [RUNNING]}, "Ready"),
+        ({}, "Ready"),
+    ],
+    ids=["without pods", "while its pods run", "without a job that is known"],
+)
+def test_an_admitted_gang_without_its_request_is_provisioned_again(
+    objects: Mapping[kinds.Kind[Any], list[Body]], state: str
+) -> None:
+    found = provisioning_checks.sync_checks(ADMITTED, ADMITTED.status, make_cluster(objects, {}), NOW_MS)
+    assert found.admission_checks[0].state == state
 
 
 def test_a_ready_check_adds_the_updates_of_its_request() -> None:
