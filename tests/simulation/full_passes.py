@@ -11,6 +11,7 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.pod_checks import Key, PodChecks
+from muster.controller.passes.explanations import Limits
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
@@ -47,7 +48,9 @@ class Twice:
         backing_off: Container[str],
         configuration: Configuration,
         memory: PassMemory,
+        limits: Limits,
     ) -> PassPlan:
+        """Explains all that wait, whatever the limits: which of them a pass has explained is not compared."""
         assert cluster.pod_checks is not None
         asked = Asked(cluster.pod_checks)
         fresh = replace(

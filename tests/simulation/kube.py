@@ -185,7 +185,7 @@ class EmulatedKube(Kube):
             refusal = self._network.refusal(self._random, write)
             if refusal is not None and refusal.code != AFTER_COMMIT:
                 raise refusal
-            body = self._write(write)
+            body = self.write(write)
             if refusal is not None:
                 raise refusal
         except Refused as refused:
@@ -195,7 +195,8 @@ class EmulatedKube(Kube):
             if not answer.cancelled():
                 answer.set_result(body)
 
-    def _write(self, write: Write) -> Body | None:
+    def write(self, write: Write) -> Body | None:
+        """Carries out a write at once. Raises: Refused."""
         match write:
             case Create():
                 return self._api.create(write.kind, _sent(write.body), BY)

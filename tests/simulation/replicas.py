@@ -131,11 +131,11 @@ class Connection(EmulatedKube):
         await asyncio.sleep(REQUEST_TIMEOUT_S)
         raise httpx2.ConnectTimeout("cut off")
 
-    def _write(self, write: Write) -> Body | None:
+    def write(self, write: Write) -> Body | None:
         holder = holder_of(self._api)
         if write.kind is not LEASES and holder != self._process.name:
             self._is_broken(Broken(f"{self._process.name} writes, but {holder} leads: {write}"))
-        return super()._write(write)
+        return super().write(write)
 
 
 class Replicas(Simulation):

@@ -45,6 +45,7 @@ class Engine:
     def _build(self, snapshot: Snapshot) -> None:
         self._live = LiveState(replace(snapshot, workloads=()), self._rules, self._pruning)
         self._settled: tuple[ContentionGroup, ...] = ()  # by the last decision
+        self._news: tuple[str, ...] = ()  # of the last decision
         for workload in snapshot.workloads:
             self._live.take(workload)
 
@@ -107,8 +108,8 @@ class Engine:
         live.state.begin(now_ms)
         live.wake(now_ms)
         drained = self._drain()
+        self._settled, self._news = (), ()
         if not live.touched and not live.newly_pending:
-            self._settled = ()
             return _NOTHING
         changes = Changes()
         unsettled: list[ContentionGroup] = []
@@ -126,6 +127,7 @@ class Engine:
             news = news | changes.marked.keys()
         elif not news and not drained:
             return _NOTHING
+        self._news = tuple(sorted(news))
         return Plan(
             admissions=tuple(
                 Decision(key, holding.admission)
@@ -133,7 +135,7 @@ class Engine:
                 if holding.admission is not None
             ),
             preemptions=tuple(preemption for _, preemption in changes.evicted),
-            waiting=tuple(self.waiting(now_ms, sorted(news))) if explain else (),
+            waiting=tuple(self.waiting(now_ms, self._news)) if explain else (),
             drained=drained,
             replaced=tuple(holding.workload.key for holding in changes.replaced.values()),
             displaced=tuple(holding.workload.key for holding in changes.displaced),
@@ -151,6 +153,12 @@ class Engine:
         """When time alone may change decisions next, as a backoff ends or an optional rule may decide
         otherwise. None: not without `put` or `remove`."""
         return self._live.next_ms
+
+    @property
+    def news(self) -> tuple[str, ...]:
+        """Keys of those that the last plan's `waiting` covers, or would cover had they been explained, in
+        order; some of them do not wait any more."""
+        return self._news
 
     def affected(self) -> Iterator[str]:
         """Yields keys of workloads that may wait for something else since the last decision, beside those in

@@ -4,13 +4,13 @@ A Decider holds nothing that the objects do not contain: a new one decides the s
 differ from what the engine assumes, as when its last plan was carried out only in part, the objects win.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.passes.explanations import Explained, Explanations, Limits
 from muster.objects import kueue
 from muster.objects.core import RuntimeClass
 from muster.objects.limits import LimitRange
@@ -52,13 +52,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`waiting` says why each pending candidate waits, by key; it may have changed for those `explained`, and
-    is as after the last decision unless `waiting_changed`. `until_ms` is when time alone may change a reason
-    next."""
+    """`waiting` says why pending candidates wait, as far as it is explained; it is as after the last decision
+    unless `waiting_changed`. `until_ms` is when time alone may change a reason next."""
 
     plan: core.Plan
-    waiting: Mapping[str, core.Waiting]
-    explained: Collection[str]
+    waiting: Explanations
+    explained: Explained
     waiting_changed: bool
     until_ms: int | None
 
@@ -70,14 +69,18 @@ class Decider:
         self._converted: dict[str, tuple[Candidate, core.Workload]] = {}
         self._engine: core.Engine | None = None  # None after a decision that failed
         self._decided_ms = 0
-        self._waiting: dict[str, core.Waiting] = {}
-        self._waiting_changed = True  # since the last decision
-        self._due = core.Timers()  # when reasons to wait change by time alone
+        self._explanations = Explanations()
         self._assumed: set[str] = set()  # workloads about which the engine assumes what the last plan says
 
-    def decide(self, cluster: ClusterState, changed: Mapping[str, Candidate | None], now_ms: int) -> Decision:
+    def decide(
+        self,
+        cluster: ClusterState,
+        changed: Mapping[str, Candidate | None],
+        now_ms: int,
+        limits: Limits | None = None,
+    ) -> Decision:
         """Decides on all pending Workloads and all with quota, of which those `changed` since the last
-        decision are given, by key; None is no candidate any more.
+        decision are given, by key; None is no candidate any more. Without `limits` everything is explained.
 
         Raises: ValueError (SnapshotError too) for an invalid Workload."""
         removed = [key for key, candidate in changed.items() if candidate is None and key in self._converted]
@@ -85,21 +88,15 @@ class Decider:
             del self._converted[key]
         given = {key: self._converted_workload(c) for key, c in changed.items() if c is not None}
         engine = self._updated_engine(cluster, given, removed, now_ms)
-        plan = engine.decide(now_ms)
+        plan = engine.decide(now_ms, explain=False)
         self._engine, self._decided_ms = engine, now_ms
+        known = self._explanations
         for key in (*removed, *(decision.workload for decision in plan.admissions)):
-            self._forget_waiting(key)
-        due = list(self._due.take_due(now_ms))
-        explained: dict[str, core.Waiting] = {}
-        for waiting in chain(plan.waiting, engine.waiting(now_ms, chain(engine.affected(), due))):
-            explained[waiting.workload] = waiting
-        for key, waiting in explained.items():
-            self._waiting[key] = waiting
-            self._due.set(key, waiting.until_ms)
-        self._assumed = {*_concerned(plan), *explained}
-        changed_waiting = self._waiting_changed or bool(explained)
-        self._waiting_changed = False
-        return Decision(plan, self._waiting, explained.keys(), changed_waiting, self._due.next_ms)
+            known.forget(key)
+        explained = known.explain(engine, now_ms, limits)
+        # Those that are not explained yet stay as tried in vain: nothing says so in their status so far.
+        self._assumed = {*_concerned(plan), *explained.keys}
+        return Decision(plan, known, explained, known.take_changed(), known.until_ms)
 
     def _converted_workload(self, candidate: Candidate) -> core.Workload:
         key = candidate.workload.key
@@ -108,13 +105,8 @@ class Decider:
             converted = candidate.converted(self._rules)
             known = self._converted[key] = candidate, converted
             if converted.admission is not None:
-                self._forget_waiting(key)
+                self._explanations.forget(key)
         return known[1]
-
-    def _forget_waiting(self, key: str) -> None:
-        if self._waiting.pop(key, None) is not None:
-            self._waiting_changed = True
-        self._due.set(key, None)
 
     def _updated_engine(
         self,
@@ -128,9 +120,7 @@ class Decider:
         engine, self._engine = self._engine, None
         changed = self._platform.refresh(cluster)
         if engine is None or changed or now_ms < self._decided_ms:
-            self._waiting.clear()
-            self._waiting_changed = True
-            self._due = core.Timers()
+            self._explanations.renew()
             workloads = tuple(converted for _, converted in self._converted.values())
             return core.Engine(replace(self._platform.snapshot, workloads=workloads), self._rules)
         for key in removed:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.passes.explanations import Explained
 from muster.controller.passes.queue_counts import QueueCounts
 from muster.controller.workload.events import ObjectEvent
 
@@ -27,6 +28,7 @@ class PassPlan:
     wait_reasons: list[PlannedWrite] = field(default_factory=list)
     repeated_events: list[ObjectEvent] = field(default_factory=list)
     wake_at_ms: int | None = None
+    explained: Explained = field(default=Explained(), compare=False)
     preemptors: Mapping[str, str] = field(default_factory=dict)
     differences: int = 0
     counts: QueueCounts = field(default_factory=QueueCounts)

@@ -20,6 +20,7 @@ from muster.controller.passes import eligibility
 from muster.controller.passes.decided_statuses import decided_statuses
 from muster.controller.passes.decider import Candidate, Decision
 from muster.controller.passes.examination import examine
+from muster.controller.passes.explanations import Limits
 from muster.controller.passes.finalizers import finalizers
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
@@ -38,11 +39,13 @@ def reconcile(
     backing_off: Container[str] = (),
     configuration: Configuration = DEFAULT,
     memory: PassMemory | None = None,
+    limits: Limits | None = None,
 ) -> PassPlan:
     """Returns the plan of one pass.
 
     `backing_off`: subjects whose last write was refused, skipped for now. `memory`: kept from pass to pass;
-    with it a pass costs as much as what has changed, and its result is the same."""
+    with it a pass costs as much as what has changed, and its result is the same. `limits`: of the workloads
+    that wait, for how many it says why; None: for all."""
     memory = memory or PassMemory(configuration.rules)
     marked, jobs = memory.begin(cluster, now_ms)
     plan = PassPlan(counts=memory.counts, examined=marked)
@@ -68,9 +71,10 @@ def reconcile(
         if found.release is not None:
             plan.before_reservations.append(found.release)
     # 3. The core decides on the result.
-    decision = memory.decider.decide(cluster, candidates, now_ms)
+    decision = memory.decider.decide(cluster, candidates, now_ms, limits)
+    plan.explained = decision.explained
     statuses = memory.statuses
-    concerned = dict.fromkeys((*candidates, *sorted(decision.explained)))
+    concerned = dict.fromkeys((*candidates, *sorted(decision.explained.keys)))
     decided = decided_statuses(decision, cluster, statuses, ineligible, concerned, now_ms)
     decided |= blocked_admissions(decision.plan, statuses, configuration.wait_for_pods_ready, now_ms)
     # Workloads that back off take part in the decision, but nothing is written for them.
@@ -103,7 +107,7 @@ def _stops_for_waiting(
         memory.wanted = None
     finished = list(memory.finished_with_quota(cluster))
     if finished:
-        memory.wanted = memory.wanted or wanted_by(decision.waiting.values(), cluster)
+        memory.wanted = memory.wanted or wanted_by(decision.waiting, cluster)
         yield from stops_for_waiting(finished, memory.wanted, cluster, backing_off, now_ms)
 
 

@@ -22,7 +22,7 @@ from muster.controller.passes.repeated_events import RepeatedEvents
 from muster.controller.passes.write_backoff import WriteBackoff
 from muster.controller.process.cluster_states import ClusterStates
 from muster.controller.process.event_recorder import EventRecorder
-from muster.controller.process.wait_reason_interval import WaitReasonInterval
+from muster.controller.process.explanation_rate import ExplanationRate
 from muster.controller.process.watched_kinds import ONLY_LABELLED, OPTIONAL, WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube import kinds
 from muster.kube.client import Kube
@@ -81,7 +81,7 @@ class Controller:
             name: self._reflector(kind) for name, kind in WATCHED_WITH_TOPOLOGIES.items()
         }
         self._repeated_events = RepeatedEvents()
-        self._wait_reasons = WaitReasonInterval()
+        self._explanation_rate = ExplanationRate()
         self._status_due_ms = 0
         self._passed_ms = self._clock_ms()
 
@@ -183,13 +183,13 @@ class Controller:
             return at_ms + READ_RETRY_MS
         cluster = self._clusters.begin_pass(at_ms)
         backing_off = self._backoff.at(at_ms)
-        plan = reconcile(cluster, now_ms, backing_off, self._configuration, self._memory)
+        limits = self._explanation_rate.limits(at_ms)
+        plan = reconcile(cluster, now_ms, backing_off, self._configuration, self._memory, limits)
         done = await self._applier.perform(plan.stops, at_ms)
         done += await self._applier.apply(plan, at_ms)
         done += await self._applier.perform(plan.template_resets, at_ms)
-        wait_reasons, wait_reasons_ms = self._wait_reasons.due(plan.wait_reasons, at_ms)
-        done += await self._applier.perform(wait_reasons, at_ms)
-        self._wait_reasons.record(wait_reasons, at_ms)
+        explained_ms = self._explanation_rate.record(plan.explained, at_ms, now_ms, busy=bool(done))
+        done += await self._applier.perform(plan.wait_reasons, at_ms)
         for event in (event for planned in done for event in planned.events):
             self._events.record(event)
         for event in plan.repeated_events:
@@ -203,7 +203,7 @@ class Controller:
         self._passed_ms = self._clock_ms()
         self._observer.passed(CompletedPass(cluster, plan, done, now_ms, self._passed_ms - at_ms))
         wake_ms = None if plan.wake_at_ms is None else at_ms + plan.wake_at_ms - now_ms
-        times = (wake_ms, self._backoff.next_ms(), wait_reasons_ms, status_ms)
+        times = (wake_ms, self._backoff.next_ms(), explained_ms, status_ms)
         return min((t for t in times if t is not None), default=None)
 
     def _nodes_synced(self) -> bool:

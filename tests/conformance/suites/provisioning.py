@@ -51,11 +51,11 @@ class _RefusingKube(EmulatedKube):
         super().__init__(api, Random(0), CALM)
         self._errors = errors
 
-    def _write(self, write: Write) -> Body | None:
+    def write(self, write: Write) -> Body | None:
         if isinstance(write, Create) and write.kind.name in self._errors:
             message = self._errors[write.kind.name]
             raise Refused(409 if message.endswith("already exists") else 422, message)
-        return super()._write(write)
+        return super().write(write)
 
 
 class _Run:

@@ -105,7 +105,7 @@ class History:
             self._write(victim.workload, transitions.preempt, victim.reason, "")
         for key in plan.displaced:
             self._write(key, transitions.evict, "NodeFailures", "")
-        for waiting in decision.waiting.values():
+        for waiting in decision.waiting:
             self._write(waiting.workload, transitions.wait, WAIT_REASONS[waiting.reason], waiting.message)
 
     def _write(self, key: str, change: Callable[..., kueue.WorkloadStatus], *arguments: object) -> None:
@@ -170,11 +170,15 @@ def comparable(decision: Decision) -> tuple[object, ...]:
     return (
         sorted(plan.admissions, key=lambda decision: decision.workload),
         sorted(plan.preemptions, key=lambda victim: victim.workload),
-        decision.waiting,
+        reasons(decision),
         decision.until_ms,
         plan.drained,
         plan.displaced,
     )
+
+
+def reasons(decision: Decision) -> dict[str, core.Waiting]:
+    return {waiting.workload: waiting for waiting in decision.waiting}
 
 
 def moves(history: History, rules: core.Rules) -> int:
@@ -186,8 +190,8 @@ def moves(history: History, rules: core.Rules) -> int:
         decision = kept.decide(cluster, history.changed(), history.now_ms)
         fresh = Decider(rules).decide(cluster, history.gangs, history.now_ms)
         assert comparable(decision) == comparable(fresh)
-        assert decision.waiting_changed or decision.waiting == waiting
-        waiting = dict(decision.waiting)
+        assert decision.waiting_changed or reasons(decision) == waiting
+        waiting = reasons(decision)
         moved += len(decision.plan.admissions) + len(decision.plan.preemptions)
         history.carry_out(decision)
     return moved
@@ -271,7 +275,7 @@ def test_a_wait_is_reported_again_when_its_time_has_come() -> None:
     big = gang("big")
     big = replace(big, status=transitions.requeue_at(big.status, NOW_MS + 9000, counts=True))
     decision = kept.decide(cluster, given(replace(away, status=status), big), NOW_MS)
-    assert {w.reason for w in decision.waiting.values()} == {core.WaitReason.BACKOFF}
+    assert {w.reason for w in decision.waiting} == {core.WaitReason.BACKOFF}
     decision = kept.decide(cluster, {}, NOW_MS + 6000)
     assert [d.workload for d in decision.plan.admissions] == [away.workload.key]
-    assert [*decision.waiting] == [big.workload.key]
+    assert [*reasons(decision)] == [big.workload.key]

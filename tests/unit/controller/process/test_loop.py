@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from muster.controller.metrics.observer import CompletedPass, Observer
+from muster.controller.passes.explanations import AGAIN_INTERVAL_MS
+from muster.controller.process.explanation_rate import A_PASS
 from muster.controller.process.loop import PASS_INTERVAL_S_MAX, STATUS_INTERVAL_MS, Controller, wall_clock_ms
-from muster.controller.process.wait_reason_interval import WRITE_INTERVAL_MS, WRITES_A_PASS_MAX
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube import kinds
 from muster.kube.kinds import Kind
@@ -79,7 +80,7 @@ def too_large(many: int) -> list[Body]:
 
 
 def test_a_pass_writes_only_a_few_wait_messages() -> None:
-    many = WRITES_A_PASS_MAX + 10
+    many = A_PASS + 10
     stage = Stage(*too_large(many))
 
     async def story() -> None:
@@ -97,7 +98,7 @@ def test_a_pass_writes_only_a_few_wait_messages() -> None:
         )
         for passed in stage.passes
     ]
-    assert max(a_pass) == WRITES_A_PASS_MAX
+    assert max(a_pass) == A_PASS
     assert sum(a_pass) == many
 
 
@@ -148,7 +149,7 @@ def test_a_wait_message_with_new_numbers_is_written_once_an_interval() -> None:
             quota(gpus)
             await asyncio.sleep(1)
         assert sum(stage.wait_messages().values()) == 1
-        await asyncio.sleep(WRITE_INTERVAL_MS / 1000)
+        await asyncio.sleep(AGAIN_INTERVAL_MS / 1000)
         assert sum(stage.wait_messages().values()) == 2
 
     stage.play(story)

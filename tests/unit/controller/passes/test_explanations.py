@@ -1,0 +1,115 @@
+"""How many waiting workloads a pass explains, and when it explains them again."""
+
+from dataclasses import dataclass, field
+
+from muster.admission import Engine, Snapshot
+from muster.controller.passes.explanations import AGAIN_INTERVAL_MS, Explained, Explanations, Limits
+from muster.controller.process.explanation_rate import A_PASS, BUSY_INTERVAL_MS, INTERVAL_MS, ExplanationRate
+from tests.unit.admission.builders import NOW_MS, queue, running, snapshot, workload
+
+ALL = Limits(100, 100)
+
+
+@dataclass
+class Waiting:
+    """Four workloads that wait behind one that fills their queue, and what is known about them."""
+
+    engine: Engine = field(default_factory=lambda: Engine(full()))
+    known: Explanations = field(default_factory=Explanations)
+
+    def decide(self, at_ms: int, limits: Limits | None = ALL) -> Explained:
+        self.engine.decide(NOW_MS + at_ms, explain=False)
+        return self.known.explain(self.engine, NOW_MS + at_ms, limits)
+
+    def explains(self, at_ms: int, limits: Limits | None = ALL) -> set[str]:
+        """Returns the names of those that it explains."""
+        return names(self.decide(at_ms, limits))
+
+
+def names(explained: Explained) -> set[str]:
+    return {key.removeprefix("ns/") for key in explained.keys}
+
+
+def full(gpus: int = 4) -> Snapshot:
+    return snapshot(queue("q", gpus), running("r", gpu=4), *(workload(name, "q", 3) for name in "wxyz"))
+
+
+def test_new_ones_are_explained_in_turn_within_the_limit() -> None:
+    stage = Waiting()
+    first = stage.decide(0, Limits(3, 100))
+    assert (len(first.keys), first.new, first.new_left) == (3, 3, True)
+    second = stage.decide(1, Limits(3, 100))
+    assert (len(second.keys), second.new_left) == (1, False)
+    assert {waiting.workload for waiting in stage.known} == {f"ns/{name}" for name in "wxyz"}
+    assert stage.explains(2) == set()
+
+
+def test_those_that_may_wait_for_something_else_are_explained_again_after_the_interval() -> None:
+    stage = Waiting()
+    stage.decide(0)
+    stage.engine.put(workload("more", "q", 1))
+    again = stage.decide(1)
+    assert (names(again), again.again_ms) == ({"more"}, NOW_MS + AGAIN_INTERVAL_MS)
+    later = stage.decide(AGAIN_INTERVAL_MS, Limits(0, 3))
+    assert (len(later.keys), later.again) == (3, 3)
+    assert later.again_ms == NOW_MS + AGAIN_INTERVAL_MS, "one is left"
+    last = stage.decide(AGAIN_INTERVAL_MS)
+    assert (len(last.keys), last.again_ms) == (1, None)
+
+
+def test_without_limits_all_that_may_wait_for_something_else_are_explained_at_once() -> None:
+    stage = Waiting()
+    stage.decide(0, None)
+    stage.engine.put(workload("more", "q", 1))
+    assert stage.explains(1, None) == {"more", *"wxyz"}
+    assert stage.explains(2, None) == set()
+
+
+def test_a_new_engine_makes_no_known_workload_a_new_one() -> None:
+    stage = Waiting()
+    stage.decide(0)
+    stage.engine = Engine(full(gpus=5))
+    stage.known.renew()
+    stage.engine.put(workload("more", "q", 9))
+    assert stage.explains(1) == {"more"}
+    assert stage.explains(AGAIN_INTERVAL_MS) == set("wxyz")
+
+
+def test_what_does_not_wait_any_more_is_forgotten() -> None:
+    stage = Waiting()
+    stage.decide(0)
+    stage.known.take_changed()
+    stage.engine.remove("ns/w")
+    stage.known.forget("ns/w")
+    assert stage.known.take_changed()
+    assert stage.known.get("ns/w") is None
+    assert stage.known.get("ns/x") is not None
+
+
+def test_a_clock_that_is_set_back_delays_no_explanation() -> None:
+    stage = Waiting()
+    stage.decide(3_600_000)
+    stage.engine.put(workload("more", "q", 1))
+    assert stage.explains(0) == {"more", *"wxyz"}
+
+
+def test_new_reasons_are_told_in_each_pass_but_rarely_while_others_writes_are_made() -> None:
+    rate, new = ExplanationRate(), Explained(new=A_PASS, new_left=True)
+    assert rate.limits(0) == Limits(A_PASS, A_PASS)
+    assert rate.record(new, 0, NOW_MS, busy=False) == 0
+    assert rate.limits(0).new == A_PASS
+    assert rate.record(new, 0, NOW_MS, busy=True) == INTERVAL_MS
+    assert rate.limits(INTERVAL_MS - 1).new == 0
+    assert rate.limits(INTERVAL_MS).new == A_PASS
+
+
+def test_numbers_are_told_again_at_their_interval_which_is_longer_while_other_writes_are_made() -> None:
+    for busy, interval_ms in ((False, INTERVAL_MS), (True, BUSY_INTERVAL_MS)):
+        rate = ExplanationRate()
+        assert rate.record(Explained(again=A_PASS, again_ms=NOW_MS + 1), 0, NOW_MS, busy=busy) == interval_ms
+        assert rate.limits(interval_ms - 1).again == 0
+        assert rate.limits(interval_ms).again == A_PASS
+
+
+def test_nothing_is_due_when_all_is_explained() -> None:
+    assert ExplanationRate().record(Explained(new=1), 0, NOW_MS, busy=False) is None
