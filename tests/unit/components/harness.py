@@ -22,7 +22,9 @@ from pulumi.runtime import rpc
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks, set_mocks
 from pulumi.runtime.proto import source_pb2
 
-from components.platform import Platform, PlatformArgs
+from components import platform
+from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
+from components.base import Component
 from settings.load import parse
 from tests.unit.settings.builders import FILE
 
@@ -195,13 +197,27 @@ def _without_nothing(value: Any) -> Any:
     return value
 
 
-def declare_platform(config: Mapping[str, Any]) -> Declarations:
-    """Returns the resources of a stack with this `config`."""
-    return _declare_platform(json.dumps(config))
+def declare_platform(config: Mapping[str, Any], *, with_policies: bool = False) -> Declarations:
+    """Returns the resources of a stack with this `config`.
+
+    Admission policies, two thirds of the resources, are left out unless asked for: they have their own tests,
+    and the previews of all stacks.
+    """
+    return _declare_platform(json.dumps(config), with_policies)
 
 
 @cache
-def _declare_platform(config: str) -> Declarations:
+def _declare_platform(config: str, with_policies: bool) -> Declarations:
     """Declares each config once: most tests share a few configs."""
     settings = parse(json.loads(config), FILE)
-    return declare(lambda: Platform("muster", PlatformArgs(settings)))
+    policies = AdmissionPolicies if with_policies else _NoPolicies
+    with mock.patch.object(platform, "AdmissionPolicies", policies):
+        return declare(lambda: platform.Platform("muster", platform.PlatformArgs(settings)))
+
+
+class _NoPolicies(Component):
+    """The component without what it declares."""
+
+    def __init__(self, name: str, _args: AdmissionPoliciesArgs, opts: pulumi.ResourceOptions) -> None:
+        super().__init__("AdmissionPolicies", name, opts)
+        self.register_outputs({})

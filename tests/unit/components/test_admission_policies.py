@@ -1,6 +1,7 @@
 """Admission policies: which ones a stack declares, which requests they match, and which they exempt."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ SUSPEND = {"muster-suspend-queued-ray", "muster-suspend-queued-rayservices"}
 ASK = {f"muster-queued-{kind}-are-suspended" for kind in ("rayjobs", "rayclusters", "rayservices")}
 
 
+@cache
 def declared(engine: Engine = "muster", serves_mutating: bool = True) -> Declarations:
     args = AdmissionPoliciesArgs(engine, serves_mutating)
     return declare(lambda: AdmissionPolicies("policies", args))

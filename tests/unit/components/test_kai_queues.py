@@ -91,7 +91,7 @@ def test_weights_become_over_quota_weights() -> None:
 
 @pytest.fixture(scope="module")
 def declared() -> Declarations:
-    return declare_platform({**with_engine("kai"), "muster:cluster": EXISTING})
+    return declare_platform({**with_engine("kai"), "muster:cluster": EXISTING}, with_policies=True)
 
 
 def test_only_kais_objects_are_declared(declared: Declarations) -> None:

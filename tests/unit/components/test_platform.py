@@ -15,7 +15,7 @@ STACKS = Path(__file__).parents[3] / "stacks"
 
 @pytest.fixture(scope="module")
 def declared() -> Declarations:
-    return declare_platform(GOOD)
+    return declare_platform(GOOD, with_policies=True)
 
 
 @pytest.mark.parametrize("file", sorted(STACKS.glob("Pulumi.*.yaml")), ids=lambda file: file.name)
