@@ -6,8 +6,8 @@ THOROUGH = bool(os.environ.get("CI"))
 """Whether this is continuous integration."""
 
 HISTORIES_IN_CI = 2000
-HISTORIES = int(os.environ.get("MUSTER_HISTORIES") or (HISTORIES_IN_CI if THOROUGH else 200))
+HISTORIES = int(os.environ.get("MUSTER_HISTORIES") or (HISTORIES_IN_CI if THOROUGH else 100))
 """Random histories of the simulation; their seeds count from 0."""
 
-EXAMPLES_PERCENT = 100 if THOROUGH else 40
+EXAMPLES_PERCENT = 100 if THOROUGH else 25
 """The part of a property's examples that is tried."""
