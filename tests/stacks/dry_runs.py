@@ -1,9 +1,10 @@
-"""Creations as dry runs, sent as kubectl sends them, but without the start of a kubectl for each."""
+"""Creations and patches as dry runs, as kubectl sends them, but without the start of a kubectl for each."""
 
 import atexit
+import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 from lightkube import KubeConfig
@@ -12,11 +13,23 @@ from lightkube.config.client_adapter import Client, ConnectionParams
 from sandbox.toolchain.steps import StepError
 
 Manifest = dict[str, Any]
+Patch = list[dict[str, Any]] | dict[str, Any]
+"""Operations of a JSON patch, or a merge patch."""
 # kubectl's flags that impersonate a user.
 User = tuple[str, ...]
 
 HEADERS = {"--as": "Impersonate-User", "--as-group": "Impersonate-Group"}
 SECONDS_MAX = 60.0
+
+
+class Target(NamedTuple):
+    """An object to patch; `kind` in any case, as kubectl takes it."""
+
+    version: str
+    kind: str
+    name: str
+    namespace: str | None = None
+    subresource: str = ""
 
 
 class Connection:
@@ -32,26 +45,40 @@ class Connection:
 
     def create(self, manifest: Manifest, user: User) -> Manifest:
         """Returns the object that would be created. Raises StepError with the server's message."""
-        headers = [(HEADERS[flag], value) for flag, _, value in (option.partition("=") for option in user)]
-        parameters = {"dryRun": "All", "fieldManager": "kubectl-create", "fieldValidation": "Strict"}
-        answer = self._http.post(self._path(manifest), params=parameters, json=manifest, headers=headers)
+        path = self._path(manifest["apiVersion"], manifest["kind"], manifest["metadata"].get("namespace"))
+        return self._dry_run("POST", path, manifest, "application/json", user, fieldValidation="Strict")
+
+    def patch(self, target: Target, patch: Patch, user: User) -> Manifest:
+        """Returns the object that would result. Raises StepError with the server's message."""
+        path = f"{self._path(target.version, target.kind, target.namespace)}/{target.name}"
+        path += f"/{target.subresource}" if target.subresource else ""
+        media = "json-patch" if isinstance(patch, list) else "merge-patch"
+        return self._dry_run("PATCH", path, patch, f"application/{media}+json", user)
+
+    def _dry_run(
+        self, method: str, path: str, body: Manifest | Patch, media: str, user: User, **more: str
+    ) -> Manifest:
+        impersonated = [(HEADERS[flag], value) for flag, _, value in (o.partition("=") for o in user)]
+        parameters = {"dryRun": "All", "fieldManager": "kubectl", **more}
+        headers = [*impersonated, ("Content-Type", media)]
+        answer = self._http.request(
+            method, path, params=parameters, content=json.dumps(body), headers=headers
+        )
         told: Manifest = answer.json()
         if answer.is_error:
             raise StepError(told["message"])
         return told
 
-    def _path(self, manifest: Manifest) -> str:
-        """Returns the collection of the manifest's kind in its namespace."""
-        version = manifest["apiVersion"]
+    def _path(self, version: str, kind: str, namespace: str | None) -> str:
+        """Returns the collection of a kind in the namespace."""
         group = f"/apis/{version}" if "/" in version else f"/api/{version}"
         if version not in self._resources:
             self._resources[version] = self._http.get(group).raise_for_status().json()["resources"]
         named = (
-            r for r in self._resources[version] if r["kind"] == manifest["kind"] and "/" not in r["name"]
+            r for r in self._resources[version] if r["kind"].lower() == kind.lower() and "/" not in r["name"]
         )
         resource = next(named)
-        namespace = manifest["metadata"].get("namespace", "default")
-        inside = f"/namespaces/{namespace}" if resource["namespaced"] else ""
+        inside = f"/namespaces/{namespace or 'default'}" if resource["namespaced"] else ""
         return f"{group}{inside}/{resource['name']}"
 
 

@@ -1,11 +1,13 @@
 """Requests for Ray objects to the API server, as a team, the controller or an administrator."""
 
+from collections.abc import Callable
+
 import yaml
 
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.toolchain.paths import CHECKOUT
 from sandbox.toolchain.steps import StepError
-from tests.stacks.dry_runs import Manifest, User, connection
+from tests.stacks.dry_runs import Manifest, Patch, Target, User, connection
 
 ALICE: User = ("--as=alice@example.com", "--as-group=team-a@example.com", "--as-group=system:authenticated")
 CONTROLLER: User = (
@@ -70,8 +72,17 @@ def message_of(error: StepError) -> str:
 
 def refusal(server: Kubectl, user: User, manifest: Manifest) -> str:
     """Creates it as a dry run; returns the message of its refusal, or an empty string."""
+    return _refused(lambda: create(server, user, manifest))
+
+
+def refused_patch(server: Kubectl, user: User, target: Target, patch: Patch) -> str:
+    """Patches it as a dry run; returns the message of its refusal, or an empty string."""
+    return _refused(lambda: connection(server.kubeconfig).patch(target, patch, user))
+
+
+def _refused(request: Callable[[], object]) -> str:
     try:
-        create(server, user, manifest)
+        request()
     except StepError as refused:
         return message_of(refused) or str(refused)
     return ""

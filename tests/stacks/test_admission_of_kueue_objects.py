@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.steps import StepError
-from tests.stacks.dry_runs import Manifest, User
-from tests.stacks.ray_requests import ADMIN, message_of, refusal
+from tests.stacks.dry_runs import Manifest, Target, User
+from tests.stacks.ray_requests import ADMIN, refusal, refused_patch
 
 ELASTIC = {"kueue.x-k8s.io/elastic-job": "true"}
 GATES = "kueue.x-k8s.io/admission-gated-by"
@@ -376,23 +375,36 @@ STATUSES = [
 ]
 
 
-def write(server: Kubectl, name: str, status: dict[str, Any], *more: str) -> str:
-    arguments = ("patch", f"workload/{name}", "--namespace=team-a", "--subresource=status", "--type=merge")
-    try:
-        server.run(*arguments, "--patch", json.dumps({"status": status}), *more)
-    except StepError as refused:
-        return message_of(refused) or str(refused)
-    return ""
+Made = Callable[[dict[str, Any]], str]
+
+
+@pytest.fixture(scope="module")
+def with_status(server: Kubectl) -> Iterator[Made]:
+    """Returns the name of a Workload with this status; the tests share it, as dry runs do not change it."""
+    names: dict[str, str] = {}
+
+    def made(status: dict[str, Any]) -> str:
+        patch = json.dumps({"status": status})
+        if patch not in names:
+            name = f"written-{len(names)}"
+            server.create([workload(*copy.deepcopy(SETS), name=name)])
+            names[patch] = name
+            at = ("patch", f"workload/{name}", "--namespace=team-a", "--subresource=status", "--type=merge")
+            server.run(*at, "--patch", patch)
+        return names[patch]
+
+    yield made
+    server.run("delete", "workload", *names.values(), "--namespace=team-a")
+
+
+def of_team(kind: str, name: str, subresource: str = "") -> Target:
+    return Target("kueue.x-k8s.io/v1beta2", kind, name, "team-a", subresource)
 
 
 @pytest.mark.parametrize("case", STATUSES, ids=str)
-def test_statuses_of_workloads_are_checked(server: Kubectl, case: Status) -> None:
-    server.create([workload(*copy.deepcopy(SETS), name="written")])
-    try:
-        assert write(server, "written", case.before) == ""
-        found = write(server, "written", case.after, "--dry-run=server")
-    finally:
-        server.run("delete", "workload/written", "--namespace=team-a")
+def test_statuses_of_workloads_are_checked(server: Kubectl, with_status: Made, case: Status) -> None:
+    written = of_team("workload", with_status(case.before), "status")
+    found = refused_patch(server, ADMIN, written, {"status": case.after})
     assert case.message in found
     assert bool(found) is bool(case.message)
 
@@ -413,27 +425,10 @@ def test_statuses_of_workloads_are_checked(server: Kubectl, case: Status) -> Non
     ],
 )
 def test_a_workload_with_quota_keeps_its_pod_sets(
-    server: Kubectl, change: dict[str, Any], message: str
+    server: Kubectl, with_status: Made, change: dict[str, Any], message: str
 ) -> None:
-    server.create([workload(*copy.deepcopy(SETS), name="holder")])
-    patch = json.dumps([{"op": "add", **change}])
-    try:
-        assert write(server, "holder", RESERVED) == ""
-        found = ""
-        try:
-            server.run(
-                "patch",
-                "workload/holder",
-                "--namespace=team-a",
-                "--type=json",
-                "--patch",
-                patch,
-                "--dry-run=server",
-            )
-        except StepError as refused:
-            found = message_of(refused) or str(refused)
-    finally:
-        server.run("delete", "workload/holder", "--namespace=team-a")
+    holder = of_team("workload", with_status(RESERVED))
+    found = refused_patch(server, ADMIN, holder, [{"op": "add", **change}])
     assert message in found
     assert bool(found) is bool(message)
 
@@ -472,21 +467,21 @@ KEPT: dict[str, tuple[Callable[[str], dict[str, Any]], bool, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", KEPT)
-def test_a_workload_keeps_its_job(server: Kubectl, editor: User, name: str) -> None:
-    change, by_administrator, message = KEPT[name]
+@pytest.fixture(scope="module")
+def job_uid(server: Kubectl) -> Iterator[str]:
+    """The UID of a job that has the Workload `of-job`."""
     uid = server.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
     server.create([workload(name="of-job", ownerReferences=owned_by(uid), labels={JOB_UID: uid})])
-    target = ("workload/of-job", "--namespace=team-a")
-    patch = ("--type=merge", "--dry-run=server", "--patch", json.dumps({"metadata": change(uid)}))
-    found = ""
-    try:
-        server.run("patch", *target, *patch, *(ADMIN if by_administrator else editor))
-    except StepError as refused:
-        found = message_of(refused) or str(refused)
-    finally:
-        server.run("delete", *target)
-    assert found == message
+    yield uid
+    server.run("delete", "workload/of-job", "--namespace=team-a")
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_workload_keeps_its_job(server: Kubectl, editor: User, job_uid: str, name: str) -> None:
+    change, by_administrator, message = KEPT[name]
+    user = ADMIN if by_administrator else editor
+    patch = {"metadata": change(job_uid)}
+    assert refused_patch(server, user, of_team("workload", "of-job"), patch) == message
 
 
 FIXED = [
@@ -504,13 +499,12 @@ FIXED = [
 @pytest.mark.parametrize(("manifest", "spec"), FIXED)
 def test_the_schema_makes_fields_immutable(server: Kubectl, manifest: Manifest, spec: dict[str, str]) -> None:
     """No webhook of Kueue checks these; its CustomResourceDefinitions do."""
-    target = (f"{manifest['kind'].lower()}s.kueue.x-k8s.io", "new", "--namespace=team-a")
+    target = of_team(manifest["kind"], "new")
     server.create([manifest])
     try:
-        with pytest.raises(StepError, match="field is immutable"):
-            server.run("patch", *target, "--type=merge", "--patch", json.dumps({"spec": spec}))
+        assert "field is immutable" in refused_patch(server, ADMIN, target, {"spec": spec})
     finally:
-        server.run("delete", *target)
+        server.run("delete", f"{target.kind}s.kueue.x-k8s.io", "new", "--namespace=team-a")
 
 
 def test_checks_are_validated_only_when_the_flavors_change(server: Kubectl) -> None:
@@ -521,10 +515,9 @@ def test_checks_are_validated_only_when_the_flavors_change(server: Kubectl) -> N
     other = {
         "spec": {"admissionChecksStrategy": {"admissionChecks": [{"name": "check", "onFlavors": ["x"]}]}}
     }
-    patch = ("patch", "clusterqueue/checked", "--type=merge", "--dry-run=server", "--patch")
+    target = of_team("clusterqueue", "checked")
     try:
-        server.run(*patch, json.dumps({"spec": {"stopPolicy": "Hold"}}))
-        with pytest.raises(StepError, match=CHECKS):
-            server.run(*patch, json.dumps(other))
+        assert refused_patch(server, ADMIN, target, {"spec": {"stopPolicy": "Hold"}}) == ""
+        assert CHECKS in refused_patch(server, ADMIN, target, other)
     finally:
         server.run("delete", "clusterqueue/checked")

@@ -1,14 +1,12 @@
 """Which changes of queued Ray objects users and the engine may make, by stack local's policies."""
 
-import json
 from typing import Any, NamedTuple
 
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.steps import StepError
-from tests.stacks.dry_runs import User
-from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, QUEUE, message_of
+from tests.stacks.dry_runs import Target, User
+from tests.stacks.ray_requests import ADMIN, ALICE, CONTROLLER, QUEUE, refused_patch
 
 Operation = dict[str, Any]
 
@@ -221,9 +219,5 @@ def test_a_service_without_upgrades_may_change(server: Kubectl) -> None:
 
 def change(server: Kubectl, case: Case, patch: list[Operation]) -> str:
     """Patches as a dry run; returns the message of the refusal, or an empty string."""
-    arguments = ("patch", case.target, "--namespace=team-a", "--dry-run=server", "--type=json")
-    try:
-        server.run(*arguments, "--patch", json.dumps(patch), *case.user)
-    except StepError as refused:
-        return message_of(refused) or str(refused)
-    return ""
+    kind, _, name = case.target.partition("/")
+    return refused_patch(server, case.user, Target("ray.io/v1", kind, name, "team-a"), patch)
