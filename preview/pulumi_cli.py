@@ -33,6 +33,9 @@ from sandbox.toolchain.steps import StepError
 
 Say = Callable[[str], None]
 LINES_IN_ERROR = 8
+SAVED_ONCE = {"PULUMI_EXPERIMENTAL": "true", "PULUMI_SKIP_CHECKPOINTS": "true"}
+"""Variables of a CLI that saves the state when a command ends, not at each resource, which takes longer than
+to create them. A command that is killed leaves resources that the state does not have."""
 # What `pulumi stack init` writes into a stack file.
 SECRETS_PROVIDER = re.compile(r"^(?:secretsprovider|encryptedkey|encryptionsalt):.*\n?", re.MULTILINE)
 

@@ -9,9 +9,9 @@ from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import Screen
 
 
-def pulumi_cli(state: RunState, binary: Path) -> PulumiCli:
-    """Returns the CLI for the state and the cluster of this sandbox."""
-    return PulumiCli(binary, state.root, env={"KUBECONFIG": str(state.kubeconfig)})
+def pulumi_cli(state: RunState, binary: Path, **variables: str) -> PulumiCli:
+    """Returns the CLI for the state and the cluster of this sandbox, with more variables."""
+    return PulumiCli(binary, state.root, env={"KUBECONFIG": str(state.kubeconfig), **variables})
 
 
 def deploy(stack: Stack, screen: Screen) -> str:

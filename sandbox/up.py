@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from preview.pulumi_cli import SAVED_ONCE
 from sandbox.bootstrap import SECONDS_VARIABLE
 from sandbox.cluster import kai_process, kueue_process
 from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane
@@ -123,7 +124,8 @@ class Environment:
 
     def pulumi_up(self) -> str:
         """Runs the real Pulumi program against this cluster."""
-        cli = pulumi_cli(self.state, self.tools["pulumi"])
+        # If it is killed, another `up` begins with an empty cluster and an empty state.
+        cli = pulumi_cli(self.state, self.tools["pulumi"], **SAVED_ONCE)
         return deploy(cli.select(STACK, self.stack_file), self.screen)
 
     def admission(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from preview.plugins.choice import Choice
-from preview.pulumi_cli import PulumiCli, Stack
+from preview.pulumi_cli import SAVED_ONCE, PulumiCli, Stack
 from sandbox.cluster.control_plane import start_control_plane
 from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
@@ -57,7 +57,7 @@ def local_cli(
     """Pulumi with the stand-in plugins, against that cluster with the CRDs of stack local."""
     cluster.create_folder(ensure_crds())
     cluster.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
-    env = {"KUBECONFIG": str(cluster.kubeconfig)}
+    env = {"KUBECONFIG": str(cluster.kubeconfig), **SAVED_ONCE}
     return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("local"), env=env, choices=STAND_INS)
 
 
