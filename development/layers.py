@@ -20,7 +20,7 @@ class Layer:
 
     `key` selects this layer on the command line. A `live` layer's output is shown while it runs, that of
     others only if they fail, and only its end. `together`: the commands run at the same time. `waits`: for
-    processes of a cluster, most of its time; so it runs beside the layers that compute.
+    processes of a cluster or a browser, most of its time; so it runs beside the layers that compute.
     """
 
     key: str
@@ -74,8 +74,8 @@ LAYERS: tuple[Layer, ...] = (
     _pytest("stacks", "previews, policies, charts, the API server's answers"),
     _pytest("conformance", "conformance with Kueue's own cases"),
     _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
-    _pytest("browser", "the page of a forecast in a real browser"),
     _pytest("sandbox", "end to end", waits=True),
+    _pytest("browser", "the page of a forecast in a real browser", waits=True),
 )
 
 KEYS = tuple(layer.key for layer in LAYERS)
