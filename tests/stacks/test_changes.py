@@ -12,37 +12,32 @@ from preview.preview import Program, changed_since
 from preview.pulumi_cli import PulumiError, Stack
 from sandbox.toolchain.paths import CHECKOUT
 
-Edit = Callable[[dict[str, Any]], None]
-Changed = Callable[..., Stack]
 DEV = CHECKOUT / "stacks" / "Pulumi.dev.yaml"
 
 
-@pytest.fixture
-def changed(tools: dict[str, Path], tmp_path: Path) -> Changed:
-    """Previews stack dev with an edit to its settings, in a state without it or with another edit."""
-
-    def edited(name: str, edit: Edit) -> Program:
-        settings = yaml.safe_load(DEV.read_text())
-        edit(settings["config"])
-        file = tmp_path / name
-        file.write_text(yaml.safe_dump(settings))
-        return Program(CHECKOUT, file)
-
-    def changes(edit: Edit, before: Edit = lambda config: None) -> Stack:
-        programs = edited("before.yaml", before), edited("now.yaml", edit)
-        return changed_since(tools["pulumi"], tmp_path / "run", "dev", *programs)
-
-    return changes
+def edited(file: Path, edit: Callable[[dict[str, Any]], None]) -> Program:
+    """Writes the settings of stack dev with an edit."""
+    settings = yaml.safe_load(DEV.read_text())
+    edit(settings["config"])
+    file.write_text(yaml.safe_dump(settings))
+    return Program(CHECKOUT, file)
 
 
-def test_a_change_shows_recreated_updated_and_created_resources(changed: Changed) -> None:
+@pytest.fixture(scope="module")
+def unchanged(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Stack:
+    """Stack dev in the state that it would have left itself; previews do not change that."""
+    dev = Program(CHECKOUT, DEV)
+    return changed_since(tools["pulumi"], tmp_path_factory.mktemp("changes"), "dev", dev, dev)
+
+
+def test_a_change_shows_recreated_updated_and_created_resources(unchanged: Stack, tmp_path: Path) -> None:
     def edit(config: dict[str, Any]) -> None:
         system, gpus = config["muster:pools"]
         system["nodes"]["max"] = 7
         gpus["provisioning"] = "spot"
         config["muster:admission"]["priorities"]["night"] = 10
 
-    outcome = changed(edit).preview()
+    outcome = unchanged.cli.select("dev", edited(tmp_path / "now.yaml", edit).settings).preview()
     by_op: dict[str, set[str]] = {}
     for change in outcome.changes:
         by_op.setdefault(change.op, set()).add(plan_text.title(change))
@@ -55,13 +50,13 @@ def test_a_change_shows_recreated_updated_and_created_resources(changed: Changed
     assert "queuedProvisioning: {enabled: true} → (none) (replaces)" in danger
 
 
-def test_an_unchanged_stack_has_no_changes(changed: Changed) -> None:
-    outcome = changed(lambda config: None).preview(expect_no_changes=True)
+def test_an_unchanged_stack_has_no_changes(unchanged: Stack) -> None:
+    outcome = unchanged.cli.select("dev", DEV).preview(expect_no_changes=True)
     assert outcome.counts == {}
     assert {change.op for change in outcome.changes} == {"same"}
 
 
-def test_protected_resources_are_not_recreated(changed: Changed) -> None:
+def test_protected_resources_are_not_recreated(tools: dict[str, Path], tmp_path: Path) -> None:
     def protected(config: dict[str, Any]) -> None:
         config["muster:cluster"]["deletionProtection"] = True
 
@@ -69,8 +64,10 @@ def test_protected_resources_are_not_recreated(changed: Changed) -> None:
         protected(config)
         config["muster:cluster"]["location"] = "us-west1-a"
 
+    before, now = edited(tmp_path / "before.yaml", protected), edited(tmp_path / "now.yaml", moved)
+    stack = changed_since(tools["pulumi"], tmp_path / "run", "dev", before, now)
     with pytest.raises(PulumiError, match=r"kuberay-gpu-cluster.*protect"):
-        changed(moved, before=protected).preview()
+        stack.preview()
 
 
 def test_a_new_stack_is_created_as_a_whole(tools: dict[str, Path], tmp_path: Path) -> None:
