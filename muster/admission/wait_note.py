@@ -48,7 +48,11 @@ def with_note(waiting: Waiting, note: WaitNote | None) -> Waiting:
 
 
 def earliest(*moments_ms: int | None) -> int | None:
-    return min((at_ms for at_ms in moments_ms if at_ms is not None), default=None)
+    first = None
+    for at_ms in moments_ms:  # a generator is slow, and every event of a simulation asks
+        if at_ms is not None and (first is None or at_ms < first):
+            first = at_ms
+    return first
 
 
 def duration(ms: int) -> str:

@@ -77,7 +77,10 @@ class HeadSelector:
         return opened
 
     def _is_feasible(self, queue: PendingQueue, include_parked: bool) -> bool:
-        return self.pruning.has_candidate(queue) if include_parked else self._has_feasible(queue, queue.fresh)
+        # Asked of all groups first, as the answer no is remembered: mostly all are tried a moment later.
+        return self.pruning.has_candidate(queue) and (
+            include_parked or self._has_feasible(queue, queue.fresh)
+        )
 
     def _has_feasible(self, queue: PendingQueue, groups: Iterable[EquivalenceGroup]) -> bool:
         feasibility = self.pruning.feasibility
@@ -90,14 +93,14 @@ class HeadSelector:
         """Returns the heads of a cycle, and whether other workloads may be tried after it.
 
         An infeasible head is parked at once, unless it keeps quota from others, or tries its flavors over
-        several cycles, in which other queues' heads are tried too. Where nothing behind it is feasible
+        several cycles, in which other queues' heads are tried too. Where no workload behind it need be tried
         either, the queue is closed and removed from `opened`."""
         heads, infeasible, done = self._heads(opened)
         to_keep_from, moved = bool(heads), False
+        to_follow = self._to_follow(infeasible, to_keep_from)
         for head in infeasible:
             queue, feasibility, _ = head
-            keeps = queue in self._keeping
-            followed = keeps or self._has_feasible(queue, queue.behind_head)
+            keeps, followed = queue in self._keeping, queue in to_follow
             # With several flavors a scan takes several cycles. To park the head at once would let those
             # behind it go a cycle earlier than in Kueue, before other queues' heads.
             if (keeps and to_keep_from) or (followed and not feasibility.tries_once):
@@ -112,22 +115,33 @@ class HeadSelector:
             opened[:] = [queue for queue in opened if queue not in done]
         return heads, moved
 
+    def _to_follow(self, infeasible: Iterable[Head], to_keep_from: bool) -> set[PendingQueue]:
+        """Returns the queues in which workloads behind these heads are to be tried: those that may be
+        admitted, and those that keep quota from any that may be."""
+        keeping = {queue for queue, _, _ in infeasible if queue in self._keeping}
+        feasible = {
+            queue
+            for queue, _, _ in infeasible
+            if not (to_keep_from and queue in keeping) and self._has_feasible(queue, queue.behind_head)
+        }
+        return feasible | keeping if to_keep_from or feasible else feasible
+
     def _heads(self, opened: Iterable[PendingQueue]) -> tuple[list[Head], list[Head], set[PendingQueue]]:
         """Returns the feasible heads, the others, and the queues in which all were tried or none is
         feasible."""
         heads: list[Head] = []
         infeasible: list[Head] = []
         done: set[PendingQueue] = set()
-        possible = self.pruning.possible()
+        self.pruning.refresh()
         for queue in opened:
-            group = queue.head_group()
+            group, is_possible = queue.head_group(), self.pruning.is_possible(queue)
             if group is None:
                 done.add(queue)
-                if queue in possible:
+                if is_possible:
                     self.pruning.has_candidate(queue)
-            elif queue in possible or queue in self._keeping:
+            elif is_possible or queue in self._keeping:
                 feasibility = self.pruning.feasibility(queue, group)
-                estimate = feasibility.estimate() if queue in possible else Estimate.INFEASIBLE
+                estimate = feasibility.estimate() if is_possible else Estimate.INFEASIBLE
                 (infeasible if estimate is Estimate.INFEASIBLE else heads).append(
                     (queue, feasibility, estimate)
                 )

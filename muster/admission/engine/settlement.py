@@ -127,7 +127,8 @@ class _Settlement:
         for queue in self._open:
             queue.open(self._include_parked)
         number = 0
-        while self._cycle(number) and self._occupied:
+        # Most passes find nothing that may be admitted.
+        while (self._open or self._placing) and self._cycle(number) and self._occupied:
             assert number < _UNCHECKED or number < self._moves_max(), f"not over after {number} cycles"
             number += 1
         self._mark_preemptors()

@@ -10,7 +10,7 @@ from muster.admission.cycle.assignment_cache import AssignmentCache
 from muster.admission.cycle.nominate import refusal
 from muster.admission.flavors.demand import Demand, pod_set_groups
 from muster.admission.flavors.queue_flavors import QueueFlavors
-from muster.admission.model import FlavorResource, Workload
+from muster.admission.model import ClusterQueue, FlavorResource, PreemptionPolicy, Workload
 from muster.admission.preemption.bound import PreemptionBound
 from muster.admission.pruning.protocol import Estimate
 from muster.admission.quota.tree import QuotaNode
@@ -24,6 +24,7 @@ class QueueUsage:
 
     __slots__ = (
         "_below",
+        "_bounds",
         "_known",
         "flavors",
         "holdings",
@@ -44,10 +45,14 @@ class QueueUsage:
         self.one_flavor = all(len(group.flavors) == 1 for group in self.queue.groups)
         self.token = object()
         self._below = node.lineage[:-1]
+        # Else only the room at the root decides over its workloads.
+        self._bounds = _preempts(self.queue) or any(below.has_limits for below in self._below)
         self._known: tuple[object, ...] = ()
 
     def renew(self) -> bool:
-        """Returns whether anything has changed since the last call."""
+        """Returns whether anything that bounds its workloads has changed since the last call."""
+        if not self._bounds:
+            return False
         # By value: a simulation takes quota and gives it back, after which everything known still holds.
         found = self.holdings.version, *[tuple(node.usage.values()) for node in self._below]
         if found == self._known:
@@ -55,6 +60,11 @@ class QueueUsage:
         self._known = found
         self.token = object()
         return True
+
+
+def _preempts(queue: ClusterQueue) -> bool:
+    policies = queue.within_queue, queue.reclaim_within_cohort
+    return any(policy is not PreemptionPolicy.NEVER for policy in policies)
 
 
 Need = tuple[FlavorResource, int]
@@ -71,7 +81,6 @@ class Feasibility:
     usage. Nothing here refers to a workload: it outlives `alike`."""
 
     __slots__ = (
-        "_borrowing",
         "_bounds",
         "_bounds_to_fit",
         "_demands",
@@ -97,7 +106,6 @@ class Feasibility:
         self._token: object = None  # of the usage that the following is computed from
         self._bounds: list[list[list[Bound]]] | None  # by demand and option; None: not computed
         self._bounds_to_fit: list[Bound]  # without preemption, if there is only one way
-        self._borrowing: int | None
         self.room_decides = self._needs is not None and _room_decides(queue_usage, alike)
         self.assignment_cache = AssignmentCache()
 
@@ -110,7 +118,7 @@ class Feasibility:
         # The cheap question first: most groups fit or are bound by the room at the root alone.
         if self.fits():
             return Estimate.FITS  # and what could be preempted need not be known
-        return Estimate.POSSIBLE if self._closed() is None else Estimate.INFEASIBLE
+        return Estimate.POSSIBLE if self._exceeded() is None else Estimate.INFEASIBLE
 
     def fits(self) -> bool:
         if self._token is not self._queue_usage.token:
@@ -121,12 +129,12 @@ class Feasibility:
                 return False
         return self._needs is not None
 
-    def obstacles(self) -> Sequence[Bound]:
+    def obstacles(self) -> Sequence[Bound] | None:
         """Bounds of an infeasible group: it stays infeasible until the usage at the root is within one of
-        them, or the queue's usage changes."""
-        return self._closed() or ()
+        them, or the queue's usage changes. None if it is not infeasible."""
+        return None if self.fits() else self._exceeded()
 
-    def _closed(self) -> list[Bound] | None:
+    def _exceeded(self) -> list[Bound] | None:
         """The bounds that each flavor exceeds, for a resource that no flavor can provide. None if there is
         none."""
         if self._bounds is None:
@@ -151,16 +159,17 @@ class Feasibility:
 
     def borrowing(self) -> int:
         """The borrowing distance of one that was just found to fit."""
-        if self._borrowing is None:
-            level, needs = self._queue_usage.node.borrowing_level, self._needs or ()
-            self._borrowing = max((level(fr, amount)[0] for fr, amount in needs), default=0)
-        return self._borrowing
+        furthest, node = 0, self._queue_usage.node
+        for fr, amount in self._needs or ():
+            level, _ = node.borrowing_level(fr, amount)
+            if level > furthest:
+                furthest = level
+        return furthest
 
     def _renew(self) -> None:
         self._token = self._queue_usage.token
         self._bounds = None
         self._preemption_bound.forget()
-        self._borrowing = None
         needs = self._needs or ()
         self._bounds_to_fit = [
             (fr, self._preemption_bound.most_used_to_fit(fr, amount)) for fr, amount in needs

@@ -39,10 +39,13 @@ class TryEverything:
         """Remembers nothing."""
 
     def possible(self) -> Mapping[PendingQueue, None]:
-        return dict.fromkeys(queue for queue in self._queues.values() if len(queue))
+        return dict.fromkeys(filter(self.is_possible, self._queues.values()))
+
+    def is_possible(self, queue: PendingQueue) -> bool:
+        return len(queue) > 0
 
     def has_candidate(self, queue: PendingQueue) -> bool:
-        return len(queue) > 0
+        return self.is_possible(queue)
 
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Unknown:
         return Unknown()

@@ -80,6 +80,11 @@ class QuotaNode:
             if quota.borrowing_limit is not None:
                 self._ceilings[fr] = subtree + quota.borrowing_limit
 
+    @property
+    def has_limits(self) -> bool:
+        """Whether `headroom` depends on what is used here."""
+        return bool(self._local or self._ceilings)
+
     def quota(self, fr: FlavorResource) -> Quota:
         return self.quotas.get(fr, _NO_QUOTA)
 

@@ -66,6 +66,22 @@ def test_only_queues_that_a_change_concerns_are_tried(name: str) -> None:
     assert effort.decision() == NOTHING
 
 
+def test_only_queues_with_limits_go_by_what_they_use_themselves() -> None:
+    """Else the room of the cohort decides: it was full before and is full again."""
+    unlimited, limited = (
+        queue(name, Quota(2, borrowing_limit=limit), cohort="ml")
+        for name, limit in (("all", None), ("two", 2))
+    )
+    runs = [running(f"{name}-runs", name, 2) for name in ("all", "two")]
+    waiting = [workload(f"{name}-waits", name, 3, queued_at_ms=2) for name in ("all", "two")]
+    effort = Effort(snapshot([unlimited, limited], *runs, *waiting, cohorts=[Cohort("ml")]))
+    effort.decision()
+    for name in ("all", "two"):
+        effort.engine.remove(f"ns/{name}-runs")
+        effort.engine.put(running(f"{name}-runs-again", name, 2))
+    assert effort.decision() == ([], {"two"}, [])
+
+
 def test_workload_with_room_to_the_last_unit_is_known_to_fit() -> None:
     """So that it need not be compared with those that preempt."""
     effort = Effort(snapshot(queue("q", 2), workload("w", "q", 2)))
