@@ -118,7 +118,8 @@ def check_workload(workload: Workload) -> None:
     where = f"Workload {workload.key}"
     if not workload.pod_sets:
         raise SnapshotError(where, "pod sets", "expected at least one")
-    _check_unique(where, "pod sets", (pod_set.name for pod_set in workload.pod_sets))
+    if len(workload.pod_sets) > 1:
+        _check_unique(where, "pod sets", (pod_set.name for pod_set in workload.pod_sets))
     for pod_set in workload.pod_sets:
         _check_pod_set(where, pod_set)
     for assigned in workload.admission.pod_sets if workload.admission else ():

@@ -185,6 +185,8 @@ class Engine:
     def _drain(self) -> tuple[str, ...]:
         """Evicts from queues with HoldAndDrain, and returns the keys of workloads that were not leaving
         already."""
+        if not self._live.draining:
+            return ()
         drained = [
             holding
             for name in self._live.draining

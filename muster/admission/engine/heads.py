@@ -14,7 +14,6 @@ from muster.admission.state.state import WorkingState
 
 IsPassed = Callable[[PendingQueue], bool]
 Head = tuple[PendingQueue, GroupEstimate, Estimate]
-Ranked = tuple[CycleOrder, PendingQueue, GroupEstimate]
 
 
 class HeadSelector:
@@ -63,12 +62,12 @@ class HeadSelector:
         queues whose heads may keep quota from others in vain are opened too."""
         possible = self.pruning.possible()
         if self._keeping or not include_parked:
-            feasible = [queue for queue in possible if self._is_feasible(queue, include_parked)]
-            # Quota that is kept matters only to a workload that could have it.
-            possible = dict.fromkeys(feasible) | self._keeping if feasible else {}
+            possible = {queue: None for queue in possible if self._is_feasible(queue, include_parked)}
+        # Quota that is kept matters only to a workload that could have it.
+        keeping = self._keeping if possible else {}
         opened = []
         for queue in self._occupied:
-            if queue in possible:
+            if queue in possible or queue in keeping:
                 opened.append(queue)
             else:
                 queue.close()
@@ -97,7 +96,7 @@ class HeadSelector:
         either, the queue is closed and removed from `opened`."""
         heads, infeasible, done = self._heads(opened)
         to_keep_from, moved = bool(heads), False
-        to_follow = self._to_follow(infeasible, to_keep_from)
+        to_follow = self._to_follow(infeasible, to_keep_from) if infeasible else set()
         for head in infeasible:
             queue, feasibility, _ = head
             keeps, followed = queue in self._keeping, queue in to_follow
@@ -132,16 +131,16 @@ class HeadSelector:
         heads: list[Head] = []
         infeasible: list[Head] = []
         done: set[PendingQueue] = set()
-        self.pruning.refresh()
+        possible = self.pruning.possible()
         for queue in opened:
-            group, is_possible = queue.head_group(), self.pruning.is_possible(queue)
+            group = queue.head_group()
             if group is None:
                 done.add(queue)
-                if is_possible:
+                if queue in possible:
                     self.pruning.has_candidate(queue)
-            elif is_possible or queue in self._keeping:
+            elif queue in possible or queue in self._keeping:
                 feasibility = self.pruning.feasibility(queue, group)
-                estimate = feasibility.estimate() if is_possible else Estimate.INFEASIBLE
+                estimate = feasibility.estimate() if queue in possible else Estimate.INFEASIBLE
                 (infeasible if estimate is Estimate.INFEASIBLE else heads).append(
                     (queue, feasibility, estimate)
                 )
@@ -150,7 +149,7 @@ class HeadSelector:
                 done.add(queue)
         return heads, infeasible, done
 
-    def decided_by_room(self, heads: Iterable[Head], waiting: Container[str]) -> list[Ranked] | None:
+    def decided_by_room(self, heads: list[Head], waiting: Container[str]) -> list[Head] | None:
         """Returns the heads in the cycle's order, if room alone decides over each of them; None if not.
         `waiting` are the keys of workloads that wait for victims.
 
@@ -158,13 +157,12 @@ class HeadSelector:
         infeasible."""
         if not self._room_may_decide:
             return None
-        ranked: list[Ranked] = []
-        for queue, feasibility, estimate in heads:
+        for _, feasibility, estimate in heads:
             if estimate is not Estimate.FITS or not feasibility.room_decides:
                 return None
-            ranked.append((self._place_of(queue, feasibility, waiting), queue, feasibility))
-        ranked.sort(key=_by_place)
-        return ranked
+        if len(heads) == 1:
+            return heads
+        return sorted(heads, key=lambda head: self._place_of(head[0], head[1], waiting))
 
     def _place_of(
         self, queue: PendingQueue, feasibility: GroupEstimate, waiting: Container[str]
@@ -183,10 +181,6 @@ class HeadSelector:
         if not priority_boost and not preempting:
             self._places[queue] = order, borrowing, place
         return place
-
-
-def _by_place(ranked: Ranked) -> CycleOrder:
-    return ranked[0]
 
 
 def _room_may_decide(state: WorkingState) -> bool:

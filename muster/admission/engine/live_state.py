@@ -1,6 +1,5 @@
 """The working state and the pending queues, in step with the objects as they come and go."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -44,12 +43,14 @@ class Timers:
             heappop(self._heap)
         return self._heap[0][0] if self._heap else None
 
-    def take_due(self, now_ms: int) -> Iterator[str]:
-        """Yields the keys whose moment has come, and forgets it."""
+    def take_due(self, now_ms: int) -> list[str]:
+        """Returns the keys whose moment has come, and forgets it."""
+        due = []
         while (next_ms := self.next_ms) is not None and next_ms <= now_ms:
             _, key = heappop(self._heap)
             del self._at_ms[key]
-            yield key
+            due.append(key)
+        return due
 
 
 class LiveState:

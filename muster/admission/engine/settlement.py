@@ -18,7 +18,7 @@ from muster.admission.cycle.cycle import Cycle
 from muster.admission.cycle.entry import REQUEUE, Entry, Outcome
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import ContentionGroup
-from muster.admission.engine.heads import SCANS_MAX, FlavorScans, Ranked
+from muster.admission.engine.heads import SCANS_MAX, FlavorScans, Head
 from muster.admission.model import Workload
 from muster.admission.pruning.protocol import GroupEstimate
 from muster.admission.queueing.pending import PendingQueue
@@ -170,9 +170,9 @@ class _Settlement:
         # Where something was freed, parked workloads may fit: the pass ends, and the next one tries all.
         return self._moved and self._changes.freed == freed
 
-    def _admit_in_order(self, cycle: Cycle, decided: Iterable[Ranked]) -> None:
+    def _admit_in_order(self, cycle: Cycle, decided: Iterable[Head]) -> None:
         """Admits, in order, the heads for which those before them leave room."""
-        for _, queue, feasibility in decided:
+        for queue, feasibility, _ in decided:
             if feasibility.fits():
                 head = self._entry(queue, feasibility)
                 cycle.take(head)

@@ -20,12 +20,14 @@ from muster.admission.state.state import WorkingState
 class QueueUsage:
     """Usage of one ClusterQueue and of the cohorts above it, below the root.
 
-    What is computed from that alone holds as long as `token` is the same object."""
+    Bounds that are computed from that alone hold as long as `token` is the same object, and anything else as
+    long as `changes` is the same."""
 
     __slots__ = (
         "_below",
         "_bounds",
         "_known",
+        "changes",
         "flavors",
         "holdings",
         "node",
@@ -44,6 +46,7 @@ class QueueUsage:
         self.holdings = state.holdings[node.name]
         self.one_flavor = all(len(group.flavors) == 1 for group in self.queue.groups)
         self.token = object()
+        self.changes = 0
         self._below = node.lineage[:-1]
         # Else only the room at the root decides over its workloads.
         self._bounds = _preempts(self.queue) or any(below.has_limits for below in self._below)
@@ -51,6 +54,7 @@ class QueueUsage:
 
     def renew(self) -> bool:
         """Returns whether anything that bounds its workloads has changed since the last call."""
+        self.changes += 1
         if not self._bounds:
             return False
         # By value: a simulation takes quota and gives it back, after which everything known still holds.
@@ -81,6 +85,7 @@ class Feasibility:
     usage. Nothing here refers to a workload: it outlives `alike`."""
 
     __slots__ = (
+        "_borrowing",
         "_bounds",
         "_bounds_to_fit",
         "_demands",
@@ -106,6 +111,7 @@ class Feasibility:
         self._token: object = None  # of the usage that the following is computed from
         self._bounds: list[list[list[Bound]]] | None  # by demand and option; None: not computed
         self._bounds_to_fit: list[Bound]  # without preemption, if there is only one way
+        self._borrowing = -1, 0  # as of the number of changes
         self.room_decides = self._needs is not None and _room_decides(queue_usage, alike)
         self.assignment_cache = AssignmentCache()
 
@@ -159,11 +165,11 @@ class Feasibility:
 
     def borrowing(self) -> int:
         """The borrowing distance of one that was just found to fit."""
-        furthest, node = 0, self._queue_usage.node
-        for fr, amount in self._needs or ():
-            level, _ = node.borrowing_level(fr, amount)
-            if level > furthest:
-                furthest = level
+        changes, furthest = self._borrowing
+        if changes != self._queue_usage.changes:
+            level, needs = self._queue_usage.node.borrowing_level, self._needs or ()
+            furthest = max((level(fr, amount)[0] for fr, amount in needs), default=0)
+            self._borrowing = self._queue_usage.changes, furthest
         return furthest
 
     def _renew(self) -> None:

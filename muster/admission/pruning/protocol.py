@@ -61,9 +61,6 @@ class Pruning(Protocol):
     def possible(self) -> Mapping[PendingQueue, None]:
         """The queues that may have a workload that can be admitted: no other queue has one."""
 
-    def is_possible(self, queue: PendingQueue) -> bool:
-        """Whether the queue is one of them, as of the last `refresh`."""
-
     def has_candidate(self, queue: PendingQueue) -> bool:
         """Whether the queue has a group that is not infeasible; if not, it is not possible from now on."""
 

@@ -39,13 +39,10 @@ class TryEverything:
         """Remembers nothing."""
 
     def possible(self) -> Mapping[PendingQueue, None]:
-        return dict.fromkeys(filter(self.is_possible, self._queues.values()))
-
-    def is_possible(self, queue: PendingQueue) -> bool:
-        return len(queue) > 0
+        return dict.fromkeys(queue for queue in self._queues.values() if len(queue))
 
     def has_candidate(self, queue: PendingQueue) -> bool:
-        return self.is_possible(queue)
+        return len(queue) > 0
 
     def feasibility(self, queue: PendingQueue, group: EquivalenceGroup) -> Unknown:
         return Unknown()

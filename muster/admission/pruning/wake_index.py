@@ -49,7 +49,7 @@ class WakeIndex:
         self._known: dict[tuple[int, EquivalenceClass], Feasibility] = {}  # by queue; the oldest first
         self._roots = list(dict.fromkeys(queue.node.root for queue in self._queues))
         self._awake = {number: queue for number, queue in enumerate(self._queues) if len(queue)}
-        self._bounds: dict[int, list[tuple[FlavorResource, _Line, float]]] = {}  # of the others, with lines
+        self._bounds: dict[int, list[tuple[_Line, float]]] = {}  # of the others: their lines in the index
         self._lines: dict[QuotaNode, dict[FlavorResource, _Line]] = {root: {} for root in self._roots}
 
     def changed(self, queue: str) -> None:
@@ -66,16 +66,6 @@ class WakeIndex:
                 for _, _, queue in line[bisect_left(line, (used.get(fr, 0),)) :]:
                     found[queue] = None
         return found
-
-    def is_possible(self, queue: PendingQueue) -> bool:
-        number = self._numbers[queue.queue.name]
-        if number in self._awake:
-            return True
-        used = queue.node.root.usage
-        for fr, _, most in self._bounds.get(number, ()):  # noqa: SIM110 - a generator is slow
-            if used.get(fr, 0) <= most:
-                return True
-        return False
 
     def has_candidate(self, queue: PendingQueue) -> bool:
         """Whether a possible queue really has a feasible workload; if not, remembers its bounds."""
@@ -124,8 +114,8 @@ class WakeIndex:
         self._awake.pop(number, None)
         lines = self._lines[queue.node.root]
         # -inf: no usage at the root is low enough. Only a change below it can help, which `refresh` finds.
-        kept = [(fr, lines.setdefault(fr, []), most) for fr, most in bounds if most > -inf]
-        for _, line, most in kept:
+        kept = [(lines.setdefault(fr, []), most) for fr, most in bounds if most > -inf]
+        for line, most in kept:
             insort(line, (most, number, queue))
         self._bounds[number] = kept
 
@@ -133,7 +123,7 @@ class WakeIndex:
         # An empty queue is woken by the workload that comes (`changed`).
         if len(self._queues[number]):
             self._awake[number] = self._queues[number]
-        for _, line, most in self._bounds.pop(number, ()):
+        for line, most in self._bounds.pop(number, ()):
             del line[bisect_left(line, (most, number))]
 
 

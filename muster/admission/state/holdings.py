@@ -3,6 +3,7 @@
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from muster.admission.flavors.demand import still_held
 from muster.admission.model import Admission, FlavorResource, PodSetAssignment, Workload
@@ -100,6 +101,8 @@ class QueueHoldings(dict[str, Holding]):
 
     def below(self, bound: Precedence) -> Iterator[Holding]:
         """Yields holdings below the bound, in order."""
+        if bound[0] == -inf:  # the policy Never: a queue that preempts nothing keeps no order
+            return
         # Sorted only where a search for victims asks: most queues of a large snapshot are never asked.
         if self._in_order is None:
             self._in_order = sorted((holding.order, holding) for holding in self.values())

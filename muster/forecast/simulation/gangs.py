@@ -30,6 +30,8 @@ class Gangs:
     ) -> None:
         self._configuration, self._jobs, self._assumptions = configuration, jobs, assumptions
         self._future, self._run_times, self._events = Future(seed, assumptions), RunTimes(jobs), events
+        self._start_up_ms = round(1000 * assumptions.start_up_s)
+        self._cleanup_ms = round(1000 * assumptions.cleanup_s)
         self.attempts = Attempts()
         self.on_start: Callable[[int, int, int], None] | None = None  # with the time, the job and its row
         self.running: dict[int, Running] = {}
@@ -73,7 +75,7 @@ class Gangs:
             provided_ms = max(now_ms, reserved_ms + self._future.provisioning_ms(placed.number, tries))
         elif not self.running[job].has_nodes:
             provided_ms = max(now_ms, reserved_ms + round(1000 * self._assumptions.scale_up_s))
-        self.start(job, provided_ms + round(1000 * self._assumptions.start_up_s), now_ms)
+        self.start(job, provided_ms + self._start_up_ms, now_ms)
 
     def start(self, job: int, started_ms: int, now_ms: int) -> None:
         """Runs the gang from `started_ms`, which may be past, until it ends or fails."""
@@ -90,7 +92,7 @@ class Gangs:
 
     def finish(self, job: int, ends_ms: int) -> None:
         """Ends the gang's work then; its pods are gone a little later."""
-        gone_ms = ends_ms + round(1000 * self._assumptions.cleanup_s)
+        gone_ms = ends_ms + self._cleanup_ms
         self._events.add(gone_ms, Event.ENDED, job, self.running[job].row)
 
     def preempt(self, job: int, now_ms: int) -> None:
@@ -173,5 +175,10 @@ class Gangs:
 
 def _main_flavor(admission: core.Admission) -> str:
     """Returns the flavor of its accelerators, or of its first resource without any."""
-    flavors = [(resource, f) for assigned in admission.pod_sets for resource, f in assigned.flavors.items()]
-    return next((f for resource, f in flavors if "/" in resource), flavors[0][1])
+    first = ""
+    for assigned in admission.pod_sets:
+        for resource, flavor in assigned.flavors.items():
+            if "/" in resource:
+                return flavor
+            first = first or flavor
+    return first

@@ -38,8 +38,7 @@ def _counting(effort: Effort) -> type[Pruning]:
         def __init__(self, state: WorkingState, queues: Mapping[str, PendingQueue]) -> None:
             index = WakeIndex(state, queues)
             self._index = index
-            self.changed, self.refresh = index.changed, index.refresh
-            self.possible, self.is_possible = index.possible, index.is_possible
+            self.changed, self.refresh, self.possible = index.changed, index.refresh, index.possible
 
         def has_candidate(self, queue: PendingQueue) -> bool:
             effort.asked.add(queue.queue.name)
