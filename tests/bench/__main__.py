@@ -7,7 +7,7 @@ import sys
 from sandbox.toolchain.command import carry_out
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.steps import Screen
-from tests.bench import decisions, engine_load, forecasts, setup_times
+from tests.bench import decisions, engine_load, first_decision, forecasts, setup_times
 from tests.bench.report import Figure, show
 
 ADMISSION_P99_SECONDS_MAX = 1
@@ -23,7 +23,7 @@ def main() -> int:
         *setup_times.previews(tools["pulumi"].path),
     ]
     show("Setting up", figures)
-    decided = decisions.figures()
+    decided = [*decisions.figures(), *first_decision.figures()]
     show("Decisions", decided)
     forecast = forecasts.figures()
     show("Forecasts", forecast, "AccaSim")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +27,14 @@ def site() -> Path:
                 archive.extractall(Path(built) / "site")
             (Path(built) / "site").rename(folder)
     return folder
+
+
+def printed(module: str, arguments: Sequence[str], package: Path = CHECKOUT) -> str:
+    """Returns what `main` of a module prints in a process that imports `muster` from this folder."""
+    code = f"import sys; sys.path[:0] = [{str(package)!r}, {str(CHECKOUT)!r}]; "
+    code += f"from {module} import main; main(sys.argv[1:])"
+    command = [sys.executable, "-P", "-c", code, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def _created(folder: Path) -> Path:

@@ -8,7 +8,6 @@ peak memory.
 import json
 import os
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -32,7 +31,7 @@ from muster.forecast.traces.swf import SwfOptions
 from muster.forecast.traces.trace import TraceJob
 from sandbox.toolchain.paths import CHECKOUT
 from tests.bench import forecast_peer
-from tests.bench.compiled import site
+from tests.bench.compiled import printed, site
 from tests.bench.report import Figure, show
 
 VERSION = "kueue.x-k8s.io/v1beta2"
@@ -181,11 +180,7 @@ def searching() -> list[Figure]:
 
 def in_a_process(argument: str, package: Path = CHECKOUT) -> Measured:
     """Measures in a process that imports `muster` from this folder."""
-    code = f"import sys; sys.path[:0] = [{str(package)!r}, {str(CHECKOUT)!r}]; "
-    code += "from tests.bench.forecasts import main; main(sys.argv[1:])"
-    command = [sys.executable, "-P", "-c", code, argument]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return Measured(**json.loads(output))
+    return Measured(**json.loads(printed("tests.bench.forecasts", (argument,), package)))
 
 
 def main(arguments: list[str]) -> None:

@@ -43,7 +43,10 @@ class Holding:
         )
 
     def uses(self, resources: Iterable[FlavorResource]) -> bool:
-        return not self.usage.keys().isdisjoint(resources)
+        for fr in resources:  # noqa: SIM110 - a generator is slow, and searches for victims ask this of all
+            if fr in self.usage:
+                return True
+        return False
 
     @property
     def pod_sets(self) -> Sequence[PodSetAssignment]:
@@ -110,5 +113,5 @@ class QueueHoldings(dict[str, Holding]):
         for (stays, priority, *_), holding in self._in_order:
             if stays and (priority,) >= bound:
                 return  # the others are not lower
-            if (holding.priority, -holding.workload.queued_at_ms) < bound:
+            if (priority, -holding.workload.queued_at_ms) < bound:
                 yield holding
