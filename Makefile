@@ -5,10 +5,10 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench fuzz storm preview forecast plan golden docs pictures screenshot lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz storm preview forecast plan golden docs pictures screenshot lint format lock
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 up: ## a whole environment on this machine, with its scenarios (ENGINE=muster|kueue|kai SCENARIO=jobs|serving|no FRESH=1)
 	@$(run) sandbox up --engine $(ENGINE) --name $(NAME) $(if $(FRESH),--fresh) \
@@ -68,6 +68,10 @@ storm: ## kills, pauses, black holes, restarts and deletions on a real API serve
 
 bench: ## measure up, previews, admission and the controller
 	@$(run) tests.bench
+
+bench-kueue: ## Kueue's own performance harness with Kueue and with Muster (CONFIG=small|baseline|large-scale|tas TIMES=1 PROFILE=1)
+	@$(run) tests.bench.kueue_harness $(if $(CONFIG),--config $(CONFIG)) $(if $(TIMES),--times $(TIMES)) \
+		$(if $(PROFILE),--profile)
 
 forecast: ## waits before and after an example's pull request, with a page of charts (CHANGE=patch STACK=prod DAYS=7 SEEDS=20)
 	@$(run) muster plan --stack $(or $(STACK),prod) --change $(or $(CHANGE),examples/forecast/fewer-l4s.patch) \

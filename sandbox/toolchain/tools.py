@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 KUBERNETES = "v1.36.3"
+KUEUE = "v0.19.2"
 _KUBERNETES_LDFLAGS = (
     f"-X k8s.io/component-base/version.gitVersion={KUBERNETES} "
     "-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
@@ -47,6 +48,11 @@ def _kai(command: str, build_seconds: int) -> Tool:
     return Tool(f"kai-{command}", "v0.12.0", "kai", package, build_seconds, version_args=None)
 
 
+def _kueue_performance(command: str, build_seconds: int) -> Tool:
+    package = f"sigs.k8s.io/kueue/test/performance/scheduler/{command}"
+    return Tool(f"kueue-{command}", KUEUE, "kueue-performance", package, build_seconds, version_args=None)
+
+
 _ALL = (
     Tool(
         "pulumi",
@@ -72,7 +78,9 @@ _ALL = (
         75,
         version_args=None,
     ),
-    Tool("kueue", "v0.19.2", "kueue", "sigs.k8s.io/kueue/cmd/kueue", 180, version_args=None),
+    Tool("kueue", KUEUE, "kueue", "sigs.k8s.io/kueue/cmd/kueue", 180, version_args=None),
+    _kueue_performance("minimalkueue", 180),
+    _kueue_performance("runner", 20),
     _kai("scheduler", 150),
     _kai("binder", 10),
     _kai("podgrouper", 5),

@@ -63,6 +63,10 @@ def test_build_key_changes_with_every_input_and_with_nothing_else() -> None:
     assert build_key(ETCD, b"mod", b"sum", "Linux-x86_64") in keys
 
 
+OTHER_TOOLS = {"helm", "kueue-minimalkueue", "kueue-runner"}
+"""Tools of tests and benchmarks."""
+
+
 def test_an_engine_is_built_only_where_it_is_used() -> None:
     shared = set(tools_for("muster"))
     assert set(tools_for("kueue")) - shared == {"kueue"}
@@ -73,7 +77,7 @@ def test_an_engine_is_built_only_where_it_is_used() -> None:
         "kai-podgroupcontroller",
         "kai-queuecontroller",
     }
-    assert set(TOOLS) == {*tools_for("kueue"), *tools_for("kai"), "helm"}
+    assert set(TOOLS) == {*tools_for("kueue"), *tools_for("kai"), *OTHER_TOOLS}
 
 
 def test_kais_resources_are_served_only_with_kai() -> None:

@@ -1,0 +1,1 @@
+"""Kueue's own performance harness, run with minimalkueue and with Muster in its place: `make bench-kueue`."""

@@ -1,0 +1,79 @@
+"""The figures of one run: the summary of the runner, and the costs that were noted beside it."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from tests.bench.kueue_harness.engine import Cost
+
+
+@dataclass(frozen=True)
+class ClassMeans:
+    """Workloads of one class: seconds from creation to admission and to finish, on average."""
+
+    count: int
+    to_admission_s: float
+    to_finish_s: float
+    evictions: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """`usage` is the share of the nominal quota that was used on average; `dropped_events` are changes of
+    Workloads that the runner was too slow to record."""
+
+    engine: str
+    classes: dict[str, ClassMeans]
+    usage: float
+    dropped_events: int
+    cost: Cost
+
+    @property
+    def workloads(self) -> int:
+        return sum(one.count for one in self.classes.values())
+
+
+def parse(engine: str, summary: str, cost: Mapping[str, Any]) -> Run:
+    """Reads the runner's summary.yaml (Kueue: test/performance/scheduler/runner/recorder) and the costs."""
+    read = yaml.safe_load(summary)
+    classes = {
+        name: ClassMeans(
+            one["count"],
+            one["averageTimeToAdmissionMs"] / 1000,
+            one["averageTimeToFinishMs"] / 1000,
+            one["totalEvictions"],
+        )
+        for name, one in sorted(read["workloadClasses"].items())
+    }
+    queues = read["clusterQueueClasses"].values()
+    used = sum(one["cpuAverageUsage"] for one in queues) / sum(one["nominalQuota"] for one in queues)
+    return Run(engine, classes, used, read["droppedWorkloadEvents"], Cost(**cost))
+
+
+def problem(run: Run, states: str, generator: str) -> str:
+    """Returns why a run's figures mean nothing, empty if they do.
+
+    The runner also ends early where it is interrupted, or where the status of every ClusterQueue says that it
+    is empty; its means count a workload that was not finished as one that did not wait. `states` is its
+    wlStates.csv, `generator` the file of what it creates.
+    """
+    expected = workloads_of(generator)
+    if run.workloads != expected:
+        return f"it saw {run.workloads:,} of {expected:,} workloads"
+    unfinished = sum(row["ms to finish"] == "0" for row in csv.DictReader(states.splitlines()))
+    if unfinished > run.dropped_events:
+        return f"it ended before {unfinished:,} of {expected:,} workloads were finished"
+    return ""
+
+
+def workloads_of(generator: str) -> int:
+    """Returns how many workloads a configuration of the generator has."""
+    return sum(
+        cohorts["count"] * queues["count"] * of_queue["count"] * len(of_queue["workloads"])
+        for cohorts in yaml.safe_load(generator)["cohorts"]
+        for queues in cohorts["queuesSets"]
+        for of_queue in queues["workloadsSets"]
+    )

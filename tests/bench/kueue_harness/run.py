@@ -1,0 +1,150 @@
+"""One run of Kueue's performance runner with one engine, in a folder of its own below .muster/bench-kueue."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandbox.cluster.crds import ensure_crds
+from sandbox.cluster.processes import Processes, free_port, stop_all
+from sandbox.toolchain.ensure import ensure_tools
+from sandbox.toolchain.golang import find_go, module_directory
+from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.steps import Screen, StepError, tail
+from tests.bench.kueue_harness.engine import COST, LOG
+from tests.bench.kueue_harness.measured import Run, parse, problem
+
+MUSTER, KUEUE = "muster", "kueue"
+CONFIGS = ("small", "baseline", "large-scale", "tas")
+RECORD_MINUTES_MAX = 25
+STOP_SECONDS_MAX = 120
+PROGRESS_SECONDS = 30
+STATE = RunState("bench-kueue")
+PROFILE = "muster.prof"
+_ASSETS = ("etcd", "kube-apiserver", "kubectl")
+_API = "/apis/kueue.x-k8s.io/v1beta2"
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Executables by name, the folder of Kueue's module, and that of the CRDs that Muster watches."""
+
+    tools: dict[str, Path]
+    kueue: Path
+    crds: Path
+
+    def generator(self, config: str) -> Path:
+        """Returns the file that says which queues and workloads the runner creates."""
+        if config == "small":
+            return Path(__file__).with_name("small.yaml")
+        return self.kueue / "test/performance/scheduler/configs" / config / "generator.yaml"
+
+
+def programs(screen: Screen) -> Programs:
+    """Finds or builds everything that a run needs. Raises StepError if it cannot."""
+    found = ensure_tools((*_ASSETS, "kueue-minimalkueue", "kueue-runner"), screen)
+    module = module_directory(find_go(), "kueue-performance", "sigs.k8s.io/kueue")
+    return Programs({name: tool.path for name, tool in found.items()}, module, ensure_crds())
+
+
+def run(engine: str, config: str, using: Programs, screen: Screen, profile: bool = False) -> Run:
+    """Runs the configuration once with this engine. Raises StepError if not all workloads finish."""
+    processes = Processes(STATE)
+    processes.stop_everything()  # left by a run that was killed
+    folder = STATE.root / config / engine
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in ("assets", "tmp"):
+        (folder / name).mkdir(parents=True)
+    for name in _ASSETS:
+        (folder / "assets" / name).symlink_to(using.tools[name])
+    executable = _executable(engine, folder, using, profile)
+    argv = [using.tools["kueue-runner"], "-o", folder, "-crds", using.crds, "-minimalKueue", executable]
+    argv += ["-generatorConfig", using.generator(config), "-qps", 1000, "-burst", 2000]
+    argv += ["-timeout", f"{RECORD_MINUTES_MAX}m", *(["-enableTAS"] if config == "tas" else [])]
+    environment = {"KUBEBUILDER_ASSETS": str(folder / "assets"), "TMPDIR": str(folder / "tmp")}
+    try:
+        processes.start("runner", [str(a) for a in argv], environment, folder / "runner.log", using.kueue)
+        _wait(processes, folder, screen, f"{config}, {engine}")
+    finally:
+        _stop(processes)
+        shutil.rmtree(folder / "tmp")
+    return _measured(engine, folder, using.generator(config).read_text())
+
+
+def _measured(engine: str, folder: Path, generator: str) -> Run:
+    try:
+        summary = (folder / "summary.yaml").read_text()
+        found = parse(engine, summary, json.loads((folder / COST).read_text()))
+        why = problem(found, (folder / "wlStates.csv").read_text(), generator)
+    except FileNotFoundError:
+        why = "it failed"
+    if why:
+        log = folder / "runner.log"
+        ends = f"\n{tail(log)}\nThe end of {folder / LOG}:\n{tail(folder / LOG)}"
+        advice = f"it gives up after {RECORD_MINUTES_MAX} minutes: run it while the machine is quiet"
+        raise StepError(f"Kueue's runner with {engine}: {why}{ends}", log=log, try_this=advice)
+    return found
+
+
+def _executable(engine: str, folder: Path, using: Programs, profile: bool) -> Path:
+    """Writes what the runner starts as minimalkueue, with --kubeconfig FILE and perhaps --enableTAS."""
+    if engine == KUEUE:
+        command, flags = [str(using.tools["kueue-minimalkueue"])], '"$@"'
+    else:
+        profiler = ["-m", "cProfile", "-o", str(folder / PROFILE)] if profile else []
+        command = [sys.executable, "-P", *profiler, "-m", "muster", "controller"]
+        command += ["--lease-namespace=default", f"--http-address=127.0.0.1:{free_port()}"]
+        flags = '"$1" "$2"'  # it knows topologies without a flag
+    measure = [sys.executable, "-P", "-m", "tests.bench.kueue_harness.engine"]
+    measure += [str(folder), str(using.tools["kubectl"]), *command]
+    path = folder / engine
+    path.write_text(f"#!/bin/sh\nexec {shlex.join(measure)} {flags}\n")
+    path.chmod(0o755)
+    return path
+
+
+def _wait(processes: Processes, folder: Path, screen: Screen, what: str) -> None:
+    """Waits until the runner has ended, and prints now and then how far it is."""
+    began, shown = time.monotonic(), 0.0
+    while processes.table()["runner"].process() is not None:
+        took = time.monotonic() - began
+        if took > RECORD_MINUTES_MAX * 60 + STOP_SECONDS_MAX:
+            raise StepError(f"{what}: the runner has not ended after {took:.0f} s", log=folder / "runner.log")
+        if took - shown > PROGRESS_SECONDS:
+            shown = took
+            screen.line(f"  {what}: {took:.0f} s, {_progress(folder / 'assets' / 'kubectl', folder)}")
+        time.sleep(0.2)
+
+
+def _progress(kubectl: Path, folder: Path) -> str:
+    first = _get(kubectl, folder, "workloads?limit=1")
+    queues = _get(kubectl, folder, "clusterqueues?resourceVersion=0")
+    if first is None or queues is None:
+        return "the API server does not answer"
+    created = len(first["items"]) + first["metadata"].get("remainingItemCount", 0)
+    states = [queue.get("status", {}) for queue in queues["items"]]
+    pending, running = (
+        sum(state.get(key, 0) for state in states) for key in ("pendingWorkloads", "reservingWorkloads")
+    )
+    return f"{created - pending - running:,} of {created:,} workloads finished, {running:,} hold quota"
+
+
+def _get(kubectl: Path, folder: Path, path: str) -> dict[str, Any] | None:
+    get = [str(kubectl), "--kubeconfig", str(folder / "kubeconfig"), "get", "--raw", f"{_API}/{path}"]
+    answer = subprocess.run(get, capture_output=True, text=True, env={**os.environ, "HOME": str(folder)})
+    found: dict[str, Any] | None = json.loads(answer.stdout) if answer.returncode == 0 else None
+    return found
+
+
+def _stop(processes: Processes) -> None:
+    """Stops what is left of a run, which is nothing after one that came to its end."""
+    runner = processes.table().get("runner")
+    if runner is not None and (process := runner.process()) is not None:
+        stop_all([process], grace_seconds=15)  # SIGTERM lets it stop the engine, the API server and etcd
+    processes.stop_everything()
