@@ -99,8 +99,8 @@ docs: ## write generated docs: docs/settings.md, docs/metrics.md, the diagrams o
 screenshot: ## docs/pictures/forecast.png: the page that make forecast wrote, in a real browser
 	@$(run) tests.browser.screenshot .muster/forecast.html docs/pictures/forecast.png
 
-pictures: ## draw docs/pictures (FROM=local: of the scenario that this sandbox played last)
-	@$(run) development pictures $(if $(FROM),--from $(FROM))
+pictures: ## draw docs/pictures (FROM=local: of the scenario that this sandbox played last; RESULTS=file of bench-kueue)
+	@$(run) development pictures $(if $(FROM),--from $(FROM)) $(if $(RESULTS),--results $(RESULTS))
 
 lint: ## ruff, mypy, import contracts
 	@$(run) development test lint

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from development import chores, layers
 from development.flakes import USUAL, flakes
@@ -41,7 +42,8 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "--from", type=sandbox_named, dest="state", metavar="NAME", help="of this sandbox's last run"
     )
-    verb.set_defaults(run=lambda options: pictures(options.state))
+    verb.add_argument("--results", type=Path, metavar="FILE", help="of make bench-kueue, to draw from now on")
+    verb.set_defaults(run=lambda options: pictures(options.state, options.results))
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
         ("docs", chores.docs, "write generated docs: docs/settings.md, docs/metrics.md, the diagrams"),

@@ -1,9 +1,12 @@
-"""Writes docs/pictures: the flow, and the timeline of the recorded run that is kept beside it."""
+"""Writes docs/pictures: the flow, and what is kept beside it: a run's timeline, results of a benchmark."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
+from development.pictures.comparison import Comparison, comparison
 from development.pictures.flow import flow
 from development.pictures.timeline import timeline
 from sandbox.scenarios.jobs import JOBS
@@ -13,15 +16,20 @@ from sandbox.toolchain.steps import StepError
 
 FOLDER = CHECKOUT / "docs" / "pictures"
 RECORDING = FOLDER / f"{JOBS.name}.json"
+RESULTS = "kueue-{}.json"
+"""Results of Kueue's performance harness, by configuration."""
 
 
-def pictures(state: RunState | None, folder: Path = FOLDER) -> int:
-    """Writes every picture; takes over the run that sandbox `state` recorded last, if it is given.
+def pictures(state: RunState | None, results: Path | None = None, folder: Path = FOLDER) -> int:
+    """Writes every picture; takes over the run that sandbox `state` recorded last, and the `results` that
+    `make bench-kueue` saved, if they are given.
 
-    Raises StepError if that sandbox has no complete run.
+    Raises StepError if that sandbox has no complete run, or the file has no results.
     """
     if state is not None:
         (folder / RECORDING.name).write_bytes(to_json(_last_run(state)))
+    if results is not None:
+        (folder / RESULTS.format(results.stem)).write_bytes(_results(results))
     for name, svg in drawn(folder).items():
         (folder / name).write_text(svg)
         print(folder / name)
@@ -31,7 +39,22 @@ def pictures(state: RunState | None, folder: Path = FOLDER) -> int:
 def drawn(folder: Path = FOLDER) -> dict[str, str]:
     """Returns the content of each picture by its file name."""
     recording = from_json((folder / RECORDING.name).read_bytes())
-    return {"flow.svg": flow(), f"{JOBS.name}.svg": timeline(recording)}
+    compared = {
+        path.with_suffix(".svg").name: comparison(msgspec.json.decode(path.read_bytes(), type=Comparison))
+        for path in sorted(folder.glob(RESULTS.format("*")))
+    }
+    return {"flow.svg": flow(), f"{JOBS.name}.svg": timeline(recording), **compared}
+
+
+def _results(path: Path) -> bytes:
+    again = "make bench-kueue CONFIG=baseline, then the file that it names"
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Comparison)
+    except (OSError, msgspec.DecodeError) as error:
+        raise StepError(f"no results of make bench-kueue in {path}: {error}", try_this=again) from error
+    if not found.drawn:
+        raise StepError(f"{path} has no figure with a target, so nothing is drawn", try_this=again)
+    return msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
 
 
 def _last_run(state: RunState) -> Recording:

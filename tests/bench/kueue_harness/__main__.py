@@ -13,7 +13,7 @@ from sandbox.toolchain.console import console, table
 from sandbox.toolchain.steps import Screen
 from tests.bench.kueue_harness.figures import HEADS, figures
 from tests.bench.kueue_harness.measured import Run
-from tests.bench.kueue_harness.results import machine, save
+from tests.bench.kueue_harness.results import machine, save, title
 from tests.bench.kueue_harness.run import CONFIGS, KUEUE, MUSTER, PROFILE, STATE, programs, run
 from tests.bench.kueue_harness.targets import TARGETS
 
@@ -31,11 +31,12 @@ def main(arguments: Sequence[str]) -> int:
             place = f"round {number} of {chosen.times}, {engine}"
             screen.line(f"{place}: {count:,} workloads in {wall_s:.1f} s")
     found = figures(chosen.config, runs[MUSTER], runs[KUEUE])
-    title = f"Kueue's performance harness, {chosen.config}: {runs[MUSTER][0].workloads:,} workloads"
-    console().print(table(title, HEADS, [figure.row() for figure in found]))
+    every = [one for done in runs.values() for one in done]
+    heading = title(chosen.config, every)
+    console().print(table(heading, HEADS, [figure.row() for figure in found]))
     path = STATE.root / f"{chosen.config}.json"
-    save(path, chosen.config, found, [one for done in runs.values() for one in done])
-    screen.line(f"saved: {path}")
+    save(path, heading, found, every)
+    screen.line(f"saved: {path} (make pictures RESULTS={path} draws it)")
     if chosen.profile:
         screen.line(f"profile of the controller (cProfile): {STATE.root / chosen.config / MUSTER / PROFILE}")
     missed = [figure.what for figure in found if not figure.met]

@@ -1,4 +1,4 @@
-"""The last results of a configuration as JSON, with the machine and the date."""
+"""The last results of a configuration as JSON, which `make pictures` draws."""
 
 import os
 import platform
@@ -9,8 +9,15 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from development.pictures.comparison import Compared, Comparison
 from tests.bench.kueue_harness.figures import Figure
 from tests.bench.kueue_harness.measured import Run
+
+
+class Results(Comparison):
+    """The figures that are drawn, and the runs that they are medians of."""
+
+    runs: list[Run]
 
 
 def machine() -> str:
@@ -21,24 +28,20 @@ def machine() -> str:
     )
 
 
-def save(path: Path, config: str, figures: Sequence[Figure], runs: Sequence[Run]) -> None:
-    """Writes the figures and the runs that they are medians of."""
-    rows = [
-        {
-            "what": f.what,
-            "unit": f.unit,
-            "muster": f.muster,
-            "kueue": f.kueue,
-            "target": f.row()[-1],
-            "met": f.met,
-        }
-        for f in figures
-    ]
-    content = {
-        "config": config,
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": machine(),
-        "figures": rows,
-        "runs": runs,
-    }
+def title(config: str, runs: Sequence[Run]) -> str:
+    """Returns the heading of a configuration's figures."""
+    return f"Kueue's performance harness, {config}: {runs[0].workloads:,} workloads"
+
+
+def save(path: Path, title: str, figures: Sequence[Figure], runs: Sequence[Run]) -> None:
+    """Writes the figures with the machine and the date, and the runs."""
+    about = f"{machine()}; {datetime.now(UTC).date().isoformat()}"
+    content = Results(title, about, [compared(figure) for figure in figures], list(runs))
     path.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n")
+
+
+def compared(figure: Figure) -> Compared:
+    """Returns the figure as it is drawn."""
+    _, muster, kueue, ratio, target = figure.row()
+    shown = muster.removesuffix(" !")
+    return Compared(figure.what, figure.muster, figure.kueue, shown, kueue, ratio, target, figure.met)

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from development.pictures.canvas import COLORS, WIDTH, text_width
+from development.pictures.comparison import Compared, Comparison, comparison
 from development.pictures.draw import FOLDER, RECORDING, drawn, pictures
 from development.pictures.flow import flow
 from development.pictures.timeline import LEFT, MARGIN, spread, ticks, timeline
@@ -46,7 +47,18 @@ TIMELINES = {
     "milestones at the same time": timeline(msgspec.structs.replace(SMALL, milestones=AT_ONCE)),
     "jobs": drawn()["jobs.svg"],
 }
-ALL = {**TIMELINES, "flow": flow()}
+COMPARISON = Comparison(
+    "Kueue's performance harness, large-scale: 50,000 workloads",
+    "2 cores, 24 GiB, x86_64, Python 3.11.7; 2026-11-22",
+    [
+        Compared("mean time to admission, medium", 30, 120, "30.0 s", "120 s", "0.25", "< 1", True),
+        Compared("queue usage", 0.5, 0.4, "50.0%", "40.0%", "1.25", ">= 75%", False),
+        Compared("evictions, medium", 5, 4, "5", "4", "1.25", "", True),
+    ],
+)
+KEPT = [svg for name, svg in drawn().items() if name.startswith("kueue-")]
+COMPARISONS = [comparison(COMPARISON), *KEPT]
+ALL = {**TIMELINES, "flow": flow(), **{f"comparison {n}": svg for n, svg in enumerate(COMPARISONS)}}
 
 
 class Box(NamedTuple):
@@ -176,6 +188,40 @@ def test_names_of_all_examples_fit_beside_the_bars() -> None:
     assert [name for name in names if text_width(name, style="strong") > LEFT - MARGIN - 4] == []
 
 
+def test_bars_of_both_engines_are_to_scale_and_only_figures_with_a_target_are_drawn() -> None:
+    found = bars(comparison(COMPARISON))
+    assert [bar.what for bar in found] == ["running", "waiting"] * 2
+    assert found[0].right - found[0].left == pytest.approx((found[1].right - found[1].left) / 4)
+    assert found[3].right - found[3].left == pytest.approx((found[2].right - found[2].left) * 0.8, abs=0.1)
+
+
+def test_a_missed_target_is_marked() -> None:
+    results = [e for e in elements(comparison(COMPARISON), "text") if e.get("text-anchor") == "end"][1:]
+    assert [(e.text, e.attrib["class"]) for e in results] == [
+        ("0.25, < 1", "text"),
+        ("1.25, >= 75%: missed", "preempted"),
+    ]
+
+
+def test_results_of_a_benchmark_are_taken_over_and_drawn(tmp_path: Path) -> None:
+    folder, results = tmp_path / "pictures", tmp_path / "baseline.json"
+    folder.mkdir()
+    (folder / RECORDING.name).write_bytes(to_json(SMALL))
+    results.write_bytes(msgspec.json.encode(COMPARISON))
+    pictures(None, results, folder)
+    assert (folder / "kueue-baseline.svg").read_text() == comparison(COMPARISON)
+
+
+@pytest.mark.parametrize("text", [None, "{", '{"title": "", "about": "", "figures": []}'])
+def test_a_file_without_results_is_refused(text: str | None, tmp_path: Path) -> None:
+    results = tmp_path / "small.json"
+    if text is not None:
+        results.write_text(text)
+    with pytest.raises(StepError, match=r"small\.json"):
+        pictures(None, results, tmp_path)
+    assert list(tmp_path.glob("kueue-*")) == []
+
+
 def test_boxes_of_the_flow_are_apart_and_hold_their_texts() -> None:
     svg = flow()
     boxes = rectangles(svg, "box")
@@ -228,9 +274,9 @@ def folder(tmp_path: Path) -> Path:
 
 def test_last_run_of_a_sandbox_is_taken_over_and_drawn(state: RunState, folder: Path) -> None:
     state.recording("jobs").write_bytes(to_json(SMALL))
-    assert pictures(state, folder) == 0
+    assert pictures(state, None, folder) == 0
     assert (folder / "jobs.svg").read_text() == timeline(SMALL)
-    assert pictures(None, folder) == 0
+    assert pictures(None, None, folder) == 0
     assert (folder / "jobs.svg").read_text() == timeline(SMALL)
 
 
@@ -238,13 +284,13 @@ def test_run_that_missed_a_milestone_is_not_taken_over(state: RunState, folder: 
     missed = MilestoneResult("it ends", None, "", "not seen")
     state.recording("jobs").write_bytes(to_json(msgspec.structs.replace(SMALL, milestones=[missed])))
     with pytest.raises(StepError, match="it ends: not seen"):
-        pictures(state, folder)
+        pictures(state, None, folder)
     assert (folder / RECORDING.name).read_bytes() == RECORDING.read_bytes()
 
 
 def test_sandbox_without_a_run_says_how_to_get_one(state: RunState, folder: Path) -> None:
     with pytest.raises(StepError) as refused:
-        pictures(state, folder)
+        pictures(state, None, folder)
     assert refused.value.try_this == "make scenario NAME=mine SCENARIO=jobs"
 
 
