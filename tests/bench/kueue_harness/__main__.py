@@ -8,13 +8,14 @@ import os
 import sys
 from collections.abc import Sequence
 
+from sandbox.bootstrap import exclusive
 from sandbox.toolchain.command import carry_out
 from sandbox.toolchain.console import console, table
 from sandbox.toolchain.steps import Screen
 from tests.bench.kueue_harness.figures import HEADS, figures
 from tests.bench.kueue_harness.measured import Run
 from tests.bench.kueue_harness.results import machine, save, title
-from tests.bench.kueue_harness.run import CONFIGS, KUEUE, MUSTER, PROFILE, STATE, programs, run
+from tests.bench.kueue_harness.run import CONFIGS, KUEUE, MUSTER, PROFILE, STATE, Programs, programs, run
 from tests.bench.kueue_harness.targets import TARGETS
 
 
@@ -23,13 +24,8 @@ def main(arguments: Sequence[str]) -> int:
     screen = Screen()
     using = programs(screen)
     screen.line(f"{machine()}, load {os.getloadavg()[0]:.1f} at the start")
-    runs: dict[str, list[Run]] = {KUEUE: [], MUSTER: []}
-    for number in range(1, chosen.times + 1):
-        for engine, done in runs.items():
-            done.append(run(engine, chosen.config, using, screen, chosen.profile))
-            wall_s, count = done[-1].cost.wall_s, done[-1].workloads
-            place = f"round {number} of {chosen.times}, {engine}"
-            screen.line(f"{place}: {count:,} workloads in {wall_s:.1f} s")
+    with exclusive(STATE.root / "lock", "figures of Kueue's performance harness"):
+        runs = _rounds(chosen, using, screen)
     found = figures(chosen.config, runs[MUSTER], runs[KUEUE])
     every = [one for done in runs.values() for one in done]
     heading = title(chosen.config, every)
@@ -43,6 +39,18 @@ def main(arguments: Sequence[str]) -> int:
     if TARGETS[chosen.config]:
         screen.line(f"missed: {'; '.join(missed)}" if missed else "every target is met")
     return 1 if missed else 0
+
+
+def _rounds(chosen: argparse.Namespace, using: Programs, screen: Screen) -> dict[str, list[Run]]:
+    """Returns the runs of each engine."""
+    runs: dict[str, list[Run]] = {KUEUE: [], MUSTER: []}
+    for number in range(1, chosen.times + 1):
+        for engine, done in runs.items():
+            done.append(run(engine, chosen.config, using, screen, chosen.profile))
+            wall_s, count = done[-1].cost.wall_s, done[-1].workloads
+            place = f"round {number} of {chosen.times}, {engine}"
+            screen.line(f"{place}: {count:,} workloads in {wall_s:.1f} s")
+    return runs
 
 
 def _parser() -> argparse.ArgumentParser:

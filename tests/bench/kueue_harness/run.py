@@ -88,7 +88,7 @@ def _measured(engine: str, folder: Path, generator: str) -> Run:
         log = folder / "runner.log"
         ends = f"\n{tail(log)}\nThe end of {folder / LOG}:\n{tail(folder / LOG)}"
         advice = f"it gives up after {RECORD_MINUTES_MAX} minutes: run it while the machine is quiet"
-        raise StepError(f"Kueue's runner with {engine}: {why}{ends}", log=log, try_this=advice)
+        raise StepError(f"Kueue's runner, with {engine} as its engine: {why}{ends}", log=log, try_this=advice)
     return found
 
 
@@ -132,7 +132,8 @@ def _progress(kubectl: Path, folder: Path) -> str:
     pending, running = (
         sum(state.get(key, 0) for state in states) for key in ("pendingWorkloads", "reservingWorkloads")
     )
-    return f"{created - pending - running:,} of {created:,} workloads finished, {running:,} hold quota"
+    shares = f"{pending:,} wait, {running:,} run, {created - pending - running:,} have finished"
+    return f"{created:,} workloads were created; by the status of the ClusterQueues {shares}"
 
 
 def _get(kubectl: Path, folder: Path, path: str) -> dict[str, Any] | None:
