@@ -1,4 +1,4 @@
-"""One run of Kueue's performance runner with one engine, in a folder of its own below .muster/bench-kueue."""
+"""One run of Kueue's performance runner with one engine, in a folder below .muster/kueue-harness."""
 
 import json
 import os
@@ -25,7 +25,7 @@ CONFIGS = ("small", "baseline", "large-scale", "tas")
 RECORD_MINUTES_MAX = 25
 STOP_SECONDS_MAX = 120
 PROGRESS_SECONDS = 30
-STATE = RunState("bench-kueue")
+STATE = RunState("kueue-harness")
 PROFILE = "muster.prof"
 _ASSETS = ("etcd", "kube-apiserver", "kubectl")
 _API = "/apis/kueue.x-k8s.io/v1beta2"
