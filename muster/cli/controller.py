@@ -24,7 +24,6 @@ def carry_out(arguments: argparse.Namespace) -> int:
         stream=sys.stderr,
         format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
     )
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
     announcer = partial(StartAnnouncer, arguments.configuration, arguments.journal)
     options = Options(
         kubeconfig=arguments.kubeconfig,

@@ -7,10 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx2
-from lightkube import ApiError
-from lightkube.core.exceptions import ConfigError
-
 from muster.cli import configurations, inputs
 from muster.cli.configurations import InputError
 from muster.configuration.configuration import DEFAULT, Configuration, parse
@@ -19,6 +15,7 @@ from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
 from muster.forecast.traces.read import read
 from muster.kube.client import Kube
+from muster.kube.errors import ConfigError, RequestError, StatusError
 from muster.live.observed import READ, ObservationError, Observed, from_manifests, observed
 from muster.live.state import LiveState, live_state, state_with_trace
 
@@ -94,9 +91,9 @@ def _without_errors(command: Callable[[], int]) -> int:
         return command()
     except ObservationError as error:
         raise InputError(str(error)) from error
-    except ApiError as error:
+    except StatusError as error:
         raise InputError(f"the API server refused: {error.status.message}") from error
-    except httpx2.HTTPError as error:
+    except RequestError as error:
         raise InputError(f"the API server does not answer: {error}") from error
     except ConfigError as error:
         raise InputError(f"{error}; give --kubeconfig FILE, or --queues PATH") from error

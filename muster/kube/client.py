@@ -1,26 +1,26 @@
-"""A client of the API server, based on lightkube: typed reads, and writes as values."""
+"""A client of the API server: typed reads, and writes as values."""
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import TypeVar
 
-import httpx2
 import msgspec
-from lightkube import ApiError, AsyncClient, KubeConfig
-from lightkube.types import PatchType
 
+from muster.kube.access import access
+from muster.kube.connection import REQUEST_TIMEOUT_S, Connection, Request
+from muster.kube.errors import NoAnswer, StatusError
 from muster.kube.kinds import Kind
+from muster.kube.requests import request_of
 from muster.kube.watching import Event, watch
-from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Overwrite, Write
+from muster.kube.writes import Create, Delete, JsonPatch, Overwrite, Write
 from muster.objects.meta import Object
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", bound=Object)
 
-FIELD_MANAGER = "muster"
-REQUEST_TIMEOUT_S = 30.0
 DRY_RUN_S_MAX = 5.0
+CHUNK = 500  # objects in one answer to a list
 CAUSES_MAX, CAUSES_LENGTH_MAX = 3, 600
 EXCEEDED_QUOTA = "exceeded quota: "  # in messages of the ResourceQuota plug-in
 # HTTP status codes
@@ -51,46 +51,44 @@ def without_election() -> float:
 
 
 class Kube:
-    """Reads and writes objects. Raises: lightkube.ApiError, httpx2.HTTPError on reads; WriteError, NotLeading
-    on writes.
+    """Reads and writes objects. Raises: RequestError on reads; WriteError, NotLeading on writes; ConfigError.
 
     `write_seconds` is called before every write, and returns the time in which it must be answered; 0 if it
     must not begin."""
 
     def __init__(self, kubeconfig: str | None, write_seconds: Callable[[], float] = without_election) -> None:
         self.write_seconds = write_seconds
-        config = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
-        self._client: Any = AsyncClient(
-            config.get(), field_manager=FIELD_MANAGER, timeout=httpx2.Timeout(REQUEST_TIMEOUT_S)
-        )
-        self._client._client._client.event_hooks = {"response": [_add_content_type]}
+        self._connection = Connection(access(kubeconfig))
 
     async def list(
-        self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
+        self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
     ) -> tuple[str, list[T]]:
         """Returns the list's resource version, and every object of a kind, in one namespace or in all."""
-        where = {"namespace": namespace} if kind.namespaced else {}
-        found = self._client.list(kind.resource, labels=labels, chunk_size=500, **where)
-        objects = [item async for item in found]
-        return found.resourceVersion, objects
+        parameters = {"limit": str(CHUNK), **_selection(labels)}
+        objects: list[T] = []
+        while True:
+            answer = await self._answer(Request("GET", kind.path(namespace), parameters))
+            chunk = _decoded(kind.list_decoder, answer)
+            objects += chunk.items or ()
+            if not chunk.metadata.continue_:
+                return chunk.metadata.resource_version, objects
+            parameters["continue"] = chunk.metadata.continue_
 
     def watch(
-        self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
-    ) -> AsyncGenerator[Event[T], None]:
+        self, kind: Kind[T], resource_version: str, labels: Mapping[str, str | None] | None = None
+    ) -> AsyncGenerator[Sequence[Event[T]], None]:
         """Yields events after `resource_version`, for at most WATCH_S. Raises: msgspec.DecodeError too."""
-        return watch(self._client, kind, resource_version, labels)
+        return watch(self._connection, kind, resource_version, _selection(labels))
 
     async def read(self, kind: Kind[T], key: str) -> T | None:
         """Returns the current object, or None if it does not exist."""
         namespace, _, name = key.rpartition("/")
-        where = {"namespace": namespace} if namespace else {}
         try:
-            found: T = await self._client.get(kind.resource, name, **where)
-        except ApiError as error:
-            if error.status.code == NOT_FOUND:
+            return _decoded(kind.decoder, await self._answer(Request("GET", kind.path(namespace, name))))
+        except StatusError as error:
+            if error.code == NOT_FOUND:
                 return None
             raise
-        return found
 
     async def perform(self, write: Write) -> Object | None:
         """Sends one write; returns the resulting object, None after a deletion."""
@@ -102,79 +100,43 @@ class Kube:
                 return await self._send(write)
         except TimeoutError as error:
             raise WriteError(write, 0, f"no answer within {seconds:.1f} s") from error
-        except ApiError as error:
-            if error.status.code == NOT_FOUND and isinstance(write, Delete):
+        except StatusError as error:
+            if error.code == NOT_FOUND and isinstance(write, Delete):
                 return None
-            raise WriteError(write, error.status.code or 0, error.status.message or "") from error
-        except httpx2.HTTPError as error:
-            code = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else 0
-            raise WriteError(write, code, f"{type(error).__name__} {error}") from error
+            raise WriteError(write, error.code, error.status.message) from error
+        except NoAnswer as error:
+            raise WriteError(write, 0, str(error)) from error
 
     async def refusal(self, create: Create) -> str | None:
         """Returns why the API server's validation or admission refuses an object, by a dry run; empty if it
         is accepted, None if that is unknown."""
         try:
             async with asyncio.timeout(DRY_RUN_S_MAX):
-                body = create.kind.body(create.body)
-                await self._client.create(body, namespace=_namespace(create), dry_run=True)
-        except ApiError as error:
+                await self._answer(request_of(create, dry_run=True))
+        except StatusError as error:
             return _dry_run_refusal(error)
-        except (httpx2.HTTPError, TimeoutError) as error:
+        except (NoAnswer, TimeoutError) as error:
             log.warning("dry run of a %s: %s %s", create.kind, type(error).__name__, error)
             return None
         return ""
 
     async def _send(self, write: Write) -> Object | None:
-        kind = write.kind
-        if isinstance(write, Create):
-            made = await self._client.create(kind.body(write.body), namespace=_namespace(write))
-            return _view(kind, made)
-        namespace, _, name = write.key.rpartition("/")
-        where = {"namespace": namespace} if namespace else {}
-        if isinstance(write, Delete):
-            await self._delete(write, name, where)
-            return None
-        body: Any
-        if isinstance(write, MergePatch | Overwrite):
-            metadata = {**write.body.get("metadata", {}), **_precondition(write)}
-            body, patch_type = {**write.body, "metadata": metadata}, PatchType.MERGE
-        else:
-            test = {"op": "test", "path": "/metadata/resourceVersion", "value": write.resource_version}
-            body, patch_type = [test, *write.operations], PatchType.JSON
-        target = kind.body.Status if isinstance(write, MergePatch) and write.status else kind.body
-        made = await self._client.patch(target, name, body, patch_type=patch_type, **where)
-        return _view(kind, made)
+        answer = await self._answer(request_of(write))
+        return None if isinstance(write, Delete) else _decoded(write.kind.decoder, answer)
 
-    async def _delete(self, write: Delete, name: str, where: Mapping[str, str]) -> None:
-        """Sends DeleteOptions, for the precondition that lightkube's own delete can't state."""
-        client = self._client._client
-        request = client.prepare_request("delete", write.kind.resource, name=name, **where)
-        request.data = {
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "gracePeriodSeconds": write.grace_s,
-            "preconditions": {"uid": write.uid} if write.uid else None,
-        }
-        response = await client.send(client.build_adapter_request(request))
-        client.handle_response("delete", response, request)
+    async def _answer(self, request: Request) -> bytes:
+        return await self._connection.answer(request)
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._connection.close()
 
 
-def _precondition(write: MergePatch | Overwrite) -> dict[str, str]:
-    """Returns the patch's metadata that the API server compares with the object's."""
-    if isinstance(write, Overwrite):
-        return {"uid": write.uid}
-    return {"resourceVersion": write.resource_version}
-
-
-def _dry_run_refusal(error: ApiError) -> str | None:
+def _dry_run_refusal(error: StatusError) -> str | None:
     """Returns why a dry run was refused, in the form of `refusal`.
 
     An exhausted ResourceQuota does not count, as gangs of the namespace may be preempted for this one; nor
     does a name in use."""
-    code, details, text = error.status.code, error.status.details, error.status.message or ""
+    code, details, text = error.code, error.status.details, error.status.message
     # admission plug-ins and policies name the object, RBAC only the resource, webhooks neither
     by_admission = code == FORBIDDEN and (details is None or bool(details.name))
     if code == CONFLICT or (by_admission and EXCEEDED_QUOTA in text):
@@ -192,16 +154,20 @@ def _short(text: str) -> str:
     return text if len(text) <= CAUSES_LENGTH_MAX else f"{text[:CAUSES_LENGTH_MAX]}…"
 
 
-async def _add_content_type(response: httpx2.Response) -> None:
-    """Adds a Content-Type, which lightkube expects on errors; a load balancer's may have none."""
-    response.headers.setdefault("Content-Type", "text/plain")
+D = TypeVar("D")
 
 
-def _namespace(write: Create) -> str | None:
-    namespace = write.body["metadata"].get("namespace")
-    return str(namespace) if namespace else None
+def _decoded(decoder: msgspec.json.Decoder[D], answer: bytes) -> D:
+    """Raises: NoAnswer."""
+    try:
+        return decoder.decode(answer)
+    except msgspec.DecodeError as error:
+        raise NoAnswer(f"unreadable answer: {error}") from error
 
 
-def _view(kind: Kind[Any], untyped: Any) -> Object:
-    view: Object = msgspec.json.decode(msgspec.json.encode(untyped), type=kind.view)
-    return view
+def _selection(labels: Mapping[str, str | None] | None) -> dict[str, str]:
+    """Returns the parameter that selects objects with these labels; None: with any value."""
+    if not labels:
+        return {}
+    terms = (label if value is None else f"{label}={value}" for label, value in labels.items())
+    return {"labelSelector": ",".join(terms)}

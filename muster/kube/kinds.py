@@ -1,17 +1,10 @@
 """The kinds that Muster reads or writes: their paths in the API, and their typed views."""
 
-import types
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Generic, TypeVar
 
-from lightkube.core import resource as lk
-from lightkube.generic_resource import (
-    GenericGlobalResource,
-    GenericNamespacedResource,
-    create_api_info,
-    create_global_resource,
-    create_namespaced_resource,
-)
+import msgspec
 
 from muster.objects import (
     autoscaling,
@@ -29,38 +22,52 @@ from muster.objects.meta import Object
 T = TypeVar("T", bound=Object)
 
 
+class ObjectList(msgspec.Struct, Generic[T]):
+    """One chunk of a list; `metadata` says where the next one begins."""
+
+    class Metadata(msgspec.Struct, rename="camel"):
+        resource_version: str = ""
+        continue_: str = msgspec.field(default="", name="continue")
+
+    metadata: Metadata
+    items: list[T] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Kind(Generic[T]):
-    """A kind of the API. `resource` decodes into `view`; `body` is its untyped counterpart for writes."""
+    """A kind of the API; objects are decoded into `view`. `group` is empty for core kinds."""
 
-    api_version: str
+    group: str
+    version: str
     name: str
+    plural: str
     view: type[T]
-    resource: Any
-    body: Any
-    namespaced: bool
+    namespaced: bool = field(kw_only=True)
 
     def __repr__(self) -> str:
         return self.name
 
+    @cached_property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
 
-def define(group: str, version: str, name: str, plural: str, view: type[T], *, namespaced: bool) -> Kind[T]:
-    info = create_api_info(group, version, name, plural)
-    base = lk.NamespacedResourceG if namespaced else lk.GlobalResource
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Returns the path of one object, or of all: in a namespace, or in the whole cluster."""
+        parts = ("apis", self.group) if self.group else ("api",)
+        where = ("namespaces", namespace) if namespace else ()
+        return "/".join(("", *parts, self.version, *where, self.plural, *filter(None, (name, subresource))))
 
-    resource = types.new_class(name, (base, view), {}, lambda body: body.update(_api_info=info))
-    if not group:
-        # lightkube registers a core kind once per process, which other libraries may do
-        untyped = GenericNamespacedResource if namespaced else GenericGlobalResource
-        body: Any = types.new_class(name, (untyped,), {}, lambda body: body.update(_api_info=info))
-        return Kind(version, name, view, resource, body, namespaced)
-    create = create_namespaced_resource if namespaced else create_global_resource
-    body = create(group, version, name, plural)
-    return Kind(f"{group}/{version}", name, view, resource, body, namespaced)
+    @cached_property
+    def decoder(self) -> msgspec.json.Decoder[T]:
+        return msgspec.json.Decoder(self.view)
+
+    @cached_property
+    def list_decoder(self) -> msgspec.json.Decoder[ObjectList[T]]:
+        return msgspec.json.Decoder(ObjectList[self.view])  # type: ignore[name-defined]
 
 
 def _kueue(name: str, plural: str, view: type[T], *, namespaced: bool = False) -> Kind[T]:
-    return define(kueue.GROUP, "v1beta2", name, plural, view, namespaced=namespaced)
+    return Kind(kueue.GROUP, "v1beta2", name, plural, view, namespaced=namespaced)
 
 
 WORKLOADS = _kueue("Workload", "workloads", kueue.Workload, namespaced=True)
@@ -74,10 +81,10 @@ CHECKS = _kueue("AdmissionCheck", "admissionchecks", kueue_checks.AdmissionCheck
 PROVISIONING_CONFIGS = _kueue(
     "ProvisioningRequestConfig", "provisioningrequestconfigs", kueue_checks.ProvisioningRequestConfig
 )
-RAY_JOBS = define("ray.io", "v1", "RayJob", "rayjobs", ray.RayJob, namespaced=True)
-RAY_CLUSTERS = define("ray.io", "v1", "RayCluster", "rayclusters", ray.RayCluster, namespaced=True)
-RAY_SERVICES = define("ray.io", "v1", "RayService", "rayservices", ray.RayService, namespaced=True)
-PROVISIONING_REQUESTS = define(
+RAY_JOBS = Kind("ray.io", "v1", "RayJob", "rayjobs", ray.RayJob, namespaced=True)
+RAY_CLUSTERS = Kind("ray.io", "v1", "RayCluster", "rayclusters", ray.RayCluster, namespaced=True)
+RAY_SERVICES = Kind("ray.io", "v1", "RayService", "rayservices", ray.RayService, namespaced=True)
+PROVISIONING_REQUESTS = Kind(
     "autoscaling.x-k8s.io",
     "v1",
     "ProvisioningRequest",
@@ -85,19 +92,19 @@ PROVISIONING_REQUESTS = define(
     autoscaling.ProvisioningRequest,
     namespaced=True,
 )
-PODS = define("", "v1", "Pod", "pods", core.Pod, namespaced=True)
-BOUND_PODS = define("", "v1", "Pod", "pods", topology.BoundPod, namespaced=True)
-NODES = define("", "v1", "Node", "nodes", topology.Node, namespaced=False)
-POD_TEMPLATES = define("", "v1", "PodTemplate", "podtemplates", Object, namespaced=True)
-NAMESPACES = define("", "v1", "Namespace", "namespaces", core.Namespace, namespaced=False)
-LIMIT_RANGES = define("", "v1", "LimitRange", "limitranges", limits.LimitRange, namespaced=True)
-SERVICES = define("", "v1", "Service", "services", Object, namespaced=True)
-BATCH_JOBS = define("batch", "v1", "Job", "jobs", Object, namespaced=True)
-RUNTIME_CLASSES = define(
+PODS = Kind("", "v1", "Pod", "pods", core.Pod, namespaced=True)
+BOUND_PODS = Kind("", "v1", "Pod", "pods", topology.BoundPod, namespaced=True)
+NODES = Kind("", "v1", "Node", "nodes", topology.Node, namespaced=False)
+POD_TEMPLATES = Kind("", "v1", "PodTemplate", "podtemplates", Object, namespaced=True)
+NAMESPACES = Kind("", "v1", "Namespace", "namespaces", core.Namespace, namespaced=False)
+LIMIT_RANGES = Kind("", "v1", "LimitRange", "limitranges", limits.LimitRange, namespaced=True)
+SERVICES = Kind("", "v1", "Service", "services", Object, namespaced=True)
+BATCH_JOBS = Kind("batch", "v1", "Job", "jobs", Object, namespaced=True)
+RUNTIME_CLASSES = Kind(
     "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", core.RuntimeClass, namespaced=False
 )
-EVENTS = define("", "v1", "Event", "events", Object, namespaced=True)
-POD_PRIORITIES = define(
+EVENTS = Kind("", "v1", "Event", "events", Object, namespaced=True)
+POD_PRIORITIES = Kind(
     "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", core.PriorityClass, namespaced=False
 )
-LEASES = define("coordination.k8s.io", "v1", "Lease", "leases", coordination.Lease, namespaced=True)
+LEASES = Kind("coordination.k8s.io", "v1", "Lease", "leases", coordination.Lease, namespaced=True)

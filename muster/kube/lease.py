@@ -15,10 +15,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-import httpx2
-from lightkube import ApiError
-
 from muster.kube.client import Kube, NotLeading, WriteError
+from muster.kube.errors import RequestError
 from muster.kube.kinds import LEASES
 from muster.kube.writes import Create, MergePatch
 from muster.objects.coordination import Lease, LeaseSpec
@@ -93,7 +91,7 @@ class Election:
                 if lease is not None and lease.spec.holder_identity == self.identity:
                     await self._write(lease, released)
             log.info("%s has released Lease %s", self.identity, self._key)
-        except (ApiError, httpx2.HTTPError, WriteError, TimeoutError) as error:
+        except (RequestError, WriteError, TimeoutError) as error:
             log.warning("Lease %s is not released, it expires: %s", self._key, _describe(error))
 
     async def _try(self) -> bool:
@@ -104,7 +102,7 @@ class Election:
         try:
             async with asyncio.timeout(TRY_S_MAX):
                 taken = await self._take()
-        except (ApiError, httpx2.HTTPError, WriteError, TimeoutError) as error:
+        except (RequestError, WriteError, TimeoutError) as error:
             log.warning("Lease %s: %s", self._key, _describe(error))
             return False
         self._renewed_s = sent_s if taken else None

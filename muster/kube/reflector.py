@@ -3,16 +3,15 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
 from random import Random
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-import httpx2
 import msgspec
-from lightkube import ApiError
 
 from muster.kube.client import Kube
+from muster.kube.errors import RequestError, StatusError
 from muster.kube.kinds import Kind
 from muster.kube.store import Store
 from muster.kube.watching import WATCH_S, Event
@@ -40,7 +39,7 @@ class Reflector(Generic[T]):
         kind: Kind[T],
         store: Store[T],
         changed: Callable[[], None],
-        labels: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str | None] | None = None,
         *,
         clock_s: Callable[[], float] = time.monotonic,
         random: Random | None = None,
@@ -68,7 +67,7 @@ class Reflector(Generic[T]):
                 if not self._version:
                     await self._list()
                 await self._follow()
-            except (httpx2.HTTPError, TimeoutError, msgspec.DecodeError) as failed:  # ApiError too
+            except (RequestError, TimeoutError, msgspec.DecodeError) as failed:
                 error = failed
                 if self._optional and _code(error) == NOT_FOUND:
                     self._clear()
@@ -93,21 +92,25 @@ class Reflector(Generic[T]):
         async with aclosing(self._kube.watch(self._kind, self._version, self._labels)) as events:
             while True:
                 async with asyncio.timeout(SILENT_S_MAX):
-                    event = await anext(events, None)
-                if event is None:
+                    arrived = await anext(events, None)
+                if arrived is None:
                     return
-                self._take(event)
+                self._take(arrived)
 
-    def _take(self, event: Event[T]) -> None:
+    def _take(self, events: Iterable[Event[T]]) -> None:
         self._last_event_s = self._clock_s()
         if self._watch_began_s is None:
             self._watch_began_s = self._last_event_s
-        if event.obj is not None and event.type == "DELETED":
-            self._store.remove(event.obj)
+        changed = False
+        for event in events:
+            if event.obj is not None and event.type == "DELETED":
+                self._store.remove(event.obj)
+                changed = True
+            elif event.obj is not None:
+                changed = self._store.put(event.obj) or changed
+            self._version = event.version or self._version
+        if changed:
             self._changed()
-        elif event.obj is not None and self._store.put(event.obj):
-            self._changed()
-        self._version = event.version or self._version
 
     async def _pause(self, error: Exception | None) -> None:
         """Pauses before the next request: not at all after a steady watch, else with exponential backoff."""
@@ -133,7 +136,7 @@ class Reflector(Generic[T]):
         return code >= SERVER_ERROR and self._failures < WATCHES_REFUSED_MAX
 
     def _wait_s(self, error: Exception | None) -> float:
-        asked_s = _retry_after_s(error)
+        asked_s = min(error.retry_after_s, RETRY_AFTER_S_MAX) if isinstance(error, StatusError) else 0.0
         if self._failures == 0 and not asked_s:
             return 0.0
         back_off_s = min(RETRY_S_MIN * 2.0 ** min(self._failures, 16), RETRY_S_MAX)
@@ -143,22 +146,7 @@ class Reflector(Generic[T]):
 
 def _code(error: Exception) -> int | None:
     """Returns the server's status code; None if it did not answer."""
-    if isinstance(error, ApiError):  # an event of type ERROR has no response
-        code: int | None = error.status.code
-        return code
-    return error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else None
-
-
-def _retry_after_s(error: Exception | None) -> float:
-    """Returns the Retry-After of the server's header or status, or 0."""
-    if not isinstance(error, httpx2.HTTPStatusError):
-        return 0.0
-    details = error.status.details if isinstance(error, ApiError) else None
-    response: Any = error.response
-    text = "" if response is None else response.headers.get("Retry-After", "")
-    header_s = int(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0
-    status_s = (details.retryAfterSeconds if details is not None else None) or 0
-    return min(float(max(header_s, status_s)), RETRY_AFTER_S_MAX)
+    return error.code if isinstance(error, StatusError) else None
 
 
 def _describe(error: Exception) -> str:

@@ -1,19 +1,13 @@
-"""One watch request, with its events and bookmarks as values.
+"""One watch request, with its events and bookmarks as values."""
 
-lightkube's own watch requests no bookmarks, cannot decode them, and starts the next request as soon as the
-server ends one, which is a tight loop if the server ends every watch at once.
-"""
-
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-import httpx2
 import msgspec
-from lightkube import ApiError
-from lightkube.core.selector import build_selector
-from lightkube.models.meta_v1 import Status
 
+from muster.kube.connection import Connection, Request
+from muster.kube.errors import Status, StatusError
 from muster.kube.kinds import Kind
 from muster.objects.meta import Object, View
 
@@ -23,7 +17,6 @@ WATCH_S = 30
 """The watch's timeoutSeconds. The API server sends a bookmark once a minute, and another two seconds before
 the end (k8s.io/apiserver v0.36, pkg/storage/cacher: nextBookmarkTime). So a healthy watch is never silent for
 longer than this, and the next one resumes from the bookmark."""
-CONNECT_S_MAX = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,60 +44,48 @@ class _Bookmark(View):
     metadata: _Version = _Version()
 
 
-async def watch(
-    client: Any, kind: Kind[T], version: str, labels: Mapping[str, Any] | None
-) -> AsyncGenerator[Event[T], None]:
-    """Yields events after `version` until the server ends the watch; the first is a bookmark of `version`,
-    once the server has accepted the request. `client` is lightkube's AsyncClient.
+_LINES = msgspec.json.Decoder(_Line)
 
-    Raises: ApiError, httpx2.HTTPError, msgspec.DecodeError."""
-    generic = client._client  # builds paths, credentials and errors
-    request = generic.prepare_request(
-        "list",
-        res=kind.resource,
-        namespace="*" if kind.namespaced else None,
-        watch=True,
-        params={
-            "timeoutSeconds": WATCH_S,
-            "allowWatchBookmarks": "true",
-            "resourceVersion": version,
-            "labelSelector": build_selector(dict(labels)) if labels else None,
-        },
-    )
-    # no read timeout here: the reader of the events has one
-    request.timeout = httpx2.Timeout(CONNECT_S_MAX, read=None)
-    response = await generic.send(generic.build_adapter_request(request), stream=True)
-    try:
-        if response.is_error:
-            await response.aread()
-            generic.raise_for_status(response)
-        yield Event("BOOKMARK", version)
-        async for line in _lines(response):
-            yield decode(kind, line)
-    finally:
-        await response.aclose()
+
+async def watch(
+    connection: Connection, kind: Kind[T], version: str, selection: Mapping[str, str]
+) -> AsyncGenerator[Sequence[Event[T]], None]:
+    """Yields events after `version`, as many at a time as have arrived, until the server ends the watch. The
+    first is a bookmark of `version`, once the server has accepted the request.
+
+    Raises: RequestError, msgspec.DecodeError."""
+    parameters = {
+        "watch": "true",
+        "timeoutSeconds": str(WATCH_S),
+        "allowWatchBookmarks": "true",
+        "resourceVersion": version,
+        **selection,
+    }
+    async with connection.stream(Request("GET", kind.path(), parameters)) as pieces:
+        yield [Event("BOOKMARK", version)]
+        async for lines in _lines(pieces):
+            yield [decode(kind, line) for line in lines]
 
 
 def decode(kind: Kind[T], text: bytes) -> Event[T]:
-    """Raises: ApiError for an event of type ERROR, msgspec.DecodeError."""
-    line = msgspec.json.decode(text, type=_Line)
+    """Raises: StatusError for an event of type ERROR, msgspec.DecodeError."""
+    line = _LINES.decode(text)
     if line.type == "ERROR":
-        status: Any = Status.from_dict(msgspec.json.decode(line.object))
-        raise ApiError(status=status)
+        raise StatusError(msgspec.json.decode(line.object, type=Status))
     if line.type == "BOOKMARK":
         bookmark = msgspec.json.decode(line.object, type=_Bookmark)
         return Event(line.type, bookmark.metadata.resource_version)
-    obj: T = msgspec.json.decode(line.object, type=kind.resource)
+    obj = kind.decoder.decode(line.object)
     return Event(line.type, obj.metadata.resource_version, obj)
 
 
-async def _lines(response: httpx2.Response) -> AsyncIterator[bytes]:
-    """Yields lines that end at LF. httpx's lines also end at U+0085, which Go's JSON does not escape, so an
-    annotation could end a line."""
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[Iterable[bytes]]:
+    """Yields the lines that each piece completes, if any."""
     parts: list[bytes] = []  # of the current line; an object of a megabyte has many
-    async for chunk in response.aiter_bytes():
-        part, *more = chunk.split(b"\n")
-        parts.append(part)
-        for beginning in more:
-            yield b"".join(parts)
-            parts = [beginning]
+    async for piece in pieces:
+        ended, line_feed, begun = piece.rpartition(b"\n")
+        if not line_feed:
+            parts.append(piece)
+            continue
+        yield b"".join((*parts, ended)).split(b"\n")
+        parts = [begun]

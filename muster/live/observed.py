@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import msgspec
-from lightkube import ApiError
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.client import FORBIDDEN, NOT_FOUND
+from muster.kube.errors import StatusError
 from muster.kube.kinds import Kind
 from muster.objects.meta import Object
 
@@ -41,7 +41,7 @@ class Lister(Protocol):
     """The one call of a client of the API server that is used."""
 
     async def list(
-        self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
+        self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
     ) -> tuple[str, list[T]]: ...
 
 
@@ -55,8 +55,8 @@ class Observed:
 
 async def observed(kube: Lister, only: Collection[str] = tuple(READ)) -> Observed:
     """Lists the objects of a cluster, `only` of some of the kinds. Raises: ObservationError if one of them
-    that every decision needs can not be listed; lightkube.ApiError and httpx2.HTTPError for an API server
-    that does not answer."""
+    that every decision needs can not be listed; RequestError for an API server that
+    does not answer."""
     found, unread = await _listed(kube, {name: READ[name] for name in only})
     if found.get("topologies"):
         placement, missing = await _listed(kube, WATCHED_WITH_TOPOLOGIES)
@@ -85,10 +85,10 @@ async def _list(kube: Lister, kind: Kind[Any]) -> list[Any] | str:
     """Returns the objects, or why they can not be listed."""
     try:
         return (await kube.list(kind))[1]
-    except ApiError as error:
-        if error.status.code == NOT_FOUND:
+    except StatusError as error:
+        if error.code == NOT_FOUND:
             return "the API server does not serve this kind"
-        if error.status.code == FORBIDDEN:
+        if error.code == FORBIDDEN:
             return "you may not list them in all namespaces"
         raise
 

@@ -48,10 +48,6 @@ class ObjectMeta(View):
     owner_references: tuple[OwnerReference, ...] = ()
 
     @property
-    def resourceVersion(self) -> str:  # noqa: N802 - the name that lightkube's watch uses
-        return self.resource_version
-
-    @property
     def controller(self) -> OwnerReference | None:
         for owner in self.owner_references:
             if owner.controller:

@@ -34,12 +34,16 @@ ProvisioningRequest: Kind = create_namespaced_resource(
 )
 ClusterRole: Kind = create_global_resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles")
 ClusterQueue: Kind = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues")
+Cohort: Kind = create_global_resource("kueue.x-k8s.io", "v1beta2", "Cohort", "cohorts")
 LocalQueue: Kind = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "LocalQueue", "localqueues")
 PodGroup: Kind = create_namespaced_resource("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups")
 RayCluster: Kind = create_namespaced_resource("ray.io", "v1", "RayCluster", "rayclusters")
 RayJob: Kind = create_namespaced_resource("ray.io", "v1", "RayJob", "rayjobs")
 RayService: Kind = create_namespaced_resource("ray.io", "v1", "RayService", "rayservices")
 Workload: Kind = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
+WorkloadPriorityClass: Kind = create_global_resource(
+    "kueue.x-k8s.io", "v1beta2", "WorkloadPriorityClass", "workloadpriorityclasses"
+)
 
 
 def connect(kubeconfig: Path) -> Client:

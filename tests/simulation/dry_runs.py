@@ -13,7 +13,7 @@ from muster.kube.writes import Create
 from muster.objects.core import Namespace
 from tests.simulation.api import Api, Body
 
-SERVICE_ACCOUNTS = kinds.define("", "v1", "ServiceAccount", "serviceaccounts", Namespace, namespaced=True)
+SERVICE_ACCOUNTS = kinds.Kind("", "v1", "ServiceAccount", "serviceaccounts", Namespace, namespaced=True)
 ENFORCED = "pod-security.kubernetes.io/enforce"
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 LABEL_KEY = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")

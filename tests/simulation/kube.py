@@ -4,17 +4,16 @@ import asyncio
 import contextlib
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeVar
 
-import httpx2
 import msgspec
-from lightkube import ApiError
 
 from muster.kube.client import DRY_RUN_S_MAX, Kube, without_election
+from muster.kube.errors import NoAnswer, RequestError, Status, StatusError
 from muster.kube.kinds import Kind
 from muster.kube.watching import WATCH_S, Event
 from muster.kube.writes import Create, Delete, MergePatch, Overwrite, Write
@@ -67,13 +66,13 @@ class EmulatedKube(Kube):
         api.watchers.append(lambda change: self._news[change.kind].set())
 
     async def list(
-        self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
+        self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
     ) -> tuple[str, list[T]]:
         self.lists += 1
         await self._read_way()
         self._check_served(kind)
         version = str(self._api.revision)
-        inside = (b for b in self._api.all(kind) if namespace in ("*", b["metadata"].get("namespace")))
+        inside = (b for b in self._api.all(kind) if namespace in ("", b["metadata"].get("namespace")))
         found = [view(kind, b) for b in inside if _selected(b, labels)]
         await self._way()
         await self._hear(kind, version)
@@ -92,8 +91,8 @@ class EmulatedKube(Kube):
         self._silenced = asyncio.Event()
 
     async def watch(
-        self, kind: Kind[T], resource_version: str, labels: Mapping[str, Any] | None = None
-    ) -> AsyncGenerator[Event[T], None]:
+        self, kind: Kind[T], resource_version: str, labels: Mapping[str, str | None] | None = None
+    ) -> AsyncGenerator[Sequence[Event[T]], None]:
         await self._way()
         opened_ms = self._api.now_ms()
         silenced, ends_s = self._silenced, asyncio.get_running_loop().time() + WATCH_S
@@ -105,7 +104,7 @@ class EmulatedKube(Kube):
         at = bisect_right(journal, int(resource_version), key=lambda c: c.revision)
         version = resource_version
         await self._hear(kind, version)
-        yield Event("BOOKMARK", version)
+        yield [Event("BOOKMARK", version)]
         while True:
             told = await self._more_than(at, kind, ends_s - BOOKMARK_S)
             if silenced.is_set() or self._network.is_silent(kind, opened_ms):
@@ -115,17 +114,17 @@ class EmulatedKube(Kube):
             if not told:
                 version = version if at == 0 else str(journal[at - 1].revision)
                 await self._hear(kind, version)
-                yield Event("BOOKMARK", version)
+                yield [Event("BOOKMARK", version)]
                 await asyncio.sleep(max(0.0, ends_s - asyncio.get_running_loop().time()))
                 return
             change, at = journal[at], at + 1
             if not _selected(change.body, labels):
                 continue
             if self._random.random() < self.faults.broken_watch:
-                raise _api_error(410, "too old resource version")
+                raise _error(410, "too old resource version")
             version = str(change.revision)
             await self._hear(kind, version)
-            yield Event(change.type, version, change.view)  # type: ignore[arg-type]  # of the kind's view
+            yield [Event(change.type, version, change.view)]  # type: ignore[arg-type]  # of the kind's view
 
     async def _hear(self, kind: Kind[Any], version: str) -> None:
         """Records that the process has received this kind up to `version`."""
@@ -152,7 +151,7 @@ class EmulatedKube(Kube):
     async def refusal(self, create: Create) -> str | None:
         """Returns the answer as a Kube does: None if none comes in time."""
         self.dry_runs += 1
-        with contextlib.suppress(httpx2.HTTPError, TimeoutError):
+        with contextlib.suppress(RequestError, TimeoutError):
             async with asyncio.timeout(DRY_RUN_S_MAX):
                 await self._way()
                 refused = dry_runs.refusal(self._api, create)
@@ -171,12 +170,12 @@ class EmulatedKube(Kube):
             body = await answer
         except Refused as refused:
             await self._way()
-            raise _api_error(refused.code, str(refused)) from refused
+            raise _error(refused.code, str(refused)) from refused
         if number == self._kill_after or self._random.random() < self.faults.killed:
             self.killed.set()
             await asyncio.Event().wait()
         if self._random.random() < self.faults.lost_answer:
-            raise httpx2.ReadTimeout("the answer was lost")
+            raise NoAnswer("the answer was lost")
         await self._way()
         return None if body is None else view(write.kind, body)
 
@@ -216,14 +215,14 @@ class EmulatedKube(Kube):
 
     def _check_served(self, kind: Kind[Any]) -> None:
         if kind in self._api.unserved:
-            raise _api_error(404, "the server could not find the requested resource")
+            raise _error(404, "the server could not find the requested resource")
 
     async def _read_way(self) -> None:
         """Sends a dry run, which changes nothing."""
         await self._way()
         refused = self._network.refusal(self._random)
         if refused is not None and refused.code != UNPROCESSABLE:
-            raise _api_error(refused.code, str(refused))
+            raise _error(refused.code, str(refused))
 
     async def _way(self) -> None:
         await asyncio.sleep(self._random.uniform(0, WAY_S_MAX))
@@ -240,6 +239,5 @@ def _selected(body: Body, labels: Mapping[str, Any] | None) -> bool:
     return all(label in found and value in (None, found[label]) for label, value in (labels or {}).items())
 
 
-def _api_error(code: int, message: str) -> ApiError:
-    request = httpx2.Request("GET", "http://emulated")
-    return ApiError(request=request, response=httpx2.Response(code, json={"code": code, "message": message}))
+def _error(code: int, message: str) -> StatusError:
+    return StatusError(Status(code=code, message=message))

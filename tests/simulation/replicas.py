@@ -12,10 +12,10 @@ from itertools import pairwise
 from random import Random
 from typing import Any, TypeVarTuple
 
-import httpx2
-
 from muster.controller.process.loop import Controller
-from muster.kube.client import REQUEST_TIMEOUT_S, NotLeading
+from muster.kube.client import NotLeading
+from muster.kube.connection import REQUEST_TIMEOUT_S
+from muster.kube.errors import NoAnswer
 from muster.kube.kinds import LEASES, Kind
 from muster.kube.lease import LEASE_S, Election
 from muster.kube.writes import Write
@@ -129,7 +129,7 @@ class Connection(EmulatedKube):
 
     async def _hang(self) -> None:
         await asyncio.sleep(REQUEST_TIMEOUT_S)
-        raise httpx2.ConnectTimeout("cut off")
+        raise NoAnswer("cut off")
 
     def write(self, write: Write) -> Body | None:
         holder = holder_of(self._api)

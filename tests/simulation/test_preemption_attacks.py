@@ -27,7 +27,7 @@ from tests.simulation.manifests import (
 from tests.simulation.operators import owned
 from tests.simulation.simulation import Simulation
 
-CONFIG_MAPS = kinds.define("", "v1", "ConfigMap", "configmaps", Namespace, namespaced=True)
+CONFIG_MAPS = kinds.Kind("", "v1", "ConfigMap", "configmaps", Namespace, namespaced=True)
 JOB, CLUSTER, SERVICE = kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES
 FINALIZER = "tenant.example/mine"
 MULTIKUEUE = {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}

@@ -30,7 +30,12 @@ from tests.storm.troubles import NAMESPACES, Troubles
 TROUBLE_S = (0.5, 6.0)
 JOBS_AT_ONCE_MAX = 12  # unfinished ones; more would only wait
 SETTLES_S_MAX = 180.0
-CONFIGURATION = (ours.CLUSTER_QUEUES, ours.LOCAL_QUEUES, ours.COHORTS, ours.PRIORITIES)
+CONFIGURATION: dict[ours.Kind[Any], kinds.Kind] = {
+    ours.CLUSTER_QUEUES: kinds.ClusterQueue,
+    ours.LOCAL_QUEUES: kinds.LocalQueue,
+    ours.COHORTS: kinds.Cohort,
+    ours.PRIORITIES: kinds.WorkloadPriorityClass,
+}
 
 
 def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: TextIO) -> list[str]:
@@ -51,7 +56,11 @@ def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: Tex
                 replica.pause(False)
                 replica.kill()
                 replica.proxy.close()
-        configuration = [(kind, dict(obj)) for kind in CONFIGURATION for obj in _list(client, kind)]
+        configuration = [
+            (kind, dict(obj))
+            for kind, resource in CONFIGURATION.items()
+            for obj in client.list(resource, namespace="*" if kind.namespaced else None)
+        ]
         events = recorder.stop()
     wrong = [*verdict.broken(events, configuration), *verdict.duplicates(events), *left]
     print(f"{submitted} jobs, {len(events)} revisions: {len(wrong)} wrong", file=out, flush=True)
@@ -128,7 +137,3 @@ def _settle(services: Services, pair: list[replicas.Replica], client: Client) ->
     with contextlib.suppress(StepError):
         wait_until("the end of all jobs", settled, SETTLES_S_MAX, pause_seconds=1.0)
     return left
-
-
-def _list(client: Client, kind: ours.Kind[Any]) -> Iterator[Object]:
-    yield from client.list(kind.body, namespace="*") if kind.namespaced else client.list(kind.body)

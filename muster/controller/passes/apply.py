@@ -7,8 +7,6 @@ from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from typing import Any
 
-import httpx2
-
 from muster.controller.cluster.ownership import is_pod_of
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
@@ -17,6 +15,7 @@ from muster.controller.passes.repeated_events import RepeatedEvents
 from muster.controller.passes.write_backoff import PERSISTS_MS, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import Kube, WriteError
+from muster.kube.errors import RequestError
 from muster.kube.kinds import PODS, WORKLOADS, Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Write
@@ -52,7 +51,7 @@ class Applier:
         for kind, key in list(self._unanswered):
             try:
                 obj = await self._kube.read(kind, key)
-            except httpx2.HTTPError as error:
+            except RequestError as error:
                 log.warning("reading %s %s: %s %s", kind, key, type(error).__name__, error)
                 return False
             if obj is not None:
@@ -143,7 +142,7 @@ class Applier:
         try:
             labels = {WORKLOAD_UID_LABEL: planned.requires_no_pods_of}
             _, pods = await self._kube.list(PODS, labels, workload.metadata.namespace)
-        except httpx2.HTTPError as error:
+        except RequestError as error:
             log.warning("listing pods: %s %s", type(error).__name__, error)
             return True
         return any(pod.holds_resources and is_pod_of(pod, workload) for pod in pods)

@@ -4,7 +4,7 @@ from typing import Any
 
 from muster.controller.passes.write_backoff import BACKOFF_MS_MAX
 from muster.kube import kinds
-from muster.kube.client import REQUEST_TIMEOUT_S
+from muster.kube.connection import REQUEST_TIMEOUT_S
 from muster.kube.kinds import Kind
 from muster.kube.lease import LEASE_S
 from muster.kube.reflector import RETRY_S_MAX, SILENT_S_MAX

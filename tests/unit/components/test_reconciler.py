@@ -116,10 +116,7 @@ def test_every_feature_gate_is_passed_to_the_controller() -> None:
 
 def test_cluster_rules_are_exactly_what_the_controller_reads_and_writes(declared: Declarations) -> None:
     followed = (*WATCHED.values(), *WATCHED_WITH_TOPOLOGIES.values())
-    plurals = [kind.resource._api_info for kind in followed]
-    follows = {
-        (verb, info.resource.group, info.plural) for info in plurals for verb in ("get", "list", "watch")
-    }
+    follows = {(verb, kind.group, kind.plural) for kind in followed for verb in ("get", "list", "watch")}
 
     assert allowed(declared.inputs(f"ClusterRole/{CONTROLLER}")) == follows | WRITES
 

@@ -1,21 +1,24 @@
-"""Kinds: how they are declared to lightkube."""
+"""Paths of kinds in the API."""
 
 from typing import Any
 
 import pytest
-from lightkube.core import resource_registry
 
-from muster.kube import kinds
-from muster.kube.kinds import Kind
+from muster.kube.kinds import NODES, PODS, WORKLOADS, Kind
 
-CORE: tuple[Kind[Any], ...] = (kinds.PODS, kinds.POD_TEMPLATES, kinds.NAMESPACES, kinds.EVENTS)
+PATHS: dict[str, tuple[Kind[Any], tuple[str, ...], str]] = {
+    "all of a core kind": (PODS, (), "/api/v1/pods"),
+    "a namespace": (PODS, ("team-a",), "/api/v1/namespaces/team-a/pods"),
+    "one of the whole cluster": (NODES, ("", "node-1"), "/api/v1/nodes/node-1"),
+    "a status": (
+        WORKLOADS,
+        ("team-a", "w", "status"),
+        "/apis/kueue.x-k8s.io/v1beta2/namespaces/team-a/workloads/w/status",
+    ),
+}
 
 
-@pytest.mark.parametrize("kind", CORE, ids=str)
-def test_core_kinds_are_not_registered_with_lightkube(kind: Kind[Any]) -> None:
-    """lightkube refuses a second registration, for instance by another library in the process."""
-    assert resource_registry.resource_registry.get("v1", kind.name) is not kind.body
-
-
-def test_a_kinds_status_has_its_own_path() -> None:
-    assert kinds.WORKLOADS.body.Status._api_info.action == "status"
+@pytest.mark.parametrize("name", PATHS)
+def test_a_kinds_path(name: str) -> None:
+    kind, arguments, wanted = PATHS[name]
+    assert kind.path(*arguments) == wanted

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
-import httpx2
 import pytest
 
 from muster.kube.client import Kube, NotLeading, WriteError
+from muster.kube.errors import NoAnswer
 from muster.kube.kinds import LEASES
 from muster.kube.lease import Election
 from muster.kube.writes import Create, Delete, MergePatch, Write
@@ -37,7 +37,7 @@ class Api(Kube):
     async def read(self, kind: Any, key: str) -> Any:
         assert (kind, key) == (LEASES, KEY)
         if not self.reachable:
-            raise httpx2.ConnectError("connection refused")
+            raise NoAnswer("connection refused")
         if self.lease is None:
             return None
         return Lease(metadata=ObjectMeta(resource_version=str(self.version)), spec=self.lease)

@@ -1,19 +1,17 @@
 """Following one kind: where a watch resumes, when objects are listed again, and the backoff."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from itertools import pairwise
 from random import Random
 from typing import Any
 
-import httpx2
 import msgspec
 import pytest
-from lightkube import ApiError
-from lightkube.models.meta_v1 import Status
 
 from muster.kube import kinds
 from muster.kube.client import Kube
+from muster.kube.errors import NoAnswer, Status, StatusError, status_error
 from muster.kube.reflector import RETRY_S_MAX, SILENT_S_MAX, STEADY_S, Reflector
 from muster.kube.store import Store
 from muster.kube.watching import WATCH_S, Event
@@ -34,7 +32,7 @@ class Scripted(Kube):
         self.calls: list[tuple[float, str]] = []  # time, and "list" or the version of a watch
 
     async def list(
-        self, kind: Any, labels: Mapping[str, Any] | None = None, namespace: str = "*"
+        self, kind: Any, labels: Mapping[str, str | None] | None = None, namespace: str = ""
     ) -> tuple[str, list[Any]]:
         self.calls.append((asyncio.get_running_loop().time(), "list"))
         if self._refused_lists:
@@ -43,17 +41,17 @@ class Scripted(Kube):
         return "100", []
 
     async def watch(
-        self, kind: Any, resource_version: str, labels: Mapping[str, Any] | None = None
-    ) -> AsyncGenerator[Event[Any], None]:
+        self, kind: Any, resource_version: str, labels: Mapping[str, str | None] | None = None
+    ) -> AsyncGenerator[Sequence[Event[Any]], None]:
         self.calls.append((asyncio.get_running_loop().time(), resource_version))
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if isinstance(answer, Exception):
             raise answer
-        yield Event("BOOKMARK", resource_version)
+        yield [Event("BOOKMARK", resource_version)]
         if answer is None:
             await asyncio.Event().wait()
-        for event in answer or ():
-            yield event
+        if answer:
+            yield answer
         await asyncio.sleep(self._lasts_s)
 
 
@@ -74,15 +72,12 @@ def follow(kube: Scripted, seconds: float) -> list[str]:
     return [what for _, what in kube.calls]
 
 
-def refusal(code: int, retry_after: str = "") -> ApiError:
-    request = httpx2.Request("GET", "http://emulated")
-    headers = {"Retry-After": retry_after} if retry_after else {}
-    response = httpx2.Response(code, json={"code": code, "message": "no"}, headers=headers)
-    return ApiError(request=request, response=response)
+def refusal(code: int, retry_after: str = "") -> StatusError:
+    return status_error(code, b'{"kind":"Status","message":"no"}', retry_after=retry_after)
 
 
-def error_event(code: int) -> ApiError:
-    return ApiError(status=Status(code=code, message="no"))
+def error_event(code: int) -> StatusError:
+    return StatusError(Status(code=code, message="no"))
 
 
 BOOKMARK: Event[Any] = Event("BOOKMARK", "150")
@@ -94,13 +89,8 @@ CONTINUED: dict[str, tuple[Answer, list[str]]] = {
     "too many requests": (refusal(429), ["list", "100", "100"]),
     "the server fails": (refusal(503), ["list", "100", "100"]),
     "not allowed": (refusal(403), ["list", "100", "list", "100"]),
-    "the connection breaks": (httpx2.ReadError("reset"), ["list", "100", "100"]),
-    "an answer without a status": (
-        httpx2.HTTPStatusError(
-            "no", request=httpx2.Request("GET", "http://emulated"), response=httpx2.Response(502)
-        ),
-        ["list", "100", "100"],
-    ),
+    "the connection breaks": (NoAnswer("reset"), ["list", "100", "100"]),
+    "an answer without a status": (status_error(502, b"", "Bad Gateway"), ["list", "100", "100"]),
     "it can't be read": (msgspec.DecodeError("cut"), ["list", "100", "list", "100"]),
     "it falls silent": (None, ["list", "100", "100"]),
 }
@@ -147,7 +137,7 @@ def test_retry_after_is_honoured() -> None:
 
 
 def test_the_next_watch_follows_a_steady_one_at_once() -> None:
-    kube = Scripted(httpx2.ReadError("reset"), httpx2.ReadError("reset"), [], lasts_s=STEADY_S)
+    kube = Scripted(NoAnswer("reset"), NoAnswer("reset"), [], lasts_s=STEADY_S)
     follow(kube, 100)
     watches = [at_s for at_s, what in kube.calls if what != "list"][3:]
     assert {round(b - a, 6) for a, b in pairwise(watches)} == {STEADY_S}
@@ -184,7 +174,7 @@ class Unserved(Scripted):
         self._until_s = until_s
 
     async def list(
-        self, kind: Any, labels: Mapping[str, Any] | None = None, namespace: str = "*"
+        self, kind: Any, labels: Mapping[str, str | None] | None = None, namespace: str = ""
     ) -> tuple[str, list[Any]]:
         if asyncio.get_running_loop().time() < self._until_s:
             raise NOT_SERVED
@@ -192,10 +182,7 @@ class Unserved(Scripted):
         return version, [KNOWN]
 
 
-# not a Status: the group of its path is unknown
-NOT_SERVED = httpx2.HTTPStatusError(
-    "404 page not found", request=httpx2.Request("GET", "http://emulated"), response=httpx2.Response(404)
-)
+NOT_SERVED = status_error(404, b"404 page not found\n")  # not a Status: the group of its path is unknown
 KNOWN = Namespace(metadata=ObjectMeta(name="known", uid="1", resource_version="90"))
 
 

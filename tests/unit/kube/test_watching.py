@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lightkube import ApiError
 
 from muster.kube import kinds, reflector
 from muster.kube.client import Kube
+from muster.kube.errors import StatusError
 from muster.kube.kinds import Kind
 from muster.kube.reflector import Reflector
 from muster.kube.store import Store
 from muster.kube.watching import decode
+from tests.unit.kube.server import kubeconfig
 
 Serve = Callable[[asyncio.StreamWriter, str], Awaitable[None]]
 NEXT_LINE = chr(0x85)
@@ -53,19 +54,8 @@ def followed(
 
     async def story() -> Store[Any]:
         server = await asyncio.start_server(accept, "127.0.0.1", 0)
-        config = tmp_path / "kubeconfig"
-        port = server.sockets[0].getsockname()[1]
-        config.write_text(
-            json.dumps(
-                {
-                    "current-context": "c",
-                    "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-                    "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
-                    "users": [{"name": "u", "user": {}}],
-                }
-            )
-        )
-        kube, store = Kube(str(config)), Store[Any]()
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        kube, store = Kube(kubeconfig(tmp_path, url)), Store[Any]()
         task = asyncio.create_task(Reflector(kube, kinds.NAMESPACES, store, lambda: None).run())
         end_s = time.monotonic() + 20
         while not until(store) and time.monotonic() < end_s and not task.done():
@@ -162,6 +152,6 @@ def test_bookmarks_are_read(name: str) -> None:
 
 def test_an_error_event_is_raised() -> None:
     status = '{"kind":"Status","status":"Failure","message":"too old","reason":"Expired","code":410}'
-    with pytest.raises(ApiError, match="too old") as raised:
+    with pytest.raises(StatusError, match="too old") as raised:
         decode(kinds.PODS, f'{{"type":"ERROR","object":{status}}}'.encode())
-    assert raised.value.status.code == 410
+    assert raised.value.code == 410

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lightkube.core.exceptions import ConfigError
 
 from muster.cli import main
 from muster.kube import kinds
+from muster.kube.errors import ConfigError
 from muster.kube.kinds import Kind
 from muster.live.observed import QUEUE_KINDS, READ
 from tests.simulation.manifests import local_stack

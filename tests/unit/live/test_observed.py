@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-import httpx2
 import pytest
-from lightkube import ApiError
 
 from muster.kube import kinds
+from muster.kube.errors import Status, StatusError
 from muster.kube.kinds import Kind
 from muster.live.observed import ObservationError, Observed, from_manifests, observed
 from muster.objects.meta import Object
@@ -27,15 +26,12 @@ class Listing:
         self.listed: list[str] = []
 
     async def list(
-        self, kind: Kind[T], labels: Mapping[str, Any] | None = None, namespace: str = "*"
+        self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
     ) -> tuple[str, list[T]]:
         self.listed.append(str(kind))
         code = self._codes.get(kind.name, 0)
         if code:
-            request = httpx2.Request("GET", "http://cluster")
-            raise ApiError(
-                request=request, response=httpx2.Response(code, json={"code": code, "message": "no"})
-            )
+            raise StatusError(Status(code=code, message="no"))
         return "7", [read(kind, stored(body)) for body in self._objects.get(kind, ())]
 
 
@@ -85,7 +81,7 @@ def test_kinds_that_every_decision_needs(kind: str, code: int, message: str) -> 
 
 
 def test_other_errors_of_the_api_server_are_raised() -> None:
-    with pytest.raises(ApiError):
+    with pytest.raises(StatusError):
         observe(Listing(local_stack(), Namespace=500))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from muster.controller.cluster import ownership
 from muster.kube import kinds
-from muster.kube.kinds import Kind, define
+from muster.kube.kinds import Kind
 from muster.objects import kueue
 from muster.objects.meta import Object
 from muster.objects.ray import ORIGIN_LABEL
@@ -24,9 +24,9 @@ from tests.unit.controller.builders import (
     workload_body,
 )
 
-CONFIG_MAPS = define("", "v1", "ConfigMap", "configmaps", Object, namespaced=True)
-FOREIGN_CLUSTERS = define("example.com", "v1", "RayCluster", "rayclusters", Object, namespaced=True)
-FOREIGN_JOBS = define("example.com", "v1", "RayJob", "rayjobs", Object, namespaced=True)
+CONFIG_MAPS = Kind("", "v1", "ConfigMap", "configmaps", Object, namespaced=True)
+FOREIGN_CLUSTERS = Kind("example.com", "v1", "RayCluster", "rayclusters", Object, namespaced=True)
+FOREIGN_JOBS = Kind("example.com", "v1", "RayJob", "rayjobs", Object, namespaced=True)
 
 DEV = workload_body(ray_job("dev"), "QuotaReserved", "Admitted")
 UID = DEV["metadata"]["uid"]

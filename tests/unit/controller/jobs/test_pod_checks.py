@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import httpx2
+import msgspec
 import pytest
-from lightkube import ApiError
 
 from muster.controller.jobs.dry_runs import dry_runs
 from muster.controller.jobs.job import Job
@@ -22,6 +21,8 @@ from muster.controller.jobs.pod_checks import (
 )
 from muster.kube import kinds
 from muster.kube.client import CAUSES_LENGTH_MAX, Kube
+from muster.kube.connection import Request
+from muster.kube.errors import NoAnswer, StatusError, status_error
 from muster.kube.writes import Create
 from tests.simulation.manifests import HEAD, ray_job, template
 from tests.unit.controller.builders import job
@@ -121,9 +122,8 @@ def test_answers_that_no_full_pass_requests_are_dropped() -> None:
     assert checks.answer(key_of(first), first, "asker") is None
 
 
-def answer_of(code: int, **body: Any) -> ApiError:
-    response = httpx2.Response(code, json={"code": code, **body})
-    return ApiError(request=httpx2.Request("POST", "http://emulated"), response=response)
+def answer_of(code: int, **body: Any) -> StatusError:
+    return status_error(code, msgspec.json.encode(body))
 
 
 def cause(field: str) -> dict[str, str]:
@@ -163,7 +163,7 @@ ANSWERS: dict[str, tuple[Exception | None, str | None]] = {
     "a name that is in use": (answer_of(409, message="already exists", details=NAMED), ""),
     "a webhook without support for dry runs": (answer_of(400, message="does not support dry run"), None),
     "the server fails": (answer_of(500, message="no"), None),
-    "no answer": (httpx2.ReadTimeout("no answer"), None),
+    "no answer": (NoAnswer("no answer"), None),
     "too late": (TimeoutError(), None),
 }
 
@@ -171,19 +171,21 @@ ANSWERS: dict[str, tuple[Exception | None, str | None]] = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_how_an_answer_is_interpreted(name: str) -> None:
     error, wanted = ANSWERS[name]
-    sent: list[tuple[str, bool]] = []
+    sent: list[Request] = []
 
-    class Client:
-        async def create(self, body: Any, *, namespace: str, dry_run: bool) -> None:
-            sent.append((namespace, dry_run))
+    class Server(Kube):
+        def __init__(self) -> None:
+            """Makes no connection."""
+
+        async def _answer(self, request: Request) -> bytes:
+            sent.append(request)
             if error is not None:
                 raise error
+            return b"{}"
 
-    kube = Kube.__new__(Kube)
-    kube._client = Client()
     create = Create(kinds.PODS, {"metadata": {"namespace": "team-a"}, **HEAD})
-    assert asyncio.run(kube.refusal(create)) == wanted
-    assert sent == [("team-a", True)]
+    assert asyncio.run(Server().refusal(create)) == wanted
+    assert [(r.path, r.parameters["dryRun"]) for r in sent] == [("/api/v1/namespaces/team-a/pods", "All")]
 
 
 @dataclass

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-import httpx2
 import pytest
 
 from muster.controller.gangs.planned_write import PlannedWrite
@@ -14,6 +13,7 @@ from muster.controller.passes.write_backoff import BACKOFF_MS_MAX, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
 from muster.kube import kinds
 from muster.kube.client import Kube, WriteError
+from muster.kube.errors import NoAnswer
 from muster.kube.kinds import Kind
 from muster.kube.store import Stores
 from muster.kube.writes import Create, Delete, MergePatch, Write
@@ -35,10 +35,10 @@ class Recorder(Kube):
         self.sent: list[str] = []
 
     async def list(
-        self, kind: Kind[Any], labels: Mapping[str, Any] | None = None, namespace: str = "*"
+        self, kind: Kind[Any], labels: Mapping[str, str | None] | None = None, namespace: str = ""
     ) -> Any:
         if not self.reachable:
-            raise httpx2.ConnectError("connection refused")
+            raise NoAnswer("connection refused")
         assert (labels, namespace) == ({"muster.dev/workload-uid": "uid-w"}, "team-a")
         return "9", [read(kind, body) for body in self.pods]
 
@@ -53,7 +53,7 @@ class Recorder(Kube):
 
     async def read(self, kind: Kind[Any], key: str) -> Any:
         if not self.reachable:
-            raise httpx2.ConnectError("connection refused")
+            raise NoAnswer("connection refused")
         return read(kind, stored({"metadata": {"name": key}}))
 
 

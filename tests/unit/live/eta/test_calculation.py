@@ -5,14 +5,11 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 
 from muster.configuration.configuration import DEFAULT
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.process.watched_kinds import WATCHED
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.futures import SEEDS
 from muster.journal.files import JournalFiles
@@ -61,20 +58,9 @@ def journal_of(folder: Path, run_s: float) -> Path:
     return folder
 
 
-def as_received(of: ClusterState) -> ClusterState:
-    """The cluster with objects of lightkube's classes, as the controller's stores have them."""
-    found: dict[str, Any] = {}
-    for name, kind in WATCHED.items():
-        views = getattr(of, name).values()
-        found[name] = {
-            view.key: msgspec.json.decode(msgspec.json.encode(view), type=kind.resource) for view in views
-        }
-    return ClusterState(**found)
-
-
 def test_objects_are_the_same_after_the_way_to_the_process() -> None:
     of = cluster(NEW, DEV, finished(ray_job("past")), check=True)
-    passed = restored(snapshot(as_received(of)))
+    passed = restored(snapshot(of))
     for name in READ:
         assert getattr(passed, name) == getattr(of, name)
     assert not passed.pods
@@ -113,7 +99,7 @@ def test_journal_without_files_changes_nothing(
 
 
 def test_process_of_its_own_gives_the_same_answer() -> None:
-    asked = question(as_received(cluster(NEW, DEV)))
+    asked = question(cluster(NEW, DEV))
     answer = asyncio.run(calculated(asked, WAIT_S_MAX))
     assert answer.starts == starts(asked)
     assert answer.cpu_s > 0
