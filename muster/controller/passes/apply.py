@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from typing import Any
@@ -60,18 +60,40 @@ class Applier:
         return True
 
     async def apply(self, plan: PassPlan, now_ms: int) -> list[PlannedWrite]:
-        """Returns the writes that succeeded. Quota whose release failed is not reserved; other failures block
-        no other subject. Deferrable writes come last, DEFERRABLE_WRITES_MAX in one pass."""
+        """Sends the writes of a pass, the most important first. Returns those that succeeded. Reservations
+        wait for what they were decided on, which is not persisted yet: statuses of Workloads, and what they
+        need; not for starts and stops of gangs. Quota whose release failed is not reserved; other failures
+        block no other subject. Of deferrable writes, DEFERRABLE_WRITES_MAX are sent in one pass."""
         prompt = [w for w in plan.before_reservations if not w.deferrable]
-        done = await self.perform(prompt, now_ms)
-        succeeded = {id(w) for w in done}
-        missing = {provided for w in prompt if id(w) not in succeeded for provided in w.provides}
-        done += await self.perform((w for w in plan.reservations if missing.isdisjoint(w.needs)), now_ms)
-        busy = {w.subject for w in (*prompt, *plan.reservations)}
+        reserved = {w.subject for w in plan.reservations}
+        busy = reserved.union(w.subject for w in prompt)
         deferrable = [w for w in plan.before_reservations if w.deferrable and w.subject not in busy]
         self.postponed = len(deferrable) > DEFERRABLE_WRITES_MAX
-        done += await self.perform(_round_robin(deferrable, DEFERRABLE_WRITES_MAX), now_ms)
-        return done
+        late = (*_round_robin(deferrable, DEFERRABLE_WRITES_MAX), *plan.template_resets, *plan.wait_reasons)
+        urgent = {
+            asyncio.create_task(self._perform_in_order(writes, now_ms)): writes
+            for writes in _by_subject((*plan.stops, *prompt))
+        }
+        first = {task: w for task, w in urgent.items() if any(_comes_first(one, reserved) for one in w)}
+        results = await asyncio.gather(*urgent, self._follow(first, plan.reservations, late, now_ms))
+        return [write for done in results for write in done]
+
+    async def _follow(
+        self,
+        first: Mapping[asyncio.Task[list[PlannedWrite]], list[PlannedWrite]],
+        reservations: Iterable[PlannedWrite],
+        late: Iterable[PlannedWrite],
+        now_ms: int,
+    ) -> list[PlannedWrite]:
+        """Sends the reservations, and then the rest, once the first writes are answered."""
+        succeeded = {id(w) for done in await asyncio.gather(*first) for w in done}
+        failed = (w for writes in first.values() for w in writes if id(w) not in succeeded)
+        missing = {provided for planned in failed for provided in planned.provides}
+        done = await asyncio.gather(
+            self.perform((w for w in reservations if missing.isdisjoint(w.needs)), now_ms),
+            self.perform(late, now_ms),
+        )
+        return [*done[0], *done[1]]
 
     async def perform(self, writes: Iterable[PlannedWrite], now_ms: int) -> list[PlannedWrite]:
         """Sends the writes, those of one subject in order. Returns the writes that succeeded."""
@@ -146,6 +168,11 @@ class Applier:
             log.warning("listing pods: %s %s", type(error).__name__, error)
             return True
         return any(pod.holds_resources and is_pod_of(pod, workload) for pod in pods)
+
+
+def _comes_first(planned: PlannedWrite, reserved: Container[str]) -> bool:
+    """Whether reservations wait for it."""
+    return planned.write.kind is WORKLOADS or bool(planned.provides) or planned.subject in reserved
 
 
 def _round_robin(writes: Iterable[PlannedWrite], most: int) -> list[PlannedWrite]:

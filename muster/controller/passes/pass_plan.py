@@ -12,9 +12,10 @@ from muster.controller.workload.events import ObjectEvent
 @dataclass
 class PassPlan:
     """`stops` suspend gangs that must not run, and `template_resets` restore the user's templates: no
-    reservation depends on them. `before_reservations` release quota or prepare; no write of `reservations` is
-    sent before those that it needs (PlannedWrite.needs). `wait_reasons` say why pending workloads wait: the
-    numbers change with every admission, so these may be written less often. `repeated_events` are about
+    reservation depends on them. `before_reservations` release quota, start gangs or prepare; no write of
+    `reservations` is sent before the statuses among these, nor before those that it needs
+    (PlannedWrite.needs). `wait_reasons` say why pending workloads wait: the numbers change with every
+    admission, so these may be written less often. `repeated_events` are about
     lasting problems that no status shows. `wake_at_ms` is when the plan changes by time alone. `preemptors`
     are the workloads that victims are preempted for, both by key. `differences` counts Workloads that were
     not as they had been kept although nothing had marked them: always 0, unless a change marks too little.

@@ -23,6 +23,7 @@ from muster.controller.passes.write_backoff import WriteBackoff
 from muster.controller.process.cluster_states import ClusterStates
 from muster.controller.process.event_recorder import EventRecorder
 from muster.controller.process.explanation_rate import ExplanationRate
+from muster.controller.process.pass_pace import PassPace
 from muster.controller.process.watched_kinds import ONLY_LABELLED, OPTIONAL, WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube import kinds
 from muster.kube.client import Kube
@@ -32,7 +33,6 @@ from muster.kube.store import Stores
 
 log = logging.getLogger(__name__)
 
-BATCH_S = 0.01  # changes come in bursts: one pass for all of them
 PASS_INTERVAL_S_MAX = 60.0  # in case a wake-up was missed
 READ_RETRY_MS = 1000
 STATUS_INTERVAL_MS = 500
@@ -82,6 +82,7 @@ class Controller:
         }
         self._repeated_events = RepeatedEvents()
         self._explanation_rate = ExplanationRate()
+        self._pace = PassPace(clock_s)
         self._status_due_ms = 0
         self._passed_ms = self._clock_ms()
 
@@ -178,6 +179,7 @@ class Controller:
     async def _pass(self) -> int | None:
         """Runs one pass. Returns the time of the next one by `_clock_ms`, if nothing changes before."""
         self._changed.clear()
+        self._pace.begin_pass()
         now_ms, at_ms = self._now_ms(), self._clock_ms()
         if not await self._applier.read_unanswered():
             return at_ms + READ_RETRY_MS
@@ -185,11 +187,12 @@ class Controller:
         backing_off = self._backoff.at(at_ms)
         limits = self._explanation_rate.limits(at_ms)
         plan = reconcile(cluster, now_ms, backing_off, self._configuration, self._memory, limits)
-        done = await self._applier.perform(plan.stops, at_ms)
-        done += await self._applier.apply(plan, at_ms)
-        done += await self._applier.perform(plan.template_resets, at_ms)
-        explained_ms = self._explanation_rate.record(plan.explained, at_ms, now_ms, busy=bool(done))
-        done += await self._applier.perform(plan.wait_reasons, at_ms)
+        busy = bool(plan.stops or plan.before_reservations or plan.reservations)
+        explained_ms = self._explanation_rate.record(plan.explained, at_ms, now_ms, busy=busy)
+        done, status_ms = await asyncio.gather(
+            self._applier.apply(plan, at_ms),
+            self._write_queue_statuses(cluster, plan.counts, now_ms, at_ms),
+        )
         for event in (event for planned in done for event in planned.events):
             self._events.record(event)
         for event in plan.repeated_events:
@@ -199,7 +202,6 @@ class Controller:
             self._changed.set()
         if done:
             log.info("pass: %s", _summary(done))
-        status_ms = await self._write_queue_statuses(cluster, plan.counts, now_ms, at_ms)
         self._passed_ms = self._clock_ms()
         self._observer.passed(CompletedPass(cluster, plan, done, now_ms, self._passed_ms - at_ms))
         wake_ms = None if plan.wake_at_ms is None else at_ms + plan.wake_at_ms - now_ms
@@ -229,7 +231,7 @@ class Controller:
                 await self._changed.wait()
         except TimeoutError:
             return
-        await asyncio.sleep(BATCH_S)
+        await asyncio.sleep(self._pace.pause_s())
 
     def _object_counts(self) -> str:
         counts = ((kind, len(self._stores.of(kind).items)) for kind in WATCHED.values())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.passes.apply import DEFERRABLE_WRITES_MAX, Applier
+from muster.controller.passes.apply import CONCURRENT_WRITES_MAX, DEFERRABLE_WRITES_MAX, Applier
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.write_backoff import BACKOFF_MS_MAX, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
@@ -133,6 +133,92 @@ PASSES: dict[str, tuple[PassPlan, dict[str, int], list[str]]] = {
 def test_applied_writes(name: str) -> None:
     result, refused, wanted = PASSES[name]
     assert sorted(carry_out(Recorder(refused), result)) == wanted
+
+
+class Held(Recorder):
+    """Answers the writes of these keys only once nothing else is left to do."""
+
+    def __init__(self, *held: str) -> None:
+        super().__init__()
+        self._held = held
+        self.answered: list[str] = []
+
+    async def perform(self, write: Write) -> Object | None:
+        made = await super().perform(write)
+        for _ in range(100 if write.key in self._held else 1):
+            await asyncio.sleep(0)
+        self.answered.append(write.key)
+        return made
+
+
+# held writes, the pass -> the order of the answers
+ANSWERED: dict[str, tuple[str, PassPlan, list[str]]] = {
+    "quota is reserved after its release": (
+        "a",
+        PassPlan(before_reservations=[frees("a", "gpu")], reservations=[asks("b", "gpu")]),
+        ["a", "b"],
+    ),
+    "quota is reserved once the statuses that this was decided on are written": (
+        "a",
+        PassPlan(
+            before_reservations=[PlannedWrite("a", Delete(kinds.WORKLOADS, "a"))],
+            reservations=[asks("b", "gpu")],
+        ),
+        ["a", "b"],
+    ),
+    "quota is reserved while gangs start": (
+        "a",
+        PassPlan(before_reservations=[planned("a")], reservations=[asks("b", "gpu")]),
+        ["b", "a"],
+    ),
+    "a reservation follows the other writes of its subject": (
+        "a",
+        PassPlan(
+            before_reservations=[planned("a", "s")],
+            reservations=[planned("b", "s", needs=frozenset({"cpu"}))],
+        ),
+        ["a", "b"],
+    ),
+    "a creation waits for no reservation": (
+        "a",
+        PassPlan(before_reservations=[planned("b", deferrable=True)], reservations=[asks("a", "gpu")]),
+        ["b", "a"],
+    ),
+    "nothing waits for a stop": (
+        "a",
+        PassPlan(stops=[planned("a")], reservations=[asks("b", "gpu")], wait_reasons=[planned("c")]),
+        ["b", "c", "a"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_write_waits_only_for_what_it_needs(name: str) -> None:
+    held, result, wanted = ANSWERED[name]
+    kube = Held(held)
+    carry_out(kube, result)
+    assert kube.answered == wanted
+
+
+def test_the_most_important_writes_are_sent_first() -> None:
+    """Even if there are more than slots."""
+    kube = Recorder()
+    result = PassPlan(
+        stops=[planned("stop")],
+        before_reservations=[planned("create", deferrable=True), *(frees(f"release-{n}", n) for n in "abc")],
+        reservations=[planned(f"reserve-{n}") for n in range(CONCURRENT_WRITES_MAX)],
+        template_resets=[planned("reset")],
+        wait_reasons=[planned("reason")],
+    )
+    carry_out(kube, result)
+    assert [key.partition("-")[0] for key in kube.sent] == [
+        "stop",
+        *["release"] * 3,
+        *["reserve"] * CONCURRENT_WRITES_MAX,
+        "create",
+        "reset",
+        "reason",
+    ]
 
 
 def test_late_steps_take_turns_by_namespace() -> None:
