@@ -4,9 +4,10 @@ import urllib.request
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import aiohttp
+from yarl import URL
 
 from muster.kube.access import Access
 from muster.kube.errors import ConfigError, NoAnswer, status_error
@@ -18,8 +19,9 @@ IDLE_S_MAX = 60.0  # for which an unused connection is kept
 CONNECTIONS_MAX = 100
 JSON = "application/json"
 HEADERS = {"Accept": JSON, "Accept-Encoding": "gzip", "User-Agent": "muster"}
-# no total: a long list may take its time
-_ANSWERED = aiohttp.ClientTimeout(connect=REQUEST_TIMEOUT_S, sock_read=REQUEST_TIMEOUT_S)
+# No total: a long list may take its time. Those that send a write limit its time themselves.
+_READ = aiohttp.ClientTimeout(connect=REQUEST_TIMEOUT_S, sock_read=REQUEST_TIMEOUT_S)
+_WRITTEN = aiohttp.ClientTimeout()
 _STREAMED = aiohttp.ClientTimeout(connect=CONNECT_S_MAX)
 
 
@@ -41,9 +43,10 @@ class Connection:
         self._session: aiohttp.ClientSession | None = None
 
     async def answer(self, request: Request) -> bytes:
-        """Returns the body of the answer."""
+        """Returns the body of the answer. The time for a write is up to the caller."""
+        timeout = _READ if request.method == "GET" else _WRITTEN
         try:
-            async with await self._begun(request, _ANSWERED) as response:
+            async with await self._begun(request, timeout) as response:
                 return await response.read()
         except (aiohttp.ClientError, OSError) as error:  # also aiohttp's timeouts
             raise _no_answer(error) from error
@@ -88,13 +91,16 @@ class Connection:
             headers["Authorization"] = authorization
         return await self._opened().request(
             request.method,
-            self._access.server + request.path,
-            params=request.parameters,
+            self._url(request),
             data=request.body,
             headers=headers,
             timeout=timeout,
             allow_redirects=False,
         )
+
+    def _url(self, request: Request) -> URL:
+        query = f"?{urlencode(request.parameters)}" if request.parameters else ""
+        return URL(f"{self._access.server}{request.path}{query}", encoded=True)
 
     def _opened(self) -> aiohttp.ClientSession:
         """Returns the session, which belongs to the running loop."""

@@ -5,6 +5,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -25,6 +26,7 @@ from muster.controller.process.event_recorder import EventRecorder
 from muster.controller.process.explanation_rate import ExplanationRate
 from muster.controller.process.pass_pace import PassPace
 from muster.controller.process.watched_kinds import ONLY_LABELLED, OPTIONAL, WATCHED, WATCHED_WITH_TOPOLOGIES
+from muster.controller.workload.events import merged
 from muster.kube import kinds
 from muster.kube.client import Kube
 from muster.kube.lease import Election
@@ -193,7 +195,7 @@ class Controller:
             self._applier.apply(plan, at_ms),
             self._write_queue_statuses(cluster, plan.counts, now_ms, at_ms),
         )
-        for event in (event for planned in done for event in planned.events):
+        for event in chain.from_iterable(merged(planned.events) for planned in done):
             self._events.record(event)
         for event in plan.repeated_events:
             if self._repeated_events.is_due(event.regarding.uid, event.message, at_ms):

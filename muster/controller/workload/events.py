@@ -1,7 +1,7 @@
 """Events on Workloads and jobs about changes of status, with Kueue's reasons."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from muster.admission.lifecycle import BY_CHECK, TIME_EXCEEDED
@@ -66,6 +66,19 @@ def status_events(workload: Workload, new: WorkloadStatus, now_ms: int) -> Itera
             before_now = f"from {states[check.name]} to {check.state}"
             text = f"Admission check {check.name} updated state {before_now}{suffix}"
             yield on_workload(workload, "AdmissionCheckUpdated", text)
+
+
+def merged(events: Iterable[ObjectEvent]) -> Iterator[ObjectEvent]:
+    """Yields the events of one write as they are recorded: quota and admission at once as one, since each
+    event costs the API server a write."""
+    found = list(events)
+    reserved = next((event for event in found if event.reason == "QuotaReserved"), None)
+    is_admitted = any(event.reason == "Admitted" for event in found)
+    for event in found:
+        if event.reason == "Admitted" and reserved is not None:
+            yield replace(event, message=f"{reserved.message}; {event.message}")
+        elif event is not reserved or not is_admitted:
+            yield event
 
 
 def _deactivation_event(workload: Workload, target: Condition) -> ObjectEvent:

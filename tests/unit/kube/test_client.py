@@ -185,7 +185,7 @@ def test_a_list_is_read_in_chunks_over_one_connection(tmp_path: Path) -> None:
     )
     assert [pod.metadata.name for pod in found[1]] == ["one", "two"]
     assert found[0] == "9"
-    target = f"/api/v1/namespaces/team/pods?limit={CHUNK}&labelSelector=a,b%3D1"
+    target = f"/api/v1/namespaces/team/pods?limit={CHUNK}&labelSelector=a%2Cb%3D1"
     assert [r.target for r in received] == [target, f"{target}&continue=next"]
     assert {r.connection for r in received} == {0}
 

@@ -10,6 +10,7 @@ from muster.controller.workload import events
 from muster.controller.workload.events import (
     ObjectEvent,
     create_event,
+    merged,
     on_job,
     on_workload,
     status_events,
@@ -73,6 +74,18 @@ CONDITIONS: dict[str, tuple[Workload, Condition, list[tuple[str, str, bool]]]] =
 def test_a_condition_that_became_true_is_an_event(name: str) -> None:
     before, condition, wanted = CONDITIONS[name]
     assert events_of(before, condition) == wanted
+
+
+def test_quota_and_admission_at_once_are_recorded_as_one_event() -> None:
+    """Metrics count both."""
+    conditions = true("QuotaReserved", message="Quota reserved in ClusterQueue team-a"), true("Admitted")
+    new = replace(PENDING.status, conditions=conditions)
+    events = list(status_events(PENDING, new, NOW_MS))
+    assert [event.reason for event in events] == ["QuotaReserved", "Admitted"]
+    message = "Quota reserved in ClusterQueue team-a, wait time since queued was 60s; said"
+    assert [(event.reason, event.message) for event in merged(events)] == [("Admitted", message)]
+    for alone in (events[:1], events[1:], [events[0], events[0]]):
+        assert list(merged(alone)) == alone
 
 
 def checked(state: str, message: str = "") -> WorkloadStatus:
