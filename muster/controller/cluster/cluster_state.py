@@ -119,10 +119,15 @@ class ClusterState:
     def pod_refusal(self, workload: kueue.Workload, job: Job) -> str | None:
         """Returns why the API server refuses the gang's pods; empty: it does not. None: not known yet, and
         the gang has to wait for the answer."""
+        answer = self.pod_answer(workload.key, job)
+        return "" if answer is None and not is_new(workload) else answer
+
+    def pod_answer(self, key: str, job: Job) -> str | None:
+        """Returns the API server's last answer on the pods of a job whose Workload has this key, now or
+        soon, in the form of `pod_refusal`; asks for one."""
         if self.pod_checks is None:
             return ""
-        answer = self.pod_checks.answer(self.cache.get(key_of, workload.key, job), job, workload.key)
-        return "" if answer is None and not is_new(workload) else answer
+        return self.pod_checks.answer(self.cache.get(key_of, key, job), job, key)
 
     def ray_clusters_of(self, workload: kueue.Workload) -> list[RayClusterGang]:
         """Returns RayClusters that create the gang's pods, without the job itself: those that KubeRay created

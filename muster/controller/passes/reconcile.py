@@ -163,6 +163,7 @@ def _job_sync(job: Job, cluster: ClusterState) -> PlannedWrite | None:
         if job.outcome is not None or job.metadata.deletion_timestamp:
             return None
         create = job_workload.make_workload(job, cluster)
+        cluster.pod_answer(create.key, job)  # asked for now, it is known by the time of the decision
         message = f"Created Workload {create.body['metadata']['name']}"
         created = on_job(job, "CreatedWorkload", message)
         return PlannedWrite(job.metadata.uid, create, (created,), deferrable=True)

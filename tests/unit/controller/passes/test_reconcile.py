@@ -592,3 +592,14 @@ def test_a_new_gang_waits_for_the_check_of_its_pods() -> None:
     assert [described(s) for s in reconcile(seen, NOW_MS).reservations] == [f"{DEV}: QuotaReserved Admitted"]
     seen.pod_checks._answers[key_of(job)] = Answer("no such container name", 1, 2.0)
     assert [described(s) for s in reconcile(seen, NOW_MS).wait_reasons] == [f"{DEV}: waits=Misconfigured"]
+
+
+def test_the_pods_of_a_gang_are_checked_while_its_workload_is_created() -> None:
+    """So that the first decision need not wait for the answer."""
+    new = make_cluster(cluster(dev()))
+    (job,) = (job for owner in new.job_identities if (job := new.job(owner)) is not None)
+    new.pod_checks = PodChecks(NO_CLIENT, lambda: None, lambda: 0.0)
+    assert [str(p.write.kind) for p in reconcile(new, NOW_MS).before_reservations if p.deferrable] == [
+        "Workload"
+    ]
+    assert list(new.pod_checks._gangs) == [key_of(job)]
