@@ -96,12 +96,17 @@ def queue_gauges(cluster: ClusterState, counts: QueueCounts) -> QueueGauges:
             (queue.spec.cohort_name, queue.key, flavor, resource): _in_api_unit(resource, amount)
             for (flavor, resource), amount in nominal.items()
         }
-        values["muster_cluster_queue_resource_reservation"] |= _usage(queue, queue.status.flavors_reservation)
-        values["muster_cluster_queue_resource_usage"] |= _usage(queue, queue.status.flavors_usage)
+        reserved, used = cluster.cache.get(_reserved_and_used, queue.key, queue)
+        values["muster_cluster_queue_resource_reservation"] |= reserved
+        values["muster_cluster_queue_resource_usage"] |= used
     for name, count in counts.by_cluster_queue.items():
         _add_counts(name, count, values)
     _add_requests(cluster, values)
     return QueueGauges(values)
+
+
+def _reserved_and_used(queue: ClusterQueue) -> tuple[dict[Labels, float], dict[Labels, float]]:
+    return _usage(queue, queue.status.flavors_reservation), _usage(queue, queue.status.flavors_usage)
 
 
 def _usage(queue: ClusterQueue, flavors: Iterable[FlavorUsage]) -> dict[Labels, float]:
