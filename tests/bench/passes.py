@@ -1,4 +1,4 @@
-"""What the controller's passes cost with many Workloads: the first one, one without changes, one that
+"""Measures the controller's passes with many Workloads: the first one, one without changes, one that
 examines all, and those in which a RayJob arrives and is admitted.
 
 A third of the Workloads run, a third wait and a third are finished and kept. The objects are in memory: what
