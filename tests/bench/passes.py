@@ -30,8 +30,9 @@ from muster.controller.jobs.pod_checks import PodChecks
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
-from muster.controller.process.cluster_states import FULL_PASS_INTERVAL_MS, ClusterStates
+from muster.controller.process.cluster_states import FULL_PASS_INTERVAL_MS, FULL_PASS_SHARE, ClusterStates
 from muster.controller.process.explanation_rate import ExplanationRate
+from muster.controller.process.process import OBJECTS_A_COLLECTION
 from muster.controller.process.watched_kinds import WATCHED
 from muster.kube import kinds
 from muster.kube.store import Stores
@@ -214,11 +215,10 @@ def restart(file: Path) -> Restarted:
     started = time.process_time()
     passes.decide()
     full_s = time.process_time() - started
+    interval_s = max(FULL_PASS_INTERVAL_MS / 1000, FULL_PASS_SHARE * full_s)
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     rss_mb = pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
-    return Restarted(
-        first_s, peak_mb, rss_mb, unchanged_s, unchanged_writes, full_s, FULL_PASS_INTERVAL_MS / 1000
-    )
+    return Restarted(first_s, peak_mb, rss_mb, unchanged_s, unchanged_writes, full_s, interval_s)
 
 
 def in_processes(count: int) -> tuple[float, Restarted]:
@@ -254,6 +254,7 @@ def figures() -> Iterator[Figure]:
 
 
 def main(arguments: list[str]) -> None:
+    gc.set_threshold(OBJECTS_A_COLLECTION)  # as the controller's process does
     match arguments:
         case ["fill", count, file]:
             cluster = filled(int(count))

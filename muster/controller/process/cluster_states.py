@@ -11,7 +11,8 @@ from muster.controller.jobs.pod_checks import PodChecks
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.store import Stores
 
-FULL_PASS_INTERVAL_MS = 60_000  # between passes that examine all Workloads
+FULL_PASS_INTERVAL_MS = 60_000  # at least, between passes that examine all Workloads
+FULL_PASS_SHARE = 200  # such passes take at most this part of the time: half a percent
 
 
 class ClusterStates:
@@ -22,13 +23,15 @@ class ClusterStates:
     def __init__(self, stores: Stores, pod_checks: PodChecks, nodes_synced: Callable[[], bool]) -> None:
         self._stores, self._pod_checks, self._nodes_synced = stores, pod_checks, nodes_synced
         self._cache, self._timers, self._relations = PassCache(), MonotonicTimers(), Relations()
-        self._full_pass_ms: int | None = None  # when the last one was
+        self._full_due_ms: int | None = None  # None: the first pass is one
+        self._began_full_ms: int | None = None  # None: the current pass is none
 
     def begin_pass(self, at_ms: int) -> ClusterState:
         """Returns the objects as the stores hold them now; `at_ms` never goes back."""
-        is_full = self._full_pass_ms is None or at_ms >= self._full_pass_ms + FULL_PASS_INTERVAL_MS
+        is_full = self._full_due_ms is None or at_ms >= self._full_due_ms
+        self._began_full_ms = at_ms if is_full else None
         if is_full:
-            self._full_pass_ms = at_ms
+            self._full_due_ms = at_ms + FULL_PASS_INTERVAL_MS
             self._cache.begin_full_pass()
             self._pod_checks.begin_full_pass()
         self._timers.begin_pass(at_ms)
@@ -40,6 +43,12 @@ class ClusterStates:
             self._relations = Relations.of(cluster)
         cluster.relations = self._relations
         return cluster
+
+    def decided(self, at_ms: int) -> None:
+        """Notes when the pass has decided: one that examines all is the rarer the longer it takes."""
+        if self._began_full_ms is not None:
+            took_ms = at_ms - self._began_full_ms
+            self._full_due_ms = at_ms + max(FULL_PASS_INTERVAL_MS, FULL_PASS_SHARE * took_ms)
 
     def _take_changed(self) -> Changed | None:
         """Returns which objects of single Workloads changed since the last pass; None in the first: all."""

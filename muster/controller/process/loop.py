@@ -189,6 +189,7 @@ class Controller:
         backing_off = self._backoff.at(at_ms)
         limits = self._explanation_rate.limits(at_ms)
         plan = reconcile(cluster, now_ms, backing_off, self._configuration, self._memory, limits)
+        self._clusters.decided(self._clock_ms())
         busy = bool(plan.stops or plan.before_reservations or plan.reservations)
         explained_ms = self._explanation_rate.record(plan.explained, at_ms, now_ms, busy=busy)
         done, status_ms = await asyncio.gather(

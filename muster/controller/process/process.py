@@ -1,6 +1,7 @@
 """The controller as a process: connections, election, probes and exit code."""
 
 import asyncio
+import gc
 import logging
 import signal
 import time
@@ -33,6 +34,10 @@ STALLED_MS_MAX = round(
     5 * PASS_INTERVAL_S_MAX * 1000
 )  # an idle controller runs a pass every PASS_INTERVAL_S_MAX
 
+OBJECTS_A_COLLECTION = 50_000
+"""Objects created between two runs of Python's cyclic garbage collector. Nearly all objects here are kept, or
+free of cycles: at Python's default of 700, it took a quarter of the CPU time with 15,000 Workloads."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -50,6 +55,7 @@ class Options:
 
 async def run(options: Options) -> int:
     """Runs until SIGTERM or SIGINT (returns 0), or until leadership is lost (1): a restart begins afresh."""
+    gc.set_threshold(OBJECTS_A_COLLECTION)
     own = Kube(options.kubeconfig)  # so that renewals never wait for the writes of a pass
     election = Election(
         own,
