@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from random import Random
 from typing import Any
@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 PASS_INTERVAL_S_MAX = 60.0  # in case a wake-up was missed
 READ_RETRY_MS = 1000
 STATUS_INTERVAL_MS = 500
+FOLLOW_UP_MS = 50  # after writes that no other waits for
 SUMMARY_WRITES_MAX = 4
 
 
@@ -201,14 +202,15 @@ class Controller:
         for event in plan.repeated_events:
             if self._repeated_events.is_due(event.regarding.uid, event.message, at_ms):
                 self._events.record(event)
-        if done or self._applier.postponed:
+        if self._applier.postponed or _leads_on(done, wait_reasons):
             self._changed.set()
         if done:
             log.info("pass: %s", _summary(done))
         self._passed_ms = self._clock_ms()
         self._observer.passed(CompletedPass(cluster, plan, done, now_ms, self._passed_ms - at_ms))
         wake_ms = None if plan.wake_at_ms is None else at_ms + plan.wake_at_ms - now_ms
-        times = (wake_ms, self._backoff.next_ms(), explained_ms, status_ms)
+        follow_up_ms = at_ms + FOLLOW_UP_MS if done else None
+        times = (wake_ms, follow_up_ms, self._backoff.next_ms(), explained_ms, status_ms)
         return min((t for t in times if t is not None), default=None)
 
     def _nodes_synced(self) -> bool:
@@ -239,6 +241,12 @@ class Controller:
     def _object_counts(self) -> str:
         counts = ((kind, len(self._stores.of(kind).items)) for kind in WATCHED.values())
         return ", ".join(f"{n} {kind}" for kind, n in counts if n)
+
+
+def _leads_on(done: Iterable[PlannedWrite], wait_reasons: Iterable[PlannedWrite]) -> bool:
+    """Whether more writes follow from these at once: from those of Workloads, but for reasons to wait."""
+    reasons = {id(planned) for planned in wait_reasons}
+    return any(planned.write.kind is kinds.WORKLOADS and id(planned) not in reasons for planned in done)
 
 
 def _summary(done: list[PlannedWrite]) -> str:

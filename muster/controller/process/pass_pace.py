@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-INTERVAL_S = 0.01
+INTERVAL_S = 0.015
 AT_ONCE_MAX = 5
-"""Passes from a RayJob's creation to its start, and one in reserve."""
+"""More than the passes from a RayJob's creation to its start."""
 
 
 class PassPace:

@@ -14,7 +14,13 @@ import pytest
 from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.controller.passes.explanations import AGAIN_INTERVAL_MS
 from muster.controller.process.explanation_rate import A_PASS
-from muster.controller.process.loop import PASS_INTERVAL_S_MAX, STATUS_INTERVAL_MS, Controller, wall_clock_ms
+from muster.controller.process.loop import (
+    FOLLOW_UP_MS,
+    PASS_INTERVAL_S_MAX,
+    STATUS_INTERVAL_MS,
+    Controller,
+    wall_clock_ms,
+)
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube import kinds
 from muster.kube.kinds import Kind
@@ -114,6 +120,30 @@ def test_an_idle_controller_writes_nothing_and_passes_rarely() -> None:
         assert stage.controller.stalled_ms() <= PASS_INTERVAL_S_MAX * 1000
 
     stage.play(story)
+
+
+def test_a_pass_follows_the_writes_of_workloads_at_once_and_others_soon() -> None:
+    """A RayJob gets a Workload, which is admitted, and starts; nothing follows from its start."""
+    stage = Stage()
+    began_ms: list[tuple[int, set[str]]] = []
+
+    async def story() -> None:
+        await asyncio.sleep(10)
+        created_ms, before = stage.loop.now_ms(), len(stage.passes)
+        job = ray_job("dev")
+        del job["spec"]["rayClusterSpec"]["workerGroupSpecs"]  # no check
+        stage.api.create(kinds.RAY_JOBS, job, "user")
+        await asyncio.sleep(0.4)
+        for passed in stage.passes[before:]:
+            kinds_written = {str(planned.write.kind) for planned in passed.done}
+            began_ms.append((passed.now_ms - created_ms, kinds_written))
+
+    stage.play(story)
+    written = [(at_ms, of) for at_ms, of in began_ms if of]
+    assert [of for _, of in written] == [{"Workload"}, {"Workload"}, {"RayJob"}]
+    assert written[-1][0] < 250
+    start_ms = written[-1][0]
+    assert next(at_ms - start_ms for at_ms, _ in began_ms if at_ms > start_ms) == FOLLOW_UP_MS
 
 
 def test_statuses_of_queues_are_written_at_their_interval_and_the_last_one_soon() -> None:
