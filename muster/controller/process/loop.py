@@ -202,7 +202,7 @@ class Controller:
         for event in plan.repeated_events:
             if self._repeated_events.is_due(event.regarding.uid, event.message, at_ms):
                 self._events.record(event)
-        if self._applier.postponed or _leads_on(done, wait_reasons):
+        if self._applier.postponed or _leads_on(done, plan.wait_reasons):
             self._changed.set()
         if done:
             log.info("pass: %s", _summary(done))
