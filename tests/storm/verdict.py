@@ -45,7 +45,8 @@ class Replay:
             objects.pop(key, None)
         else:
             objects[key] = body
-        change = Change(event.revision, 0, event.kind, event.type, body, before, "controller")
+        by = "controller" if event.type != "DELETED" else "unknown"  # the storm deletes objects, too
+        change = Change(event.revision, 0, event.kind, event.type, body, before, by)
         self.api.journal[event.kind].append(change)
         self._invariants.check(change)
 

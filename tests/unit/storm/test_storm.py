@@ -8,6 +8,7 @@ import pytest
 
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.kube import kinds
+from muster.objects.kueue import QUEUE_LABEL
 from muster.objects.meta import rfc3339
 from tests.simulation.api import Body
 from tests.simulation.kuberay import GROUP_LABEL
@@ -50,6 +51,18 @@ def test_every_revision_above_the_quota_is_found() -> None:
     events = [reserved("first", 3, 1), reserved("second", 1, 2), reserved("third", 1, 3)]
     (found,) = broken(events, QUEUES)
     assert found.startswith("revision 3: team-a uses 5 of 4")
+
+
+def test_a_finished_workload_that_the_storm_deletes_is_no_violation() -> None:
+    job = {"namespace": "team-a", "name": "job", "uid": "job-first", "labels": {QUEUE_LABEL: "user-queue"}}
+    finished = reserved("first", 1, 2)
+    finished.body["status"]["conditions"].append({"type": "Finished", "status": "True"})
+    events = [
+        Event(1, kinds.RAY_JOBS, "ADDED", {"metadata": job, "spec": {"suspend": True}}),
+        finished,
+        Event(3, kinds.WORKLOADS, "DELETED", finished.body),
+    ]
+    assert broken(events, QUEUES) == []
 
 
 def worker(name: str, revision: int, made_s: int, change: str = "ADDED", **meta: Any) -> Event:
