@@ -82,9 +82,9 @@ plan: ## what the stack file's changes since a git ref do to waits (STACK=prod B
 	@$(run) muster plan --stack $(or $(STACK),prod) --base $(or $(BASE),main) --html .muster/plan.html \
 		$(if $(SEEDS),--seeds $(SEEDS)) $(if $(MARKDOWN),--markdown $(MARKDOWN))
 
-fidelity: ## forecasts next to Muster's controller and the real Kueue (AGAINST=muster|kueue JOBS=100 CASE=cohort)
+fidelity: ## forecasts next to Muster's controller and the real Kueue (AGAINST=muster|kueue JOBS=100 CASE=cohort PACE=30)
 	@$(run) tests.fidelity $(if $(AGAINST),--engine $(AGAINST)) $(if $(JOBS),--jobs $(JOBS)) \
-		$(if $(CASE),--case $(CASE))
+		$(if $(CASE),--case $(CASE)) $(if $(PACE),--pace $(PACE))
 
 preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=comment.md)
 	@$(run) preview $(or $(STACK),$(error name the stack: make preview STACK=dev)) \

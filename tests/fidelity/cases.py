@@ -12,10 +12,14 @@ from tests.simulation.manifests import cluster_queue, quotas, stack
 
 Body = dict[str, Any]
 STEP_S = 180
-"""Between submissions, at least. A run in real time is compressed by it: the API's times are whole seconds,
-and jobs of the same second would have no order."""
+"""Between submissions, at least. A run in real time is compressed by no more than that: the API's times are
+whole seconds, and jobs of the same second would have no order."""
 GANGS = (1, 1, 2, 2, 4, 8)
 CLASSES = ("dev-priority", "prod-priority")
+SEED, RECLAIMING_SEED = 4, 28
+"""Seeds with which the means hardly change if each job runs a few seconds longer, and if ties of UIDs fall
+otherwise (tests/unit/fidelity): of a trace in which one early decision moves all later ones, a comparison
+would say little about the forecast."""
 PROVISIONED_S = 300.0
 FAIR = '{"fairSharing": {}}'
 
@@ -90,7 +94,7 @@ def case(
     *teams: Team,
     count: int = 150,
     load: float = 1.2,
-    seed: int = 1,
+    seed: int = SEED,
     check: bool = False,
     controller: str = "{}",
 ) -> Case:
@@ -116,25 +120,27 @@ RECLAIM = {"preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinC
 
 def cases(count: int) -> list[Case]:
     return [
-        case("fifo", Team("fifo-a", 32), count=count),
-        case("strict", Team("strict-a", 32, spec={"queueingStrategy": "StrictFIFO"}), count=count, seed=2),
+        case("fifo", Team("fifo-a", 32), count=count, load=1.1),
+        case("strict", Team("strict-a", 32, spec={"queueingStrategy": "StrictFIFO"}), count=count),
         case(
             "cohort",
             Team("cohort-a", 16, 3, spec=RECLAIM),
             Team("cohort-b", 16, 2, spec=RECLAIM),
             Team("cohort-c", 16, 1, spec=RECLAIM),
             count=count,
-            seed=3,
+            load=1.1,
+            seed=RECLAIMING_SEED,
         ),
-        case("priority", Team("priority-a", 32, prod=0.7, spec=WITHIN), count=count, seed=4),
-        case("provision", Team("provision-a", 32), count=count, seed=5, load=1.1, check=True),
+        case("priority", Team("priority-a", 32, prod=0.8, spec=WITHIN), count=count, load=1.0),
+        case("provision", Team("provision-a", 32), count=count, check=True),
         case(
             "fair",
             Team("fair-a", 16, 3, spec={**RECLAIM, "fairSharing": {"weight": "2"}}),
             Team("fair-b", 16, 2, spec=RECLAIM),
             Team("fair-c", 16, 1, spec=RECLAIM),
             count=count,
-            seed=6,
+            load=1.1,
+            seed=RECLAIMING_SEED,
             controller=FAIR,
         ),
     ]

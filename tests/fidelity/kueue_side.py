@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from lightkube import Client
@@ -19,27 +20,43 @@ from tests.fidelity.real_time import Lateness, Play
 CREATED = {"Namespace": kinds.Namespace, **KINDS}
 
 
-def play(cases: Sequence[Case], screen: Screen) -> tuple[list[History], Lateness]:
-    """Plays the cases of a mode of sharing at the same time, in the order of `cases`. Raises: StepError."""
+def play(cases: Sequence[Case], pace: float, screen: Screen) -> tuple[list[History], Lateness]:
+    """Plays all cases at the same time, those of each mode of sharing in a cluster of their own; returns what
+    happened in the order of `cases`. Raises: StepError."""
     histories: dict[str, History] = {}
     lateness = Lateness()
-    with (
-        tempfile.TemporaryDirectory(prefix="muster-fidelity-", ignore_cleanup_errors=True) as folder,
-        kueue_side.cluster(RunState("fidelity", checkout=Path(folder)), screen) as (processes, tools),
-    ):
-        client = kinds.connect(processes.state.kubeconfig)  # never closed: a reflector's thread reads from it
+    with ExitStack() as clusters:
+        plays: list[Play] = []
         for controller in sorted({case.controller for case in cases}):
             chosen = [case for case in cases if case.controller == controller]
-            settings = kueue_side.FAIR_SETTINGS if controller == FAIR else {}
-            kueue_process.start(processes, tools["kueue"], processes.state.kubeconfig, settings)
-            _create(client, chosen)
-            kueue_side.wait_until_heard(client)
-            screen.line(f"playing {', '.join(case.name for case in chosen)} in real time")
-            playing = Play(client, chosen)
-            histories.update(zip((case.name for case in chosen), playing.run(), strict=True))
+            plays.append(Play(_connect(clusters, chosen, screen), chosen, pace))
+        longest_s = max(job.submit_s for case in cases for job in case.jobs) / pace
+        screen.line(
+            f"playing {', '.join(case.name for case in cases)}; submissions take {longest_s / 60:.0f} min"
+        )
+        for playing in plays:
+            playing.start()
+        while sum(playing.step() for playing in plays):
+            pass
+        for playing in plays:
+            histories |= playing.stop()
             lateness.add(playing.lateness)
-            processes.stop(kueue_process.NAME)
     return [histories[case.name] for case in cases], lateness
+
+
+def _connect(clusters: ExitStack, cases: Sequence[Case], screen: Screen) -> Client:
+    """Starts a cluster with Kueue and the objects of the cases, which share a mode of sharing."""
+    folder = clusters.enter_context(
+        tempfile.TemporaryDirectory(prefix="muster-fidelity-", ignore_cleanup_errors=True)
+    )
+    state = RunState("fidelity", checkout=Path(folder))
+    processes, tools = clusters.enter_context(kueue_side.cluster(state, screen))
+    client = kinds.connect(state.kubeconfig)  # never closed: a reflector's thread reads from it
+    settings = kueue_side.FAIR_SETTINGS if cases[0].controller == FAIR else {}
+    kueue_process.start(processes, tools["kueue"], state.kubeconfig, settings)
+    _create(client, cases)
+    kueue_side.wait_until_heard(client)
+    return client
 
 
 def _create(client: Client, cases: Sequence[Case]) -> None:

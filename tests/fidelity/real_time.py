@@ -1,11 +1,14 @@
 """Plays cases on a real API server in compressed time, in place of jobs' controllers and pods.
 
+`pace` is how many seconds of the trace take one second.
+
 Kueue decides about plain Workloads: an admitted one finishes after its run time, an evicted one gives its
 quota back at once.
 """
 
 import math
 import time
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -25,7 +28,7 @@ from tests.conformance.differential.core_side import leaves
 from tests.conformance.differential.patience import PatientClient
 from tests.conformance.differential.stage import write_status
 from tests.conformance.objects import view
-from tests.fidelity.cases import STEP_S, Case
+from tests.fidelity.cases import Case
 from tests.fidelity.history import History, Holding, Job
 from tests.simulation.manifests import PRIORITIES
 
@@ -33,7 +36,7 @@ ENGINE = "Kueue"
 WRITERS = 8
 PAUSE_S = 0.01
 LISTED_S_MAX = 30.0
-QUIET_S_MAX = 120.0  # without any event, while jobs are left
+QUIET_S_MAX = 120.0  # without any event
 MID_SECOND = 0.4  # of the wall clock, at which jobs are submitted: the API's times are whole seconds
 TOGETHER_S = 0.2
 DONE = Outcome(succeeded=True, message="done")
@@ -65,40 +68,51 @@ class Lateness:
 class Play:
     """Plays all cases at once: their queues have nothing in common."""
 
-    def __init__(self, client: Client, cases: Sequence[Case]) -> None:
+    def __init__(self, client: Client, cases: Sequence[Case], pace: float) -> None:
+        self._pace = pace
         self._client = PatientClient(client)
         self._jobs = {f"{j.queue}/{j.name}": Playing(j, c.name) for c in cases for j in c.jobs}
         self._cases = cases
+        self._submissions = deque(sorted((j for c in cases for j in c.jobs), key=lambda job: job.submit_s))
         self._events: SimpleQueue[tuple[float, kueue.Workload]] = SimpleQueue()
         self._finishes: list[tuple[float, int, str]] = []  # time, holding, job
         self._workloads: dict[str, kueue.Workload] = {}
         self._holdings: dict[str, list[Holding]] = {case.name: [] for case in cases}
         self._writers = ThreadPoolExecutor(WRITERS)
         self._writing: list[Future[None]] = []
-        self._begins = 0.0  # on the monotonic clock
+        self._begins = self._last_event = 0.0  # on the monotonic clock
         self.lateness = Lateness()
         self._reflector = Reflector(client, kinds.Workload, self._note)
 
-    def run(self) -> list[History]:
-        """Raises TimeoutError if the engine does nothing for QUIET_S_MAX while jobs are left."""
+    def start(self) -> None:
+        """Lists the Workloads; the first submission is a moment later, within a second of the clock."""
         self._reflector.start().wait_listed(LISTED_S_MAX)
         wait_s = math.ceil(time.time()) + MID_SECOND - time.time()
         self._begins = time.monotonic() + wait_s
-        submissions = sorted(self._jobs.values(), key=lambda p: p.job.submit_s)
-        last = time.monotonic()
-        while not all(playing.is_done for playing in self._jobs.values()):
-            if self._submit_due(submissions) + self._finish_due() + self._hear():
-                last = time.monotonic()
-            if time.monotonic() > last + QUIET_S_MAX:
-                left = [key for key, playing in self._jobs.items() if not playing.is_done]
-                raise TimeoutError(f"nothing happens for {QUIET_S_MAX:.0f} s; left: {left[:5]}")
-            self._check_writes()
+        self._last_event = time.monotonic()
+
+    def step(self) -> bool:
+        """Does what is due; returns whether jobs are left. Raises TimeoutError if the engine does nothing for
+        QUIET_S_MAX while jobs are left, and none runs."""
+        runs = any(playing.reserved_s is not None for playing in self._jobs.values())
+        if self._submit_due() + self._finish_due() + self._hear() or runs:
+            self._last_event = time.monotonic()
+        self._check_writes()
+        left = [key for key, playing in self._jobs.items() if not playing.is_done]
+        if left and time.monotonic() > self._last_event + QUIET_S_MAX:
+            raise TimeoutError(f"nothing happens for {QUIET_S_MAX:.0f} s; left: {left[:5]}")
+        return bool(left)
+
+    def stop(self) -> dict[str, History]:
+        """Returns what happened, by case."""
         self._reflector.stop()
         self._writers.shutdown()
-        return [
-            History(ENGINE, case.jobs, _in_order(self._holdings[case.name]), TOGETHER_S * STEP_S)
+        return {
+            case.name: History(
+                ENGINE, case.jobs, _in_order(self._holdings[case.name]), TOGETHER_S * self._pace
+            )
             for case in self._cases
-        ]
+        }
 
     def _note(self, _kind: str, obj: kinds.Object, gone: bool) -> None:
         """Runs on the reflector's thread. Workloads of an earlier play are over."""
@@ -106,13 +120,13 @@ class Play:
             self._events.put((self._trace_s(), view(obj, kueue.Workload)))
 
     def _trace_s(self) -> float:
-        return (time.monotonic() - self._begins) * STEP_S
+        return (time.monotonic() - self._begins) * self._pace
 
-    def _submit_due(self, submissions: list[Playing]) -> int:
+    def _submit_due(self) -> int:
         count = 0
-        while submissions and submissions[0].job.submit_s <= self._trace_s():
-            job = submissions.pop(0).job
-            self.lateness.submissions_s.append((self._trace_s() - job.submit_s) / STEP_S)
+        while self._submissions and self._submissions[0].submit_s <= self._trace_s():
+            job = self._submissions.popleft()
+            self.lateness.submissions_s.append((self._trace_s() - job.submit_s) / self._pace)
             self._write(self._create, job)
             count += 1
         return count
