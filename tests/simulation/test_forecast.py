@@ -4,12 +4,19 @@ import pytest
 
 from muster.forecast.assumptions import Assumptions
 from tests.fidelity.calibration import assumptions, calibration
-from tests.fidelity.cases import cases
+from tests.fidelity.cases import WITHIN, Team, case
 from tests.fidelity.emulation import play
 from tests.fidelity.replay import forecast
 from tests.fidelity.report import Pair
 
 JOBS, TARGET = 30, 0.017
+CASES = {
+    "fifo": case("fifo", Team("fifo-a", 32), count=JOBS, seed=1),
+    "strict": case(
+        "strict", Team("strict-a", 32, spec={"queueingStrategy": "StrictFIFO"}), count=JOBS, seed=2
+    ),
+    "priority": case("priority", Team("priority-a", 32, prod=0.7, spec=WITHIN), count=JOBS),
+}
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +25,8 @@ def assumed() -> Assumptions:
 
 
 def played(name: str, assumed: Assumptions) -> Pair:
-    (case,) = (one for one in cases(JOBS) if one.name == name)
-    return Pair(name, forecast(case, assumed), play(case), TARGET)
+    found = CASES[name]
+    return Pair(name, forecast(found, assumed), play(found), TARGET)
 
 
 @pytest.mark.parametrize("name", ["fifo", "strict"])
