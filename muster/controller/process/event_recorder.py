@@ -11,20 +11,32 @@ from muster.kube.client import Kube, WriteError
 log = logging.getLogger(__name__)
 
 EVENTS_QUEUED_MAX = 2000
+QUEUED_IN_STATUS_MAX = 50
+"""Queued events with which those that repeat a status are left out: each costs the API server a write."""
+REPORT_INTERVAL_MS = 60_000
 
 
 class EventRecorder:
-    """A queue of events and the task that writes them."""
+    """A queue of events and the task that writes them, one at a time."""
 
     def __init__(self, kube: Kube, now_ms: Callable[[], int], observer: Observer) -> None:
         self._kube, self._now_ms, self._observer = kube, now_ms, observer
         self._queue: asyncio.Queue[ObjectEvent | None] = asyncio.Queue(EVENTS_QUEUED_MAX)
+        self._dropped, self._reported_ms = 0, -REPORT_INTERVAL_MS
 
     def record(self, event: ObjectEvent) -> None:
-        if self._queue.full():
-            log.warning("too many events at once: dropped %s of %s", event.reason, event.regarding.key)
-        else:
+        """Queues an event, unless too many wait already."""
+        if event.in_status and self._queue.qsize() >= QUEUED_IN_STATUS_MAX:
+            return
+        if not self._queue.full():
             self._queue.put_nowait(event)
+            return
+        self._dropped += 1
+        if self._now_ms() >= self._reported_ms + REPORT_INTERVAL_MS:
+            log.warning(
+                "too many events at once: dropped %d, the last one of %s", self._dropped, event.regarding.key
+            )
+            self._dropped, self._reported_ms = 0, self._now_ms()
 
     async def stop(self) -> None:
         """Ends `run` once all events are written."""

@@ -24,13 +24,14 @@ EVENT_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectEvent:
-    """One event to record once its write has succeeded."""
+    """One event to record once its write has succeeded. `in_status`: the object's status says the same."""
 
     kind: Kind[Any]
     regarding: ObjectMeta
     reason: str
     message: str
     warning: bool = False
+    in_status: bool = False
 
 
 def on_workload(workload: Workload, reason: str, message: str, *, warning: bool = False) -> ObjectEvent:
@@ -96,7 +97,8 @@ def wait_event(workload: Workload, new: WorkloadStatus) -> ObjectEvent | None:
     before = find_condition(workload.status.conditions, "QuotaReserved")
     if now is None or (before is not None and before.reason == now.reason):
         return None
-    return on_workload(workload, now.reason, now.message, warning=now.reason != "PendingEvaluation")
+    event = on_workload(workload, now.reason, now.message, warning=now.reason != "PendingEvaluation")
+    return replace(event, in_status=True)
 
 
 def create_event(event: ObjectEvent, now_ms: int) -> Create:
