@@ -37,8 +37,7 @@ log = logging.getLogger(__name__)
 
 PASS_INTERVAL_S_MAX = 60.0  # in case a wake-up was missed
 READ_RETRY_MS = 1000
-STATUS_INTERVAL_MS = 500  # between statuses of queues, at least
-STATUS_WRITE_MS = 40  # for each that was written: 25 in a second
+STATUS_INTERVAL_MS = 500
 FOLLOW_UP_MS = 50  # after writes that no other waits for
 SUMMARY_WRITES_MAX = 4
 
@@ -222,14 +221,12 @@ class Controller:
     async def _write_queue_statuses(
         self, cluster: ClusterState, counts: QueueCounts, now_ms: int, at_ms: int
     ) -> int | None:
-        """Writes the queues' statuses, at most once an interval, which is the longer the more of them have
-        changed. Returns when they are due if not now: any pass may have changed them, and the next may be
-        far away."""
+        """Writes the queues' statuses, at most once an interval. Returns when they are due if not now: any
+        pass may have changed them, and the next may be far away."""
         if at_ms < self._status_due_ms:
             return self._status_due_ms
-        statuses = list(queue_statuses(cluster, counts, now_ms))
-        self._status_due_ms = at_ms + max(STATUS_INTERVAL_MS, STATUS_WRITE_MS * len(statuses))
-        await self._applier.perform(statuses, at_ms)
+        self._status_due_ms = at_ms + STATUS_INTERVAL_MS
+        await self._applier.perform(queue_statuses(cluster, counts, now_ms), at_ms)
         return None
 
     async def _wait(self, wake_at_ms: int | None) -> None:

@@ -4,13 +4,7 @@ from dataclasses import dataclass, field
 
 from muster.admission import Engine, Snapshot
 from muster.controller.passes.explanations import AGAIN_INTERVAL_MS, Explained, Explanations, Limits
-from muster.controller.process.explanation_rate import (
-    A_PASS,
-    BUSY_AGAIN_INTERVAL_MS,
-    BUSY_NEW_INTERVAL_MS,
-    INTERVAL_MS,
-    ExplanationRate,
-)
+from muster.controller.process.explanation_rate import A_PASS, BUSY_INTERVAL_MS, INTERVAL_MS, ExplanationRate
 from tests.unit.admission.builders import NOW_MS, queue, running, snapshot, workload
 
 ALL = Limits(100, 100)
@@ -104,13 +98,13 @@ def test_new_reasons_are_told_in_each_pass_but_rarely_while_others_writes_are_ma
     assert rate.limits(0) == Limits(A_PASS, A_PASS)
     assert rate.record(new, 0, NOW_MS, busy=False) == 0
     assert rate.limits(0).new == A_PASS
-    assert rate.record(new, 0, NOW_MS, busy=True) == BUSY_NEW_INTERVAL_MS
-    assert rate.limits(BUSY_NEW_INTERVAL_MS - 1).new == 0
-    assert rate.limits(BUSY_NEW_INTERVAL_MS).new == A_PASS
+    assert rate.record(new, 0, NOW_MS, busy=True) == INTERVAL_MS
+    assert rate.limits(INTERVAL_MS - 1).new == 0
+    assert rate.limits(INTERVAL_MS).new == A_PASS
 
 
 def test_numbers_are_told_again_at_their_interval_which_is_longer_while_other_writes_are_made() -> None:
-    for busy, interval_ms in ((False, INTERVAL_MS), (True, BUSY_AGAIN_INTERVAL_MS)):
+    for busy, interval_ms in ((False, INTERVAL_MS), (True, BUSY_INTERVAL_MS)):
         rate = ExplanationRate()
         assert rate.record(Explained(again=A_PASS, again_ms=NOW_MS + 1), 0, NOW_MS, busy=busy) == interval_ms
         assert rate.limits(interval_ms - 1).again == 0

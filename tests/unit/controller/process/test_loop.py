@@ -13,7 +13,6 @@ import pytest
 
 from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.controller.passes.explanations import AGAIN_INTERVAL_MS
-from muster.controller.process import loop
 from muster.controller.process.explanation_rate import A_PASS
 from muster.controller.process.loop import (
     FOLLOW_UP_MS,
@@ -163,22 +162,6 @@ def test_statuses_of_queues_are_written_at_their_interval_and_the_last_one_soon(
     apart = [then - now for now, then in pairwise(times) if then - now > 100]  # one look writes several
     assert len(apart) >= 3
     assert min(apart) >= STATUS_INTERVAL_MS - 100
-
-
-def test_statuses_of_many_queues_are_written_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "STATUS_WRITE_MS", 2000)
-    stage = Stage()
-
-    async def story() -> None:
-        for number in range(60):
-            stage.api.create(kinds.RAY_JOBS, ray_job(f"dev-{number}", workers=500), "user")
-            await asyncio.sleep(0.25)
-
-    stage.play(story)
-    times = sorted({change.time_ms for change in stage.written(kinds.LOCAL_QUEUES)})
-    apart = [then - now for now, then in pairwise(times) if then - now > 100]  # one look writes several
-    assert apart
-    assert min(apart) >= 2 * 2000 - 100, "a ClusterQueue and its LocalQueue"
 
 
 def test_a_wait_message_with_new_numbers_is_written_once_an_interval() -> None:
