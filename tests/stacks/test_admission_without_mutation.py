@@ -1,6 +1,7 @@
 """Clusters without MutatingAdmissionPolicy: users must suspend queued objects, and the refusal says so."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,15 @@ from tests.stacks.ray_requests import (
 )
 
 POLICY_SECONDS_MAX = 15.0
+KINDS = {
+    "RayJob": (rayjob, "spec.suspend"),
+    "RayCluster": (raycluster, "spec.suspend"),
+    "RayService": (rayservice, "spec.rayClusterConfig.suspend"),
+}
+
+
+def is_refused(server: Kubectl, make: Callable[[], Manifest]) -> bool:
+    return refusal(server, ALICE, make()) != ""
 
 
 @pytest.fixture(scope="module")
@@ -39,17 +49,11 @@ def older(
     # Policies that suspend are deleted, and policies that require suspension are created.
     assert local_cli.select("local", changed).up().counts == {"create": 6, "delete": 4}
     try:
-        wait_until("the policies' effect", lambda: refusal(server, ALICE, rayjob()) != "", POLICY_SECONDS_MAX)
+        for make, _ in KINDS.values():  # each kind has a policy of its own
+            wait_until("the policies' effect", partial(is_refused, server, make), POLICY_SECONDS_MAX)
         yield server
     finally:
         local_cli.select("local", LOCAL).up()
-
-
-KINDS = {
-    "RayJob": (rayjob, "spec.suspend"),
-    "RayCluster": (raycluster, "spec.suspend"),
-    "RayService": (rayservice, "spec.rayClusterConfig.suspend"),
-}
 
 
 @pytest.mark.parametrize("kind", KINDS)
