@@ -1,0 +1,23 @@
+"""Which workloads an engine has news of, and decisions that leave parked workloads alone."""
+
+from muster.admission import Engine, StopPolicy
+from tests.unit.admission.builders import NOW_MS, queue, running, snapshot, workload
+
+
+def test_news_are_of_workloads_that_are_pending_since_the_last_decision() -> None:
+    engine = Engine(
+        snapshot(queue("q", 2), running("r", gpu=2), workload("a", "q", 1), workload("b", "q", 1))
+    )
+    engine.decide(NOW_MS, explain=False)
+    assert [*engine.news] == ["ns/a", "ns/b"]
+    engine.decide(NOW_MS, explain=False)
+    assert [*engine.news] == []
+    engine.put(workload("c", "q", 1))
+    engine.decide(NOW_MS, explain=False)
+    assert [*engine.news] == ["ns/c"]
+
+
+def test_without_unparking_a_queue_is_drained_where_none_waits() -> None:
+    engine = Engine(snapshot(queue("q", 2, stop=StopPolicy.HOLD_AND_DRAIN), running("r", gpu=2)))
+    plan = engine.decide(NOW_MS, unpark=False)
+    assert ([*plan.drained], [*plan.admissions]) == (["ns/r"], [])
