@@ -23,7 +23,7 @@ from muster.kube.writes import Create, Write
 log = logging.getLogger(__name__)
 
 CONCURRENT_WRITES_MAX = 16
-DEFERRABLE_WRITES_MAX = 64  # per pass
+DEFERRABLE_WRITES_MAX, WAIT_REASONS_MAX = 64, 50  # per pass
 
 
 class Applier:
@@ -63,13 +63,15 @@ class Applier:
         """Sends the writes of a pass, the most important first. Returns those that succeeded. Reservations
         wait for what they were decided on, which is not persisted yet: statuses of Workloads, and what they
         need; not for starts and stops of gangs. Quota whose release failed is not reserved; other failures
-        block no other subject. Of deferrable writes, DEFERRABLE_WRITES_MAX are sent in one pass."""
+        block no other subject. In one pass, DEFERRABLE_WRITES_MAX deferrable writes are sent, and
+        WAIT_REASONS_MAX reasons to wait."""
         prompt = [w for w in plan.before_reservations if not w.deferrable]
         reserved = {w.subject for w in plan.reservations}
         busy = reserved.union(w.subject for w in prompt)
         deferrable = [w for w in plan.before_reservations if w.deferrable and w.subject not in busy]
-        self.postponed = len(deferrable) > DEFERRABLE_WRITES_MAX
-        late = (*_round_robin(deferrable, DEFERRABLE_WRITES_MAX), *plan.template_resets, *plan.wait_reasons)
+        reasons = plan.wait_reasons[:WAIT_REASONS_MAX]
+        self.postponed = len(deferrable) > DEFERRABLE_WRITES_MAX or len(plan.wait_reasons) > len(reasons)
+        late = (*_round_robin(deferrable, DEFERRABLE_WRITES_MAX), *plan.template_resets, *reasons)
         urgent = {
             asyncio.create_task(self._perform_in_order(writes, now_ms)): writes
             for writes in _by_subject((*plan.stops, *prompt))

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.passes.apply import CONCURRENT_WRITES_MAX, DEFERRABLE_WRITES_MAX, Applier
+from muster.controller.passes.apply import (
+    CONCURRENT_WRITES_MAX,
+    DEFERRABLE_WRITES_MAX,
+    WAIT_REASONS_MAX,
+    Applier,
+)
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.write_backoff import BACKOFF_MS_MAX, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
@@ -232,6 +237,17 @@ def test_late_steps_take_turns_by_namespace() -> None:
     assert [s.write.key for s in done[:4]] == ["now", "quota", "team-a/0", "team-b/0"]
     assert len(done) == 2 + DEFERRABLE_WRITES_MAX
     assert applier.postponed
+
+
+def test_reasons_to_wait_beyond_the_limit_are_left_to_the_next_pass() -> None:
+    """As of thousands of Workloads whose queue was deleted: releases must not wait for their messages."""
+    applier = Applier(Recorder(), Stores(), WriteBackoff())
+    reasons = [planned(f"team-a/{n}") for n in range(WAIT_REASONS_MAX + 1)]
+    done = asyncio.run(applier.apply(PassPlan(wait_reasons=reasons), 0))
+    assert len(done) == WAIT_REASONS_MAX
+    assert applier.postponed
+    asyncio.run(applier.apply(PassPlan(wait_reasons=reasons[:WAIT_REASONS_MAX]), 0))
+    assert not applier.postponed
 
 
 OCCUPANTS: dict[str, tuple[Recorder, list[str]]] = {
