@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import CHECKOUT, RunState
 from sandbox.toolchain.steps import Screen
 from sandbox.toolchain.tools import CLUSTER_TOOLS
+from tests.stacks.dry_runs import Manifest
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
@@ -24,6 +26,7 @@ from tests.stacks.ray_requests import (
     raycluster,
     rayjob,
     rayservice,
+    refusal,
     suspended,
     unqueued,
 )
@@ -70,8 +73,14 @@ def local_stack(local_cli: PulumiCli) -> Stack:
 
 
 def wait_for_suspension(cluster: Kubectl) -> None:
-    """Waits for stack local's policies: the API server enforces new ones with some delay."""
-    wait_until("suspension at creation", lambda: suspended(create(cluster, ADMIN, rayjob())), 15.0)
+    """Waits for stack local's policies for each kind: the API server enforces new ones with some delay."""
+    for make in (rayjob, raycluster, rayservice):
+        wait_until("suspension at creation", partial(_is_suspended, cluster, make()), 15.0)
+
+
+def _is_suspended(cluster: Kubectl, manifest: Manifest) -> bool:
+    """Whether the API server suspends it at its creation; not while former policies still refuse it."""
+    return not refusal(cluster, ADMIN, manifest) and suspended(create(cluster, ADMIN, manifest))
 
 
 # Settings that stack local's tenants do not use, by the label of their namespace.

@@ -10,7 +10,7 @@ import yaml
 from preview.pulumi_cli import PulumiCli
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
-from tests.stacks.conftest import LOCAL
+from tests.stacks.conftest import LOCAL, wait_for_suspension
 from tests.stacks.dry_runs import Manifest
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -54,6 +54,7 @@ def older(
         yield server
     finally:
         local_cli.select("local", LOCAL).up()
+        wait_for_suspension(server)
 
 
 @pytest.mark.parametrize("kind", KINDS)
