@@ -11,9 +11,8 @@ import msgspec
 
 from muster.kube.errors import ConfigError
 
-TOKEN_FILE_S = (
-    60.0  # as in client-go (transport/token_source.go); kubelets rotate tokens long before their end
-)
+TOKEN_FILE_S = 60.0
+"""As in client-go (transport/token_source.go); kubelets rotate tokens long before their end."""
 EXEC_VERSIONS = tuple(f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
 
 

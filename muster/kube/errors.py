@@ -33,7 +33,7 @@ class RequestError(Exception):
 
 
 class NoAnswer(RequestError):
-    """The API server can not be reached, did not answer in time, or its answer is broken off."""
+    """The API server cannot be reached, did not answer in time, or broke off its answer."""
 
 
 class StatusError(RequestError):

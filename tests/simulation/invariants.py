@@ -129,14 +129,15 @@ class Invariants:
             expect(kept_s is not None or not stays, f"{name} was deleted, but is kept as long as its job")
 
     def _job_stays(self, uid: str) -> bool:
-        """Whether the job exists, is in a queue and no one else's: its owner's, or another controller's."""
+        """Whether the job exists, is in a queue, and belongs to no other object and no other controller."""
         kinds_of_jobs = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
         jobs = (job for kind in kinds_of_jobs for job in self._api.all(kind))
         found: Body = next((job for job in jobs if job["metadata"]["uid"] == uid), {})
         meta = found.get("metadata", {})
-        is_ours = found.get("spec", {}).get("managedBy", KUBERAY_OPERATOR) == KUBERAY_OPERATOR
-        is_ours = is_ours and not any(owner.get("controller") for owner in meta.get("ownerReferences", ()))
-        return bool(meta.get("labels", {}).get(QUEUE_LABEL)) and is_ours and "deletionTimestamp" not in meta
+        is_managed = found.get("spec", {}).get("managedBy", KUBERAY_OPERATOR) == KUBERAY_OPERATOR
+        is_owned = any(owner.get("controller") for owner in meta.get("ownerReferences", ()))
+        is_queued = bool(meta.get("labels", {}).get(QUEUE_LABEL))
+        return is_queued and is_managed and not is_owned and "deletionTimestamp" not in meta
 
     def _creator_ends_it(self, change: Change) -> None:
         """A Workload without a job is deleted, finished, and relieved of its quota by others only."""

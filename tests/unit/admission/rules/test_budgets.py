@@ -106,6 +106,13 @@ CASES: dict[str, tuple[Snapshot, bool]] = {
         of_day(running("r", gpu=2, reserved_at_ms=NOW - 5 * HOUR, run_time_ms=HOUR), workload("w", "q", 1)),
         False,
     ),
+    "not beside those that use other resources": (
+        of_day(
+            running("r", gpu=0, reserved_at_ms=NOW - HOUR, run_time_ms=4 * HOUR),
+            workload("w", "q", 1, run_time_ms=10 * HOUR),
+        ),
+        True,
+    ),
     "one that starts in the future has used nothing": (
         of_day(running("r", gpu=1, reserved_at_ms=NOW + 1), workload("w", "q", 1)),
         True,
