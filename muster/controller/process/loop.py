@@ -25,6 +25,7 @@ from muster.controller.process.cluster_states import ClusterStates
 from muster.controller.process.event_recorder import EventRecorder
 from muster.controller.process.explanation_rate import ExplanationRate
 from muster.controller.process.pass_pace import PassPace
+from muster.controller.process.queue_status_rate import QueueStatusRate
 from muster.controller.process.watched_kinds import ONLY_LABELLED, OPTIONAL, WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.controller.workload.events import merged
 from muster.kube import kinds
@@ -37,7 +38,6 @@ log = logging.getLogger(__name__)
 
 PASS_INTERVAL_S_MAX = 60.0  # in case a wake-up was missed
 READ_RETRY_MS = 1000
-STATUS_INTERVAL_MS = 500
 FOLLOW_UP_MS = 50  # after writes that no other waits for
 SUMMARY_WRITES_MAX = 4
 
@@ -86,7 +86,7 @@ class Controller:
         self._repeated_events = RepeatedEvents()
         self._explanation_rate = ExplanationRate()
         self._pace = PassPace(clock_s)
-        self._status_due_ms = 0
+        self._status_rate = QueueStatusRate()
         self._passed_ms = self._clock_ms()
 
     def _reflector(
@@ -221,13 +221,13 @@ class Controller:
     async def _write_queue_statuses(
         self, cluster: ClusterState, counts: QueueCounts, now_ms: int, at_ms: int
     ) -> int | None:
-        """Writes the queues' statuses, at most once an interval. Returns when they are due if not now: any
-        pass may have changed them, and the next may be far away."""
-        if at_ms < self._status_due_ms:
-            return self._status_due_ms
-        self._status_due_ms = at_ms + STATUS_INTERVAL_MS
-        await self._applier.perform(queue_statuses(cluster, counts, now_ms), at_ms)
-        return None
+        """Writes the queues' statuses that are due. Returns when the others are: any pass may have changed
+        them, and the next may be far away."""
+        if at_ms < self._status_rate.due_ms:
+            return self._status_rate.due_ms
+        chosen, more = self._status_rate.choose(queue_statuses(cluster, counts, now_ms), at_ms)
+        await self._applier.perform(chosen, at_ms)
+        return self._status_rate.due_ms if more else None
 
     async def _wait(self, wake_at_ms: int | None) -> None:
         left_s = PASS_INTERVAL_S_MAX if wake_at_ms is None else (wake_at_ms - self._clock_ms()) / 1000

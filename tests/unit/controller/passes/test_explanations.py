@@ -4,7 +4,13 @@ from dataclasses import dataclass, field
 
 from muster.admission import Engine, Snapshot
 from muster.controller.passes.explanations import AGAIN_INTERVAL_MS, Explained, Explanations, Limits
-from muster.controller.process.explanation_rate import A_PASS, BUSY_INTERVAL_MS, INTERVAL_MS, ExplanationRate
+from muster.controller.process.explanation_rate import (
+    A_PASS,
+    BUSY_INTERVAL_MS,
+    BUSY_PER_S,
+    INTERVAL_MS,
+    ExplanationRate,
+)
 from tests.unit.admission.builders import NOW_MS, queue, running, snapshot, workload
 
 ALL = Limits(100, 100)
@@ -93,14 +99,22 @@ def test_a_clock_that_is_set_back_delays_no_explanation() -> None:
     assert stage.explains(0) == {"more", *"wxyz"}
 
 
-def test_new_reasons_are_told_in_each_pass_but_rarely_while_others_writes_are_made() -> None:
+def test_new_reasons_are_told_in_each_pass_but_less_often_while_other_writes_are_made() -> None:
     rate, new = ExplanationRate(), Explained(new=A_PASS, new_left=True)
     assert rate.limits(0) == Limits(A_PASS, A_PASS)
     assert rate.record(new, 0, NOW_MS, busy=False) == 0
     assert rate.limits(0).new == A_PASS
-    assert rate.record(new, 0, NOW_MS, busy=True) == INTERVAL_MS
-    assert rate.limits(INTERVAL_MS - 1).new == 0
-    assert rate.limits(INTERVAL_MS).new == A_PASS
+    assert rate.record(new, 0, NOW_MS, busy=True) == 1000
+    assert rate.limits(50).new == 0
+    assert rate.limits(1000).new == BUSY_PER_S
+    assert rate.record(Explained(), 1000, NOW_MS, busy=False) is None
+    assert rate.limits(1000).new == A_PASS
+
+
+def test_one_admission_does_not_delay_the_next_new_reason() -> None:
+    rate = ExplanationRate()
+    rate.record(Explained(new=1), 0, NOW_MS, busy=True)
+    assert rate.limits(0).new == A_PASS - 1
 
 
 def test_numbers_are_told_again_at_their_interval_which_is_longer_while_other_writes_are_made() -> None:

@@ -17,10 +17,10 @@ from muster.controller.process.explanation_rate import A_PASS
 from muster.controller.process.loop import (
     FOLLOW_UP_MS,
     PASS_INTERVAL_S_MAX,
-    STATUS_INTERVAL_MS,
     Controller,
     wall_clock_ms,
 )
+from muster.controller.process.queue_status_rate import INTERVAL_MS
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube import kinds
 from muster.kube.kinds import Kind
@@ -161,7 +161,7 @@ def test_statuses_of_queues_are_written_at_their_interval_and_the_last_one_soon(
     times = sorted({change.time_ms for change in stage.written(kinds.CLUSTER_QUEUES)})
     apart = [then - now for now, then in pairwise(times) if then - now > 100]  # one look writes several
     assert len(apart) >= 3
-    assert min(apart) >= STATUS_INTERVAL_MS - 100
+    assert min(apart) >= INTERVAL_MS - 100
 
 
 def test_a_wait_message_with_new_numbers_is_written_once_an_interval() -> None:

@@ -1,0 +1,33 @@
+"""Tests of the limit that lets a burst through."""
+
+from muster.controller.process.token_bucket import TokenBucket
+
+
+def test_a_burst_is_let_through_and_the_rest_at_the_rate() -> None:
+    bucket = TokenBucket(burst=10, per_s=2)
+    assert bucket.available(0) == 10
+    bucket.take(10, 0)
+    assert bucket.available(400) == 0
+    assert bucket.available(500) == 1
+    assert bucket.due_ms(4, 500) == 2000
+    assert bucket.available(60_000) == 10
+
+
+def test_more_than_the_burst_is_due_with_a_full_bucket() -> None:
+    bucket = TokenBucket(burst=10, per_s=2)
+    bucket.take(10, 0)
+    assert bucket.due_ms(25, 0) == 5000
+
+
+def test_a_filled_bucket_lets_a_burst_through_at_once() -> None:
+    bucket = TokenBucket(burst=10, per_s=2)
+    bucket.take(8, 0)
+    bucket.fill()
+    assert bucket.available(0) == bucket.available(1000) == 10
+    assert bucket.due_ms(10, 0) == 0
+
+
+def test_a_clock_that_stands_still_adds_nothing() -> None:
+    bucket = TokenBucket(burst=10, per_s=2)
+    bucket.take(10, 1000)
+    assert bucket.available(1000) == bucket.available(900) == 0
