@@ -69,7 +69,7 @@ storm: ## kills, pauses, black holes, restarts and deletions on a real API serve
 bench: ## measure up, previews, admission and the controller
 	@$(run) tests.bench
 
-bench-kueue: ## Kueue's own performance harness with Kueue and with Muster (CONFIG=small|baseline|large-scale|tas TIMES=1 PROFILE=1)
+bench-kueue: ## Kueue's own performance harness with Kueue and with Muster (CONFIG=small|burst|baseline|large-scale|tas TIMES=1 PROFILE=1)
 	@$(run) tests.bench.kueue_harness $(if $(CONFIG),--config $(CONFIG)) $(if $(TIMES),--times $(TIMES)) \
 		$(if $(PROFILE),--profile)
 
@@ -82,8 +82,8 @@ plan: ## what the stack file's changes since a git ref do to waits (STACK=prod B
 	@$(run) muster plan --stack $(or $(STACK),prod) --base $(or $(BASE),main) --html .muster/plan.html \
 		$(if $(SEEDS),--seeds $(SEEDS)) $(if $(MARKDOWN),--markdown $(MARKDOWN))
 
-fidelity: ## forecasts next to Muster's controller and the real Kueue (AGAINST=muster|kueue JOBS=100 CASE=cohort PACE=30)
-	@$(run) tests.fidelity $(if $(AGAINST),--engine $(AGAINST)) $(if $(JOBS),--jobs $(JOBS)) \
+fidelity: ## forecasts next to Muster's controller and the real Kueue (AGAINST=muster|kueue|kueue-baseline JOBS=100 CASE=cohort PACE=30)
+	@$(run) tests.fidelity $(if $(AGAINST),--against $(AGAINST)) $(if $(JOBS),--jobs $(JOBS)) \
 		$(if $(CASE),--case $(CASE)) $(if $(PACE),--pace $(PACE))
 
 preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=comment.md)

@@ -76,7 +76,7 @@ class Assumptions:
     admission_s: float = _assumed(
         0,
         "s",
-        "time in which the engine carries out one admission or preemption, one after the other",
+        "time in which the engine writes an admission or preemption, one after the other",
         "the inverse of the admissions per second in docs/performance.md; it shows in bursts of short jobs",
     )
     requeue_s: float = _assumed(

@@ -1,5 +1,6 @@
 """Compares forecasts of small traces with Muster's controller in virtual time, and with the real Kueue in
-compressed time. Exit code 1 if a mean wait deviates by more than its target."""
+compressed time; and a forecast of Kueue's own performance test with a run of it. Exit code 1 if a mean wait
+deviates by more than its target."""
 
 import argparse
 import os
@@ -10,7 +11,6 @@ from collections.abc import Sequence
 from sandbox.toolchain.command import carry_out
 from sandbox.toolchain.steps import Screen
 from tests.fidelity import emulation
-from tests.fidelity.baseline import show_baseline
 from tests.fidelity.calibration import assumptions, calibration
 from tests.fidelity.cases import Case, cases
 from tests.fidelity.history import History
@@ -23,7 +23,7 @@ PACE = 30.0
 """Seconds of the trace that take one with Kueue: what Kueue's own moments take is that much longer in it."""
 KUEUE_REQUEUE_S = 1.0
 """Kueue's requeueBatchPeriod: a second of real time, whatever the pace of the trace."""
-ENGINES = ("muster", "kueue")
+AGAINST = ("muster", "kueue", "kueue-baseline")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -33,13 +33,16 @@ def main(arguments: Sequence[str]) -> int:
     screen.line(f"{os.cpu_count()} cores, {platform.machine()}, load {load:.1f} at the start")
     every = [case for case in cases(chosen.jobs) if not chosen.case or case.name in chosen.case]
     pairs: list[Pair] = []
-    engines = chosen.engine or ENGINES
-    if "muster" in engines:
+    against = chosen.against or AGAINST
+    if "muster" in against:
         pairs += _muster(every)
-    if "kueue" in engines:
+    if "kueue" in against:
         pairs += _kueue([case for case in every if not case.delay_s], chosen.pace, screen)
-        show_baseline()
     missed = [one for pair in pairs for one in pair.missed()]
+    if "kueue-baseline" in against:
+        from tests.fidelity.baseline import against_baseline  # imports the tools of a cluster
+
+        missed += against_baseline(KUEUE_TARGET, KUEUE_REQUEUE_S, screen)
     screen.line("\n".join(("missed:", *missed)) if missed else "every target is met")
     return 1 if missed else 0
 
@@ -83,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make fidelity", description=__doc__)
     parser.add_argument("--jobs", type=int, default=JOBS, help=f"of each case ({JOBS})")
     parser.add_argument("--case", action="append", help="only this case; may be repeated")
-    parser.add_argument("--engine", action="append", choices=ENGINES, help="only this engine")
+    parser.add_argument("--against", action="append", choices=AGAINST, help="only this comparison")
     parser.add_argument("--pace", type=float, default=PACE, help=f"seconds of the trace in one ({PACE:.0f})")
     return parser
 

@@ -1,81 +1,121 @@
-"""Kueue's own performance test as a forecast: the baseline of test/performance/scheduler in its repository.
+"""Kueue's own performance test as a case: the baseline of test/performance/scheduler in its repository.
 
-The figures to compare with are averages of five runs that its maintainers give there for v0.19, with how long
-the whole test takes: the load keeps the API server busy from beginning to end, so that is how long admissions
-take.
+Its load keeps the API server busy from beginning to end, so two things are measured before, with a burst of
+small workloads: how long an admission takes there, and how long a submission does, of which each of the
+test's clients makes one after the other. The forecast is made before Kueue's run, and by these alone.
 """
 
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Any
 
-import msgspec
+import yaml
 
 from muster.forecast.configuration import from_manifests
-from muster.forecast.placement import place
+from muster.forecast.placement import PlacedJob, place
 from muster.forecast.results.waits import waits_ms
 from muster.forecast.simulation.simulator import Simulator
 from muster.forecast.traces import kueue_generator
 from sandbox.toolchain.console import console, table
+from sandbox.toolchain.steps import Screen
+from tests.bench.kueue_harness.run import KUEUE, Programs, Progress, programs, run
 from tests.fidelity.replay import AT_ONCE
 
-COHORTS, QUEUES = 5, 6
-# class, count in a queue, interval, run time, priority, CPUs, Kueue's average time to admission
-SETS = (
-    ("small", 350, 100, 200, 50, 1, 215.5),
-    ("medium", 100, 500, 500, 100, 5, 76.8),
-    ("large", 50, 1200, 1000, 200, 20, 16.5),
-)
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds that Kueue takes for an admission, and the API server for one of a client's submissions."""
+
+    admission_s: float
+    submission_s: float
 
 
-def generator() -> dict[str, Any]:
-    """Returns the test's content."""
-    sets = [
-        {
-            "count": count,
-            "creationIntervalMs": interval,
-            "workloads": [{"className": name, "runtimeMs": run, "priority": priority, "request": cpus}],
-        }
-        for name, count, interval, run, priority, cpus, _ in SETS
-    ]
-    queues = {
-        "className": "cq",
-        "count": QUEUES,
-        "nominalQuota": 20,
-        "borrowingLimit": 100,
-        "reclaimWithinCohort": "Any",
-        "withinClusterQueue": "LowerPriority",
-        "workloadsSets": sets,
-    }
-    return {"cohorts": [{"className": "cohort", "count": COHORTS, "queuesSets": [queues]}]}
+def against_baseline(target: float, requeue_s: float, screen: Screen) -> list[str]:
+    """Forecasts the baseline's mean waits, runs it, and prints both. Returns the classes whose forecast
+    deviates by more than the target. Raises StepError if Kueue can't be run."""
+    using = programs(screen)
+    screen.line("measuring Kueue's pace: a burst of small workloads, about a minute and a half")
+    pace = _measured(using, screen)
+    screen.line(f"admission_s={pace.admission_s:.4f}, a submission takes {pace.submission_s:.3f} s")
+    forecast = mean_waits_s(using.generator("baseline").read_text(), pace, requeue_s)
+    waits = ", ".join(f"{name} {wait_s:.1f} s" for name, wait_s in forecast.items())
+    screen.line(f"forecast of the mean waits: {waits}; now Kueue's run, about seven minutes")
+    found = run(KUEUE, "baseline", using, screen)
+    measured = {name: one.to_admission_s for name, one in found.classes.items()}
+    return _compare(forecast, measured, target)
 
 
-WORKLOADS = COHORTS * QUEUES * sum(count for _, count, *_ in SETS)
-WALL_S = 351.1  # as the maintainers give it
+def pace_of(seen: Sequence[tuple[float, Progress]], generator: str) -> Pace:
+    """Returns the pace of a burst whose last workload is created long before it is admitted. `seen` is its
+    progress at some seconds, almost until its end."""
+    (burst,) = _sets(generator)
+    first = next(one for one in seen if one[1].created)
+    created = next(one for one in seen if one[1].created == seen[-1][1].created)
+    ended = seen[-1]
+    admission_s = (ended[0] - created[0]) / (ended[1].finished - created[1].finished)
+    submissions = burst["count"] * (1 - first[1].created / created[1].created)
+    return Pace(admission_s, (created[0] - first[0]) / submissions - burst["creationIntervalMs"] / 1000)
 
 
-def mean_waits_s(admission_s: float) -> dict[str, float]:
-    """Returns the forecast's mean wait of each class."""
-    made = kueue_generator.read(msgspec.json.encode(generator()).decode(), "baseline")
+def mean_waits_s(generator: str, pace: Pace, requeue_s: float) -> dict[str, float]:
+    """Returns the forecast's mean wait of each class, from the content of the generator's file."""
+    made = kueue_generator.read(generator, "baseline")
     queues = from_manifests("baseline", made.manifests)
-    assumed = replace(AT_ONCE, admission_s=admission_s)
-    outcome = Simulator(queues, place(made.trace.jobs, queues).jobs, assumed).run()
+    assumed = replace(AT_ONCE, admission_s=pace.admission_s, requeue_s=requeue_s)
+    jobs = _delayed(place(made.trace.jobs, queues).jobs, _intervals_s(generator), pace.submission_s)
+    outcome = Simulator(queues, jobs, assumed).run()
     found: dict[str, list[int]] = defaultdict(list)
     for job, wait_ms in zip(outcome.jobs, waits_ms(outcome), strict=True):
         assert wait_ms is not None
-        found[job.name.rpartition("/")[2].partition("-")[0]].append(wait_ms)
-    return {name: mean(waits) / 1000 for name, waits in found.items()}
+        found[_class(job.name)].append(wait_ms)
+    return {name: mean(waits) / 1000 for name, waits in sorted(found.items())}
 
 
-def show_baseline() -> None:
-    """Prints forecasts of the mean waits, with admissions at once and as slow as Kueue's, beside Kueue's."""
-    pace_s = WALL_S / WORKLOADS
-    at_once, paced = mean_waits_s(0), mean_waits_s(pace_s)
+def _measured(using: Programs, screen: Screen) -> Pace:
+    seen: list[tuple[float, Progress]] = []
+    run(KUEUE, "burst", using, screen, watch=lambda took_s, progress: seen.append((took_s, progress)))
+    return pace_of(seen, using.generator("burst").read_text())
+
+
+def _delayed(jobs: Sequence[PlacedJob], intervals_s: Mapping[str, float], by_s: float) -> list[PlacedJob]:
+    """Returns the jobs as the test's clients submit them: each waits for its interval, and then for its
+    submission (Kueue: test/performance/scheduler/runner/generator)."""
+    slower = {name: 1 + by_s / interval_s for name, interval_s in intervals_s.items()}
+    late = [replace(job, submit_ms=round(job.submit_ms * slower[_class(job.name)])) for job in jobs]
+    return sorted(late, key=lambda job: job.submit_ms)
+
+
+def _class(name: str) -> str:
+    return name.rpartition("/")[2].partition("-")[0]
+
+
+def _sets(generator: str) -> list[dict[str, Any]]:
+    """Returns what each client creates."""
+    cohorts = yaml.safe_load(generator)["cohorts"]
+    return [one for cohort in cohorts for queues in cohort["queuesSets"] for one in queues["workloadsSets"]]
+
+
+def _intervals_s(generator: str) -> dict[str, float]:
+    """Returns how long a client waits between two submissions, by class."""
+    return {
+        workload["className"]: one["creationIntervalMs"] / 1000
+        for one in _sets(generator)
+        for workload in one["workloads"]
+    }
+
+
+def _compare(forecast: Mapping[str, float], measured: Mapping[str, float], target: float) -> list[str]:
+    deviations = {name: forecast[name] / measured[name] - 1 for name in forecast}
     rows = [
-        (name, f"{at_once[name]:.1f} s", f"{paced[name]:.1f} s", f"{kueue_s:.1f} s")
-        for name, *_, kueue_s in SETS
+        (name, f"{forecast[name]:.1f} s", f"{measured[name]:.1f} s", f"{deviates:+.1%}")
+        for name, deviates in deviations.items()
     ]
-    heads = ("class", "at once", f"admission_s={pace_s:.4f}", "Kueue v0.19, its maintainers' average")
-    title = f"Kueue's own baseline: {WORKLOADS:,} workloads in {COHORTS * QUEUES} queues, mean waits"
-    console().print(table(title, heads, rows))
+    title = f"Kueue's own baseline, mean waits (target: ±{target:.1%})"
+    console().print(table(title, ("class", "forecast", "Kueue", "deviation"), rows))
+    return [
+        f"baseline, {name}: mean wait {deviates:+.1%} of Kueue's"
+        for name, deviates in deviations.items()
+        if abs(deviates) > target
+    ]

@@ -36,8 +36,8 @@ class Simulator:
         self._stock_outs: dict[int, int] = {}
         self._pending = 0  # workloads in the core without quota
         self._wakes_ms = -1  # when to decide next without any other event; that moment is among the events
-        self._write_s = assumptions.admission_s
-        self._free_ms = 0  # until then the engine carries out its last plan
+        self._write_ms = 1000 * assumptions.admission_s
+        self._written_ms = 0.0  # when all decisions so far will be written
         self._requeue_ms = round(1000 * assumptions.requeue_s)
         self._unpark_ms: int | None = None  # when what was tried in vain is tried again
 
@@ -102,19 +102,14 @@ class Simulator:
     def _decide(self, now_ms: int) -> None:
         """Takes decisions until one changes nothing, as the controller does: each of its passes follows a
         change that it sees."""
-        if now_ms < self._free_ms:
-            self._wake(self._free_ms)
-            return
-        writes, unpark = 0, self._unparks(now_ms)
+        unpark = self._unparks(now_ms)
         for _ in range(DECISIONS_MAX):
             plan = self._engine.decide(now_ms, explain=False, unpark=unpark)
             if not (plan.admissions or plan.preemptions or plan.drained or plan.displaced):
                 break
             self._carry_out(plan, now_ms)
-            writes += len(plan.admissions) + len(plan.preemptions)
             if self._engine.settled or not self._pending:
                 break
-        self._free_ms = now_ms + round(1000 * self._write_s * writes)
         next_ms = self._engine.next_ms
         if next_ms is not None:
             self._wake(next_ms)
@@ -129,15 +124,22 @@ class Simulator:
         return due
 
     def _carry_out(self, plan: core.Plan, now_ms: int) -> None:
+        """Writes the plan's decisions, one after the other. A gang holds its quota while its admission waits
+        for its turn."""
         for preemption in plan.preemptions:
-            self._gangs.preempt(_index(preemption.workload), now_ms)
+            self._gangs.preempt(_index(preemption.workload), self._write(now_ms))
         for key in (*plan.drained, *plan.displaced):
             self._gangs.preempt(_index(key), now_ms)
         for decision in plan.admissions:
             job = _index(decision.workload)
             self._pending -= 1
             self._gangs.admit(job, decision.admission, now_ms)
-            self._gangs.provide(job, decision.admission, now_ms, now_ms)
+            self._gangs.provide(job, decision.admission, now_ms, self._write(now_ms))
+
+    def _write(self, now_ms: int) -> int:
+        """Returns when a decision of this moment will be written."""
+        self._written_ms = max(self._written_ms, now_ms) + self._write_ms
+        return round(self._written_ms)
 
     def _wake(self, at_ms: int) -> None:
         """Decides then, if nothing happens before."""

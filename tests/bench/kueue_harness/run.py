@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from tests.bench.kueue_harness.engine import COST, LOG
 from tests.bench.kueue_harness.measured import Run, parse, problem
 
 MUSTER, KUEUE = "muster", "kueue"
-CONFIGS = ("small", "baseline", "large-scale", "tas")
+CONFIGS = ("small", "burst", "baseline", "large-scale", "tas")
+_OURS = ("small", "burst")  # in this folder; the others are Kueue's
 RECORD_MINUTES_MAX = 25
 STOP_SECONDS_MAX = 120
 PROGRESS_SECONDS = 30
@@ -41,9 +43,29 @@ class Programs:
 
     def generator(self, config: str) -> Path:
         """Returns the file that says which queues and workloads the runner creates."""
-        if config == "small":
-            return Path(__file__).with_name("small.yaml")
+        if config in _OURS:
+            return Path(__file__).with_name(f"{config}.yaml")
         return self.kueue / "test/performance/scheduler/configs" / config / "generator.yaml"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How many workloads were created, wait, and hold quota, by the status of the ClusterQueues."""
+
+    created: int
+    pending: int
+    running: int
+
+    @property
+    def finished(self) -> int:
+        return self.created - self.pending - self.running
+
+    def __str__(self) -> str:
+        shares = f"{self.pending:,} wait, {self.running:,} run, {self.finished:,} have finished"
+        return f"{self.created:,} workloads were created; by the status of the ClusterQueues {shares}"
+
+
+Watch = Callable[[float, Progress], None]
 
 
 def programs(screen: Screen) -> Programs:
@@ -53,8 +75,16 @@ def programs(screen: Screen) -> Programs:
     return Programs({name: tool.path for name, tool in found.items()}, module, ensure_crds())
 
 
-def run(engine: str, config: str, using: Programs, screen: Screen, profile: bool = False) -> Run:
-    """Runs the configuration once with this engine. Raises StepError if not all workloads finish."""
+def run(
+    engine: str,
+    config: str,
+    using: Programs,
+    screen: Screen,
+    profile: bool = False,
+    watch: Watch | None = None,
+) -> Run:
+    """Runs the configuration once with this engine. `watch` gets its progress about once a second, with the
+    seconds since its start. Raises StepError if not all workloads finish."""
     processes = Processes(STATE)
     processes.stop_everything()  # left by a run that was killed
     folder = STATE.root / config / engine
@@ -70,7 +100,12 @@ def run(engine: str, config: str, using: Programs, screen: Screen, profile: bool
     environment = {"KUBEBUILDER_ASSETS": str(folder / "assets"), "TMPDIR": str(folder / "tmp")}
     try:
         processes.start("runner", [str(a) for a in argv], environment, folder / "runner.log", using.kueue)
-        _wait(processes, folder, screen, f"{config}, {engine}")
+        _wait(
+            processes,
+            folder,
+            watch or _shown(screen, f"{config}, {engine}"),
+            1 if watch else PROGRESS_SECONDS,
+        )
     finally:
         _stop(processes)
         shutil.rmtree(folder / "tmp")
@@ -109,31 +144,36 @@ def _executable(engine: str, folder: Path, using: Programs, profile: bool) -> Pa
     return path
 
 
-def _wait(processes: Processes, folder: Path, screen: Screen, what: str) -> None:
-    """Waits until the runner has ended, and prints now and then how far it is."""
+def _wait(processes: Processes, folder: Path, watch: Watch, every_s: float) -> None:
+    """Waits until the runner has ended, and shows now and then how far it is."""
     began, shown = time.monotonic(), 0.0
     while processes.table()["runner"].process() is not None:
         took = time.monotonic() - began
         if took > RECORD_MINUTES_MAX * 60 + STOP_SECONDS_MAX:
-            raise StepError(f"{what}: the runner has not ended after {took:.0f} s", log=folder / "runner.log")
-        if took - shown > PROGRESS_SECONDS:
+            raise StepError(f"the runner has not ended after {took:.0f} s", log=folder / "runner.log")
+        if took - shown > every_s:
             shown = took
-            screen.line(f"  {what}: {took:.0f} s, {_progress(folder / 'assets' / 'kubectl', folder)}")
+            if (progress := _progress(folder / "assets" / "kubectl", folder)) is not None:
+                watch(time.monotonic() - began, progress)
         time.sleep(0.2)
 
 
-def _progress(kubectl: Path, folder: Path) -> str:
+def _shown(screen: Screen, what: str) -> Watch:
+    return lambda took_s, progress: screen.line(f"  {what}: {took_s:.0f} s, {progress}")
+
+
+def _progress(kubectl: Path, folder: Path) -> Progress | None:
+    """Returns None while the API server does not answer."""
     first = _get(kubectl, folder, "workloads?limit=1")
     queues = _get(kubectl, folder, "clusterqueues?resourceVersion=0")
     if first is None or queues is None:
-        return "the API server does not answer"
+        return None
     created = len(first["items"]) + first["metadata"].get("remainingItemCount", 0)
     states = [queue.get("status", {}) for queue in queues["items"]]
     pending, running = (
         sum(state.get(key, 0) for state in states) for key in ("pendingWorkloads", "reservingWorkloads")
     )
-    shares = f"{pending:,} wait, {running:,} run, {created - pending - running:,} have finished"
-    return f"{created:,} workloads were created; by the status of the ClusterQueues {shares}"
+    return Progress(created, pending, running)
 
 
 def _get(kubectl: Path, folder: Path, path: str) -> dict[str, Any] | None:

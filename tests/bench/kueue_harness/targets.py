@@ -34,6 +34,7 @@ def wait(name: str) -> str:
 _COSTS = {CPU: Target("<=", 0.5), RSS: Target("<=", 0.25), API_CPU: Target("<=", 0.7)}
 TARGETS: dict[str, dict[str, Target]] = {
     "small": {},
+    "burst": {},
     "baseline": {
         WALL: Target("<=", 0.5),
         wait("large"): Target("<", 1),

@@ -141,11 +141,17 @@ CASES: dict[str, Case] = {
         ["small 0-0-10 FINISHED", "other 1-61-71 FINISHED"],
         AUTOSCALED,
     ),
-    "what is submitted while the engine writes its last plan waits for it": Case(
+    "admissions are written one after the other": Case(
         configured(queue("a", 8)),
         [job("one", 0, 10), job("two", 0, 10), job("three", 1, 10), job("four", 9, 10)],
-        ["one 0-0-10 FINISHED", "two 0-0-10 FINISHED", "three 4-4-14 FINISHED", "four 9-9-19 FINISHED"],
+        ["one 0-2-12 FINISHED", "two 0-4-14 FINISHED", "three 1-6-16 FINISHED", "four 9-11-21 FINISHED"],
         replace(AT_ONCE, admission_s=2),
+    ),
+    "a gang holds its quota while its admission waits to be written": Case(
+        configured(queue("a", 8)),
+        [job("one", 0, 10, 4), job("two", 0, 10, 4), job("three", 1, 10, 4)],
+        ["one 0-5-15 FINISHED", "two 0-10-20 FINISHED", "three 15-20-30 FINISHED"],
+        replace(AT_ONCE, admission_s=5),
     ),
     "Kueue tries again a moment after quota was released; what arrives meanwhile is first": Case(
         configured(queue("a", 8)),
