@@ -8,6 +8,7 @@ from muster.controller.process.explanation_rate import (
     A_PASS,
     BUSY_INTERVAL_MS,
     BUSY_PER_S,
+    CALM_MS,
     INTERVAL_MS,
     ExplanationRate,
 )
@@ -107,8 +108,9 @@ def test_new_reasons_are_told_in_each_pass_but_less_often_while_other_writes_are
     assert rate.record(new, 0, NOW_MS, busy=True) == 1000
     assert rate.limits(50).new == 0
     assert rate.limits(1000).new == BUSY_PER_S
-    assert rate.record(Explained(), 1000, NOW_MS, busy=False) is None
-    assert rate.limits(1000).new == A_PASS
+    assert rate.record(Explained(new=BUSY_PER_S, new_left=True), 1000, NOW_MS, busy=False) == CALM_MS
+    assert rate.limits(CALM_MS - 500).new == BUSY_PER_S // 2
+    assert rate.limits(CALM_MS).new == A_PASS
 
 
 def test_one_admission_does_not_delay_the_next_new_reason() -> None:
