@@ -37,6 +37,7 @@ _SHOWN: Mapping[str, tuple[str, ...]] = {
         "nodeConfig.spot",
         "nodeConfig.reservationAffinity",
         "autoscaling",
+        "management.autoRepair",
         "initialNodeCount",
         "nodeLocations",
         "placementPolicy",

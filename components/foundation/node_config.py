@@ -38,7 +38,7 @@ def node_config(pool: Pool, service_account: pulumi.Input[str]) -> NodePoolNodeC
         guest_accelerators=[_accelerator(pool.gpu)] if pool.gpu else None,
         reservation_affinity=_reservation(pool),
         spot=True if pool.provisioning == "spot" else None,
-        flex_start=True if pool.flex_start else None,
+        flex_start=True if pool.flex_start_vms else None,
         max_run_duration=f"{pool.max_run_seconds}s" if pool.max_run_seconds else None,
         labels=pool.declared_labels or None,
         taints=[

@@ -149,7 +149,9 @@ def _autoscaling(pool: Pool, cluster: Gke) -> NodePoolAutoscalingArgs:
     # ANY takes whichever zone has capacity; BALANCED would wait for all of them.
     policy = "BALANCED" if pool.provisioning == "on-demand" else "ANY"
     least, most = (pool.nodes.min, pool.nodes.max) if pool.nodes else (0, pool.slice_nodes)
-    if len(zones_of(pool, cluster)) == 1:
+    # GKE's guide limits queued flex-start VMs in total; slices are limited by zone (cluster-toolkit).
+    as_in_guide = pool.queued and pool.flex_start_vms and not pool.slices
+    if len(zones_of(pool, cluster)) == 1 and not as_in_guide:
         return NodePoolAutoscalingArgs(min_node_count=least, max_node_count=most, location_policy=policy)
     return NodePoolAutoscalingArgs(
         total_min_node_count=least, total_max_node_count=most, location_policy=policy
@@ -157,13 +159,14 @@ def _autoscaling(pool: Pool, cluster: Gke) -> NodePoolAutoscalingArgs:
 
 
 def _management(pool: Pool) -> NodePoolManagementArgs | None:
-    """Returns None for queued pools: GKE upgrades them when nothing runs on them.
+    """Returns None for queued pools from before flex-start: GKE upgrades them when nothing runs on them.
 
-    Flex-start nodes are not repaired, which would mean another wait for capacity (cluster-toolkit; xpk).
+    Flex-start VMs are not repaired, which would mean another wait for capacity (GKE, flex-start with queued
+    provisioning; cluster-toolkit; xpk).
     """
-    if pool.queued:
+    if pool.queued and not pool.flex_start_vms:
         return None
-    return NodePoolManagementArgs(auto_repair=not pool.flex_start, auto_upgrade=True)
+    return NodePoolManagementArgs(auto_repair=not pool.flex_start_vms, auto_upgrade=True)
 
 
 def _upgrade_settings(upgrade: Upgrade) -> NodePoolUpgradeSettingsArgs:

@@ -76,7 +76,7 @@ def container_optimized_os(resource: Resource) -> Iterator[str]:
 @resource_rule(
     "cis-gke-5.5.2-auto-repair",
     NODE_POOL,
-    source="CIS GKE 1.9, 5.5.2; Checkov CKV_GCP_9; exemption: Cluster Toolkit and xpk, flex-start pools",
+    source="CIS GKE 1.9, 5.5.2; Checkov CKV_GCP_9; exemption: GKE, flex-start with queued provisioning",
     severity="medium",
 )
 def auto_repair(pool: Resource) -> Iterator[str]:

@@ -67,6 +67,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     tpus.slices_have_room,
     provisioning.reservations_suit_provisioning,
     provisioning.scheduled_pools_start_empty,
+    provisioning.only_queued_pools_choose_flex_start,
     provisioning.scheduled_pools_have_accelerators,
     provisioning.machines_are_sold_that_way,
     provisioning.scheduled_nodes_live_a_week,

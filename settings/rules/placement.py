@@ -52,7 +52,7 @@ def _why_not_compact(pool: Pool) -> str | None:
         return None if pool.multi_host else single
     if pool.queued:
         return "no placement: queued provisioning supports compact placement for TPUs only"
-    if pool.flex_start and not pool.machine_type.startswith(FLEX_COMPACT):
+    if pool.provisioning == "flex-start" and not pool.machine_type.startswith(FLEX_COMPACT):
         return "no placement: flex-start supports compact placement for a3-ultragpu, a4 and h4d machines only"
     return None
 

@@ -40,7 +40,7 @@ def node_counts_are_in_order(settings: Settings) -> Iterator[Finding]:
 
 def some_pool_is_not_queued(settings: Settings) -> Iterator[Finding]:
     """GKE requires one for system pods; KubeRay, the controller and Ray heads run there too."""
-    if all(pool.queued or pool.flex_start for pool in settings.pools):
+    if all(pool.scheduled for pool in settings.pools):
         yield Finding(
             ("muster:pools",),
             "a pool that is not queued, for system pods and Ray heads (GKE, queued provisioning)",

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from settings.model.foundation.cluster import Gke
-from settings.model.pools.pool import Pool
 from settings.model.queues.admission import WEEK_SECONDS
 from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
@@ -58,6 +57,16 @@ def scheduled_pools_start_empty(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+def only_queued_pools_choose_flex_start(settings: Settings) -> Iterator[Finding]:
+    for i, pool in enumerate(settings.pools):
+        if pool.flex_start is not None and not pool.queued:
+            yield Finding(
+                ("muster:pools", i, "flexStart"),
+                f"no value: it tells how queued pools are declared, and this one is {pool.provisioning}",
+                "remove it, or write provisioning: queued or flex-start",
+            )
+
+
 def scheduled_pools_have_accelerators(settings: Settings) -> Iterator[Finding]:
     for i, pool in enumerate(settings.pools):
         path: Path = ("muster:pools", i, "provisioning")
@@ -69,7 +78,7 @@ def scheduled_pools_have_accelerators(settings: Settings) -> Iterator[Finding]:
                 "on-demand or spot: GKE rejects ProvisioningRequests for pods without accelerators",
                 "choose on-demand, or a machine type with GPUs",
             )
-        elif pool.flex_start and not pool.machine_type.startswith("h4d-"):
+        elif pool.provisioning == "flex-start" and not pool.machine_type.startswith("h4d-"):
             yield Finding(
                 path,
                 "on-demand or spot: flex-start requires GPUs, TPUs or an h4d machine (GKE, flex-start)",
@@ -89,7 +98,7 @@ def machines_are_sold_that_way(settings: Settings) -> Iterator[Finding]:
 
 def scheduled_nodes_live_a_week(settings: Settings) -> Iterator[Finding]:
     for i, pool in enumerate(settings.pools):
-        if _is_scheduled(pool) and (pool.max_run_seconds or 0) > WEEK_SECONDS:
+        if pool.scheduled and (pool.max_run_seconds or 0) > WEEK_SECONDS:
             yield Finding(
                 ("muster:pools", i, "maxRunSeconds"),
                 f"at most {WEEK_SECONDS}: {pool.provisioning} nodes run for up to 7 days (GKE, flex-start)",
@@ -99,7 +108,7 @@ def scheduled_nodes_live_a_week(settings: Settings) -> Iterator[Finding]:
 
 def scheduled_pools_are_upgraded_by_gke(settings: Settings) -> Iterator[Finding]:
     for i, pool in enumerate(settings.pools):
-        if _is_scheduled(pool) and pool.upgrade:
+        if pool.scheduled and pool.upgrade:
             yield Finding(
                 ("muster:pools", i, "upgrade"),
                 f"no value: GKE upgrades {pool.provisioning} pools when their nodes end (GKE, node pool "
@@ -113,14 +122,14 @@ def cluster_is_new_enough(settings: Settings) -> Iterator[Finding]:
         return
     version = GkeVersion.parse(settings.cluster.version)
     for pool in settings.pools:
-        tpus = pool.flex_start and pool.tpu is not None
-        oldest = OLDEST_FOR_TPUS if tpus else OLDEST
-        if _is_scheduled(pool) and version < oldest:
+        oldest = OLDEST_FOR_TPUS if pool.tpu else OLDEST
+        if pool.flex_start_vms and version < oldest:
+            other = "write flexStart: false" if pool.queued else "choose other provisioning"
             yield Finding(
                 ("muster:cluster", "version"),
-                f"{oldest} or later, for {pool.provisioning}{' TPUs' if tpus else ''} in pool {pool.name} "
+                f"{oldest} or later, for flex-start {'TPUs' if pool.tpu else 'VMs'} in pool {pool.name} "
                 "(GKE, flex-start)",
-                "raise it, or choose other provisioning for the pool",
+                f"raise it, or {other} for the pool",
             )
 
 
@@ -133,7 +142,3 @@ def tpus_may_not_be_queued(settings: Settings) -> Iterator[Doubt]:
                 "supports them for v6e and TPU7x; if GKE refuses the pool, write flex-start",
                 "xpk#900, contradicted by cluster-toolkit#5218",
             )
-
-
-def _is_scheduled(pool: Pool) -> bool:
-    return pool.queued or pool.flex_start

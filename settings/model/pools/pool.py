@@ -68,6 +68,9 @@ class Pool(Model):
     """How nodes are obtained: `on-demand`, `spot`, from a reservation (`reserved`), for a limited time when
     capacity is available (`flex-start`), or all nodes of a gang at once by a ProvisioningRequest (`queued`),
     for which the stack adds an admission check."""
+    flex_start: bool | None = None
+    """For queued pools: whether their nodes are flex-start VMs, as in GKE's guide (true if unset). `false`
+    declares the pool as before flex-start, and leaves its management to GKE."""
     reservation: Reservation | None = None
     """The reservation that `provisioning: reserved` uses."""
     nodes: Nodes | None = None
@@ -115,8 +118,14 @@ class Pool(Model):
         return self.provisioning == "queued"
 
     @property
-    def flex_start(self) -> bool:
-        return self.provisioning == "flex-start"
+    def scheduled(self) -> bool:
+        """Whether Dynamic Workload Scheduler provides the nodes, for a limited time."""
+        return self.provisioning in ("queued", "flex-start")
+
+    @property
+    def flex_start_vms(self) -> bool:
+        """Whether the nodes are flex-start VMs (GKE, "About flex-start")."""
+        return self.scheduled and self.flex_start is not False
 
     @property
     def flavor_name(self) -> str:

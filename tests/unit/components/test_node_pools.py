@@ -35,6 +35,11 @@ def nodes_of(least: int, most: int, policy: str = "ANY") -> dict[str, Any]:
     return {"autoscaling": {"locationPolicy": policy, "minNodeCount": least, "maxNodeCount": most}}
 
 
+def up_to(most: int) -> dict[str, Any]:
+    """Returns the autoscaling of a queued pool, limited over all its zones."""
+    return {"autoscaling": {"locationPolicy": "ANY", "totalMinNodeCount": 0, "totalMaxNodeCount": most}}
+
+
 def gpus(gpu_type: str, count: int = 1, **more: Any) -> dict[str, Any]:
     driver = {"gpuDriverInstallationConfig": {"gpuDriverVersion": "LATEST"}}
     return {"guestAccelerators": [{"type": gpu_type, "count": count, **driver, **more}]}
@@ -65,8 +70,13 @@ UP_TO_4 = {"nodes": {"max": 4}}
 
 # Name of the case -> the pool, and its inputs beside those that all pools share.
 POOLS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
-    "queued": (
+    "queued: flex-start VMs": (
         {**L4, **UP_TO_4, "provisioning": "queued"},
+        {"initialNodeCount": 0, "queuedProvisioning": {"enabled": True}, **UNREPAIRED, **up_to(4)},
+        {"machineType": "g2-standard-4", **gpus("nvidia-l4"), **NO_RESERVATION, "flexStart": True},
+    ),
+    "queued, as before flex-start": (
+        {**L4, **UP_TO_4, "provisioning": "queued", "flexStart": False},
         {"initialNodeCount": 0, "queuedProvisioning": {"enabled": True}, **nodes_of(0, 4)},
         {"machineType": "g2-standard-4", **gpus("nvidia-l4"), **NO_RESERVATION},
     ),
@@ -240,7 +250,8 @@ def test_gpudirect_tcpxo_takes_eight_networks() -> None:
 
 
 def test_stack_dev_declares_the_guides_pool() -> None:
-    """Source: KubeRay's guide to gang scheduling, gcloud beta container node-pools create gpu-node-pool …"""
+    """Source: GKE, "Run a large-scale workload with flex-start with queued provisioning", gcloud container
+    node-pools create …; the names, machine and limit are those of KubeRay's guide to gang scheduling."""
     settings = load(STACKS / "Pulumi.dev.yaml")
     assert isinstance(settings.cluster, Gke)
     args = NodePoolsArgs(settings.pools, "acme-ml-dev", settings.cluster, "kuberay-gpu-cluster", "nodes")
@@ -250,11 +261,14 @@ def test_stack_dev_declares_the_guides_pool() -> None:
     assert pool["queuedProvisioning"] == {"enabled": True}
     assert pool["location"] == "us-west1-b"
     assert pool["initialNodeCount"] == 0
-    assert pool["autoscaling"] == nodes_of(0, 10)["autoscaling"]
+    assert pool["autoscaling"] == up_to(10)["autoscaling"]
+    assert pool["management"]["autoRepair"] is False
+    assert "upgradeSettings" not in pool
     assert (
         pool["nodeConfig"].items()
         >= {
             "machineType": "g2-standard-4",
+            "flexStart": True,
             **gpus("nvidia-l4"),
             **NO_RESERVATION,
         }.items()
@@ -326,6 +340,13 @@ def test_each_slice_is_a_node_pool_that_scales_whole() -> None:
             },
         }
     assert declared.kinds("NodePool") == [f"NodePool/{name}" for name in ("l4", "more-0", "more-1", "system")]
+
+
+def test_limits_of_queued_slices_are_by_zone() -> None:
+    declared = declared_pools(with_pool({**V6E, "provisioning": "queued"})).inputs("NodePool/more-0")
+
+    assert declared["autoscaling"] == nodes_of(0, 4)["autoscaling"]
+    assert declared["nodeConfig"]["flexStart"]
 
 
 def test_tpu7x_slices_have_a_workload_policy_of_their_topology() -> None:

@@ -128,6 +128,15 @@ PROVISIONING = [
         "choose on-demand, or such a machine type",
     ),
     rule(
+        "flexStart: of queued pools only",
+        with_pool({**GPU, **SPOT, "flexStart": True}),
+        with_pool({**GPU, **QUEUED, "flexStart": True}),
+        f"{MORE}.flexStart",
+        "true",
+        "no value: it tells how queued pools are declared, and this one is spot",
+        "remove it, or write provisioning: queued or flex-start",
+    ),
+    rule(
         "queued: GKE's own upgrades",
         with_pool({**GPU, **QUEUED, "upgrade": {"maxSurge": 2}}),
         with_pool({**GPU, "upgrade": {"maxSurge": 2}}),
@@ -177,14 +186,26 @@ PROVISIONING = [
     ),
 ]
 
+OLD_FORM = put(*L4, "flexStart", False)["muster:pools"]
+
 VERSIONS = [
     rule(
-        "queued: 1.32.2-gke.1652000",
+        "queued flex-start VMs: 1.32.2-gke.1652000",
         with_pool(GPU, version="1.32.2-gke.1651999"),
         with_pool(GPU, version="1.32.2-gke.1652000"),
         "muster:cluster.version",
         '"1.32.2-gke.1651999"',
-        "1.32.2-gke.1652000 or later, for queued in pool l4 (GKE, flex-start)",
+        "1.32.2-gke.1652000 or later, for flex-start VMs in pool l4 (GKE, flex-start)",
+        "raise it, or write flexStart: false for the pool",
+    ),
+    rule(
+        "queued, as before flex-start: any version",
+        with_pool({**GPU, **FLEX}, version="1.31")
+        | {"muster:pools": [*OLD_FORM, {"name": "more", **GPU, **FLEX}]},
+        with_pool(CPU, version="1.31") | {"muster:pools": OLD_FORM},
+        "muster:cluster.version",
+        '"1.31"',
+        "1.32.2-gke.1652000 or later, for flex-start VMs in pool more (GKE, flex-start)",
         "raise it, or choose other provisioning for the pool",
     ),
     rule(
