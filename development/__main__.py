@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=lambda options: pictures(options.state, options.results))
     for name, chore, says in (
         ("coverage", chores.coverage, "branch coverage of muster/admission by its unit tests"),
-        ("docs", chores.docs, "write generated docs: docs/settings.md, docs/metrics.md, the diagrams"),
+        ("docs", chores.docs, "write generated docs: references, diagrams, the deploying identity's roles"),
         ("types", types, "mypy, with a cache that outlives the checkout"),
         ("golden", golden, "accept the current plans of all stacks"),
         ("lock", chores.lock, "resolve the Python dependencies into the lock files"),

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 from development import metrics_reference, workload_phases
+from development.deploying_roles import write_roles
 from development.layers_diagram import write_diagrams
 from sandbox.toolchain.paths import CHECKOUT
 from settings.reference import reference
@@ -34,11 +35,13 @@ def format_code() -> int:
 
 
 def docs() -> int:
-    """Writes the generated docs: references from the models and the registry, diagrams from the contracts."""
+    """Writes the generated docs: references from the models and the registry, diagrams from the
+    contracts, the deploying identity's roles from the plans."""
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
     (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
     workload_phases.PAGE.write_text(workload_phases.page())
     write_diagrams()
+    write_roles()
     return 0
 
 

@@ -5,19 +5,18 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from development.sections import Section
 from sandbox.toolchain.paths import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "architecture.md"
-BEGIN, END = "<!-- layers: written by make docs -->", "<!-- end of layers -->"
+SECTION = Section("<!-- layers: written by make docs -->", "<!-- end of layers -->")
 
 
 def page_with_diagrams(page: str, project: str) -> str:
     """Returns the page with a diagram of each layers contract of `project`, the text of pyproject.toml."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
     contracts = tomllib.loads(project)["tool"]["importlinter"]["contracts"]
     diagrams = "\n\n".join(_diagram(c) for c in contracts if c["type"] == "layers")
-    return f"{before}{BEGIN}\n{diagrams}\n{END}{after}"
+    return SECTION.put(page, diagrams)
 
 
 def write_diagrams() -> None:

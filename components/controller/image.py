@@ -80,7 +80,7 @@ class Image(Component):
                     condition=artifactregistry.RepositoryCleanupPolicyConditionArgs(older_than=OLD),
                 ),
             ],
-            opts=self.child(provider=google.provider),
+            opts=self.child(provider=google.provider, depends_on=google.apis),
         )
 
 

@@ -6,6 +6,7 @@ import pulumi
 import pulumi_gcp as gcp
 
 from components.base import Component
+from components.foundation.apis import Apis, ApisArgs, required_apis
 from components.foundation.cluster import GkeCluster, GkeClusterArgs
 from components.foundation.google_cloud import GoogleCloud
 from components.foundation.gpu_networks import (
@@ -43,7 +44,8 @@ class Foundation(Component):
         super().__init__("Foundation", name, opts)
         wanted = args.cluster
         provider = gcp.Provider("google", project=args.project, opts=self.child())
-        self.google = GoogleCloud(args.project, wanted.region, provider, wanted.labels)
+        apis = self._apis(args, provider)
+        self.google = GoogleCloud(args.project, wanted.region, provider, wanted.labels, apis)
         network, gpus = self._network(args), self._gpu_networks(args)
         kuberay = args.settings.kuberay
         nodes = NodeIdentity("nodes", NodeIdentityArgs(wanted.name, args.project), self._in_cloud())
@@ -63,8 +65,14 @@ class Foundation(Component):
         self._node_pools(args, cluster, nodes, gpus)
         self.register_outputs({"name": self.name})
 
+    def _apis(self, args: FoundationArgs, provider: gcp.Provider) -> tuple[pulumi.Resource, ...]:
+        if not args.cluster.enable_apis:
+            return ()
+        names = required_apis(args.settings, args.cluster)
+        return Apis("apis", ApisArgs(names, args.project), self.child(provider=provider)).services
+
     def _in_cloud(self, *after: pulumi.Resource) -> pulumi.ResourceOptions:
-        return self.child(provider=self.google.provider, depends_on=after)
+        return self.child(provider=self.google.provider, depends_on=[*self.google.apis, *after])
 
     def _network(self, args: FoundationArgs) -> Network | None:
         wanted = args.settings.network

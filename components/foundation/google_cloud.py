@@ -1,6 +1,6 @@
 """Location and provider of Google Cloud resources outside the cluster."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -10,12 +10,17 @@ LONGEST_ID = 30
 
 @dataclass(frozen=True)
 class GoogleCloud:
-    """`region` is the cluster's; `labels` go on every resource that takes labels, to attribute its costs."""
+    """`region` is the cluster's; `labels` go on every resource that takes labels, to attribute its costs.
+
+    `apis` are enabled before any other resource is created; resources that depend on the cluster need not
+    name them.
+    """
 
     project: str
     region: str
     provider: pulumi.ProviderResource
     labels: Mapping[str, str]
+    apis: Sequence[pulumi.Resource]
 
 
 def account_id(cluster: str, suffix: str) -> str:

@@ -125,6 +125,9 @@ class Gke(Model):
     deletion_protection: bool = True
     """Makes GKE and Pulumi refuse to delete the cluster, its pools and network, and tenants' namespaces and
     buckets."""
+    enable_apis: bool = True
+    """Enables the Google Cloud APIs that the stack uses, which stay enabled when it is destroyed; `false` if
+    the deploying identity may not."""
 
     network: str | None = None
     """An existing network of the project, if `muster:network` is unset (none: default)."""

@@ -1,0 +1,76 @@
+"""The Google Cloud APIs that a stack uses, enabled in its project."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_gcp as gcp
+
+from components.base import Component
+from settings.model.foundation.cluster import Gke
+from settings.model.stack import Settings
+
+# Of every stack: the project's IAM policy, network and nodes, clusters, service accounts, logs and metrics.
+ALWAYS = ("cloudresourcemanager", "compute", "container", "iam", "logging", "monitoring")
+
+
+@dataclass(frozen=True)
+class ApisArgs:
+    """`names` are APIs without `.googleapis.com`."""
+
+    names: tuple[str, ...]
+    project: str
+
+
+class Apis(Component):
+    """Enables APIs, which a new project has not (Service Usage); `services` are the resources.
+
+    An API stays enabled when the stack is destroyed: other stacks of the project may use it.
+    """
+
+    def __init__(self, name: str, args: ApisArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("Apis", name, opts)
+        self.services = tuple(
+            gcp.projects.Service(
+                api,
+                service=f"{api}.googleapis.com",
+                project=args.project,
+                disable_on_destroy=False,
+                opts=self.child(),
+            )
+            for api in args.names
+        )
+        self.register_outputs({"names": list(args.names)})
+
+
+def required_apis(settings: Settings, cluster: Gke) -> tuple[str, ...]:
+    """Returns the APIs of the resources that a stack declares, and of the features that it switches on."""
+    return tuple(sorted({*ALWAYS, *_of_features(settings, cluster), *_of_tenants(settings)}))
+
+
+def _of_features(settings: Settings, cluster: Gke) -> Iterator[str]:
+    own = f"projects/{settings.project}/"
+    controller, observability = settings.controller, settings.observability
+    if cluster.binary_authorization:
+        yield "binaryauthorization"
+    if cluster.security_posture:
+        yield "containersecurity"
+    if (cluster.secrets_encryption or "").startswith(own):
+        yield "cloudkms"
+    if (cluster.notifications or "").startswith(own):
+        yield "pubsub"
+    if cluster.fleet:
+        yield "gkehub"
+    if controller and controller.build:
+        yield "artifactregistry"
+    if (controller and controller.journal) or (observability and observability.logs.archive_days):
+        yield "storage"
+
+
+def _of_tenants(settings: Settings) -> Iterator[str]:
+    if any(tenant.identity for tenant in settings.tenants):
+        yield "iamcredentials"  # tokens of the service accounts that tenants impersonate
+    if any(tenant.checkpoints for tenant in settings.tenants):
+        yield "storage"
+    if any(tenant.serving for tenant in settings.tenants):
+        yield from ("certificatemanager", "iap")

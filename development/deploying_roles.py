@@ -1,0 +1,85 @@
+"""The roles of the identity that deploys a stack, in docs/gitops.md."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from development.sections import Section
+from preview.golden import FOLDER
+from sandbox.toolchain.paths import CHECKOUT
+
+PAGE = CHECKOUT / "docs" / "gitops.md"
+SECTION = Section("<!-- roles: written by make docs -->", "<!-- end of roles -->")
+HEAD = "| role | for | API |\n|---|---|---|"
+# Plans show a type of Google Cloud as module.Type; kinds of Kubernetes have no dot.
+DECLARED = re.compile(r"(?m)^\S +([a-z]+\.[A-Z][A-Za-z]+) ")
+
+
+class Need(NamedTuple):
+    """The least predefined role that creates, changes and deletes resources of a type, and their API."""
+
+    role: str
+    api: str
+
+
+def _of(types: str, role: str, api: str) -> dict[str, Need]:
+    return dict.fromkeys(types.split(), Need(f"roles/{role}", f"{api}.googleapis.com"))
+
+
+# IAM, "IAM roles and permissions index". Names as in a plan.
+NEEDS: Mapping[str, Need] = {
+    **_of("artifactregistry.Repository", "artifactregistry.admin", "artifactregistry"),
+    # The editor may not delete.
+    **_of(
+        "certificatemanager.Certificate certificatemanager.CertificateMap "
+        "certificatemanager.CertificateMapEntry",
+        "certificatemanager.owner",
+        "certificatemanager",
+    ),
+    **_of(
+        "compute.GlobalAddress compute.Network compute.Router compute.RouterNat compute.Subnetwork",
+        "compute.networkAdmin",
+        "compute",
+    ),
+    **_of("compute.Firewall", "compute.securityAdmin", "compute"),
+    **_of("compute.ResourcePolicy", "compute.instanceAdmin.v1", "compute"),
+    # Also the objects inside the cluster, among them roles and admission policies.
+    **_of("container.Cluster container.NodePool", "container.admin", "container"),
+    **_of("iap.WebIamMember", "iap.admin", "iap"),
+    **_of("kms.CryptoKeyIAMMember", "cloudkms.admin", "cloudkms"),
+    **_of("logging.ProjectBucketConfig logging.ProjectSink", "logging.configWriter", "logging"),
+    **_of("monitoring.AlertPolicy", "monitoring.alertPolicyEditor", "monitoring"),
+    **_of("monitoring.Dashboard", "monitoring.dashboardEditor", "monitoring"),
+    **_of("monitoring.NotificationChannel", "monitoring.notificationChannelEditor", "monitoring"),
+    **_of("projects.IAMMember", "resourcemanager.projectIamAdmin", "cloudresourcemanager"),
+    **_of("projects.Service projects.ServiceIdentity", "serviceusage.serviceUsageAdmin", "serviceusage"),
+    **_of("serviceaccount.Account serviceaccount.IAMMember", "iam.serviceAccountAdmin", "iam"),
+    **_of("storage.Bucket storage.BucketIAMMember", "storage.admin", "storage"),
+}
+# GKE, "Use least privilege service accounts": nodes run as an account that their creator may act as.
+ACT_AS_NODES = Need("roles/iam.serviceAccountUser", "iam.googleapis.com")
+
+
+def write_roles() -> None:
+    """Rewrites the table of roles in docs/gitops.md."""
+    PAGE.write_text(page_with_roles(PAGE.read_text()))
+
+
+def page_with_roles(page: str) -> str:
+    """Returns the page with the roles for the types that the reviewed plans of the shipped stacks declare."""
+    plans = "\n".join(file.read_text() for file in sorted(FOLDER.glob("*.txt")))
+    return SECTION.put(page, table(DECLARED.findall(plans)))
+
+
+def table(types: Iterable[str]) -> str:
+    """Returns a row for each role that resources of these types take; KeyError for a type without a role."""
+    uses = defaultdict(set)
+    for name in types:
+        uses[NEEDS[name]].add(name)
+        if name == "container.NodePool":
+            uses[ACT_AS_NODES].add("nodes as their service account")
+    rows = (
+        f"| `{need.role}` | {', '.join(sorted(of))} | `{need.api}` |" for need, of in sorted(uses.items())
+    )
+    return "\n".join([HEAD, *rows])
