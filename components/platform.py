@@ -106,7 +106,9 @@ class Platform(Component):
         image: pulumi.Input[str] = controller.image or ""
         if controller.build:
             assert isinstance(self.cluster, Foundation), "the settings' rules require GKE for a build"
-            image = Image("image", ImageArgs(controller.build, self.cluster.google), self.child()).ref
+            image = Image(
+                "image", ImageArgs(controller.build, settings.cluster.name, self.cluster.google), self.child()
+            ).ref
         selector = settings.system_pool.node_labels if settings.system_pool else {}
         place, before = self._journal(settings, controller)
         pods = PodArgs(controller, image, selector, place)

@@ -20,8 +20,16 @@ TAG_LENGTH = 16
 
 @dataclass(frozen=True)
 class ImageArgs:
+    """`cluster` is the name of the stack's cluster, from which the registry gets its own."""
+
     build: Build
+    cluster: str
     google: GoogleCloud
+
+    @property
+    def repository(self) -> str:
+        """The registry's name, which no other stack has: its images would count among the newest ones."""
+        return self.build.repository or f"{self.cluster}-muster"
 
 
 class Image(Component):
@@ -36,7 +44,7 @@ class Image(Component):
         registry = self._registry(args)
         google = args.google
         host = f"{google.region}-docker.pkg.dev"
-        tag = f"{host}/{google.project}/{args.build.repository}/controller:{content_tag(CHECKOUT)}"
+        tag = f"{host}/{google.project}/{args.repository}/controller:{content_tag(CHECKOUT)}"
         image = docker_build.Image(
             "controller",
             # relative to the program: another checkout's absolute path would look like another image
@@ -52,17 +60,21 @@ class Image(Component):
         self.register_outputs({"ref": self.ref})
 
     def _registry(self, args: ImageArgs) -> artifactregistry.Repository:
-        """Declares the registry: tags are immutable; old images are deleted, except the newest ones."""
-        google, build = args.google, args.build
+        """Declares the registry, which deletes old images except the newest ones.
+
+        Tags are mutable: Artifact Registry never deletes an image with an immutable tag, and every image here
+        has a tag. A moved tag changes nothing that runs, as the Deployment names the digest.
+        """
+        google = args.google
         return artifactregistry.Repository(
-            build.repository,
-            repository_id=build.repository,
+            args.repository,
+            repository_id=args.repository,
             project=google.project,
             location=google.region,
             format="DOCKER",
             description="Images of Muster's controller.",
             labels=google.labels,
-            docker_config=artifactregistry.RepositoryDockerConfigArgs(immutable_tags=True),
+            docker_config=artifactregistry.RepositoryDockerConfigArgs(immutable_tags=False),
             vulnerability_scanning_config=artifactregistry.RepositoryVulnerabilityScanningConfigArgs(
                 enablement_config="INHERITED"
             ),
@@ -71,13 +83,15 @@ class Image(Component):
                     id="keep-newest",
                     action="KEEP",
                     most_recent_versions=artifactregistry.RepositoryCleanupPolicyMostRecentVersionsArgs(
-                        keep_count=build.keep_images
+                        keep_count=args.build.keep_images
                     ),
                 ),
                 artifactregistry.RepositoryCleanupPolicyArgs(
                     id="delete-old",
                     action="DELETE",
-                    condition=artifactregistry.RepositoryCleanupPolicyConditionArgs(older_than=OLD),
+                    condition=artifactregistry.RepositoryCleanupPolicyConditionArgs(
+                        tag_state="ANY", older_than=OLD
+                    ),
                 ),
             ],
             opts=self.child(provider=google.provider, depends_on=google.apis),

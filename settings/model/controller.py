@@ -14,8 +14,9 @@ from settings.model.operators.shared import PinnedImage, Replicas, Resources
 class Build(Model):
     """Builds the image from this checkout and pushes it to a registry that the stack creates."""
 
-    repository: DnsLabel = "muster"
-    """Name of the repository in Artifact Registry."""
+    repository: DnsLabel | None = None
+    """Name of the repository in Artifact Registry, which no other stack of the project may have;
+    `<cluster>-muster` if unset."""
     keep_images: Annotated[int, Field(ge=1)] = 10
     """How many of the newest images to keep for rollbacks, regardless of their age."""
 

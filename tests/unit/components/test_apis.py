@@ -111,4 +111,4 @@ def test_every_google_resource_depends_on_the_apis() -> None:
     others = {n for n, r in declared.items() if r.type.startswith("gcp:")} - apis
 
     assert {name for name in others if not declared[name].depends_on >= apis} == set()
-    assert {"Cluster/ray", "NodePool/l4", "Network/ray", "Account/nodes", "Repository/muster"} <= others
+    assert {"Cluster/ray", "NodePool/l4", "Network/ray", "Account/nodes", "Repository/ray-muster"} <= others

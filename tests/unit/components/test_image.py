@@ -31,21 +31,45 @@ def test_it_is_built_for_the_nodes_and_pushed(declared: Declarations) -> None:
     assert inputs["push"] is True
     assert inputs["buildOnPreview"] is False
     assert (inputs["context"]["location"], inputs["dockerfile"]["location"]) == (".", "Dockerfile")
-    assert inputs["tags"] == [f"us-west1-docker.pkg.dev/acme-ml/muster/controller:{content_tag(CHECKOUT)}"]
+    assert inputs["tags"] == [
+        f"us-west1-docker.pkg.dev/acme-ml/ray-muster/controller:{content_tag(CHECKOUT)}"
+    ]
 
 
-def test_the_registry_has_immutable_tags_and_keeps_the_newest_images(declared: Declarations) -> None:
-    registry = declared["Repository/muster"]
+def test_the_registry_deletes_old_images_but_for_the_newest(declared: Declarations) -> None:
+    registry = declared["Repository/ray-muster"]
 
     assert registry.inputs["location"] == "us-west1"
-    assert registry.inputs["dockerConfig"] == {"immutableTags": True}
+    # Images with immutable tags are never deleted (Artifact Registry).
+    assert registry.inputs["dockerConfig"] == {"immutableTags": False}
     assert registry.inputs["vulnerabilityScanningConfig"] == {"enablementConfig": "INHERITED"}
     assert registry.inputs["cleanupPolicies"] == [
         {"id": "keep-newest", "action": "KEEP", "mostRecentVersions": {"keepCount": 5}},
-        {"id": "delete-old", "action": "DELETE", "condition": {"olderThan": "2592000s"}},
+        {"id": "delete-old", "action": "DELETE", "condition": {"tagState": "ANY", "olderThan": "2592000s"}},
     ]
     assert registry.provider == "gcp/google"
-    assert "Repository/muster" in declared["Image/controller"].depends_on
+    assert "Repository/ray-muster" in declared["Image/controller"].depends_on
+
+
+@pytest.mark.parametrize(
+    ("cluster", "build", "repository"),
+    [
+        ("ray", {}, "ray-muster"),
+        ("ray-2", {}, "ray-2-muster"),
+        ("ray", {"repository": "images"}, "images"),
+    ],
+    ids=["of the cluster's name", "of another cluster's", "named"],
+)
+def test_stacks_of_a_project_have_registries_of_their_own(
+    cluster: str, build: dict[str, str], repository: str
+) -> None:
+    config = put("muster:controller", {"build": build})
+    config["muster:cluster"]["name"] = cluster
+    declared = declare_platform(config)
+
+    assert declared.kinds("Repository") == [f"Repository/{repository}"]
+    assert declared.inputs(f"Repository/{repository}")["repositoryId"] == repository
+    assert f"/{repository}/controller:" in declared.inputs("Image/controller")["tags"][0]
 
 
 def test_the_pushed_digest_is_deployed(declared: Declarations) -> None:
