@@ -12,7 +12,7 @@ from components.controller.image import Image, ImageArgs
 from components.controller.journal import JournalBucket, JournalBucketArgs, JournalPlace, journal_folder
 from components.controller.pod import NAME, NAMESPACE, PodArgs
 from components.controller.reconciler import Reconciler
-from components.foundation.cluster import ExistingCluster
+from components.foundation.existing import ExistingCluster, ExistingClusterArgs
 from components.foundation.foundation import Foundation, FoundationArgs
 from components.observability.observability import Observability, ObservabilityArgs
 from components.operators.gpu_operator import RUNTIME_CLASS, GpuOperator, GpuOperatorArgs
@@ -26,7 +26,8 @@ from components.queues.queues import Queues, QueuesArgs
 from components.tenants.tenants import Tenants, TenantsArgs
 from settings.load import Settings
 from settings.model.controller import Controller
-from settings.model.foundation.cluster import Existing, Gke
+from settings.model.foundation.cluster import Gke
+from settings.model.foundation.existing import Existing
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,10 @@ class Platform(Component):
         return self.child(provider=self.cluster.kubernetes, depends_on=after)
 
     def _cluster(self, settings: Settings) -> Foundation | ExistingCluster:
-        """Declares the cluster with its network and nodes, or the provider of an existing cluster."""
+        """Declares the cluster with its network and nodes, or what the stack adds to an existing one."""
         if isinstance(settings.cluster, Existing):
-            return ExistingCluster("cluster", settings.cluster, self.child())
+            existing = ExistingClusterArgs(settings, settings.cluster)
+            return ExistingCluster("cluster", existing, self.child())
         assert settings.project, "the settings' rules require a project for GKE"
         return Foundation(
             "foundation", FoundationArgs(settings, settings.cluster, settings.project), self.child()
@@ -105,10 +107,9 @@ class Platform(Component):
     ) -> Reconciler:
         image: pulumi.Input[str] = controller.image or ""
         if controller.build:
-            assert isinstance(self.cluster, Foundation), "the settings' rules require GKE for a build"
-            image = Image(
-                "image", ImageArgs(controller.build, settings.cluster.name, self.cluster.google), self.child()
-            ).ref
+            assert self.cluster.google, "the settings' rules require GKE for a build"
+            built = ImageArgs(controller.build, settings.cluster.name, self.cluster.google)
+            image = Image("image", built, self.child()).ref
         selector = settings.system_pool.node_labels if settings.system_pool else {}
         place, before = self._journal(settings, controller)
         pods = PodArgs(controller, image, selector, place)
@@ -120,7 +121,7 @@ class Platform(Component):
         """Returns where the journal is kept, and what must exist before."""
         if controller.journal is None:
             return None, ()
-        if not isinstance(self.cluster, Foundation):
+        if self.cluster.google is None:
             return JournalPlace(journal_folder(settings.cluster.name)), ()
         args = JournalBucketArgs(
             controller.journal,
@@ -150,7 +151,7 @@ class Platform(Component):
         args = TenantsArgs(
             tenants=settings.tenants,
             protect=_protected(settings),
-            google=self.cluster.google if isinstance(self.cluster, Foundation) else None,
+            google=self.cluster.google,
             operator_hosted=settings.kuberay.install == "addon",
         )
         return Tenants("tenants", args, self._inside(after))
@@ -164,7 +165,7 @@ class Platform(Component):
 
 def _protected(settings: Settings) -> bool:
     """Returns whether resources that hold users' work are protected from deletion, as the cluster is."""
-    return isinstance(settings.cluster, Gke) and settings.cluster.deletion_protection
+    return settings.place is not None and settings.place.protected
 
 
 def _policies(settings: Settings) -> AdmissionPoliciesArgs:

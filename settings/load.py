@@ -93,7 +93,7 @@ def _keys_beside(path: Path) -> list[str]:
             for model in _models_in(field.annotation)
         ]
         tagged = [model for model in models if _is_tagged(model, part)]
-        models = inner or tagged or models
+        models = tagged or inner or models  # an existing cluster has a key `gke`, which is also a kind
     return [field.alias or name for model in models for name, field in model.model_fields.items()]
 
 

@@ -1,12 +1,13 @@
 """The Google Cloud APIs that a stack uses, enabled in its project."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pulumi
 import pulumi_gcp as gcp
 
 from components.base import Component
+from components.foundation.google_cloud import GoogleCloud
 from settings.model.foundation.cluster import Gke
 from settings.model.stack import Settings
 
@@ -43,24 +44,41 @@ class Apis(Component):
         self.register_outputs({"names": list(args.names)})
 
 
-def required_apis(settings: Settings, cluster: Gke) -> tuple[str, ...]:
+def enter_project(
+    owner: Component, settings: Settings, region: str, labels: Mapping[str, str], enable_apis: bool
+) -> GoogleCloud:
+    """Declares, below `owner`, the provider of the stack's Google Cloud resources, and enables their APIs."""
+    assert settings.project, "the settings' rules require a project for GKE"
+    provider = gcp.Provider("google", project=settings.project, opts=owner.child())
+    services: tuple[pulumi.Resource, ...] = ()
+    if enable_apis:
+        args = ApisArgs(required_apis(settings), settings.project)
+        services = Apis("apis", args, owner.child(provider=provider)).services
+    return GoogleCloud(settings.project, region, provider, labels, services)
+
+
+def required_apis(settings: Settings) -> tuple[str, ...]:
     """Returns the APIs of the resources that a stack declares, and of the features that it switches on."""
-    return tuple(sorted({*ALWAYS, *_of_features(settings, cluster), *_of_tenants(settings)}))
+    cluster = settings.cluster
+    of_cluster = _of_cluster(cluster, f"projects/{settings.project}/") if isinstance(cluster, Gke) else ()
+    return tuple(sorted({*ALWAYS, *of_cluster, *_of_platform(settings), *_of_tenants(settings)}))
 
 
-def _of_features(settings: Settings, cluster: Gke) -> Iterator[str]:
-    own = f"projects/{settings.project}/"
-    controller, observability = settings.controller, settings.observability
+def _of_cluster(cluster: Gke, project: str) -> Iterator[str]:
     if cluster.binary_authorization:
         yield "binaryauthorization"
     if cluster.security_posture:
         yield "containersecurity"
-    if (cluster.secrets_encryption or "").startswith(own):
+    if (cluster.secrets_encryption or "").startswith(project):
         yield "cloudkms"
-    if (cluster.notifications or "").startswith(own):
+    if (cluster.notifications or "").startswith(project):
         yield "pubsub"
     if cluster.fleet:
         yield "gkehub"
+
+
+def _of_platform(settings: Settings) -> Iterator[str]:
+    controller, observability = settings.controller, settings.observability
     if controller and controller.build:
         yield "artifactregistry"
     if (controller and controller.journal) or (observability and observability.logs.archive_days):

@@ -1,4 +1,4 @@
-"""The Kubernetes cluster: a new GKE cluster, or an existing one."""
+"""A new GKE cluster."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from pulumi_gcp.container import (
 from components.base import Component
 from components.foundation import cluster_features, control_plane, upkeep
 from components.foundation.network import PODS_RANGE, SERVICES_RANGE, Network
-from settings.model.foundation.cluster import Existing, Gke
+from settings.model.foundation.cluster import Gke
 from settings.model.operators.kuberay import Addon
 
 # Fields that GKE and its autoscaler change: the default pool, which is removed, and node versions.
@@ -101,21 +101,6 @@ class GkeCluster(Component):
             opts=self.child(),
         )
         return [access]
-
-
-class ExistingCluster(Component):
-    """An existing cluster; `kubernetes` is the provider of resources inside it."""
-
-    def __init__(self, name: str, args: Existing, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("ExistingCluster", name, opts)
-        self.name = pulumi.Output.from_input(args.name)
-        self.kubernetes = kubernetes.Provider(
-            "kubernetes",
-            context=args.context,
-            enable_patch_force=FORCE_PATCH,
-            opts=self.child(),
-        )
-        self.register_outputs({"name": self.name})
 
 
 def _cluster(args: GkeClusterArgs) -> ClusterArgs:

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import pulumi
-import pulumi_gcp as gcp
 
 from components.base import Component
-from components.foundation.apis import Apis, ApisArgs, required_apis
+from components.foundation.apis import enter_project
 from components.foundation.cluster import GkeCluster, GkeClusterArgs
 from components.foundation.google_cloud import GoogleCloud
 from components.foundation.gpu_networks import (
@@ -43,12 +42,12 @@ class Foundation(Component):
     def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Foundation", name, opts)
         wanted = args.cluster
-        provider = gcp.Provider("google", project=args.project, opts=self.child())
-        apis = self._apis(args, provider)
-        self.google = GoogleCloud(args.project, wanted.region, provider, wanted.labels, apis)
+        self.google: GoogleCloud = enter_project(
+            self, args.settings, wanted.region, wanted.labels, wanted.enable_apis
+        )
         network, gpus = self._network(args), self._gpu_networks(args)
         kuberay = args.settings.kuberay
-        nodes = NodeIdentity("nodes", NodeIdentityArgs(wanted.name, args.project), self._in_cloud())
+        nodes = NodeIdentity("nodes", NodeIdentityArgs(wanted.name, "nodes", args.project), self._in_cloud())
         cluster = GkeCluster(
             "cluster",
             GkeClusterArgs(
@@ -64,12 +63,6 @@ class Foundation(Component):
         self.name, self.kubernetes = cluster.name, cluster.kubernetes
         self._node_pools(args, cluster, nodes, gpus)
         self.register_outputs({"name": self.name})
-
-    def _apis(self, args: FoundationArgs, provider: gcp.Provider) -> tuple[pulumi.Resource, ...]:
-        if not args.cluster.enable_apis:
-            return ()
-        names = required_apis(args.settings, args.cluster)
-        return Apis("apis", ApisArgs(names, args.project), self.child(provider=provider)).services
 
     def _in_cloud(self, *after: pulumi.Resource) -> pulumi.ResourceOptions:
         return self.child(provider=self.google.provider, depends_on=[*self.google.apis, *after])
@@ -94,7 +87,7 @@ class Foundation(Component):
         pools = NodePoolsArgs(
             pools=args.settings.pools,
             project=args.project,
-            cluster=args.cluster,
+            cluster=args.cluster.place,
             name=cluster.name,
             service_account=nodes.email,
             interfaces=gpus.interfaces if gpus else (),

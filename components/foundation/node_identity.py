@@ -14,12 +14,15 @@ ROLES = ("roles/container.defaultNodeServiceAccount", "roles/artifactregistry.re
 
 @dataclass(frozen=True)
 class NodeIdentityArgs:
+    """`suffix` is what the account's name has after the cluster's."""
+
     cluster: str
+    suffix: str
     project: str
 
 
 class NodeIdentity(Component):
-    """The cluster's own service account for nodes, with the least privileges (CIS GKE 5.2.1).
+    """A service account of the cluster's own for nodes, with the least privileges (CIS GKE 5.2.1).
 
     Compute Engine's default account, which GKE would use, may change the whole project.
     email: names the account in node pools.
@@ -28,15 +31,15 @@ class NodeIdentity(Component):
     def __init__(self, name: str, args: NodeIdentityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("NodeIdentity", name, opts)
         account = gcp.serviceaccount.Account(
-            "nodes",
-            account_id=account_id(args.cluster, "nodes"),
+            args.suffix,
+            account_id=account_id(args.cluster, args.suffix),
             project=args.project,
             display_name=f"Nodes of {args.cluster}",
             opts=self.child(),
         )
         for role in ROLES:
             gcp.projects.IAMMember(
-                f"nodes-{role.rpartition('.')[2]}",
+                f"{args.suffix}-{role.rpartition('.')[2]}",
                 project=args.project,
                 role=role,
                 member=account.member,

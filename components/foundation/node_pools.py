@@ -21,8 +21,8 @@ from pulumi_gcp.container import (
 from components.base import Component
 from components.foundation.gpu_networks import NodeInterface
 from components.foundation.node_config import node_config
-from settings.model.foundation.cluster import Gke
 from settings.model.foundation.network import GPUDIRECT_NETWORKS
+from settings.model.foundation.place import GkePlace
 from settings.model.pools.placement import zones_of
 from settings.model.pools.pool import Pool
 from settings.model.pools.upgrades import Upgrade
@@ -41,7 +41,7 @@ class NodePoolsArgs:
 
     pools: tuple[Pool, ...]
     project: str
-    cluster: Gke
+    cluster: GkePlace
     name: pulumi.Input[str]
     service_account: pulumi.Input[str]
     interfaces: Sequence[NodeInterface] = ()
@@ -94,10 +94,10 @@ class NodePools(Component):
             network_config=_network_config(pool, args.interfaces),
             node_config=node_config(pool, args.service_account),
             # Also against deletion that gets past Pulumi's `protect`; the cluster has its own protection.
-            deletion_policy="PREVENT" if cluster.deletion_protection else None,
+            deletion_policy="PREVENT" if cluster.protected else None,
             opts=self.child(
                 depends_on=after,
-                protect=cluster.deletion_protection,
+                protect=cluster.protected,
                 # The autoscaler owns the count, and GKE reports the current count as the initial one; a diff
                 # would recreate the pool.
                 ignore_changes=["initialNodeCount", "nodeCount"],
@@ -135,7 +135,7 @@ def _accelerated(pool: Pool) -> bool:
     return pool.gpu is not None or pool.tpu is not None
 
 
-def _initial(pool: Pool, cluster: Gke) -> int:
+def _initial(pool: Pool, cluster: GkePlace) -> int:
     """Returns the initial nodes (in each zone, if there are several): `nodes.initial`, else `nodes.min`."""
     if pool.nodes is None:
         return 0
@@ -144,7 +144,7 @@ def _initial(pool: Pool, cluster: Gke) -> int:
     return pool.nodes.min if len(zones_of(pool, cluster)) == 1 else min(pool.nodes.min, 1)
 
 
-def _autoscaling(pool: Pool, cluster: Gke) -> NodePoolAutoscalingArgs:
+def _autoscaling(pool: Pool, cluster: GkePlace) -> NodePoolAutoscalingArgs:
     """Returns the whole pool's limits: GKE counts `min_node_count` by zone, `total_*` over all zones."""
     # ANY takes whichever zone has capacity; BALANCED would wait for all of them.
     policy = "BALANCED" if pool.provisioning == "on-demand" else "ANY"

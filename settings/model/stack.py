@@ -8,8 +8,9 @@ from pydantic.alias_generators import to_camel
 from settings.model.base import Model
 from settings.model.controller import Controller
 from settings.model.forecast import Forecast
-from settings.model.foundation.cluster import Cluster
+from settings.model.foundation.existing import Cluster
 from settings.model.foundation.network import Network
+from settings.model.foundation.place import GkePlace
 from settings.model.observability import Observability
 from settings.model.operators.gpu_operator import GpuOperator
 from settings.model.operators.kai import Kai
@@ -38,7 +39,7 @@ class Settings(Model):
     environment: Environment = "prod"
     """The kind of environment, which selects the policy configuration in `policies/config/`."""
     project: str | None = None
-    """The Google Cloud project of all resources; required with `kind: gke`."""
+    """The Google Cloud project of all resources; required with a GKE cluster."""
     network: Network | None = None
     """A VPC that the stack creates; if unset, the cluster uses an existing network of the project."""
     cluster: Cluster
@@ -70,6 +71,11 @@ class Settings(Model):
     def local_queues(self) -> dict[str, str]:
         """The cluster queue that each `namespace/local queue` points to."""
         return {f"{t.namespace}/{local}": target for t in self.tenants for local, target in t.queues.items()}
+
+    @property
+    def place(self) -> GkePlace | None:
+        """Where the cluster is in GKE; None if it is elsewhere, without Google Cloud resources."""
+        return self.cluster.place
 
     @property
     def queued_flavors(self) -> tuple[str, ...]:

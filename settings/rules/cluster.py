@@ -13,7 +13,7 @@ ANYWHERE = "0.0.0.0/0"
 
 
 def gke_needs_a_project(settings: Settings) -> Iterator[Finding]:
-    if isinstance(settings.cluster, Gke) and not settings.project:
+    if settings.place and not settings.project:
         yield Finding(
             ("gcp:project",), "the Google Cloud project that the cluster belongs to", "add `gcp:project`"
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from settings.model.foundation.cluster import Existing
+from settings.model.foundation.cluster import Gke
 from settings.model.stack import Settings
 from settings.problems import Finding
 
@@ -10,7 +10,7 @@ from settings.problems import Finding
 def images_are_built_for_google_cloud(settings: Settings) -> Iterator[Finding]:
     """The stack creates the registry in the cluster's project and region."""
     controller = settings.controller
-    if controller is not None and controller.build is not None and isinstance(settings.cluster, Existing):
+    if controller is not None and controller.build is not None and settings.place is None:
         yield Finding(
             ("muster:controller", "build"),
             "a GKE cluster: the stack creates the image's registry in its project and region",
@@ -25,12 +25,12 @@ def journal_has_a_place(settings: Settings) -> Iterator[Finding]:
         return
     cluster, path = settings.cluster, ("muster:controller", "journal")
     given = {"bucket": journal.bucket, "existingBucket": journal.existing_bucket}
-    if isinstance(cluster, Existing):
+    if settings.place is None:
         for key in (key for key, value in given.items() if value):
             yield Finding(
                 (*path, key),
-                "no value: it needs Google Cloud, and the stack did not create this cluster",
-                "write `journal: {}`, or muster:cluster.kind: gke",
+                "no value: it needs Google Cloud, and this cluster is not known to be there",
+                "write `journal: {}`, or say in muster:cluster.gke where the cluster is",
             )
     elif not any(given.values()):
         yield Finding(
@@ -38,7 +38,7 @@ def journal_has_a_place(settings: Settings) -> Iterator[Finding]:
             "either bucket or existingBucket: a folder of the pod would be lost with it",
             "name a bucket, which the stack creates, such as `journal: {bucket: acme-journal}`",
         )
-    elif "gcs-fuse" not in cluster.csi_drivers:
+    elif isinstance(cluster, Gke) and "gcs-fuse" not in cluster.csi_drivers:
         yield Finding(
             path,
             "no value: the cluster's csiDrivers do not include gcs-fuse, which mounts buckets",

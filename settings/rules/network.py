@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 from itertools import combinations
 
-from settings.model.foundation.cluster import Existing, Gke
+from settings.model.foundation.cluster import Gke
+from settings.model.foundation.existing import Existing
 from settings.model.foundation.network import Network, gpu_networks
 from settings.model.pools.pool import PODS_PER_NODE, Pool
 from settings.model.stack import Settings
@@ -110,6 +111,17 @@ def gpudirect_has_its_networks(settings: Settings) -> Iterator[Finding]:
             f"a range whose eight parts each have room for the {nodes} nodes with GPUDirect (VPC, subnets)",
             f"write a /{_prefix(nodes + RESERVED_ADDRESSES) - 3} or a larger range",
         )
+
+
+def gpudirect_needs_a_network_of_the_stack(settings: Settings) -> Iterator[Finding]:
+    """The networks for GPU traffic, and multi-networking, are declared with the cluster."""
+    for i, pool in enumerate(settings.pools):
+        if pool.gpudirect and not pool.existing and settings.place and isinstance(settings.cluster, Existing):
+            yield Finding(
+                ("muster:pools", i, "gpudirect"),
+                "no value: the stack creates networks for GPU traffic only with a cluster of its own",
+                "create the node pool with the cluster, and write `existing: true`",
+            )
 
 
 def _holds(network: Network, nodes: int) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from settings.model.foundation.cluster import Existing
+from settings.model.foundation.existing import Existing
 from settings.model.stack import Settings
 from settings.problems import Finding
 

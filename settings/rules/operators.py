@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from settings.model.base import Model
-from settings.model.foundation.cluster import Existing
+from settings.model.foundation.existing import Existing
 from settings.model.stack import Settings
 from settings.problems import Finding
 
@@ -135,7 +135,7 @@ def gpu_drivers_have_one_manager(settings: Settings) -> Iterator[Finding]:
     """Either GKE or the operator manages driver and device plugin (NVIDIA, "NVIDIA GPU Operator with Google
     GKE")."""
     install = settings.gpu_operator.install
-    existing = isinstance(settings.cluster, Existing)
+    existing = settings.place is None
     if install == "helm" and existing:
         yield Finding(
             ("muster:gpuOperator", "install"),

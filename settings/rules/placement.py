@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from settings.model.foundation.cluster import Gke
+from settings.model.foundation.place import GkePlace
 from settings.model.pools.placement import zones_of
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
@@ -12,9 +12,9 @@ FLEX_COMPACT = ("a3-ultragpu-", "a4-", "h4d-")
 
 
 def zones_are_the_clusters(settings: Settings) -> Iterator[Finding]:
-    if not isinstance(settings.cluster, Gke):
+    if settings.place is None:
         return
-    region = settings.cluster.region
+    region = settings.place.region
     for i, pool in enumerate(settings.pools):
         for j, zone in enumerate(pool.zones):
             if not zone.startswith(f"{region}-"):
@@ -36,8 +36,8 @@ def compact_placement_is_supported(settings: Settings) -> Iterator[Finding]:
                 (*path, "placement"), f"{refused} (cluster-toolkit, gke-node-pool)", "remove `placement`"
             )
         # Slices are always compact; `tpus.slices_have_room` checks their zone.
-        if isinstance(settings.cluster, Gke) and not pool.slices:
-            yield from _in_one_zone(pool, settings.cluster, path)
+        if settings.place and not pool.slices:
+            yield from _in_one_zone(pool, settings.place, path)
         if pool.upgrade and pool.upgrade.strategy == "blue-green":
             yield Finding(
                 (*path, "upgrade", "strategy"),
@@ -57,7 +57,7 @@ def _why_not_compact(pool: Pool) -> str | None:
     return None
 
 
-def _in_one_zone(pool: Pool, cluster: Gke, path: Path) -> Iterator[Finding]:
+def _in_one_zone(pool: Pool, cluster: GkePlace, path: Path) -> Iterator[Finding]:
     if len(zones_of(pool, cluster)) != 1:
         yield Finding(
             (*path, "zones"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from settings.model.foundation.existing import Existing
 from settings.model.stack import Settings
 from settings.problems import Finding
 from settings.rules.names import unique
@@ -35,6 +36,17 @@ def node_counts_are_in_order(settings: Settings) -> Iterator[Finding]:
                 (*path, "initial"),
                 f"at most nodes.max, which is {nodes.max}",
                 "lower `initial` or raise `max`",
+            )
+
+
+def existing_pools_are_in_existing_clusters(settings: Settings) -> Iterator[Finding]:
+    for i, pool in enumerate(settings.pools):
+        if pool.existing and not (isinstance(settings.cluster, Existing) and settings.cluster.gke):
+            yield Finding(
+                ("muster:pools", i, "existing"),
+                "no value: it tells the pools of a GKE cluster made elsewhere from those that the stack adds "
+                "to it (kind existing, with `gke`)",
+                "remove it",
             )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from settings.model.base import amount
-from settings.model.foundation.cluster import RESOURCE_CLAIMS, Existing, Gke
+from settings.model.foundation.cluster import RESOURCE_CLAIMS, Gke
 from settings.model.operators.namespaces import OPERATORS
 from settings.model.stack import Settings
 from settings.model.tenants.google import ACCOUNT, NAME, certificate_name
@@ -77,7 +77,7 @@ def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
 def tenants_suit_the_cluster(settings: Settings) -> Iterator[Finding]:
     """Google Cloud resources require a GKE cluster."""
     for path, tenant in _tenants(settings):
-        if isinstance(settings.cluster, Existing):
+        if settings.place is None:
             given = {
                 "identity": tenant.identity,
                 "checkpoints": tenant.checkpoints,
@@ -86,10 +86,10 @@ def tenants_suit_the_cluster(settings: Settings) -> Iterator[Finding]:
             for key in (key for key, value in given.items() if value):
                 yield Finding(
                     (*path, key),
-                    "no value: it needs Google Cloud, and the stack did not create this cluster",
-                    f"remove `{key}`, or write muster:cluster.kind: gke",
+                    "no value: it needs Google Cloud, and this cluster is not known to be there",
+                    f"remove `{key}`, or say in muster:cluster.gke where the cluster is",
                 )
-        else:
+        elif isinstance(settings.cluster, Gke):
             yield from _suits_gke(tenant, settings.cluster, path)
 
 

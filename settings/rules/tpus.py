@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from settings.model.foundation.cluster import Gke
 from settings.model.pools.placement import zones_of
 from settings.model.pools.tpus import is_topology_of, smallest_topology
 from settings.model.pools.values import POOL_NAME
@@ -71,7 +70,7 @@ def slices_have_room(settings: Settings) -> Iterator[Finding]:
                 "(GKE API: NodePool.name)",
                 "choose a shorter one",
             )
-        if isinstance(settings.cluster, Gke) and len(zones_of(pool, settings.cluster)) != 1:
+        if settings.place and len(zones_of(pool, settings.place)) != 1:
             yield Finding(
                 ("muster:pools", i, "zones"),
                 "a single zone: the machines of a slice are connected to each other (cluster-toolkit)",

@@ -87,6 +87,21 @@ def test_engine_kueue_declares_the_same_stack_without_the_controller(cli: Pulumi
     assert made["WorkloadPriorityClass"] == len(load(changed).admission.priorities)
 
 
+def test_pools_are_added_to_a_gke_cluster_made_elsewhere(cli: PulumiCli, tmp_path: Path) -> None:
+    """Changes stack dev so that cluster and system pool are there already."""
+    content = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.dev.yaml").read_text())
+    content["config"]["muster:cluster"] = {
+        "kind": "existing",
+        "name": "shared",
+        "gke": {"location": "us-west1-b", "labels": {"environment": "dev", "cost-center": "ml-platform"}},
+    }
+    content["config"]["muster:pools"][0]["existing"] = True
+    changed = tmp_path / "Pulumi.dev.yaml"
+    changed.write_text(yaml.safe_dump(content))
+    made = kinds(cli.select("joined", changed).preview(policies=True))
+    assert (made["Cluster"], made["NodePool"], made["ResourceFlavor"]) == (0, 1, 2)
+
+
 def test_a_wrong_setting_is_refused_before_anything_is_declared(cli: PulumiCli, tmp_path: Path) -> None:
     settings = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.local.yaml").read_text())
     settings["config"]["muster:admission"]["engine"] = "slurm"

@@ -1,19 +1,19 @@
-"""The cluster of a stack: a new GKE cluster, or one that already runs."""
+"""A GKE cluster that the stack creates."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
 from settings.model.base import DnsLabel, Model, refuse
 from settings.model.foundation.maintenance import Maintenance
 from settings.model.foundation.network import Cidr
 from settings.model.foundation.node_auto_provisioning import NodeAutoProvisioning
+from settings.model.foundation.place import Autopilot, GkePlace, Location
 from settings.model.pools.values import Zone
 from settings.model.versions import GkeVersion
 
-LOCATION = re.compile(r"[a-z]+-[a-z]+[0-9]+(-[a-z])?")
 CLUSTER_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
 KMS_KEY = re.compile(r"projects/[^/]+/locations/(?P<location>[^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
 TOPIC = re.compile(r"projects/[^/]+/topics/[^/]+")
@@ -47,12 +47,6 @@ Metrics = Literal[
 Logs = Literal["workloads", "apiserver", "scheduler", "controller-manager"]
 # The Parallelstore driver is left out: GKE no longer supports it.
 CsiDriver = Literal["persistent-disk", "gcs-fuse", "filestore", "lustre"]
-
-
-def _location(location: str) -> str:
-    if not LOCATION.fullmatch(location):
-        refuse("a zone such as us-west1-b or a region such as us-west1", "write where the cluster runs")
-    return location
 
 
 def _cluster_name(name: str) -> str:
@@ -110,12 +104,14 @@ class Gke(Model):
     """Creates the cluster, its node pools and the stack's other Google Cloud resources."""
     name: Annotated[str, AfterValidator(_cluster_name), Doc("cluster name")]
     """Name of the cluster. Changing it recreates the cluster and everything in it."""
-    location: Annotated[str, AfterValidator(_location), Doc("region or zone")]
+    location: Location
     """A region, or a zone for a cluster with a single control plane."""
     zones: tuple[Zone, ...] = ()
     """Zones of the nodes. Regional cluster: all zones (none: GKE chooses); zonal cluster: additional ones."""
     channel: Literal["rapid", "regular", "stable", "extended"] = "regular"
     """Release channel: `rapid` is upgraded first, `stable` last, `extended` keeps minor versions longer."""
+    autopilot: Autopilot = False
+    """Autopilot is refused: its clusters have no node pools."""
     version: Annotated[str, AfterValidator(_version), Doc("GKE version")] = "1.36"
     """Minimum version; GKE upgrades the cluster according to its channel."""
     maintenance: Maintenance | None = None
@@ -179,12 +175,12 @@ class Gke(Model):
     """The Pub/Sub topic for GKE's notifications of upgrades and security bulletins."""
 
     @property
-    def regional(self) -> bool:
-        return self.location == self.region
+    def place(self) -> GkePlace:
+        return GkePlace(self.name, self.location, self.zones, self.deletion_protection)
 
     @property
     def region(self) -> str:
-        return "-".join(self.location.split("-")[:2])
+        return self.place.region
 
     @property
     def serves_mutating_policies(self) -> bool:
@@ -196,35 +192,3 @@ class Gke(Model):
         """The beta APIs to enable; later versions serve ResourceClaims as v1 by default."""
         claims = self.dynamic_resource_allocation and GkeVersion.parse(self.version) < RESOURCE_CLAIMS
         return CLAIM_APIS if claims else ()
-
-
-class Existing(Model):
-    """A cluster that already runs, reached through the KUBECONFIG of the environment."""
-
-    kind: Literal["existing"]
-    """Uses a cluster that the stack does not create; Google Cloud resources are not available."""
-    name: DnsLabel
-    """Name of the cluster in the stack's outputs."""
-    context: str | None = None
-    """Context in the kubeconfig; the current one if unset."""
-    serves_mutating_policies: bool = True
-    """Whether the cluster serves MutatingAdmissionPolicy v1 (Kubernetes 1.36 or later)."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_not_made_here(cls, given: Any) -> Any:
-        gke_only = _keys(Gke) - _keys(cls)
-        if isinstance(given, dict) and (wrong := sorted(gke_only & given.keys())):
-            refuse(
-                f"no {' or '.join(wrong)}: only clusters that the stack creates have such keys",
-                "remove them, or write kind: gke",
-            )
-        return given
-
-
-def _keys(model: type[Model]) -> set[str]:
-    """Returns the model's keys as written in a stack file."""
-    return {field.alias or name for name, field in model.model_fields.items()}
-
-
-Cluster = Annotated[Gke | Existing, Field(discriminator="kind")]

@@ -1,10 +1,10 @@
 """Zones of a pool's nodes."""
 
-from settings.model.foundation.cluster import Gke
+from settings.model.foundation.place import GkePlace
 from settings.model.pools.pool import Pool
 
 
-def zones_of(pool: Pool, cluster: Gke) -> tuple[str, ...]:
+def zones_of(pool: Pool, cluster: GkePlace) -> tuple[str, ...]:
     """Returns the pool's zones, or else the cluster's; empty if GKE chooses three."""
     if pool.zones:
         return pool.zones

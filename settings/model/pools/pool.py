@@ -110,6 +110,9 @@ class Pool(Model):
     """Loads signed kernel modules only (CIS GKE 5.5.7); set to false for drivers of your own."""
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict)
     """Additional node labels, which the flavor has too."""
+    existing: bool = False
+    """Whether the node pool is already in the cluster, so that the stack declares its flavor only; with
+    `muster:cluster.gke` of kind existing."""
     flavor: DnsSubdomain | None = None
     """Name of the ResourceFlavor; the pool's name if unset."""
 

@@ -56,7 +56,7 @@ def declared_pools(config: dict[str, Any]) -> Declarations:
             for i in range(8)
         ]
         account = "nodes@acme-ml.iam.gserviceaccount.com"
-        args = NodePoolsArgs(settings.pools, "acme-ml", cluster, cluster.name, account, interfaces)
+        args = NodePoolsArgs(settings.pools, "acme-ml", cluster.place, cluster.name, account, interfaces)
         NodePools("node-pools", args)
 
     return declare(build)
@@ -254,7 +254,9 @@ def test_stack_dev_declares_the_guides_pool() -> None:
     node-pools create …; the names, machine and limit are those of KubeRay's guide to gang scheduling."""
     settings = load(STACKS / "Pulumi.dev.yaml")
     assert isinstance(settings.cluster, Gke)
-    args = NodePoolsArgs(settings.pools, "acme-ml-dev", settings.cluster, "kuberay-gpu-cluster", "nodes")
+    args = NodePoolsArgs(
+        settings.pools, "acme-ml-dev", settings.cluster.place, "kuberay-gpu-cluster", "nodes"
+    )
     pools = declare(lambda: NodePools("node-pools", args))
 
     pool = pools.inputs("NodePool/gpu-node-pool")

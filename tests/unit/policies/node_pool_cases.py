@@ -109,10 +109,12 @@ CASES: tuple[Case, ...] = (
     ),
     passes(capacity.system_pool_is_not_queued, "one beside a queued one", l4_pool(), pool()),
     passes(capacity.system_pool_is_not_queued, "no pools at all", cluster()),
+    passes(capacity.system_pool_is_not_queued, "a queued one in a cluster made elsewhere", l4_pool()),
     fails(
         capacity.system_pool_is_not_queued,
         "only pools that system pods can't rely on",
         [
+            cluster(),
             l4_pool(),
             pool("flex", FLEX),
             pool("gpu", {"guestAccelerators": [L4]}),

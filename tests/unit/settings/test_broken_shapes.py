@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.settings.builders import L4, Case, put, refusal
+from tests.unit.settings.builders import EXISTING, L4, Case, put, refusal
 
 CASES = [
     Case(
@@ -24,12 +24,21 @@ CASES = [
         "did you mean type?",
     ),
     Case(
+        "an unknown key of an existing GKE cluster",
+        put("muster:cluster", {**EXISTING, "gke": {"location": "us-west1", "zone": "us-west1-b"}}),
+        "muster:cluster.gke.zone",
+        '"us-west1-b"',
+        "a known key: deletionProtection, enableApis, labels, location, zones",
+        "did you mean zones?",
+    ),
+    Case(
         "an unknown key of a GKE cluster",
         put("muster:cluster", "zone", "us-west1-b"),
         "muster:cluster.zone",
         '"us-west1-b"',
-        "a known key: authorizedNetworks, binaryAuthorization, channel, costManagement, csiDrivers, "
-        "dataplaneV2, deletionProtection, dnsEndpoint, dynamicResourceAllocation, fleet, gatewayApi, "
+        "a known key: authorizedNetworks, autopilot, binaryAuthorization, channel, costManagement, "
+        "csiDrivers, dataplaneV2, deletionProtection, dnsEndpoint, dynamicResourceAllocation, enableApis, "
+        "fleet, gatewayApi, "
         "intranodeVisibility, kind, labels, location, logs, maintenance, managedPrometheus, metrics, name, "
         "network, nodeAutoProvisioning, notifications, privateNodes, publicEndpoint, secretsEncryption, "
         "securityGroup, securityPosture, subnetwork, version, verticalPodAutoscaling, zones",

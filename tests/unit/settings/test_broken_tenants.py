@@ -34,7 +34,7 @@ OWN = (
     "a namespace for the team: not default, gpu-operator, kai-scheduler, kuberay-system, kueue-system, "
     "muster-system, nor one of the system (kube-*, gke-*, gmp-*)"
 )
-NOT_ON_GKE = "no value: it needs Google Cloud, and the stack did not create this cluster"
+NOT_ON_GKE = "no value: it needs Google Cloud, and this cluster is not known to be there"
 
 CASES = [
     Case(
@@ -79,7 +79,7 @@ CASES = [
         f"{HERE}.identity",
         "{}",
         NOT_ON_GKE,
-        "remove `identity`, or write muster:cluster.kind: gke",
+        "remove `identity`, or say in muster:cluster.gke where the cluster is",
     ),
     Case(
         "a Gateway on an existing cluster",
@@ -87,7 +87,7 @@ CASES = [
         f"{HERE}.serving",
         '{"hosts": {"models.example.com": "vllm"}, "iap": {"members": ["group:ml@example.com"]}}',
         NOT_ON_GKE,
-        "remove `serving`, or write muster:cluster.kind: gke",
+        "remove `serving`, or say in muster:cluster.gke where the cluster is",
     ),
     # Requirements on the cluster
     Case(

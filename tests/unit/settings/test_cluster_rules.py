@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from settings.load import parse
-from settings.model.foundation.cluster import Existing, Gke
-from tests.unit.settings.builders import EXISTING, FILE, GOOD, Case, put, refusal
+from settings.model.foundation.cluster import Gke
+from settings.model.foundation.existing import Existing
+from tests.unit.settings.builders import EXISTING, FILE, GOOD, L4, Case, put, refusal
+from tests.unit.settings.pool_builders import GPUDIRECT_H100
 
 KEY = "projects/acme-ml/locations/{}/keyRings/ray/cryptoKeys/etcd"
 OFFICE = {"office": "203.0.113.0/24"}
@@ -22,6 +24,12 @@ def with_cluster(**keys: object) -> dict[str, Any]:
 def limits(resource: str, **limit: int) -> dict[str, Any]:
     return with_cluster(nodeAutoProvisioning={**LIMITS, resource: limit})
 
+
+IN_GKE: dict[str, Any] = {**EXISTING, "gke": {"location": "us-west1-b"}}
+NO_AUTOPILOT = (
+    "false: Autopilot makes nodes by itself and has no node pools, so flavors would have no nodes, quotas no "
+    "capacity behind them, and gangs no pool for queued provisioning"
+)
 
 BROKEN = [
     Case(
@@ -39,6 +47,69 @@ BROKEN = [
         '{"kind": "existing", "name": "sandbox", "privateNodes": true}',
         "no privateNodes: only clusters that the stack creates have such keys",
         "remove them, or write kind: gke",
+    ),
+    Case(
+        "the location of an existing cluster, outside of gke",
+        {**GOOD, "muster:cluster": EXISTING | {"location": "us-west1"}},
+        "muster:cluster",
+        '{"kind": "existing", "name": "sandbox", "location": "us-west1"}',
+        "no location: only clusters that the stack creates have such keys; write location below `gke`",
+        "remove them, or write kind: gke",
+    ),
+    Case(
+        "an existing GKE cluster without a project",
+        {**put("gcp:project", None), "muster:cluster": IN_GKE},
+        "gcp:project",
+        "nothing",
+        "the Google Cloud project that the cluster belongs to",
+        "add `gcp:project`",
+    ),
+    Case(
+        "a new Autopilot cluster",
+        with_cluster(autopilot=True),
+        "muster:cluster.autopilot",
+        "true",
+        NO_AUTOPILOT,
+        "use a Standard cluster; nodeAutoProvisioning makes nodes beside the stack's pools there",
+    ),
+    Case(
+        "an existing Autopilot cluster",
+        {**GOOD, "muster:cluster": {**IN_GKE, "autopilot": True}},
+        "muster:cluster.autopilot",
+        "true",
+        NO_AUTOPILOT,
+        "use a Standard cluster; nodeAutoProvisioning makes nodes beside the stack's pools there",
+    ),
+    *[
+        Case(
+            f"an existing pool of {name}",
+            put("muster:pools", 0, "existing", True) | {"muster:cluster": cluster},
+            "muster:pools[0].existing",
+            "true",
+            "no value: it tells the pools of a GKE cluster made elsewhere from those that the stack adds "
+            "to it (kind existing, with `gke`)",
+            "remove it",
+        )
+        for name, cluster in {
+            "a new cluster": GOOD["muster:cluster"],
+            "a cluster elsewhere": EXISTING,
+        }.items()
+    ],
+    Case(
+        "a pool that is added in another region",
+        put(*L4, "zones", ["us-east1-b"]) | {"muster:cluster": IN_GKE},
+        "muster:pools[1].zones[0]",
+        '"us-east1-b"',
+        "a zone of us-west1, where the cluster is (GKE API: NodePool.locations)",
+        "choose one, such as us-west1-a",
+    ),
+    Case(
+        "GPUDirect added to an existing cluster",
+        put("muster:pools", 2, GPUDIRECT_H100) | {"muster:cluster": IN_GKE},
+        "muster:pools[2].gpudirect",
+        '"tcpx"',
+        "no value: the stack creates networks for GPU traffic only with a cluster of its own",
+        "create the node pool with the cluster, and write `existing: true`",
     ),
     Case(
         "nodes in another region",

@@ -91,8 +91,8 @@ CASES += [
             journal(EXISTING, **{key: BUCKET}),
             f"muster:controller.journal.{key}",
             f'"{BUCKET}"',
-            "no value: it needs Google Cloud, and the stack did not create this cluster",
-            "write `journal: {}`, or muster:cluster.kind: gke",
+            "no value: it needs Google Cloud, and this cluster is not known to be there",
+            "write `journal: {}`, or say in muster:cluster.gke where the cluster is",
         )
         for key in ("bucket", "existingBucket")
     ],

@@ -11,7 +11,8 @@ from pulumi.runtime.config import CONFIG
 from pydantic import ValidationError
 
 from settings.load import SettingsError, from_config, load, parse
-from settings.model.foundation.cluster import Existing, Gke
+from settings.model.foundation.cluster import Gke
+from settings.model.foundation.existing import Existing
 from settings.model.pools.pool import Taint
 from tests.unit.settings.builders import FILE, GOOD, L4, TEAM_A, put
 
@@ -73,7 +74,7 @@ def test_a_cluster_in_a_region_is_regional(location: str, regional: bool) -> Non
     cluster = parse(put("muster:cluster", "location", location), FILE).cluster
 
     assert isinstance(cluster, Gke)
-    assert cluster.regional is regional
+    assert cluster.place.regional is regional
 
 
 # Case -> quotas by flavor, and Kueue's groups as (covered resources, {flavor: nominal quotas in that order}).

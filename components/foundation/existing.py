@@ -1,0 +1,61 @@
+"""An existing cluster, and what the stack adds to it in Google Cloud."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from components.base import Component
+from components.foundation.apis import enter_project
+from components.foundation.cluster import FORCE_PATCH
+from components.foundation.google_cloud import GoogleCloud
+from components.foundation.node_identity import NodeIdentity, NodeIdentityArgs
+from components.foundation.node_pools import NodePools, NodePoolsArgs
+from settings.model.foundation.existing import Existing
+from settings.model.foundation.place import GkePlace
+from settings.model.stack import Settings
+
+
+@dataclass(frozen=True)
+class ExistingClusterArgs:
+    """`cluster` is that of `settings`."""
+
+    settings: Settings
+    cluster: Existing
+
+
+class ExistingCluster(Component):
+    """An existing cluster, with the stack's node pools if it is GKE's.
+
+    google: None if the settings do not say where the cluster is in GKE.
+    kubernetes: the provider of resources inside the cluster.
+    """
+
+    def __init__(
+        self, name: str, args: ExistingClusterArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("ExistingCluster", name, opts)
+        wanted = args.cluster
+        self.name = pulumi.Output.from_input(wanted.name)
+        self.kubernetes = kubernetes.Provider(
+            "kubernetes", context=wanted.context, enable_patch_force=FORCE_PATCH, opts=self.child()
+        )
+        self.google: GoogleCloud | None = None
+        if wanted.gke and wanted.place:
+            joined = wanted.gke
+            self.google = enter_project(
+                self, args.settings, wanted.place.region, joined.labels, joined.enable_apis
+            )
+            self._node_pools(args.settings, wanted.place, self.google)
+        self.register_outputs({"name": self.name})
+
+    def _node_pools(self, settings: Settings, cluster: GkePlace, google: GoogleCloud) -> None:
+        """Declares the pools that are not in the cluster yet, and the account of their nodes."""
+        added = tuple(pool for pool in settings.pools if not pool.existing)
+        if not added:
+            return
+        options = self.child(provider=google.provider, depends_on=google.apis)
+        # Not `nodes`: a stack that created the cluster has an account of that name.
+        nodes = NodeIdentity("pools", NodeIdentityArgs(cluster.name, "pools", google.project), options)
+        pools = NodePoolsArgs(added, google.project, cluster, cluster.name, nodes.email)
+        NodePools("node-pools", pools, options)
