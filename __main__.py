@@ -2,6 +2,7 @@
 
 import pulumi
 
+from components.base import STACK_PLATFORM
 from components.cancellation import end_quietly_when_cancelled
 from components.platform import Platform, PlatformArgs
 from settings.load import SettingsError, from_config, warnings
@@ -16,6 +17,6 @@ except SettingsError as error:
 for warning in warnings(settings):
     pulumi.log.warn(warning)
 
-platform = Platform("muster", PlatformArgs(settings))
+platform = Platform(STACK_PLATFORM, PlatformArgs(settings))
 for name, value in platform.outputs.items():
     pulumi.export(name, value)

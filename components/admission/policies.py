@@ -84,13 +84,13 @@ class AdmissionPolicies(Component):
         for name, (resources, applied) in policies.items():
             rule = _requests("ray.io", resources, operations)
             policy = MutatingAdmissionPolicy(
-                name,
+                self.named(name),
                 metadata=ObjectMetaArgs(name=name),
                 spec=_mutate(rule, applied, asked_by_users(engine)),
                 opts=self.child(),
             )
             MutatingAdmissionPolicyBinding(
-                name,
+                self.named(name),
                 metadata=ObjectMetaArgs(name=name),
                 spec=MutatingAdmissionPolicyBindingSpecArgs(policy_name=name),
                 opts=self.child(depends_on=[policy]),
@@ -98,13 +98,13 @@ class AdmissionPolicies(Component):
 
     def _validate(self, policy: Policy) -> None:
         declared = ValidatingAdmissionPolicy(
-            policy.name,
+            self.named(policy.name),
             metadata=ObjectMetaArgs(name=policy.name),
             spec=_validate(policy),
             opts=self.child(),
         )
         ValidatingAdmissionPolicyBinding(
-            policy.name,
+            self.named(policy.name),
             metadata=ObjectMetaArgs(name=policy.name),
             spec=ValidatingAdmissionPolicyBindingSpecArgs(
                 policy_name=policy.name, validation_actions=["Deny"]

@@ -46,7 +46,7 @@ class Image(Component):
         host = f"{google.region}-docker.pkg.dev"
         tag = f"{host}/{google.project}/{args.repository}/controller:{content_tag(CHECKOUT)}"
         image = docker_build.Image(
-            "controller",
+            self.named("controller"),
             # relative to the program: another checkout's absolute path would look like another image
             context=docker_build.BuildContextArgs(location="."),
             dockerfile=docker_build.DockerfileArgs(location="Dockerfile"),
@@ -67,7 +67,7 @@ class Image(Component):
         """
         google = args.google
         return artifactregistry.Repository(
-            args.repository,
+            self.named(args.repository),
             repository_id=args.repository,
             project=google.project,
             location=google.region,

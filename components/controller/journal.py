@@ -65,15 +65,17 @@ class JournalBucket(Component):
         self._google = args.google
         bucket = args.journal.existing_bucket or self._bucket(args)
         account = serviceaccount.Account(
-            "journal",
+            self.named("journal"),
             account_id=account_id(args.cluster, "muster"),
             display_name=f"Muster's controller on {args.cluster}",
             project=self._google.project,
             opts=self._in_cloud(),
         )
-        pod_identity("journal-pods", account, args.service_account, self._google, self._in_cloud())
+        pod_identity(
+            self.named("journal-pods"), account, args.service_account, self._google, self._in_cloud()
+        )
         storage.BucketIAMMember(
-            "journal",
+            self.named("journal"),
             bucket=bucket,
             # Objects and folders, not the bucket itself or its IAM policy.
             role="roles/storage.objectUser",
@@ -90,7 +92,7 @@ class JournalBucket(Component):
         """Declares the bucket. Each append replaces an object, so neither versions nor soft deletion keep
         former ones."""
         wanted = storage.Bucket(
-            "journal",
+            self.named("journal"),
             name=args.journal.bucket,
             project=self._google.project,
             location=self._google.region.upper(),

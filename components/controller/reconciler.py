@@ -58,11 +58,13 @@ class Reconciler(Component):
         settings = args.controller
         restricted = {"pod-security.kubernetes.io/enforce": "restricted"}
         self.namespace = Namespace(
-            NAMESPACE, metadata=ObjectMetaArgs(name=NAMESPACE, labels=restricted), opts=self.child()
+            self.named(NAMESPACE),
+            metadata=ObjectMetaArgs(name=NAMESPACE, labels=restricted),
+            opts=self.child(),
         )
         email = args.journal.email if args.journal is not None else None
         annotations = {ANNOTATION: email} if email is not None else None
-        account = ServiceAccount(NAME, metadata=_metadata(annotations), opts=self._inside())
+        account = ServiceAccount(self.named(NAME), metadata=_metadata(annotations), opts=self._inside())
         before = [
             account,
             *self._permissions(settings),
@@ -70,7 +72,7 @@ class Reconciler(Component):
             self._critical_pods(settings),
         ]
         self.deployment = Deployment(
-            NAME,
+            self.named(NAME),
             metadata=_metadata(),
             spec=deployment(args),
             opts=self.child(depends_on=before),
@@ -87,18 +89,18 @@ class Reconciler(Component):
         everywhere = ObjectMetaArgs(name=NAME, labels=LABELS)
         deletes_jobs = settings.retention.after_deactivated_seconds is not None
         rules = [*CLUSTER_RULES, *(JOB_DELETION_RULES if deletes_jobs else ())]
-        cluster_role = ClusterRole(NAME, metadata=everywhere, rules=rules, opts=self.child())
-        role = Role(NAME, metadata=_metadata(), rules=lease_rules(NAME), opts=self._inside())
+        cluster_role = ClusterRole(self.named(NAME), metadata=everywhere, rules=rules, opts=self.child())
+        role = Role(self.named(NAME), metadata=_metadata(), rules=lease_rules(NAME), opts=self._inside())
         return [
             ClusterRoleBinding(
-                NAME,
+                self.named(NAME),
                 metadata=everywhere,
                 role_ref=RoleRefArgs(api_group=RBAC, kind="ClusterRole", name=NAME),
                 subjects=subjects,
                 opts=self.child(depends_on=[cluster_role]),
             ),
             RoleBinding(
-                NAME,
+                self.named(NAME),
                 metadata=_metadata(),
                 role_ref=RoleRefArgs(api_group=RBAC, kind="Role", name=NAME),
                 subjects=subjects,
@@ -117,7 +119,7 @@ class Reconciler(Component):
         ]
         metrics = NetworkPolicyIngressRuleArgs(from_=scrapers, ports=tcp([HTTP_PORT]))
         return NetworkPolicy(
-            NAME,
+            self.named(NAME),
             metadata=_metadata(),
             spec=NetworkPolicySpecArgs(
                 pod_selector=LabelSelectorArgs(match_labels=LABELS),
@@ -139,7 +141,7 @@ class Reconciler(Component):
             scope_name="PriorityClass", operator="In", values=[PRIORITY_CLASS]
         )
         return ResourceQuota(
-            "muster-critical-pods",
+            self.named("muster-critical-pods"),
             metadata=ObjectMetaArgs(name="critical-pods", namespace=NAMESPACE),
             spec=ResourceQuotaSpecArgs(
                 hard={"pods": str(2 * settings.replicas + SURGE)},  # ending pods count too
@@ -152,7 +154,7 @@ class Reconciler(Component):
         """Declares a budget, but not for a single replica: its node could never be drained."""
         if settings.replicas > 1:
             PodDisruptionBudget(
-                NAME,
+                self.named(NAME),
                 metadata=_metadata(),
                 spec=PodDisruptionBudgetSpecArgs(
                     min_available=1, selector=LabelSelectorArgs(match_labels=LABELS)

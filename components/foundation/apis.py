@@ -33,7 +33,7 @@ class Apis(Component):
         super().__init__("Apis", name, opts)
         self.services = tuple(
             gcp.projects.Service(
-                api,
+                self.named(api),
                 service=f"{api}.googleapis.com",
                 project=args.project,
                 disable_on_destroy=False,
@@ -49,7 +49,7 @@ def enter_project(
 ) -> GoogleCloud:
     """Declares, below `owner`, the provider of the stack's Google Cloud resources, and enables their APIs."""
     assert settings.project, "the settings' rules require a project for GKE"
-    provider = gcp.Provider("google", project=settings.project, opts=owner.child())
+    provider = gcp.Provider(owner.named("google"), project=settings.project, opts=owner.child())
     services: tuple[pulumi.Resource, ...] = ()
     if enable_apis:
         args = ApisArgs(required_apis(settings), settings.project)

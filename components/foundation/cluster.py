@@ -64,7 +64,7 @@ class GkeCluster(Component):
         super().__init__("GkeCluster", name, opts)
         wanted = args.cluster
         self.cluster = gcp.container.Cluster(
-            wanted.name,
+            self.named(wanted.name),
             _cluster(args),
             opts=self.child(
                 protect=wanted.deletion_protection,
@@ -76,7 +76,7 @@ class GkeCluster(Component):
         self.location = wanted.location
         kubeconfig = control_plane.kubeconfig(self.cluster, wanted.dns_endpoint)
         self.kubernetes = kubernetes.Provider(
-            "kubernetes",
+            self.named("kubernetes"),
             kubeconfig=pulumi.Output.json_dumps(kubeconfig),
             # Without it, a new endpoint or certificate would look like a new cluster and replace everything.
             cluster_identifier=self.cluster.id,
@@ -91,10 +91,10 @@ class GkeCluster(Component):
         if key is None or not key.startswith(f"projects/{args.project}/"):
             return []
         agent = gcp.projects.ServiceIdentity(
-            "gke", project=args.project, service="container.googleapis.com", opts=self.child()
+            self.named("gke"), project=args.project, service="container.googleapis.com", opts=self.child()
         )
         access = gcp.kms.CryptoKeyIAMMember(
-            "secrets-encryption",
+            self.named("secrets-encryption"),
             crypto_key_id=key,
             role="roles/cloudkms.cryptoKeyEncrypterDecrypter",
             member=agent.member,

@@ -38,7 +38,10 @@ class ExistingCluster(Component):
         wanted = args.cluster
         self.name = pulumi.Output.from_input(wanted.name)
         self.kubernetes = kubernetes.Provider(
-            "kubernetes", context=wanted.context, enable_patch_force=FORCE_PATCH, opts=self.child()
+            self.named("kubernetes"),
+            context=wanted.context,
+            enable_patch_force=FORCE_PATCH,
+            opts=self.child(),
         )
         self.google: GoogleCloud | None = None
         if wanted.gke and wanted.place:

@@ -50,7 +50,7 @@ class GpuNetworks(Component):
     def _network(self, args: GpuNetworksArgs, number: int) -> NodeInterface:
         name, range_ = f"{args.network.name}-gpu-{number}", str(args.network.gpu_ranges[number - 1])
         vpc = gcp.compute.Network(
-            name,
+            self.named(name),
             name=name,
             project=args.project,
             auto_create_subnetworks=False,
@@ -58,7 +58,7 @@ class GpuNetworks(Component):
             opts=self.child(),
         )
         subnet = gcp.compute.Subnetwork(
-            name,
+            self.named(name),
             name=name,
             project=args.project,
             region=args.region,
@@ -68,7 +68,7 @@ class GpuNetworks(Component):
             opts=self.child(),
         )
         gcp.compute.Firewall(
-            f"{name}-internal",
+            self.named(f"{name}-internal"),
             name=f"{name}-internal",
             project=args.project,
             network=vpc.id,
@@ -110,7 +110,7 @@ class DeviceNetworks(Component):
         self, kind: str, name: str, spec: dict[str, object], after: list[pulumi.Resource]
     ) -> CustomResource:
         return CustomResource(
-            name,
+            self.named(name),
             api_version=f"{API}/v1",
             kind=kind,
             metadata=ObjectMetaArgs(name=name),

@@ -35,7 +35,7 @@ class Network(Component):
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Network", name, opts)
         vpc = gcp.compute.Network(
-            args.network.name,
+            self.named(args.network.name),
             name=args.network.name,
             project=args.project,
             auto_create_subnetworks=False,
@@ -51,7 +51,7 @@ class Network(Component):
     def _subnet(self, args: NetworkArgs, vpc: gcp.compute.Network) -> gcp.compute.Subnetwork:
         ranges = args.network.subnet
         return gcp.compute.Subnetwork(
-            args.network.name,
+            self.named(args.network.name),
             name=args.network.name,
             project=args.project,
             region=args.region,
@@ -69,7 +69,7 @@ class Network(Component):
 
     def _nat(self, args: NetworkArgs, vpc: gcp.compute.Network) -> None:
         router = gcp.compute.Router(
-            f"{args.network.name}-nat",
+            self.named(f"{args.network.name}-nat"),
             name=f"{args.network.name}-nat",
             project=args.project,
             region=args.region,
@@ -77,7 +77,7 @@ class Network(Component):
             opts=self.child(),
         )
         gcp.compute.RouterNat(
-            f"{args.network.name}-nat",
+            self.named(f"{args.network.name}-nat"),
             name=f"{args.network.name}-nat",
             project=args.project,
             region=args.region,

@@ -31,7 +31,7 @@ class NodeIdentity(Component):
     def __init__(self, name: str, args: NodeIdentityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("NodeIdentity", name, opts)
         account = gcp.serviceaccount.Account(
-            args.suffix,
+            self.named(args.suffix),
             account_id=account_id(args.cluster, args.suffix),
             project=args.project,
             display_name=f"Nodes of {args.cluster}",
@@ -39,7 +39,7 @@ class NodeIdentity(Component):
         )
         for role in ROLES:
             gcp.projects.IAMMember(
-                f"{args.suffix}-{role.rpartition('.')[2]}",
+                self.named(f"{args.suffix}-{role.rpartition('.')[2]}"),
                 project=args.project,
                 role=role,
                 member=account.member,

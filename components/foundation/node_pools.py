@@ -78,7 +78,7 @@ class NodePools(Component):
     ) -> gcp.container.NodePool:
         args, cluster = self._args, self._args.cluster
         return gcp.container.NodePool(
-            name,
+            self.named(name),
             name=name,
             project=args.project,
             cluster=args.name,
@@ -120,7 +120,7 @@ class NodePools(Component):
     def _workload_policy(self, pool: Pool, topology: str) -> gcp.compute.ResourcePolicy:
         name = f"{self._args.cluster.name}-{pool.name}"
         return gcp.compute.ResourcePolicy(
-            name,
+            self.named(name),
             name=name,
             project=self._args.project,
             region=self._args.cluster.region,

@@ -146,7 +146,7 @@ class Alerts(Component):
         notify = args.observability.notify
         emails = [
             monitoring.NotificationChannel(
-                email,
+                self.named(email),
                 project=args.google.project,
                 type="email",
                 display_name=email,
@@ -168,7 +168,7 @@ class Alerts(Component):
             disable_metric_validation=True,
         )
         monitoring.AlertPolicy(
-            alert.name,
+            self.named(alert.name),
             project=args.google.project,
             display_name=title,
             combiner="OR",

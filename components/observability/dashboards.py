@@ -75,7 +75,7 @@ class Dashboards(Component):
     def __init__(self, name: str, args: DashboardsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Dashboards", name, opts)
         monitoring.Dashboard(
-            "ray",
+            self.named("ray"),
             project=args.google.project,
             dashboard_json=json.dumps(dashboard(args.queries), sort_keys=True),
             opts=self.child(provider=args.google.provider),

@@ -48,7 +48,7 @@ class LogArchive(Component):
             target = bucket.name.apply(lambda name: f"storage.googleapis.com/{name}")
             sink = self._sink("archive", target, args)
             storage.BucketIAMMember(
-                "log-archive",
+                self.named("log-archive"),
                 bucket=bucket.name,
                 role="roles/storage.objectCreator",  # adds objects, cannot read or change existing ones
                 member=sink.writer_identity,
@@ -58,7 +58,7 @@ class LogArchive(Component):
 
     def _log_bucket(self, args: LogArchiveArgs) -> pulumi.Output[str]:
         bucket = logging.ProjectBucketConfig(
-            "ray-logs",
+            self.named("ray-logs"),
             project=args.google.project,
             location=args.google.region,
             bucket_id=f"{args.cluster}-ray",
@@ -70,7 +70,7 @@ class LogArchive(Component):
 
     def _storage_bucket(self, args: LogArchiveArgs, days: int) -> storage.Bucket:
         return storage.Bucket(
-            "ray-logs",
+            self.named("ray-logs"),
             name=f"{args.google.project}-{args.cluster}-logs",
             project=args.google.project,
             location=args.google.region.upper(),
@@ -85,7 +85,7 @@ class LogArchive(Component):
 
     def _sink(self, what: str, target: pulumi.Input[str], args: LogArchiveArgs) -> logging.ProjectSink:
         return logging.ProjectSink(
-            f"ray-{what}",
+            self.named(f"ray-{what}"),
             name=f"{args.cluster}-ray-{what}",
             project=args.google.project,
             destination=target,

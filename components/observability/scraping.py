@@ -70,7 +70,7 @@ class Scraping(Component):
     ) -> None:
         """Declares the scraping of pods in one namespace, or in all if it is None."""
         CustomResource(
-            name,
+            self.named(name),
             api_version=API_VERSION,
             kind="PodMonitoring" if namespace else "ClusterPodMonitoring",
             metadata=ObjectMetaArgs(name=name, namespace=namespace),
@@ -96,17 +96,17 @@ class Scraping(Component):
     def _kueue_token(self) -> list[pulumi.Resource]:
         """Declares a token that may only read Kueue's metrics, and the collectors' right to read it."""
         inside = ObjectMetaArgs(name=READER, namespace=KUEUE)
-        account = ServiceAccount(READER, metadata=inside, opts=self.child())
+        account = ServiceAccount(self.named(READER), metadata=inside, opts=self.child())
         annotations = {"kubernetes.io/service-account.name": READER}
         token = Secret(
-            READER,
+            self.named(READER),
             metadata=ObjectMetaArgs(name=READER, namespace=KUEUE, annotations=annotations),
             type="kubernetes.io/service-account-token",
             # filled in by Kubernetes
             opts=self.child(depends_on=[account], ignore_changes=["data"]),
         )
         may_scrape = ClusterRoleBinding(
-            READER,
+            self.named(READER),
             metadata=ObjectMetaArgs(name=f"muster-kueue-{READER}"),
             role_ref=RoleRefArgs(api_group=RBAC, kind="ClusterRole", name=f"kueue-{READER}"),
             subjects=[SubjectArgs(kind="ServiceAccount", name=READER, namespace=KUEUE)],
@@ -115,9 +115,9 @@ class Scraping(Component):
         read = PolicyRuleArgs(
             api_groups=[""], resources=["secrets"], resource_names=[READER], verbs=["get", "list", "watch"]
         )
-        role = Role(READER, metadata=inside, rules=[read], opts=self.child())
+        role = Role(self.named(READER), metadata=inside, rules=[read], opts=self.child())
         may_read = RoleBinding(
-            READER,
+            self.named(READER),
             metadata=inside,
             role_ref=RoleRefArgs(api_group=RBAC, kind="Role", name=READER),
             subjects=COLLECTORS,

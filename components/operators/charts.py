@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 
+from components.base import named
 from settings.model.operators.shared import Resources
 
 # Long enough for the system pool to create its first node.
@@ -34,7 +35,7 @@ class Chart:
 def release(chart: Chart, values: Mapping[str, Any], opts: pulumi.ResourceOptions) -> Release:
     """Declares the chart's release; an installation or upgrade that fails is rolled back (`atomic`)."""
     return Release(
-        chart.name,
+        named(chart.name, opts),
         name=chart.name,
         namespace=chart.namespace,
         chart=chart.chart,

@@ -64,12 +64,14 @@ class GpuOperator(Component):
         home = OperatorNamespace("gpu-operator-namespace", place, self.child())
         # GKE admits pods of these priorities only where a quota allows them.
         quota = ResourceQuota(
-            "gpu-operator-critical-pods",
+            self.named("gpu-operator-critical-pods"),
             metadata=ObjectMetaArgs(name="critical-pods", namespace=NAMESPACE),
             spec=_critical_pods(),
             opts=self.child(depends_on=home.ready),
         )
-        installer = ConfigGroup("gpu-driver-installer", files=[DRIVER_INSTALLER], opts=self.child())
+        installer = ConfigGroup(
+            self.named("gpu-driver-installer"), files=[DRIVER_INSTALLER], opts=self.child()
+        )
         chart = Chart(
             "gpu-operator",
             NAMESPACE,

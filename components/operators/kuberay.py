@@ -50,7 +50,7 @@ class KubeRay(Component):
         plurals = [*PLURALS, *(["raycronjobs"] if settings.feature_gates.get("RayCronJob") else [])]
         folder = f"{SOURCE}/v{settings.chart_version}/helm-chart/kuberay-operator/crds"
         return ConfigGroup(
-            "kuberay-definitions",
+            self.named("kuberay-definitions"),
             files=[f"{folder}/ray.io_{plural}.yaml" for plural in plurals],
             opts=self.child(retain_on_delete=True),
         )

@@ -71,7 +71,7 @@ class Kueue(Component):
 
     def _definitions(self, version: str) -> None:
         ConfigGroup(
-            "kueue-definitions",
+            self.named("kueue-definitions"),
             files=[
                 f"{SOURCE}/v{version}/config/components/crd/bases/{GROUP}_{plural}.yaml" for plural in PLURALS
             ],

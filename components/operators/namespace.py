@@ -38,14 +38,14 @@ class OperatorNamespace(Component):
     ) -> None:
         super().__init__("OperatorNamespace", name, opts)
         namespace = Namespace(
-            args.name,
+            self.named(args.name),
             metadata=ObjectMetaArgs(
                 name=args.name, labels={"pod-security.kubernetes.io/enforce": args.pod_security}
             ),
             opts=self.child(),
         )
         policy = NetworkPolicy(
-            f"{args.name}/default-deny",
+            self.named(f"{args.name}/default-deny"),
             metadata=ObjectMetaArgs(name="default-deny", namespace=args.name),
             spec=NetworkPolicySpecArgs(
                 pod_selector=LabelSelectorArgs(), policy_types=["Ingress"], ingress=_ingress(args)

@@ -32,7 +32,7 @@ class KaiQueues(Component):
         self.queues: dict[str, CustomResource] = {}
         for queue in kai_queues(args.queues):
             self.queues[queue.name] = CustomResource(
-                queue.name,
+                self.named(queue.name),
                 api_version="scheduling.run.ai/v2",
                 kind="Queue",
                 metadata=ObjectMetaArgs(name=queue.name),
@@ -47,7 +47,7 @@ class KaiQueues(Component):
 
     def _priority_class(self, name: str, value: int) -> PriorityClass:
         return PriorityClass(
-            name,
+            self.named(name),
             metadata=ObjectMetaArgs(name=name),
             value=value,
             # A PriorityClass's value is immutable, and the new object needs the name.

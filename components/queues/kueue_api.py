@@ -7,6 +7,7 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
+from components.base import named
 from components.queues.objects import VERSION
 
 
@@ -15,7 +16,7 @@ def kueue_object(
 ) -> CustomResource:
     """Declares an object without the suffix that Pulumi adds to names: users' labels name it."""
     return CustomResource(
-        f"{namespace}/{name}" if namespace else name,
+        named(f"{namespace}/{name}" if namespace else name, opts),
         api_version=VERSION,
         kind=kind,
         metadata=ObjectMetaArgs(name=name, namespace=namespace),
@@ -30,4 +31,4 @@ class WorkloadPriorityClass(pulumi.CustomResource):
     def __init__(self, name: str, value: int, opts: pulumi.ResourceOptions) -> None:
         kind = type(self).__name__
         properties = {"apiVersion": VERSION, "kind": kind, "metadata": {"name": name}, "value": value}
-        super().__init__(f"kubernetes:{VERSION}:{kind}", name, properties, opts)
+        super().__init__(f"kubernetes:{VERSION}:{kind}", named(name, opts), properties, opts)

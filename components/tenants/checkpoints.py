@@ -50,7 +50,7 @@ class Checkpoints(Component):
         super().__init__("Checkpoints", name, opts)
         self.bucket = self._bucket(args)
         access = storage.BucketIAMMember(
-            f"{args.namespace}-checkpoints",
+            self.named(f"{args.namespace}-checkpoints"),
             bucket=self.bucket.name,
             # Objects and folders, not the bucket itself or its IAM policy.
             role="roles/storage.objectUser",
@@ -63,7 +63,7 @@ class Checkpoints(Component):
     def _bucket(self, args: CheckpointsArgs) -> storage.Bucket:
         wanted = args.checkpoints
         return storage.Bucket(
-            wanted.bucket,
+            self.named(wanted.bucket),
             name=wanted.bucket,
             project=args.google.project,
             location=(wanted.location or args.google.region).upper(),
@@ -82,7 +82,7 @@ class Checkpoints(Component):
     def _claim(self, args: CheckpointsArgs, access: pulumi.Resource) -> None:
         """Declares the claim and a volume bound to it, so that no other namespace can claim the volume."""
         volume = PersistentVolume(
-            f"{args.namespace}-{CLAIM}",
+            self.named(f"{args.namespace}-{CLAIM}"),
             metadata=ObjectMetaArgs(name=f"{args.namespace}-{CLAIM}"),
             spec=PersistentVolumeSpecArgs(
                 access_modes=["ReadWriteMany"],
@@ -97,7 +97,7 @@ class Checkpoints(Component):
             opts=self.child(depends_on=[access], ignore_changes=["spec.claimRef"]),
         )
         PersistentVolumeClaim(
-            f"{args.namespace}/{CLAIM}",
+            self.named(f"{args.namespace}/{CLAIM}"),
             metadata=ObjectMetaArgs(name=CLAIM, namespace=args.namespace),
             spec=PersistentVolumeClaimSpecArgs(
                 access_modes=["ReadWriteMany"],

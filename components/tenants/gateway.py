@@ -39,7 +39,7 @@ class Gateway(Component):
         self._args = args
         self._google = self.child(provider=args.google.provider)
         address = compute.GlobalAddress(
-            f"{args.namespace}-serving",
+            self.named(f"{args.namespace}-serving"),
             name=f"{args.namespace}-serving",
             project=args.google.project,
             labels=args.google.labels,
@@ -67,7 +67,7 @@ class Gateway(Component):
     ) -> CustomResource:
         namespace = self._args.namespace
         return CustomResource(
-            f"{namespace}/{name}",
+            self.named(f"{namespace}/{name}"),
             api_version=api_version,
             kind=kind,
             metadata=ObjectMetaArgs(name=name, namespace=namespace, annotations=annotations),
@@ -101,19 +101,22 @@ class Gateway(Component):
         namespace, project = self._args.namespace, self._args.google.project
         hosts = list(self._args.serving.hosts)
         entries = certificatemanager.CertificateMap(
-            f"{namespace}-serving", name=f"{namespace}-serving", project=project, opts=self._google
+            self.named(f"{namespace}-serving"),
+            name=f"{namespace}-serving",
+            project=project,
+            opts=self._google,
         )
         for host in hosts:
             name = certificate_name(namespace, host)
             certificate = certificatemanager.Certificate(
-                name,
+                self.named(name),
                 name=name,
                 project=project,
                 managed=certificatemanager.CertificateManagedArgs(domains=[host]),
                 opts=self._google,
             )
             certificatemanager.CertificateMapEntry(
-                name,
+                self.named(name),
                 name=name,
                 project=project,
                 map=entries.name,
@@ -129,7 +132,7 @@ class Gateway(Component):
         expression = " || ".join(f'request.host == "{host}"' for host in hosts)
         for member in self._args.serving.iap.members:
             iap.WebIamMember(
-                f"{self._args.namespace}-serving-{member}",
+                self.named(f"{self._args.namespace}-serving-{member}"),
                 project=self._args.google.project,
                 role="roles/iap.httpsResourceAccessor",
                 member=member,

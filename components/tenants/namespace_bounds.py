@@ -43,21 +43,21 @@ class NamespaceBounds(Component):
         tenant = args.tenant
         if tenant.resource_quota:
             ResourceQuota(
-                f"{tenant.namespace}/{QUOTA}",
+                self.named(f"{tenant.namespace}/{QUOTA}"),
                 metadata=ObjectMetaArgs(name=QUOTA, namespace=tenant.namespace),
                 spec=ResourceQuotaSpecArgs(hard=tenant.resource_quota),
                 opts=self.child(),
             )
         if tenant.limits:
             LimitRange(
-                f"{tenant.namespace}/{LIMITS}",
+                self.named(f"{tenant.namespace}/{LIMITS}"),
                 metadata=ObjectMetaArgs(name=LIMITS, namespace=tenant.namespace),
                 spec=LimitRangeSpecArgs(limits=[_containers(tenant.limits)]),
                 opts=self.child(),
             )
         for claim, devices in tenant.device_claims.items():
             ResourceClaimTemplate(
-                f"{tenant.namespace}/{claim}",
+                self.named(f"{tenant.namespace}/{claim}"),
                 metadata=ObjectMetaArgs(name=claim, namespace=tenant.namespace),
                 spec=_claim_template(devices),
                 # The spec is immutable; existing claims stay as they are.

@@ -53,7 +53,7 @@ class NetworkIsolation(Component):
         super().__init__("NetworkIsolation", name, opts)
         for policy, spec in network_policies(args):
             NetworkPolicy(
-                f"{args.tenant.namespace}/{policy}",
+                self.named(f"{args.tenant.namespace}/{policy}"),
                 metadata=ObjectMetaArgs(name=policy, namespace=args.tenant.namespace),
                 spec=spec,
                 opts=self.child(),

@@ -72,13 +72,13 @@ class TeamAccess(Component):
     def _team(self, tenant: Tenant, group: str, namespace: pulumi.Resource) -> None:
         metadata = ObjectMetaArgs(name=RAY_USER, namespace=tenant.namespace)
         role = Role(
-            f"{tenant.namespace}/{RAY_USER}",
+            self.named(f"{tenant.namespace}/{RAY_USER}"),
             metadata=metadata,
             rules=[*TEAM_RULES, *(TOKEN_RULES if tenant.ray_auth else [])],
             opts=self.child(depends_on=[namespace]),
         )
         RoleBinding(
-            f"{tenant.namespace}/{RAY_USER}",
+            self.named(f"{tenant.namespace}/{RAY_USER}"),
             metadata=metadata,
             role_ref=RoleRefArgs(api_group=RBAC, kind="Role", name=RAY_USER),
             subjects=[_group(group)],
@@ -87,9 +87,9 @@ class TeamAccess(Component):
 
     def _viewers(self, groups: list[str]) -> None:
         metadata = ObjectMetaArgs(name=QUEUE_VIEWER)
-        role = ClusterRole(QUEUE_VIEWER, metadata=metadata, rules=VIEWER_RULES, opts=self.child())
+        role = ClusterRole(self.named(QUEUE_VIEWER), metadata=metadata, rules=VIEWER_RULES, opts=self.child())
         ClusterRoleBinding(
-            QUEUE_VIEWER,
+            self.named(QUEUE_VIEWER),
             metadata=metadata,
             role_ref=RoleRefArgs(api_group=RBAC, kind="ClusterRole", name=QUEUE_VIEWER),
             subjects=[_group(group) for group in groups],

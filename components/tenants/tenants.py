@@ -38,7 +38,7 @@ class Tenants(Component):
         self._args = args
         self.namespaces = {
             tenant.namespace: Namespace(
-                tenant.namespace,
+                self.named(tenant.namespace),
                 metadata=ObjectMetaArgs(name=tenant.namespace, labels=_labels(tenant)),
                 # GKE and other controllers annotate namespaces.
                 opts=self.child(protect=args.protect, ignore_changes=["metadata.annotations"]),

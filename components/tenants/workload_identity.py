@@ -29,7 +29,7 @@ class WorkloadIdentity(Component):
         super().__init__("WorkloadIdentity", name, opts)
         tenant, google = args.tenant, args.google
         self.account = serviceaccount.Account(
-            f"{tenant.namespace}-ray",
+            self.named(f"{tenant.namespace}-ray"),
             account_id=tenant.google_account,
             display_name=f"Ray in {tenant.namespace}",
             project=google.project,
@@ -38,14 +38,14 @@ class WorkloadIdentity(Component):
         self.member = self.account.member
         kubernetes_account = f"{tenant.namespace}/{args.service_account}"
         impersonation = pod_identity(
-            f"{tenant.namespace}-ray-pods",
+            self.named(f"{tenant.namespace}-ray-pods"),
             self.account,
             kubernetes_account,
             google,
             self.child(provider=google.provider),
         )
         ServiceAccount(
-            kubernetes_account,
+            self.named(kubernetes_account),
             metadata=ObjectMetaArgs(
                 name=args.service_account,
                 namespace=tenant.namespace,

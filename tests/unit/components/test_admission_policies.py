@@ -39,7 +39,7 @@ ASK = {f"muster-queued-{kind}-are-suspended" for kind in ("rayjobs", "raycluster
 @cache
 def declared(engine: Engine = "muster", serves_mutating: bool = True) -> Declarations:
     args = AdmissionPoliciesArgs(engine, serves_mutating)
-    return declare(lambda: AdmissionPolicies("policies", args))
+    return declare(lambda: AdmissionPolicies("muster", args))
 
 
 def names(found: Declarations, kind: str) -> set[str]:
@@ -169,7 +169,7 @@ NAMES = ("default", "prod", "dev")
 
 def priority_rules(tenants: dict[str, tuple[str, ...]], engine: Engine = "muster") -> list[str]:
     args = AdmissionPoliciesArgs(engine, True, priorities=PriorityNames(NAMES, tenants))
-    found = declare(lambda: AdmissionPolicies("policies", args))
+    found = declare(lambda: AdmissionPolicies("muster", args))
     spec = found.spec("ValidatingAdmissionPolicy/muster-rayjobs-have-allowed-priorities")
     return [validation["expression"] for validation in spec["validations"]]
 

@@ -57,7 +57,7 @@ def declared_pools(config: dict[str, Any]) -> Declarations:
         ]
         account = "nodes@acme-ml.iam.gserviceaccount.com"
         args = NodePoolsArgs(settings.pools, "acme-ml", cluster.place, cluster.name, account, interfaces)
-        NodePools("node-pools", args)
+        NodePools("muster", args)
 
     return declare(build)
 
@@ -257,7 +257,7 @@ def test_stack_dev_declares_the_guides_pool() -> None:
     args = NodePoolsArgs(
         settings.pools, "acme-ml-dev", settings.cluster.place, "kuberay-gpu-cluster", "nodes"
     )
-    pools = declare(lambda: NodePools("node-pools", args))
+    pools = declare(lambda: NodePools("muster", args))
 
     pool = pools.inputs("NodePool/gpu-node-pool")
     assert pool["queuedProvisioning"] == {"enabled": True}
