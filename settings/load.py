@@ -5,7 +5,8 @@ same `Settings` and raise the same `SettingsError`.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any, get_args
 
@@ -13,7 +14,17 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from settings.model.stack import NAMESPACE, PROJECT, Settings
-from settings.problems import Finding, Nothing, Path, Problem, SettingsError, findings, located, warning
+from settings.problems import (
+    Finding,
+    Nothing,
+    Path,
+    Problem,
+    SettingsError,
+    findings,
+    located,
+    output_problem,
+    warning,
+)
 from settings.rules import broken_rules, doubts
 
 __all__ = ["Settings", "SettingsError", "from_config", "load", "parse", "warnings"]
@@ -48,6 +59,8 @@ def from_config() -> Settings:
 def parse(config: Mapping[str, object], file: str) -> Settings:
     """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are ignored."""
     own = {key: value for key, value in config.items() if key == PROJECT or str(key).startswith(NAMESPACE)}
+    if unknown := list(_outputs(own)):
+        raise SettingsError(output_problem(path, file) for path in unknown)
     text = json.dumps(own, default=str)
     found: list[Finding]
     try:
@@ -71,6 +84,19 @@ def warnings(settings: Settings) -> list[str]:
 
 def _unreadable(file: str, expected: str, remedy: str) -> SettingsError:
     return SettingsError([Problem(file, "", Nothing.NOTHING, expected, remedy)])
+
+
+def _outputs(value: object, path: Path = ()) -> Iterator[Path]:
+    """Yields the paths of Outputs. Without the SDK, which the sandbox does not import, there are none."""
+    parts: Iterable[tuple[str | int, object]] = ()
+    if isinstance(value, Mapping):
+        parts = value.items()
+    elif isinstance(value, (list, tuple)):
+        parts = enumerate(value)
+    elif (pulumi := sys.modules.get("pulumi")) and isinstance(value, (pulumi.Output, pulumi.output.Unknown)):
+        yield path
+    for key, part in parts:
+        yield from _outputs(part, (*path, key))
 
 
 def _decoded(text: str) -> object:

@@ -17,9 +17,10 @@ PLAIN_KEY = re.compile(r"[A-Za-z0-9:_/-]+")
 
 
 class Nothing(Enum):
-    """Marks a key that is missing in the file."""
+    """Marks a key that has no value in the file: it is missing, or only known after other resources."""
 
     NOTHING = "nothing"
+    OUTPUT = "an Output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,17 @@ class Doubt(NamedTuple):
     path: Path
     why: str
     source: str
+
+
+def output_problem(path: Path, file: str) -> Problem:
+    """Returns the problem of an Output: the platform's resources depend on the values of settings."""
+    return Problem(
+        file,
+        _written(path),
+        Nothing.OUTPUT,
+        "a plain value, which is known before any resource is created",
+        "write the value, or read it from another stack with StackReference.get_output_details",
+    )
 
 
 def _told(given: object) -> str:

@@ -72,11 +72,25 @@ def kubeconfig(cluster: gcp.container.Cluster, dns_endpoint: bool) -> dict[str, 
 
 def _by_name(cluster: gcp.container.Cluster) -> dict[str, object]:
     name = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
-    return {"server": pulumi.Output.concat("https://", name)}
+    return {"server": _url(name, "controlPlaneEndpointsConfig.dnsEndpointConfig.endpoint")}
 
 
 def _by_address(cluster: gcp.container.Cluster) -> dict[str, object]:
     return {
-        "server": pulumi.Output.concat("https://", cluster.endpoint),
+        "server": _url(cluster.endpoint, "endpoint"),
         "certificate-authority-data": cluster.master_auth.cluster_ca_certificate,
     }
+
+
+def _url(host: pulumi.Output[str | None], output: str) -> pulumi.Output[str]:
+    """Returns the URL of a host, which is the named output of the cluster."""
+
+    def url(known: str | None) -> str:
+        if known is None:
+            raise pulumi.RunError(
+                f"the GKE cluster has no output `{output}`, by which its control plane is reached: "
+                "in a unit test, let the mocks return one for gcp:container/cluster:Cluster"
+            )
+        return f"https://{known}"
+
+    return host.apply(url)

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import pulumi
 import pytest
 
+from components.foundation.control_plane import kubeconfig
 from components.platform import Platform, PlatformArgs
 from settings.load import load
 from tests.unit.components.harness import declare, declare_platform
@@ -377,3 +380,16 @@ def test_an_existing_cluster_gets_a_provider_only(context: str | None) -> None:
     assert not [name for name, resource in declared.items() if resource.type.startswith("gcp:")]
     wanted = {"enablePatchForce": "true"} | ({"context": context} if context else {})
     assert declared.inputs("kubernetes/kubernetes") == wanted
+
+
+@pytest.mark.parametrize(
+    ("dns_endpoint", "output"),
+    [(True, "controlPlaneEndpointsConfig.dnsEndpointConfig.endpoint"), (False, "endpoint")],
+)
+def test_mocks_without_outputs_are_told_which_one_is_missing(dns_endpoint: bool, output: str) -> None:
+    nothing = mock.Mock(apply=lambda convert: convert(None))
+    dns = mock.Mock(dns_endpoint_config=mock.Mock(endpoint=nothing))
+    cluster = mock.Mock(endpoint=nothing, control_plane_endpoints_config=dns)
+
+    with pytest.raises(pulumi.RunError, match=f"no output `{output}`.*let the mocks return one"):
+        kubeconfig(cluster, dns_endpoint)
