@@ -13,7 +13,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from preview import engine_events
 from preview.plan import Change, read_changes, read_drift
 from preview.plugins import fork_server, launch
 from preview.plugins.choice import Choice, choose_plugins, find_installed, users_home, wanted_versions
-from preview.plugins.launchers import install_engine, install_providers
+from preview.plugins.launchers import install_beside, install_engine, install_providers
 from preview.policies import PACK, violations
 from preview.prior_state import with_resources
 from sandbox.toolchain.paths import CHECKOUT, MARK
@@ -64,6 +64,7 @@ class PulumiCli:
     env: added to the environment, for example KUBECONFIG. Without that no cluster is reached.
     variables: what its commands get beside the user's environment.
     project: the folder with Pulumi.yaml.
+    hosts: the language hosts of programs that are not in Python.
     choices: which plugins to use; by default depending on what is installed.
     preloads: forks the stand-ins from a process that has imported the SDKs (preview/plugins/fork_server.py).
     """
@@ -76,6 +77,7 @@ class PulumiCli:
         env: Mapping[str, str] | None = None,
         *,
         project: Path = CHECKOUT,
+        hosts: Iterable[Path] = (),
         choices: Mapping[str, Choice] | None = None,
         preloads: bool = True,
     ) -> None:
@@ -89,6 +91,8 @@ class PulumiCli:
         wanted = wanted_versions()
         self.choices = dict(choices or choose_plugins(wanted, find_installed(users_home())))
         self.binary = install_engine(self.folder / "bin", binary, python, self.choices["python"])
+        for host in hosts:
+            install_beside(self.binary.parent, host, host.name)
         install_providers(self._home, python, wanted, self.choices)
         self.variables = {**self._own_variables(python), **(env or {})}
         inherited = {k: v for k, v in os.environ.items() if k != "KUBECONFIG" and not k.startswith("PULUMI_")}

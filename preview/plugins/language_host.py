@@ -2,7 +2,7 @@
 
 The engine also runs policy packs, which are plugins written in Python. Not supported: virtual environments
 and dependencies (this interpreter has them), the list of plugins that the program needs (they are beside the
-engine), debuggers and messages of level debug, code generation.
+engine), debuggers and messages of level debug, conversion of programs.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
@@ -22,7 +22,7 @@ import pulumi
 from pulumi.automation._server import LanguageServer
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc
 
-from preview.plugins import fork_server, launch
+from preview.plugins import fork_server, launch, sdks
 from preview.plugins.serving import serve
 
 CHUNK_BYTES_MAX = 64 * 1024
@@ -40,7 +40,7 @@ class ProgramServer(LanguageServer):
         directory = request.info.program_directory or request.pwd
         entry_point = os.path.join(directory, request.info.entry_point)
         os.chdir(directory)
-        sys.path.insert(0, directory)
+        sys.path[:0] = [directory, *sdks.folders(Path(directory))]
         fork_server.forget_other_checkout(Path(directory))
         self.program = lambda: _run(entry_point)
         request.args[:] = [self._engine_address]
@@ -49,6 +49,24 @@ class ProgramServer(LanguageServer):
             # As in the official host: the error was already logged, so bail out without repeating it.
             return language_pb2.RunResponse(bail=True)
         return response
+
+    def InstallDependencies(
+        self, request: language_pb2.InstallDependenciesRequest, context: Any
+    ) -> Iterator[language_pb2.InstallDependenciesResponse]:
+        """Installs nothing: this interpreter has what plugins import."""
+        return iter(())
+
+    def GeneratePackage(
+        self, request: language_pb2.GeneratePackageRequest, context: Any
+    ) -> language_pb2.GeneratePackageResponse:
+        """Generates the SDK of a package that `pulumi package add` names."""
+        sdks.generate(request.schema, request.loader_target, Path(request.directory))
+        return language_pb2.GeneratePackageResponse()
+
+    def Link(self, request: language_pb2.LinkRequest, context: Any) -> language_pb2.LinkResponse:
+        """Says how to import the added packages: `Run` finds them."""
+        names = [f"import {sdks.module(dependency.package.name)}" for dependency in request.packages]
+        return language_pb2.LinkResponse(import_instructions="\n".join(names))
 
     def RunPlugin(
         self, request: language_pb2.RunPluginRequest, context: Any

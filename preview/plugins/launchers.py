@@ -22,14 +22,21 @@ def install_engine(folder: Path, binary: Path, python: str, language_host: Choic
         return language_host.official.with_name("pulumi")
     folder.mkdir(parents=True, exist_ok=True)
     engine = folder / "pulumi"
-    if not engine.exists() or not _same(engine, binary):
-        engine.unlink(missing_ok=True)
-        try:
-            os.link(binary, engine)
-        except OSError:
-            shutil.copy2(binary, engine)
+    install_beside(folder, binary, engine.name)
     _write_launcher(folder / LANGUAGE_HOST, python, "preview.plugins.language_host")
     return engine
+
+
+def install_beside(folder: Path, binary: Path, name: str) -> None:
+    """Hard-links an executable into the engine's folder, or copies it from another disk."""
+    path = folder / name
+    if path.exists() and _same(path, binary):
+        return
+    path.unlink(missing_ok=True)
+    try:
+        os.link(binary, path)
+    except OSError:
+        shutil.copy2(binary, path)
 
 
 def install_providers(

@@ -89,10 +89,13 @@ def on_path_in_right_version(tool: Tool) -> Path | None:
     return Path(on_path) if answer.returncode == 0 and prints_version(tool, answer.stdout) else None
 
 
-def build_key(tool: Tool, go_mod: bytes, go_sum: bytes, system: str) -> str:
-    """Returns the cache folder of a build, which depends on its pins, its flags and the machine."""
+def build_key(tool: Tool, sources: Sequence[bytes], system: str) -> str:
+    """Returns the cache folder of a build, which depends on its sources, its flags and the machine.
+
+    sources: go.mod and go.sum, which pin the modules, and Go files of our own.
+    """
     digest = hashlib.sha256()
-    for part in (go_mod, go_sum, " ".join(BUILD_FLAGS).encode(), tool.all_ldflags.encode(), system.encode()):
+    for part in (*sources, " ".join(BUILD_FLAGS).encode(), tool.all_ldflags.encode(), system.encode()):
         digest.update(len(part).to_bytes(8, "big") + part)
     return f"{tool.name}-{tool.version}-{digest.hexdigest()[:12]}"
 
@@ -100,7 +103,8 @@ def build_key(tool: Tool, go_mod: bytes, go_sum: bytes, system: str) -> str:
 def _directory(tool: Tool) -> Path:
     module = MODULES / tool.module
     system = f"{platform.system()}-{platform.machine()}"
-    key = build_key(tool, (module / "go.mod").read_bytes(), (module / "go.sum").read_bytes(), system)
+    files = [module / "go.mod", module / "go.sum", *sorted(module.glob("*.go"))]
+    key = build_key(tool, [file.read_bytes() for file in files], system)
     return cache_directory() / "tools" / key
 
 

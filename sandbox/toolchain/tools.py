@@ -63,6 +63,17 @@ _ALL = (
         _PULUMI_LDFLAGS,
         ("version",),
     ),
+    # Runs programs in YAML; from the proxy, unlike the hosts of other languages.
+    Tool(
+        "pulumi-language-yaml",
+        "v1.38.0",
+        "pulumi-yaml",
+        "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml",
+        100,
+        version_args=None,
+    ),
+    # Generates the Python SDKs of packages; of our own, as Pulumi's host for Python is not on the proxy.
+    Tool("python-sdk", "v3.259.0", "python-sdk", ".", 80, version_args=None),
     Tool("etcd", "v3.6.15", "etcd", "go.etcd.io/etcd/server/v3", 35),
     _kubernetes("kube-apiserver", 240),
     _kubernetes("kube-controller-manager", 65),

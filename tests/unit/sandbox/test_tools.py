@@ -52,18 +52,18 @@ def test_tool_on_path(
 
 def test_build_key_changes_with_every_input_and_with_nothing_else() -> None:
     keys = {
-        build_key(ETCD, b"mod", b"sum", "Linux-x86_64"),
-        build_key(ETCD, b"mod2", b"sum", "Linux-x86_64"),
-        build_key(ETCD, b"mod", b"sum2", "Linux-x86_64"),
-        build_key(ETCD, b"mods", b"um", "Linux-x86_64"),
-        build_key(ETCD, b"mod", b"sum", "Linux-aarch64"),
-        build_key(KUBECTL, b"mod", b"sum", "Linux-x86_64"),
+        build_key(ETCD, [b"mod", b"sum"], "Linux-x86_64"),
+        build_key(ETCD, [b"mod2", b"sum"], "Linux-x86_64"),
+        build_key(ETCD, [b"mod", b"sum2"], "Linux-x86_64"),
+        build_key(ETCD, [b"mods", b"um"], "Linux-x86_64"),
+        build_key(ETCD, [b"mod", b"sum"], "Linux-aarch64"),
+        build_key(KUBECTL, [b"mod", b"sum"], "Linux-x86_64"),
     }
     assert len(keys) == 6
-    assert build_key(ETCD, b"mod", b"sum", "Linux-x86_64") in keys
+    assert build_key(ETCD, [b"mod", b"sum"], "Linux-x86_64") in keys
 
 
-OTHER_TOOLS = {"helm", "kueue-minimalkueue", "kueue-runner"}
+OTHER_TOOLS = {"helm", "kueue-minimalkueue", "kueue-runner", "pulumi-language-yaml", "python-sdk"}
 """Tools of tests and benchmarks."""
 
 
