@@ -93,7 +93,7 @@ preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=
 golden: ## accept the current plans of all stacks (tests/stacks/golden)
 	@$(run) development golden
 
-docs: ## write generated docs: docs/settings.md, docs/metrics.md, the diagrams of docs/architecture.md
+docs: ## write generated docs: docs/settings.md, docs/metrics.md, package/schema.json, diagrams
 	@$(run) development docs
 
 screenshot: ## docs/pictures/forecast.png: the page that make forecast wrote, in a real browser

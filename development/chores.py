@@ -6,6 +6,7 @@ import sys
 from development import metrics_reference, workload_phases
 from development.deploying_roles import write_roles
 from development.layers_diagram import write_diagrams
+from package import schema as package_schema
 from sandbox.toolchain.paths import CHECKOUT
 from settings.reference import reference
 
@@ -42,6 +43,7 @@ def docs() -> int:
     workload_phases.PAGE.write_text(workload_phases.page())
     write_diagrams()
     write_roles()
+    package_schema.FILE.write_text(package_schema.text())
     return 0
 
 

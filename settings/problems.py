@@ -33,6 +33,11 @@ class Problem:
     expected: str
     remedy: str
 
+    @property
+    def why(self) -> str:
+        """The given value, what is expected and what to do, on one line."""
+        return f"given {_told(self.given)}, expected {self.expected}; {self.remedy}"
+
     def __str__(self) -> str:
         return (
             f"{self.path or 'the file'}\n"

@@ -57,6 +57,7 @@ class GkeCluster(Component):
     """A VPC-native Standard cluster with Workload Identity, and without a default pool.
 
     name, location: of the cluster in GKE's API.
+    kubeconfig: a kubeconfig without credentials.
     kubernetes: the provider of resources inside the cluster.
     """
 
@@ -75,9 +76,10 @@ class GkeCluster(Component):
         self.name = self.cluster.name
         self.location = wanted.location
         kubeconfig = control_plane.kubeconfig(self.cluster, wanted.dns_endpoint)
+        self.kubeconfig = pulumi.Output.json_dumps(kubeconfig)
         self.kubernetes = kubernetes.Provider(
             self.named("kubernetes"),
-            kubeconfig=pulumi.Output.json_dumps(kubeconfig),
+            kubeconfig=self.kubeconfig,
             # Without it, a new endpoint or certificate would look like a new cluster and replace everything.
             cluster_identifier=self.cluster.id,
             enable_patch_force=FORCE_PATCH,

@@ -36,7 +36,8 @@ class Foundation(Component):
 
     google: project, region, labels and provider of the stack's other Google Cloud resources.
     kubernetes: the provider of resources inside the cluster.
-    name: the cluster's.
+    name, kubeconfig: the cluster's; `cluster_id`, which tells it from others whatever its address.
+    node_pools: the names of its node pools.
     """
 
     def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -61,7 +62,8 @@ class Foundation(Component):
             self._in_cloud(*([network] if network else []), nodes),
         )
         self.name, self.kubernetes = cluster.name, cluster.kubernetes
-        self._node_pools(args, cluster, nodes, gpus)
+        self.kubeconfig, self.cluster_id = cluster.kubeconfig, cluster.cluster.id
+        self.node_pools = self._node_pools(args, cluster, nodes, gpus)
         self.register_outputs({"name": self.name})
 
     def _in_cloud(self, *after: pulumi.Resource) -> pulumi.ResourceOptions:
@@ -83,7 +85,7 @@ class Foundation(Component):
 
     def _node_pools(
         self, args: FoundationArgs, cluster: GkeCluster, nodes: NodeIdentity, gpus: GpuNetworks | None
-    ) -> None:
+    ) -> list[pulumi.Output[str]]:
         pools = NodePoolsArgs(
             pools=args.settings.pools,
             project=args.project,
@@ -92,8 +94,9 @@ class Foundation(Component):
             service_account=nodes.email,
             interfaces=gpus.interfaces if gpus else (),
         )
-        NodePools("node-pools", pools, self._in_cloud())
+        made = NodePools("node-pools", pools, self._in_cloud())
         if gpus:
             interfaces = DeviceNetworksArgs(gpus.interfaces)
             inside = self.child(provider=self.kubernetes, depends_on=[cluster])
             DeviceNetworks("device-networks", interfaces, inside)
+        return [pool.name for pool in made.node_pools.values()]

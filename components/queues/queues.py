@@ -42,13 +42,13 @@ class Queues(Component):
         """Declares the tenants' LocalQueues; `namespaces` is by name."""
         for tenant in tenants:
             for local, target in tenant.queues.items():
-                self._local_queue(tenant.namespace, local, target, namespaces[tenant.namespace])
+                after = [namespaces[tenant.namespace], self.cluster_queues[target]]
+                local_queue(tenant.namespace, local, target, self.child(depends_on=after))
 
-    def _local_queue(self, namespace: str, name: str, target: str, namespace_object: pulumi.Resource) -> None:
-        options = self.child(
-            depends_on=[namespace_object, self.cluster_queues[target]],
-            # The field is immutable, and the new object needs the name.
-            replace_on_changes=["spec.clusterQueue"],
-            delete_before_replace=True,
-        )
-        kueue_object("LocalQueue", name, {"clusterQueue": target}, options, namespace)
+
+def local_queue(namespace: str, name: str, target: str, opts: pulumi.ResourceOptions) -> CustomResource:
+    """Declares a tenant's LocalQueue, which points to the ClusterQueue `target`."""
+    # The field is immutable, and the new object needs the name.
+    recreated = pulumi.ResourceOptions(replace_on_changes=["spec.clusterQueue"], delete_before_replace=True)
+    options = pulumi.ResourceOptions.merge(opts, recreated)
+    return kueue_object("LocalQueue", name, {"clusterQueue": target}, options, namespace)

@@ -86,12 +86,13 @@ class TeamAccess(Component):
         )
 
     def _viewers(self, groups: list[str]) -> None:
-        metadata = ObjectMetaArgs(name=QUEUE_VIEWER)
-        role = ClusterRole(self.named(QUEUE_VIEWER), metadata=metadata, rules=VIEWER_RULES, opts=self.child())
+        viewer = self.named(QUEUE_VIEWER)  # also in the cluster, which other tenants of a program share
+        metadata = ObjectMetaArgs(name=viewer)
+        role = ClusterRole(viewer, metadata=metadata, rules=VIEWER_RULES, opts=self.child())
         ClusterRoleBinding(
-            self.named(QUEUE_VIEWER),
+            viewer,
             metadata=metadata,
-            role_ref=RoleRefArgs(api_group=RBAC, kind="ClusterRole", name=QUEUE_VIEWER),
+            role_ref=RoleRefArgs(api_group=RBAC, kind="ClusterRole", name=viewer),
             subjects=[_group(group) for group in groups],
             opts=self.child(depends_on=[role]),
         )

@@ -38,8 +38,9 @@ PRELOADED = (
     "policies.server",
     "settings.load",
     "components.platform",
+    "package.provider",
 )
-PROGRAM = ("components", "muster", "policies", "settings")
+PROGRAM = ("components", "muster", "package", "policies", "settings")
 """The packages that programs and policies of this repository import."""
 
 STREAMS = 3

@@ -1,0 +1,1 @@
+"""The Pulumi package `muster`: components of this repository for programs in any language."""

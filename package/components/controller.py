@@ -1,0 +1,94 @@
+"""Muster's controller, with what it needs in the cluster."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
+from components.admission.priorities import PriorityNames
+from components.controller.journal import JournalPlace, journal_folder
+from components.controller.pod import PodArgs
+from components.controller.reconciler import Reconciler
+from components.operators.kuberay import KubeRay, KubeRayArgs
+from components.operators.kueue import Kueue, KueueArgs
+from package.base import Exposed, Later
+from package.rest import CONTROLLER, ELSEWHERE, POOL
+from settings.model.base import Model
+from settings.model.controller import Controller as ControllerSettings
+from settings.model.operators.kuberay import KubeRay as KubeRaySettings
+from settings.model.operators.kueue import Kueue as KueueSettings
+from settings.model.stack import Settings
+
+
+class ControllerInputs(Model):
+    """The parts of a stack file that describe the controller."""
+
+    image: Annotated[str, Later()]
+    """The controller's image, pinned by digest or tag; may be an Output, such as the `ref` of an image that
+    the program builds."""
+    controller: ControllerSettings | None = None
+    """The controller's settings, without `image` and `build`; their defaults if unset."""
+    kuberay: KubeRaySettings = KubeRaySettings()
+    """The operator that runs RayJobs, RayClusters and RayServices."""
+    kueue: KueueSettings = KueueSettings()
+    """The API by which jobs are queued."""
+    priorities: dict[str, int] = Field(default_factory=dict)
+    """The priorities of Queues: policies refuse jobs that name others."""
+    node_selector: dict[str, str] = Field(default_factory=dict)
+    """Labels of the nodes that operators may run on."""
+    serves_mutating_policies: bool = True
+    """Whether the cluster serves MutatingAdmissionPolicy v1 (Kubernetes 1.36 or later)."""
+
+
+class ControllerOutputs(Model):
+    """Where the controller runs."""
+
+    namespace: str
+    """Its namespace."""
+    image: str
+    """Its image."""
+
+
+class Controller(Exposed):
+    """Muster's controller in the cluster of the Kubernetes provider, and what it needs: KubeRay, the CRDs of
+    Kueue's API, and the policies that keep Ray objects as their queue admitted them."""
+
+    inputs = ControllerInputs
+    outputs = ControllerOutputs
+    places = {
+        "controller.image": "image",
+        "admission.priorities": "priorities",
+        "cluster.servesMutatingPolicies": "servesMutatingPolicies",
+    }
+
+    def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        given = inputs.get("controller")
+        image = inputs.get("image")
+        plain = image if isinstance(image, str) else CONTROLLER["image"]
+        serves = inputs.get("servesMutatingPolicies", True)
+        sections = {key: inputs[key] for key in ("kuberay", "kueue") if key in inputs}
+        return {
+            **sections,
+            "controller": {**(given if isinstance(given, Mapping) else {}), "image": plain},
+            "admission": {"priorities": inputs.get("priorities", {})},
+            "cluster": {**ELSEWHERE, "servesMutatingPolicies": serves},
+            "pools": [POOL],
+            "queues": {"clusterQueues": [{"name": "none", "quotas": {POOL["name"]: {"cpu": 0}}}]},
+        }
+
+    def declare(self, settings: Settings, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        controller, selector = settings.controller, inputs.get("nodeSelector", {})
+        assert controller, "the sections have one"
+        kuberay = KubeRay("kuberay", KubeRayArgs(settings.kuberay, "muster", selector), self.child())
+        kueue = Kueue("kueue", KueueArgs(settings.kueue, "muster", selector, protect=False), self.child())
+        policies = AdmissionPoliciesArgs(
+            "muster",
+            settings.cluster.serves_mutating_policies,
+            priorities=PriorityNames(tuple(settings.admission.priorities), {}),
+        )
+        AdmissionPolicies("admission-policies", policies, self.child(depends_on=[kuberay]))
+        journal = JournalPlace(journal_folder("journal")) if controller.journal else None
+        pods = PodArgs(controller, inputs["image"], selector, journal)
+        made = Reconciler("reconciler", pods, self.child(depends_on=[kuberay, kueue]))
+        return {"namespace": made.namespace.metadata["name"], "image": inputs["image"]}

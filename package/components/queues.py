@@ -1,0 +1,69 @@
+"""Queues: their tree, their flavors, and the priorities of jobs."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from components.queues.priorities import Priorities, PrioritiesArgs
+from components.queues.queues import Queues as KueueQueues
+from components.queues.queues import QueuesArgs
+from package.base import Exposed
+from package.rest import CONTROLLER, ELSEWHERE
+from settings.model.base import Model
+from settings.model.pools.pool import Pool
+from settings.model.queues.admission import Admission, QueuedProvisioning
+from settings.model.queues.queue import Queues as QueuesSettings
+from settings.model.stack import Settings
+
+
+class QueuesInputs(Model):
+    """The parts of a stack file that describe queues."""
+
+    pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
+    """The cluster's node pools, from which flavors are made, as in RayCluster."""
+    queues: QueuesSettings
+    """Cohorts, and cluster queues with quotas by flavor."""
+    priorities: dict[str, int] = Field(default_factory=dict)
+    """WorkloadPriorityClasses: the name that jobs are labeled with, and its value."""
+    queued_provisioning: QueuedProvisioning = Admission().queued_provisioning
+    """How nodes of queued pools are requested."""
+
+
+class QueuesOutputs(Model):
+    """Names for tenants and jobs."""
+
+    cluster_queues: tuple[str, ...]
+    """Names of the cluster queues, for tenants' `queues`."""
+    flavors: tuple[str, ...]
+    """Names of the flavors."""
+    priorities: tuple[str, ...]
+    """Names of the priority classes, for jobs' labels."""
+
+
+class Queues(Exposed):
+    """ResourceFlavors, Cohorts, ClusterQueues and WorkloadPriorityClasses, in the cluster of the Kubernetes
+    provider. Declare it after Controller, whose CRDs it needs."""
+
+    inputs = QueuesInputs
+    outputs = QueuesOutputs
+    places = {
+        "admission.priorities": "priorities",
+        "admission.queuedProvisioning": "queuedProvisioning",
+    }
+
+    def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        sections = {key: inputs[key] for key in ("pools", "queues") if key in inputs}
+        admission = {key: inputs[key] for key in ("priorities", "queuedProvisioning") if key in inputs}
+        return {**sections, "admission": admission, "cluster": ELSEWHERE, "controller": CONTROLLER}
+
+    def declare(self, settings: Settings, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        admission = settings.admission
+        classes = Priorities("priorities", PrioritiesArgs(admission.priorities), self.child())
+        args = QueuesArgs(settings.pools, settings.queues, admission.queued_provisioning)
+        made = KueueQueues("queues", args, self.child())
+        return {
+            "clusterQueues": list(made.cluster_queues),
+            "flavors": sorted({pool.flavor_name for pool in settings.pools}),
+            "priorities": list(classes.classes),
+        }

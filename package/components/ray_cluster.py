@@ -1,0 +1,79 @@
+"""A GKE cluster for Ray: network, cluster and node pools."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from components.foundation.foundation import Foundation, FoundationArgs
+from package.base import Exposed, names
+from settings.model.base import Model
+from settings.model.foundation.cluster import Gke
+from settings.model.foundation.network import Network
+from settings.model.operators.kuberay import Addon
+from settings.model.pools.pool import Pool
+from settings.model.stack import Settings
+
+
+class RayClusterInputs(Model):
+    """The parts of a stack file that describe a cluster on GKE."""
+
+    project: str
+    """The Google Cloud project of all resources."""
+    cluster: Gke
+    """The cluster."""
+    network: Network | None = None
+    """A VPC of its own; if unset, the cluster uses an existing network of the project."""
+    pools: Annotated[tuple[Pool, ...], Field(min_length=1)]
+    """Node pools; at least one must be on-demand and without accelerators, for system pods."""
+    ray_addon: Addon | None = None
+    """GKE's Ray add-on, which installs KubeRay; off if unset."""
+
+
+class RayClusterOutputs(Model):
+    """What programs need to declare resources in the cluster."""
+
+    name: str
+    """Name of the cluster in GKE."""
+    location: str
+    """Its zone or region."""
+    project: str
+    """Its Google Cloud project."""
+    cluster_id: str
+    """Its resource ID: the `clusterIdentifier` of a Kubernetes provider, so that a new address is no new
+    cluster."""
+    kubeconfig: str
+    """A kubeconfig without credentials, for gke-gcloud-auth-plugin."""
+    node_pools: tuple[str, ...]
+    """Names of its node pools."""
+
+
+class RayCluster(Exposed):
+    """A VPC-native GKE cluster for Ray, with Workload Identity, its own service account for nodes, and node
+    pools: CPUs, queued or spot GPUs, TPU slices."""
+
+    inputs = RayClusterInputs
+    outputs = RayClusterOutputs
+    places = {"kuberay.addon": "rayAddon"}
+
+    def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        flavors = names(inputs.get("pools"), "flavor") or names(inputs.get("pools"), "name")
+        sections = {key: value for key, value in inputs.items() if key != "rayAddon"}
+        if addon := inputs.get("rayAddon"):
+            sections["kuberay"] = {"install": "addon", "addon": addon}
+        queue = {"name": "none", "quotas": {flavor: {"cpu": 0} for flavor in flavors[:1]}}
+        return {**sections, "queues": {"clusterQueues": [queue]}, "admission": {"engine": "kueue"}}
+
+    def declare(self, settings: Settings, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        cluster, project = settings.cluster, settings.project
+        assert isinstance(cluster, Gke), "RayCluster's inputs have no other kind"
+        assert project, "the settings' rules require a project for GKE"
+        made = Foundation("foundation", FoundationArgs(settings, cluster, project), self.child())
+        return {
+            "name": made.name,
+            "location": cluster.location,
+            "project": project,
+            "clusterId": made.cluster_id,
+            "kubeconfig": made.kubeconfig,
+            "nodePools": made.node_pools,
+        }

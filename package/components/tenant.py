@@ -1,0 +1,95 @@
+"""One team: its namespace, local queues, access and bounds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi_gcp as gcp
+from pydantic import Field
+
+from components.foundation.google_cloud import GoogleCloud
+from components.queues.queues import local_queue
+from components.tenants.tenants import Tenants, TenantsArgs
+from package.base import Exposed
+from package.rest import CONTROLLER, ELSEWHERE, GKE, POOL
+from settings.model.base import Model
+from settings.model.stack import Settings
+from settings.model.tenants.tenant import Tenant as TenantSettings
+
+OF_GOOGLE = ("identity", "checkpoints", "serving")
+
+
+class TenantInputs(TenantSettings):
+    """A team, as in a stack file, and where its Google Cloud resources are."""
+
+    project: str | None = None
+    """The cluster's Google Cloud project; required with `identity`, `checkpoints` and `serving`."""
+    region: str | None = None
+    """The cluster's region; required with `project`."""
+    google_labels: dict[str, str] = Field(default_factory=dict)
+    """Labels of its Google Cloud resources, to attribute their costs."""
+    protect_data: bool = False
+    """Refuses to delete its namespace and its bucket."""
+
+
+class TenantOutputs(Model):
+    """Names and addresses for the team."""
+
+    namespace: str
+    """Its namespace."""
+    queues: tuple[str, ...]
+    """Its local queues, for jobs' labels."""
+    addresses: dict[str, str]
+    """The address of its Ray Serve applications, by namespace; none without `serving`."""
+
+
+class Tenant(Exposed):
+    """A team's namespace with its local queues, RBAC, quotas, limits and network policies, and on Google
+    Cloud its service account, bucket and web address. Declare it after Queues, whose cluster queues it names.
+    """
+
+    inputs = TenantInputs
+    outputs = TenantOutputs
+    places = {"tenants[0].": "", "cluster.location": "region", "admission.priorities": "priorities"}
+
+    def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        elsewhere = {"project", "region", "googleLabels", "protectData"}
+        tenant = {key: value for key, value in inputs.items() if key not in elsewhere}
+        queues, priorities = inputs.get("queues"), inputs.get("priorities")
+        targets = list(queues.values()) if isinstance(queues, Mapping) else []
+        quotas = {POOL["name"]: {"cpu": 0}}
+        known = list(dict.fromkeys(map(str, targets)))
+        sections: dict[str, Any] = {
+            "tenants": [tenant],
+            "pools": [POOL],
+            "queues": {"clusterQueues": [{"name": name, "quotas": quotas} for name in known or ["none"]]},
+            "admission": {"priorities": {str(name): 0 for name in priorities or ()}},
+            "cluster": ELSEWHERE,
+            "controller": CONTROLLER,
+        }
+        if "project" in inputs or any(key in inputs for key in OF_GOOGLE):
+            sections["cluster"] = {**GKE, "location": inputs.get("region", "")}
+            sections |= {"project": inputs["project"]} if "project" in inputs else {}
+        return sections
+
+    def declare(self, settings: Settings, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        args = TenantsArgs(
+            settings.tenants, inputs.get("protectData", False), self._google(inputs), operator_hosted=False
+        )
+        made = Tenants("tenants", args, self.child())
+        (tenant,) = settings.tenants
+        namespace = made.namespaces[tenant.namespace]
+        for name, target in tenant.queues.items():
+            local_queue(tenant.namespace, name, target, self.child(depends_on=[namespace]))
+        return {
+            "namespace": namespace.metadata["name"],
+            "queues": list(tenant.queues),
+            "addresses": made.addresses,
+        }
+
+    def _google(self, inputs: Mapping[str, Any]) -> GoogleCloud | None:
+        if "project" not in inputs:
+            return None
+        project = inputs["project"]
+        given = self.get_provider("gcp:index:Provider")
+        provider = given or gcp.Provider(self.named("google"), project=project, opts=self.child())
+        return GoogleCloud(project, inputs["region"], provider, inputs.get("googleLabels", {}))

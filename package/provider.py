@@ -1,0 +1,26 @@
+"""The component provider: the package's schema, and the construction of its components."""
+
+import json
+
+import pulumi
+from pulumi.provider import ConstructResult, Provider
+
+from package.components import EXPOSED
+from package.schema import NAME, VERSION, schema
+
+
+class Package(Provider):
+    """Constructs components for programs in any language."""
+
+    def __init__(self) -> None:
+        super().__init__(VERSION, json.dumps(schema()))
+
+    def construct(
+        self,
+        name: str,
+        resource_type: str,
+        inputs: pulumi.Inputs,
+        options: pulumi.ResourceOptions | None = None,
+    ) -> ConstructResult:
+        component = EXPOSED[resource_type.removeprefix(f"{NAME}:index:")](name, inputs, options)
+        return ConstructResult(component.urn, component.results)

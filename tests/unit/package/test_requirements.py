@@ -1,0 +1,29 @@
+"""What the package needs where Pulumi's own language host installs it."""
+
+import ast
+import sys
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[3]
+OWN = ("package", "components", "settings")
+
+
+def imported() -> set[str]:
+    """Returns the top-level modules that the package imports, at once or later."""
+    found: set[str] = set()
+    for file in (file for folder in OWN for file in (CHECKOUT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                found.add(str(node.module).partition(".")[0])
+            elif isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+    return found - {*sys.stdlib_module_names, *OWN}
+
+
+def test_requirements_are_what_the_package_imports_in_the_locked_versions() -> None:
+    by_module = packages_distributions()
+    needed = {by_module[name][0] for name in imported() - {"pydantic_core"}}  # pydantic pins it
+    pins = (CHECKOUT / "package" / "requirements.txt").read_text().splitlines()
+    named = {line.lower().replace("_", "-") for line in pins if not line.startswith("#")}
+    assert named == {f"{name}=={version(name)}".lower().replace("_", "-") for name in needed}
