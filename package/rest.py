@@ -1,4 +1,4 @@
-"""Parts of a stack file beside the inputs of a component, which stand for what other components declare.
+"""Parts of a stack file beside the inputs of a component: the counterpart of what other components declare.
 
 Rules are about whole stacks; these parts break none, whatever the inputs are.
 """

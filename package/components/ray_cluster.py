@@ -31,7 +31,7 @@ class RayClusterInputs(Model):
 
 
 class RayClusterOutputs(Model):
-    """What programs need to declare resources in the cluster."""
+    """Outputs that programs need to declare resources in the cluster."""
 
     name: str
     """Name of the cluster in GKE."""

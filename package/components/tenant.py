@@ -92,4 +92,4 @@ class Tenant(Exposed):
         project = inputs["project"]
         given = self.get_provider("gcp:index:Provider")
         provider = given or gcp.Provider(self.named("google"), project=project, opts=self.child())
-        return GoogleCloud(project, inputs["region"], provider, inputs.get("googleLabels", {}))
+        return GoogleCloud(project, inputs["region"], provider, inputs.get("googleLabels", {}), ())

@@ -1,4 +1,4 @@
-"""What a stack adds to a cluster that it does not create."""
+"""Tests of what a stack adds to a cluster that it does not create."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the package needs where Pulumi's own language host installs it."""
+"""Tests of the requirements of the package, where Pulumi's own language host installs it."""
 
 import ast
 import sys

@@ -27,7 +27,7 @@ def test_a_filled_bucket_lets_a_burst_through_at_once() -> None:
     assert bucket.due_ms(10, 0) == 0
 
 
-def test_a_clock_that_stands_still_adds_nothing() -> None:
+def test_no_time_adds_no_tokens() -> None:
     bucket = TokenBucket(burst=10, per_s=2)
     bucket.take(10, 1000)
     assert bucket.available(1000) == bucket.available(900) == 0
