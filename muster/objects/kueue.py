@@ -9,6 +9,7 @@ import msgspec
 
 from muster.objects.meta import Condition, Object, View
 from muster.objects.pods import Template, own_template
+from muster.objects.sharing import share_struct
 
 GROUP = "kueue.x-k8s.io"
 DEFAULT_PRIORITY_CLASS = "default"  # of jobs without the label, if the class exists
@@ -63,7 +64,7 @@ class PreemptionGate(View):
     name: str = ""
 
 
-class WorkloadSpec(View):
+class WorkloadSpec(View, gc=True, weakref=True):
     queue_name: str = ""
     pod_sets: tuple[PodSet, ...] = ()
     active: bool = True
@@ -111,7 +112,7 @@ class PodSetAssignment(View):
     delayed_topology_request: str | None = None  # Pending | Ready
 
 
-class Admission(View, omit_defaults=False):
+class Admission(View, omit_defaults=False, gc=True, weakref=True):
     cluster_queue: str
     pod_set_assignments: tuple[PodSetAssignment, ...]
 
@@ -164,7 +165,13 @@ class WorkloadStatus(View):
     preemption_gates: tuple[PreemptionGateState, ...] = ()
     accumulated_past_execution_time_seconds: int | None = None
 
+    def __post_init__(self) -> None:
+        share_struct(self, "admission")
+
 
 class Workload(Object):
     spec: WorkloadSpec = WorkloadSpec()
     status: WorkloadStatus = WorkloadStatus()
+
+    def __post_init__(self) -> None:
+        share_struct(self, "spec")

@@ -1,11 +1,14 @@
 """Common parts of Kubernetes objects: metadata, conditions, times."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, dataclass_transform
 
 import msgspec
 
+from muster.objects.sharing import share_maps, share_strings
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # an annotation: the whole object again
 CONDITION_MESSAGE_LENGTH_MAX = 32_768  # of metav1.Condition
 
 
@@ -15,7 +18,13 @@ class _ViewMeta(msgspec.StructMeta):
 
 
 class View(
-    msgspec.Struct, metaclass=_ViewMeta, rename="camel", frozen=True, kw_only=True, omit_defaults=True
+    msgspec.Struct,
+    metaclass=_ViewMeta,
+    rename="camel",
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    gc=False,  # as it never changes, it is in no cycle
 ):
     """A partial view: fields that it does not name are ignored on reading and never written."""
 
@@ -26,6 +35,9 @@ class OwnerReference(View):
     uid: str = ""
     api_version: str = ""
     controller: bool = False
+
+    def __post_init__(self) -> None:
+        share_strings(self, "kind", "api_version")
 
     @property
     def group(self) -> str:
@@ -42,10 +54,17 @@ class ObjectMeta(View):
     creation_timestamp: str = ""
     deletion_timestamp: str = ""
     deletion_grace_period_seconds: int = 0
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
     finalizers: tuple[str, ...] = ()
     owner_references: tuple[OwnerReference, ...] = ()
+
+    def __post_init__(self) -> None:
+        if LAST_APPLIED in self.annotations:
+            kept = {key: value for key, value in self.annotations.items() if key != LAST_APPLIED}
+            msgspec.structs.force_setattr(self, "annotations", kept)
+        share_strings(self, "namespace")
+        share_maps(self, "labels", "annotations")
 
     @property
     def controller(self) -> OwnerReference | None:
@@ -74,6 +93,9 @@ class Condition(View, omit_defaults=False):
     reason: str = ""
     message: str = ""
     last_transition_time: str | None = None
+
+    def __post_init__(self) -> None:
+        share_strings(self, "type", "status", "reason", "message")
 
 
 def find_condition(conditions: Iterable[Condition], kind: str) -> Condition | None:

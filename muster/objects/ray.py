@@ -9,6 +9,7 @@ import msgspec
 
 from muster.objects.meta import Condition, Object, View
 from muster.objects.pods import Template, own_template
+from muster.objects.sharing import share_maps, share_strings, share_struct
 
 CLUSTER_LABEL = "ray.io/cluster"
 GROUP_LABEL = "ray.io/group"  # of a pod; all heads have the same one
@@ -28,6 +29,7 @@ class RayGroup(View):
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "template", own_template(self.template))
+        share_maps(self, "ray_start_params", "resources", "labels")
 
 
 class HeadGroup(RayGroup):
@@ -43,6 +45,10 @@ class WorkerGroup(RayGroup):
     num_of_hosts: int = 1
     suspend: bool = False
     idle_timeout_seconds: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        share_strings(self, "group_name")
 
     @property
     def pods(self) -> int:
@@ -63,7 +69,7 @@ class UpgradeStrategy(View):
     type: str = ""
 
 
-class RayClusterSpec(View):
+class RayClusterSpec(View, gc=True, weakref=True):
     head_group_spec: HeadGroup = HeadGroup()
     head_service_annotations: dict[str, str] = {}
     worker_group_specs: tuple[WorkerGroup, ...] = ()
@@ -76,6 +82,10 @@ class RayClusterSpec(View):
     gcs_fault_tolerance_options: dict[str, Any] | None = None
     upgrade_strategy: UpgradeStrategy = UpgradeStrategy()
 
+    def __post_init__(self) -> None:
+        share_maps(self, "head_service_annotations", "auth_options")
+        share_strings(self, "managed_by", "ray_version")
+
 
 class RayClusterStatus(View):
     state: str = ""
@@ -87,8 +97,11 @@ class RayCluster(Object):
     spec: RayClusterSpec = RayClusterSpec()
     status: RayClusterStatus = RayClusterStatus()
 
+    def __post_init__(self) -> None:
+        share_struct(self, "spec")
 
-class RayJobSpec(View):
+
+class RayJobSpec(View, gc=True, weakref=True):
     ray_cluster_spec: RayClusterSpec | None = None
     submission_mode: str = "K8sJobMode"
     submitter_pod_template: Template = NO_TEMPLATE
@@ -107,6 +120,8 @@ class RayJobSpec(View):
     def __post_init__(self) -> None:
         own = own_template(self.submitter_pod_template)
         msgspec.structs.force_setattr(self, "submitter_pod_template", own)
+        share_maps(self, "cluster_selector", "metadata")
+        share_strings(self, "submission_mode", "managed_by")
 
     @property
     def has_submitter_template(self) -> bool:
@@ -122,10 +137,16 @@ class RayJobStatus(View):
     message: str = ""
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        share_strings(self, "job_status", "job_deployment_status")
+
 
 class RayJob(Object):
     spec: RayJobSpec = RayJobSpec()
     status: RayJobStatus = RayJobStatus()
+
+    def __post_init__(self) -> None:
+        share_struct(self, "spec")
 
 
 class RayServiceSpec(View):
