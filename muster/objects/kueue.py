@@ -43,7 +43,7 @@ class TopologyRequest(View):
     podset_slice_required_topology_constraints: tuple[SliceConstraint, ...] = ()
 
 
-class PodSet(View):
+class PodSet(View, gc=True, weakref=True):
     name: str
     count: int
     template: Template

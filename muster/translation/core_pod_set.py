@@ -1,16 +1,24 @@
 """Converts pod sets to the core's values: requests, node selection and tolerations of their templates."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from muster import admission as core
 from muster.objects import kueue
+from muster.objects.derived import Derived
 from muster.objects.pods import PodTemplate, pod_requests, read_template
 from muster.translation import core_nodes
 
 
 def pod_set(obj: kueue.PodSet, reclaimable: int = 0) -> core.PodSet:
     """Converts a pod set. Raises: ValueError (QuantityError for a request) that names the field."""
+    converted = _whole(obj)
+    return replace(converted, reclaimable=reclaimable) if reclaimable else converted
+
+
+@Derived
+def _whole(obj: kueue.PodSet) -> core.PodSet:
     template = read_template(obj.template)
     return core.PodSet(
         name=obj.name,
@@ -21,7 +29,6 @@ def pod_set(obj: kueue.PodSet, reclaimable: int = 0) -> core.PodSet:
         affinity_preferred=_preferred(template),
         tolerations=tolerations(template.spec.tolerations),
         count_min=obj.min_count,
-        reclaimable=reclaimable,
         topology=core_nodes.topology_request(obj.topology_request),
     )
 

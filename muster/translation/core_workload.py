@@ -11,6 +11,7 @@ from muster import admission as core
 from muster.admission.quantities import parse
 from muster.objects import kueue
 from muster.objects.core import RuntimeClass
+from muster.objects.derived import Derived
 from muster.objects.limits import LimitRange, adjusted, refusal
 from muster.objects.meta import Condition, ObjectMeta, find_condition, is_true, millis
 from muster.objects.pods import read_template
@@ -60,9 +61,7 @@ def workload(
     ranges = tuple(limit_ranges)
     pod_sets = obj.spec.pod_sets
     if ranges or runtime_classes:
-        pod_sets = tuple(
-            structs.replace(ps, template=adjusted(ps.template, ranges, runtime_classes)) for ps in pod_sets
-        )
+        pod_sets = tuple(_adjusted(ps, ranges, runtime_classes) for ps in pod_sets)
     return core.Workload(
         key=obj.key,
         uid=meta.uid,
@@ -91,6 +90,13 @@ def workload(
         allowed_flavors=_allowed_flavors(meta.annotations.get(ALLOWED_FLAVORS_ANNOTATION)),
         refused=_refused(pod_sets, ranges),
     )
+
+
+def _adjusted(
+    pod_set: kueue.PodSet, ranges: tuple[LimitRange, ...], runtime_classes: Mapping[str, RuntimeClass]
+) -> kueue.PodSet:
+    template = adjusted(pod_set.template, ranges, runtime_classes)
+    return pod_set if template is pod_set.template else structs.replace(pod_set, template=template)
 
 
 def _refused(pod_sets: Iterable[kueue.PodSet], ranges: tuple[LimitRange, ...]) -> str:
@@ -198,7 +204,7 @@ def _pod_set_of(workload: str, obj: kueue.PodSet, reclaimable: int) -> core.PodS
         raise core.SnapshotError(f"Workload {workload}", field, str(error)) from error
 
 
-def admission(obj: kueue.Admission) -> core.Admission:
+def _admission(obj: kueue.Admission) -> core.Admission:
     return core.Admission(
         cluster_queue=obj.cluster_queue,
         pod_sets=tuple(
@@ -213,3 +219,7 @@ def admission(obj: kueue.Admission) -> core.Admission:
             for a in obj.pod_set_assignments
         ),
     )
+
+
+admission = Derived(_admission)
+"""Converts an admission. Raises: ValueError."""

@@ -101,6 +101,7 @@ class Passes:
         limits = None if explain_all else rate.limits(self.at_ms)
         cluster = self._clusters.begin_pass(self.at_ms)
         plan = reconcile(cluster, now_ms, (), DEFAULT, self._memory, limits)
+        self._clusters.decided(self.at_ms)
         writes = list(_writes(plan))
         rate.record(plan.explained, self.at_ms, now_ms, busy=len(writes) > len(plan.wait_reasons))
         return writes

@@ -1,7 +1,7 @@
 """The view of a job that admission needs, whatever its kind."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
@@ -30,6 +30,21 @@ class Problem:
 
     reason: str
     message: str
+
+
+class GangTemplates:
+    """The pod templates of a gang, for all jobs with the same spec."""
+
+    def __init__(self, pod_sets: Iterable[PodSetTemplate]) -> None:
+        self.pod_sets = tuple(pod_sets)
+
+    @cached_property
+    def placed(self) -> bool:
+        return is_placed(self.pod_sets)
+
+    @cached_property
+    def priority_classes(self) -> tuple[str, ...]:
+        return tuple(read_template(entry.template).spec.priority_class_name for entry in self.pod_sets)
 
 
 class JobView(ABC, Generic[T]):
@@ -87,19 +102,21 @@ class JobView(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]: ...
+    def _templates(self) -> GangTemplates: ...
 
-    @cached_property
+    @property
+    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
+        return self._templates.pod_sets
+
+    @property
     def placed(self) -> bool:
         """Whether the templates carry what a start added to them."""
-        return is_placed(self.pod_set_templates)
+        return self._templates.placed
 
-    @cached_property
+    @property
     def pod_priority_classes(self) -> tuple[str, ...]:
         """The classes that the templates name, empty for a template without one."""
-        return tuple(
-            read_template(entry.template).spec.priority_class_name for entry in self.pod_set_templates
-        )
+        return self._templates.priority_classes
 
     @property
     @abstractmethod

@@ -3,9 +3,10 @@
 from functools import cached_property
 
 from muster.controller.jobs import kuberay
-from muster.controller.jobs.gang import PodSetTemplate, cluster_templates, ineligibility
-from muster.controller.jobs.job import JobView, Outcome, Problem
+from muster.controller.jobs.gang import cluster_templates, ineligibility
+from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem
 from muster.kube.kinds import RAY_CLUSTERS
+from muster.objects.derived import Derived
 from muster.objects.meta import is_true
 from muster.objects.ray import RayCluster, RayClusterSpec
 
@@ -21,9 +22,9 @@ class RayClusterGang(JobView[RayCluster]):
     def cluster_spec(self) -> RayClusterSpec:
         return self.obj.spec
 
-    @cached_property
-    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
-        return tuple(cluster_templates(self.obj.spec, "/spec"))
+    @property
+    def _templates(self) -> GangTemplates:
+        return _templates(self.obj.spec)
 
     @property
     def suspension_obstacle(self) -> Problem | None:
@@ -70,3 +71,8 @@ class RayClusterGang(JobView[RayCluster]):
         return ineligibility(self.obj.spec, "/spec", self.pod_set_templates) or kuberay.cluster_fault(
             self.metadata, self.obj.spec
         )
+
+
+@Derived
+def _templates(spec: RayClusterSpec) -> GangTemplates:
+    return GangTemplates(cluster_templates(spec, "/spec"))

@@ -1,14 +1,15 @@
 """RayJob, by KubeRay's protocol (ray-operator/controllers/ray/rayjob_controller.go at v1.6.2)."""
 
-from functools import cached_property
+from collections.abc import Iterable
 from typing import Any
 
 from muster.controller.jobs import kuberay
 from muster.controller.jobs.gang import HEAD, WRITTEN_OUT, PodSetTemplate, cluster_templates, ineligibility
-from muster.controller.jobs.job import JobView, Outcome, Problem
+from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem
 from muster.kube.kinds import RAY_JOBS
+from muster.objects.derived import Derived
 from muster.objects.pods import encode_template, read_template
-from muster.objects.ray import RayClusterSpec, RayJob
+from muster.objects.ray import RayClusterSpec, RayJob, RayJobSpec
 
 _CLUSTER = "/spec/rayClusterSpec"
 SUBMITTER = "submitter"
@@ -26,17 +27,9 @@ class RayJobGang(JobView[RayJob]):
     def _managed_by(self) -> str:
         return self.obj.spec.managed_by
 
-    @cached_property
-    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
-        templates = tuple(cluster_templates(self.cluster_spec, _CLUSTER))
-        if self.obj.spec.submission_mode != "K8sJobMode":
-            return templates
-        spec, pointer = self.obj.spec, "/spec/submitterPodTemplate"
-        given = spec.submitter_pod_template
-        ours = spec.has_submitter_template and WRITTEN_OUT in read_template(given).metadata.annotations
-        own = spec.has_submitter_template and not ours
-        template = given if own else encode_template(self._default_submitter())
-        return (*templates, PodSetTemplate(SUBMITTER, 1, template, pointer, present=own, written_out=ours))
+    @property
+    def _templates(self) -> GangTemplates:
+        return _templates(self.obj.spec)
 
     @property
     def suspension_obstacle(self) -> Problem | None:
@@ -97,14 +90,32 @@ class RayJobGang(JobView[RayJob]):
 
     @property
     def cluster_spec(self) -> RayClusterSpec:
-        return self.obj.spec.ray_cluster_spec or RayClusterSpec()
+        return _cluster_spec(self.obj.spec)
 
-    def _default_submitter(self) -> dict[str, Any]:
-        head = next(p for p in cluster_templates(self.cluster_spec, "") if p.pod_set == HEAD)
-        containers = read_template(head.template).spec.containers
-        container = {
-            "name": "ray-job-submitter",
-            "image": containers[0].image if containers else "",
-            "resources": SUBMITTER_RESOURCES,
-        }
-        return {"spec": {"containers": [container], "restartPolicy": "Never"}}
+
+def _cluster_spec(spec: RayJobSpec) -> RayClusterSpec:
+    return spec.ray_cluster_spec or RayClusterSpec()
+
+
+@Derived
+def _templates(spec: RayJobSpec) -> GangTemplates:
+    of_cluster = tuple(cluster_templates(_cluster_spec(spec), _CLUSTER))
+    if spec.submission_mode != "K8sJobMode":
+        return GangTemplates(of_cluster)
+    given, pointer = spec.submitter_pod_template, "/spec/submitterPodTemplate"
+    ours = spec.has_submitter_template and WRITTEN_OUT in read_template(given).metadata.annotations
+    own = spec.has_submitter_template and not ours
+    template = given if own else encode_template(_default_submitter(of_cluster))
+    submitter = PodSetTemplate(SUBMITTER, 1, template, pointer, present=own, written_out=ours)
+    return GangTemplates((*of_cluster, submitter))
+
+
+def _default_submitter(of_cluster: Iterable[PodSetTemplate]) -> dict[str, Any]:
+    head = next(p for p in of_cluster if p.pod_set == HEAD)
+    containers = read_template(head.template).spec.containers
+    container = {
+        "name": "ray-job-submitter",
+        "image": containers[0].image if containers else "",
+        "resources": SUBMITTER_RESOURCES,
+    }
+    return {"spec": {"containers": [container], "restartPolicy": "Never"}}

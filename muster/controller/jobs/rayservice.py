@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Any
 
 from muster.controller.jobs import kuberay
-from muster.controller.jobs.gang import PodSetTemplate, cluster_templates, ineligibility
-from muster.controller.jobs.job import JobView, Outcome, Problem
+from muster.controller.jobs.gang import cluster_templates, ineligibility
+from muster.controller.jobs.job import GangTemplates, JobView, Outcome, Problem
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.kube.kinds import RAY_SERVICES
+from muster.objects.derived import Derived
 from muster.objects.meta import find_condition, is_true
 from muster.objects.ray import RayClusterSpec, RayService
 
@@ -42,9 +43,9 @@ class RayServiceGang(JobView[RayService]):
     def serve_service(self) -> Mapping[str, Any] | None:
         return self.obj.spec.serve_service
 
-    @cached_property
-    def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
-        return tuple(cluster_templates(self.obj.spec.ray_cluster_config, _CLUSTER))
+    @property
+    def _templates(self) -> GangTemplates:
+        return _templates(self.cluster_spec)
 
     @property
     def suspension_obstacle(self) -> Problem | None:
@@ -106,3 +107,8 @@ class RayServiceGang(JobView[RayService]):
         if ready is not None and ready.reason == "ValidationFailed" and not seen:
             return f"KubeRay refused the RayService ({ready.message}): correct it and create it again"
         return ineligibility(service.spec.ray_cluster_config, _CLUSTER, self.pod_set_templates) or self._fault
+
+
+@Derived
+def _templates(spec: RayClusterSpec) -> GangTemplates:
+    return GangTemplates(cluster_templates(spec, _CLUSTER))

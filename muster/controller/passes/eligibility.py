@@ -14,8 +14,9 @@ from muster.controller.workload.events import ObjectEvent, on_job
 from muster.objects import kueue
 from muster.objects.cache import ByteCache
 from muster.objects.core import RuntimeClass
+from muster.objects.derived import Derived
 from muster.objects.limits import LimitRange, adjusted, uncountable
-from muster.objects.meta import ObjectMeta, find_condition
+from muster.objects.meta import find_condition
 from muster.objects.pods import Template, read_template
 from muster.translation import core_pod_set
 
@@ -83,17 +84,13 @@ def _unknown_priority(job: Job, cluster: ClusterState) -> str | None:
 
 
 def _own_problem(workload: kueue.Workload, job: Job | None, cluster: ClusterState) -> str | None:
-    if job is None:
-        return cluster.cache.get(_spec_problem, workload.key, workload.spec, workload.metadata)
-    return cluster.cache.get(_job_problem, workload.key, workload.spec, job)
+    of_job = cluster.cache.get(_job_problem, workload.metadata.uid, job) if job is not None else None
+    meta = workload.metadata if job is None else job.metadata
+    return of_job or _pod_set_problems(workload.spec) or _parameters_problem(meta.annotations)
 
 
-def _job_problem(spec: kueue.WorkloadSpec, job: Job) -> str | None:
-    return job.ineligibility or _spec_problem(spec, job.metadata)
-
-
-def _spec_problem(spec: kueue.WorkloadSpec, meta: ObjectMeta) -> str | None:
-    return _pod_set_problems(spec) or _parameters_problem(meta.annotations)
+def _job_problem(job: Job) -> str | None:
+    return job.ineligibility
 
 
 def _parameters_problem(annotations: Mapping[str, str]) -> str | None:
@@ -112,6 +109,7 @@ def _parameters_problem(annotations: Mapping[str, str]) -> str | None:
     return None
 
 
+@Derived
 def _pod_set_problems(spec: kueue.WorkloadSpec) -> str | None:
     """Returns the first fault for which Kubernetes refuses pods: Ray's own schema accepts almost anything."""
     for pod_set in spec.pod_sets:
@@ -123,7 +121,7 @@ def _pod_set_problems(spec: kueue.WorkloadSpec) -> str | None:
 
 def _pods_problem(workload: kueue.Workload, cluster: ClusterState) -> str | None:
     """Returns a fault that depends on the namespace or the cluster: requests, LimitRanges, RuntimeClasses."""
-    named = cluster.cache.get(_runtime_classes, workload.key, workload.spec)
+    named = _runtime_classes(workload.spec)
     for pod_set, name in named:
         if name not in cluster.runtime_classes:
             return (
@@ -135,21 +133,26 @@ def _pods_problem(workload: kueue.Workload, cluster: ClusterState) -> str | None
         *ranges,
         *(cluster.runtime_classes[name] for _, name in named),
     )
-    return cluster.cache.get(uncountable, workload.key, *added) or cluster.cache.get(
-        _requests_problem, workload.key, workload.spec, *ranges
-    )
+    problem = cluster.cache.get(uncountable, " ".join(obj.key for obj in added), *added)
+    if problem is None and _lacks_requests(workload.spec):
+        return cluster.cache.get(_requests_problem, workload.metadata.uid, workload.spec, *ranges)
+    return problem
 
 
+@Derived
 def _runtime_classes(spec: kueue.WorkloadSpec) -> tuple[tuple[str, str], ...]:
     """Returns pairs of a pod set and the RuntimeClass that it names."""
     named = ((ps.name, read_template(ps.template).spec.runtime_class_name) for ps in spec.pod_sets)
     return tuple((pod_set, name) for pod_set, name in named if name)
 
 
+@Derived
+def _lacks_requests(spec: kueue.WorkloadSpec) -> bool:
+    return any(_container_without_requests(pod_set.template) is not None for pod_set in spec.pod_sets)
+
+
 def _requests_problem(spec: kueue.WorkloadSpec, *ranges: LimitRange) -> str | None:
     for pod_set in spec.pod_sets:
-        if _container_without_requests(pod_set.template) is None:
-            continue
         name = _container_without_requests(adjusted(pod_set.template, ranges))
         if name is not None:
             return (

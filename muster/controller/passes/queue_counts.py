@@ -8,7 +8,8 @@ from muster.admission import Rules, quantities
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.pod_checks import MISCONFIGURED
 from muster.objects import workload_status
-from muster.objects.kueue import Workload
+from muster.objects.derived import Derived
+from muster.objects.kueue import Admission, Workload
 from muster.objects.meta import find_condition
 from muster.translation import core_workload
 
@@ -138,16 +139,17 @@ def share_of(workload: Workload, cluster: ClusterState) -> Share | None:
         queued_ms=core_workload.queued_at_ms(workload, status, Rules()),
         is_admitted=reserves and workload_status.is_admitted(status),
         blocked=blocked.reason if blocked is not None and blocked.status == "True" else "",
-        usage=tuple(_usage(workload)) if reserves else (),
+        usage=_usage(status.admission) if reserves and status.admission is not None else (),
     )
 
 
-def _usage(workload: Workload) -> Iterator[tuple[Resource, int]]:
-    assert workload.status.admission is not None
-    for assigned in workload.status.admission.pod_set_assignments:
-        for resource, flavor in assigned.flavors.items():
-            amount = assigned.resource_usage.get(resource, 0)
-            yield (flavor, resource), quantities.parse(resource, amount)
+@Derived
+def _usage(admission: Admission) -> tuple[tuple[Resource, int], ...]:
+    return tuple(
+        ((flavor, resource), quantities.parse(resource, assigned.resource_usage.get(resource, 0)))
+        for assigned in admission.pod_set_assignments
+        for resource, flavor in assigned.flavors.items()
+    )
 
 
 def queue_of(workload: Workload, cluster: ClusterState) -> str:

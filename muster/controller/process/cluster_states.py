@@ -40,13 +40,15 @@ class ClusterStates:
             cluster.marks = self._relations.update(cluster, changed)
             cluster.marks.full = is_full
         if is_full or changed is None:
-            self._relations = Relations.of(cluster)
+            self._relations = Relations()  # the old ones are dropped before there are new ones
+            self._relations.update(cluster, {name: getattr(cluster, name) for name in RELATED})
         cluster.relations = self._relations
         return cluster
 
     def decided(self, at_ms: int) -> None:
         """Notes when the pass has decided: one that examines all is the rarer the longer it takes."""
         if self._began_full_ms is not None:
+            self._cache.end_full_pass()
             took_ms = at_ms - self._began_full_ms
             self._full_due_ms = at_ms + max(FULL_PASS_INTERVAL_MS, FULL_PASS_SHARE * took_ms)
 

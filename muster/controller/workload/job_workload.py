@@ -125,7 +125,7 @@ def update_workload(workload: kueue.Workload, job: Job, cluster: ClusterState) -
         "maximumExecutionTimeSeconds": spec.maximum_execution_time_seconds,
     }
     changed = {key: value for key, value in _scalars(job, cluster).items() if value != now[key]}
-    if not cluster.cache.get(_same_pods, workload.key, workload.spec, job):
+    if not cluster.cache.get(_same_pods, workload.metadata.uid, workload.spec, job):
         changed["podSets"] = pod_sets(job.pod_set_templates)
     body: dict[str, Any] = {"spec": builtins(changed)} if changed else {}
     had, wanted = _parameters(workload.metadata), _parameters(job.metadata)

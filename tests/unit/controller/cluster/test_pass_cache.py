@@ -41,10 +41,15 @@ def test_values_of_different_functions_are_kept_apart() -> None:
     assert [make.calls for make in makers] == [1, 1]
 
 
-def test_values_that_no_pass_asked_for_are_dropped() -> None:
+def test_values_that_a_full_pass_did_not_ask_for_are_dropped() -> None:
     cache, make, one = PassCache(), Maker(), [1]
-    cache.get(make, "key", one, one)
+    for key in ("kept", "not asked for"):
+        cache.get(make, key, one, one)
     cache.begin_full_pass()
-    cache.begin_full_pass()
-    cache.get(make, "key", one, one)
+    cache.get(make, "kept", one, one)
+    cache.end_full_pass()
     assert make.calls == 2
+    cache.get(make, "kept", one, one)
+    assert make.calls == 2
+    cache.get(make, "not asked for", one, one)
+    assert make.calls == 3
