@@ -12,36 +12,53 @@ class Index(Generic[P, V]):
 
     def __init__(self, of: Callable[[V], Iterable[P]]) -> None:
         self._of = of
-        self._objects: dict[P, dict[str, V]] = {}
-        self._values: dict[str, tuple[P, ...]] = {}  # by the object's key
+        self._objects: dict[str, V] = {}  # those that have a value, by key
+        self._keys: dict[P, str | set[str]] = {}  # a set only where several objects have the value
 
     def put(self, key: str, obj: V | None) -> Collection[P]:
         """Takes the object that has this key now, None if it is gone. Returns the values of the object that
         had it before, and of this one."""
-        before = self._values.pop(key, ())
+        known = self._objects.pop(key, None)
+        before = tuple(self._of(known)) if known is not None else ()
+        now = tuple(self._of(obj)) if obj is not None else ()
+        if obj is not None and now:
+            self._objects[key] = obj
+        if now == before:
+            return now
         for value in before:
-            others = self._objects[value]
-            del others[key]
-            if not others:
-                del self._objects[value]
-        now = tuple(dict.fromkeys(self._of(obj))) if obj is not None else ()
-        if obj is None or not now:
-            return before
-        self._values[key] = now
+            self._remove(value, key)
         for value in now:
-            self._objects.setdefault(value, {})[key] = obj
+            self._add(value, key)
         return {*before, *now}
+
+    def _add(self, value: P, key: str) -> None:
+        keys = self._keys.setdefault(value, key)
+        if isinstance(keys, set):
+            keys.add(key)
+        elif keys != key:
+            self._keys[value] = {keys, key}
+
+    def _remove(self, value: P, key: str) -> None:
+        keys = self._keys.get(value)
+        if isinstance(keys, set):
+            keys.discard(key)
+        if not keys or keys == key:
+            self._keys.pop(value, None)
+
+    def _having(self, value: P) -> Collection[str]:
+        """Returns keys."""
+        keys = self._keys.get(value, ())
+        return (keys,) if isinstance(keys, str) else keys
 
     def having(self, value: P) -> list[V]:
         """Returns the objects with this value, in the order of their keys."""
-        found = self._objects.get(value, {})
-        return [found[key] for key in sorted(found)]
+        return [self._objects[key] for key in sorted(self._having(value))]
 
     def first(self, value: P) -> V | None:
-        found = self._objects.get(value)
-        return found[min(found)] if found else None
+        keys = self._having(value)
+        return self._objects[min(keys)] if keys else None
 
     @property
     def values(self) -> KeysView[P]:
         """The values that some object has."""
-        return self._objects.keys()
+        return self._keys.keys()
