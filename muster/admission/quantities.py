@@ -30,6 +30,7 @@ CPU = "cpu"
 MILLI = 1000
 
 
+@lru_cache(_TEXTS_MAX, typed=True)
 def parse(resource: str, value: str | int | float) -> int:
     """The quantity in the resource's unit: millicores for cpu, else whole units.
 

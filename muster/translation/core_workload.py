@@ -103,10 +103,16 @@ def _refused(pod_sets: Iterable[kueue.PodSet], ranges: tuple[LimitRange, ...]) -
     """Returns why pods would be refused, or ""; callers check first that `ranges` can be counted."""
     for obj in pod_sets:
         with suppress(core.QuantityError):
-            found = refusal(read_template(obj.template), ranges)
+            found = refusal(read_template(obj.template), ranges) if ranges else _own_refusal(obj)
             if found:
                 return f"pod set {obj.name}: {found}"
     return ""
+
+
+@Derived
+def _own_refusal(pod_set: kueue.PodSet) -> str:
+    """Returns why its pods would be refused in any namespace, or "". Raises: QuantityError."""
+    return refusal(read_template(pod_set.template), ())
 
 
 def _run_time_ms(spec: kueue.WorkloadSpec, status: kueue.WorkloadStatus) -> int | None:

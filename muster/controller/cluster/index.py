@@ -45,18 +45,16 @@ class Index(Generic[P, V]):
         if not keys or keys == key:
             self._keys.pop(value, None)
 
-    def _having(self, value: P) -> Collection[str]:
-        """Returns keys."""
-        keys = self._keys.get(value, ())
-        return (keys,) if isinstance(keys, str) else keys
-
     def having(self, value: P) -> list[V]:
         """Returns the objects with this value, in the order of their keys."""
-        return [self._objects[key] for key in sorted(self._having(value))]
+        keys = self._keys.get(value, ())
+        return [self._objects[key] for key in ((keys,) if isinstance(keys, str) else sorted(keys))]
 
     def first(self, value: P) -> V | None:
-        keys = self._having(value)
-        return self._objects[min(keys)] if keys else None
+        keys = self._keys.get(value)
+        if keys is None:
+            return None
+        return self._objects[keys if isinstance(keys, str) else min(keys)]
 
     @property
     def values(self) -> KeysView[P]:

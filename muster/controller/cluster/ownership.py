@@ -30,9 +30,11 @@ def identity(kind: Kind[Any], metadata: ObjectMeta) -> Owner:
 def owner_of(obj: Object, *kinds: Kind[Any]) -> Owner | None:
     """Returns its controller if that is of one of these kinds."""
     reference = obj.metadata.controller
-    if reference is None or not any(_is_a(reference, kind) for kind in kinds):
-        return None
-    return Owner(obj.metadata.namespace, reference.kind, reference.uid)
+    if reference is not None:
+        for kind in kinds:
+            if _is_a(reference, kind):
+                return Owner(obj.metadata.namespace, reference.kind, reference.uid)
+    return None
 
 
 def job_of(workload: Workload) -> Owner | None:
@@ -83,4 +85,4 @@ def is_pod_of(pod: Pod, workload: Workload) -> bool:
 
 
 def _is_a(reference: OwnerReference, kind: Kind[Any]) -> bool:
-    return (reference.group, reference.kind) == (kind.api_version.rpartition("/")[0], kind.name)
+    return reference.kind == kind.name and reference.group == kind.group

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
-from muster.controller.jobs.gang import PodSetTemplate
+from muster.controller.jobs.gang import PodSetTemplate, pod_sets
 from muster.controller.jobs.templates import is_placed
 from muster.kube.kinds import Kind
-from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL
+from muster.objects.kueue import PRIORITY_LABEL, QUEUE_LABEL, PodSet
 from muster.objects.meta import Object, ObjectMeta
 from muster.objects.pods import read_template
 from muster.objects.ray import KUBERAY_OPERATOR, RayClusterSpec
@@ -35,16 +35,20 @@ class Problem:
 class GangTemplates:
     """The pod templates of a gang, for all jobs with the same spec."""
 
-    def __init__(self, pod_sets: Iterable[PodSetTemplate]) -> None:
-        self.pod_sets = tuple(pod_sets)
+    def __init__(self, templates: Iterable[PodSetTemplate]) -> None:
+        self.all = tuple(templates)
+
+    @cached_property
+    def pod_sets(self) -> tuple[PodSet, ...]:
+        return pod_sets(self.all)
 
     @cached_property
     def placed(self) -> bool:
-        return is_placed(self.pod_sets)
+        return is_placed(self.all)
 
     @cached_property
     def priority_classes(self) -> tuple[str, ...]:
-        return tuple(read_template(entry.template).spec.priority_class_name for entry in self.pod_sets)
+        return tuple(read_template(entry.template).spec.priority_class_name for entry in self.all)
 
 
 class JobView(ABC, Generic[T]):
@@ -106,6 +110,10 @@ class JobView(ABC, Generic[T]):
 
     @property
     def pod_set_templates(self) -> tuple[PodSetTemplate, ...]:
+        return self._templates.all
+
+    @property
+    def pod_sets(self) -> tuple[PodSet, ...]:
         return self._templates.pod_sets
 
     @property

@@ -116,7 +116,7 @@ class QueueCounts:
             (self.by_cluster_queue, share.cluster_queue),
             (self.by_local_queue, share.local_queue),
         ):
-            count = counts.setdefault(queue, QueueCount())
+            count = counts.get(queue) or counts.setdefault(queue, QueueCount())
             count.add(key, share, sign)
             if count.is_empty:
                 del counts[queue]

@@ -5,11 +5,11 @@ from typing import Any
 
 from muster.admission import QuantityError
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.jobs.gang import pod_sets
 from muster.controller.jobs.job import Job, priority_class, queue_name
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, MergePatch, Write
 from muster.objects import kueue
+from muster.objects.derived import Derived
 from muster.objects.meta import ObjectMeta, builtins
 from muster.objects.pods import pod_requests, read_template
 
@@ -94,7 +94,7 @@ def _parameters(meta: ObjectMeta) -> dict[str, str]:
 
 
 def desired_spec(job: Job, cluster: ClusterState) -> dict[str, Any]:
-    spec: dict[str, Any] = builtins({**_scalars(job, cluster), "podSets": pod_sets(job.pod_set_templates)})
+    spec: dict[str, Any] = builtins({**_scalars(job, cluster), "podSets": job.pod_sets})
     return spec
 
 
@@ -125,8 +125,8 @@ def update_workload(workload: kueue.Workload, job: Job, cluster: ClusterState) -
         "maximumExecutionTimeSeconds": spec.maximum_execution_time_seconds,
     }
     changed = {key: value for key, value in _scalars(job, cluster).items() if value != now[key]}
-    if not cluster.cache.get(_same_pods, workload.metadata.uid, workload.spec, job):
-        changed["podSets"] = pod_sets(job.pod_set_templates)
+    if list(map(_shape, spec.pod_sets)) != list(map(_shape, job.pod_sets)):
+        changed["podSets"] = job.pod_sets
     body: dict[str, Any] = {"spec": builtins(changed)} if changed else {}
     had, wanted = _parameters(workload.metadata), _parameters(job.metadata)
     if had != wanted:
@@ -145,15 +145,16 @@ def update_priority(workload: kueue.Workload, cluster: ClusterState) -> Write | 
     return MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
 
 
-def _same_pods(spec: kueue.WorkloadSpec, job: Job) -> bool:
-    return _shape(spec.pod_sets) == _shape(pod_sets(job.pod_set_templates))
-
-
-def _shape(sets: tuple[kueue.PodSet, ...]) -> list[tuple[str, int, object, str, object]]:
-    return [
-        (s.name, s.count, _requests(s), read_template(s.template).spec.runtime_class_name, s.topology_request)
-        for s in sets
-    ]
+@Derived
+def _shape(pod_set: kueue.PodSet) -> tuple[str, int, object, str, object]:
+    template = read_template(pod_set.template)
+    return (
+        pod_set.name,
+        pod_set.count,
+        _requests(pod_set),
+        template.spec.runtime_class_name,
+        pod_set.topology_request,
+    )
 
 
 def _requests(pod_set: kueue.PodSet) -> object:
