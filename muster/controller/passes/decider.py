@@ -127,8 +127,10 @@ class Decider:
             engine.remove(key)
         for workload in given.values():
             engine.put(workload)
-        for key in self._assumed.difference(given).intersection(self._converted):
-            engine.put(self._converted[key][1])
+        for key in self._assumed:
+            known = self._converted.get(key)
+            if known is not None and key not in given:
+                engine.put(known[1])
         return engine
 
 
