@@ -50,6 +50,10 @@ def without_election() -> float:
     return REQUEST_TIMEOUT_S
 
 
+def as_it_is(obj: T) -> T:
+    return obj
+
+
 class Kube:
     """Reads and writes objects. Raises: RequestError on reads; WriteError, NotLeading on writes; ConfigError.
 
@@ -61,15 +65,21 @@ class Kube:
         self._connection = Connection(access(kubeconfig))
 
     async def list(
-        self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
+        self,
+        kind: Kind[T],
+        labels: Mapping[str, str | None] | None = None,
+        namespace: str = "",
+        kept: Callable[[T], T] = as_it_is,
     ) -> tuple[str, list[T]]:
-        """Returns the list's resource version, and every object of a kind, in one namespace or in all."""
+        """Returns the list's resource version, and `kept` of every object of a kind, in one namespace or in
+        all. `kept` is called as the objects arrive, so that those that it replaces are not kept until the end
+        of the list."""
         parameters = {"limit": str(CHUNK), **_selection(labels)}
         objects: list[T] = []
         while True:
             answer = await self._answer(Request("GET", kind.path(namespace), parameters))
             chunk = _decoded(kind.list_decoder, answer)
-            objects += chunk.items or ()
+            objects += map(kept, chunk.items or ())
             if not chunk.metadata.continue_:
                 return chunk.metadata.resource_version, objects
             parameters["continue"] = chunk.metadata.continue_

@@ -74,7 +74,7 @@ class Reflector(Generic[T]):
             await self._pause(error)
 
     async def _list(self) -> None:
-        version, objects = await self._kube.list(self._kind, self._labels)
+        version, objects = await self._kube.list(self._kind, self._labels, kept=self._store.known)
         self._store.replace(objects, version)
         self._version, self._last_event_s = version, self._clock_s()
         self.synced.set()

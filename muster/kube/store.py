@@ -30,7 +30,15 @@ class Store(Generic[T]):
         written_since = {k: o for k, o in self.items.items() if _version(o) > self._listed}
         before = self.items
         self.items = {o.key: _with_known_spec(o, before.get(o.key)) for o in objects} | written_since
-        self._note_changes(before.keys() | self.items.keys())
+        keys = before.keys() | self.items.keys()
+        self._note_changes(key for key in keys if before.get(key) is not self.items.get(key))
+
+    def known(self, new: T) -> T:
+        """Returns the object itself if the store holds this version of it: a list that is taken again needs
+        no memory for it, and does not change it."""
+        old = self.items.get(new.key)
+        same = old is not None and old.metadata.uid == new.metadata.uid and _version(old) == _version(new)
+        return old if old is not None and same else new
 
     def clear(self) -> None:
         """Removes all objects."""
@@ -68,8 +76,8 @@ class Store(Generic[T]):
 def _with_known_spec(new: T, old: T | None) -> T:
     """Returns `new`, with the spec object of `old` if both are equal, as after a status update: values
     derived from that object stay valid. Specs contain pod templates of up to a megabyte."""
-    known = getattr(old, "spec", None)
-    if known is None or known != getattr(new, "spec", None):
+    known, own = getattr(old, "spec", None), getattr(new, "spec", None)
+    if known is None or known is own or known != own:
         return new
     return msgspec.structs.replace(new, spec=known)
 

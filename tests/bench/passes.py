@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby, islice
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -35,6 +35,8 @@ from muster.controller.process.explanation_rate import ExplanationRate
 from muster.controller.process.process import OBJECTS_A_COLLECTION
 from muster.controller.process.watched_kinds import WATCHED
 from muster.kube import kinds
+from muster.kube.client import CHUNK
+from muster.kube.kinds import Kind
 from muster.kube.store import Stores
 from tests.bench.report import Figure, show
 from tests.simulation.api import Api, Body, Change
@@ -200,10 +202,8 @@ def restart(file: Path) -> Restarted:
     passes = Passes(Api(lambda: NOW_MS))
     started = time.process_time()
     with file.open("rb") as lines:
-        for line in lines:
-            name, _, body = line.partition(b" ")
-            kind = KINDS[name.decode()]
-            passes.stores.of(kind).put(msgspec.json.decode(body, type=kind.view))
+        for name, of_kind in groupby(lines, key=lambda line: line.partition(b" ")[0].decode()):
+            _list(KINDS[name], of_kind, passes.stores)
     at_first = passes.decide()
     first_s = time.process_time() - started
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -220,6 +220,16 @@ def restart(file: Path) -> Restarted:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     rss_mb = pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
     return Restarted(first_s, peak_mb, rss_mb, unchanged_s, unchanged_writes, full_s, interval_s)
+
+
+def _list(kind: Kind[Any], lines: Iterable[bytes], stores: Stores) -> None:
+    """Fills the store of a kind in the way of a Reflector: from chunks of a list."""
+    store, objects = stores.of(kind), list[Any]()
+    bodies = (line.partition(b" ")[2].rstrip() for line in lines)
+    while chunk := list(islice(bodies, CHUNK)):
+        answer = b'{"metadata":{},"items":[' + b",".join(chunk) + b"]}"
+        objects += map(store.known, kind.list_decoder.decode(answer).items or ())
+    store.replace(objects, "0")
 
 
 def in_processes(count: int) -> tuple[float, Restarted]:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from random import Random
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from muster.kube.client import DRY_RUN_S_MAX, Kube, without_election
+from muster.kube.client import DRY_RUN_S_MAX, Kube, as_it_is, without_election
 from muster.kube.errors import NoAnswer, RequestError, Status, StatusError
 from muster.kube.kinds import Kind
 from muster.kube.watching import WATCH_S, Event
@@ -66,7 +66,11 @@ class EmulatedKube(Kube):
         api.watchers.append(lambda change: self._news[change.kind].set())
 
     async def list(
-        self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
+        self,
+        kind: Kind[T],
+        labels: Mapping[str, str | None] | None = None,
+        namespace: str = "",
+        kept: Callable[[T], T] = as_it_is,
     ) -> tuple[str, list[T]]:
         self.lists += 1
         await self._read_way()
@@ -76,7 +80,7 @@ class EmulatedKube(Kube):
         found = [view(kind, b) for b in inside if _selected(b, labels)]
         await self._way()
         await self._hear(kind, version)
-        return version, found  # type: ignore[return-value]  # of the kind's view
+        return version, list(map(kept, found))  # type: ignore[arg-type]  # of the kind's view
 
     def heard(self, kind: Kind[Any], until_ms: int) -> int:
         """Returns the last revision of this kind that the process had received by then, or that of its first

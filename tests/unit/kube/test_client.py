@@ -13,6 +13,8 @@ from muster.kube import kinds
 from muster.kube.client import CHUNK, Kube, NotLeading, WriteError
 from muster.kube.errors import NoAnswer, StatusError
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Overwrite, Write
+from muster.objects.core import Pod
+from muster.objects.meta import ObjectMeta
 from tests.unit.kube.server import Received, Server, answer, kubeconfig
 
 Work = Callable[[Kube], Awaitable[Any]]
@@ -177,13 +179,14 @@ def test_a_list_is_read_in_chunks_over_one_connection(tmp_path: Path) -> None:
     second = gzip.compress(
         json.dumps({"metadata": {"resourceVersion": "9"}, "items": [{"metadata": {"name": "two"}}]}).encode()
     )
+    known = {"two": Pod(metadata=ObjectMeta(name="known"))}
     found, received = asked(
         tmp_path,
-        lambda kube: kube.list(kinds.PODS, {"a": None, "b": "1"}, "team"),
+        lambda kube: kube.list(kinds.PODS, {"a": None, "b": "1"}, "team", lambda p: known.get(p.key, p)),
         answer(200, first),
         answer(200, second, Content_Encoding="gzip"),
     )
-    assert [pod.metadata.name for pod in found[1]] == ["one", "two"]
+    assert [pod.metadata.name for pod in found[1]] == ["one", "known"]
     assert found[0] == "9"
     target = f"/api/v1/namespaces/team/pods?limit={CHUNK}&labelSelector=a%2Cb%3D1"
     assert [r.target for r in received] == [target, f"{target}&continue=next"]

@@ -1,7 +1,7 @@
 """Following one kind: where a watch resumes, when objects are listed again, and the backoff."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from muster.kube import kinds
-from muster.kube.client import Kube
+from muster.kube.client import Kube, as_it_is
 from muster.kube.errors import NoAnswer, Status, StatusError, status_error
 from muster.kube.reflector import RETRY_S_MAX, SILENT_S_MAX, STEADY_S, Reflector
 from muster.kube.store import Store
@@ -32,7 +32,11 @@ class Scripted(Kube):
         self.calls: list[tuple[float, str]] = []  # time, and "list" or the version of a watch
 
     async def list(
-        self, kind: Any, labels: Mapping[str, str | None] | None = None, namespace: str = ""
+        self,
+        kind: Any,
+        labels: Mapping[str, str | None] | None = None,
+        namespace: str = "",
+        kept: Callable[[Any], Any] = as_it_is,
     ) -> tuple[str, list[Any]]:
         self.calls.append((asyncio.get_running_loop().time(), "list"))
         if self._refused_lists:
@@ -174,12 +178,16 @@ class Unserved(Scripted):
         self._until_s = until_s
 
     async def list(
-        self, kind: Any, labels: Mapping[str, str | None] | None = None, namespace: str = ""
+        self,
+        kind: Any,
+        labels: Mapping[str, str | None] | None = None,
+        namespace: str = "",
+        kept: Callable[[Any], Any] = as_it_is,
     ) -> tuple[str, list[Any]]:
         if asyncio.get_running_loop().time() < self._until_s:
             raise NOT_SERVED
         version, _ = await super().list(kind, labels, namespace)
-        return version, [KNOWN]
+        return version, [kept(KNOWN)]
 
 
 NOT_SERVED = status_error(404, b"404 page not found\n")  # not a Status: the group of its path is unknown
@@ -212,6 +220,42 @@ def test_a_kind_that_is_not_served_has_no_objects_if_it_is_optional(optional: bo
         await asyncio.sleep(1 + RETRY_S_MAX)
         assert follower.synced.is_set()
         assert list(store.items) == ["known"]
+        task.cancel()
+
+    loop.run_until_complete(story())
+    loop.close()
+
+
+class Repeated(Scripted):
+    """Lists an object that is decoded again each time, with one version."""
+
+    async def list(
+        self,
+        kind: Any,
+        labels: Mapping[str, str | None] | None = None,
+        namespace: str = "",
+        kept: Callable[[Any], Any] = as_it_is,
+    ) -> tuple[str, list[Any]]:
+        version, _ = await super().list(kind, labels, namespace)
+        return version, [kept(msgspec.structs.replace(KNOWN))]
+
+
+def test_an_object_that_is_listed_again_is_neither_replaced_nor_changed() -> None:
+    loop = VirtualLoop()
+    store: Store[Any] = Store()
+    kube = Repeated(error_event(410), [])
+    follower = Reflector(kube, kinds.NAMESPACES, store, lambda: None, clock_s=loop.time, random=Random(1))
+
+    async def story() -> None:
+        store.take_changed()
+        task = loop.create_task(follower.run())
+        await follower.synced.wait()
+        first = store.items["known"]
+        assert store.take_changed() == {"known"}
+        await asyncio.sleep(30)
+        assert [what for _, what in kube.calls].count("list") == 2
+        assert store.items["known"] is first
+        assert store.take_changed() == set()
         task.cancel()
 
     loop.run_until_complete(story())

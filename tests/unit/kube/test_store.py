@@ -28,6 +28,11 @@ def relist(version: int, *found: Namespace) -> Action:
     return lambda store: store.replace(found, str(version))
 
 
+def relist_known(version: int, *found: Namespace) -> Action:
+    """As the reflector does: objects that are known are kept."""
+    return lambda store: store.replace([store.known(obj) for obj in found], str(version))
+
+
 ORDERS: dict[str, tuple[tuple[Action, ...], tuple[str, str] | None]] = {
     "newer replaces older": ((put(1), put(2)), ("a", "2")),
     "older does not replace newer": ((put(2), put(1)), ("a", "2")),
@@ -79,6 +84,12 @@ CHANGES: dict[str, tuple[tuple[Action, ...], set[str]]] = {
     "an object is gone": ((remove(9),), {"one"}),
     "a late deletion": ((remove(9, "b"),), set()),
     "a list": ((relist(9, made(9, name="new")),), {"one", "kept", "new"}),
+    "the same list again": ((relist_known(9, made(4), made(4, name="kept")),), set()),
+    "the list with a new version": ((relist_known(9, made(8), made(4, name="kept")),), {"one"}),
+    "the list with another object of the name": (
+        (relist_known(9, made(4, "b"), made(4, name="kept")),),
+        {"one"},
+    ),
     "none is served": ((Store.clear,), {"one", "kept"}),
 }
 

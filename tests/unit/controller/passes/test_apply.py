@@ -40,7 +40,11 @@ class Recorder(Kube):
         self.sent: list[str] = []
 
     async def list(
-        self, kind: Kind[Any], labels: Mapping[str, str | None] | None = None, namespace: str = ""
+        self,
+        kind: Kind[Any],
+        labels: Mapping[str, str | None] | None = None,
+        namespace: str = "",
+        kept: Any = None,
     ) -> Any:
         if not self.reachable:
             raise NoAnswer("connection refused")
