@@ -9,6 +9,7 @@ from settings.model.stack import Settings
 from settings.problems import Doubt, Finding
 from settings.rules import (
     accelerators,
+    capacity,
     cluster,
     controller,
     disks,
@@ -86,6 +87,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     quotas.quotas_suit_flavors,
     quotas.limits_suit_quotas,
     quotas.lending_stays_within_quotas,
+    capacity.quotas_have_nodes,
     sharing.borrowing_preempts_only_with_reclaim,
     sharing.engine_does_what_queues_ask,
     sharing.checks_are_known,

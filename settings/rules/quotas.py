@@ -21,7 +21,8 @@ class Holder(NamedTuple):
     parent: str | None
 
 
-def _holders(settings: Settings) -> Iterator[Holder]:
+def holders(settings: Settings) -> Iterator[Holder]:
+    """Yields all cluster queues and cohorts, also those without quotas."""
     for i, queue in enumerate(settings.queues.cluster_queues):
         path: Path = ("muster:queues", "clusterQueues", i, "quotas")
         yield Holder(path, "queue", queue.quotas, "cohort", queue.cohort)
@@ -33,7 +34,7 @@ def _holders(settings: Settings) -> Iterator[Holder]:
 def quotas_suit_flavors(settings: Settings) -> Iterator[Finding]:
     """Every pool has a flavor, so a quota cannot be given for nodes that do not exist."""
     pools = {pool.flavor_name: pool for pool in settings.pools}
-    for holder in _holders(settings):
+    for holder in holders(settings):
         for flavor, quotas in holder.quotas.items():
             if flavor not in pools:
                 yield Finding(
@@ -58,7 +59,7 @@ def _resource_suits(pool: Pool, resource: str, nominal: str, path: Path) -> Iter
 
 def limits_suit_quotas(settings: Settings) -> Iterator[Finding]:
     """Kueue refuses limits outside a cohort (pkg/webhooks: clusterqueue_webhook.go, cohort_webhook.go)."""
-    for holder in _holders(settings):
+    for holder in holders(settings):
         for flavor, quotas in holder.quotas.items():
             for resource, quota in quotas.items():
                 path = (*holder.path, flavor, resource)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from settings.model.base import DnsSubdomain, Model
+from settings.model.pools.daemon_sets import DaemonSets
 from settings.model.pools.disks import BootDisk, DiskImage
 from settings.model.pools.gpus import GPU_RESOURCE, Gpu
 from settings.model.pools.machines import MACHINES, Machine
@@ -104,6 +105,8 @@ class Pool(Model):
     max_pods_per_node: Annotated[int, Field(ge=8, le=256)] | None = None
     """Pods per node; 110 if unset, as in GKE. A node takes twice as many addresses from the range for pods,
     rounded up to a power of two."""
+    daemon_sets: DaemonSets | None = None
+    """Requests of DaemonSets on each node, which quotas leave free; an estimate of GKE's own if unset."""
     service_account: ServiceAccount | None = None
     """Service account of the nodes; if unset, the stack creates one that may write logs and pull images."""
     secure_boot: bool = True

@@ -252,7 +252,7 @@ ACCEPTED = {
     "every tenant watched": put("muster:kuberay", {"watchNamespaces": ["team-a", "team-b"]}),
     "another version of Kueue's API": put("muster:kueue", {"version": "0.18.0"}),
     "Kueue's retention": engine("kueue", kueue={"retention": {"afterFinishedSeconds": 0}}),
-    "Kueue configured": engine("kueue", kueue={"replicas": 3, "waitForPodsReady": {"timeoutSeconds": 600}}),
+    "Kueue configured": engine("kueue", kueue={"replicas": 2, "waitForPodsReady": {"timeoutSeconds": 600}}),
     "weights with fair sharing": put(*TEAM_A, "weight", 2)
     | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"fairSharing": {}}},
     "weights with Muster's fair sharing": put(*TEAM_A, "weight", 2)

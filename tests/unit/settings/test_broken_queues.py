@@ -127,9 +127,9 @@ CASES = [
     ),
     Case(
         "a cohort's limit without a parent",
-        put("muster:queues", "cohorts", 0, "quotas", {"cpu": {"cpu": {"nominal": 4, "lendingLimit": 2}}}),
+        put("muster:queues", "cohorts", 0, "quotas", {"cpu": {"cpu": {"nominal": 1, "lendingLimit": 1}}}),
         "muster:queues.cohorts[0].quotas.cpu.cpu.lendingLimit",
-        "2",
+        "1",
         "no limit: a cohort without a parent neither borrows nor lends (Kueue)",
         "remove `lendingLimit`, or give the cohort a `parent`",
     ),

@@ -1,0 +1,89 @@
+"""Rules of the capacity behind quotas: what nodes have for the pods of queues."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from math import ceil, floor
+
+from settings.model.base import amount
+from settings.model.operators.shared import Resources
+from settings.model.pools.allocatable import GIB, Amounts, allocatable
+from settings.model.pools.daemon_sets import DaemonSets
+from settings.model.pools.pool import Pool
+from settings.model.stack import Settings
+from settings.problems import Finding, Path
+from settings.rules.quotas import holders
+
+# An estimate of GKE's pods that run once a cluster: DNS, metrics, Konnectivity, collectors of Prometheus.
+GKE_PODS = {"cpu": Fraction(1), "memory": Fraction(GIB), "pods": Fraction(12)}
+
+
+def quotas_have_nodes(settings: Settings) -> Iterator[Finding]:
+    """The nodes of a flavor have what its quotas grant together: gangs that are admitted beyond that would
+    wait for nodes that are never created. The nodes of a cluster elsewhere are not known."""
+    if settings.place is None:
+        return
+    pools = {pool.flavor_name: pool for pool in settings.pools}
+    granted: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
+    paths: dict[tuple[str, str], Path] = {}
+    for holder in holders(settings):
+        for flavor, quotas in holder.quotas.items():
+            for resource, quota in quotas.items():
+                granted[flavor, resource] += amount(quota.nominal)
+                paths[flavor, resource] = (*holder.path, flavor, resource)
+    for (flavor, resource), total in granted.items():
+        left = for_queues(pools[flavor], settings).get(resource) if flavor in pools else None
+        if left is None or total <= left:
+            continue
+        pool, most, now = pools[flavor], _written(left, resource, floor), _written(total, resource, ceil)
+        yield Finding(
+            paths[flavor, resource],
+            f"at most {most} of {resource} in all quotas of flavor {flavor}, which grant {now}: the nodes of "
+            f"pool {pool.name}, {pool.nodes_max} at most, have no more for queues (GKE, plan node sizes)",
+            "lower the quotas, or give the pool more or larger nodes",
+        )
+
+
+def for_queues(pool: Pool, settings: Settings) -> Amounts:
+    """Returns what GKE's reservations and DaemonSets leave of the pool's nodes, in cores, bytes and counts.
+
+    On the system pool, the system's and the stack's own pods are taken off too.
+    """
+    each = (pool.daemon_sets or DaemonSets()).requests
+    once = _own_pods(settings) if pool == settings.system_pool else {}
+    return {
+        resource: max(Fraction(0), pool.nodes_max * (size - each.get(resource, 0)) - once.get(resource, 0))
+        for resource, size in allocatable(pool).items()
+    }
+
+
+def _own_pods(settings: Settings) -> Mapping[str, Fraction]:
+    """Returns the requests of the pods that GKE and the stack run on the system pool."""
+    requested = dict(GKE_PODS)
+    for replicas, resources in _operators(settings):
+        requested["cpu"] += replicas * amount(resources.requests.cpu)
+        requested["memory"] += replicas * amount(resources.requests.memory)
+        requested["pods"] += replicas
+    return requested
+
+
+def _operators(settings: Settings) -> Iterator[tuple[int, Resources]]:
+    engine, controller = settings.admission.engine, settings.controller
+    kuberay, kueue, kai = settings.kuberay, settings.kueue, settings.kai
+    if kuberay.install == "helm":
+        yield kuberay.replicas, kuberay.resources
+    if engine == "muster" and controller:
+        yield controller.replicas, controller.resources
+    if engine == "kueue" and kueue.install == "upstream":
+        yield kueue.replicas, kueue.resources
+    if engine == "kai" and kai.install == "helm":
+        yield kai.replicas, kai.resources
+
+
+def _written(value: Fraction, resource: str, rounded: Callable[[Fraction], int]) -> str:
+    """Writes an amount, rounded to tenths of a core, GiB, or a whole number."""
+    if resource in ("memory", "ephemeral-storage"):
+        return f"{rounded(value / GIB)}Gi"
+    if resource == "cpu":
+        return f"{rounded(value * 10) / 10:g}"
+    return str(rounded(value))
