@@ -8,6 +8,7 @@ Not supported: Handshake (the engine tolerates that), Cancel during a call, trac
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -21,6 +22,7 @@ import grpc  # type: ignore[import-untyped]  # ships no types
 from google.protobuf.empty_pb2 import Empty  # type: ignore[import-untyped]  # ships no types
 from pulumi.runtime.proto import ResourceProviderServicer, plugin_pb2, provider_pb2
 
+from preview.plugins.sdk_properties import Sdk
 from preview.plugins.values import from_struct
 
 # Helm releases and CRDs are sent in one message; Pulumi's limit is 400 MiB (pulumi.runtime._grpc_settings).
@@ -95,6 +97,16 @@ class StandInProvider(ResourceProviderServicer):
 
     def GetPluginInfo(self, request: Empty, context: Any) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=version(self.sdk))
+
+    def GetSchema(
+        self, request: provider_pb2.GetSchemaRequest, context: Any
+    ) -> provider_pb2.GetSchemaResponse:
+        """Returns the schema of the provider itself, which programs in YAML declare; resources have none."""
+        known = Sdk(self.sdk.replace("-", "_")).properties("pulumi:index:Provider")
+        inputs = {name: {"$ref": "pulumi.json#/Any"} for name in known or ()}
+        name, own_version = self.sdk.removeprefix("pulumi-"), version(self.sdk)
+        schema = {"name": name, "version": own_version, "provider": {"inputProperties": inputs}}
+        return provider_pb2.GetSchemaResponse(schema=json.dumps(schema))
 
     def CheckConfig(self, request: provider_pb2.CheckRequest, context: Any) -> provider_pb2.CheckResponse:
         return provider_pb2.CheckResponse(inputs=request.news)
