@@ -33,8 +33,8 @@ scenario: ## play the scenarios again in it (SCENARIO=jobs|serving NAME=local)
 down: ## stop it and all its processes (NAME=local)
 	@$(run) sandbox down --name $(NAME)
 
-drift: ## changes made by hand in it; FIX=1 reverts them (NAME=local)
-	@$(run) sandbox drift --name $(NAME) $(if $(FIX),--fix)
+drift: ## changes made by hand in it, or in a deployed stack; FIX=1 reverts them (NAME=local|STACK=prod JSON=file)
+	@$(run) $(if $(STACK),drift $(STACK),sandbox drift --name $(NAME)) $(if $(FIX),--fix) $(if $(JSON),--json $(JSON))
 
 tools: ## find or build every tool that a sandbox runs
 	@$(run) sandbox tools --all
@@ -93,7 +93,7 @@ preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=
 golden: ## accept the current plans of all stacks (tests/stacks/golden)
 	@$(run) development golden
 
-docs: ## write generated docs: docs/settings.md, docs/metrics.md, package/schema.json, diagrams
+docs: ## write generated docs: references of settings, metrics and roles, tables of drift, package/schema.json, diagrams
 	@$(run) development docs
 
 screenshot: ## docs/pictures/forecast.png: the page that make forecast wrote, in a real browser

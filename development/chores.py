@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from development import metrics_reference, workload_phases
+from development import drift_reference, metrics_reference, workload_phases
 from development.deploying_roles import write_roles
 from development.layers_diagram import write_diagrams
 from package import schema as package_schema
@@ -41,6 +41,7 @@ def docs() -> int:
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
     (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
     workload_phases.PAGE.write_text(workload_phases.page())
+    drift_reference.write_tables()
     write_diagrams()
     write_roles()
     package_schema.FILE.write_text(package_schema.text())

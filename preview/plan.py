@@ -29,6 +29,7 @@ class Change:
     before, after: its inputs, with secrets masked; empty if the resource does not exist.
     replacing: the properties that make the provider recreate it.
     custom: whether a provider manages it; components are not managed by one.
+    note: a remark for its line.
     """
 
     op: str
@@ -40,6 +41,7 @@ class Change:
     replacing: frozenset[str] = frozenset()
     protect: bool = False
     custom: bool = True
+    note: str = ""
 
     @property
     def name(self) -> str:
@@ -73,20 +75,6 @@ def read_changes(events: Iterable[Event]) -> tuple[Change, ...]:
             if known is None or step["op"] == "replace":
                 steps[step["urn"]] = step
     return tuple(_change(step) for step in steps.values())
-
-
-def read_drift(events: Iterable[Event]) -> tuple[Change, ...]:
-    """Returns the changes that revert drift: `before` is the live resource, `after` the deployed one.
-
-    The event after a resource's refresh step holds what was found: update, or delete if it does not exist.
-    """
-    steps = [event.get("resOutputsEvent", {}).get("metadata", {}) for event in events]
-    reverted_by = {"update": "update", "delete": "create"}
-    return tuple(
-        _change({**step, "op": reverted_by[step["op"]], "old": step.get("new"), "new": step.get("old")})
-        for step in steps
-        if step.get("op") in reverted_by
-    )
 
 
 def _change(step: Mapping[str, Any]) -> Change:

@@ -62,9 +62,11 @@ def title(change: Change) -> str:
 
 def _details(change: Change) -> str:
     if change.op in ("update", "replace"):
-        return "; ".join(map(_difference, change.differences))
-    words = described(change.type, change.after or change.before) if change.op != "same" else ""
-    return " ".join(filter(None, [words, "protected" if change.protect else ""]))
+        words = "; ".join(map(_difference, change.differences))
+    else:
+        words = described(change.type, change.after or change.before) if change.op != "same" else ""
+        words = " ".join(filter(None, [words, "protected" if change.protect else ""]))
+    return " ".join(filter(None, [words, f"({change.note})" if change.note else ""]))
 
 
 def _difference(difference: Difference) -> str:

@@ -22,7 +22,7 @@ import psutil
 import yaml
 
 from preview import engine_events
-from preview.plan import Change, read_changes, read_drift
+from preview.plan import Change, read_changes
 from preview.plugins import fork_server, launch
 from preview.plugins.choice import Choice, choose_plugins, find_installed, users_home, wanted_versions
 from preview.plugins.launchers import install_beside, install_engine, install_providers
@@ -211,11 +211,6 @@ class Stack:
         """Deploys the program; with `refresh` compared with the live resources, not with the state."""
         return self._operate("up", ["--yes", "--skip-preview", *_flags(expect_no_changes, refresh)], say)
 
-    def drift(self, say: Say | None = None) -> tuple[Change, ...]:
-        """Returns the changes that would restore the last deployed state; the program does not run."""
-        self._operate("refresh", ["--preview-only"], say)
-        return read_drift(engine_events.read_events(self._events("refresh")))
-
     def refresh(self, say: Say | None = None) -> Outcome:
         """Updates the state from the live resources: objects changed or deleted by hand."""
         return self._operate("refresh", ["--yes", "--skip-preview", "--clear-pending-creates"], say)
@@ -230,6 +225,12 @@ class Stack:
         answer: dict[str, Any] = json.loads(
             self.cli.run(["stack", "output", "--json", "--stack", self.name], log)
         )
+        return answer
+
+    def exported(self) -> dict[str, Any]:
+        """Returns the state, with secrets in plain text; no log has it."""
+        arguments = ["stack", "export", "--show-secrets", "--stack", self.name]
+        answer: dict[str, Any] = json.loads(self.cli.run(arguments, Path(os.devnull)))
         return answer
 
     def assume(self, plan: Path) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from pathlib import Path
 
 from sandbox.apply import apply
 from sandbox.cluster.kubectl import Kubectl
@@ -69,7 +70,8 @@ def _parser() -> argparse.ArgumentParser:
     verb.set_defaults(run=_status)
     verb = verbs.add_parser("drift", parents=[named], help="changes made by hand")
     verb.add_argument("--fix", action="store_true", help="revert them")
-    verb.set_defaults(run=lambda options: drift(options.state, options.fix))
+    verb.add_argument("--json", type=Path, metavar="FILE", help="also write them to FILE")
+    verb.set_defaults(run=lambda options: drift(options.state, options.fix, options.json))
     verb = verbs.add_parser("kubectl", parents=[named], help="run kubectl in the sandbox")
     verb.add_argument("arguments", nargs=argparse.REMAINDER, help="as for kubectl")
     verb.set_defaults(run=_kubectl)

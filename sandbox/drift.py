@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import yaml
-from rich.text import Text
+from pathlib import Path
 
-from preview import plan_text
+import yaml
+
+from drift.deployed import read_state
+from drift.report import report
 from preview.pulumi_cli import Stack
 from sandbox.deployment import pulumi_cli
 from sandbox.running import require_up
@@ -16,34 +18,21 @@ from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import Screen
 
 
-def drift(state: RunState, fix: bool = False) -> int:
-    """Prints each value changed by hand; with `fix` reverts them. Returns 1 if changes remain.
+def drift(state: RunState, fix: bool = False, file: Path | None = None) -> int:
+    """Prints each object changed by hand; with `fix` reverts it. Returns the exit code (drift/report.py).
 
     Compares the cluster with the last deployed state: the stack file and the program may have been edited
-    since. Fields that the stack does not declare (statuses, finalizers, controllers' fields) are no drift.
+    since. Fields that controllers own are no drift. file: gets the same as JSON.
     """
     stack = _stack(state)
-    with Screen().activity(lambda seconds: f"Reading the cluster: {seconds:.0f} s"):
-        drifted = stack.drift()
-    screen = console()
-    screen.print(f"sandbox {state.name}, compared with its last deployment:", highlight=False)
     if edited(stack):
         message = (
-            f"{SOURCE.name} was edited since then, which is no drift; to deploy it: {state.command('apply')}"
+            f"{SOURCE.name} was edited since the last deployment of sandbox {state.name}, which is no drift; "
+            f"to deploy it: {state.command('apply')}"
         )
-        screen.print(message, highlight=False, soft_wrap=True)
-    if not drifted:
-        screen.print("nothing was changed by hand")
-        return 0
-    for _, line in plan_text.table(drifted):
-        screen.print(Text(line), soft_wrap=True)
-    said = f"to revert changes made by hand: {plan_text.counts(drifted)}"
-    if not fix:
-        screen.print(f"{said}; {state.command('drift', FIX='1')} does it", highlight=False)
-        return 1
-    stack.up(refresh=True)
-    screen.print(f"{said}; done", highlight=False)
-    return 0
+        console().print(message, highlight=False, soft_wrap=True)
+    revert = state.command("drift", FIX="1")
+    return report(read_state(stack.exported()), {}, revert=revert, fix=fix, file=file)
 
 
 def edited(stack: Stack) -> bool:

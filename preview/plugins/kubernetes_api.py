@@ -35,6 +35,7 @@ class ApiError(Exception):
         super().__init__(f"{status} {reason}: {message}")
         self.status = status
         self.reason = reason
+        self.message = message
 
 
 class UnknownKindError(Exception):
@@ -49,10 +50,18 @@ class Resource:
     plural: str
     namespaced: bool
 
+    @property
+    def collection(self) -> str:
+        """The path of the kind's objects in all namespaces."""
+        return f"{self._root}/{self.plural}"
+
     def path(self, name: str, namespace: str | None) -> str:
-        root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
         scope = f"/namespaces/{namespace}" if self.namespaced else ""
-        return f"{root}{scope}/{self.plural}/{name}"
+        return f"{self._root}{scope}/{self.plural}/{name}"
+
+    @property
+    def _root(self) -> str:
+        return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
 
 
 class ApiServer:
@@ -119,6 +128,23 @@ class ApiServer:
         if dry_run:
             parameters["dryRun"] = "All"
         return self._request("PATCH", self._path(wanted), parameters, wanted, "application/apply-patch+yaml")
+
+    def replace(self, wanted: Mapping[str, Any], manager: str, *, dry_run: bool = False) -> Object:
+        """Replaces a live object as a whole; returns it as stored, or as it would be stored in a dry run.
+
+        metadata.resourceVersion says which live object. Fields that are not in `wanted` get their defaults.
+        """
+        parameters = {"fieldManager": manager, **({"dryRun": "All"} if dry_run else {})}
+        return self._request("PUT", self._path(wanted), parameters, wanted)
+
+    def list(self, api_version: str, kind: str) -> tuple[Object, ...]:
+        """Returns the live objects of a kind, in all namespaces; none if the kind is not served."""
+        try:
+            resource = self.resource(api_version, kind)
+        except UnknownKindError:
+            return ()
+        found = self._request("GET", resource.collection)["items"]
+        return tuple({"apiVersion": api_version, "kind": kind, **item} for item in found)
 
     def delete(self, wanted: Mapping[str, Any]) -> None:
         """Starts a foreground deletion: the object is deleted after everything that it owns."""

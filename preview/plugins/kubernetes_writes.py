@@ -74,15 +74,18 @@ def update(api: ApiServer, wanted: Object) -> Object:
         return _wait_until_established(api, apply(api, wanted))
 
 
-def apply(api: ApiServer, wanted: Object, *, dry_run: bool = False) -> Object:
-    """Applies server-side as Pulumi's field manager; takes over others' fields only if the provider or the
-    object's annotation allows it."""
+def apply(
+    api: ApiServer, wanted: Object, manager: str = MANAGER, *, dry_run: bool = False, force: bool = False
+) -> Object:
+    """Applies server-side as Pulumi's field manager; takes over others' fields only if the caller, the
+    provider or the object's annotation allows it."""
     annotated = (wanted["metadata"].get("annotations") or {}).get(PATCH_FORCE) == "true"
+    takes_over = force or annotated or api.take_over
     first = _without_emptied(api, wanted)
-    applied = api.apply(first, MANAGER, dry_run=dry_run, force=annotated or api.take_over)
+    applied = api.apply(first, manager, dry_run=dry_run, force=takes_over)
     if first == wanted or dry_run:
         return applied
-    return api.apply(wanted, MANAGER, force=annotated or api.take_over)
+    return api.apply(wanted, manager, force=takes_over)
 
 
 def _without_emptied(api: ApiServer, wanted: Object) -> Object:

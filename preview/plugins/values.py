@@ -7,6 +7,7 @@ do not pass to these providers, are not converted.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,17 @@ def _to_value(value: Any) -> Value:
         case list():
             return Value(list_value=ListValue(values=[_to_value(item) for item in value]))
     raise TypeError(f"not a property value: {type(value).__name__}")
+
+
+def from_state(value: Any) -> Any:
+    """Converts a value of an exported state. Raises ValueError for a secret that is still encrypted."""
+    if isinstance(value, Mapping):
+        if value.get(_SIGNATURE) == _SECRET:
+            if "plaintext" not in value:
+                raise ValueError("the secrets of the exported state are encrypted")
+            return Secret(json.loads(value["plaintext"]))
+        return {key: from_state(item) for key, item in value.items()}
+    return [from_state(item) for item in value] if isinstance(value, list) else value
 
 
 def opened(value: Any) -> Any:

@@ -43,7 +43,7 @@ def shown_in_yaml(page: Path) -> list[Any]:
 def test_commands_are_found_in_code_and_in_prose() -> None:
     found = {str(page.relative_to(CHECKOUT)): commands(page) for page in PAGES}
     assert "kubectl get workloads -n team-a" in found["README.md"]
-    assert "--patch '[{" in found["docs/gitops.md"]  # the second line of its command
+    assert "--patch '[{" in found["docs/drift.md"]  # the second line of its command
     assert "cluster=$(kubectl" in found["docs/adding-a-team.md"]
     assert "kubectl describe provisioningrequests -A" in found["docs/operating.md"]
 
@@ -67,7 +67,7 @@ def edited(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def queue_of_team_b(cluster: Cluster) -> Iterator[None]:
-    """ClusterQueue team-b, which docs/gitops.md edits by hand, as it was."""
+    """ClusterQueue team-b, which docs/drift.md edits by hand, as it was."""
     before = cluster.client.get(kinds.ClusterQueue, "team-b")["spec"]
     yield
     cluster.client.patch(kinds.ClusterQueue, "team-b", {"spec": before}, patch_type=PatchType.MERGE)

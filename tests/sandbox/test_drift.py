@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from lightkube.types import PatchType
 
+from drift.report import DRIFTED
 from sandbox.cluster import kinds
 from sandbox.drift import drift
 from tests.sandbox.conftest import Cluster, rayjob
@@ -44,7 +45,7 @@ def test_a_quota_edited_by_hand_is_reported_and_reverted(
     cpu_quota(cluster, "99")
     capsys.readouterr()
 
-    assert drift(cluster.state) == 1
+    assert drift(cluster.state) == DRIFTED
     printed = capsys.readouterr().out
     assert f"ClusterQueue {QUEUE}" in printed
     assert f"nominalQuota: 99 → {quota}" in printed

@@ -1,54 +1,130 @@
-"""Drift: changes made by hand since the last deployment, without edits of the stack file."""
+"""Drift on a real API server: all kinds of tampering are found and reverted; what controllers own is not."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 
 import pytest
-import yaml
+from lightkube import KubeConfig
 
+from drift.check import Clusters
+from drift.comparison import Drift
+from drift.deployed import Deployed, read_state
 from preview import plan_text
-from preview.pulumi_cli import PulumiCli, Stack
+from preview.plugins.kubernetes_api import ApiServer
+from preview.plugins.kubernetes_objects import imported
+from preview.plugins.kubernetes_writes import MANAGER
+from preview.pulumi_cli import Stack
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.toolchain.paths import CHECKOUT
-from tests.stacks.conftest import STAND_INS
+from tests.stacks.conftest import wait_for_suspension
+from tests.stacks.tampering import TAMPERING, Object, queue
 
-PROGRAM = CHECKOUT / "tests" / "unit" / "preview" / "plugins" / "program"
-
-Select = Callable[..., Stack]
+REVISION = "deployment.kubernetes.io/revision"
 
 
-@pytest.fixture
-def select(tools: dict[str, Path], tmp_path: Path, cluster: Kubectl) -> Iterator[Select]:
-    """Selects the stack with a configuration; destroys its resources afterwards."""
-
-    def selects(**config: str) -> Stack:
-        settings = tmp_path / "settings.yaml"
-        values = {f"plugins-fixture:{key}": value for key, value in config.items()}
-        settings.write_text(yaml.safe_dump({"config": values}))
-        env = {"KUBECONFIG": str(cluster.kubeconfig)}
-        cli = PulumiCli(tools["pulumi"], tmp_path / "run", env=env, project=PROGRAM, choices=STAND_INS)
-        return cli.select("test", settings)
-
-    yield selects
-    selects().destroy()
+@pytest.fixture(scope="module")
+def api(cluster: Kubectl) -> Iterator[ApiServer]:
+    config = KubeConfig.from_file(str(cluster.kubeconfig)).get()
+    assert config is not None
+    with closing(ApiServer(config)) as api:
+        yield api
 
 
-def told(stack: Stack) -> list[str]:
-    """Returns each line of the drift without its indentation."""
-    return [line.strip(" │├└─") for _, line in plan_text.table(stack.drift())]
+@pytest.fixture(scope="module")
+def deployed(local_stack: Stack) -> Deployed:
+    return read_state(local_stack.exported())
 
 
-def test_only_changes_by_hand_are_drift(select: Select, cluster: Kubectl) -> None:
-    deployed = select(tier="one")
-    deployed.up()
-    assert deployed.drift() == ()
+def drift(deployed: Deployed) -> list[Drift]:
+    with Clusters(deployed, {}) as clusters:
+        return clusters.drift()
 
-    edited = select(tier="two", replaced="after")  # not deployed
-    assert edited.drift() == ()
 
-    cluster.run("label", "--namespace=team", "serviceaccount", "account", "tier=by-hand", "--overwrite")
-    cluster.run("delete", "gadget", "gadget")
-    assert told(edited) == [
-        "+ Gadget gadget",
-        "~ ServiceAccount account  metadata.labels.tier: by-hand → one",
+def lines(found: list[Drift]) -> list[str]:
+    return [line for _, line in plan_text.table([one.change for one in found])]
+
+
+def stored(api: ApiServer, target: Object) -> Object | None:
+    """Returns what users can set of the live object, without the number of its last rollout; None if there
+    is none."""
+    live = api.get(target)
+    if live and REVISION in live["metadata"].get("annotations", {}):
+        del live["metadata"]["annotations"][REVISION]
+    return live and imported(live)
+
+
+@dataclass(frozen=True)
+class Run:
+    """The objects before the tampering and after the fix, and the lines of the drift found then."""
+
+    before: dict[str, Object | None]
+    found: list[str]
+    after: dict[str, Object | None]
+    left: list[str]
+
+
+@pytest.fixture(scope="module")
+def run(deployed: Deployed, api: ApiServer, cluster: Kubectl) -> Iterator[Run]:
+    """Tampers in every way, then looks for drift, reverts it, and looks again."""
+    before = {name: stored(api, tampering.target) for name, tampering in TAMPERING.items()}
+    assert lines(drift(deployed)) == []
+    for tampering in TAMPERING.values():
+        tampering.act(api, tampering.target)
+    with Clusters(deployed, {}) as clusters:
+        found = clusters.drift()
+        assert clusters.fix(found) == []
+    after = {name: stored(api, tampering.target) for name, tampering in TAMPERING.items()}
+    yield Run(before, lines(found), after, lines(drift(deployed)))
+    wait_for_suspension(cluster)  # policies were changed: the API server enforces them with some delay
+
+
+@pytest.mark.parametrize("name", TAMPERING)
+def test_tampering_is_found(name: str, run: Run) -> None:
+    tampering = TAMPERING[name]
+    metadata = tampering.target["metadata"]
+    title = f"{tampering.sign} {tampering.target['kind']} "
+    own = [
+        line for line in run.found if line.startswith(title) and metadata["name"] in line.split("  ", 1)[0]
     ]
+    assert any(tampering.line in line for line in own), "\n".join(own or run.found)
+
+
+@pytest.mark.parametrize("name", TAMPERING)
+def test_tampering_is_reverted(name: str, run: Run) -> None:
+    assert run.after[name] == run.before[name]
+
+
+def test_nothing_is_left_after_the_fix(run: Run) -> None:
+    assert run.left == []
+
+
+WRITTEN = {
+    "Kueue keeps a queue that is in use": (
+        "patch clusterqueue/team-a --type=merge --patch",
+        '{"metadata": {"finalizers": ["kueue.x-k8s.io/resource-in-use"]}}',
+    ),
+    "Kueue counts workloads": (
+        "patch clusterqueue/team-b --subresource=status --type=merge --patch",
+        '{"status": {"pendingWorkloads": 7}}',
+    ),
+    "kubectl restarts a rollout": (
+        "rollout restart --namespace=muster-system",
+        "deployment/muster-controller",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_controllers_own_is_no_drift(name: str, run: Run, deployed: Deployed, cluster: Kubectl) -> None:
+    command, last = WRITTEN[name]
+    cluster.run(*command.split(), last)
+    assert lines(drift(deployed)) == []
+
+
+def test_pulumi_owns_what_it_declares_after_the_fix(run: Run, api: ApiServer) -> None:
+    """No entry of the client that changed it is left, nor one of the fix."""
+    live = api.get(queue("team-b"))
+    assert live is not None
+    entries = live["metadata"]["managedFields"]
+    managers = [entry["manager"] for entry in entries if "subresource" not in entry]
+    assert managers == [MANAGER]

@@ -9,7 +9,7 @@ import json
 import re
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -29,7 +29,15 @@ pulumi.ComponentResource("test:index:Thing", "thing")
 pulumi.export("token", pulumi.Output.secret("opensesame"))
 """
 STACK = "dev"
+# Of the steps of pulumi.yaml, by the command.
+CONDITIONS: dict[str | None, Callable[[str], bool]] = {
+    None: lambda command: True,
+    "inputs.command != 'drift'": lambda command: command != "drift",
+    "inputs.command == 'drift'": lambda command: command == "drift",
+    "startsWith(inputs.command, 'up ')": lambda command: command.startswith("up "),
+}
 KEY = "hashivault://stacks"
+NO_DRIFT = "objects compared with what was deployed: nothing was changed by hand"
 
 
 class Transit(BaseHTTPRequestHandler):
@@ -96,8 +104,9 @@ class Runner:
             return EXPRESSION.sub(lambda found: known[found[1]][found[2]], text)
 
         terminal = self.clone(**{name: filled(value) for name, value in job["env"].items()})
-        steps = [filled(step["run"]) for step in job["steps"] if step.get("run", "").startswith("pulumi ")]
-        return "".join(terminal.type(step) for step in steps)
+        steps = [step for step in job["steps"] if step.get("run", "").startswith(("pulumi ", "python -m "))]
+        typed = [filled(step["run"]) for step in steps if CONDITIONS[step.get("if")](command)]
+        return "".join(terminal.type(step) for step in typed)
 
 
 @pytest.fixture
@@ -113,10 +122,13 @@ def commands(workflow: str) -> set[str]:
 
 
 def test_every_workflow_runs_again_from_a_fresh_clone(runner: Runner) -> None:
-    (live,), (deploy,), (drift,) = commands("preview.yaml"), commands("deploy.yaml"), commands("drift.yaml")
+    (live,), (deploy,) = commands("preview.yaml"), commands("deploy.yaml")
+    (refreshed,) = commands("drift.yaml") - {"drift"}
     # Pull requests are also previewed before the first deployment.
-    for command in (live, live, deploy, deploy, drift, drift, live):
+    for command in (live, live, deploy, deploy, refreshed, refreshed, live):
         assert re.search(r"muster(@v|\|local)", runner.job(command)), "no policies"
+    assert NO_DRIFT in runner.job("drift")
+    assert NO_DRIFT in runner.job(deploy)
 
 
 def test_the_manual_steps_work_in_any_clone(runner: Runner) -> None:

@@ -91,6 +91,7 @@ def test_jobs_without_a_reviewer_use_no_environment_of_pull_requests() -> None:
         "deploy.yaml: staging": "staging",
         "deploy.yaml: prod": "prod",
         "drift.yaml: check": "drift",
+        "drift.yaml: objects": "drift",
         "preview.yaml: live": "preview",
     }
     text = (CHECKOUT / "docs" / "gitops.md").read_text()

@@ -1,10 +1,10 @@
-"""Changes and drift, read from the engine's event log."""
+"""Changes, read from the engine's event log."""
 
 from typing import Any
 
 import pytest
 
-from preview.plan import Change, Difference, read_changes, read_drift
+from preview.plan import Change, Difference, read_changes
 
 STACK = "urn:pulumi:dev::muster::"
 POOL = f"{STACK}gcp:container/nodePool:NodePool::l4"
@@ -76,25 +76,3 @@ def test_plugin_may_name_the_block_of_a_changed_property() -> None:
 
 def test_other_events_are_not_changes() -> None:
     assert read_changes([{"preludeEvent": {}}, {"summaryEvent": {"resourceChanges": {"create": 1}}}]) == ()
-
-
-def refreshed(op: str, name: str, old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any]:
-    """Returns the engine's event with what a refresh found of a resource."""
-    sides = {side: {"inputs": inputs} for side, inputs in (("old", old), ("new", new)) if inputs is not None}
-    metadata = {"op": op, "type": "a:b:C", "urn": f"urn:pulumi:s::p::a:b:C::{name}", **sides}
-    return {"resOutputsEvent": {"metadata": metadata}}
-
-
-def test_drift_is_reported_as_the_changes_that_revert_it() -> None:
-    drifted = read_drift(
-        [
-            {"resourcePreEvent": {"metadata": {"op": "refresh"}}},
-            refreshed("update", "quota", {"cpu": 8}, {"cpu": 99}),
-            refreshed("delete", "gone", {"size": 3}, None),
-            refreshed("same", "kept", {"cpu": 1}, {"cpu": 1}),
-        ]
-    )
-    assert [(change.op, change.name) for change in drifted] == [("update", "quota"), ("create", "gone")]
-    (difference,) = drifted[0].differences
-    assert (difference.path, difference.before, difference.after) == ("cpu", 99, 8)
-    assert (drifted[1].before, drifted[1].after) == ({}, {"size": 3})

@@ -1,0 +1,73 @@
+"""Looks for drift, reverts it if asked, and reports it as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from drift.check import Clusters
+from drift.comparison import Drift
+from drift.deployed import Deployed
+from preview import plan_text
+from preview.plan_properties import short_kind
+from sandbox.toolchain.console import console
+from sandbox.toolchain.steps import Screen
+
+DRIFTED = 3
+"""The exit code if live objects still differ at the end."""
+
+
+def report(
+    deployed: Deployed, environment: Mapping[str, str], *, revert: str, fix: bool, file: Path | None = None
+) -> int:
+    """Prints each object that is not as deployed; with `fix` reverts it. Returns the exit code.
+
+    revert: the command that reverts it. file: gets the same as JSON.
+    """
+    doing = "Reverting" if fix else "Reading the cluster"
+    refused: list[str] = []
+    with Clusters(deployed, environment) as clusters:
+        with Screen().activity(lambda seconds: f"{doing}: {seconds:.0f} s"):
+            found = clusters.drift()
+            if fix and found:
+                refused = clusters.fix(found)
+        left = clusters.drift() if fix and found else found
+    if file:
+        file.write_text(json.dumps(as_json(found, left), indent=2) + "\n")
+    screen = console()
+    for _, line in plan_text.table([drift.change for drift in found]):
+        screen.print(Text(line), soft_wrap=True)
+    compared = f"{len(deployed.objects)} objects compared with what was deployed"
+    if not found:
+        screen.print(f"{compared}: nothing was changed by hand", highlight=False)
+        return 0
+    counted = plan_text.counts(drift.change for drift in found)
+    for reason in refused:
+        screen.print(Text(reason, style="bold red"), soft_wrap=True)
+    outcome = f"{revert} does it" if not fix else f"{len(left)} left" if left else "done"
+    said = f"{compared}; to revert changes made by hand: {counted}; {outcome}"
+    screen.print(said, highlight=False, soft_wrap=True)
+    return DRIFTED if left else 0
+
+
+def as_json(found: Sequence[Drift], left: Sequence[Drift]) -> dict[str, Any]:
+    """Returns what was found as JSON: `live` and `declared` values by property path, secrets masked."""
+    remaining = {drift.change.urn for drift in left}
+    return {"drift": [{**_entry(drift), "reverted": drift.change.urn not in remaining} for drift in found]}
+
+
+def _entry(drift: Drift) -> dict[str, Any]:
+    change = drift.change
+    differences = change.differences if change.op in ("update", "replace") else ()
+    return {
+        "operation": change.op,
+        "kind": short_kind(change.type),
+        "name": change.name,
+        "urn": change.urn if drift.declared else None,
+        "note": change.note,
+        "fields": [{"path": d.path, "live": d.before, "declared": d.after} for d in differences],
+    }
