@@ -18,11 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pulumi
 from pulumi.automation._server import LanguageServer
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc
 
-from preview.plugins import fork_server, launch, sdks
+from preview.plugins import fork_server, launch, sdk_shortcuts, sdks
 from preview.plugins.serving import serve
 
 CHUNK_BYTES_MAX = 64 * 1024
@@ -106,9 +105,7 @@ def _run(entry_point: str) -> None:
 
 
 def main() -> None:
-    # The SDK waits for the engine to have received each of its messages, some ten a resource: most of the
-    # time of a preview. The engine shows them with `--debug` only.
-    pulumi.log.debug = lambda *_args, **_kwargs: None
+    sdk_shortcuts.take()
     serve(
         lambda server: language_pb2_grpc.add_LanguageRuntimeServicer_to_server(
             ProgramServer(engine_address=sys.argv[-1]), server
