@@ -86,9 +86,10 @@ fidelity: ## forecasts next to Muster's controller and the real Kueue (AGAINST=m
 	@$(run) tests.fidelity $(if $(AGAINST),--against $(AGAINST)) $(if $(JOBS),--jobs $(JOBS)) \
 		$(if $(CASE),--case $(CASE)) $(if $(PACE),--pace $(PACE))
 
-preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=comment.md)
+preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=comment.md, PLUGINS=installed)
 	@$(run) preview $(or $(STACK),$(error name the stack: make preview STACK=dev)) \
-		$(if $(SINCE),--since $(SINCE)) $(if $(MARKDOWN),--markdown $(MARKDOWN))
+		$(if $(SINCE),--since $(SINCE)) $(if $(MARKDOWN),--markdown $(MARKDOWN)) \
+		$(if $(filter installed,$(PLUGINS)),--installed)
 
 golden: ## accept the current plans of all stacks (tests/stacks/golden)
 	@$(run) development golden

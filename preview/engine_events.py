@@ -36,6 +36,22 @@ def warnings(events: Iterable[Event]) -> tuple[str, ...]:
     return tuple(text if times == 1 else f"{text} ({times} times)" for text, times in counted.items())
 
 
+def policies_passed(events: Iterable[Event]) -> int | None:
+    """Returns the number of policies that were checked and violated by no resource; None without a pack."""
+    events = list(events)
+    summaries = [
+        event[name]
+        for event in events
+        for name in ("policyAnalyzeSummaryEvent", "policyAnalyzeStackSummaryEvent")
+        if name in event
+    ]
+    if not any("policyLoadEvent" in event for event in events):
+        return None
+    passed = {policy for summary in summaries for policy in summary.get("passed") or ()}
+    violated = {event["policyEvent"]["policyName"] for event in events if "policyEvent" in event}
+    return len(passed - violated)
+
+
 def counts(events: Iterable[Event]) -> dict[str, int]:
     """Returns the number of resources by op, without unchanged ones."""
     summaries = [event["summaryEvent"] for event in events if "summaryEvent" in event]

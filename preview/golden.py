@@ -7,7 +7,7 @@ from pathlib import Path
 
 from preview import plan_text
 from preview.plan import Change
-from preview.plugins.choice import choose_offline
+from preview.plugins.choice import choose_offline, sources
 from preview.pulumi_cli import PulumiCli
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import CHECKOUT, RunState
@@ -21,13 +21,15 @@ def golden() -> int:
     """Rewrites the summaries and prints which have changed."""
     pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
     FOLDER.mkdir(exist_ok=True)
+    choices = choose_offline()
     for settings in sorted((CHECKOUT / "stacks").glob("Pulumi.*.yaml")):
         stack = settings.stem.removeprefix("Pulumi.")
-        cli = PulumiCli(pulumi, RunState("preview").root, choices=choose_offline())
+        cli = PulumiCli(pulumi, RunState("preview").root, choices=choices)
         outcome = cli.select(stack, settings).preview()
         differs = difference(stack, outcome.changes)
         file(stack).write_text(plan_text.summary(outcome.changes))
         print(f"{stack}: {'changed' if differs else 'unchanged'} ({outcome.seconds:.1f} s)", flush=True)
+    print(f"plugins: {sources(choices)}")
     return 0
 
 

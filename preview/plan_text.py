@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from preview.plan import STACK, Change, Difference
 from preview.plan_properties import described, plain, short_kind
+from preview.pulumi_cli import Outcome
 
 SIGNS: Mapping[str, str] = {"create": "+", "update": "~", "replace": "±", "delete": "-", "same": " "}
 _WORDS: Mapping[str, str] = {
@@ -19,6 +20,8 @@ _WORDS: Mapping[str, str] = {
 }
 _INDENT = "  "
 PROVIDERS = "pulumi:providers:"
+# Green, red and orange are +, - and !.
+_DIFF: Mapping[str, str] = {"~": "!", "±": "-/+"}
 
 
 @dataclass(frozen=True)
@@ -109,17 +112,36 @@ def _danger(change: Change) -> str:
     return f"{SIGNS[change.op]} {title(change)}  {'; '.join(filter(None, [why, mark]))}".rstrip()
 
 
-def markdown(heading: str, changes: Sequence[Change], warnings: Sequence[str]) -> str:
-    """Formats a pull request comment: counts and dangerous changes on top, the plan folded."""
-    parts = [f"### {heading}", counts(changes)]
-    if warnings:
-        parts.append("\n".join(f"- :warning: {' '.join(warning.split())}" for warning in warnings))
+def policies(outcome: Outcome) -> str:
+    """Formats the result of the policies; empty if none were checked."""
+    if outcome.passed is None:
+        return ""
+    failed = f", {len(outcome.violations)} failed" if outcome.violations else ""
+    return f"{outcome.passed} policies passed{failed}"
+
+
+def markdown(heading: str, outcome: Outcome) -> str:
+    """Formats a pull request comment: counts, violated policies and dangerous changes, the plan folded."""
+    changes = outcome.changes
+    parts = [f"### {heading}", ", ".join(filter(None, [counts(changes), policies(outcome)]))]
+    if outcome.violations:
+        lines = [line for violation in outcome.violations for line in violation.splitlines()]
+        parts.append("**Violated policies**\n" + _fenced(lines, "text"))
+    if outcome.warnings:
+        parts.append("\n".join(f"- :warning: {' '.join(warning.split())}" for warning in outcome.warnings))
     if lines := dangers(changes):
-        parts.append("**Recreated or deleted**\n" + _fenced(lines))
-    if lines := [line for _, line in table(changes)]:
-        parts.append(f"<details><summary>The plan</summary>\n\n{_fenced(lines)}\n\n</details>")
+        parts.append("**Recreated or deleted**\n" + _fenced([_colored(line) for line in lines], "diff"))
+    if lines := [_colored(line) for _, line in table(changes)]:
+        parts.append(f"<details><summary>The plan</summary>\n\n{_fenced(lines, 'diff')}\n\n</details>")
+    if outcome.plugins:
+        parts.append(f"Plugins: {outcome.plugins}")
     return "\n\n".join(parts) + "\n"
 
 
-def _fenced(lines: Sequence[str]) -> str:
-    return "\n".join(["```text", *lines, "```"])
+def _colored(line: str) -> str:
+    """Returns the line with a first character that GitHub colors in a `diff` block."""
+    return _DIFF.get(line[0], line[0]) + line[1:]
+
+
+def _fenced(lines: Sequence[str], language: str) -> str:
+    return "\n".join([f"```{language}", *lines, "```"])

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from preview import plan_text
-from preview.plugins.choice import Choice, choose_offline, stand_ins
+from preview.plugins.choice import Choice, choose_installed, choose_offline, stand_ins
 from preview.plugins.pretence import VARIABLE
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError, Stack
 from sandbox.bootstrap import exclusive
@@ -23,11 +23,18 @@ from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import CHECKOUT, RunState
 from sandbox.toolchain.steps import Screen, StepError
 
+VIOLATED = 1
+"""The exit code of a plan that violates mandatory policies."""
 _STYLES = {"±": "bold red", "-": "red", "~": "yellow", "+": "green"}
 
 
-def preview(stack: str, since: str | None = None, markdown: Path | None = None) -> int:
-    """Shows the plan of one stack, checked by the policies of its environment; writes `markdown` if given."""
+def preview(
+    stack: str, since: str | None = None, markdown: Path | None = None, *, installed: bool = False
+) -> int:
+    """Shows the plan of one stack, checked by the policies of its environment; writes `markdown` if given.
+
+    installed: runs installed official plugins, also those that need an account; not with `since`.
+    """
     settings = settings_file(stack)
     pulumi = ensure_tools(["pulumi"], Screen())["pulumi"].path
     heading = f"Preview of {stack}" + (f" since {since}" if since else "")
@@ -36,20 +43,23 @@ def preview(stack: str, since: str | None = None, markdown: Path | None = None) 
             exclusive(RunState("preview").root / "lock", "a preview in this checkout"),
             Screen().activity(lambda seconds: f"{heading}: {seconds:.0f} s"),
         ):
-            outcome = _outcome(pulumi, stack, settings, since)
+            outcome = _outcome(pulumi, stack, settings, since, installed)
     except PulumiError as error:
-        if markdown:
-            markdown.write_text(f"### {heading} failed\n\n```text\n{error}\n```\n")
-        raise
+        if error.outcome is None:
+            if markdown:
+                markdown.write_text(f"### {heading} failed\n\n```text\n{error}\n```\n")
+            raise
+        outcome = error.outcome
     show(heading, outcome, console())
     if markdown:
-        markdown.write_text(plan_text.markdown(heading, outcome.changes, outcome.warnings))
-    return 0
+        markdown.write_text(plan_text.markdown(heading, outcome))
+    return VIOLATED if outcome.violations else 0
 
 
-def _outcome(pulumi: Path, stack: str, settings: Path, since: str | None) -> Outcome:
+def _outcome(pulumi: Path, stack: str, settings: Path, since: str | None, installed: bool) -> Outcome:
     if since is None:
-        cli = PulumiCli(pulumi, RunState("preview").root, choices=choose_offline())
+        choices = choose_installed() if installed else choose_offline()
+        cli = PulumiCli(pulumi, RunState("preview").root, choices=choices)
         cli.preload()  # while it selects the stack
         selected = cli.select(stack, settings)
     else:
@@ -118,7 +128,7 @@ def settings_file(stack: str) -> Path:
 
 
 def show(heading: str, outcome: Outcome, screen: Console) -> None:
-    """Prints warnings and recreated or deleted resources, then the tree, then the counts."""
+    """Prints warnings and recreated or deleted resources, the tree, then violated policies and counts."""
     for warning in outcome.warnings:
         screen.print(Text(f"warning: {warning}", style="yellow"), soft_wrap=True)
     if dangers := plan_text.dangers(outcome.changes):
@@ -128,4 +138,9 @@ def show(heading: str, outcome: Outcome, screen: Console) -> None:
         screen.print()
     for sign, line in plan_text.table(outcome.changes):
         screen.print(Text(line, style=_STYLES.get(sign, "")), soft_wrap=True)
-    screen.print(f"{heading}: {plan_text.counts(outcome.changes)} ({outcome.seconds:.1f} s)", highlight=False)
+    if outcome.plugins:
+        screen.print(f"plugins: {outcome.plugins}", highlight=False, soft_wrap=True)
+    for violation in outcome.violations:
+        screen.print(Text(violation, style="bold red"), soft_wrap=True)
+    result = ", ".join(filter(None, [plan_text.counts(outcome.changes), plan_text.policies(outcome)]))
+    screen.print(f"{heading}: {result} ({outcome.seconds:.1f} s)", highlight=False, soft_wrap=True)

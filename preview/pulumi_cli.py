@@ -24,7 +24,7 @@ import yaml
 from preview import engine_events
 from preview.plan import Change, read_changes
 from preview.plugins import fork_server, launch
-from preview.plugins.choice import Choice, choose_plugins, find_installed, users_home, wanted_versions
+from preview.plugins.choice import Choice, choose_installed, sources, wanted_versions
 from preview.plugins.launchers import install_beside, install_engine, install_providers
 from preview.policies import PACK, violations
 from preview.prior_state import with_resources
@@ -40,19 +40,31 @@ to create them. A command that is killed leaves resources that the state does no
 SECRETS_PROVIDER = re.compile(r"^(?:secretsprovider|encryptedkey|encryptionsalt):.*\n?", re.MULTILINE)
 
 
-class PulumiError(StepError):
-    """A failed Pulumi command: the engine's error messages, and the path of the full log."""
-
-
 @dataclass(frozen=True)
 class Outcome:
-    """Result of an operation. `counts` are resources by op, without unchanged ones."""
+    """Result of an operation. `counts` are resources by op, without unchanged ones.
+
+    violations: a text per violated mandatory policy. passed: the number of policies that hold, None if no
+    policies were checked. plugins: where the providers came from.
+    """
 
     counts: Mapping[str, int]
     changes: tuple[Change, ...]
     warnings: tuple[str, ...]
     text: str
     seconds: float
+    violations: tuple[str, ...] = ()
+    passed: int | None = None
+    plugins: str = ""
+
+
+class PulumiError(StepError):
+    """A failed Pulumi command: the engine's error messages, and the path of the full log.
+
+    outcome: the plan, if only policies refused it.
+    """
+
+    outcome: Outcome | None = None
 
 
 class PulumiCli:
@@ -89,7 +101,7 @@ class PulumiCli:
         for folder in (self._home, self.folder / "state", self.logs):
             folder.mkdir(parents=True, exist_ok=True)
         wanted = wanted_versions()
-        self.choices = dict(choices or choose_plugins(wanted, find_installed(users_home())))
+        self.choices = dict(choices or choose_installed())
         self.binary = install_engine(self.folder / "bin", binary, python, self.choices["python"])
         for host in hosts:
             install_beside(self.binary.parent, host, host.name)
@@ -258,15 +270,29 @@ class Stack:
         arguments = [verb, "--stack", self.name, "--config-file", str(self.config)]
         arguments += ["--event-log", str(events), "--suppress-permalink=true", *flags]
         began = time.monotonic()
+        failure, text = None, ""
         try:
             text = self.cli.run(arguments, log, say)
         except PulumiError as error:
-            found = engine_events.read_events(events)
-            why = "\n".join([*engine_events.errors(found), *violations(found)]) or str(error)
-            raise PulumiError(f"pulumi {verb} of stack {self.name}: {why}", log=log) from None
+            failure = error
         seconds, found = time.monotonic() - began, engine_events.read_events(events)
-        warnings = engine_events.warnings(found)
-        return Outcome(engine_events.counts(found), read_changes(found), warnings, text, seconds)
+        outcome = Outcome(
+            engine_events.counts(found),
+            read_changes(found),
+            engine_events.warnings(found),
+            text,
+            seconds,
+            tuple(violations(found)),
+            engine_events.policies_passed(found),
+            sources(self.cli.choices),
+        )
+        if failure is None:
+            return outcome
+        errors = engine_events.errors(found)
+        why = "\n".join([*errors, *outcome.violations]) or str(failure)
+        refused = PulumiError(f"pulumi {verb} of stack {self.name}: {why}", log=log)
+        refused.outcome = outcome if outcome.violations and not errors else None
+        raise refused from None
 
 
 def _flags(expect_no_changes: bool, refresh: bool) -> list[str]:

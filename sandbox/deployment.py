@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from preview import plan_text
 from preview.pulumi_cli import PulumiCli, Stack
 from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import Screen
@@ -15,8 +16,8 @@ def pulumi_cli(state: RunState, binary: Path, **variables: str) -> PulumiCli:
 
 
 def deploy(stack: Stack, screen: Screen) -> str:
-    """Runs `pulumi up`, shows its progress, and returns the number of resources by operation."""
+    """Runs `pulumi up`, shows its progress, and returns counts of resources as previews do."""
     lines = [""]
     with screen.activity(lambda elapsed: f"  {elapsed:.0f} s: {lines[-1]}"):
         outcome = stack.up(lines.append)
-    return ", ".join(f"{count} to {op}" for op, count in sorted(outcome.counts.items())) or "no change"
+    return plan_text.counts(outcome.changes)

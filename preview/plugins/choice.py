@@ -90,10 +90,21 @@ def _is_complete(folder: Path) -> bool:
 def choose_offline() -> dict[str, Choice]:
     """Chooses plugins for previews without an account: installed ones, but stand-ins for GCP and Docker.
 
-    The official gcp plugin requires credentials even for a preview.
+    The official gcp plugin requires credentials even for a preview, and only the stand-in checks bodies
+    against GKE's schema and knows its replacement rules.
     """
-    chosen = choose_plugins(wanted_versions(), find_installed(users_home()))
-    return chosen | stand_ins(("gcp", "docker-build"), "a preview needs no account")
+    return choose_installed() | stand_ins(("gcp", "docker-build"), "a preview needs no account")
+
+
+def sources(choices: Mapping[str, Choice]) -> str:
+    """Says of each provider's plugin whether it is the official one or the stand-in, and why."""
+    providers = (choices[name] for name in sorted(choices) if name != "python")
+    return "; ".join(f"{c.plugin}: {'official' if c.official else 'stand-in'} ({c.why})" for c in providers)
+
+
+def choose_installed() -> dict[str, Choice]:
+    """Chooses every plugin that is installed in the version of its SDK."""
+    return choose_plugins(wanted_versions(), find_installed(users_home()))
 
 
 def stand_ins(names: Iterable[str], why: str) -> dict[str, Choice]:

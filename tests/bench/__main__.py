@@ -4,6 +4,7 @@ import os
 import platform
 import sys
 
+from preview.plugins.choice import choose_offline, sources
 from sandbox.toolchain.command import carry_out
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.steps import Screen
@@ -15,12 +16,13 @@ RSS_MB_MAX = 80
 
 
 def main() -> int:
-    tools = ensure_tools(("pulumi", "kueue"), Screen())
+    ensure_tools(("pulumi", "kueue"), Screen())
     print(f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}")
+    print(f"plugins of previews: {sources(choose_offline())}")
     figures = [
         *setup_times.cold_builds(),
         *setup_times.warm_up(),
-        *setup_times.previews(tools["pulumi"].path),
+        *setup_times.previews(),
     ]
     show("Setting up", figures)
     decided = [*decisions.figures(), *first_decision.figures()]

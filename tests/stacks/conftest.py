@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from preview.plugins.choice import Choice
+from preview.plugins.choice import Choice, choose_offline, sources
 from preview.pulumi_cli import SAVED_ONCE, PulumiCli, Stack
 from sandbox.cluster.control_plane import start_control_plane
 from sandbox.cluster.crds import ensure_crds
@@ -34,6 +34,10 @@ from tests.stacks.ray_requests import (
 LOCAL = CHECKOUT / "stacks" / "Pulumi.local.yaml"
 PLUGINS = ("python", "kubernetes", "gcp", "docker-build")
 STAND_INS = {name: Choice(name, None, "this is what is tested") for name in PLUGINS}
+
+
+def pytest_report_header() -> str:
+    return f"plugins of offline previews: {sources(choose_offline())}"
 
 
 @pytest.fixture(scope="session")

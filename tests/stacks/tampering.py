@@ -76,7 +76,7 @@ def as_pulumi(fields: Mapping[str, Any]) -> Callable[[ApiServer, Object], object
 
 
 def unowned(change: Callable[[Object], object]) -> Callable[[ApiServer, Object], object]:
-    """Edits the live object, and then removes who wrote what."""
+    """Edits the live object, and then removes its field managers."""
 
     def act(api: ApiServer, target: Object) -> None:
         edits(change)(api, target)

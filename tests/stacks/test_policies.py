@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
+from policies.catalogue import RULES
 from policies.rule import Resource
+from preview import plan_text
 from preview.pulumi_cli import Outcome, PulumiCli, PulumiError
 from sandbox.toolchain.paths import CHECKOUT
 from tests.stacks.conftest import STAND_INS
@@ -79,6 +81,10 @@ def test_prod_without_deletion_protection_fails(cli: PulumiCli, tmp_path: Path) 
         "  gcp:container/cluster:Cluster ray-prod: remove deletionProtection: it is false\n"
         "  gcp:container/cluster:Cluster ray-prod: set the resource option protect"
     )
+    outcome = failure.value.outcome
+    assert outcome is not None
+    assert "container.Cluster ray-prod" in plan_text.summary(outcome.changes)
+    assert plan_text.policies(outcome).endswith(" policies passed, 1 failed")
 
 
 def test_a_compliant_stack_passes_as_prod(preview: Preview) -> None:
@@ -86,6 +92,7 @@ def test_a_compliant_stack_passes_as_prod(preview: Preview) -> None:
     outcome = preview("prod", *good)
     assert outcome.counts == {"create": 9}
     assert "✅ muster@v" in outcome.text
+    assert outcome.passed == len(RULES)
 
 
 BROKEN = (

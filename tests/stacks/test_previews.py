@@ -68,7 +68,8 @@ def test_every_stack_keeps_the_rules_of_its_environment(previewed: tuple[Path, O
 def test_the_plan_is_the_one_that_was_reviewed(previewed: tuple[Path, Outcome]) -> None:
     path, outcome = previewed
     differs = golden.difference(stack_name(path), outcome.changes)
-    assert not differs, f"{differs}\n\nIf that is what you want, accept it with: {golden.ACCEPT}"
+    accept = f"If that is what you want, accept it with: {golden.ACCEPT}"
+    assert not differs, f"{differs}\n\n{accept}\nplugins: {outcome.plugins}"
 
 
 def test_replacing_properties_of_every_type_are_known(previewed: tuple[Path, Outcome]) -> None:

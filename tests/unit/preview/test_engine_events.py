@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from preview.engine_events import counts, errors, read_events, warnings
+from preview.engine_events import counts, errors, policies_passed, read_events, warnings
 
 
 def said(severity: str, message: str) -> dict[str, Any]:
@@ -51,3 +51,14 @@ def test_repeated_warnings_are_reported_once_with_their_number() -> None:
 def test_counts_exclude_unchanged_resources() -> None:
     assert counts([{"summaryEvent": {"resourceChanges": {"create": 2, "same": 5}}}]) == {"create": 2}
     assert counts([]) == {}
+
+
+def checked(*passed: str) -> dict[str, Any]:
+    return {"policyAnalyzeSummaryEvent": {"passed": list(passed)}}
+
+
+def test_policies_pass_if_no_resource_violates_them() -> None:
+    of_stack = {"policyAnalyzeStackSummaryEvent": {"passed": ["a-stack-rule"]}}
+    events = [{"policyLoadEvent": {}}, checked("a", "CKV_GCP_29"), checked("a", "b"), of_stack]
+    assert policies_passed([*events, judged("advisory", "advice")]) == 3
+    assert policies_passed([checked("a")]) is None  # no pack was loaded

@@ -8,6 +8,7 @@ from preview import plan_text
 from preview.plan import Change
 from preview.plan_properties import described, short_kind
 from preview.plugins.values import UNKNOWN
+from preview.pulumi_cli import Outcome
 
 PLATFORM, POOL = "muster:platform:NodePools", "gcp:container/nodePool:NodePool"
 
@@ -52,6 +53,10 @@ UNCHANGED = change("same", "kubernetes:core/v1:Namespace", "team-a", parent=STAC
 CHANGES = (STACK, UNCHANGED, DELETED, UPDATED, CREATED, POOLS, REPLACED)
 
 
+def plan(*changes: Change, warnings: tuple[str, ...] = (), **fields: Any) -> Outcome:
+    return Outcome({}, changes, warnings, "", 1.0, **fields)
+
+
 def test_most_important_changes_are_counted_first() -> None:
     assert plan_text.counts(CHANGES) == "1 to replace, 1 to delete, 1 to update, 1 to create, 2 unchanged"
     assert plan_text.counts([STACK]) == "nothing declared"
@@ -88,16 +93,28 @@ def test_dangers_name_the_property_that_forces_them() -> None:
 
 
 def test_comment_shows_counts_and_dangers_and_folds_the_plan() -> None:
-    comment = plan_text.markdown("Preview of dev", CHANGES, ["mind\n  the gap"])
+    outcome = plan(*CHANGES, warnings=("mind\n  the gap",), passed=40, plugins="gcp: stand-in (why)")
+    comment = plan_text.markdown("Preview of dev", outcome)
     shown, folded = comment.split("<details>")
     assert shown.startswith("### Preview of dev\n\n1 to replace,")
+    assert "2 unchanged, 40 policies passed\n" in shown
     assert "- :warning: mind the gap" in shown
-    assert "± container.NodePool h100" in shown
+    assert "```diff\n-/+ container.NodePool h100" in shown
+    assert "\n- Namespace team-b" in shown
     assert "system-nodes" not in shown
-    assert "system-nodes" in folded
-    assert (
-        plan_text.markdown("Preview of dev", [STACK, UNCHANGED], []) == "### Preview of dev\n\n1 unchanged\n"
-    )
+    assert "\n!   container.NodePool system-nodes" in folded
+    assert "\n+   container.NodePool l4" in folded
+    assert folded.endswith("</details>\n\nPlugins: gcp: stand-in (why)\n")
+    unchanged = plan_text.markdown("Preview of dev", plan(STACK, UNCHANGED))
+    assert unchanged == "### Preview of dev\n\n1 unchanged\n"
+
+
+def test_comment_shows_violated_policies_beside_the_plan() -> None:
+    outcome = plan(*CHANGES, violations=("private-nodes: why\n  Cluster one: set it",), passed=39)
+    comment = plan_text.markdown("Preview of dev", outcome)
+    assert "2 unchanged, 39 policies passed, 1 failed\n" in comment
+    assert "**Violated policies**\n```text\nprivate-nodes: why\n  Cluster one: set it\n```" in comment
+    assert "container.NodePool system-nodes" in comment
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,21 @@ def test_error_of_an_unknown_stack_lists_the_stacks() -> None:
     assert refused.value.try_this == "one of dev, local, prod, staging"
 
 
+def test_violated_policies_come_after_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    made = Change("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")
+    outcome = Outcome(
+        {}, (made,), (), "", 1.25, ("private-nodes: why\n  one: set it",), 39, "gcp: stand-in (why)"
+    )
+    show("Preview of dev", outcome, Console(width=200))
+    assert capsys.readouterr().out.splitlines() == [
+        "+ Namespace team-b",
+        "plugins: gcp: stand-in (why)",
+        "private-nodes: why",
+        "  one: set it",
+        "Preview of dev: 1 to create, 39 policies passed, 1 failed (1.2 s)",
+    ]
+
+
 def test_warnings_and_dangers_come_before_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
     gone = Change("delete", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-a")
     made = Change("create", "kubernetes:core/v1:Namespace", "urn:a::b::c::team-b")

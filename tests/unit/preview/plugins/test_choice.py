@@ -16,6 +16,7 @@ from preview.plugins.choice import (
     choose_offline,
     choose_plugins,
     find_installed,
+    sources,
     wanted_versions,
 )
 from preview.plugins.launchers import install_engine, install_providers
@@ -207,3 +208,14 @@ def test_dash_in_a_plugin_name_is_an_underscore_in_its_module(tmp_path: Path) ->
 def test_every_wanted_provider_has_an_offline_plugin() -> None:
     for name in set(wanted_versions()) - {"pulumi"}:
         assert find_spec(f"preview.plugins.{name.replace('-', '_')}_provider") is not None
+
+
+def test_sources_of_providers_are_named_with_the_reason(tmp_path: Path) -> None:
+    choices = {
+        "python": Choice("python", None, "no pulumi on PATH"),
+        "kubernetes": Choice("kubernetes", tmp_path, "installed in version 4.34.2"),
+        "gcp": Choice("gcp", None, "a preview needs no account"),
+    }
+    assert sources(choices) == (
+        "gcp: stand-in (a preview needs no account); kubernetes: official (installed in version 4.34.2)"
+    )
