@@ -1,4 +1,4 @@
-"""What GKE leaves of a node to pods.
+"""Amounts that GKE leaves of a node to pods.
 
 Source of GKE's reservations: GKE, "Plan GKE Standard node sizes" (node allocatable resources).
 """
