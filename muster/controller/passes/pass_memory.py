@@ -82,15 +82,16 @@ class PassMemory:
 
     def take(self, key: str, found: Examination) -> bool:
         """Keeps what was found about a Workload. Returns False if it had to be marked and was not."""
-        same = key not in self._unmarked or found == self._examined[key]
+        self._due.set(key, found.advanced.until_ms)
+        if found == self._examined.get(key):
+            return True
         self._examined[key], self.statuses[key] = found, found.advanced.status
         self.counts.put(key, found.share)
-        self._due.set(key, found.advanced.until_ms)
         if found.holds_after_end:
             self._finished_with_quota.add(key)
         else:
             self._finished_with_quota.discard(key)
-        return same
+        return key not in self._unmarked
 
     def forget(self, key: str) -> None:
         """Forgets a Workload that is gone."""
