@@ -40,8 +40,8 @@ class ClusterStates:
             cluster.marks = self._relations.update(cluster, changed)
             cluster.marks.full = is_full
         if is_full or changed is None:
-            self._relations = Relations()  # the old ones are dropped before there are new ones
-            self._relations.update(cluster, {name: getattr(cluster, name) for name in RELATED})
+            self._relations = Relations()  # so that the old ones are not kept while there are new ones
+            self._relations = Relations.of(cluster)
         cluster.relations = self._relations
         return cluster
 
