@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from components.queues.provisioning_check import CHECK, GROUP, check, provisioning_request_config
-from components.queues.specs import cluster_queue, cohort, resource_flavor
+from components.queues.specs import cluster_queue, cohort, resource_flavor, topology
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import QueuedProvisioning
 from settings.model.queues.queue import Queues
@@ -28,10 +28,12 @@ class QueueObject:
 def queue_objects(
     pools: Sequence[Pool], queues: Queues, provisioning: QueuedProvisioning
 ) -> Iterator[QueueObject]:
-    """Yields flavors, cohorts, admission checks and ClusterQueues, each after those that it names."""
+    """Yields topologies, flavors, cohorts, checks and ClusterQueues, each after those that it names."""
     queued = {pool.flavor_name: pool for pool in pools if pool.queued}
-    flavors = {pool.flavor_name: resource_flavor(pool) for pool in pools}
-    named = [QueueObject("ResourceFlavor", name, spec) for name, spec in flavors.items()]
+    topologies = [QueueObject("Topology", p.flavor_name, topology(p)) for p in pools if p.topology]
+    yield from topologies
+    levels = tuple((obj.kind, obj.name) for obj in topologies)
+    named = [QueueObject("ResourceFlavor", p.flavor_name, resource_flavor(p), levels) for p in pools]
     named += (QueueObject("Cohort", c.name, cohort(c)) for c in queues.cohorts)
     named += (QueueObject("AdmissionCheck", c.name, c.spec()) for c in queues.checks)
     if queued:

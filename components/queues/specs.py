@@ -1,4 +1,4 @@
-"""Specs of Kueue's ResourceFlavors, Cohorts and ClusterQueues, from the settings."""
+"""Specs of Kueue's ResourceFlavors, Topologies, Cohorts and ClusterQueues, from the settings."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -15,7 +15,14 @@ def resource_flavor(pool: Pool) -> dict[str, Any]:
     if pool.node_taints:
         spec["nodeTaints"] = [taint._asdict() for taint in pool.node_taints]
         spec["tolerations"] = [{**taint._asdict(), "operator": "Equal"} for taint in pool.node_taints]
+    if pool.topology:
+        spec["topologyName"] = pool.flavor_name
     return spec
+
+
+def topology(pool: Pool) -> dict[str, Any]:
+    """Returns the spec of the Topology that a pool's flavor names."""
+    return {"levels": [{"nodeLabel": level} for level in pool.topology]}
 
 
 def cohort(settings: Cohort) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def from_objects(name: str, objects: QueueObjects, controller: str = "{}") -> Qu
         raise ConfigurationError(f"{name}: the controller's configuration: {error}") from error
     checks = {check.key: check for check in objects.checks}
     found = snapshot.snapshot(objects.flavors, objects.cohorts, objects.cluster_queues, (), checks=checks)
-    return with_snapshot(name, _open_to_all(found), objects, rules)
+    return with_snapshot(name, _of_quotas_alone(found), objects, rules)
 
 
 def with_snapshot(
@@ -125,13 +125,15 @@ def _read(by_kind: Mapping[str, list[Mapping[str, Any]]], kind: str, view: type[
     return found
 
 
-def _open_to_all(objects: core.Snapshot) -> core.Snapshot:
-    """Ignores namespace selectors: a trace has no namespaces, and a LocalQueue shows that its may use it."""
+def _of_quotas_alone(objects: core.Snapshot) -> core.Snapshot:
+    """Ignores namespace selectors and topologies: a trace has no nodes and no namespaces, and a LocalQueue
+    shows that its namespace may use the queue."""
     queues = {
         name: replace(queue, namespaces=core.LabelSelector())
         for name, queue in objects.cluster_queues.items()
     }
-    return replace(objects, cluster_queues=queues)
+    flavors = {name: replace(flavor, topology=None) for name, flavor in objects.flavors.items()}
+    return replace(objects, cluster_queues=queues, flavors=flavors)
 
 
 def provisioned_flavors(queue: core.ClusterQueue) -> frozenset[str]:

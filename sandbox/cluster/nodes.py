@@ -10,6 +10,7 @@ from settings.model.pools.gpus import GPU_RESOURCE
 from settings.model.pools.pool import Pool
 
 KWOK_ANNOTATION = "kwok.x-k8s.io/node"
+HOSTNAME = "kubernetes.io/hostname"
 KUBERNETES_LABELS = "beta.kubernetes.io/"
 KUBERNETES_TAINTS = "node.kubernetes.io/"
 
@@ -34,7 +35,7 @@ def node(
             "labels": {
                 "kubernetes.io/arch": "amd64",
                 "kubernetes.io/os": "linux",
-                "kubernetes.io/hostname": name,
+                HOSTNAME: name,
                 **labels,
             },
         },
@@ -51,7 +52,11 @@ def static_nodes(pools: Iterable[Pool]) -> list[dict[str, Any]]:
     return [
         node(
             f"gke-{pool.name}-{index}",
-            {**pool.node_labels, **_discovered(pool.capacity)},
+            {
+                **pool.node_labels,
+                **_discovered(pool.capacity),
+                **level_labels(f"gke-{pool.name}-{index}", pool.topology),
+            },
             [taint._asdict() for taint in pool.node_taints],
             pool.capacity,
         )
@@ -59,6 +64,16 @@ def static_nodes(pools: Iterable[Pool]) -> list[dict[str, Any]]:
         if not pool.queued
         for index in range(pool.nodes_max)
     ]
+
+
+def level_labels(name: str, levels: Sequence[str]) -> dict[str, str]:
+    """Returns a node's labels of the levels above it: two nodes share the lowest level, four the next one, …
+
+    The node's number is the last part of its name; nodes whose names differ in the rest share no level.
+    """
+    above = [level for level in levels if level != HOSTNAME]
+    group, _, number = name.rpartition("-")
+    return {level: f"{group}-{int(number) >> len(above) - place}" for place, level in enumerate(above)}
 
 
 @dataclass(frozen=True)

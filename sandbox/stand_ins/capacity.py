@@ -18,13 +18,15 @@ ACCELERATORS = ("nvidia.com/gpu", "google.com/tpu")
 
 @dataclass(frozen=True)
 class Shape:
-    """The nodes of a queued pool: labels, taints, capacity of one node, and their maximum number."""
+    """The nodes of a queued pool: labels, taints, capacity of one node, and their maximum number; `levels`
+    are labels of the levels above the nodes, the largest first."""
 
     pool: str
     labels: Mapping[str, str]
     taints: Sequence[Mapping[str, str]]
     capacity: Mapping[str, str]
     nodes_max: int
+    levels: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

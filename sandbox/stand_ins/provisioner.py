@@ -243,6 +243,7 @@ def shapes_of(stack_file: Path) -> list[Shape]:
             tuple({"key": t.key, "value": t.value, "effect": t.effect} for t in pool.node_taints),
             dict(pool.capacity),
             pool.nodes_max,
+            pool.topology,
         )
         for pool in settings.load(stack_file).pools
         if pool.queued

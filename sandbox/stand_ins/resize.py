@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 
 from sandbox.cluster.kinds import Object, is_true
-from sandbox.cluster.nodes import node
+from sandbox.cluster.nodes import level_labels, node
 from sandbox.stand_ins.capacity import PROVISIONING_LABEL, Need, Shape
 
 PROVISIONING_CLASS = "queued-provisioning.gke.io"
@@ -45,6 +45,7 @@ def open_request(request: Object) -> bool:
 def queued_node(shape: Shape, name: str, resize_name: str) -> Object:
     """Returns a node of a queued pool for one request."""
     labels = {**shape.labels, QUEUED_LABEL: "true", PROVISIONING_LABEL: resize_name}
+    labels |= level_labels(name, shape.levels)
     return node(name, labels, shape.taints, shape.capacity)
 
 

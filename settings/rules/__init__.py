@@ -26,6 +26,7 @@ from settings.rules import (
     quotas,
     sharing,
     tenants,
+    topologies,
     tpus,
 )
 
@@ -78,6 +79,8 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     provisioning.cluster_is_new_enough,
     placement.zones_are_the_clusters,
     placement.compact_placement_is_supported,
+    topologies.levels_are_kueues,
+    topologies.levels_are_used,
     disks.boot_disks_suit_machines,
     disks.local_ssds_suit_machines,
     disks.preloaded_images_are_streamed,

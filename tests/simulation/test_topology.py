@@ -2,13 +2,17 @@
 
 from typing import Any
 
+from components.queues.objects import manifests
 from muster.admission import HOSTNAME
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects import topology_request
+from sandbox.cluster.nodes import static_nodes
+from settings.load import parse
 from tests.simulation.api import Body
 from tests.simulation.manifests import GPU, REQUEST_LABEL, flavor, local_stack, ray_job
 from tests.simulation.simulation import Simulation
+from tests.unit.settings.builders import EXISTING, FILE, L4, put
 
 RACKS: Body = {
     "metadata": {"name": "racks"},
@@ -109,3 +113,36 @@ def test_a_gang_is_placed_when_its_nodes_are_provisioned() -> None:
         assert workers["delayedTopologyRequest"] == "Ready"
 
     Simulation(1, stack(check=True)).run(story)
+
+
+def test_levels_of_a_stack_files_pool_are_those_of_its_nodes() -> None:
+    """From the stack file by its flavor, Topology and the sandbox's nodes to the controller's decision."""
+    config = put(
+        *L4,
+        {
+            "name": "l4",
+            "machineType": "g2-standard-24",
+            "gpu": {"type": "nvidia-l4", "count": 2},
+            "nodes": {"max": 4},
+            "topology": ["rack", HOSTNAME],
+        },
+    )
+    settings = parse(config | {"muster:cluster": EXISTING}, FILE)
+    made: dict[str, list[Body]] = {}
+    for manifest in manifests(settings):
+        made.setdefault(manifest["kind"], []).append(manifest)
+
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(near("dev"))
+        await sim.until(lambda: sim.has(dev, "QuotaReserved") is False, "dev waits for nodes")
+        make_ready(sim)
+        await sim.until(lambda: sim.state(dev) == "Running", "dev runs")
+        assert hosts(sim, dev) in (["gke-l4-0", "gke-l4-1"], ["gke-l4-2", "gke-l4-3"])
+
+    objects = {
+        **local_stack(check=False),
+        kinds.FLAVORS: made["ResourceFlavor"],
+        kinds.TOPOLOGIES: made["Topology"],
+        kinds.NODES: static_nodes(settings.pools[1:]),
+    }
+    Simulation(1, objects).run(story)

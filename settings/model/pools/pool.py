@@ -82,6 +82,10 @@ class Pool(Model):
     """Zones of the nodes (none: those of the cluster)."""
     placement: Literal["compact"] | None = None
     """`compact`: places nodes close to each other, for lower network latency."""
+    topology: tuple[LabelKey, ...] = ()
+    """Labels of the levels at which nodes are connected, the largest first, such as
+    cloud.google.com/gce-topology-block and kubernetes.io/hostname: the flavor gets a Topology of them, and
+    gangs that ask for it are placed close together. A flavor's levels cannot be changed."""
     upgrade: Upgrade | None = None
     """Upgrade strategy; GKE's default (surge, one node at a time) if unset. Not for queued and flex-start
     pools, which GKE upgrades in its own way."""

@@ -236,3 +236,16 @@ def test_a_local_queue_is_replaced_with_its_cluster_queue() -> None:
     assert queue.replace_on_changes == ("spec.clusterQueue",)
     assert queue.delete_before_replace
     assert queue.inputs["metadata"] == {"name": "user-queue", "namespace": "team-a"}
+
+
+LEVELS = ["cloud.google.com/gce-topology-block", "kubernetes.io/hostname"]
+
+
+def test_a_pool_with_levels_has_a_topology_of_its_own() -> None:
+    declared = declare_platform({**put(*L4, "topology", LEVELS), "muster:cluster": EXISTING})
+
+    assert declared.kinds("Topology") == ["Topology/l4"]
+    assert declared.spec("Topology/l4") == {"levels": [{"nodeLabel": level} for level in LEVELS]}
+    assert declared.spec("ResourceFlavor/l4")["topologyName"] == "l4"
+    assert "topologyName" not in declared.spec("ResourceFlavor/cpu")
+    assert "Topology/l4" in declared["ResourceFlavor/l4"].depends_on

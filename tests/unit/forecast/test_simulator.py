@@ -15,6 +15,7 @@ from tests.unit.forecast.builders import (
     PREEMPTS,
     attempts,
     configured,
+    flavor,
     job,
     priority,
     provisioned,
@@ -38,6 +39,14 @@ PROVISIONED = replace(AT_ONCE, provisioning_median_s=60, provisioning_spread=0)
 CASES: dict[str, Case] = {
     "a job runs when it is submitted": Case(
         configured(queue("a", 8)), [job("one", 5, 10, gpus=8)], ["one 5-5-15 FINISHED"]
+    ),
+    "topologies do not count: a trace has no nodes": Case(
+        configured(
+            flavor("racks") | {"spec": {"nodeLabels": {"pool": "racks"}, "topologyName": "racks"}},
+            queue("a", 8, flavor="racks"),
+        ),
+        [job("one", 5, 10, gpus=8)],
+        ["one 5-5-15 FINISHED"],
     ),
     "a job waits for quota": Case(
         configured(queue("a", 8)),

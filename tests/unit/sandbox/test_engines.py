@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from sandbox.cluster import kai_process
-from sandbox.cluster.nodes import static_nodes
+from sandbox.cluster.nodes import level_labels, static_nodes
 from sandbox.scenario import ENGINES, SCENARIOS
 from sandbox.stack_file import STACK, settings_for
 from sandbox.toolchain.paths import CHECKOUT
@@ -35,6 +35,23 @@ def test_kai_gets_static_gpu_nodes_and_the_change_is_reported() -> None:
     ]
     assert len(gpus) == 10
     assert all(labels["nvidia.com/gpu.count"] == "1" for labels in gpus)
+
+
+LEVELS = ("block", "rack", "kubernetes.io/hostname")
+# Name of a node -> its block and rack.
+PLACES = {
+    "gke-l4-0": ("gke-l4-0", "gke-l4-0"),
+    "gke-l4-1": ("gke-l4-0", "gke-l4-0"),
+    "gke-l4-2": ("gke-l4-0", "gke-l4-1"),
+    "gke-l4-3": ("gke-l4-0", "gke-l4-1"),
+    "gke-l4-4": ("gke-l4-1", "gke-l4-2"),
+    "gke-l4-1f2e-0": ("gke-l4-1f2e-0", "gke-l4-1f2e-0"),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_two_nodes_share_the_lowest_level_and_four_the_next(name: str) -> None:
+    assert level_labels(name, LEVELS) == dict(zip(LEVELS[:2], PLACES[name], strict=True))
 
 
 @pytest.mark.parametrize("engine", ["muster", "kueue"])
