@@ -36,10 +36,25 @@ def configuration(settings: Kueue) -> dict[str, Any]:
         wanted["fairSharing"] = fair_sharing(settings.fair_sharing)
     if kept := retention(settings.retention):
         wanted["objectRetentionPolicies"] = kept
-    if settings.exclude_resource_prefixes:
-        wanted["resources"] = {"excludeResourcePrefixes": list(settings.exclude_resource_prefixes)}
+    if counted := resources(settings):
+        wanted["resources"] = counted
+    if settings.managed_namespaces:
+        wanted["managedJobsNamespaceSelector"] = {"matchLabels": dict(settings.managed_namespaces)}
     if settings.feature_gates:
         wanted["featureGates"] = dict(settings.feature_gates)
+    return wanted
+
+
+def resources(settings: Kueue) -> dict[str, Any]:
+    """Returns `resources`, empty if nothing is set: how pods' requests are counted."""
+    wanted: dict[str, Any] = {}
+    if settings.exclude_resource_prefixes:
+        wanted["excludeResourcePrefixes"] = list(settings.exclude_resource_prefixes)
+    if settings.transformations:
+        wanted["transformations"] = [
+            transformation.model_dump(by_alias=True, exclude_none=True)
+            for transformation in settings.transformations
+        ]
     return wanted
 
 

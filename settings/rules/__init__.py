@@ -54,6 +54,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     observability.metrics_are_collected,
     operators.kuberay_suits_the_stack,
     operators.kueue_starts_what_is_suspended,
+    operators.kueue_knows_its_gates,
     operators.operators_run_on_a_system_pool,
     operators.fair_shares_are_weighed,
     operators.configured_keys_are_used,

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from settings.model.base import Model
 from settings.model.foundation.existing import Existing
+from settings.model.operators.kueue import KUEUE_VERSION
+from settings.model.operators.kueue_gates import KUEUE_GATES
 from settings.model.stack import Settings
-from settings.problems import Finding
+from settings.problems import Finding, did_you_mean
 
 # The admission policies suspend these; with engine `kueue` only Kueue unsuspends them.
 SUSPENDED_FRAMEWORKS = ("ray.io/rayjob", "ray.io/raycluster")
@@ -54,6 +56,20 @@ def kueue_starts_what_is_suspended(settings: Settings) -> Iterator[Finding]:
             "only Kueue unsuspends them",
             f"add {', '.join(missing)}",
         )
+
+
+def kueue_knows_its_gates(settings: Settings) -> Iterator[Finding]:
+    """Kueue exits on an unknown gate. Other versions have other gates, which are not known here."""
+    kueue = settings.kueue
+    if settings.admission.engine != "kueue" or kueue.version != KUEUE_VERSION:
+        return
+    for gate in kueue.feature_gates:
+        if gate not in KUEUE_GATES:
+            yield Finding(
+                ("muster:kueue", "featureGates", gate),
+                f"a feature gate of Kueue {KUEUE_VERSION} (pkg/features/kube_features.go)",
+                did_you_mean(gate, sorted(KUEUE_GATES)),
+            )
 
 
 def operators_run_on_a_system_pool(settings: Settings) -> Iterator[Finding]:

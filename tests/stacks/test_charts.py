@@ -4,6 +4,7 @@ The chart must use every value that a stack sets: Helm ignores unknown values si
 """
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from sandbox.toolchain.steps import Screen
 from sandbox.toolchain.tools import KAI_MODULE
 from settings.model.operators.kai import Kai
 from settings.model.operators.kueue import Kueue
+from settings.model.operators.kueue_gates import KUEUE_GATES
 from tests.stacks.charts import ChartFolder, Object, the
 
 SYSTEM = {"cloud.google.com/gke-nodepool": "system"}
@@ -41,6 +43,16 @@ EVERY_KUEUE_SETTING = Kueue.model_validate(
         "fairSharing": {"preemptionStrategies": ("LessThanInitialShare",)},
         "retention": {"afterFinishedSeconds": 86400, "afterDeactivatedSeconds": 0},
         "excludeResourcePrefixes": ("networking.gke.io/",),
+        "transformations": (
+            {
+                "input": "nvidia.com/mig-1g.5gb",
+                "strategy": "Replace",
+                "multiplyBy": "cpu",
+                "outputs": {"example.com/gpu-memory": "5Gi"},
+            },
+            {"input": "cpu"},
+        ),
+        "managedNamespaces": {"muster.dev/tenant": "true"},
         "featureGates": {"PartialAdmission": False},
     }
 )
@@ -91,6 +103,15 @@ def served(cluster: Kubectl, kai_chart: ChartFolder) -> Iterator[Kubectl]:
 def is_established(cluster: Kubectl, name: str) -> bool:
     conditions = json.loads(cluster.run("get", name, "-o", "json")).get("status", {}).get("conditions") or []
     return any((found["type"], found["status"]) == ("Established", "True") for found in conditions)
+
+
+def test_feature_gates_are_those_of_the_pinned_kueue() -> None:
+    source = (
+        module_directory(find_go(), "kueue", "sigs.k8s.io/kueue") / "pkg" / "features" / "kube_features.go"
+    )
+    declared = re.findall(r"(?m)^\s+([A-Z]\w+) featuregate\.Feature = ", source.read_text())
+
+    assert set(declared) == KUEUE_GATES
 
 
 @pytest.mark.parametrize("settings", [Kueue(), EVERY_KUEUE_SETTING], ids=["as it comes", "every setting"])
@@ -163,7 +184,19 @@ def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[O
     assert read["fairSharing"] == {"preemptionStrategies": ["LessThanInitialShare"]}
     kept = {"afterFinished": "86400s", "afterDeactivatedByKueue": "0s"}
     assert read["objectRetentionPolicies"] == {"workloads": kept}
-    assert read["resources"] == {"excludeResourcePrefixes": ["networking.gke.io/"]}
+    assert read["resources"] == {
+        "excludeResourcePrefixes": ["networking.gke.io/"],
+        "transformations": [
+            {
+                "input": "nvidia.com/mig-1g.5gb",
+                "strategy": "Replace",
+                "multiplyBy": "cpu",
+                "outputs": {"example.com/gpu-memory": "5Gi"},
+            },
+            {"input": "cpu", "strategy": "Retain", "outputs": {}},
+        ],
+    }
+    assert read["managedJobsNamespaceSelector"] == {"matchLabels": {"muster.dev/tenant": "true"}}
     assert read["clientConnection"] == {"qps": 1000, "burst": 2000}
     assert read["featureGates"] == {"PartialAdmission": False}
 

@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from settings.model.base import Model
+from settings.model.base import Model, Quantity, ResourceName
 from settings.model.operators.shared import ApiClient, ChartImage, FeatureGate, Release, Replicas, Resources
+from settings.model.pools.values import LabelKey, LabelValue
 
 KUEUE_VERSION = "0.19.2"
 
@@ -83,6 +84,20 @@ class Retention(Model):
     deleted; never if unset."""
 
 
+class Transformation(Model):
+    """Counts a resource that pods request as others (Kueue: resources.transformations)."""
+
+    input: ResourceName
+    """The requested resource."""
+    strategy: Literal["Retain", "Replace"] = "Retain"
+    """Whether the requested resource is counted in addition to the outputs."""
+    multiply_by: ResourceName | None = None
+    """Another requested resource, whose amount multiplies the input's."""
+    outputs: dict[ResourceName, Quantity] = Field(default_factory=dict)
+    """Amounts that are counted for each unit of the input; with Replace and without outputs the input is not
+    counted at all."""
+
+
 class Kueue(Model):
     """Kueue's API, and with engine `kueue` its controller."""
 
@@ -115,5 +130,10 @@ class Kueue(Model):
     """How long workloads are kept after their end."""
     exclude_resource_prefixes: tuple[str, ...] = ()
     """Prefixes of resource names that are not counted against quota."""
+    transformations: tuple[Transformation, ...] = ()
+    """Resources that are counted as others, such as MIG partitions as memory of GPUs."""
+    managed_namespaces: dict[LabelKey, LabelValue] = Field(default_factory=dict)
+    """Labels of the namespaces whose Pods, Deployments and StatefulSets Kueue manages; if unset, those of all
+    namespaces. Jobs with a queue's label are managed everywhere."""
     feature_gates: dict[FeatureGate, bool] = Field(default_factory=dict)
-    """Kueue's feature gates by name."""
+    """Kueue's feature gates by name; those of the default version are known."""

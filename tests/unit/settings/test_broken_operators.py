@@ -162,6 +162,14 @@ CASES = [
         "write it as in the operator's documentation, in CamelCase",
     ),
     Case(
+        "a feature gate that the version of Kueue does not have",
+        engine("kueue", kueue={"featureGates": {"PartialAdmision": False}}),
+        "muster:kueue.featureGates.PartialAdmision",
+        "false",
+        "a feature gate of Kueue 0.19.2 (pkg/features/kube_features.go)",
+        "did you mean PartialAdmission?",
+    ),
+    Case(
         "a weight without Kueue's fair sharing",
         put(*TEAM_A, "weight", 2) | {"muster:admission": {"engine": "kueue"}},
         "muster:queues.clusterQueues[0].weight",
@@ -253,6 +261,9 @@ ACCEPTED = {
     "another version of Kueue's API": put("muster:kueue", {"version": "0.18.0"}),
     "Kueue's retention": engine("kueue", kueue={"retention": {"afterFinishedSeconds": 0}}),
     "Kueue configured": engine("kueue", kueue={"replicas": 2, "waitForPodsReady": {"timeoutSeconds": 600}}),
+    "feature gates of another version of Kueue": engine(
+        "kueue", kueue={"version": "0.18.0", "featureGates": {"Unknown": True}}
+    ),
     "weights with fair sharing": put(*TEAM_A, "weight", 2)
     | {"muster:admission": {"engine": "kueue"}, "muster:kueue": {"fairSharing": {}}},
     "weights with Muster's fair sharing": put(*TEAM_A, "weight", 2)
