@@ -5,7 +5,7 @@ NAME ?= $(or $(MUSTER_NAME),local)
 run = $(PYTHON) sandbox/bootstrap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz storm preview forecast plan golden docs pictures screenshot lint format lock
+.PHONY: help up apply down status env logs scenario drift tools check test flakes coverage mutants conformance fidelity bench bench-kueue fuzz storm preview adopt forecast plan golden docs pictures screenshot lint format lock
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -72,6 +72,10 @@ bench: ## measure up, previews, admission and the controller
 bench-kueue: ## Kueue's own performance harness with Kueue and with Muster (CONFIG=small|burst|baseline|large-scale|tas TIMES=1 PROFILE=1)
 	@$(run) tests.bench.kueue_harness $(if $(CONFIG),--config $(CONFIG)) $(if $(TIMES),--times $(TIMES)) \
 		$(if $(PROFILE),--profile)
+
+adopt: ## print the import file of a cluster that Terraform or gcloud made (STACK=dev WITHOUT="names of what to create")
+	@$(run) preview.import_file $(or $(STACK),$(error name the stack: make adopt STACK=dev)) \
+		$(if $(WITHOUT),--without $(WITHOUT))
 
 forecast: ## waits before and after an example's pull request, with a page of charts (CHANGE=patch STACK=prod DAYS=7 SEEDS=20)
 	@$(run) muster plan --stack $(or $(STACK),prod) --change $(or $(CHANGE),examples/forecast/fewer-l4s.patch) \

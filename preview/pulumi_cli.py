@@ -206,15 +206,18 @@ class Stack:
         refresh: bool = False,
         policies: bool = False,
         plan: Path | None = None,
+        import_file: Path | None = None,
     ) -> Outcome:
         """Previews `up`.
 
         policies: runs the policy pack, with the configuration of the environment in the settings.
         refresh: reads live resources first, so that the preview shows changes made by hand.
         plan: file to which the engine writes the full plan, with secrets encrypted.
+        import_file: file to which it writes the resources to create, for `pulumi import`.
         """
         flags = [*_flags(expect_no_changes, refresh), *(["--policy-pack", str(PACK)] if policies else [])]
         flags += ["--save-plan", str(plan)] if plan else []
+        flags += ["--import-file", str(import_file)] if import_file else []
         return self._operate("preview", flags, say)
 
     def up(
@@ -244,6 +247,13 @@ class Stack:
         arguments = ["stack", "export", "--show-secrets", "--stack", self.name]
         answer: dict[str, Any] = json.loads(self.cli.run(arguments, Path(os.devnull)))
         return answer
+
+    def adopt(self, file: Path) -> None:
+        """Imports the resources of an import file; the program decides whether they are protected."""
+        flags = ["--protect=false", "--generate-code=false", "--skip-preview", "--yes"]
+        log = self.cli.logs / f"pulumi-import-{self.name}.log"
+        where = ["--stack", self.name, "--config-file", str(self.config)]
+        self.cli.run(["import", *where, "--file", str(file), *flags], log)
 
     def assume(self, plan: Path) -> None:
         """Sets the state as if a preview's plan were deployed. The stack must be empty; creates nothing."""

@@ -5,5 +5,7 @@ resources that it previews; otherwise they are unknown, as before `pulumi up`.
 """
 
 VARIABLE = "MUSTER_PRETEND_CLOUD"
+OBJECTS = "MUSTER_CLOUD_OBJECTS"
+"""Path of a JSON file: the properties of resources that exist, by id. The gcp stand-in reads them from it."""
 NO_HOST = ".invalid"
 """Names in this domain never resolve (RFC 2606), so nothing connects to a placeholder."""
