@@ -10,4 +10,4 @@ from policies.catalogue import RULES  # noqa: E402
 from policies.pack import policies  # noqa: E402
 from policies.server import serve  # noqa: E402
 
-serve("muster", policies(RULES))
+serve("muster", policies(RULES), RULES)

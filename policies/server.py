@@ -6,23 +6,59 @@ given by `--policy-pack-config` overrides it.
 """
 
 # ruff: noqa: N802 -- methods carry the names of the gRPC service
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]  # ships no types
 import pulumi_policy.policy
 from pulumi.runtime import proto
-from pulumi_policy import EnforcementLevel, Policy, PolicyPack
+from pulumi_policy import EnforcementLevel, Policy, PolicyPack, ResourceValidationPolicy
 from pulumi_policy.policy import _PolicyAnalyzerServicer
 
 from policies.environment import enforced
+from policies.rule import Resource, ResourceRule, StackRule
+
+POLICIES = "_PolicyAnalyzerServicer__policies"
+"""The attribute with the pack's policies."""
 
 
 class EnvironmentAnalyzer(_PolicyAnalyzerServicer):
-    """pulumi_policy's server of a pack, with the initial configuration of the stack's environment."""
+    """pulumi_policy's server of a pack, with the initial configuration of the stack's environment.
+
+    rules: by id. pulumi_policy converts a resource once for each policy that it asks, while the engine waits:
+    only those are asked that read the resource's kind.
+    """
 
     _enforced: dict[str, dict[str, Any]] = {}
-    rules: Sequence[str] = ()
+    rules: Mapping[str, ResourceRule | StackRule] = {}
+
+    def Analyze(self, request: Any, context: Any) -> Any:
+        """Checks a resource by the policies of its kind, or by another one: the pack remembers resources."""
+        found = self._of_kind(request.type) or self._enabled()[:1]
+        return _PolicyAnalyzerServicer.Analyze(self._with(found), request, context)  # type: ignore[no-untyped-call]
+
+    def Remediate(self, request: Any, context: Any) -> Any:
+        """Changes a resource by the policies that change its kind."""
+        remediate = EnforcementLevel.REMEDIATE
+        found = [p for p in self._of_kind(request.type) if self._get_enforcement_level(p) == remediate]
+        if not found:
+            return proto.RemediateResponse()
+        return _PolicyAnalyzerServicer.Remediate(self._with(found), request, context)  # type: ignore[no-untyped-call]
+
+    def _of_kind(self, type: str) -> list[Policy]:
+        kind = Resource(type, "", {}).kind
+        return [policy for policy in self._enabled() if kind in getattr(self.rules[policy.name], "kinds", ())]
+
+    def _enabled(self) -> list[Policy]:
+        of_resources = (p for p in vars(self)[POLICIES] if isinstance(p, ResourceValidationPolicy))
+        return [p for p in of_resources if self._get_enforcement_level(p) != EnforcementLevel.DISABLED]
+
+    def _with(self, policies: list[Policy]) -> "EnvironmentAnalyzer":
+        """Returns this server with these policies only."""
+        server = copy.copy(self)
+        vars(server)[POLICIES] = policies
+        return server
 
     def ConfigureStack(self, request: Any, context: Any) -> Any:
         """Reads `muster:environment`; the engine fails with our message if it is invalid."""
@@ -43,9 +79,9 @@ class EnvironmentAnalyzer(_PolicyAnalyzerServicer):
         return info
 
 
-def serve(name: str, policies: list[Policy]) -> None:
-    """Serves until the engine ends this process. Policies are mandatory by default."""
-    EnvironmentAnalyzer.rules = [policy.name for policy in policies]
+def serve(name: str, policies: list[Policy], rules: Iterable[ResourceRule | StackRule]) -> None:
+    """Serves the policies of these rules until the engine ends this process; mandatory by default."""
+    EnvironmentAnalyzer.rules = {rule.id: rule for rule in rules}
     # PolicyPack has no parameter for its server.
     setattr(pulumi_policy.policy, _PolicyAnalyzerServicer.__name__, EnvironmentAnalyzer)
     PolicyPack(name, policies, EnforcementLevel.MANDATORY)
