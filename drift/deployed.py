@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from preview.plugins.kubernetes_objects import FIELD_MANAGER
+from preview.plugins.kubernetes_writes import MANAGER
 from preview.plugins.values import from_state
 from sandbox.toolchain.steps import StepError
 
@@ -20,7 +21,8 @@ class Declared:
     """One object of the stack.
 
     manifest: the inputs of the last deployment; may contain `Secret`s. manager: the field manager that
-    Pulumi applies them as. provider: the URN of the provider that knows the cluster.
+    Pulumi applies it as; the state of imported objects has none. provider: the URN of the provider that knows
+    the cluster.
     """
 
     urn: str
@@ -68,7 +70,7 @@ def _objects(resources: list[Mapping[str, Any]]) -> Iterator[Declared]:
             urn=resource["urn"],
             type=resource["type"],
             manifest={key: value for key, value in inputs.items() if not key.startswith("__")},
-            manager=(resource.get("outputs") or {})[FIELD_MANAGER],
+            manager=(resource.get("outputs") or {}).get(FIELD_MANAGER, MANAGER),
             provider=resource["provider"].rpartition("::")[0],
         )
 

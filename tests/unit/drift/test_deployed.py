@@ -35,6 +35,11 @@ def test_objects_are_read_with_their_manager_and_provider() -> None:
     assert found.providers == {PROVIDER: {"context": "c"}}
 
 
+def test_an_imported_object_is_applied_as_pulumi() -> None:
+    (found,) = state(resource(MAP, CONFIG_MAP, outputs={})).objects
+    assert found.manager == "pulumi-kubernetes"
+
+
 @pytest.mark.parametrize(
     "other",
     [
