@@ -59,7 +59,7 @@ OWNED = (
     Owned(
         ("Deployment", "DaemonSet", "StatefulSet"),
         ("spec", "template", *_ANNOTATIONS, "kubectl.kubernetes.io/restartedAt"),
-        "`kubectl rollout restart` changes nothing else; to revert it would restart the pods again",
+        "a restart (`rollout restart`) changes nothing else; to revert it would restart the pods again",
     ),
     Owned(
         ("PersistentVolumeClaim",),
