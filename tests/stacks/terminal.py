@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,8 @@ OWN = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE_FILE")
 
 @dataclass(frozen=True)
 class Terminal:
-    """A shell in a clone, with the engine and the plugins of `cli` on PATH, and not logged in anywhere."""
+    """A shell in a clone, with the engine and the plugins of `cli` and this Python on PATH, and not logged in
+    anywhere."""
 
     cli: PulumiCli
     folder: Path
@@ -27,7 +29,7 @@ class Terminal:
         """Runs one command as GitHub's runners do, and returns its output; asserts that it succeeds."""
         self.cli.preload()
         env = {name: value for name, value in self.cli._env.items() if name not in OWN}
-        env["PATH"] = f"{self.cli.binary.parent}:{env['PATH']}"
+        env["PATH"] = f"{self.cli.binary.parent}:{Path(sys.executable).parent}:{env['PATH']}"
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", command],
             cwd=self.folder,
