@@ -10,7 +10,8 @@ first deployed: another name would recreate them."""
 
 
 class Component(pulumi.ComponentResource):
-    """A component that passes its own `depends_on` on to its children, and the name of the outermost one.
+    """A component that passes on to its children its own `depends_on` and `deleted_with`, and the name of the
+    outermost one.
 
     Pulumi orders a component after its `depends_on` but records no such dependency for its children, so
     they would be deleted in any order; `child` adds it to their options. `named` makes their names: two
@@ -24,6 +25,7 @@ class Component(pulumi.ComponentResource):
         own = name if above is None or not isinstance(above, Component) else above.named(name)
         super().__init__(f"muster:{module}:{kind}", own, None, opts)
         self._after = opts.depends_on if opts else None
+        self._deleted_with = opts.deleted_with if opts else None
         if isinstance(above, Component):
             self._prefix: str = above._prefix
         else:
@@ -31,7 +33,7 @@ class Component(pulumi.ComponentResource):
 
     def child(self, **options: Any) -> pulumi.ResourceOptions:
         """Returns a child's options: the shared ones merged with `options` (of pulumi.ResourceOptions)."""
-        shared = pulumi.ResourceOptions(parent=self, depends_on=self._after)
+        shared = pulumi.ResourceOptions(parent=self, depends_on=self._after, deleted_with=self._deleted_with)
         return pulumi.ResourceOptions.merge(shared, pulumi.ResourceOptions(**options))
 
     def named(self, name: str) -> str:

@@ -38,9 +38,9 @@ class PlatformArgs:
 class Platform(Component):
     """All components of one environment; `outputs` are the stack's outputs.
 
-    The controllers that remove finalizers (KubeRay and the engine) come before the ClusterQueues, and these
-    before the tenants' namespaces. So `pulumi destroy` deletes the namespaces first, then the ClusterQueues,
-    which are in use until the namespaces' gangs are gone, and the controllers last.
+    The controllers that remove finalizers (KubeRay and the engine) come before the queues, and these before
+    the tenants' namespaces. So `pulumi destroy` deletes the namespaces first, then the queues, which are in
+    use until the namespaces' gangs are gone, and the controllers last.
     """
 
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -55,9 +55,9 @@ class Platform(Component):
             engine.append(self._reconciler(settings, settings.controller, apis))
         self._observability(settings, engine)
         if settings.admission.engine == "kai":
-            tenants = self._tenants(settings, engine)
             kai = KaiQueuesArgs(settings.queues, settings.admission.priorities)
-            KaiQueues("kai-queues", kai, self._inside(operators))
+            kai_queues = KaiQueues("kai-queues", kai, self._inside(operators))
+            tenants = self._tenants(settings, [*engine, kai_queues])
         else:
             queues = self._queues(settings, engine)
             tenants = self._tenants(settings, [*engine, *queues.cluster_queues.values()])

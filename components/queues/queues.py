@@ -42,8 +42,11 @@ class Queues(Component):
         """Declares the tenants' LocalQueues; `namespaces` is by name."""
         for tenant in tenants:
             for local, target in tenant.queues.items():
-                after = [namespaces[tenant.namespace], self.cluster_queues[target]]
-                local_queue(tenant.namespace, local, target, self.child(depends_on=after))
+                namespace = namespaces[tenant.namespace]
+                options = self.child(
+                    depends_on=[namespace, self.cluster_queues[target]], deleted_with=namespace
+                )
+                local_queue(tenant.namespace, local, target, options)
 
 
 def local_queue(namespace: str, name: str, target: str, opts: pulumi.ResourceOptions) -> CustomResource:

@@ -44,10 +44,14 @@ class Checkpoints(Component):
 
     A hierarchical namespace renames a folder in one step, which Ray Train does with a finished checkpoint.
     Such buckets have no object versions, hence soft deletion.
+
+    Declare the namespace after `volume`, then its claim: Kubernetes keeps a claim while a pod mounts it, and
+    a volume while it is bound, so the namespace with its pods and claim is deleted before the volume.
     """
 
     def __init__(self, name: str, args: CheckpointsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Checkpoints", name, opts)
+        self._namespace = args.namespace
         self.bucket = self._bucket(args)
         access = storage.BucketIAMMember(
             self.named(f"{args.namespace}-checkpoints"),
@@ -57,7 +61,7 @@ class Checkpoints(Component):
             member=args.member,
             opts=self.child(provider=args.google.provider),
         )
-        self._claim(args, access)
+        self.volume = self._volume(access)
         self.register_outputs({"bucket": self.bucket.name})
 
     def _bucket(self, args: CheckpointsArgs) -> storage.Bucket:
@@ -79,31 +83,34 @@ class Checkpoints(Component):
             opts=self.child(provider=args.google.provider, protect=args.protect),
         )
 
-    def _claim(self, args: CheckpointsArgs, access: pulumi.Resource) -> None:
-        """Declares the claim and a volume bound to it, so that no other namespace can claim the volume."""
-        volume = PersistentVolume(
-            self.named(f"{args.namespace}-{CLAIM}"),
-            metadata=ObjectMetaArgs(name=f"{args.namespace}-{CLAIM}"),
+    def _volume(self, access: pulumi.Resource) -> PersistentVolume:
+        """Declares a volume that only the tenant's claim can be bound to."""
+        return PersistentVolume(
+            self.named(f"{self._namespace}-{CLAIM}"),
+            metadata=ObjectMetaArgs(name=f"{self._namespace}-{CLAIM}"),
             spec=PersistentVolumeSpecArgs(
                 access_modes=["ReadWriteMany"],
                 capacity=NO_SIZE,
                 storage_class_name="",
                 persistent_volume_reclaim_policy="Retain",
                 mount_options=MOUNT_OPTIONS,
-                claim_ref=ObjectReferenceArgs(namespace=args.namespace, name=CLAIM),
+                claim_ref=ObjectReferenceArgs(namespace=self._namespace, name=CLAIM),
                 csi=CSIPersistentVolumeSourceArgs(driver=FUSE_DRIVER, volume_handle=self.bucket.name),
             ),
             # Kubernetes adds the UID of the bound claim.
             opts=self.child(depends_on=[access], ignore_changes=["spec.claimRef"]),
         )
+
+    def add_claim(self, namespace: pulumi.Resource) -> None:
+        """Declares the claim in the tenant's namespace."""
         PersistentVolumeClaim(
-            self.named(f"{args.namespace}/{CLAIM}"),
-            metadata=ObjectMetaArgs(name=CLAIM, namespace=args.namespace),
+            self.named(f"{self._namespace}/{CLAIM}"),
+            metadata=ObjectMetaArgs(name=CLAIM, namespace=self._namespace),
             spec=PersistentVolumeClaimSpecArgs(
                 access_modes=["ReadWriteMany"],
                 storage_class_name="",
-                volume_name=f"{args.namespace}-{CLAIM}",
+                volume_name=f"{self._namespace}-{CLAIM}",
                 resources=VolumeResourceRequirementsArgs(requests=NO_SIZE),
             ),
-            opts=self.child(depends_on=[volume]),
+            opts=self.child(depends_on=[self.volume, namespace], deleted_with=namespace),
         )

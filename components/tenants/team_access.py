@@ -75,14 +75,14 @@ class TeamAccess(Component):
             self.named(f"{tenant.namespace}/{RAY_USER}"),
             metadata=metadata,
             rules=[*TEAM_RULES, *(TOKEN_RULES if tenant.ray_auth else [])],
-            opts=self.child(depends_on=[namespace]),
+            opts=self.child(depends_on=[namespace], deleted_with=namespace),
         )
         RoleBinding(
             self.named(f"{tenant.namespace}/{RAY_USER}"),
             metadata=metadata,
             role_ref=RoleRefArgs(api_group=RBAC, kind="Role", name=RAY_USER),
             subjects=[_group(group)],
-            opts=self.child(depends_on=[role]),
+            opts=self.child(depends_on=[role], deleted_with=namespace),
         )
 
     def _viewers(self, groups: list[str]) -> None:

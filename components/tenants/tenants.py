@@ -1,5 +1,6 @@
 """Tenants: the teams' namespaces, and the components of each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -31,58 +32,70 @@ class TenantsArgs:
 
 
 class Tenants(Component):
-    """`namespaces` are the tenants' Namespaces, `addresses` those of their Gateways, both by namespace."""
+    """`namespaces` are the tenants' Namespaces, `addresses` those of their Gateways, both by namespace.
+
+    A namespace is declared after the identity and the volume that its pods use, and deleted before them. The
+    objects in it are deleted with it: deleted before, they would wait for running pods (claims), or leave
+    them without protection (NetworkPolicies). Only Gateways are deleted before it, as their addresses are
+    in use until then.
+    """
 
     def __init__(self, name: str, args: TenantsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Tenants", name, opts)
         self._args = args
-        self.namespaces = {
-            tenant.namespace: Namespace(
-                self.named(tenant.namespace),
-                metadata=ObjectMetaArgs(name=tenant.namespace, labels=_labels(tenant)),
-                # GKE and other controllers annotate namespaces.
-                opts=self.child(protect=args.protect, ignore_changes=["metadata.annotations"]),
-            )
-            for tenant in args.tenants
-        }
+        self.namespaces: dict[str, Namespace] = {}
         self.addresses: dict[str, pulumi.Output[str]] = {}
-        TeamAccess("team-access", TeamAccessArgs(args.tenants, self.namespaces), self.child())
         for tenant in args.tenants:
-            self._inside(tenant)
-            if args.google:
-                self._google_cloud(tenant, args.google)
+            identity = self._identity(tenant)
+            checkpoints = self._checkpoints(tenant, identity)
+            before: list[pulumi.Resource] = [identity.impersonation] if identity else []
+            before += [checkpoints.volume] if checkpoints else []
+            namespace = self.namespaces[tenant.namespace] = self._namespace(tenant, before)
+            if identity:
+                identity.add_service_account(namespace)
+            if checkpoints:
+                checkpoints.add_claim(namespace)
+            self._inside(tenant, namespace)
+        TeamAccess("team-access", TeamAccessArgs(args.tenants, self.namespaces), self.child())
         self.register_outputs({"namespaces": list(self.namespaces), "addresses": self.addresses})
 
-    def _in(self, tenant: Tenant) -> pulumi.ResourceOptions:
-        return self.child(depends_on=[self.namespaces[tenant.namespace]])
+    def _namespace(self, tenant: Tenant, before: Sequence[pulumi.Resource]) -> Namespace:
+        return Namespace(
+            self.named(tenant.namespace),
+            metadata=ObjectMetaArgs(name=tenant.namespace, labels=_labels(tenant)),
+            # GKE and other controllers annotate namespaces.
+            opts=self.child(
+                depends_on=before, protect=self._args.protect, ignore_changes=["metadata.annotations"]
+            ),
+        )
 
-    def _inside(self, tenant: Tenant) -> None:
-        """Declares a tenant's components that work in every cluster."""
-        NamespaceBounds(f"{tenant.namespace}-bounds", NamespaceBoundsArgs(tenant), self._in(tenant))
+    def _identity(self, tenant: Tenant) -> WorkloadIdentity | None:
+        google, wanted = self._args.google, tenant.identity
+        if google is None or wanted is None:
+            return None
+        args = WorkloadIdentityArgs(tenant, wanted.service_account, google)
+        return WorkloadIdentity(f"{tenant.namespace}-identity", args, self.child())
+
+    def _checkpoints(self, tenant: Tenant, identity: WorkloadIdentity | None) -> Checkpoints | None:
+        google, wanted = self._args.google, tenant.checkpoints
+        if google is None or wanted is None or identity is None:
+            return None
+        args = CheckpointsArgs(tenant.namespace, wanted, google, identity.member, self._args.protect)
+        return Checkpoints(f"{tenant.namespace}-checkpoints", args, self.child())
+
+    def _inside(self, tenant: Tenant, namespace: Namespace) -> None:
+        """Declares a tenant's components in its namespace."""
+        google = self._args.google
+        with_it = self.child(depends_on=[namespace], deleted_with=namespace)
+        NamespaceBounds(f"{tenant.namespace}-bounds", NamespaceBoundsArgs(tenant), with_it)
         if tenant.network.isolated:
-            isolation = NetworkIsolationArgs(
-                tenant, self._args.google is not None, self._args.operator_hosted
-            )
-            NetworkIsolation(f"{tenant.namespace}-network", isolation, self._in(tenant))
-
-    def _google_cloud(self, tenant: Tenant, google: GoogleCloud) -> None:
-        """Declares a tenant's Google Cloud components."""
-        if tenant.identity:
-            identity = WorkloadIdentity(
-                f"{tenant.namespace}-identity",
-                WorkloadIdentityArgs(tenant, tenant.identity.service_account, google),
-                self._in(tenant),
-            )
-            if tenant.checkpoints:
-                checkpoints = CheckpointsArgs(
-                    tenant.namespace, tenant.checkpoints, google, identity.member, self._args.protect
-                )
-                Checkpoints(f"{tenant.namespace}-checkpoints", checkpoints, self._in(tenant))
-        if tenant.serving:
+            isolation = NetworkIsolationArgs(tenant, google is not None, self._args.operator_hosted)
+            NetworkIsolation(f"{tenant.namespace}-network", isolation, with_it)
+        if google and tenant.serving:
             gateway = Gateway(
                 f"{tenant.namespace}-serving",
                 GatewayArgs(tenant.namespace, tenant.serving, google),
-                self._in(tenant),
+                self.child(depends_on=[namespace]),
             )
             self.addresses[tenant.namespace] = gateway.address
 

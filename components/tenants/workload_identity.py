@@ -21,12 +21,17 @@ class WorkloadIdentityArgs:
 
 
 class WorkloadIdentity(Component):
-    """A Kubernetes ServiceAccount that acts as a Google one without roles; `member` names it in bindings."""
+    """A Google service account without roles; `member` names it in bindings.
+
+    Declare the namespace after `impersonation`, then its ServiceAccount, which acts as the Google one: so
+    pods keep the identity until they have ended.
+    """
 
     def __init__(
         self, name: str, args: WorkloadIdentityArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("WorkloadIdentity", name, opts)
+        self._args = args
         tenant, google = args.tenant, args.google
         self.account = serviceaccount.Account(
             self.named(f"{tenant.namespace}-ray"),
@@ -36,23 +41,26 @@ class WorkloadIdentity(Component):
             opts=self.child(provider=google.provider),
         )
         self.member = self.account.member
-        kubernetes_account = f"{tenant.namespace}/{args.service_account}"
-        impersonation = pod_identity(
+        self._kubernetes_account = f"{tenant.namespace}/{args.service_account}"
+        self.impersonation = pod_identity(
             self.named(f"{tenant.namespace}-ray-pods"),
             self.account,
-            kubernetes_account,
+            self._kubernetes_account,
             google,
             self.child(provider=google.provider),
         )
+        self.register_outputs({"email": self.account.email})
+
+    def add_service_account(self, namespace: pulumi.Resource) -> None:
+        """Declares the pods' ServiceAccount in the tenant's namespace."""
         ServiceAccount(
-            self.named(kubernetes_account),
+            self.named(self._kubernetes_account),
             metadata=ObjectMetaArgs(
-                name=args.service_account,
-                namespace=tenant.namespace,
+                name=self._args.service_account,
+                namespace=self._args.tenant.namespace,
                 annotations={ANNOTATION: self.account.email},
             ),
             # Google's token comes from the metadata server; these pods need no Kubernetes token.
             automount_service_account_token=False,
-            opts=self.child(depends_on=[impersonation]),
+            opts=self.child(depends_on=[self.impersonation, namespace], deleted_with=namespace),
         )
-        self.register_outputs({"email": self.account.email})

@@ -79,7 +79,9 @@ class Tenant(Exposed):
         (tenant,) = settings.tenants
         namespace = made.namespaces[tenant.namespace]
         for name, target in tenant.queues.items():
-            local_queue(tenant.namespace, name, target, self.child(depends_on=[namespace]))
+            local_queue(
+                tenant.namespace, name, target, self.child(depends_on=[namespace], deleted_with=namespace)
+            )
         return {
             "namespace": namespace.metadata["name"],
             "queues": list(tenant.queues),

@@ -58,6 +58,7 @@ class Declared:
     name: str
     inputs: dict[str, Any]
     depends_on: frozenset[str]
+    deleted_with: str
     parent: str
     provider: str
     protect: bool
@@ -168,6 +169,7 @@ def _declared(request: Any) -> Declared:
         name=request.name,
         inputs=_without_nothing(rpc.deserialize_properties(request.object)),
         depends_on=frozenset(_short(request.dependencies)),
+        deleted_with=next(iter(_short([request.deletedWith])), ""),
         parent=next(iter(_short([request.parent])), ""),
         # A provider's reference is URN::id.
         provider=next(iter(_short([request.provider.rpartition("::")[0]])), ""),
