@@ -31,7 +31,7 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running sandbox with engine muster."""
+    """A running sandbox."""
 
     state: RunState
     client: Client
@@ -102,15 +102,22 @@ class Cluster:
 
 
 @contextmanager
+def connected(state: RunState) -> Iterator[Cluster]:
+    kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)
+    with closing(kinds.connect(state.kubeconfig)) as client:
+        yield Cluster(state, client, kubectl)
+
+
+@contextmanager
 def _running(name: str) -> Iterator[Cluster]:
+    """A sandbox with engine muster."""
     # One for each worker of pytest-xdist.
     state = RunState(f"{name}-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}")
     try:
         up(state, "muster", scenarios=(), fresh=True)
-        kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)
-        with closing(kinds.connect(state.kubeconfig)) as client:
-            wait_for_policy(client, rayjob("policy"))
-            yield Cluster(state, client, kubectl)
+        with connected(state) as cluster:
+            wait_for_policy(cluster.client, rayjob("policy"))
+            yield cluster
     finally:
         down(state)
 

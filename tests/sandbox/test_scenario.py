@@ -10,7 +10,8 @@ from sandbox.scenarios import runner
 from sandbox.scenarios.milestones import Scenario
 from sandbox.toolchain.paths import RunState
 from sandbox.up import down, up
-from tests.sandbox.conftest import Cluster
+from tests.sandbox.conftest import Cluster, connected
+from tests.sandbox.removal import destroy, lasting, until_runs
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS["muster"], ids=lambda s: s.name)
@@ -20,11 +21,16 @@ def test_scenario_with_muster(cluster: Cluster, scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize("engine", ["kueue", "kai"])
-def test_scenarios_with_other_engines_leave_no_process_running(engine: str) -> None:
+def test_other_engines_play_scenarios_and_are_destroyed_while_a_gang_runs(engine: str) -> None:
     """`up` raises if a scenario does not end as expected."""
     state = RunState(f"e2e-{engine}")
     try:
         up(state, engine, fresh=True)
+        with connected(state) as cluster:
+            # the scenario's training still fills the queue of team-a
+            job = cluster.submit(lasting("lasting", namespace="team-b"))
+            until_runs(cluster, job, "team-b")
+            destroy(cluster)
     finally:
         down(state)
     assert Processes(state).marked() == []
