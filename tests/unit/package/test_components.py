@@ -82,6 +82,17 @@ def test_tenants_of_one_cluster_share_no_object_of_it() -> None:
     assert len(objects) == len(set(objects))
 
 
+def test_a_tenants_objects_are_deleted_with_its_namespace() -> None:
+    found, _ = declared("Tenant", "one")
+    inside = {
+        name: resource.deleted_with
+        for name, resource in found.items()
+        if "namespace" in resource.inputs.get("metadata", {})
+    }
+    assert "LocalQueue/one-team-a/jobs" in inside
+    assert set(inside.values()) == {"Namespace/one-team-a"}
+
+
 def test_a_tenant_on_google_cloud_has_its_account_there() -> None:
     google = {**PROJECT, "region": "us-west1", "identity": {}, "googleLabels": {"team": "a"}}
     found, _ = declared("Tenant", "one", **google)
