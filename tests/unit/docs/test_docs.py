@@ -94,6 +94,13 @@ def is_test(file: str, function: str) -> bool:
     return path.is_file() and f"\ndef {function}(" in path.read_text()
 
 
+def test_the_index_lists_every_page() -> None:
+    index = ROOT / "docs" / "README.md"
+    listed = {link.partition("#")[0] for link in LINK.findall(index.read_text())}
+    pages = {page.name for page in index.parent.glob("*.md") if page != index}
+    assert pages - listed == set()
+
+
 def test_every_attack_names_its_test() -> None:
     _, section = (ROOT / "docs" / "security.md").read_text().split("\n## Attacks and defenses\n")
     rows = [line for line in section.split("\n## ")[0].splitlines() if line.startswith("| ")]
