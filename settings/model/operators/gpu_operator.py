@@ -5,7 +5,7 @@ from typing import Literal
 from settings.model.base import Model
 from settings.model.operators.shared import Release
 
-GPU_OPERATOR_VERSION = "26.3.3"
+GPU_OPERATOR_VERSION = "26.7.0"
 
 
 class GpuOperator(Model):

@@ -65,7 +65,7 @@ CHARTS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
             "name": "gpu-operator",
             "namespace": "gpu-operator",
             "repositoryOpts": {"repo": "https://helm.ngc.nvidia.com/nvidia"},
-            "version": "v26.3.3",
+            "version": "v26.7.0",
         },
     ),
 }
