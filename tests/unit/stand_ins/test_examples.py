@@ -1,5 +1,8 @@
-"""The examples meet the requirements on queued manifests in examples/README.md."""
+"""The examples meet the requirements on queued manifests in examples/README.md, and bring all they need."""
 
+import ast
+import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,15 +23,41 @@ UNQUEUED = sorted((ROOT / "examples" / "unqueued").glob("*.yaml"))
 SETTINGS = load(ROOT / "stacks" / "Pulumi.local.yaml")
 
 
+def manifests(file: Path) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(file.read_text()))
+
+
 def manifest(file: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(file.read_text())
-    return loaded
+    """Returns the example's Ray object."""
+    (found,) = (m for m in manifests(file) if m["apiVersion"] == "ray.io/v1")
+    return found
+
+
+def named(file: Path, kind: str) -> dict[str, dict[str, Any]]:
+    return {m["metadata"]["name"]: m for m in manifests(file) if m["kind"] == kind}
+
+
+def pod_specs(example: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    spec = cluster_spec(example)
+    for group in (spec["headGroupSpec"], *spec["workerGroupSpecs"]):
+        yield group["template"]["spec"]
 
 
 def containers(example: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    spec = cluster_spec(example)
-    for group in (spec["headGroupSpec"], *spec["workerGroupSpecs"]):
-        yield from group["template"]["spec"]["containers"]
+    for spec in pod_specs(example):
+        yield from spec["containers"]
+
+
+def mounted_files(file: Path) -> dict[str, str]:
+    """Returns the content of every file that ConfigMaps of the example bring into its head, by path."""
+    found, config_maps = {}, named(file, "ConfigMap")
+    head = next(pod_specs(manifest(file)))
+    volumes = {v["name"]: v["configMap"]["name"] for v in head.get("volumes", ()) if "configMap" in v}
+    for mount in head["containers"][0].get("volumeMounts", ()):
+        if mount["name"] in volumes:
+            for key, text in config_maps[volumes[mount["name"]]]["data"].items():
+                found[f"{mount['mountPath']}/{key}"] = text
+    return found
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.name)
@@ -53,6 +82,41 @@ def test_examples_require_a_token_if_their_ray_supports_it(file: Path) -> None:
     spec = cluster_spec(manifest(file))
     can = tuple(map(int, spec["rayVersion"].split("."))) >= (2, 52)
     assert spec.get("authOptions") == ({"mode": "token"} if can else None)
+
+
+@pytest.mark.parametrize("file", [*FILES, *UNQUEUED], ids=lambda f: f.name)
+def test_images_have_the_tag_of_their_ray_version(file: Path) -> None:
+    example = manifest(file)
+    version = re.escape(cluster_spec(example)["rayVersion"])
+    for container in containers(example):
+        assert re.fullmatch(rf"rayproject/ray(-llm)?:{version}-py311\S*", container["image"])
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if "rayjob" in f.name], ids=lambda f: f.name)
+def test_every_entrypoint_is_a_program_that_the_example_brings(file: Path) -> None:
+    command, *arguments = shlex.split(manifest(file)["spec"]["entrypoint"])
+    assert command == "python"
+    inline = arguments[0] == "-c"
+    program = arguments[1] if inline else mounted_files(file)[arguments[0]]
+    ast.parse(program)
+    # The submitter's shell and Ray's both read an inline program, in double quotes.
+    assert not (inline and re.search(r'["$`\\]', program))
+
+
+@pytest.mark.parametrize("file", [*FILES, *UNQUEUED], ids=lambda f: f.name)
+def test_every_volume_is_of_an_object_that_the_example_brings(file: Path) -> None:
+    sources = {
+        "configMap": lambda volume: volume["configMap"]["name"] in named(file, "ConfigMap"),
+        "persistentVolumeClaim": lambda volume: (
+            volume["persistentVolumeClaim"]["claimName"] in named(file, "PersistentVolumeClaim")
+        ),
+    }
+    namespaces = {m["metadata"]["namespace"] for m in manifests(file)}
+    assert len(namespaces) == 1
+    for spec in pod_specs(manifest(file)):
+        for volume in spec.get("volumes", ()):
+            (source,) = volume.keys() - {"name"}
+            assert sources[source](volume)
 
 
 @pytest.mark.parametrize("file", UNQUEUED, ids=lambda f: f.name)
