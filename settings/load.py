@@ -13,9 +13,9 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from settings.model.stack import NAMESPACE, PROJECT, Settings
+from settings.keys import misspelt_keys, ours
+from settings.model.stack import NAMESPACE, Settings
 from settings.problems import (
-    Finding,
     Nothing,
     Path,
     Problem,
@@ -26,6 +26,7 @@ from settings.problems import (
     warning,
 )
 from settings.rules import broken_rules, doubts
+from settings.stack_yaml import StackFileLoader
 
 __all__ = ["Settings", "SettingsError", "from_config", "load", "parse", "warnings"]
 
@@ -34,7 +35,7 @@ def load(path: FilePath) -> Settings:
     """Reads `stacks/Pulumi.<stack>.yaml`. Raises SettingsError, also for a file that cannot be read."""
     file = str(path)
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=StackFileLoader)
     except FileNotFoundError:
         raise _unreadable(file, "a stack file", "check the name; stack files are in stacks/") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -58,20 +59,24 @@ def from_config() -> Settings:
 
 def parse(config: Mapping[str, object], file: str) -> Settings:
     """Validates the `config` of a stack file; keys of other packages (`gcp:region`, …) are ignored."""
-    own = {key: value for key, value in config.items() if key == PROJECT or str(key).startswith(NAMESPACE)}
-    if unknown := list(_outputs(own)):
+    own = {key: value for key, value in config.items() if ours(key)}
+    try:
+        unknown = list(_outputs(own))
+        text = json.dumps(own, default=str)
+    except (ValueError, RecursionError):  # an anchor that contains its own alias
+        raise _unreadable(file, "values that do not contain themselves", "remove the alias (`*…`)") from None
+    if unknown:
         raise SettingsError(output_problem(path, file) for path in unknown)
-    text = json.dumps(own, default=str)
-    found: list[Finding]
+    found = list(misspelt_keys(config))
     try:
         settings = Settings.model_validate_json(text, strict=True)
     except ValidationError as error:
         unknown = [tuple(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
-        found = findings(error, {path: _keys_beside(path) for path in unknown})
+        found += findings(error, {path: _keys_beside(path) for path in unknown})
     else:
-        found = list(broken_rules(settings))
+        found += broken_rules(settings)
     if found:
-        raw = json.loads(text)
+        raw = {**config, **json.loads(text)}
         raise SettingsError(located(finding, raw, file) for finding in found)
     return settings
 

@@ -86,15 +86,18 @@ def output_problem(path: Path, file: str) -> Problem:
 
 
 def _told(given: object) -> str:
-    return given.value if isinstance(given, Nothing) else json.dumps(given)
+    return given.value if isinstance(given, Nothing) else json.dumps(given, default=str)
 
 
-def did_you_mean(word: str, options: Iterable[str]) -> str:
-    """Returns a remedy: the option most similar to `word`, or all of them if none is close."""
+def did_you_mean(word: str, options: Iterable[str], shown: int | None = None) -> str:
+    """Returns a remedy: the option most similar to `word`, or the options if none is close; of a long list
+    only the first ones, `shown` of them, as examples."""
     known = list(options)
     close = difflib.get_close_matches(word, known, n=1)
     if close:
         return f"did you mean {close[0]}?"
+    if shown is not None and shown < len(known):
+        return f"choose one, such as {', '.join(known[:shown])}"
     return f"choose one of {', '.join(known)}" if known else "none is defined yet: add it first"
 
 

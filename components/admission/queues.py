@@ -10,8 +10,7 @@ from components.admission.ray import (
     queue_of,
     value_at,
 )
-
-QUEUE_REQUIRED = {"muster.dev/queue-required": "true"}
+from settings.model.tenants.tenant import QUEUE_REQUIRED
 
 # MutatingAdmissionPolicies by name: the resources, and the object merged into the request's.
 SUSPENDING_MUTATIONS = {

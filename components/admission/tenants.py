@@ -1,9 +1,8 @@
 """Policies for tenants' namespaces: resizing of their pods, and access to Ray."""
 
 from components.admission.ray import RAY_KINDS, RAY_SERVICE, Engine, Policy, RayKind, asked_by_users, value_at
+from settings.model.tenants.tenant import TENANT, TOKEN_REQUIRED
 
-TENANT = {"muster.dev/tenant": "true"}
-TOKEN_REQUIRED = {"muster.dev/ray-auth": "token"}
 EMPTY = '""'
 
 # Off is the only mode in which a VerticalPodAutoscaler changes no pod: Initial resizes pods at creation,

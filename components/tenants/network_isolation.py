@@ -20,11 +20,10 @@ from pulumi_kubernetes.networking.v1 import (
     NetworkPolicySpecArgs,
 )
 
-from components.admission.tenants import TENANT
 from components.base import Component
 from components.cluster_egress import cluster_egress, egress_to, tcp
 from settings.model.observability import COLLECTOR_NAMESPACES
-from settings.model.tenants.tenant import Tenant
+from settings.model.tenants.tenant import TENANT, Tenant
 
 DASHBOARD, SERVE, METRICS = 8265, 8000, 8080
 # Sources of GKE's load balancers and their health checks (GKE, "Gateway: firewall rules").

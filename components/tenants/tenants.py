@@ -7,8 +7,6 @@ import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
-from components.admission.queues import QUEUE_REQUIRED
-from components.admission.tenants import TENANT, TOKEN_REQUIRED
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
 from components.tenants.checkpoints import Checkpoints, CheckpointsArgs
@@ -62,7 +60,7 @@ class Tenants(Component):
     def _namespace(self, tenant: Tenant, before: Sequence[pulumi.Resource]) -> Namespace:
         return Namespace(
             self.named(tenant.namespace),
-            metadata=ObjectMetaArgs(name=tenant.namespace, labels=_labels(tenant)),
+            metadata=ObjectMetaArgs(name=tenant.namespace, labels=tenant.namespace_labels),
             # GKE and other controllers annotate namespaces.
             opts=self.child(
                 depends_on=before, protect=self._args.protect, ignore_changes=["metadata.annotations"]
@@ -98,15 +96,3 @@ class Tenants(Component):
                 self.child(depends_on=[namespace]),
             )
             self.addresses[tenant.namespace] = gateway.address
-
-
-def _labels(tenant: Tenant) -> dict[str, str]:
-    """Returns the labels by which admission policies and other tenants' NetworkPolicies select namespaces."""
-    labels = {**TENANT}
-    for mode, level in tenant.pod_security.levels.items():
-        labels[f"pod-security.kubernetes.io/{mode}"] = level
-    if tenant.queue_required:
-        labels |= QUEUE_REQUIRED
-    if tenant.ray_auth == "token":
-        labels |= TOKEN_REQUIRED
-    return labels

@@ -9,9 +9,12 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 from typing_extensions import Doc
 
+from settings.problems import did_you_mean
+
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 RESOURCE_NAME = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+STANDARD_RESOURCE = re.compile(r"cpu|memory|ephemeral-storage|pods|hugepages-[0-9]+[KMG]i")
 QUANTITY = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
 
 _SUFFIXES = {"": Fraction(1), "m": Fraction(1, 1000)}
@@ -33,6 +36,15 @@ class Model(BaseModel):
 def refuse(expected: str, remedy: str) -> NoReturn:
     """Raises the error that `settings.problems` turns into a `Problem` with these two texts."""
     raise PydanticCustomError("refused", "{expected}", {"expected": expected, "remedy": remedy})
+
+
+def refuse_bound_below_base(base_seconds: int, max_seconds: int) -> None:
+    """Refuses a backoff whose upper bound is below its first value, which then has no effect."""
+    if max_seconds < base_seconds:
+        refuse(
+            f"maxSeconds of at least baseSeconds, which is {base_seconds}",
+            "raise `maxSeconds` or lower `baseSeconds`",
+        )
 
 
 def amount(quantity: str) -> Fraction:
@@ -65,8 +77,12 @@ def _dns_subdomain(name: str) -> str:
 
 
 def _resource_name(name: str) -> str:
-    if not RESOURCE_NAME.fullmatch(name):
-        refuse("a resource name", "write cpu, memory or an extended resource, such as nvidia.com/gpu")
+    if not RESOURCE_NAME.fullmatch(name) or not ("/" in name or STANDARD_RESOURCE.fullmatch(name)):
+        standard = ("cpu", "memory", "ephemeral-storage", "pods")
+        refuse(
+            f"a resource: {', '.join(standard)} or one of a vendor, such as nvidia.com/gpu",
+            did_you_mean(name, standard),
+        )
     return name
 
 

@@ -52,7 +52,13 @@ class Aging(Model):
     period_seconds: Annotated[int, Field(ge=1)]
     """Length of a period, in seconds."""
     max: Annotated[int, Field(ge=1)]
-    """Upper bound of the added priority."""
+    """Upper bound of the added priority; at least one `step`."""
+
+    @model_validator(mode="after")
+    def _bound_allows_a_step(self) -> Self:
+        if self.max < self.step:
+            refuse(f"max of at least step, which is {self.step}", "raise `max` or lower `step`")
+        return self
 
 
 class OwnRules(Model):

@@ -11,6 +11,7 @@ from settings.model.forecast import Forecast
 from settings.model.foundation.existing import Cluster
 from settings.model.foundation.network import Network
 from settings.model.foundation.place import GkePlace
+from settings.model.google_cloud import ProjectId
 from settings.model.observability import Observability
 from settings.model.operators.gpu_operator import GpuOperator
 from settings.model.operators.kai import Kai
@@ -38,7 +39,7 @@ class Settings(Model):
 
     environment: Environment = "prod"
     """The kind of environment, which selects the policy configuration in `policies/config/`."""
-    project: str | None = None
+    project: ProjectId | None = None
     """The Google Cloud project of all resources; required with a GKE cluster."""
     network: Network | None = None
     """A VPC that the stack creates; if unset, the cluster uses an existing network of the project."""

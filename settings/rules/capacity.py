@@ -20,7 +20,10 @@ GKE_PODS = {"cpu": Fraction(1), "memory": Fraction(GIB), "pods": Fraction(12)}
 
 def quotas_have_nodes(settings: Settings) -> Iterator[Finding]:
     """The nodes of a flavor have what its quotas grant together: gangs that are admitted beyond that would
-    wait for nodes that are never created. The nodes of a cluster elsewhere are not known."""
+    wait for nodes that are never created (GKE, plan node sizes).
+
+    The nodes of a cluster elsewhere are not known.
+    """
     if settings.place is None:
         return
     pools = {pool.flavor_name: pool for pool in settings.pools}

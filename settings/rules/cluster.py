@@ -2,14 +2,26 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from ipaddress import IPv4Network
 
 from settings.model.foundation.cluster import DRA_BETA, KMS_KEY, Gke
 from settings.model.foundation.node_auto_provisioning import Limit
+from settings.model.observability import EMAIL
+from settings.model.pools.gpus import ATTACHABLE
+from settings.model.pools.machines import MACHINES
 from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
-from settings.problems import Finding, Path
+from settings.problems import Finding, Path, did_you_mean
 
-ANYWHERE = "0.0.0.0/0"
+ACCELERATORS = sorted(
+    {
+        name
+        for machine in MACHINES.values()
+        for name in (machine.gpu_type, machine.tpu_type, *ATTACHABLE)
+        if name
+    }
+)
+LARGEST_NETWORK = 8  # the prefix of the largest private range
 
 
 def gke_needs_a_project(settings: Settings) -> Iterator[Finding]:
@@ -29,8 +41,6 @@ def zones_belong_to_the_cluster(settings: Settings) -> Iterator[Finding]:
             yield Finding(
                 (*path, i), f"zones other than {zone}, which a cluster in that zone always has", "remove it"
             )
-        elif zone in cluster.zones[:i]:
-            yield Finding((*path, i), "each zone once", "remove it")
         elif zone.rpartition("-")[0] != cluster.region:
             yield Finding((*path, i), f"a zone of {cluster.region}", "choose one of them")
 
@@ -41,7 +51,7 @@ def control_plane_can_be_reached(settings: Settings) -> Iterator[Finding]:
         return
     cluster, path = settings.cluster, ("muster:cluster", "authorizedNetworks")
     for name, network in cluster.authorized_networks.items():
-        if network == ANYWHERE:
+        if IPv4Network(network).prefixlen < LARGEST_NETWORK:
             yield Finding(
                 (*path, name),
                 "a network smaller than the whole internet (CIS GKE 5.6.3)",
@@ -90,6 +100,17 @@ def google_groups_are_found(settings: Settings) -> Iterator[Finding]:
         )
 
 
+def google_groups_are_addresses(settings: Settings) -> Iterator[Finding]:
+    """On GKE a group is the e-mail address of a Google group (GKE, "Configure Google Groups for RBAC")."""
+    for i, tenant in enumerate(settings.tenants if isinstance(settings.cluster, Gke) else ()):
+        if tenant.group and not EMAIL.fullmatch(tenant.group):
+            yield Finding(
+                ("muster:tenants", i, "group"),
+                "the e-mail address of a Google group (GKE, Google Groups for RBAC)",
+                f"write the full address, such as {tenant.group.partition('@')[0]}@example.com",
+            )
+
+
 def claims_are_served(settings: Settings) -> Iterator[Finding]:
     if not isinstance(settings.cluster, Gke) or not settings.cluster.dynamic_resource_allocation:
         return
@@ -108,6 +129,17 @@ def auto_provisioning_limits_are_in_order(settings: Settings) -> Iterator[Findin
                 (*_limit_path(resource), "min"),
                 f"at most max, which is {limit.max}",
                 "lower `min` or raise `max`",
+            )
+
+
+def auto_provisioned_accelerators_exist(settings: Settings) -> Iterator[Finding]:
+    """Accelerators have GKE's names (GKE, node auto-provisioning; Compute Engine, GPU platforms)."""
+    for name in _limits(settings):
+        if name not in ("cpu", "memory", *ACCELERATORS):
+            yield Finding(
+                _limit_path(name),
+                f"GKE's name of an accelerator: {', '.join(ACCELERATORS)} (GKE, node auto-provisioning)",
+                did_you_mean(name, ACCELERATORS),
             )
 
 

@@ -5,18 +5,50 @@ from collections.abc import Iterator
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
 
-# Compute Engine, "Hyperdisk": these machine series boot from Hyperdisks, not from Persistent Disks.
-HYPERDISK_ONLY = ("a3-ultragpu-", "a4-", "g4-", "h4d-", "ct6e-", "tpu7x-")
+HYPERDISK = ("hyperdisk-balanced",)
+PERSISTENT = ("pd-standard", "pd-balanced", "pd-ssd")
+NO_STANDARD = ("pd-balanced", "pd-ssd")
+# Boot disks by machine series (Compute Engine, "Persistent Disk" and "Hyperdisk": machine series support).
+BOOT_DISKS: dict[str, tuple[str, ...]] = {
+    "a2-": PERSISTENT,
+    "a3-highgpu-": (*NO_STANDARD, *HYPERDISK),
+    "a3-megagpu-": (*NO_STANDARD, *HYPERDISK),
+    "a3-ultragpu-": HYPERDISK,
+    "a4-": HYPERDISK,
+    "ct5lp-": PERSISTENT,
+    "ct5p-": PERSISTENT,
+    "ct6e-": HYPERDISK,
+    "e2-": PERSISTENT,
+    "g2-": NO_STANDARD,
+    "g4-": HYPERDISK,
+    "h4d-": HYPERDISK,
+    "n1-": PERSISTENT,
+    "n2-": PERSISTENT,
+    "tpu7x-": HYPERDISK,
+}
+LARGEST_GB = 65536
 
 
 def boot_disks_suit_machines(settings: Settings) -> Iterator[Finding]:
+    """A boot disk has a type that the machine series supports, and a size that the type has (Compute Engine,
+    Persistent Disk and Hyperdisk)."""
     for i, pool in enumerate(settings.pools):
-        kind = pool.boot_disk.type or ""
-        if kind.startswith("pd-") and pool.machine_type.startswith(HYPERDISK_ONLY):
+        disk, path = pool.boot_disk, ("muster:pools", i, "bootDisk")
+        fitting = next(
+            (types for series, types in BOOT_DISKS.items() if pool.machine_type.startswith(series))
+        )
+        if disk.type and disk.type not in fitting:
             yield Finding(
-                ("muster:pools", i, "bootDisk", "type"),
-                f"hyperdisk-balanced: {pool.machine_type} does not support Persistent Disk (Compute Engine)",
-                "write hyperdisk-balanced, or remove `type`",
+                (*path, "type"),
+                f"{' or '.join(fitting)}: the boot disks that {pool.machine_type} supports (Compute "
+                "Engine, disk types)",
+                f"write {fitting[0]}, or remove `type`",
+            )
+        if (disk.size_gb or 0) > LARGEST_GB:
+            yield Finding(
+                (*path, "sizeGb"),
+                f"at most {LARGEST_GB}, which are 64 TB (Compute Engine, disk limits)",
+                "lower it",
             )
 
 

@@ -1,12 +1,15 @@
 """Rules of forecasts: what they name exists."""
 
 from collections.abc import Iterator
+from dataclasses import fields
 
+from muster.forecast.assumptions import Assumptions
 from settings.model.stack import Settings
 from settings.problems import Finding, did_you_mean
 
 
 def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
+    """Limits, prices and assumptions of forecasts name what exists (`muster forecast --assumptions`)."""
     queues = [queue.name for queue in settings.queues.cluster_queues]
     for i, limit in enumerate(settings.forecast.limits):
         path = ("muster:forecast", "limits", i)
@@ -17,6 +20,11 @@ def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
         if limit.priority is not None and limit.priority not in priorities:
             hint = did_you_mean(limit.priority, priorities)
             yield Finding((*path, "priority"), "the name of a priority in muster:admission.priorities", hint)
+    known = [field.name for field in fields(Assumptions)]
+    for name in settings.forecast.assumptions:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            yield Finding(("muster:forecast", "assumptions", name), "the name of an assumption", hint)
     flavors = [pool.flavor_name for pool in settings.pools]
     for flavor in settings.forecast.prices:
         if flavor not in flavors:

@@ -7,11 +7,12 @@ from itertools import combinations
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.existing import Existing
 from settings.model.foundation.network import Network, gpu_networks
+from settings.model.google_cloud import SUBNETWORK
 from settings.model.pools.pool import PODS_PER_NODE, Pool
 from settings.model.stack import Settings
-from settings.problems import Doubt, Finding, Path
+from settings.problems import Doubt, Finding
+from settings.rules.addresses import NETWORK, ranges
 
-NETWORK = "muster:network"
 # The first two and the last two addresses of each subnet (VPC, "Subnets").
 RESERVED_ADDRESSES = 4
 
@@ -33,23 +34,38 @@ def network_has_a_cluster(settings: Settings) -> Iterator[Finding]:
                 )
 
 
+def subnet_belongs_to_the_network(settings: Settings) -> Iterator[Finding]:
+    """A subnet is named together with its network, and is in the cluster's region (GKE API:
+    Cluster.subnetwork)."""
+    cluster = settings.cluster
+    if not isinstance(cluster, Gke) or cluster.subnetwork is None:
+        return
+    if not cluster.network and not settings.network:
+        yield Finding(
+            ("muster:cluster", "subnetwork"),
+            "a subnet of `network`, which is not set (GKE API: Cluster.network)",
+            "add `network`, or remove `subnetwork`",
+        )
+    path = SUBNETWORK.fullmatch(cluster.subnetwork)
+    if path and path["region"] not in (None, cluster.region):
+        yield Finding(
+            ("muster:cluster", "subnetwork"),
+            f"a subnet in {cluster.region}, where the cluster is (GKE API: Cluster.subnetwork)",
+            "choose one there",
+        )
+
+
 def ranges_are_apart(settings: Settings) -> Iterator[Finding]:
     """Ranges of one VPC must not overlap, nor may subnets in which a node has several interfaces (VPC)."""
     if settings.network is None:
         return
-    for (_, range_), (path, other) in combinations(_ranges(settings.network), 2):
+    for (_, range_), (path, other) in combinations(ranges(settings.network), 2):
         if range_.overlaps(other):
             yield Finding(
                 path,
                 f"a range that does not overlap {range_} (VPC, subnets)",
                 "choose another one, such as an unused part of 10.0.0.0/8",
             )
-
-
-def _ranges(network: Network) -> Iterator[tuple[Path, IPv4Network]]:
-    for key in ("nodes", "pods", "services"):
-        yield (NETWORK, "subnet", key), IPv4Network(getattr(network.subnet, key))
-    yield (NETWORK, "gpuTraffic"), IPv4Network(network.gpu_traffic)
 
 
 def ranges_hold_the_nodes(settings: Settings) -> Iterator[Finding]:
@@ -59,7 +75,7 @@ def ranges_hold_the_nodes(settings: Settings) -> Iterator[Finding]:
     nodes = sum(pool.nodes_max for pool in settings.pools)
     wanted = sum(pool.nodes_max * _block(pool) for pool in settings.pools)
     subnet = settings.network.subnet
-    addresses = IPv4Network(subnet.nodes).num_addresses - RESERVED_ADDRESSES
+    addresses = max(0, IPv4Network(subnet.nodes).num_addresses - RESERVED_ADDRESSES)
     if addresses < nodes:
         yield Finding(
             (NETWORK, "subnet", "nodes"),

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from settings.model.base import Model
 from settings.model.foundation.existing import Existing
+from settings.model.operators.kuberay import KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_VERSION
 from settings.model.operators.kueue_gates import KUEUE_GATES
 from settings.model.stack import Settings
 from settings.problems import Finding, did_you_mean
 
+KUEUE_OLDEST, KUBERAY_OLDEST = (0, 15, 0), (1, 1, 0)
 # The admission policies suspend these; with engine `kueue` only Kueue unsuspends them.
 SUSPENDED_FRAMEWORKS = ("ray.io/rayjob", "ray.io/raycluster")
 
@@ -59,7 +61,11 @@ def kueue_starts_what_is_suspended(settings: Settings) -> Iterator[Finding]:
 
 
 def kueue_knows_its_gates(settings: Settings) -> Iterator[Finding]:
-    """Kueue exits on an unknown gate. Other versions have other gates, which are not known here."""
+    """Feature gates are known to the default version of Kueue, which exits on an unknown one (Kueue,
+    pkg/features/kube_features.go).
+
+    Other versions have other gates, which are not known here.
+    """
     kueue = settings.kueue
     if settings.admission.engine != "kueue" or kueue.version != KUEUE_VERSION:
         return
@@ -68,8 +74,30 @@ def kueue_knows_its_gates(settings: Settings) -> Iterator[Finding]:
             yield Finding(
                 ("muster:kueue", "featureGates", gate),
                 f"a feature gate of Kueue {KUEUE_VERSION} (pkg/features/kube_features.go)",
-                did_you_mean(gate, sorted(KUEUE_GATES)),
+                did_you_mean(gate, sorted(KUEUE_GATES), shown=3),
             )
+
+
+def versions_serve_what_is_used(settings: Settings) -> Iterator[Finding]:
+    """Kueue serves v1beta2 of its API, by which queues are declared, from 0.15.0 on (Kueue, CHANGELOG-0.15);
+    KubeRay suspends RayClusters from 1.1.0 on (Kueue, "Run a RayCluster")."""
+    kueue, kuberay = settings.kueue, settings.kuberay
+    if _release(kueue.version) < KUEUE_OLDEST:
+        yield Finding(
+            ("muster:kueue", "version"),
+            "0.15.0 or later, the first version that serves v1beta2 of its API (Kueue, CHANGELOG-0.15)",
+            f"raise it, or remove it for {KUEUE_VERSION}",
+        )
+    if _release(kuberay.chart_version) < KUBERAY_OLDEST:
+        yield Finding(
+            ("muster:kuberay", "version"),
+            "1.1.0 or later, the first version that suspends RayClusters (KubeRay)",
+            f"raise it, or remove it for {KUBERAY_VERSION}",
+        )
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.partition("-")[0].split(".")))
 
 
 def operators_run_on_a_system_pool(settings: Settings) -> Iterator[Finding]:

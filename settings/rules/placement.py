@@ -8,6 +8,8 @@ from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
 
+# GKE, "Define compact placement for GKE nodes"; cluster-toolkit, gke-node-pool.
+COMPACT = ("n2-", "h4d-", "g2-", "a2-", "a3-", "a4-")
 FLEX_COMPACT = ("a3-ultragpu-", "a4-", "h4d-")
 
 
@@ -50,6 +52,11 @@ def _why_not_compact(pool: Pool) -> str | None:
     if pool.tpu:
         single = "no placement: single-host TPU slices have one node each"
         return None if pool.multi_host else single
+    if not pool.machine_type.startswith(COMPACT):
+        series = ", ".join(prefix.rstrip("-") for prefix in COMPACT)
+        return (
+            f"no placement: {pool.machine_type} does not support it, only {series} machines and TPU slices do"
+        )
     if pool.queued:
         return "no placement: queued provisioning supports compact placement for TPUs only"
     if pool.provisioning == "flex-start" and not pool.machine_type.startswith(FLEX_COMPACT):

@@ -3,12 +3,20 @@
 from collections.abc import Iterator
 
 from settings.model.foundation.existing import Existing
+from settings.model.foundation.place import GkePlace
+from settings.model.pools.placement import zones_of
+from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.problems import Finding
 from settings.rules.names import unique
 
+NODES_MAX = 65_000  # of a Standard cluster
+ZONES_OF_A_REGION = 3  # that GKE chooses if none are given
+
 
 def pool_names_are_unique(settings: Settings) -> Iterator[Finding]:
+    """Names of node pools in GKE and of flavors are unique; a pool of TPU slices has a node pool per slice
+    (GKE API: NodePool.name)."""
     pools = settings.pools
     yield from unique(((("muster:pools", i, "name"), pool.name) for i, pool in enumerate(pools)), "pool name")
     taken = {pool.name for pool in pools if not pool.flavor}
@@ -20,9 +28,27 @@ def pool_names_are_unique(settings: Settings) -> Iterator[Finding]:
                 f"{pool.flavor} is already in use; choose another name",
             )
         taken.add(pool.flavor_name)
+    slices = {name: pool for pool in pools if pool.slices for name in pool.node_pools}
+    for i, pool in enumerate(pools):
+        if other := slices.get(pool.name):
+            yield Finding(
+                ("muster:pools", i, "name"),
+                f"a unique name: {pool.name} is the node pool of a slice of {other.name} (GKE API: "
+                "NodePool.name)",
+                "choose another name",
+            )
 
 
 def node_counts_are_in_order(settings: Settings) -> Iterator[Finding]:
+    """A pool has at least `min` and at most `max` nodes; `initial` counts per zone, the others over all zones
+    (GKE API: NodePool.initialNodeCount, NodePoolAutoscaling)."""
+    for i, pool in enumerate(settings.pools):
+        if pool.nodes_max > NODES_MAX:
+            yield Finding(
+                ("muster:pools", i, *(("slices", "max") if pool.slices else ("nodes", "max"))),
+                f"at most {NODES_MAX} nodes, the most of a cluster (GKE, quotas and limits)",
+                "lower it",
+            )
     for i, pool in enumerate(settings.pools):
         nodes, path = pool.nodes, ("muster:pools", i, "nodes")
         if nodes is None:
@@ -31,15 +57,24 @@ def node_counts_are_in_order(settings: Settings) -> Iterator[Finding]:
             yield Finding(
                 (*path, "min"), f"at most nodes.max, which is {nodes.max}", "lower `min` or raise `max`"
             )
-        if nodes.initial is not None and nodes.initial > nodes.max:
+        zones = _zones(settings.place, pool)
+        if nodes.initial is not None and nodes.initial * zones > nodes.max:
+            at_first = f"; {nodes.initial} in each of {zones} zones are {nodes.initial * zones}"
             yield Finding(
                 (*path, "initial"),
-                f"at most nodes.max, which is {nodes.max}",
+                f"at most nodes.max, which is {nodes.max}{at_first if zones > 1 else ''}",
                 "lower `initial` or raise `max`",
             )
 
 
+def _zones(place: GkePlace | None, pool: Pool) -> int:
+    """Returns the number of zones of a pool's nodes; GKE chooses three for a regional cluster without any."""
+    return len(zones_of(pool, place)) or ZONES_OF_A_REGION if place else 1
+
+
 def existing_pools_are_in_existing_clusters(settings: Settings) -> Iterator[Finding]:
+    """Pools are `existing` only in a GKE cluster made elsewhere, to which the stack may add others (GKE API:
+    NodePool)."""
     for i, pool in enumerate(settings.pools):
         if pool.existing and not (isinstance(settings.cluster, Existing) and settings.cluster.gke):
             yield Finding(

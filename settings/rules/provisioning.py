@@ -58,6 +58,7 @@ def scheduled_pools_start_empty(settings: Settings) -> Iterator[Finding]:
 
 
 def only_queued_pools_choose_flex_start(settings: Settings) -> Iterator[Finding]:
+    """`flexStart` is given for queued pools only, which are flex-start VMs or not (GKE, flex-start)."""
     for i, pool in enumerate(settings.pools):
         if pool.flex_start is not None and not pool.queued:
             yield Finding(

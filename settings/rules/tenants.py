@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from settings.model.base import amount
 from settings.model.foundation.cluster import RESOURCE_CLAIMS, Gke
 from settings.model.operators.namespaces import OPERATORS
 from settings.model.stack import Settings
@@ -15,18 +14,17 @@ from settings.rules.names import unique
 OWN_NAMESPACES = ("default", *OPERATORS)
 OWN_PREFIXES = ("kube-", "gke-", "gmp-")
 OLDEST_WITH_TOKENS = (1, 5, 1)
-# Bounds of a LimitRange in ascending order (kubernetes.io/docs/concepts/policy/limit-range).
-ASCENDING = ("min", "defaultRequest", "default", "max")
 
 
-def _tenants(settings: Settings) -> Iterator[tuple[Path, Tenant]]:
+def tenants_of(settings: Settings) -> Iterator[tuple[Path, Tenant]]:
+    """Yields each tenant with its path."""
     for i, tenant in enumerate(settings.tenants):
         yield ("muster:tenants", i), tenant
 
 
 def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
     known = [queue.name for queue in settings.queues.cluster_queues]
-    for path, tenant in _tenants(settings):
+    for path, tenant in tenants_of(settings):
         if tenant.namespace in OWN_NAMESPACES or tenant.namespace.startswith(OWN_PREFIXES):
             yield Finding(
                 (*path, "namespace"),
@@ -45,7 +43,7 @@ def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
 
 def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
     known = list(settings.admission.priorities)
-    for path, tenant in _tenants(settings):
+    for path, tenant in tenants_of(settings):
         for i, name in enumerate(tenant.priorities or ()):
             if name not in known:
                 yield Finding(
@@ -62,7 +60,7 @@ def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
     journal = settings.controller.journal if settings.controller else None
     if journal and journal.bucket:
         buckets.append((("muster:controller", "journal", "bucket"), journal.bucket))
-    for path, tenant in _tenants(settings):
+    for path, tenant in tenants_of(settings):
         if tenant.checkpoints:
             buckets.append(((*path, "checkpoints", "bucket"), tenant.checkpoints.bucket))
         if tenant.identity:
@@ -76,7 +74,7 @@ def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
 
 def tenants_suit_the_cluster(settings: Settings) -> Iterator[Finding]:
     """Google Cloud resources require a GKE cluster."""
-    for path, tenant in _tenants(settings):
+    for path, tenant in tenants_of(settings):
         if settings.place is None:
             given = {
                 "identity": tenant.identity,
@@ -122,7 +120,7 @@ def _suits_gke(tenant: Tenant, cluster: Gke, path: Path) -> Iterator[Finding]:
 
 def tenants_have_dependencies(settings: Settings) -> Iterator[Finding]:
     """Keys of a tenant that require other keys."""
-    for path, tenant in _tenants(settings):
+    for path, tenant in tenants_of(settings):
         if tenant.checkpoints and not tenant.identity:
             yield Finding(
                 (*path, "identity"),
@@ -145,7 +143,7 @@ def tenants_have_dependencies(settings: Settings) -> Iterator[Finding]:
 
 def gateways_can_be_named(settings: Settings) -> Iterator[Finding]:
     """Names of addresses and certificates, made from namespace and host, follow Google Cloud's rules."""
-    for path, tenant in _tenants(settings):
+    for path, tenant in tenants_of(settings):
         if not tenant.serving:
             continue
         if not NAME.fullmatch(address := f"{tenant.namespace}-serving"):
@@ -171,50 +169,10 @@ def tokens_are_made(settings: Settings) -> Iterator[Finding]:
     numbers = kuberay.chart_version.partition("-")[0].split(".")
     if kuberay.install != "helm" or tuple(map(int, numbers)) >= OLDEST_WITH_TOKENS:
         return
-    for path, tenant in _tenants(settings):
+    for path, tenant in tenants_of(settings):
         if tenant.ray_auth == "token":
             yield Finding(
                 (*path, "rayAuth"),
                 f"no value: KubeRay {kuberay.chart_version} does not support authOptions",
                 "raise muster:kuberay.version to 1.5.1 or later, or remove `rayAuth`",
             )
-
-
-def limits_are_in_order(settings: Settings) -> Iterator[Finding]:
-    """The API server refuses a LimitRange whose bounds are out of order (k8s.io/kubernetes
-    pkg/apis/core/validation)."""
-    for path, tenant in _tenants(settings):
-        if tenant.limits is None:
-            continue
-        limits = tenant.limits.model_dump(by_alias=True)
-        for place, lower in enumerate(ASCENDING):
-            for higher in ASCENDING[place + 1 :]:
-                for resource in limits[lower].keys() & limits[higher].keys():
-                    if amount(limits[lower][resource]) > amount(limits[higher][resource]):
-                        yield Finding(
-                            (*path, "limits", lower, resource),
-                            f"at most `{higher}`, which is {limits[higher][resource]}",
-                            f"lower `{lower}` or raise `{higher}`",
-                        )
-
-
-def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
-    """A gang that its queue admits but the ResourceQuota does not would start only partially."""
-    queues = {queue.name: queue for queue in settings.queues.cluster_queues}
-    for path, tenant in _tenants(settings):
-        targets = [queues[name] for name in dict.fromkeys(tenant.queues.values()) if name in queues]
-        for key, hard in tenant.resource_quota.items():
-            resource = key.removeprefix("requests.")
-            nominal = [
-                quotas[resource].nominal
-                for queue in targets
-                for quotas in queue.quotas.values()
-                if resource in quotas
-            ]
-            if amount(hard) < sum(map(amount, nominal)):
-                yield Finding(
-                    (*path, "resourceQuota", key),
-                    f"at least the nominal quota of its queues, {' + '.join(nominal)}: otherwise a gang "
-                    "that they admit may start only partially",
-                    "raise it, or lower the queues' quotas",
-                )

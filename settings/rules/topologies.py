@@ -4,17 +4,16 @@ from collections.abc import Iterator
 
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
-from settings.rules.names import unique
 
 HOSTNAME = "kubernetes.io/hostname"
 LEVELS_MAX = 16
 
 
 def levels_are_kueues(settings: Settings) -> Iterator[Finding]:
-    """Kueue's Topology (apis/kueue/v1beta2, topology_types.go)."""
+    """A pool has at most 16 levels, and single nodes only as the last one (Kueue, apis/kueue/v1beta2,
+    topology_types.go)."""
     for i, pool in enumerate(settings.pools):
         path: Path = ("muster:pools", i, "topology")
-        yield from unique((((*path, j), level) for j, level in enumerate(pool.topology)), "level")
         if len(pool.topology) > LEVELS_MAX:
             yield Finding(path, f"at most {LEVELS_MAX} levels (Kueue, Topology)", "remove some")
         if HOSTNAME in pool.topology[:-1]:
@@ -26,6 +25,7 @@ def levels_are_kueues(settings: Settings) -> Iterator[Finding]:
 
 
 def levels_are_used(settings: Settings) -> Iterator[Finding]:
+    """Levels are of flavors, which engine kai does not have (Kueue: ResourceFlavorSpec.topologyName)."""
     for i, pool in enumerate(settings.pools):
         if pool.topology and settings.admission.engine == "kai":
             yield Finding(

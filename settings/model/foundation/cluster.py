@@ -6,17 +6,27 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
-from settings.model.base import DnsLabel, Model, refuse
+from settings.model.base import Model, refuse
 from settings.model.foundation.maintenance import Maintenance
 from settings.model.foundation.network import Cidr
 from settings.model.foundation.node_auto_provisioning import NodeAutoProvisioning
-from settings.model.foundation.place import Autopilot, GkePlace, Location
-from settings.model.pools.values import Zone
+from settings.model.foundation.place import Autopilot, GkePlace
+from settings.model.google_cloud import (
+    PROJECT,
+    ExistingNetwork,
+    ExistingSubnetwork,
+    GoogleLabelKey,
+    GoogleLabelValue,
+    ProjectId,
+)
+from settings.model.regions import Location, Zone
 from settings.model.versions import GkeVersion
 
 CLUSTER_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
-KMS_KEY = re.compile(r"projects/[^/]+/locations/(?P<location>[^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
-TOPIC = re.compile(r"projects/[^/]+/topics/[^/]+")
+KMS_KEY = re.compile(
+    rf"projects/{PROJECT}/locations/(?P<location>[a-z0-9-]+)/keyRings/[\w-]{{1,63}}/cryptoKeys/[\w-]{{1,63}}"
+)
+TOPIC = re.compile(rf"projects/{PROJECT}/topics/[A-Za-z][\w.~+%-]{{2,254}}")
 
 # The first versions that serve these APIs as v1: ValidatingAdmissionPolicy, which keeps Ray objects in their
 # queues; MutatingAdmissionPolicy, which suspends them at creation; and ResourceClaim.
@@ -116,7 +126,7 @@ class Gke(Model):
     """Minimum version; GKE upgrades the cluster according to its channel."""
     maintenance: Maintenance | None = None
     """When GKE may upgrade and repair the cluster; at any time if unset."""
-    labels: dict[DnsLabel, str] = Field(default_factory=dict)
+    labels: dict[GoogleLabelKey, GoogleLabelValue] = Field(default_factory=dict)
     """Labels of the cluster's Google Cloud resources, for cost allocation."""
     deletion_protection: bool = True
     """Makes GKE and Pulumi refuse to delete the cluster, its pools and network, and tenants' namespaces and
@@ -125,9 +135,9 @@ class Gke(Model):
     """Enables the Google Cloud APIs that the stack uses, which stay enabled when it is destroyed; `false` if
     the deploying identity may not."""
 
-    network: str | None = None
+    network: ExistingNetwork | None = None
     """An existing network of the project, if `muster:network` is unset (none: default)."""
-    subnetwork: str | None = None
+    subnetwork: ExistingSubnetwork | None = None
     """The subnet of `network`, in the cluster's region (none: default)."""
     dataplane_v2: bool = True
     """GKE Dataplane V2, which enforces NetworkPolicies by eBPF (CIS GKE 4.3.1)."""
@@ -169,7 +179,7 @@ class Gke(Model):
     """Enables the beta APIs of ResourceClaims; 1.34 and later serve them as v1 in any case."""
     node_auto_provisioning: NodeAutoProvisioning | None = None
     """Lets GKE create node pools of its own. If unset, pods run on the stack's pools only."""
-    fleet: str | None = None
+    fleet: ProjectId | None = None
     """Project of the fleet that the cluster joins."""
     notifications: Annotated[str, AfterValidator(_topic), Doc("Pub/Sub topic")] | None = None
     """The Pub/Sub topic for GKE's notifications of upgrades and security bulletins."""

@@ -6,8 +6,9 @@ from pydantic import Field, model_validator
 
 from settings.model.base import DnsLabel, Model, refuse
 from settings.model.foundation.cluster import Gke
-from settings.model.foundation.place import Autopilot, GkePlace, Location
-from settings.model.pools.values import Zone
+from settings.model.foundation.place import Autopilot, GkePlace
+from settings.model.google_cloud import GoogleLabelKey, GoogleLabelValue
+from settings.model.regions import Location, Zone
 
 
 class Joined(Model):
@@ -21,7 +22,7 @@ class Joined(Model):
     """The cluster's region, or its zone."""
     zones: tuple[Zone, ...] = ()
     """Zones of the nodes. Regional cluster: all zones (none: GKE chose); zonal cluster: additional ones."""
-    labels: dict[DnsLabel, str] = Field(default_factory=dict)
+    labels: dict[GoogleLabelKey, GoogleLabelValue] = Field(default_factory=dict)
     """Labels of the stack's Google Cloud resources, for cost allocation."""
     deletion_protection: bool = True
     """Makes GKE and Pulumi refuse to delete the stack's node pools, and tenants' namespaces and buckets."""

@@ -1,15 +1,11 @@
 """Where a GKE cluster is."""
 
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import AfterValidator
-from typing_extensions import Doc
 
 from settings.model.base import refuse
-
-LOCATION = re.compile(r"[a-z]+-[a-z]+[0-9]+(-[a-z])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +26,6 @@ class GkePlace:
         return self.location == self.region
 
 
-def _location(location: str) -> str:
-    if not LOCATION.fullmatch(location):
-        refuse("a zone such as us-west1-b or a region such as us-west1", "write where the cluster runs")
-    return location
-
-
 def _not_autopilot(autopilot: bool) -> bool:
     if autopilot:
         refuse(
@@ -46,5 +36,4 @@ def _not_autopilot(autopilot: bool) -> bool:
     return autopilot
 
 
-Location = Annotated[str, AfterValidator(_location), Doc("region or zone")]
 Autopilot = Annotated[bool, AfterValidator(_not_autopilot)]

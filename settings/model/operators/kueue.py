@@ -1,14 +1,14 @@
 """Kueue: its API, which engine `muster` implements too, and the configuration of its controller."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from settings.model.base import Model, Quantity, ResourceName
+from settings.model.base import Model, Quantity, ResourceName, refuse_bound_below_base
 from settings.model.operators.shared import ApiClient, ChartImage, FeatureGate, Release, Replicas, Resources
 from settings.model.pools.values import LabelKey, LabelValue
 
-KUEUE_VERSION = "0.19.2"
+KUEUE_VERSION = "0.19.2"  # with its feature gates in `kueue_gates.py`
 
 # The integrations of KUEUE_VERSION (apis/config/v1beta2, Integrations).
 Framework = Literal[
@@ -46,7 +46,12 @@ class Requeuing(Model):
     base_seconds: Seconds = 60
     """Backoff of the first retry; it doubles with each further one."""
     max_seconds: Seconds = 3600
-    """Upper bound of the backoff."""
+    """Upper bound of the backoff; at least `baseSeconds`."""
+
+    @model_validator(mode="after")
+    def _bound_is_above_the_base(self) -> Self:
+        refuse_bound_below_base(self.base_seconds, self.max_seconds)
+        return self
 
 
 class WaitForPodsReady(Model):

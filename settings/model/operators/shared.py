@@ -106,4 +106,10 @@ class ApiClient(Model):
     qps: Annotated[int, Field(ge=1)]
     """Average requests per second."""
     burst: Annotated[int, Field(ge=1)]
-    """Requests allowed in a burst."""
+    """Requests allowed in a burst; at least `qps`."""
+
+    @model_validator(mode="after")
+    def _bursts_exceed_the_average(self) -> Self:
+        if self.burst < self.qps:
+            refuse(f"burst of at least qps, which is {self.qps}", "raise `burst` or lower `qps`")
+        return self

@@ -18,8 +18,8 @@ from settings.model.pools.values import (
     PoolName,
     Reservation,
     ServiceAccount,
-    Zone,
 )
+from settings.model.regions import Zone
 
 PODS_PER_NODE = 110  # GKE Standard's default
 

@@ -7,17 +7,17 @@ from pydantic import AfterValidator
 from typing_extensions import Doc
 
 from settings.model.base import refuse
+from settings.model.google_cloud import PROJECT
 from settings.model.pools.machines import MACHINES
 from settings.problems import did_you_mean
 
 POOL_NAME = re.compile(r"[a-z]([-a-z0-9]{0,34}[a-z0-9])?")
 RESERVATION = re.compile(
-    r"(projects/[^/]+/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?(/reservationBlocks/[^/]+)?"
+    rf"(projects/{PROJECT}/reservations/)?[a-z]([-a-z0-9]{{0,61}}[a-z0-9])?(/reservationBlocks/[-a-z0-9]+)?"
 )
 LABEL_KEY = re.compile(r"([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 SERVICE_ACCOUNT = re.compile(r"[a-z0-9-]+@[a-z0-9.-]+\.gserviceaccount\.com")
-ZONE = re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]")
 
 
 def _pool_name(name: str) -> str:
@@ -53,12 +53,6 @@ def _label_key(key: str) -> str:
     return key
 
 
-def _zone(zone: str) -> str:
-    if not ZONE.fullmatch(zone):
-        refuse("a zone such as us-west1-b", "write a zone of the cluster's region")
-    return zone
-
-
 def _label_value(value: str) -> str:
     if not LABEL_VALUE.fullmatch(value):
         refuse(
@@ -82,4 +76,3 @@ Reservation = Annotated[str, AfterValidator(_reservation), Doc("reservation")]
 LabelKey = Annotated[str, AfterValidator(_label_key), Doc("label key")]
 LabelValue = Annotated[str, AfterValidator(_label_value), Doc("label value")]
 ServiceAccount = Annotated[str, AfterValidator(_service_account), Doc("e-mail address of a service account")]
-Zone = Annotated[str, AfterValidator(_zone), Doc("zone")]

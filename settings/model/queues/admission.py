@@ -1,10 +1,10 @@
 """Admission: the engine, workload priorities, and provisioning of queued pools."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from settings.model.base import DnsSubdomain, Model
+from settings.model.base import DnsSubdomain, Model, refuse_bound_below_base
 
 WEEK_SECONDS = 7 * 24 * 3600
 
@@ -19,7 +19,12 @@ class Retry(Model):
     base_seconds: Annotated[int, Field(ge=1)] = 60
     """Backoff of the first retry; it doubles with each further one."""
     max_seconds: Annotated[int, Field(ge=1)] = 1800
-    """Upper bound of the backoff."""
+    """Upper bound of the backoff; at least `baseSeconds`."""
+
+    @model_validator(mode="after")
+    def _bound_is_above_the_base(self) -> Self:
+        refuse_bound_below_base(self.base_seconds, self.max_seconds)
+        return self
 
 
 class QueuedProvisioning(Model):

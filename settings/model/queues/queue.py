@@ -1,5 +1,6 @@
 """Queues: a tree of cohorts, cluster queues with quotas by flavor, and how they borrow and preempt."""
 
+import re
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -10,6 +11,8 @@ from settings.model.queues.resource_groups import Quotas, ResourceGroup, resourc
 
 Strategy = Literal["StrictFIFO", "BestEffortFIFO"]
 FlavorPolicy = Literal["MayStopSearch", "TryNextFlavor"]
+KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
+CONTROLLER = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 # Controller name of the check on queued pools (Kueue's name, which Muster uses as well).
 PROVISIONING_CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 
@@ -121,12 +124,18 @@ class ClusterQueue(Model):
         return resource_groups(self.quotas)
 
 
+def _kind(kind: str) -> str:
+    if not KIND.fullmatch(kind):
+        refuse("a kind of the API, in CamelCase", "write it as in its manifests, such as Budget")
+    return kind
+
+
 class CheckParameters(Model):
     """The object with the parameters of an admission check."""
 
     api_group: DnsSubdomain
     """API group of the object, such as budgets.example.com."""
-    kind: str
+    kind: Annotated[str, AfterValidator(_kind), Doc("kind")]
     """Kind of the object, such as Budget."""
     name: DnsSubdomain
     """Name of the object."""
@@ -137,6 +146,11 @@ def _foreign_controller(name: str) -> str:
         refuse(
             "another controller: the stack adds the provisioning check of queued pools",
             "remove this check; configure it in `muster:admission.queuedProvisioning`",
+        )
+    if not CONTROLLER.fullmatch(name):
+        refuse(
+            "the name of a controller: a domain, '/' and a path (Kueue: AdmissionCheckSpec.controllerName)",
+            "write it as its controller expects it, such as example.com/budget",
         )
     return name
 

@@ -8,9 +8,11 @@ from typing_extensions import Doc
 
 from settings.model.base import DNS_SUBDOMAIN, DnsLabel, DnsSubdomain, Model, refuse
 from settings.model.buckets import BucketName
+from settings.model.regions import BucketLocation
 
 ACCOUNT = re.compile(r"[a-z]([-a-z0-9]{4,28})[a-z0-9]")
 MEMBER = re.compile(r"(user|group|serviceAccount):[^@\s]+@[^@\s]+|domain:[^@\s]+")
+OAUTH_CLIENT = re.compile(r"[0-9a-z-]+\.apps\.googleusercontent\.com")
 NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
@@ -52,6 +54,12 @@ def _resource_name(name: str) -> str:
     return name
 
 
+def _oauth_client(id: str) -> str:
+    if not OAUTH_CLIENT.fullmatch(id):
+        refuse("the ID of an OAuth client", "copy it from its credentials: ….apps.googleusercontent.com")
+    return id
+
+
 def certificate_name(namespace: str, host: str) -> str:
     """Returns the name of the managed certificate of a tenant's host."""
     return f"{namespace}-{host.replace('.', '-')}"
@@ -83,7 +91,7 @@ class Checkpoints(Model):
 
     bucket: BucketName
     """Name of the bucket, unique in all of Cloud Storage."""
-    location: str | None = None
+    location: BucketLocation | None = None
     """Location of the bucket; the cluster's region if unset."""
     soft_delete_days: Annotated[int, AfterValidator(_soft_delete)] = 7
     """Days in which deleted or overwritten objects can be restored: 0, or 7 to 90."""
@@ -94,7 +102,7 @@ class Checkpoints(Model):
 class OauthClient(Model):
     """An OAuth client of your own, for users outside the organization or for programs."""
 
-    id: str
+    id: Annotated[str, AfterValidator(_oauth_client), Doc("client ID")]
     """The client ID, which is not secret."""
     secret_name: DnsSubdomain
     """A Secret in the namespace that holds the client secret under `key`."""

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
 from settings.model.base import DNS_SUBDOMAIN, RESOURCE_NAME, Model, Quantity, ResourceName, refuse
+from settings.problems import did_you_mean
 
 # Keys of a ResourceQuota without a prefix (kubernetes.io/docs/concepts/policy/resource-quotas).
 PLAIN = (
@@ -21,6 +22,17 @@ PLAIN = (
     "services.loadbalancers",
     "services.nodeports",
 )
+CORE = (
+    "configmaps",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "serviceaccounts",
+    "services",
+)
+RAY = ("rayclusters", "raycronjobs", "rayjobs", "rayservices")
 BOUNDED = ("cpu", "memory", "ephemeral-storage")
 DEVICES = ".deviceclass.resource.k8s.io/devices"
 
@@ -31,9 +43,25 @@ def _quota_key(key: str) -> str:
         key in PLAIN
         or (prefix == "limits" and resource in BOUNDED)
         or (prefix == "requests" and (resource in (*BOUNDED, "storage") or _extended(resource)))
-        or (key.startswith("count/") and DNS_SUBDOMAIN.fullmatch(key.removeprefix("count/")))
+        or (key.startswith("count/") and _counted(key.removeprefix("count/")))
         or key.endswith(DEVICES)
     )
+    if not known and key.startswith("count/"):
+        refuse(
+            "count/ and the plural of a kind with its API group (Kubernetes, object count quota)",
+            did_you_mean(key, [f"count/{name}" for name in (*CORE, *(f"{name}.ray.io" for name in RAY))]),
+        )
+    singular = key.startswith(("request.", "limit."))
+    if not known and singular:
+        refuse(
+            "a key of a ResourceQuota: requests.… or limits.…, in the plural",
+            f"did you mean {prefix}s.{resource}?",
+        )
+    if not known and prefix == "limits" and "/" in resource:
+        refuse(
+            "requests.…: quotas of extended resources are on requests only (Kubernetes)",
+            f"write requests.{resource}",
+        )
     if not known and _extended(key):
         refuse(
             "requests.…: quotas of extended resources are on requests only (Kubernetes)",
@@ -45,6 +73,13 @@ def _quota_key(key: str) -> str:
             "write, for example, requests.nvidia.com/gpu or count/rayclusters.ray.io",
         )
     return key
+
+
+def _counted(resource: str) -> bool:
+    """Whether the API can count this resource: one of Kubernetes' core, or `<plural>.<group>`."""
+    plural, _, group = resource.partition(".")
+    known = {"": CORE, "ray.io": RAY}.get(group, (plural,))
+    return bool(DNS_SUBDOMAIN.fullmatch(resource)) and plural in known
 
 
 def _extended(resource: str) -> bool:

@@ -14,6 +14,10 @@ from settings.model.tenants.pods import DeviceClaim, PodSecurity
 
 # system: groups contain every user, or have all permissions already.
 GROUP = re.compile(r"(?!system:)\S+")
+# Labels of namespaces, by which admission policies and NetworkPolicies select them.
+TENANT = {"muster.dev/tenant": "true"}
+QUEUE_REQUIRED = {"muster.dev/queue-required": "true"}
+TOKEN_REQUIRED = {"muster.dev/ray-auth": "token"}
 
 
 def _group(group: str) -> str:
@@ -57,6 +61,18 @@ class Tenant(Model):
     """A bucket that its pods mount; GKE only, requires `identity`."""
     serving: Serving | None = None
     """Exposes its RayServices by HTTPS; GKE only."""
+
+    @property
+    def namespace_labels(self) -> dict[str, str]:
+        """Labels of its namespace, in addition to Kubernetes' own."""
+        labels = {**TENANT}
+        for mode, level in self.pod_security.levels.items():
+            labels[f"pod-security.kubernetes.io/{mode}"] = level
+        if self.queue_required:
+            labels |= QUEUE_REQUIRED
+        if self.ray_auth == "token":
+            labels |= TOKEN_REQUIRED
+        return labels
 
     @property
     def google_account(self) -> str:

@@ -36,7 +36,7 @@ FEATURES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         (*SECURE, "cloudkms"),
     ),
     "Secrets encrypted with another project's key": (
-        in_cluster(secretsEncryption=KEY.format("keys")),
+        in_cluster(secretsEncryption=KEY.format("acme-keys")),
         SECURE,
     ),
     "notifications": (

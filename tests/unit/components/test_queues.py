@@ -152,7 +152,7 @@ def test_every_setting_of_a_queue_reaches_its_spec() -> None:
             "weight": 2,
             "checks": {"budget": [], "licence": ["cpu"]},
             "stop": "Hold",
-            "namespaces": {"team": "a"},
+            "namespaces": {"muster.dev/tenant": "true"},
         },
     )
     config |= {
@@ -191,7 +191,7 @@ def test_every_setting_of_a_queue_reaches_its_spec() -> None:
     ]
     assert queue == {
         "cohortName": "ml",
-        "namespaceSelector": {"matchLabels": {"team": "a"}},
+        "namespaceSelector": {"matchLabels": {"muster.dev/tenant": "true"}},
         "queueingStrategy": "StrictFIFO",
         "preemption": {
             "withinClusterQueue": "Never",

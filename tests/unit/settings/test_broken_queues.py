@@ -105,8 +105,8 @@ CASES = [
         "a quota of a resource misspelt",
         put(*TEAM_A, "quotas", "cpu", "memori", 1),
         "muster:queues.clusterQueues[0].quotas.cpu.memori",
-        "1",
-        "a resource that nodes of pool system have: cpu, memory, pods, ephemeral-storage",
+        '"memori"',
+        "a resource: cpu, memory, ephemeral-storage, pods or one of a vendor, such as nvidia.com/gpu",
         "did you mean memory?",
     ),
     Case(

@@ -155,8 +155,8 @@ CASES = [
         put(*TEAM_A, "quotas", "cpu", "c pu", 1),
         'muster:queues.clusterQueues[0].quotas.cpu["c pu"]',
         '"c pu"',
-        "a resource name",
-        "write cpu, memory or an extended resource, such as nvidia.com/gpu",
+        "a resource: cpu, memory, ephemeral-storage, pods or one of a vendor, such as nvidia.com/gpu",
+        "did you mean cpu?",
     ),
     Case(
         "a preemption policy of the wrong field",

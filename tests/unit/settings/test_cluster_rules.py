@@ -132,8 +132,8 @@ BROKEN = [
         with_cluster(zones=["us-west1-a", "us-west1-a"]),
         "muster:cluster.zones[1]",
         '"us-west1-a"',
-        "each zone once",
-        "remove it",
+        "each value once",
+        "remove it, or write the one that is meant",
     ),
     Case(
         "a public endpoint without authorized networks",

@@ -58,7 +58,7 @@ PROVISIONING = [
     rule(
         "on-demand: no reservation by name",
         with_pool({**GPU, "reservation": "gpus"}),
-        with_pool({**GPU, **RESERVED, "reservation": "projects/other/reservations/gpus"}),
+        with_pool({**GPU, **RESERVED, "reservation": "projects/acme-shared/reservations/gpus"}),
         f"{MORE}.reservation",
         '"gpus"',
         "no reservation: only `provisioning: reserved` uses one by name",

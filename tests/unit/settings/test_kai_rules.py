@@ -167,9 +167,9 @@ DOUBTS: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "KAI does not choose flavors: pods are placed wherever they fit",
     ),
     "a choice of namespaces": (
-        with_kai(*TEAM_A, "namespaces", {"team": "a"}),
+        with_kai(*TEAM_A, "namespaces", {"muster.dev/tenant": "true"}),
         "muster:queues.clusterQueues[0].namespaces",
-        '{"team": "a"}',
+        '{"muster.dev/tenant": "true"}',
         "KAI schedules pods of any namespace; only tenants' namespaces are assigned to queues",
     ),
     "a taint that GKE does not add": (

@@ -80,7 +80,7 @@ RULES = [
         with_pool({**V6E, "bootDisk": {"type": "hyperdisk-balanced"}}),
         f"{MORE}.bootDisk.type",
         '"pd-ssd"',
-        "hyperdisk-balanced: ct6e-standard-4t does not support Persistent Disk (Compute Engine)",
+        "hyperdisk-balanced: the boot disks that ct6e-standard-4t supports (Compute Engine, disk types)",
         "write hyperdisk-balanced, or remove `type`",
     ),
     rule(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pulumi.runtime
 import pytest
+import yaml
 from pulumi.runtime.config import CONFIG
 from pydantic import ValidationError
 
@@ -137,6 +138,9 @@ UNREADABLE = {
     "no such file": (None, "a stack file"),
     "no YAML": ("config: [", "valid YAML"),
     "no text": (b"\xff", "valid YAML"),
+    "a key twice": ("config:\n  muster:pools: []\n  muster:pools: []", "valid YAML"),
+    "a list as a key": ("config: {[muster]: 1}", "valid YAML"),
+    "a list in itself": ("config: {muster:pools: &pools [*pools]}", "values that do not contain themselves"),
     "no mapping": ("- 1", "a mapping with the key `config`"),
     "no config": ("encryptionsalt: x", "a mapping with the key `config`"),
 }
@@ -153,6 +157,16 @@ def test_unreadable_file_is_an_error(content: str | bytes | None, expected: str,
 
     (problem,) = refused.value.problems
     assert (problem.file, problem.path, problem.expected) == (str(file), "", expected)
+
+
+def test_keys_of_a_file_are_text_and_may_be_merged(tmp_path: Path) -> None:
+    file = tmp_path / "Pulumi.x.yaml"
+    rest = {key: value for key, value in GOOD.items() if key != "muster:admission"}
+    priorities = "{on: 10, 2: 20, <<: &shared {2: 0, 2026-01-01: 30}}"
+    admission = f"  muster:admission: {{engine: muster, priorities: {priorities}}}\n"
+    file.write_text(yaml.safe_dump({"config": rest}) + admission)
+
+    assert load(file).admission.priorities == {"2": 20, "2026-01-01": 30, "on": 10}
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ BROKEN = [
         put(*L4, "topology", [BLOCK, BLOCK]),
         f"{HERE}[1]",
         f'"{BLOCK}"',
-        "a unique level",
-        f"{BLOCK} is already in use; choose another name",
+        "each value once",
+        "remove it, or write the one that is meant",
     ),
     Case(
         "nodes above blocks",

@@ -1,0 +1,64 @@
+"""Keys at the top of a stack file that belong to no package, or are misspelt: Pulumi would ignore them."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+from settings.model.stack import NAMESPACE, PROJECT, Settings
+from settings.problems import Finding, did_you_mean
+
+OWN = [field.alias or name for name, field in Settings.model_fields.items()]
+# Packages of this program, and keys of its provider for Google Cloud (pulumi_gcp, Provider).
+PACKAGES = ("docker", "docker-build", "gcp", "kubernetes", "muster", "pulumi")
+PROVIDER_KEYS = tuple(
+    f"gcp:{key}"
+    for key in (
+        "accessToken",
+        "billingProject",
+        "credentials",
+        "impersonateServiceAccount",
+        "project",
+        "region",
+        "zone",
+    )
+)
+SIMILAR, ALIKE = 0.65, 0.8
+
+
+def ours(key: object) -> bool:
+    """Whether the key is one of this program's settings."""
+    return key == PROJECT or str(key).startswith(NAMESPACE)
+
+
+def misspelt_keys(keys: Iterable[object]) -> Iterator[Finding]:
+    """Yields a finding for each key of another package that is probably meant to be one of ours.
+
+    Pulumi accepts keys of any package and gives them to that package's provider, if there is one: without
+    this, `mustr:tenants` would drop all tenants.
+    """
+    for key in (str(key) for key in keys if not ours(key)):
+        package, colon, name = key.partition(":")
+        if not colon:
+            yield _finding(key, f"{NAMESPACE}{key}")
+        elif package not in PACKAGES and (_package(package) or _is_own(name)):
+            yield _finding(key, f"{_package(package) or 'muster'}:{name}")
+        elif key not in PROVIDER_KEYS and (alike := _alike(key, (*OWN, *PROVIDER_KEYS), ALIKE)):
+            yield _finding(key, alike)
+
+
+def _finding(key: str, meant: str) -> Finding:
+    options = [*OWN, *PROVIDER_KEYS]
+    remedy = f"did you mean {meant}?" if meant in options else did_you_mean(meant, options)
+    return Finding((key,), "a key of the package muster, or of another one, such as gcp:region", remedy)
+
+
+def _package(name: str) -> str | None:
+    """Returns the package whose name is almost this one."""
+    return _alike(name.lower(), PACKAGES, SIMILAR)
+
+
+def _is_own(name: str) -> bool:
+    return f"{NAMESPACE}{name}" in OWN
+
+
+def _alike(word: str, options: Iterable[str], cutoff: float) -> str | None:
+    return next(iter(difflib.get_close_matches(word, list(options), n=1, cutoff=cutoff)), None)

@@ -1,0 +1,73 @@
+"""Rules of all values, wherever they are in a stack file."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from settings.model.stack import Settings
+from settings.problems import Finding, Path
+
+# Formats of credentials, as secret scanners know them (GitHub, "Supported secret scanning patterns").
+CREDENTIAL = re.compile(
+    r"""(?ix)
+    \b(
+        gh[pousr]_[a-z0-9]{20,} | github_pat_\w{20,} | glpat-[\w-]{16,}   # GitHub, GitLab
+        | hf_[a-z0-9]{20,} | sk-[\w-]{20,} | nvapi-[\w-]{20,}             # Hugging Face, OpenAI, NVIDIA
+        | (akia|asia)[a-z0-9]{16} | aiza[\w-]{30,} | gocspx-[\w-]{20,} | ya29\.[\w-]{20,}  # AWS, Google
+        | xox[abeprs]-[\w-]{10,} | pul-[0-9a-f]{40} | dckr_pat_[\w-]{20,} # Slack, Pulumi, Docker
+        | eyj[\w-]{10,}\.eyj[\w-]{10,}                                    # JSON Web Tokens
+    ) | -----BEGIN[ ]
+    """
+)
+SECRET_KEY = re.compile(
+    r"(^|[-_./])(token|secret|password|passwd|(api|access|private)[-_]?key|credentials?)$", re.IGNORECASE
+)
+# Forty characters of random letters and digits, or a hash.
+RANDOM = re.compile(r"(?=(?:[^0-9]*[0-9]){6})(?=(?:[^a-zA-Z]*[a-zA-Z]){6})[A-Za-z0-9_]{32,}")
+LABELS = ("labels", "namespaces")
+
+
+def values(settings: Settings) -> Iterator[tuple[Path, object]]:
+    """Yields every value that the stack file gives, lists and mappings included, each with its path."""
+    yield from _inside((), settings.model_dump(mode="json", by_alias=True, exclude_unset=True))
+
+
+def _inside(path: Path, value: object) -> Iterator[tuple[Path, object]]:
+    yield path, value
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _inside((*path, key), inner)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _inside((*path, place), inner)
+
+
+def lists_have_each_value_once(settings: Settings) -> Iterator[Finding]:
+    """Lists of names, zones, addresses and the like have each value once: a second one is a mistake for
+    another value, or would declare a resource twice."""
+    for path, given in values(settings):
+        if not isinstance(given, list) or any(isinstance(entry, (dict, list)) for entry in given):
+            continue
+        for entry, times in Counter(given).items():
+            if times > 1:
+                last = len(given) - 1 - given[::-1].index(entry)
+                yield Finding((*path, last), "each value once", "remove it, or write the one that is meant")
+
+
+def credentials_are_kept_elsewhere(settings: Settings) -> Iterator[Finding]:
+    """No value is a token, key or password: stack files are in version control, and labels are visible to
+    everyone that may list resources (Resource Manager, "Requirements for labels")."""
+    for path, given in values(settings):
+        if isinstance(given, str) and (CREDENTIAL.search(given) or _secret_label(path, given)):
+            yield Finding(
+                path,
+                "no credential: stack files are in version control, and labels are visible to all readers "
+                "of the project",
+                "remove it, revoke the credential, and keep its successor in a Secret or in Secret Manager",
+            )
+
+
+def _secret_label(path: Path, value: str) -> bool:
+    if len(path) < 2 or path[-2] not in LABELS:
+        return False
+    return bool((value and SECRET_KEY.search(str(path[-1]))) or RANDOM.fullmatch(value))

@@ -1,0 +1,74 @@
+"""Rules of the bounds of tenants: LimitRanges and ResourceQuotas."""
+
+from collections.abc import Iterator
+
+from settings.model.base import amount
+from settings.model.stack import Settings
+from settings.problems import Finding, Path, did_you_mean
+from settings.rules.tenants import tenants_of
+
+# Bounds of a LimitRange in ascending order (kubernetes.io/docs/concepts/policy/limit-range).
+ASCENDING = ("min", "defaultRequest", "default", "max")
+VENDORS = ("nvidia.com/", "google.com/")
+PARTITIONED = "nvidia.com/mig-"
+
+
+def limits_are_in_order(settings: Settings) -> Iterator[Finding]:
+    """The API server refuses a LimitRange whose bounds are out of order (k8s.io/kubernetes
+    pkg/apis/core/validation)."""
+    for path, tenant in tenants_of(settings):
+        if tenant.limits is None:
+            continue
+        limits = tenant.limits.model_dump(by_alias=True)
+        for place, lower in enumerate(ASCENDING):
+            for higher in ASCENDING[place + 1 :]:
+                for resource in limits[lower].keys() & limits[higher].keys():
+                    if amount(limits[lower][resource]) > amount(limits[higher][resource]):
+                        yield Finding(
+                            (*path, "limits", lower, resource),
+                            f"at most `{higher}`, which is {limits[higher][resource]}",
+                            f"lower `{lower}` or raise `{higher}`",
+                        )
+
+
+def bounds_are_of_resources_that_nodes_have(settings: Settings) -> Iterator[Finding]:
+    """Bounds on devices name a resource that nodes of the stack have: any other one bounds nothing
+    (Kubernetes, resource quotas for extended resources)."""
+    known = sorted({resource for pool in settings.pools for resource in pool.capacity if "/" in resource})
+    for path, tenant in tenants_of(settings):
+        given: list[tuple[Path, str]] = [
+            (("resourceQuota", key), key.removeprefix("requests.")) for key in tenant.resource_quota
+        ]
+        for bound, amounts in tenant.limits.model_dump(by_alias=True).items() if tenant.limits else ():
+            given += [(("limits", bound, resource), resource) for resource in amounts]
+        for place, resource in given:
+            whole_devices = resource.startswith(VENDORS) and not resource.startswith(PARTITIONED)
+            if whole_devices and resource not in known:
+                prefix = "requests." if place[0] == "resourceQuota" else ""
+                yield Finding(
+                    (*path, *place),
+                    f"a resource that nodes of the stack have: {', '.join(known) or 'none are devices'}",
+                    did_you_mean(str(place[-1]), [f"{prefix}{name}" for name in known]),
+                )
+
+
+def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
+    """A gang that its queue admits but the ResourceQuota does not would start only partially."""
+    queues = {queue.name: queue for queue in settings.queues.cluster_queues}
+    for path, tenant in tenants_of(settings):
+        targets = [queues[name] for name in dict.fromkeys(tenant.queues.values()) if name in queues]
+        for key, hard in tenant.resource_quota.items():
+            resource = key.removeprefix("requests.")
+            nominal = [
+                quotas[resource].nominal
+                for queue in targets
+                for quotas in queue.quotas.values()
+                if resource in quotas
+            ]
+            if amount(hard) < sum(map(amount, nominal)):
+                yield Finding(
+                    (*path, "resourceQuota", key),
+                    f"at least the nominal quota of its queues, {' + '.join(nominal)}: otherwise a gang "
+                    "that they admit may start only partially",
+                    "raise it, or lower the queues' quotas",
+                )
