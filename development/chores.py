@@ -9,6 +9,7 @@ from development.layers_diagram import write_diagrams
 from package import schema as package_schema
 from sandbox.toolchain.paths import CHECKOUT
 from settings.reference import reference
+from settings.rules_reference import rules_reference
 
 PYTHON_OLDEST = "3.11"
 # Sources of each lock file. The controller's has the same versions as the first.
@@ -39,6 +40,7 @@ def docs() -> int:
     """Writes the generated docs: references from the models and the registry, diagrams from the
     contracts, the deploying identity's roles from the plans."""
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
+    (CHECKOUT / "docs" / "settings-rules.md").write_text(rules_reference())
     (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
     workload_phases.PAGE.write_text(workload_phases.page())
     drift_reference.write_tables()

@@ -23,6 +23,7 @@ from the models in `settings/model/`: a key's description is the docstring under
 
 An invalid value is refused before anything is deployed, with its path, what is expected and what to do;
 `make preview STACK=dev` checks a stack. Keys of other packages (`gcp:region`, …) are allowed.
+What several settings must fulfil together is in [settings-rules.md](settings-rules.md).
 [An example](#an-example) is at the end.
 """
 TABLE = "| key | value | default | description |\n|---|---|---|---|"

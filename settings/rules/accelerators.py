@@ -16,7 +16,8 @@ DRANET_VERSION = GkeVersion.parse("1.34.1-gke.1829001")
 
 
 def pools_suit_their_machines(settings: Settings) -> Iterator[Finding]:
-    """Accelerator-optimized machines have a fixed number of GPUs (Compute Engine)."""
+    """A pool has the GPUs of its machine type; n1 machines take a choice of GPUs and counts (Compute Engine,
+    GPU machine types)."""
     for i, pool in enumerate(settings.pools):
         machine, path = pool.machine, ("muster:pools", i, "gpu")
         own = f"{{type: {machine.gpu_type}, count: {machine.gpu_count}}}"
@@ -64,6 +65,7 @@ def _can_be_attached(gpu: Gpu, machine_type: str, machine: Machine, path: Path) 
 
 
 def partitions_suit_gpus(settings: Settings) -> Iterator[Finding]:
+    """A GPU is split into partitions that it supports (GKE, multi-instance GPUs)."""
     for i, pool in enumerate(settings.pools):
         if not pool.gpu or not pool.gpu.partition:
             continue
@@ -83,7 +85,8 @@ def partitions_suit_gpus(settings: Settings) -> Iterator[Finding]:
 
 
 def gpudirect_suits_machines(settings: Settings) -> Iterator[Finding]:
-    """GKE, "Maximize GPU network bandwidth in Standard mode clusters"."""
+    """GPUDirect and NCCL Fast Socket are used with machine types and GPUs that support them (GKE, "Maximize
+    GPU network bandwidth in Standard mode clusters")."""
     for i, pool in enumerate(settings.pools):
         path: Path = ("muster:pools", i)
         if pool.gpudirect and pool.machine_type != GPUDIRECT_MACHINES[pool.gpudirect]:
@@ -107,7 +110,7 @@ def gpudirect_suits_machines(settings: Settings) -> Iterator[Finding]:
 
 
 def dranet_is_served(settings: Settings) -> Iterator[Finding]:
-    """Machine types, version and Dataplane V2 according to cluster-toolkit, gke-node-pool."""
+    """DRANET requires certain machine types, a version and Dataplane V2 (cluster-toolkit, gke-node-pool)."""
     cluster = settings.cluster
     for i, pool in enumerate(settings.pools):
         if not pool.dranet:

@@ -14,7 +14,7 @@ PARTITIONED = "nvidia.com/mig-"
 
 
 def limits_are_in_order(settings: Settings) -> Iterator[Finding]:
-    """The API server refuses a LimitRange whose bounds are out of order (k8s.io/kubernetes
+    """Bounds of a LimitRange are in order: min, defaultRequest, default, max (k8s.io/kubernetes,
     pkg/apis/core/validation)."""
     for path, tenant in tenants_of(settings):
         if tenant.limits is None:
@@ -53,7 +53,8 @@ def bounds_are_of_resources_that_nodes_have(settings: Settings) -> Iterator[Find
 
 
 def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
-    """A gang that its queue admits but the ResourceQuota does not would start only partially."""
+    """A ResourceQuota is at least the nominal quota of the tenant's queues: a gang that these admit and the
+    ResourceQuota does not would start only partially (Kubernetes, resource quotas)."""
     queues = {queue.name: queue for queue in settings.queues.cluster_queues}
     for path, tenant in tenants_of(settings):
         targets = [queues[name] for name in dict.fromkeys(tenant.queues.values()) if name in queues]

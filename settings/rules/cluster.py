@@ -25,6 +25,7 @@ LARGEST_NETWORK = 8  # the prefix of the largest private range
 
 
 def gke_needs_a_project(settings: Settings) -> Iterator[Finding]:
+    """A GKE cluster belongs to a project, `gcp:project` (GKE API: Cluster)."""
     if settings.place and not settings.project:
         yield Finding(
             ("gcp:project",), "the Google Cloud project that the cluster belongs to", "add `gcp:project`"
@@ -32,7 +33,8 @@ def gke_needs_a_project(settings: Settings) -> Iterator[Finding]:
 
 
 def zones_belong_to_the_cluster(settings: Settings) -> Iterator[Finding]:
-    """GKE API: Cluster.locations; Pulumi's `node_locations` excludes the zone of a zonal cluster."""
+    """The zones of a cluster are in its region; those of a zonal cluster are in addition to its own (GKE
+    API: Cluster.locations; Pulumi's `node_locations`)."""
     if not isinstance(settings.cluster, Gke):
         return
     cluster, path = settings.cluster, ("muster:cluster", "zones")
@@ -46,7 +48,8 @@ def zones_belong_to_the_cluster(settings: Settings) -> Iterator[Finding]:
 
 
 def control_plane_can_be_reached(settings: Settings) -> Iterator[Finding]:
-    """At least one endpoint or network gives access, but not the whole internet (CIS GKE 5.6.3, 5.6.4)."""
+    """At least one endpoint or network gives access to the control plane, but not the whole internet (CIS
+    GKE 5.6.3, 5.6.4)."""
     if not isinstance(settings.cluster, Gke):
         return
     cluster, path = settings.cluster, ("muster:cluster", "authorizedNetworks")
@@ -75,7 +78,8 @@ def control_plane_can_be_reached(settings: Settings) -> Iterator[Finding]:
 
 
 def secrets_key_is_near(settings: Settings) -> Iterator[Finding]:
-    """GKE, "Encrypt secrets at the application layer": the key is in the cluster's region."""
+    """The key that encrypts Secrets is in the cluster's region (GKE, "Encrypt secrets at the application
+    layer")."""
     if not isinstance(settings.cluster, Gke) or settings.cluster.secrets_encryption is None:
         return
     key, region = KMS_KEY.fullmatch(settings.cluster.secrets_encryption), settings.cluster.region
@@ -88,7 +92,8 @@ def secrets_key_is_near(settings: Settings) -> Iterator[Finding]:
 
 
 def google_groups_are_found(settings: Settings) -> Iterator[Finding]:
-    """GKE, "Configure Google Groups for RBAC": otherwise RoleBindings to groups have no effect."""
+    """Tenants' groups require the cluster's `securityGroup`: otherwise RoleBindings to groups have no effect
+    (GKE, "Configure Google Groups for RBAC")."""
     if not isinstance(settings.cluster, Gke) or settings.cluster.security_group:
         return
     if groups := [tenant.group for tenant in settings.tenants if tenant.group]:
@@ -112,6 +117,7 @@ def google_groups_are_addresses(settings: Settings) -> Iterator[Finding]:
 
 
 def claims_are_served(settings: Settings) -> Iterator[Finding]:
+    """The beta of dynamic resource allocation requires 1.32 (Kubernetes, resource.k8s.io/v1beta1)."""
     if not isinstance(settings.cluster, Gke) or not settings.cluster.dynamic_resource_allocation:
         return
     if GkeVersion.parse(settings.cluster.version) < DRA_BETA:
@@ -123,6 +129,7 @@ def claims_are_served(settings: Settings) -> Iterator[Finding]:
 
 
 def auto_provisioning_limits_are_in_order(settings: Settings) -> Iterator[Finding]:
+    """A limit of node auto-provisioning has a `min` of at most its `max` (GKE API: ResourceLimit)."""
     for resource, limit in _limits(settings).items():
         if limit.min > limit.max:
             yield Finding(
@@ -144,7 +151,8 @@ def auto_provisioned_accelerators_exist(settings: Settings) -> Iterator[Finding]
 
 
 def auto_provisioning_leaves_room_for_the_pools(settings: Settings) -> Iterator[Finding]:
-    """The limits apply to the whole cluster, so low ones would restrict the stack's own pools too."""
+    """Limits of node auto-provisioning apply to the whole cluster, so they leave room for the stack's own
+    pools (GKE, node auto-provisioning)."""
     own: Counter[str] = Counter()
     for pool in settings.pools:
         own["cpu"] += pool.nodes_max * pool.machine.vcpus

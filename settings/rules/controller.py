@@ -8,7 +8,8 @@ from settings.problems import Finding
 
 
 def images_are_built_for_google_cloud(settings: Settings) -> Iterator[Finding]:
-    """The stack creates the registry in the cluster's project and region."""
+    """An image is built for a GKE cluster only: the stack creates its registry in the cluster's project and
+    region."""
     controller = settings.controller
     if controller is not None and controller.build is not None and settings.place is None:
         yield Finding(
@@ -19,7 +20,8 @@ def images_are_built_for_google_cloud(settings: Settings) -> Iterator[Finding]:
 
 
 def journal_has_a_place(settings: Settings) -> Iterator[Finding]:
-    """A bucket on GKE, where its driver is enabled; none elsewhere (GKE, Cloud Storage FUSE CSI driver)."""
+    """The journal is in a bucket on GKE, where the bucket's driver is enabled, and in no bucket elsewhere
+    (GKE, Cloud Storage FUSE CSI driver)."""
     journal = settings.controller.journal if settings.controller is not None else None
     if journal is None:
         return

@@ -53,7 +53,8 @@ def boot_disks_suit_machines(settings: Settings) -> Iterator[Finding]:
 
 
 def local_ssds_suit_machines(settings: Settings) -> Iterator[Finding]:
-    """Machine types have a fixed number or a choice of counts (Compute Engine, "About Local SSD disks")."""
+    """Machine types have a fixed number of local SSDs or a choice of counts (Compute Engine, "About Local
+    SSD disks")."""
     for i, pool in enumerate(settings.pools):
         machine = pool.machine
         counts = (machine.local_ssds,) if machine.local_ssds else machine.attachable_ssds
@@ -67,6 +68,7 @@ def local_ssds_suit_machines(settings: Settings) -> Iterator[Finding]:
 
 
 def preloaded_images_are_streamed(settings: Settings) -> Iterator[Finding]:
+    """Secondary boot disks require image streaming (GKE, secondary boot disks)."""
     for i, pool in enumerate(settings.pools):
         path: Path = ("muster:pools", i, "imageStreaming")
         if pool.secondary_boot_disks and pool.image_streaming is False:

@@ -19,6 +19,8 @@ LABEL_LENGTH_MAX = 63
 
 
 def kai_gets_nodes(settings: Settings) -> Iterator[Finding]:
+    """Engine kai has no queued pools, for which it would create no ProvisioningRequests, and its cluster
+    serves MutatingAdmissionPolicies (Kubernetes 1.36)."""
     if settings.admission.engine != "kai":
         return
     for i, pool in enumerate(settings.pools):
@@ -39,7 +41,8 @@ def kai_gets_nodes(settings: Settings) -> Iterator[Finding]:
 
 
 def kai_keeps_queues_apart(settings: Settings) -> Iterator[Finding]:
-    """In KAI, cohorts and cluster queues are of one kind, so their names must differ."""
+    """With engine kai the names of cohorts and cluster queues differ: both are Queues (KAI-scheduler,
+    docs/queues)."""
     if settings.admission.engine != "kai":
         return
     cohorts = [cohort.name for cohort in settings.queues.cohorts]
@@ -51,6 +54,8 @@ def kai_keeps_queues_apart(settings: Settings) -> Iterator[Finding]:
 
 
 def kai_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
+    """Engine kai has no admission checks, stops no queues, and counts CPU, memory and GPUs only
+    (KAI-scheduler, docs/queues)."""
     if settings.admission.engine != "kai":
         return
     for i, queue in enumerate(settings.queues.cluster_queues):
@@ -77,7 +82,8 @@ def kai_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
 
 
 def kai_takes_priorities(settings: Settings) -> Iterator[Finding]:
-    """Priorities become PriorityClasses, whose names are values of a label on each gang."""
+    """With engine kai a priority is a PriorityClass, whose name is the value of a label on each gang and
+    whose value is bounded (Kubernetes, PriorityClass)."""
     if settings.admission.engine != "kai":
         return
     for name, value in settings.admission.priorities.items():
@@ -94,6 +100,7 @@ def kai_takes_priorities(settings: Settings) -> Iterator[Finding]:
 
 
 def kai_shares_in_its_own_way(settings: Settings) -> Iterator[Doubt]:
+    """Engine kai lends, preempts and orders in its own way (KAI-scheduler, docs/queues and docs/priority)."""
     if settings.admission.engine != "kai":
         return
     for i, queue in enumerate(settings.queues.cluster_queues):

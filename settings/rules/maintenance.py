@@ -16,6 +16,8 @@ SOURCE = "(GKE, maintenance windows and exclusions)"
 
 
 def maintenance_has_enough_time(settings: Settings) -> Iterator[Finding]:
+    """A maintenance window is open for 48 hours in any 32 days (GKE, "Maintenance windows and
+    exclusions")."""
     maintenance = settings.cluster.maintenance if isinstance(settings.cluster, Gke) else None
     if maintenance and maintenance.window.least_hours < LEAST_HOURS:
         yield Finding(
@@ -27,6 +29,8 @@ def maintenance_has_enough_time(settings: Settings) -> Iterator[Finding]:
 
 
 def exclusions_are_within_limits(settings: Settings) -> Iterator[Finding]:
+    """Exclusions have unique names, are at most 20, and at most 3 of 90 days exclude all upgrades (GKE,
+    "Maintenance windows and exclusions")."""
     maintenance = settings.cluster.maintenance if isinstance(settings.cluster, Gke) else None
     if maintenance is None:
         return

@@ -18,6 +18,8 @@ RESERVED_ADDRESSES = 4
 
 
 def network_has_a_cluster(settings: Settings) -> Iterator[Finding]:
+    """A network that the stack creates is that of a cluster that the stack creates, and its only one (GKE
+    API: Cluster.network)."""
     if settings.network and isinstance(settings.cluster, Existing):
         yield Finding(
             (NETWORK,),
@@ -56,7 +58,8 @@ def subnet_belongs_to_the_network(settings: Settings) -> Iterator[Finding]:
 
 
 def ranges_are_apart(settings: Settings) -> Iterator[Finding]:
-    """Ranges of one VPC must not overlap, nor may subnets in which a node has several interfaces (VPC)."""
+    """Ranges of one VPC do not overlap, nor do subnets in which a node has several interfaces (VPC,
+    "Subnets")."""
     if settings.network is None:
         return
     for (_, range_), (path, other) in combinations(ranges(settings.network), 2):
@@ -69,7 +72,8 @@ def ranges_are_apart(settings: Settings) -> Iterator[Finding]:
 
 
 def ranges_hold_the_nodes(settings: Settings) -> Iterator[Finding]:
-    """Each node takes one address of the subnet, and a block from the range for pods."""
+    """All nodes that the pools may have fit: each takes one address of the subnet, and a block from the
+    range for pods (GKE, VPC-native clusters)."""
     if settings.network is None:
         return
     nodes = sum(pool.nodes_max for pool in settings.pools)
@@ -103,7 +107,8 @@ def _prefix(addresses: int) -> int:
 
 
 def gpudirect_has_its_networks(settings: Settings) -> Iterator[Finding]:
-    """GPUDirect requires Dataplane V2 and VPCs of its own (GKE, "Maximize GPU network bandwidth")."""
+    """GPUDirect requires Dataplane V2 and VPCs of its own, with an address for each node (GKE, "Maximize GPU
+    network bandwidth")."""
     direct = [i for i, pool in enumerate(settings.pools) if pool.gpudirect]
     if not direct or not isinstance(settings.cluster, Gke):
         return
@@ -130,7 +135,8 @@ def gpudirect_has_its_networks(settings: Settings) -> Iterator[Finding]:
 
 
 def gpudirect_needs_a_network_of_the_stack(settings: Settings) -> Iterator[Finding]:
-    """The networks for GPU traffic, and multi-networking, are declared with the cluster."""
+    """The networks for GPU traffic, and multi-networking, are declared with the cluster (GKE API:
+    Cluster.networkConfig.enableMultiNetworking)."""
     for i, pool in enumerate(settings.pools):
         if pool.gpudirect and not pool.existing and settings.place and isinstance(settings.cluster, Existing):
             yield Finding(
@@ -147,6 +153,7 @@ def _holds(network: Network, nodes: int) -> bool:
 
 
 def private_nodes_may_not_pull_images(settings: Settings) -> Iterator[Doubt]:
+    """Private nodes without a NAT reach Artifact Registry only (GKE, private nodes)."""
     cluster, network = settings.cluster, settings.network
     if not isinstance(cluster, Gke) or not cluster.private_nodes or (network and network.nat):
         return

@@ -8,6 +8,7 @@ from settings.problems import Finding
 
 
 def observability_is_google_clouds(settings: Settings) -> Iterator[Finding]:
+    """Logs, metrics and alerts go to Google Cloud, so they require a GKE cluster."""
     if settings.observability is not None and isinstance(settings.cluster, Existing):
         yield Finding(
             ("muster:observability",),
@@ -17,7 +18,8 @@ def observability_is_google_clouds(settings: Settings) -> Iterator[Finding]:
 
 
 def metrics_are_collected(settings: Settings) -> Iterator[Finding]:
-    """Alerts and dashboards read metrics that Google's managed Prometheus scrapes."""
+    """Alerts and dashboards require metrics that Google's managed Prometheus scrapes, and the logs of Ray's
+    pods (Managed Service for Prometheus; GKE API: LoggingConfig)."""
     cluster = settings.cluster
     if settings.observability is None or isinstance(cluster, Existing):
         return

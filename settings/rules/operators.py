@@ -16,6 +16,7 @@ SUSPENDED_FRAMEWORKS = ("ray.io/rayjob", "ray.io/raycluster")
 
 
 def engine_muster_has_its_controller(settings: Settings) -> Iterator[Finding]:
+    """Engine muster requires `muster:controller`, which admits the gangs."""
     if settings.admission.engine == "muster" and settings.controller is None:
         yield Finding(
             ("muster:controller",),
@@ -25,6 +26,8 @@ def engine_muster_has_its_controller(settings: Settings) -> Iterator[Finding]:
 
 
 def kuberay_suits_the_stack(settings: Settings) -> Iterator[Finding]:
+    """GKE's Ray add-on requires a GKE cluster and an engine other than kai, and a KubeRay that watches some
+    namespaces watches those of all tenants (GKE, Ray add-on; KubeRay, watchNamespace)."""
     kuberay, path = settings.kuberay, ("muster:kuberay",)
     if kuberay.install == "addon" and isinstance(settings.cluster, Existing):
         yield Finding(
@@ -50,6 +53,8 @@ def kuberay_suits_the_stack(settings: Settings) -> Iterator[Finding]:
 
 
 def kueue_starts_what_is_suspended(settings: Settings) -> Iterator[Finding]:
+    """With engine kueue the frameworks include RayJobs and RayClusters: queued ones are suspended at
+    creation, and only Kueue unsuspends them (Kueue: apis/config/v1beta2, Integrations)."""
     missing = [name for name in SUSPENDED_FRAMEWORKS if name not in settings.kueue.frameworks]
     if settings.admission.engine == "kueue" and missing:
         yield Finding(
@@ -101,8 +106,11 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def operators_run_on_a_system_pool(settings: Settings) -> Iterator[Finding]:
-    """On nodes with GPUs operators would prevent scale-down, and on spot nodes a preemption would stop
-    admission. Stacks whose pools are all queued break `some_pool_is_not_queued` already."""
+    """One pool is on-demand and without accelerators: on nodes with GPUs operators would prevent scale-down,
+    and on spot nodes a preemption would stop admission (GKE, queued provisioning).
+
+    Stacks whose pools are all queued break `some_pool_is_not_queued` already.
+    """
     if settings.system_pool is None and any(not pool.queued for pool in settings.pools):
         yield Finding(
             ("muster:pools",),
@@ -112,8 +120,11 @@ def operators_run_on_a_system_pool(settings: Settings) -> Iterator[Finding]:
 
 
 def fair_shares_are_weighed(settings: Settings) -> Iterator[Finding]:
-    """Weights have an effect only with fairSharing (Kueue: apis/config/v1beta2). The configuration of a Kueue
-    that is already installed is unknown."""
+    """Weights are given with `fairSharing` only, without which they have no effect (Kueue:
+    apis/config/v1beta2).
+
+    The configuration of a Kueue that is already installed is unknown.
+    """
     engine, kueue, controller = settings.admission.engine, settings.kueue, settings.controller
     weighed = {
         "kueue": kueue.install == "existing" or kueue.fair_sharing is not None,
@@ -137,7 +148,8 @@ def fair_shares_are_weighed(settings: Settings) -> Iterator[Finding]:
 
 
 def configured_keys_are_used(settings: Settings) -> Iterator[Finding]:
-    """A key without effect would mislead its reader."""
+    """An operator's keys are given only if its `install` and the engine use them: a key without effect would
+    mislead its reader."""
     engine = settings.admission.engine
     kuberay, kueue, kai, gpus = settings.kuberay, settings.kueue, settings.kai, settings.gpu_operator
     if kuberay.install != "helm":

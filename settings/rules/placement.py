@@ -14,6 +14,7 @@ FLEX_COMPACT = ("a3-ultragpu-", "a4-", "h4d-")
 
 
 def zones_are_the_clusters(settings: Settings) -> Iterator[Finding]:
+    """A pool's zones are in the cluster's region (GKE API: NodePool.locations)."""
     if settings.place is None:
         return
     region = settings.place.region
@@ -28,7 +29,8 @@ def zones_are_the_clusters(settings: Settings) -> Iterator[Finding]:
 
 
 def compact_placement_is_supported(settings: Settings) -> Iterator[Finding]:
-    """Preconditions of cluster-toolkit, gke-node-pool."""
+    """Compact placement is in one zone, for machine types, provisioning and upgrades that support it (GKE,
+    "Define compact placement for GKE nodes"; cluster-toolkit, gke-node-pool)."""
     for i, pool in enumerate(settings.pools):
         if pool.placement != "compact":
             continue

@@ -86,7 +86,8 @@ def existing_pools_are_in_existing_clusters(settings: Settings) -> Iterator[Find
 
 
 def some_pool_is_not_queued(settings: Settings) -> Iterator[Finding]:
-    """GKE requires one for system pods; KubeRay, the controller and Ray heads run there too."""
+    """One pool at least is not queued, for system pods, KubeRay, the controller and Ray heads (GKE, queued
+    provisioning)."""
     if all(pool.scheduled for pool in settings.pools):
         yield Finding(
             ("muster:pools",),

@@ -27,6 +27,8 @@ NOT_ON_DEMAND = ("a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g")
 
 
 def reservations_suit_provisioning(settings: Settings) -> Iterator[Finding]:
+    """A reservation is named with `provisioning: reserved`, and only then (GKE API: ReservationAffinity;
+    cluster-toolkit; xpk; terraform-provider-google#18341)."""
     for i, pool in enumerate(settings.pools):
         path: Path = ("muster:pools", i, "reservation")
         if pool.reservation and pool.provisioning != "reserved":
@@ -44,7 +46,8 @@ def reservations_suit_provisioning(settings: Settings) -> Iterator[Finding]:
 
 
 def scheduled_pools_start_empty(settings: Settings) -> Iterator[Finding]:
-    """Such pools scale up from 0 (GKE, "GPUs for batch workloads with queued provisioning"; xpk)."""
+    """Queued and flex-start pools scale up from 0 (GKE, "GPUs for batch workloads with queued provisioning";
+    xpk)."""
     for i, pool in enumerate(settings.pools):
         if pool.provisioning not in EMPTY_AT_FIRST or not pool.nodes:
             continue
@@ -69,6 +72,8 @@ def only_queued_pools_choose_flex_start(settings: Settings) -> Iterator[Finding]
 
 
 def scheduled_pools_have_accelerators(settings: Settings) -> Iterator[Finding]:
+    """Queued pools have accelerators, flex-start pools have them or h4d machines (GKE, flex-start; GKE,
+    queued provisioning)."""
     for i, pool in enumerate(settings.pools):
         path: Path = ("muster:pools", i, "provisioning")
         if pool.machine.gpu_count or pool.machine.tpu_chips or pool.gpu:
@@ -88,6 +93,8 @@ def scheduled_pools_have_accelerators(settings: Settings) -> Iterator[Finding]:
 
 
 def machines_are_sold_that_way(settings: Settings) -> Iterator[Finding]:
+    """A3 High machines with fewer than 8 GPUs are spot, flex-start or queued (Compute Engine,
+    "Accelerator-optimized machine family")."""
     for i, pool in enumerate(settings.pools):
         if pool.machine_type in NOT_ON_DEMAND and pool.provisioning in ("on-demand", "reserved"):
             yield Finding(
@@ -98,6 +105,7 @@ def machines_are_sold_that_way(settings: Settings) -> Iterator[Finding]:
 
 
 def scheduled_nodes_live_a_week(settings: Settings) -> Iterator[Finding]:
+    """Queued and flex-start nodes run for up to 7 days (GKE, flex-start)."""
     for i, pool in enumerate(settings.pools):
         if pool.scheduled and (pool.max_run_seconds or 0) > WEEK_SECONDS:
             yield Finding(
@@ -108,6 +116,8 @@ def scheduled_nodes_live_a_week(settings: Settings) -> Iterator[Finding]:
 
 
 def scheduled_pools_are_upgraded_by_gke(settings: Settings) -> Iterator[Finding]:
+    """Queued and flex-start pools have no `upgrade`: GKE upgrades them when their nodes end (GKE, node pool
+    upgrade strategies: short-lived)."""
     for i, pool in enumerate(settings.pools):
         if pool.scheduled and pool.upgrade:
             yield Finding(
@@ -119,6 +129,8 @@ def scheduled_pools_are_upgraded_by_gke(settings: Settings) -> Iterator[Finding]
 
 
 def cluster_is_new_enough(settings: Settings) -> Iterator[Finding]:
+    """Queued and flex-start pools require 1.32.2-gke.1652000, flex-start TPUs 1.33.0-gke.1712000 (GKE,
+    flex-start)."""
     if not isinstance(settings.cluster, Gke):
         return
     version = GkeVersion.parse(settings.cluster.version)
@@ -135,6 +147,7 @@ def cluster_is_new_enough(settings: Settings) -> Iterator[Finding]:
 
 
 def tpus_may_not_be_queued(settings: Settings) -> Iterator[Doubt]:
+    """GKE may refuse TPUs with queued provisioning (xpk#900, contradicted by cluster-toolkit#5218)."""
     for i, pool in enumerate(settings.pools):
         if pool.queued and pool.tpu:
             yield Doubt(

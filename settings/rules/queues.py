@@ -8,6 +8,7 @@ from settings.rules.names import unique
 
 
 def queue_names_are_unique(settings: Settings) -> Iterator[Finding]:
+    """Cohorts, cluster queues and namespaces each have unique names (Kubernetes, object names)."""
     queues = settings.queues
     cohorts = ((("muster:queues", "cohorts", i, "name"), c.name) for i, c in enumerate(queues.cohorts))
     yield from unique(cohorts, "cohort name")
@@ -20,6 +21,7 @@ def queue_names_are_unique(settings: Settings) -> Iterator[Finding]:
 
 
 def cohorts_form_trees(settings: Settings) -> Iterator[Finding]:
+    """A cohort has a parent in the file, and cohorts form trees (Kueue: Cohort.spec.parentName)."""
     reported: set[str] = set()
     parents = {cohort.name: cohort.parent for cohort in settings.queues.cohorts}
     for i, cohort in enumerate(settings.queues.cohorts):
@@ -41,6 +43,8 @@ def cohorts_form_trees(settings: Settings) -> Iterator[Finding]:
 
 
 def cluster_queues_name_cohorts(settings: Settings) -> Iterator[Finding]:
+    """The cohort of a cluster queue is in the file: a misspelt one would be a cohort of its own (Kueue:
+    ClusterQueueSpec.cohortName)."""
     cohorts = [cohort.name for cohort in settings.queues.cohorts]
     for i, queue in enumerate(settings.queues.cluster_queues):
         if queue.cohort is not None and queue.cohort not in cohorts:

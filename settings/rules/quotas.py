@@ -32,7 +32,8 @@ def holders(settings: Settings) -> Iterator[Holder]:
 
 
 def quotas_suit_flavors(settings: Settings) -> Iterator[Finding]:
-    """Every pool has a flavor, so a quota cannot be given for nodes that do not exist."""
+    """Quotas are of flavors of pools in the file, and of resources that their nodes have (Kueue:
+    ClusterQueueSpec.resourceGroups)."""
     pools = {pool.flavor_name: pool for pool in settings.pools}
     for holder in holders(settings):
         for flavor, quotas in holder.quotas.items():
@@ -58,7 +59,8 @@ def _resource_suits(pool: Pool, resource: str, nominal: str, path: Path) -> Iter
 
 
 def limits_suit_quotas(settings: Settings) -> Iterator[Finding]:
-    """Kueue refuses limits outside a cohort (pkg/webhooks: clusterqueue_webhook.go, cohort_webhook.go)."""
+    """Borrowing and lending limits require a cohort or parent (Kueue, pkg/webhooks: clusterqueue_webhook.go,
+    cohort_webhook.go)."""
     for holder in holders(settings):
         for flavor, quotas in holder.quotas.items():
             for resource, quota in quotas.items():
@@ -75,7 +77,8 @@ def limits_suit_quotas(settings: Settings) -> Iterator[Finding]:
 
 
 def lending_stays_within_quotas(settings: Settings) -> Iterator[Finding]:
-    """Applies to cluster queues only: a cohort also lends the quota of its queues (Kueue)."""
+    """A cluster queue lends at most its nominal quota; a cohort also lends the quota of its queues (Kueue,
+    pkg/webhooks/clusterqueue_webhook.go)."""
     for i, queue in enumerate(settings.queues.cluster_queues):
         for flavor, quotas in queue.quotas.items():
             for resource, quota in quotas.items():

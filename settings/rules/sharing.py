@@ -11,7 +11,8 @@ from settings.rules.names import unique
 
 
 def borrowing_preempts_only_with_reclaim(settings: Settings) -> Iterator[Finding]:
-    """Kueue (pkg/webhooks/clusterqueue_webhook.go, validatePreemption)."""
+    """`borrowWithinCohort` requires `reclaimWithinCohort` (Kueue, pkg/webhooks/clusterqueue_webhook.go,
+    validatePreemption)."""
     for i, queue in enumerate(settings.queues.cluster_queues):
         preemption, path = queue.preemption, ("muster:queues", "clusterQueues", i, "preemption")
         borrows = preemption.borrow_within_cohort
@@ -24,6 +25,7 @@ def borrowing_preempts_only_with_reclaim(settings: Settings) -> Iterator[Finding
 
 
 def engine_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
+    """Engine kai does not preempt for borrowed quota (KAI-scheduler, docs/queues)."""
     engine = settings.admission.engine
     for i, queue in enumerate(settings.queues.cluster_queues):
         path: Path = ("muster:queues", "clusterQueues", i)
@@ -36,6 +38,8 @@ def engine_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
 
 
 def checks_are_known(settings: Settings) -> Iterator[Finding]:
+    """Cluster queues name admission checks of the file, and flavors in which they have quota (Kueue:
+    ClusterQueueSpec.admissionChecksStrategy)."""
     known = [check.name for check in settings.queues.checks]
     yield from unique(
         ((("muster:queues", "checks", i, "name"), name) for i, name in enumerate(known)), "check name"

@@ -23,6 +23,8 @@ def tenants_of(settings: Settings) -> Iterator[tuple[Path, Tenant]]:
 
 
 def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
+    """Tenants have namespaces of their own, and local queues of cluster queues in the file (Kueue:
+    LocalQueueSpec.clusterQueue)."""
     known = [queue.name for queue in settings.queues.cluster_queues]
     for path, tenant in tenants_of(settings):
         if tenant.namespace in OWN_NAMESPACES or tenant.namespace.startswith(OWN_PREFIXES):
@@ -42,6 +44,7 @@ def tenants_suit_queues(settings: Settings) -> Iterator[Finding]:
 
 
 def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
+    """Tenants use priorities of `muster:admission.priorities` (Kueue: WorkloadPriorityClass)."""
     known = list(settings.admission.priorities)
     for path, tenant in tenants_of(settings):
         for i, name in enumerate(tenant.priorities or ()):
@@ -54,7 +57,8 @@ def tenants_suit_priorities(settings: Settings) -> Iterator[Finding]:
 
 
 def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
-    """Names that must be unique in the project or in all of Google Cloud."""
+    """Buckets, Google service accounts and hosts are unique in the project or in all of Google Cloud (Cloud
+    Storage, bucket names; IAM: accountId)."""
     buckets: list[tuple[Path, str]] = []
     accounts, hosts = [], []
     journal = settings.controller.journal if settings.controller else None
@@ -73,7 +77,8 @@ def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
 
 
 def tenants_suit_the_cluster(settings: Settings) -> Iterator[Finding]:
-    """Google Cloud resources require a GKE cluster."""
+    """Identities, buckets and Gateways require a GKE cluster, and the features of the cluster that serve
+    them (GKE: Cloud Storage FUSE, Gateway, network policies; Kubernetes: ResourceClaims)."""
     for path, tenant in tenants_of(settings):
         if settings.place is None:
             given = {
@@ -119,7 +124,8 @@ def _suits_gke(tenant: Tenant, cluster: Gke, path: Path) -> Iterator[Finding]:
 
 
 def tenants_have_dependencies(settings: Settings) -> Iterator[Finding]:
-    """Keys of a tenant that require other keys."""
+    """A tenant's bucket requires an identity and egress to Google APIs; an identity requires a valid account
+    ID (IAM: accountId)."""
     for path, tenant in tenants_of(settings):
         if tenant.checkpoints and not tenant.identity:
             yield Finding(
@@ -142,7 +148,8 @@ def tenants_have_dependencies(settings: Settings) -> Iterator[Finding]:
 
 
 def gateways_can_be_named(settings: Settings) -> Iterator[Finding]:
-    """Names of addresses and certificates, made from namespace and host, follow Google Cloud's rules."""
+    """Names of addresses and certificates, made from namespace and host, follow Google Cloud's rules
+    (Compute Engine, Certificate Manager)."""
     for path, tenant in tenants_of(settings):
         if not tenant.serving:
             continue
@@ -164,7 +171,7 @@ def gateways_can_be_named(settings: Settings) -> Iterator[Finding]:
 
 
 def tokens_are_made(settings: Settings) -> Iterator[Finding]:
-    """KubeRay creates Ray's tokens since 1.5.1 (docs.ray.io, KubeRay authentication)."""
+    """`rayAuth` requires KubeRay 1.5.1, which creates Ray's tokens (docs.ray.io, KubeRay authentication)."""
     kuberay = settings.kuberay
     numbers = kuberay.chart_version.partition("-")[0].split(".")
     if kuberay.install != "helm" or tuple(map(int, numbers)) >= OLDEST_WITH_TOKENS:

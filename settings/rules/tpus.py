@@ -10,6 +10,7 @@ from settings.problems import Finding, Path
 
 
 def topologies_suit_machines(settings: Settings) -> Iterator[Finding]:
+    """A pool of TPUs has a topology that GKE offers for its machine type (GKE, "Plan TPUs in GKE"; xpk)."""
     for i, pool in enumerate(settings.pools):
         machine, path = pool.machine, ("muster:pools", i, "tpu")
         if pool.tpu and not machine.tpu_chips:
@@ -36,7 +37,8 @@ def topologies_suit_machines(settings: Settings) -> Iterator[Finding]:
 
 
 def pools_count_nodes_or_slices(settings: Settings) -> Iterator[Finding]:
-    """GKE creates and deletes all nodes of a multi-host slice together (cluster-toolkit, xpk)."""
+    """Pools of multi-host slices have `slices`, all others `nodes`: GKE creates and deletes all nodes of a
+    slice together (cluster-toolkit, xpk)."""
     for i, pool in enumerate(settings.pools):
         path: Path = ("muster:pools", i)
         if pool.multi_host and pool.nodes:
@@ -59,7 +61,8 @@ def pools_count_nodes_or_slices(settings: Settings) -> Iterator[Finding]:
 
 
 def slices_have_room(settings: Settings) -> Iterator[Finding]:
-    """Slices are in one zone, and each slice's node pool has a valid name."""
+    """A slice is in one zone, and its node pool's name has at most 36 characters (cluster-toolkit; GKE API:
+    NodePool.name)."""
     for i, pool in enumerate(settings.pools):
         if not pool.slices:
             continue

@@ -10,15 +10,25 @@ OWN = ("package", "components", "settings")
 
 
 def imported() -> set[str]:
-    """Returns the top-level modules that the package imports, at once or later."""
+    """Returns the top-level modules that the package imports, at once or later, also through `muster`."""
     found: set[str] = set()
-    for file in (file for folder in OWN for file in (CHECKOUT / folder).rglob("*.py")):
+    files = [file for folder in OWN for file in (CHECKOUT / folder).rglob("*.py")]
+    for file in files:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom):
-                found.add(str(node.module).partition(".")[0])
+                names = {str(node.module)}
             elif isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-    return found - {*sys.stdlib_module_names, *OWN}
+                names = {alias.name for alias in node.names}
+            else:
+                continue
+            files += {_file(name) for name in names if name.startswith("muster.")} - {*files}
+            found |= {name.partition(".")[0] for name in names}
+    return found - {*sys.stdlib_module_names, *OWN, "muster"}
+
+
+def _file(module: str) -> Path:
+    module_file = CHECKOUT.joinpath(*module.split(".")).with_suffix(".py")
+    return module_file if module_file.exists() else module_file.with_suffix("") / "__init__.py"
 
 
 def test_requirements_are_what_the_package_imports_in_the_locked_versions() -> None:
