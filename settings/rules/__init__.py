@@ -103,6 +103,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     queues.cohorts_form_trees,
     queues.cluster_queues_name_cohorts,
     quotas.quotas_suit_flavors,
+    quotas.quotas_include_accelerators,
     quotas.limits_suit_quotas,
     quotas.lending_stays_within_quotas,
     capacity.quotas_have_nodes,

@@ -1,12 +1,12 @@
 """Rules of quotas of cluster queues and cohorts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from settings.model.base import amount
 from settings.model.pools.gpus import GPU_RESOURCE
 from settings.model.pools.pool import Pool
-from settings.model.queues.resource_groups import Quotas
+from settings.model.queues.resource_groups import Quota, Quotas
 from settings.model.stack import Settings
 from settings.problems import Finding, Path, did_you_mean
 
@@ -56,6 +56,29 @@ def _resource_suits(pool: Pool, resource: str, nominal: str, path: Path) -> Iter
             f"a resource that nodes of pool {pool.name} have: {', '.join(known)}",
             no_gpu if resource == GPU_RESOURCE else did_you_mean(resource, known),
         )
+
+
+def quotas_include_accelerators(settings: Settings) -> Iterator[Finding]:
+    """A queue with quota in a flavor of GPUs or TPUs has quota of these too: without it no gang that requests
+    them is admitted (Kueue: ClusterQueueSpec.resourceGroups)."""
+    for path, pool, quotas in _quotas_of_queues(settings):
+        for resource in (resource for resource in pool.capacity if "/" in resource):
+            if resource not in quotas:
+                yield Finding(
+                    (*path, resource),
+                    f"a quota of the accelerators of pool {pool.name}, without which its nodes are not used "
+                    "(Kueue: resourceGroups)",
+                    f"add `{resource}`, or remove the flavor from this queue",
+                )
+
+
+def _quotas_of_queues(settings: Settings) -> Iterator[tuple[Path, Pool, Mapping[str, Quota]]]:
+    """Yields the quotas of each cluster queue in each flavor, with the flavor's pool."""
+    pools = {pool.flavor_name: pool for pool in settings.pools}
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        for flavor, quotas in queue.quotas.items():
+            if flavor in pools:
+                yield ("muster:queues", "clusterQueues", i, "quotas", flavor), pools[flavor], quotas
 
 
 def limits_suit_quotas(settings: Settings) -> Iterator[Finding]:

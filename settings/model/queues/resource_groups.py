@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, NamedTuple
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from settings.model.base import DnsSubdomain, Model, Quantity, ResourceName
 
@@ -24,7 +24,9 @@ def _bare_nominal(value: object) -> object:
     return value if isinstance(value, dict) else {"nominal": value}
 
 
-Quotas = dict[DnsSubdomain, dict[ResourceName, Annotated[Quota, BeforeValidator(_bare_nominal)]]]
+FlavorResources = dict[ResourceName, Annotated[Quota, BeforeValidator(_bare_nominal)]]
+# A flavor without resources would be a resource group that covers none, which the API server refuses.
+Quotas = dict[DnsSubdomain, Annotated[FlavorResources, Field(min_length=1)]]
 
 
 class FlavorQuotas(NamedTuple):

@@ -90,7 +90,7 @@ CPU_BATCH = {
 }
 CIRCLE = [{"name": "ml", "parent": "org"}, {"name": "org", "parent": "ml"}]
 EXISTING = {"kind": "existing", "name": "sandbox"}
-ONLY_L4 = {"clusterQueues": [{"name": "team-a", "quotas": {"l4": {"cpu": 1}}}]}
+ONLY_L4 = {"clusterQueues": [{"name": "team-a", "quotas": {"l4": {"nvidia.com/gpu": 1}}}]}
 
 FILE = "stacks/Pulumi.test.yaml"
 

@@ -51,6 +51,14 @@ CASES = [
         "did you mean 8Mi or 8Gi?",
     ),
     Case(
+        "a quota of cores with a unit",
+        put(*CPU_QUOTAS, "cpu", {"nominal": 8, "borrowingLimit": "4Gi"}),
+        "muster:queues.clusterQueues[0].quotas.cpu.cpu.borrowingLimit",
+        '"4Gi"',
+        "cores without a unit, or thousandths of a core (Kubernetes, resource units)",
+        'write a number, such as 4 or "500m"',
+    ),
+    Case(
         "half a GPU",
         put(*TEAM_A, "quotas", "l4", "nvidia.com/gpu", "500m"),
         'muster:queues.clusterQueues[0].quotas.l4["nvidia.com/gpu"]',
@@ -66,6 +74,23 @@ CASES = [
         "at most 10 of nvidia.com/gpu in all quotas of flavor l4, which grant 100: the nodes of pool l4, 10 "
         "at most, have no more for queues (GKE, plan node sizes)",
         "lower the quotas, or give the pool more or larger nodes",
+    ),
+    Case(
+        "no GPUs of a pool of GPUs",
+        put(*TEAM_A, "quotas", "l4", {"cpu": 16}),
+        'muster:queues.clusterQueues[0].quotas.l4["nvidia.com/gpu"]',
+        "nothing",
+        "a quota of the accelerators of pool l4, without which its nodes are not used (Kueue: "
+        "resourceGroups)",
+        "add `nvidia.com/gpu`, or remove the flavor from this queue",
+    ),
+    Case(
+        "a flavor without resources",
+        put(*TEAM_A, "quotas", "l4", {}),
+        "muster:queues.clusterQueues[0].quotas.l4",
+        "{}",
+        "at least one entry",
+        "add one",
     ),
     Case(
         "a default limit of memory without a unit",
@@ -266,11 +291,3 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_mistaken_amounts_and_bounds_are_refused(case: Case) -> None:
     assert refusal(case.config) == case.message
-
-
-def test_cores_in_a_unit_of_bytes_are_refused_and_no_nodes_have_them() -> None:
-    message = refusal(put(*CPU_QUOTAS, "cpu", "8Gi"))
-
-    assert "2 problems" in message
-    assert "expected: cores without a unit, or thousandths of a core (Kubernetes, resource units)" in message
-    assert "expected: at most 9.1 of cpu in all quotas of flavor cpu" in message
