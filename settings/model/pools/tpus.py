@@ -48,7 +48,7 @@ class Tpu(Model):
 class Slices(Model):
     """Limit of a pool's multi-host slices; GKE creates and deletes the nodes of a slice together."""
 
-    max: Annotated[int, Field(ge=1)]
+    max: Annotated[int, Field(ge=1, le=1000)]
     """Number of node pools, one per slice, each with either no nodes or all of them."""
 
 

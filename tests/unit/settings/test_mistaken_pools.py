@@ -253,6 +253,14 @@ CASES = [
         "lower it",
     ),
     Case(
+        "a million slices, each with a node pool",
+        with_pool({**SLICES, "slices": {"max": 1_000_000}}),
+        "muster:pools[2].slices.max",
+        "1000000",
+        "1000 or less",
+        "lower it",
+    ),
+    Case(
         "a zone twice",
         regional({**SYSTEM, "zones": ["us-west1-a", "us-west1-a"]}),
         "muster:pools[0].zones[1]",
