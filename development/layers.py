@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from development.effort import EXAMPLES_PERCENT, HISTORIES
+from development.effort import EXAMPLES_PERCENT, HISTORIES, MUTANTS, MUTANTS_SEED
 from sandbox.toolchain.paths import CHECKOUT
 
 LOGS = CHECKOUT / ".muster" / "test-logs"
@@ -71,6 +71,7 @@ LAYERS: tuple[Layer, ...] = (
         together=True,
     ),
     _pytest("unit", f"unit and property tests ({EXAMPLES_PERCENT} % of the examples)"),
+    _pytest("mistakes", f"{MUTANTS} mutants of the shipped stack files (MUTANTS_SEED={MUTANTS_SEED})"),
     _pytest("stacks", "previews, policies, charts, the API server's answers"),
     _pytest("conformance", "conformance with Kueue's own cases"),
     _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),

@@ -212,12 +212,12 @@ def declare_platform(config: Mapping[str, Any], *, with_policies: bool = False) 
 def _declare_platform(config: str, with_policies: bool) -> Declarations:
     """Declares each config once: most tests share a few configs."""
     settings = parse(json.loads(config), FILE)
-    policies = AdmissionPolicies if with_policies else _NoPolicies
+    policies = AdmissionPolicies if with_policies else NoPolicies
     with mock.patch.object(platform, "AdmissionPolicies", policies):
         return declare(lambda: platform.Platform("muster", platform.PlatformArgs(settings)))
 
 
-class _NoPolicies(Component):
+class NoPolicies(Component):
     """The component without what it declares."""
 
     def __init__(self, name: str, _args: AdmissionPoliciesArgs, opts: pulumi.ResourceOptions) -> None:
