@@ -22,7 +22,7 @@ CREDENTIAL = re.compile(
 SECRET_KEY = re.compile(
     r"(^|[-_./])(token|secret|password|passwd|(api|access|private)[-_]?key|credentials?)$", re.IGNORECASE
 )
-# Forty characters of random letters and digits, or a hash.
+# 32 or more letters and digits, mixed: a random key or a hash.
 RANDOM = re.compile(r"(?=(?:[^0-9]*[0-9]){6})(?=(?:[^a-zA-Z]*[a-zA-Z]){6})[A-Za-z0-9_]{32,}")
 LABELS = ("labels", "namespaces")
 
