@@ -73,6 +73,10 @@ def _version(version: str) -> str:
         parsed = GkeVersion.parse(version)
     except ValueError:
         refuse("a GKE version", 'write it in quotes, such as "1.36" or "1.36.1-gke.1234000"')
+    if parsed.major != 1:
+        refuse(
+            "a version of Kubernetes 1, such as 1.36", "check it against `gcloud container get-server-config`"
+        )
     if parsed < OLDEST_VERSION:
         refuse(
             "1.30 or later, the first version with ValidatingAdmissionPolicy v1, which keeps Ray objects in "

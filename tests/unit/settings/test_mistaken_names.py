@@ -31,6 +31,14 @@ def with_oauth_client(id: str) -> dict[str, Any]:
 
 CASES = [
     Case(
+        "a version of GKE that does not exist",
+        with_cluster(version="9.99"),
+        "muster:cluster.version",
+        '"9.99"',
+        "a version of Kubernetes 1, such as 1.36",
+        "check it against `gcloud container get-server-config`",
+    ),
+    Case(
         "a project by its display name",
         put("gcp:project", "Acme ML"),
         "gcp:project",
