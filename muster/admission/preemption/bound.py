@@ -69,6 +69,6 @@ class PreemptionBound:
     def _preemptible_in_queue(self, fr: FlavorResource) -> int:
         own = self._own.get(fr)
         if own is None:
-            lower = self._holdings.below(self._lower)
+            lower = self._holdings.below(self._lower, frozenset((fr,)))
             own = self._own[fr] = sum(held.usage.get(fr, 0) for held in lower)
         return own

@@ -59,12 +59,12 @@ class Preemptor:
         needs = {fr: amount for fr, amount in needs.items() if amount}
         if self.state.bounds_preemption and not self._may_fit(needs):
             return []
+        wanted = frozenset(needs.items()), frozenset(contested)
         # What finds places depends on more than the needs: on the nodes that each release frees.
         if placed is not None:
-            return self._search(needs, contested, placed)
-        wanted = frozenset(needs.items()), frozenset(contested)
+            return self._search(needs, wanted[1], placed)
         if wanted not in self._found:  # most often it is what was simulated before
-            self._found[wanted] = self._search(needs, contested)
+            self._found[wanted] = self._search(needs, wanted[1])
         return self._found[wanted]
 
     def _may_fit(self, needs: Usage) -> bool:
@@ -72,7 +72,7 @@ class Preemptor:
         return all(self._preemption_bound.has(fr, amount) for fr, amount in needs.items())
 
     def _search(
-        self, needs: Usage, contested: Collection[FlavorResource], placed: PlacesFound | None = None
+        self, needs: Usage, contested: frozenset[FlavorResource], placed: PlacesFound | None = None
     ) -> list[Target]:
         usage_of = self._usage_of if self.local_usage else None
         search = VictimSearch(

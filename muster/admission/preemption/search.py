@@ -40,7 +40,7 @@ class VictimSearch:
     queue: ClusterQueue
     node: QuotaNode
     needs: Usage
-    contested: Collection[FlavorResource]
+    contested: frozenset[FlavorResource]
     rules: Rules = field(default_factory=Rules)
     usage_of: UsageOf | None = None
     placed: PlacesFound | None = None
@@ -48,8 +48,7 @@ class VictimSearch:
     def allowed(self, node: QuotaNode, policy: PreemptionPolicy) -> Iterator[Holding]:
         """Yields candidates in the queue at `node` that the policy allows, in order."""
         bound = below(policy, precedence(self.workload), self.rules.preemption_buffer_ms)
-        holdings = self.state.holdings[node.name].below(bound)
-        candidates = (holding for holding in holdings if holding.uses(self.contested))
+        candidates = self.state.holdings[node.name].below(bound, self.contested)
         min_runtime = self.state.min_runtime
         return candidates if min_runtime is None else min_runtime.unprotected(candidates)
 

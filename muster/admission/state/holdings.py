@@ -74,27 +74,30 @@ def precedence(workload: Workload) -> Precedence:
 
 
 class QueueHoldings(dict[str, Holding]):
-    """Holdings of one queue, by the workload's key. Only `put`, `drop` and `evict` change it: they keep the
-    order, once it was needed, so that a search for victims reads no more of them than it takes."""
+    """Holdings of one queue, by the workload's key. Only `put`, `drop` and `evict` change it: they keep those
+    that use certain resources in order, once that was needed, so that a search for victims reads no more of
+    them than it takes."""
 
     __slots__ = ("_in_order", "version")
 
     def __init__(self) -> None:
         super().__init__()
-        self._in_order: list[tuple[HoldingOrder, Holding]] | None = None
+        self._in_order: dict[frozenset[FlavorResource], list[tuple[HoldingOrder, Holding]]] = {}
         self.version = 0  # goes up whenever they change
 
     def put(self, holding: Holding) -> None:
         self.version += 1
         self[holding.workload.key] = holding
-        if self._in_order is not None:
-            insort(self._in_order, (holding.order, holding))
+        for resources, in_order in self._in_order.items():
+            if holding.uses(resources):
+                insort(in_order, (holding.order, holding))
 
     def drop(self, holding: Holding) -> None:
         self.version += 1
         del self[holding.workload.key]
-        if self._in_order is not None:
-            del self._in_order[bisect_left(self._in_order, (holding.order,))]
+        for resources, in_order in self._in_order.items():
+            if holding.uses(resources):
+                del in_order[bisect_left(in_order, (holding.order,))]
 
     def evict(self, holding: Holding) -> None:
         # Its place in the order depends on whether it is evicted: dropped as it was, put as it is then.
@@ -102,15 +105,17 @@ class QueueHoldings(dict[str, Holding]):
         holding.evicted = True
         self.put(holding)
 
-    def below(self, bound: Precedence) -> Iterator[Holding]:
-        """Yields holdings below the bound, in order."""
+    def below(self, bound: Precedence, resources: frozenset[FlavorResource]) -> Iterator[Holding]:
+        """Yields holdings below the bound that use any of the resources, in order."""
         if bound[0] == -inf:  # the policy Never: a queue that preempts nothing keeps no order
             return
         # Sorted only where a search for victims asks: most queues of a large snapshot are never asked.
-        if self._in_order is None:
-            self._in_order = sorted((holding.order, holding) for holding in self.values())
+        in_order = self._in_order.get(resources)
+        if in_order is None:
+            using = (holding for holding in self.values() if holding.uses(resources))
+            in_order = self._in_order[resources] = sorted((holding.order, holding) for holding in using)
         # Holdings that leave anyway come first, in any precedence: the loop cannot end among them.
-        for (stays, priority, *_), holding in self._in_order:
+        for (stays, priority, *_), holding in in_order:
             if stays and (priority,) >= bound:
                 return  # the others are not lower
             if (priority, -holding.workload.queued_at_ms) < bound:

@@ -17,6 +17,7 @@ HOLDERS = (  # in order
     running("high", priority=5),
 )
 ALL = (99.0,)
+USED = frozenset((fr("l4"),))
 
 
 def holdings(*workloads: Workload) -> QueueHoldings:
@@ -24,7 +25,7 @@ def holdings(*workloads: Workload) -> QueueHoldings:
 
 
 def names(of: QueueHoldings, bound: Precedence = ALL) -> list[str]:
-    return [held.workload.uid for held in of.below(bound)]
+    return [held.workload.uid for held in of.below(bound, USED)]
 
 
 BOUNDS: dict[str, tuple[Precedence, list[str]]] = {
@@ -48,7 +49,7 @@ def test_the_order_is_kept_while_they_come_and_go(asked_before: bool) -> None:
         if asked_before:
             names(of)
         node = next(iter(of.values())).node
-        third = Holding(some[2], node, {}, some[2].reserved_at_ms, some[2].evicted)
+        third = Holding(some[2], node, {fr("l4"): 1}, some[2].reserved_at_ms, some[2].evicted)
         of.put(third)
         expected = [one.uid for one in sorted(some, key=HOLDERS.index)]
         assert names(of) == expected
@@ -66,6 +67,20 @@ def test_evicted_holding_comes_first(asked_before: bool) -> None:
     of.evict(high)
     assert high.evicted
     assert names(of) == ["high", "low"]
+
+
+@pytest.mark.parametrize("asked_before", [True, False])
+def test_only_holdings_that_use_a_resource_come(asked_before: bool) -> None:
+    of = holdings(running("l4", priority=1))
+    node, t4 = of["ns/l4"].node, frozenset((fr("t4"),))
+    if asked_before:
+        assert list(of.below(ALL, t4)) == []
+    other = Holding(workload("t4", "q", 1, priority=2), node, {fr("t4"): 1}, 0, False)
+    of.put(other)
+    assert (list(of.below(ALL, t4)), names(of)) == ([other], ["l4"])
+    assert list(of.below(ALL, USED | t4)) == [of["ns/l4"], other]
+    of.drop(other)
+    assert list(of.below(ALL, t4)) == []
 
 
 def test_holding_uses_its_flavors_resources() -> None:

@@ -47,4 +47,4 @@ def test_absent_holdings_are_back_after_that(fails: bool) -> None:
             raise LookupError
     assert list(state.holdings["q"].values()) == [holding]
     assert node.usage == used
-    assert list(state.holdings["q"].below((99.0,))) == [holding]
+    assert list(state.holdings["q"].below((99.0,), frozenset(holding.usage))) == [holding]

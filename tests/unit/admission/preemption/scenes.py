@@ -28,7 +28,7 @@ WANTED = (fr("l4"), fr("l4", "cpu"))
 class Scene:
     of: Snapshot
     needs: dict[FlavorResource, int]
-    contested: tuple[FlavorResource, ...]
+    contested: frozenset[FlavorResource]
 
     def search(self) -> VictimSearch:
         """For a workload of queue q0, from a state of its own."""
@@ -106,4 +106,4 @@ def scenes(draw: st.DrawFn) -> Scene:
     holders = [draw(_holder(f"w{index}", len(queues))) for index in range(draw(st.integers(4, 10)))]
     needs = {WANTED[0]: draw(st.sampled_from((2, 3, 1, 5))), WANTED[1]: draw(st.sampled_from((1, 2, 3)))}
     contested = draw(st.sampled_from((WANTED[:1], WANTED, WANTED[1:])))
-    return Scene(snapshot(queues, *holders, cohorts=draw(_cohorts())), needs, contested)
+    return Scene(snapshot(queues, *holders, cohorts=draw(_cohorts())), needs, frozenset(contested))
