@@ -8,12 +8,20 @@ admits; the caller evicts the targets of preemptors and requeues the other heads
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from muster.admission.cycle.entry import Entry, FlavorScan, HeadReservations, Outcome, cycle_order
+from muster.admission.cycle.entry import (
+    CycleOrder,
+    Entry,
+    FlavorScan,
+    HeadReservations,
+    Outcome,
+    cycle_order,
+)
 from muster.admission.cycle.nominate import nominate, renominate
 from muster.admission.cycle.tournament import Tournament
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.flavors.placement import needs_replacement
 from muster.admission.model import FlavorResource, PreemptionPolicy, Rules
+from muster.admission.queueing.groups import queue_order
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState, usage_of
@@ -178,9 +186,12 @@ def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
     if rules.fair_sharing is not None:
         return iter(Tournament(entries, rules))
     order = cycle_order(rules)
-    return iter(
-        sorted(entries, key=lambda head: order(head.ranked, head.preempting, head.assignment.borrowing))
-    )
+
+    def place(head: Entry) -> CycleOrder:
+        admitted = head.workload.admission is not None
+        return order(queue_order(head.ranked), admitted, head.preempting, head.assignment.borrowing)
+
+    return iter(sorted(entries, key=place))
 
 
 class CycleReservations:

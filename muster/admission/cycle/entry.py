@@ -10,6 +10,7 @@ from muster.admission.flavors.assignment import Assignment
 from muster.admission.flavors.attempts import Progress
 from muster.admission.model import Admission, ClusterQueue, Rules, Workload
 from muster.admission.preemption.search import Target
+from muster.admission.queueing.groups import QueueOrder
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
@@ -122,23 +123,25 @@ class HeadReservations(Protocol):
 CycleOrder = tuple[bool, bool, int, int, int, str, str]
 
 
-def cycle_order(rules: Rules) -> Callable[[Workload, bool, int], CycleOrder]:
-    """Returns the order of a workload, whether it is preempting, and its borrowing distance.
+def cycle_order(rules: Rules) -> Callable[[QueueOrder, bool, bool, int], CycleOrder]:
+    """Returns the order of a head by its order in the queue, whether it holds its quota already, whether it
+    is preempting, and its borrowing distance.
 
     A workload that holds its quota already comes first, then the shorter borrowing distance, the higher
     priority, and the longer wait. Rules may put preemptors before the distance and ignore priorities.
     """
     preemptors, priorities = rules.prioritize_preemptors, rules.priority_sorting_within_cohort
 
-    def key(workload: Workload, preempting: bool, borrowing: int) -> CycleOrder:
+    def key(order: QueueOrder, admitted: bool, preempting: bool, borrowing: int) -> CycleOrder:
+        _, priority_below, queued_at_ms, uid, name = order
         return (
-            workload.admission is None,
+            not admitted,
             not (preempting and preemptors),
             borrowing,
-            -workload.priority if priorities else 0,
-            workload.queued_at_ms,
-            workload.uid,
-            workload.key,
+            priority_below if priorities else 0,
+            queued_at_ms,
+            uid,
+            name,
         )
 
     return key

@@ -1,13 +1,12 @@
 """Which heads take part in a cycle: those that may be admitted, and those that keep quota from others."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import replace
 
 from muster.admission.cycle.entry import CycleOrder, Entry, cycle_order
 from muster.admission.flavors.attempts import Progress
 from muster.admission.model import PreemptionPolicy
 from muster.admission.pruning.protocol import Estimate, GroupEstimate, Pruning
-from muster.admission.queueing.groups import EquivalenceGroup, QueueOrder
+from muster.admission.queueing.groups import EquivalenceGroup
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.queueing.requeue import Requeue
 from muster.admission.state.state import WorkingState
@@ -23,10 +22,8 @@ class HeadSelector:
         "_keeping",
         "_occupied",
         "_place",
-        "_places",
         "_positions",
         "_room_may_decide",
-        "_state",
         "pruning",
     )
 
@@ -38,19 +35,12 @@ class HeadSelector:
         pruning: type[Pruning],
     ) -> None:
         """`occupied` are those of the queues that have workloads, as they change."""
-        self._state = state
         self._occupied = occupied
         self._positions = {queue: position for position, queue in enumerate(queues.values())}
         self._keeping = dict.fromkeys(queue for queue in queues.values() if _keeps(queue, state))
         self._room_may_decide = _room_may_decide(state)
         self._place = cycle_order(state.rules)
-        # Of each head, with what it depends on: most heads stay the same from one cycle to the next.
-        self._places: dict[PendingQueue, tuple[QueueOrder, int, CycleOrder]] = {}
         self.pruning = pruning(state, queues)
-
-    def begin(self) -> None:
-        """Begins a decision: forgets the heads of the last one."""
-        self._places.clear()
 
     @property
     def keep_quota(self) -> bool:
@@ -167,20 +157,9 @@ class HeadSelector:
     def _place_of(
         self, queue: PendingQueue, feasibility: GroupEstimate, waiting: Container[str]
     ) -> CycleOrder:
-        order, borrowing = queue.head_order(), feasibility.borrowing()
-        waits, known = order[-1] in waiting, self._places.get(queue)
-        if known is not None and known[0] == order and known[1] == borrowing and not waits:
-            return known[2]
-        workload = queue.head()
-        assert workload is not None
-        priority_boost, preempting = self._state.priority_boost_now(workload), waits or workload.preempting
-        boosted = (
-            replace(workload, priority=workload.priority + priority_boost) if priority_boost else workload
-        )
-        place = self._place(boosted, preempting, borrowing)
-        if not priority_boost and not preempting:
-            self._places[queue] = order, borrowing, place
-        return place
+        order = queue.head_order()
+        preempting = order[-1] in waiting or order[-1] in queue.preemptors
+        return self._place(order, False, preempting, feasibility.borrowing())
 
 
 def _room_may_decide(state: WorkingState) -> bool:

@@ -66,7 +66,6 @@ class _Settlement:
         self._moved: bool  # whether this cycle has changed anything
 
     def run(self) -> bool:
-        self._selector.begin()
         if not self._group.is_waiting:
             self._begin_pass()
             return True
@@ -89,7 +88,6 @@ class _Settlement:
         """Tries workloads that are not parked, and parks those that stay."""
         if not self._group.is_waiting:
             return self.run()
-        self._selector.begin()
         self._tried = True
         self._settle(include_parked=False)
         self._park()

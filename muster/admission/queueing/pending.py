@@ -213,7 +213,7 @@ class PendingQueue:
         return self.first(self._active[0][-1]) if self._active else None
 
     def head_order(self) -> QueueOrder:
-        """The head's order: the same object as long as the same workload is the head at the same place."""
+        """The head's order, with its boost."""
         return self._active[0][1]
 
     def admit_head(self) -> None:

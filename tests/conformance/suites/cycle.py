@@ -10,6 +10,7 @@ from typing import Any
 from muster import admission as core
 from muster.admission.cycle.entry import Entry, Outcome, cycle_order
 from muster.admission.flavors.fungibility import Mode
+from muster.admission.queueing.groups import queue_order
 from muster.objects import kueue
 from muster.translation import core_workload
 from tests.conformance.board import Board, neutral, neutral_of, reason
@@ -99,7 +100,10 @@ def entry_ordering(case: Case) -> None:
     # Without the last two keys, which only break ties; Kueue has no order for these.
     ranks = {
         entry["workload"]["metadata"]["name"]: order(
-            _gang(entry["workload"], rules), entry["isPreemptor"], entry["borrowing"]
+            queue_order(gang := _gang(entry["workload"], rules)),
+            gang.admission is not None,
+            entry["isPreemptor"],
+            entry["borrowing"],
         )[:-2]
         for entry in case.input["entries"]
     }
