@@ -127,7 +127,7 @@ class Engine:
             news = news | changes.marked.keys()
         elif not news and not drained:
             return _NOTHING
-        self._news = tuple(sorted(news))
+        self._news = tuple(sorted(key for key in news if live.workloads.pending(key) is not None))
         return Plan(
             admissions=tuple(
                 Decision(key, holding.admission)
@@ -157,7 +157,7 @@ class Engine:
     @property
     def news(self) -> tuple[str, ...]:
         """Keys of those that the last plan's `waiting` covers, or would cover had they been explained, in
-        order; some of them do not wait any more."""
+        order."""
         return self._news
 
     def affected(self) -> Iterator[str]:

@@ -24,12 +24,13 @@ class EquivalenceGroup:
     The orders of removed ones stay in the heap until they come up, or until they are too many. Its queue
     drops a group that has lost its last workload, which then keeps nothing of what it held."""
 
-    __slots__ = ("_heap", "_live", "equivalence", "known", "parked")
+    __slots__ = ("_first", "_heap", "_live", "equivalence", "known", "parked")
 
     def __init__(self, equivalence: EquivalenceClass) -> None:
         self.equivalence = equivalence
         self._live: dict[str, QueuedWorkload] = {}
         self._heap: list[QueueOrder] = []
+        self._first: QueuedWorkload | None = None  # once it was asked for, until they change
         self.parked = False
         self.known: object = None  # what pruning has computed for its workloads
 
@@ -52,8 +53,14 @@ class EquivalenceGroup:
         """The key of the workload is the last part of its order."""
         self._live[workload.key] = order, workload
         heappush(self._heap, order)
+        self._first = None
 
     def first(self) -> QueuedWorkload:
+        if self._first is None:
+            self._first = self._find_first()
+        return self._first
+
+    def _find_first(self) -> QueuedWorkload:
         # Orders of removed workloads are still in the heap; one that was put again may be there twice.
         heap, live = self._heap, self._live
         while True:
@@ -65,6 +72,7 @@ class EquivalenceGroup:
 
     def remove(self, key: str) -> None:
         del self._live[key]
+        self._first = None
         # Rebuilt once most of it is gone, so that a removal costs the same however many there are.
         if not self._live or len(self._heap) > 2 * len(self._live) + _GARBAGE_MAX:
             self._heap = [order for order, _ in self._live.values()]
@@ -74,6 +82,7 @@ class EquivalenceGroup:
         """Removes all workloads at once."""
         self._live.clear()
         self._heap.clear()
+        self._first = None
 
 
 class PendingGroups:

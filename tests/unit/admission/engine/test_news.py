@@ -6,7 +6,12 @@ from tests.unit.admission.builders import NOW_MS, queue, running, snapshot, work
 
 def test_news_are_of_workloads_that_are_pending_since_the_last_decision() -> None:
     engine = Engine(
-        snapshot(queue("q", 2), running("r", gpu=2), workload("a", "q", 1), workload("b", "q", 1))
+        snapshot(
+            [queue("q", 2), queue("free", 1)],
+            running("r", gpu=2),
+            workload("a", "q", 1),
+            workload("b", "q", 1),
+        )
     )
     engine.decide(NOW_MS, explain=False)
     assert [*engine.news] == ["ns/a", "ns/b"]
@@ -15,6 +20,14 @@ def test_news_are_of_workloads_that_are_pending_since_the_last_decision() -> Non
     engine.put(workload("c", "q", 1))
     engine.decide(NOW_MS, explain=False)
     assert [*engine.news] == ["ns/c"]
+    engine.put(workload("d", "other", 1))
+    engine.put(workload("e", "q", 1))
+    engine.remove("ns/r")
+    assert len(engine.decide(NOW_MS, explain=False).admissions) == 2, "a and b"
+    assert [*engine.news] == ["ns/d", "ns/e"]
+    engine.put(workload("f", "free", 1))
+    assert len(engine.decide(NOW_MS, explain=False).admissions) == 1
+    assert [*engine.news] == [], "it was admitted at once"
 
 
 def test_without_unparking_a_queue_is_drained_where_none_waits() -> None:
