@@ -4,7 +4,8 @@ The load is that of Kueue's large-scale performance test (test/performance/sched
 of 100 queues, three classes of jobs in rising priority, reclaim Any, preemption of lower priority
 within the queue. With little quota nearly all jobs wait, with much quota all are admitted, and in between
 queues reclaim from each other. The core is interpreted, or compiled with mypyc. Seconds are CPU time; each
-load runs in its own process, to measure its peak memory.
+load runs in its own process, to measure its peak memory. Python's garbage collector runs as often as in the
+controller's process.
 """
 
 import gc
@@ -32,6 +33,7 @@ from muster.admission import (
     Workload,
     decide,
 )
+from muster.controller.process.process import OBJECTS_A_COLLECTION
 from sandbox.toolchain.paths import CHECKOUT
 from tests.bench.compiled import printed, site
 from tests.bench.report import Figure, show
@@ -222,6 +224,7 @@ def _spread_figures(event: str, spread: tuple[float, float], limit_ms: float | N
 def main(arguments: list[str]) -> None:
     """With a size and a nominal quota, prints that load as JSON; without, all as a table."""
     if arguments:
+        gc.set_threshold(OBJECTS_A_COLLECTION)
         print(json.dumps(asdict(measure(int(arguments[0]), int(arguments[1])))))
     else:
         show("Decisions", figures())
