@@ -1,0 +1,56 @@
+"""Python environments of their own, for programs whose dependencies conflict with ours."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from sandbox.bootstrap import exclusive, pip_settings_for_uv
+from sandbox.toolchain.paths import CHECKOUT, cache_directory
+from sandbox.toolchain.steps import StepError
+
+ERROR_LINES = 10
+
+
+def python_with(name: str) -> Path:
+    """Returns a Python with the packages of `requirements-<name>.lock`, installed once per lock and Python.
+
+    Raises StepError with the end of the output if they cannot be installed.
+    """
+    lock = CHECKOUT / f"requirements-{name}.lock"
+    key = hashlib.sha256(sys.version.encode() + lock.read_bytes()).hexdigest()[:16]
+    environment = cache_directory() / "environments" / f"{name}-{key}"
+    python, done = environment / "bin" / "python", environment / "muster-complete"
+    with exclusive(environment.with_suffix(".lock"), f"the Python environment {name}"):
+        if not done.exists():
+            _run(name, "venv", "--clear", str(environment))
+            install = (
+                "pip",
+                "install",
+                "--quiet",
+                "--python",
+                str(python),
+                "--require-hashes",
+                "-r",
+                str(lock),
+            )
+            _run(name, "uv", *install)
+            done.touch()
+    return python
+
+
+def _run(name: str, module: str, *arguments: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        env={**os.environ, **pip_settings_for_uv(Path(sys.executable))},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if ran.returncode != 0:
+        said = "\n".join(ran.stdout.splitlines()[-ERROR_LINES:])
+        raise StepError(
+            f"the Python environment {name} cannot be installed:\n{said}",
+            try_this="check that the package index is reachable (pip config list)",
+        )
