@@ -68,7 +68,8 @@ def _flakes(options: argparse.Namespace) -> int:
 
 def _test(options: argparse.Namespace) -> int:
     _require(options.layers, layers.KEYS)
-    chosen = [layer for layer in layers.LAYERS if not options.layers or layer.key in options.layers]
+    named = [layer for layer in layers.LAYERS if layer.key in options.layers]
+    chosen = named or layers.USUAL
     return run_layers(chosen, sys.stdout)
 
 

@@ -18,6 +18,7 @@ LOCKS = {
     "requirements-controller.lock": ("pyproject.toml", "--constraints", "requirements.lock"),
     "requirements-go.lock": ("requirements-go.in",),
     "requirements-accasim.lock": ("requirements-accasim.in",),  # the peer of make bench
+    "requirements-ray.lock": ("requirements-ray.in",),  # of make up RAY=real
 }
 
 

@@ -21,6 +21,7 @@ class Layer:
     `key` selects this layer on the command line. A `live` layer's output is shown while it runs, that of
     others only if they fail, and only its end. `together`: the commands run at the same time. `waits`: for
     processes of a cluster or a browser, most of its time; so it runs beside the layers that compute.
+    `on_demand`: it takes minutes, and runs only if it is named.
     """
 
     key: str
@@ -29,6 +30,7 @@ class Layer:
     live: bool = True
     together: bool = False
     waits: bool = False
+    on_demand: bool = False
 
 
 def _module(*arguments: str) -> tuple[str, ...]:
@@ -52,8 +54,9 @@ def pytest_commands(key: str, folder: Path, *options: str) -> tuple[tuple[str, .
     return command(f"{key}-shared", "-m", "shared"), command(f"{key}-others", "-m", "not shared")
 
 
-def _pytest(key: str, name: str, *, waits: bool = False) -> Layer:
-    return Layer(key, name, pytest_commands(key, LOGS), together=True, waits=waits)
+def _pytest(key: str, name: str, *, waits: bool = False, on_demand: bool = False) -> Layer:
+    commands = pytest_commands(key, LOGS)
+    return Layer(key, name, commands, together=True, waits=waits, on_demand=on_demand)
 
 
 LAYERS: tuple[Layer, ...] = (
@@ -77,9 +80,11 @@ LAYERS: tuple[Layer, ...] = (
     _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
     _pytest("sandbox", "end to end", waits=True),
     _pytest("browser", "the page of a forecast in a real browser", waits=True),
+    _pytest("ray", "a preempted training that a real Ray resumes", waits=True, on_demand=True),
 )
 
 KEYS = tuple(layer.key for layer in LAYERS)
+USUAL = tuple(layer for layer in LAYERS if not layer.on_demand)
 
 # Directories of unit tests that import no Pulumi SDK and start no process: these take longest.
 FAST = (

@@ -46,6 +46,12 @@ def _parser() -> argparse.ArgumentParser:
 
     verb = verbs.add_parser("up", parents=[named, engine], help="bring everything up and play the scenarios")
     verb.add_argument("--fresh", action="store_true", help="replace a running sandbox; its jobs are lost")
+    verb.add_argument(
+        "--ray",
+        choices=("simulated", "real"),
+        default="simulated",
+        help="real: a local Ray executes the jobs, and one of them is preempted and resumes",
+    )
     which = verb.add_mutually_exclusive_group()
     which.add_argument("--scenario", metavar="NAME", help="play this one only")
     which.add_argument("--no-scenario", action="store_true", help="submit no jobs")
@@ -82,8 +88,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(options: argparse.Namespace) -> int:
-    scenarios = () if options.no_scenario else chosen(options.engine, options.scenario)
-    up(options.state, options.engine, scenarios, fresh=options.fresh)
+    named = chosen(options.engine, options.scenario) if options.scenario else None
+    scenarios = () if options.no_scenario else named
+    up(options.state, options.engine, scenarios, fresh=options.fresh, real_ray=options.ray == "real")
     return 0
 
 

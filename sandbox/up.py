@@ -17,15 +17,17 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import static_nodes
 from sandbox.cluster.operators import start_operators
 from sandbox.cluster.processes import Processes
+from sandbox.cluster.volumes import create_volumes
 from sandbox.deployment import deploy, pulumi_cli
 from sandbox.running import existing_names, only_run, require_unused
 from sandbox.scenario import EXAMPLES, SCENARIOS, play_scenario
-from sandbox.scenarios import runner
+from sandbox.scenarios import resumed_training, runner
 from sandbox.scenarios.fit import fit
 from sandbox.scenarios.milestones import Scenario
 from sandbox.stack_file import SOURCE, STACK, deployed, read
 from sandbox.toolchain.ensure import ensure_tools
 from sandbox.toolchain.paths import RunState
+from sandbox.toolchain.python_environments import python_with
 from sandbox.toolchain.steps import Screen, Step, StepError, Timing, run_steps, save_timings
 from sandbox.toolchain.tools import tools_for
 from settings.load import load
@@ -40,8 +42,10 @@ class Environment:
     state: RunState
     engine: str
     source: Path = SOURCE
+    real_ray: bool = False
     screen: Screen = field(default_factory=Screen)
     tools: dict[str, Path] = field(default_factory=dict)
+    ray: Path | None = None
 
     @property
     def kubectl(self) -> Kubectl:
@@ -68,12 +72,16 @@ class Environment:
                 "control plane", "etcd, API server, controller manager, scheduler, kwok", self.control_plane
             ),
             Step("CRDs", f"KubeRay's, Kueue's and ProvisioningRequest{and_kai}", self.crds),
-            Step("nodes", "of the stack's pools that are not queued", self.nodes),
+            Step("nodes", "of the stack's pools that are not queued; volumes for claims", self.nodes),
             Step("operators", "KubeRay, stand-ins for Ray's dashboard and GKE's autoscaler", self.operators),
             Step("pulumi up", f"stack {STACK}, the same program as every other stack", self.pulumi_up),
             Step("admission", engine[self.engine], self.admission),
         ]
         steps += [Step(f"scenario: {s.name}", s.summary, partial(self.play, s)) for s in scenarios]
+        if self.real_ray:
+            steps.insert(
+                2, Step("Ray", "of requirements-ray.lock, in an environment of its own", self.install_ray)
+            )
         return steps
 
     def settle(self, scenarios: Sequence[Scenario]) -> str:
@@ -101,6 +109,11 @@ class Environment:
         said = {"built": "built", "cache": "from the cache", "PATH": "from PATH"}
         return ", ".join(f"{sources.count(source)} {said[source]}" for source in sorted(set(sources)))
 
+    def install_ray(self) -> str:
+        """Installs Ray, unless it is in the cache."""
+        self.ray = python_with("ray")
+        return str(self.ray.parents[1])
+
     def control_plane(self) -> str:
         """Starts the control plane."""
         start_control_plane(self.state, Processes(self.state), self.tools)
@@ -111,15 +124,16 @@ class Environment:
         return f"{create_crds(self.kubectl, ensure_crds(self.engine))} served"
 
     def nodes(self) -> str:
-        """Simulates the nodes of pools that are not queued."""
+        """Simulates the nodes of pools that are not queued, and creates volumes."""
         nodes = static_nodes(load(self.stack_file).pools)
         create_nodes(self.kubectl, nodes)
+        create_volumes(self.kubectl, self.state.volumes)
         return f"{len(nodes)} Ready"
 
     def operators(self) -> str:
         """Starts KubeRay and the stand-ins."""
         scheduler = KAI_SCHEDULER if self.engine == "kai" else ""
-        start_operators(self.state, self.tools["ray-operator"], self.stack_file, scheduler)
+        start_operators(self.state, self.tools["ray-operator"], self.stack_file, scheduler, self.ray)
         return "ready"
 
     def pulumi_up(self) -> str:
@@ -139,6 +153,10 @@ class Environment:
             start_controller(self.state, self.kubectl)
         return "running"
 
+    def resume(self) -> str:
+        """Preempts a training job that Ray executes, and checks that it resumes from its checkpoint."""
+        return resumed_training.play(self.state, self.kubectl, EXAMPLES, self.screen)
+
     def play(self, scenario: Scenario) -> str:
         """Submits the scenario's examples and checks what happened."""
         return play_scenario(self.state, self.engine, scenario, self.screen)
@@ -151,17 +169,27 @@ def up(
     *,
     fresh: bool = False,
     source: Path = SOURCE,
+    real_ray: bool = False,
 ) -> None:
     """Brings the sandbox up and plays these scenarios, by default the engine's.
 
+    With a real Ray these are replaced by a training job that is preempted and resumes.
     Raises StepError if a step fails (already printed), or if the sandbox already runs and `fresh` is not set.
     """
-    environment = Environment(state, engine, source)
+    if real_ray and engine == "kai":
+        raise StepError(
+            "with engine kai a preempted RayJob is not started again",
+            try_this=state.command("up", RAY="real"),
+        )
+    environment = Environment(state, engine, source, real_ray)
     before = [Timing("environment", float(os.environ.get(SECONDS_VARIABLE, "0")))]
     with only_run(state):
         if not fresh:
             require_unused(state, engine)
-        steps = environment.steps(SCENARIOS[engine] if scenarios is None else scenarios)
+        by_default = () if real_ray else SCENARIOS[engine]
+        steps = environment.steps(by_default if scenarios is None else scenarios)
+        if real_ray and scenarios is None:
+            steps.append(Step("training resumes", "a preempted job, executed by Ray", environment.resume))
         timings = run_steps(steps, environment.screen, before)
         save_timings(state.timings, timings, {"engine": engine, "cores": os.cpu_count()})
     look = "podgroups" if engine == "kai" else "workloads"

@@ -22,6 +22,10 @@ Kind = Any
 ConfigMap: Kind = create_namespaced_resource("", "v1", "ConfigMap", "configmaps")
 Namespace: Kind = create_global_resource("", "v1", "Namespace", "namespaces")
 Node: Kind = create_global_resource("", "v1", "Node", "nodes")
+PersistentVolume: Kind = create_global_resource("", "v1", "PersistentVolume", "persistentvolumes")
+PersistentVolumeClaim: Kind = create_namespaced_resource(
+    "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"
+)
 Pod: Kind = create_namespaced_resource("", "v1", "Pod", "pods")
 PodTemplate: Kind = create_namespaced_resource("", "v1", "PodTemplate", "podtemplates")
 Secret: Kind = create_namespaced_resource("", "v1", "Secret", "secrets")

@@ -11,11 +11,12 @@ READY_SECONDS_MAX = 30.0
 PROVISIONER = "provisioner"
 
 
-def start_dashboard(processes: Processes) -> int:
-    """Starts the stand-in for Ray's dashboard; returns its port."""
+def start_dashboard(processes: Processes, ray: Path | None) -> int:
+    """Starts the stand-in for Ray's dashboard; returns its port. `ray`: see `start_operators`."""
     port = free_port()
     argv = [sys.executable, "-m", "sandbox.stand_ins.ray_dashboard"]
     argv += ["--kubeconfig", str(processes.state.kubeconfig), "--port", str(port)]
+    argv += ["--ray", str(ray), "--logs", str(processes.state.logs)] if ray else []
     processes.start("ray-dashboard", argv)
     alive = partial(processes.check, "ray-dashboard")
     wait_until("Ray's dashboard listening", lambda: listens(port), READY_SECONDS_MAX, alive)
@@ -73,9 +74,14 @@ def start_ray_operator(
     )
 
 
-def start_operators(state: RunState, ray_operator: Path, stack_file: Path, batch_scheduler: str = "") -> None:
-    """Starts all three; raises StepError with the end of the log of one that exits."""
+def start_operators(
+    state: RunState, ray_operator: Path, stack_file: Path, batch_scheduler: str = "", ray: Path | None = None
+) -> None:
+    """Starts all three; raises StepError with the end of the log of one that exits.
+
+    `ray`: a Python with Ray, which executes the jobs; None: they are simulated.
+    """
     processes = Processes(state)
     start_provisioner(processes, stack_file)
-    start_ray_operator(processes, ray_operator, start_dashboard(processes), batch_scheduler)
+    start_ray_operator(processes, ray_operator, start_dashboard(processes, ray), batch_scheduler)
     processes.check(PROVISIONER)

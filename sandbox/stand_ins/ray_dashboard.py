@@ -3,9 +3,10 @@
 Run as `python -m sandbox.stand_ins.ray_dashboard --kubeconfig FILE --port N`, with
 `HTTP_PROXY=http://127.0.0.1:N` in the operator's environment: it then receives the operator's calls to
 `http://<head service>:8265/api/...` and to Serve's proxy at `http://<head pod>:8000/-/healthz`. `ray_jobs.py`
-simulates the jobs, `ray_serve.py` Ray Serve.
+simulates the jobs, `ray_serve.py` Ray Serve. With `--ray PYTHON --logs FOLDER` a local Ray executes the jobs
+(`real_jobs.py`).
 
-Not simulated: real logs, runtime environments, authentication.
+Not simulated: authentication; without `--ray` logs and runtime environments.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import signal
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ from urllib.parse import urlsplit
 from sandbox.cluster import kinds
 from sandbox.stand_ins.ray_jobs import Jobs
 from sandbox.stand_ins.ray_serve import Serve
+from sandbox.stand_ins.real_jobs import RealJobs
 
 JOBS_PATH = "/api/jobs/"
 SERVE_PATH = "/api/serve/applications/"
@@ -84,7 +88,7 @@ class Handler(BaseHTTPRequestHandler):
         if info is None:
             self._answer(404, {"error": f"Job {submission or self.path} does not exist"})
         elif action == "logs":
-            self._answer(200, {"logs": f"The sandbox's job is {info.status}.\n"})
+            self._answer(200, {"logs": self.jobs.logs(submission)})
         else:
             self._answer(200, info.body(submission))
 
@@ -142,14 +146,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m sandbox.stand_ins.ray_dashboard")
     parser.add_argument("--kubeconfig", type=Path, required=True, help="the cluster whose Ray to simulate")
     parser.add_argument("--port", type=int, required=True, help="port on 127.0.0.1 to listen on")
+    parser.add_argument("--ray", type=Path, help="a Python with Ray, which executes the jobs")
+    parser.add_argument("--logs", type=Path, help="folder of the logs of executed jobs")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     client = kinds.connect(arguments.kubeconfig)
-    jobs, applications = Jobs(client), Serve(client)
+    jobs = RealJobs(client, arguments.ray, arguments.logs) if arguments.ray else Jobs(client)
+    applications = Serve(client)
     jobs.start()
     applications.start()
-    serve(jobs, applications, arguments.port).serve_forever()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    try:
+        serve(jobs, applications, arguments.port).serve_forever()
+    finally:
+        jobs.close()
 
 
 if __name__ == "__main__":

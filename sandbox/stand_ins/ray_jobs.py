@@ -43,13 +43,14 @@ class JobInfo:
     status: str
     started: float
     ended: float | None
+    message: str = "The sandbox's job is simulated."
 
     def body(self, submission_id: str) -> dict[str, Any]:
         """Returns the REST API's response (ray.dashboard JobDetails, the fields that KubeRay reads)."""
         return {
             "submission_id": submission_id,
             "status": self.status,
-            "message": f"The sandbox's job is {self.status}.",
+            "message": self.message,
             "start_time": int(self.started * 1000),
             **({"end_time": int(self.ended * 1000)} if self.ended is not None else {}),
         }
@@ -141,19 +142,30 @@ class Jobs:
             reflector.start()
         threading.Thread(target=self._end_submitters, name="submitters", daemon=True).start()
 
+    def close(self) -> None:
+        """Ends the execution of jobs; simulated ones need nothing."""
+
     def info(self, submission: str) -> JobInfo | None:
         """Returns the job, or None before it is submitted."""
         with self._lock:
             if submission in self._stopped:
                 return self._stopped[submission]
+        rayjob = next((j for j in self._rayjobs.objects() if job_id(j) == submission), None)
+        began = self.began(submission)
+        return job_info(rayjob, began, self._clock()) if rayjob and began is not None else None
+
+    def began(self, submission: str) -> float | None:
+        """Returns when the job was POSTed or its submitter started; None before that."""
+        with self._lock:
             posted = self._posted.get(submission)
-        rayjob = next((j for j in self._rayjobs.objects() if _job_id(j) == submission), None)
-        if rayjob is None:
-            return None
         # The earliest start: a retried submitter finds its job already running.
         starts = [container_start(p) for p in self._submitters.objects() if submission_id(p) == submission]
-        known = [s for s in (*starts, posted) if s is not None]
-        return job_info(rayjob, min(known), self._clock()) if known else None
+        return min((s for s in (*starts, posted) if s is not None), default=None)
+
+    def logs(self, submission: str) -> str:
+        """Returns what the job has printed; a simulated one prints its status."""
+        info = self.info(submission)
+        return f"The sandbox's job is {info.status}.\n" if info else ""
 
     def submit(self, submission: str) -> bool:
         """Starts a POSTed job; returns False if the submission already exists."""
@@ -195,5 +207,6 @@ class Jobs:
             log.info("%s/%s: submitter not ended yet: %s", namespace, name, error)
 
 
-def _job_id(rayjob: Object) -> str:
+def job_id(rayjob: Object) -> str:
+    """Returns the submission id that KubeRay chose for the job's current start; empty before that."""
     return str((rayjob.get("status") or {}).get("jobId", ""))

@@ -45,7 +45,7 @@ class RunState:
 
     @property
     def volumes(self) -> Path:
-        """The folder with one folder per volume of the controller's pod."""
+        """The folder with one folder per volume of the controller's pod, and per PersistentVolume."""
         return self.root / "volumes"
 
     @property

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from development import runner
-from development.layers import LAYERS, Layer
+from development.layers import LAYERS, USUAL, Layer
 from development.runner import run_layers
 
 OK = (sys.executable, "-c", "print('fine')")
@@ -143,3 +143,7 @@ def test_every_folder_of_tests_is_a_layer() -> None:
         for path in (CHECKOUT / "tests").rglob("test_*.py")
     }
     assert folders == {layer.key for layer in LAYERS} - {"lint"}
+
+
+def test_a_layer_that_takes_minutes_runs_only_if_it_is_named() -> None:
+    assert {layer.key for layer in LAYERS} - {layer.key for layer in USUAL} == {"ray"}

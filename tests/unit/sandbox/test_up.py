@@ -11,7 +11,7 @@ from sandbox.scenarios.jobs import JOBS
 from sandbox.stack_file import SOURCE, deployed
 from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import StepError
-from sandbox.up import Environment
+from sandbox.up import Environment, up
 
 
 @pytest.fixture
@@ -66,6 +66,18 @@ def test_invalid_settings_keep_the_running_sandbox(
 
 def test_without_scenarios_a_small_quota_is_enough(running: Processes, tmp_path: Path) -> None:
     assert Environment(running.state, "muster", edited(tmp_path, gpus=0)).settle([]) == "2 pools: system, l4"
+
+
+def test_a_real_ray_needs_an_engine_that_suspends_jobs(tmp_path: Path) -> None:
+    with pytest.raises(StepError, match="engine kai") as refused:
+        up(RunState("mine", tmp_path), "kai", real_ray=True)
+    assert refused.value.try_this == "make up NAME=mine RAY=real"
+
+
+@pytest.mark.parametrize(("real", "installs"), [(False, False), (True, True)])
+def test_ray_is_installed_only_for_a_real_ray(tmp_path: Path, real: bool, installs: bool) -> None:
+    steps = Environment(RunState("mine", tmp_path), "muster", real_ray=real).steps([])
+    assert ("Ray" in [step.name for step in steps]) == installs
 
 
 @pytest.mark.parametrize("text", ["config: [", "- a list", "config:\n  muster:environment: local\n"])

@@ -26,6 +26,9 @@ class KnownJobs:
     def info(self, submission: str) -> JobInfo | None:
         return self.known.get(submission)
 
+    def logs(self, submission: str) -> str:
+        return f"printed by {submission}\n"
+
     def submit(self, submission: str) -> bool:
         new = submission not in self.known
         self.known[submission] = JobInfo("RUNNING", STARTED, None)
@@ -103,9 +106,7 @@ def ask(port: int, method: str, path: str, body: Any = None, host: str = HEAD) -
         ),
         pytest.param("PUT", "/api/jobs/", {}, 404, {}, id="PUT of another path"),
         pytest.param("GET", "/-/healthz", None, 200, {"healthy": True}, id="Serve's proxy"),
-        pytest.param(
-            "GET", "/api/jobs/j-abc/logs", None, 200, {"logs": "The sandbox's job is RUNNING.\n"}, id="logs"
-        ),
+        pytest.param("GET", "/api/jobs/j-abc/logs", None, 200, {"logs": "printed by j-abc\n"}, id="logs"),
         pytest.param("POST", "/api/jobs/", {"submission_id": "n"}, 200, {"submission_id": "n"}, id="submit"),
         pytest.param("POST", "/api/jobs/", {"submission_id": "j-abc"}, 500, {}, id="submitted before"),
         pytest.param("POST", "/api/jobs/", {"entrypoint": "x"}, 400, {}, id="no submission id"),
