@@ -1,4 +1,4 @@
-"""What a head's pod gives to the program of a RayJob: mounted files, environment and GPUs. Pure.
+"""Parts that a head's pod gives to the program of a RayJob: mounted files, environment and GPUs. Pure.
 
 A path of a mount (`/home/ray/train`) does not exist on this machine. Its folder's path replaces it, as text,
 in the entrypoint and in the container's environment. Not simulated: images, valueFrom, subPath, init
@@ -23,7 +23,7 @@ GPU = "nvidia.com/gpu"
 
 @dataclass(frozen=True)
 class Program:
-    """What Ray runs: the entrypoint, the variables of its environment, and its runtime environment."""
+    """The run of a RayJob: its entrypoint, the variables of its environment, and its runtime environment."""
 
     entrypoint: str
     variables: Mapping[str, str]
