@@ -70,7 +70,8 @@ def kwokctl_configuration(tools: Mapping[str, Path], ports: Mapping[str, int]) -
 def start_control_plane(state: RunState, processes: Processes, tools: Mapping[str, Path]) -> Kubectl:
     """Starts the control plane and returns kubectl for its administrator.
 
-    Raises StepError with the end of kwokctl's log if it is not ready in time.
+    Raises StepError with the end of kwokctl's log if it is not ready in time, or of a component's if that
+    ended.
     """
     state.make()
     configuration = state.root / "kwokctl.yaml"
@@ -99,6 +100,8 @@ def start_control_plane(state: RunState, processes: Processes, tools: Mapping[st
             try_this="read etcd.log and kube-apiserver.log there; is the disk full, the machine very busy?",
         )
     _adopt_components(state, processes)
+    for component in COMPONENTS:  # kwokctl waits for the API server only
+        processes.check(component)
     return Kubectl(tools["kubectl"], state.kubeconfig)
 
 

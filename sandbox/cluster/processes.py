@@ -5,6 +5,7 @@ The kernel reuses pids; together with the creation time of the process a pid is 
 
 import json
 import os
+import random
 import socket
 import subprocess
 import time
@@ -21,6 +22,8 @@ from sandbox.toolchain.steps import StepError, tail
 NEW_SECONDS = 5.0  # a process may still be in its exec
 EXEC_SECONDS_MAX = 1.0
 KERNEL_THREADS = 2  # the process above them; they have no environment
+LOWEST_PORT = 10_000  # of those that we choose; services have lower ones
+EPHEMERAL_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 @dataclass(frozen=True)
@@ -202,11 +205,17 @@ def _signal(processes: Iterable[psutil.Process], send: Callable[[psutil.Process]
 
 
 def free_port() -> int:
-    """Returns a TCP port on loopback that is free now, from the kernel's ephemeral range."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Returns a TCP port on loopback that is free now, below the kernel's ephemeral range: from that, the
+    kernel may give it to an outgoing connection of any program before it is used."""
+    low = int(EPHEMERAL_PORTS.read_text().split()[0])
+    while True:
+        port = random.randrange(LOWEST_PORT, low) if low > 2 * LOWEST_PORT else 0  # 0: the kernel chooses
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
 
 
 def wait_until(

@@ -9,7 +9,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sandbox.cluster.processes import Processes, free_port, listens, wait_until
+from sandbox.cluster.processes import (
+    EPHEMERAL_PORTS,
+    LOWEST_PORT,
+    Processes,
+    free_port,
+    listens,
+    wait_until,
+)
 from sandbox.toolchain.paths import RunState
 from sandbox.toolchain.steps import StepError
 
@@ -102,6 +109,23 @@ def test_processes_of_another_sandbox_keep_running(processes: Processes, tmp_pat
     processes.stop_everything(grace_seconds=0)
     assert started.process() is not None
     assert other.stop_everything(grace_seconds=0) == []
+
+
+def test_free_ports_are_not_those_that_the_kernel_gives_to_outgoing_connections() -> None:
+    """The controller manager of a sandbox ended at once: a connection had taken its port meanwhile."""
+    low, high = map(int, EPHEMERAL_PORTS.read_text().split())
+    if low <= 2 * LOWEST_PORT:
+        pytest.skip(f"{EPHEMERAL_PORTS} leaves no ports to choose from")
+    assert not [port for port in (free_port() for _ in range(200)) if low <= port <= high]
+
+
+def test_the_kernel_chooses_where_it_leaves_few_ports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow = tmp_path / "range"
+    narrow.write_text("1024\t65535\n")
+    monkeypatch.setattr("sandbox.cluster.processes.EPHEMERAL_PORTS", narrow)
+    assert free_port() > 1023
 
 
 def test_a_free_port_is_free_until_it_is_bound() -> None:
