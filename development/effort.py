@@ -9,7 +9,7 @@ HISTORIES_IN_CI = 2000
 HISTORIES = int(os.environ.get("MUSTER_HISTORIES") or (HISTORIES_IN_CI if THOROUGH else 100))
 """Random histories of the simulation; their seeds count from 0."""
 
-MUTANTS = 1000 if THOROUGH else 200
+MUTANTS = 1000 if THOROUGH else 80
 """Mutants of the shipped stack files, a quarter of each."""
 MUTANTS_SEED = int(os.environ.get("MUTANTS_SEED") or 0)
 
