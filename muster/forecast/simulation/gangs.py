@@ -96,14 +96,14 @@ class Gangs:
         self._events.add(gone_ms, Event.ENDED, job, self.running[job].row)
 
     def preempt(self, job: int, now_ms: int) -> None:
-        """Deletes the gang's pods; it keeps its quota until they are gone."""
+        """Deletes the gang's pods then, which may be later; it keeps its quota until they are gone."""
         running = self.running[job]
         if running.is_leaving:
             return
+        if 0 <= running.started_ms <= now_ms and running.started_ms + running.work_ms <= now_ms:
+            return  # its work is done by then, or it has failed: it leaves by itself
         running.is_leaving = True
         if 0 <= running.started_ms <= now_ms:
-            if running.started_ms + running.work_ms <= now_ms:
-                return  # its work is done, and its pods are about to go
             self._keep_checkpoint(job, now_ms)
         else:
             self.attempts.started_ms[running.row] = -1

@@ -162,6 +162,12 @@ CASES: dict[str, Case] = {
         ["one 0-5-15 FINISHED", "two 0-10-20 FINISHED", "three 15-20-30 FINISHED"],
         replace(AT_ONCE, admission_s=5),
     ),
+    "a gang fails before its preemption, which is too late for its end, is written": Case(
+        configured(queue("a", 8, **PREEMPTS), *CLASSES),
+        [job("low", 0, 10, 8, priority_class="low"), job("high", 11, 5, 8, priority_class="high")],
+        ["low 0-5-13.153 FAILED", "high 13.153-21-26 FINISHED", "low 26-31-41 FINISHED"],
+        replace(AT_ONCE, admission_s=5, failures_per_node_hour=120),
+    ),
     "Kueue tries again a moment after quota was released; what arrives meanwhile is first": Case(
         configured(queue("a", 8)),
         [job("one", 0, 10, 8), job("two", 1, 10, 8), job("new", 12, 10, 4), job("later", 40, 10, 8)],
