@@ -13,6 +13,8 @@ from muster.admission.topology import Placed
 Precedence = tuple[float, ...]
 """A priority, and how late it was queued (-queued_at_ms): the lower one gives way."""
 HoldingOrder = tuple[bool, int, int, str, str]
+ORDERS_MAX = 32
+"""Orders that a queue keeps: tenants choose what their workloads contend for, and each order costs memory."""
 
 
 @dataclass(slots=True, eq=False)
@@ -112,6 +114,8 @@ class QueueHoldings(dict[str, Holding]):
         # Sorted only where a search for victims asks: most queues of a large snapshot are never asked.
         in_order = self._in_order.get(resources)
         if in_order is None:
+            if len(self._in_order) == ORDERS_MAX:
+                self._in_order.clear()
             using = (holding for holding in self.values() if holding.uses(resources))
             in_order = self._in_order[resources] = sorted((holding.order, holding) for holding in using)
         # Holdings that leave anyway come first, in any precedence: the loop cannot end among them.

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from muster.admission import Workload
-from muster.admission.state.holdings import Holding, Precedence, QueueHoldings
+from muster.admission.state.holdings import ORDERS_MAX, Holding, Precedence, QueueHoldings
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, fr, queue, running, snapshot, workload
 
@@ -81,6 +81,17 @@ def test_only_holdings_that_use_a_resource_come(asked_before: bool) -> None:
     assert list(of.below(ALL, USED | t4)) == [of["ns/l4"], other]
     of.drop(other)
     assert list(of.below(ALL, t4)) == []
+
+
+def test_a_queue_keeps_few_orders_whatever_is_asked_for() -> None:
+    """Tenants choose the resources that workloads contend for: any subset of a queue's resources."""
+    of = holdings(running("low", priority=1), running("high", priority=5))
+    for number in range(2 * ORDERS_MAX + 1):
+        resources = USED | {fr(f"flavor-{number}")}
+        assert [held.workload.uid for held in of.below(ALL, resources)] == ["low", "high"]
+    assert len(of._in_order) <= ORDERS_MAX
+    of.drop(of["ns/low"])
+    assert names(of) == ["high"]
 
 
 def test_holding_uses_its_flavors_resources() -> None:
