@@ -47,6 +47,17 @@ def refuse_bound_below_base(base_seconds: int, max_seconds: int) -> None:
         )
 
 
+def matching(pattern: re.Pattern[str], expected: str, remedy: str) -> AfterValidator:
+    """Returns the validator of a text that has to match the whole pattern."""
+
+    def check(text: str) -> str:
+        if not pattern.fullmatch(text):
+            refuse(expected, remedy)
+        return text
+
+    return AfterValidator(check)
+
+
 def amount(quantity: str) -> Fraction:
     """Returns the exact value of a Kubernetes quantity ("500m" is 1/2).
 
@@ -56,15 +67,6 @@ def amount(quantity: str) -> Fraction:
     if match is None:
         raise ValueError(f"not a Kubernetes quantity: {quantity!r}")
     return Fraction(match[1]) * _SUFFIXES[match[2] or ""]
-
-
-def _dns_label(name: str) -> str:
-    if not DNS_LABEL.fullmatch(name):
-        refuse(
-            "a DNS label: 1 to 63 of a-z, 0-9 and '-', no '-' at either end (RFC 1123)",
-            "rename it",
-        )
-    return name
 
 
 def _dns_subdomain(name: str) -> str:
@@ -99,7 +101,13 @@ def _whole_number_as_text(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-DnsLabel = Annotated[str, AfterValidator(_dns_label), Doc("DNS label")]
+DnsLabel = Annotated[
+    str,
+    matching(
+        DNS_LABEL, "a DNS label: 1 to 63 of a-z, 0-9 and '-', no '-' at either end (RFC 1123)", "rename it"
+    ),
+    Doc("DNS label"),
+]
 DnsSubdomain = Annotated[str, AfterValidator(_dns_subdomain), Doc("object name")]
 ResourceName = Annotated[str, AfterValidator(_resource_name), Doc("resource")]
 Quantity = Annotated[str, BeforeValidator(_whole_number_as_text), AfterValidator(_quantity), Doc("quantity")]

@@ -3,10 +3,10 @@
 import re
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 from typing_extensions import Doc
 
-from settings.model.base import Model, refuse
+from settings.model.base import Model, matching, refuse
 
 # Namespaces of the collectors of Google's managed Prometheus, on older and on current GKE clusters.
 COLLECTOR_NAMESPACES = ("gmp-system", "gke-gmp-system")
@@ -14,20 +14,21 @@ COLLECTOR_NAMESPACES = ("gmp-system", "gke-gmp-system")
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 CHANNEL = re.compile(r"projects/[a-z][-a-z0-9:.]*/notificationChannels/[0-9]+")
 
+EmailAddress = Annotated[
+    str,
+    matching(EMAIL, "an e-mail address", "write the full address, such as ml-platform@example.com"),
+    Doc("e-mail address"),
+]
 
-def _email(address: str) -> str:
-    if not EMAIL.fullmatch(address):
-        refuse("an e-mail address", "write the full address, such as ml-platform@example.com")
-    return address
-
-
-def _channel(name: str) -> str:
-    if not CHANNEL.fullmatch(name):
-        refuse(
-            "the full name of a notification channel: projects/…/notificationChannels/…",
-            "copy it from `gcloud beta monitoring channels list`",
-        )
-    return name
+NotificationChannel = Annotated[
+    str,
+    matching(
+        CHANNEL,
+        "the full name of a notification channel: projects/…/notificationChannels/…",
+        "copy it from `gcloud beta monitoring channels list`",
+    ),
+    Doc("channel's full name"),
+]
 
 
 Days = Annotated[int, Field(ge=1, le=3650)]  # Cloud Logging, retentionDays
@@ -75,9 +76,9 @@ class Notify(Model):
     """Recipients of alerts. Create channels that need secrets (chat, paging) outside the stack, and list them
     here."""
 
-    emails: tuple[Annotated[str, AfterValidator(_email), Doc("e-mail address")], ...] = ()
+    emails: tuple[EmailAddress, ...] = ()
     """Addresses; the stack creates a notification channel for each."""
-    channels: tuple[Annotated[str, AfterValidator(_channel), Doc("channel's full name")], ...] = ()
+    channels: tuple[NotificationChannel, ...] = ()
     """Existing notification channels, by full name (projects/…/notificationChannels/…)."""
 
 

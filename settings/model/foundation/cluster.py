@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
-from settings.model.base import Model, refuse
+from settings.model.base import Model, matching, refuse
 from settings.model.foundation.maintenance import Maintenance
 from settings.model.foundation.network import Cidr
 from settings.model.foundation.node_auto_provisioning import NodeAutoProvisioning
@@ -58,14 +58,15 @@ Logs = Literal["workloads", "apiserver", "scheduler", "controller-manager"]
 # The Parallelstore driver is left out: GKE no longer supports it.
 CsiDriver = Literal["persistent-disk", "gcs-fuse", "filestore", "lustre"]
 
-
-def _cluster_name(name: str) -> str:
-    if not CLUSTER_NAME.fullmatch(name):
-        refuse(
-            "1 to 40 of a-z, 0-9 and '-', from a letter on, no '-' at the end (GKE API: Cluster.name)",
-            "rename it",
-        )
-    return name
+ClusterName = Annotated[
+    str,
+    matching(
+        CLUSTER_NAME,
+        "1 to 40 of a-z, 0-9 and '-', from a letter on, no '-' at the end (GKE API: Cluster.name)",
+        "rename it",
+    ),
+    Doc("cluster name"),
+]
 
 
 def _version(version: str) -> str:
@@ -86,29 +87,32 @@ def _version(version: str) -> str:
     return version
 
 
-def _kms_key(key: str) -> str:
-    if not KMS_KEY.fullmatch(key):
-        refuse(
-            "the full name of a Cloud KMS key",
-            "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
-        )
-    return key
+KmsKey = Annotated[
+    str,
+    matching(
+        KMS_KEY,
+        "the full name of a Cloud KMS key",
+        "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
+    ),
+    Doc("key of Cloud KMS"),
+]
 
+PubSubTopic = Annotated[
+    str,
+    matching(TOPIC, "the full name of a Pub/Sub topic", "write projects/PROJECT/topics/TOPIC"),
+    Doc("Pub/Sub topic"),
+]
 
-def _topic(topic: str) -> str:
-    if not TOPIC.fullmatch(topic):
-        refuse("the full name of a Pub/Sub topic", "write projects/PROJECT/topics/TOPIC")
-    return topic
-
-
-def _security_group(group: str) -> str:
-    if not re.fullmatch(r"gke-security-groups@[a-z0-9.-]+", group):
-        refuse(
-            "the group that contains the groups used in RBAC, whose name GKE prescribes "
-            "(GKE, Google Groups for RBAC)",
-            "write gke-security-groups@ followed by your domain",
-        )
-    return group
+SecurityGroup = Annotated[
+    str,
+    matching(
+        re.compile(r"gke-security-groups@[a-z0-9.-]+"),
+        "the group that contains the groups used in RBAC, whose name GKE prescribes "
+        "(GKE, Google Groups for RBAC)",
+        "write gke-security-groups@ followed by your domain",
+    ),
+    Doc("group's address"),
+]
 
 
 class Gke(Model):
@@ -116,7 +120,7 @@ class Gke(Model):
 
     kind: Literal["gke"]
     """Creates the cluster, its node pools and the stack's other Google Cloud resources."""
-    name: Annotated[str, AfterValidator(_cluster_name), Doc("cluster name")]
+    name: ClusterName
     """Name of the cluster. Changing it recreates the cluster and everything in it."""
     location: Location
     """A region, or a zone for a cluster with a single control plane."""
@@ -156,9 +160,9 @@ class Gke(Model):
     authorized_networks: dict[str, Cidr] = Field(default_factory=dict)
     """Networks by name that may reach the control plane's IP address from outside the cluster's subnet."""
 
-    security_group: Annotated[str, AfterValidator(_security_group), Doc("group's address")] | None = None
+    security_group: SecurityGroup | None = None
     """gke-security-groups@DOMAIN, the group that contains the Google groups used in RBAC."""
-    secrets_encryption: Annotated[str, AfterValidator(_kms_key), Doc("key of Cloud KMS")] | None = None
+    secrets_encryption: KmsKey | None = None
     """The KMS key that encrypts Secrets in etcd."""
     binary_authorization: bool = True
     """Admits images according to the project's Binary Authorization policy."""
@@ -185,7 +189,7 @@ class Gke(Model):
     """Lets GKE create node pools of its own. If unset, pods run on the stack's pools only."""
     fleet: ProjectId | None = None
     """Project of the fleet that the cluster joins."""
-    notifications: Annotated[str, AfterValidator(_topic), Doc("Pub/Sub topic")] | None = None
+    notifications: PubSubTopic | None = None
     """The Pub/Sub topic for GKE's notifications of upgrades and security bulletins."""
 
     @property

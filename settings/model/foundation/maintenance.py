@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
-from settings.model.base import DnsLabel, Model, refuse
+from settings.model.base import DnsLabel, Model, matching, refuse
 
 CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 INSTANT = "%Y-%m-%dT%H:%M:%SZ"
@@ -17,11 +17,11 @@ WEEK: tuple[Day, ...] = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 # GKE requires this many hours of maintenance in every rolling period of this many days.
 ROLLING_DAYS, LEAST_HOURS = 32, 48
 
-
-def _clock(text: str) -> str:
-    if not CLOCK.fullmatch(text):
-        refuse("a time of day in UTC", 'write hours and minutes in quotes, such as "02:00"')
-    return text
+TimeOfDay = Annotated[
+    str,
+    matching(CLOCK, "a time of day in UTC", 'write hours and minutes in quotes, such as "02:00"'),
+    Doc("time of day in UTC"),
+]
 
 
 def _instant(text: str) -> str:
@@ -38,7 +38,7 @@ Instant = Annotated[str, AfterValidator(_instant), Doc("time in UTC")]
 class Window(Model):
     """A recurring window in which maintenance may start."""
 
-    start: Annotated[str, AfterValidator(_clock), Doc("time of day in UTC")]
+    start: TimeOfDay
     """Time of day in UTC, such as "02:00"."""
     hours: Annotated[int, Field(ge=4, le=24)]
     """Length of the window; GKE requires 48 hours of maintenance in any 32 days."""

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 from typing_extensions import Doc
 
-from settings.model.base import Model, refuse
+from settings.model.base import Model, matching, refuse
 from settings.model.pools.pool import Pool
 
 # 48 of 63 characters, because "-gpu-8-internal" is appended.
@@ -17,12 +17,6 @@ NETWORK_NAME = re.compile(r"[a-z]([-a-z0-9]{0,46}[a-z0-9])?")
 # Additional VPCs in which a node with GPUDirect has an interface: a3-highgpu-8g (TCPX) and a3-megagpu-8g
 # (TCPXO); GKE, "Maximize GPU network bandwidth".
 GPUDIRECT_NETWORKS = {"tcpx": 4, "tcpxo": 8}
-
-
-def _network_name(name: str) -> str:
-    if not NETWORK_NAME.fullmatch(name):
-        refuse("1 to 48 of a-z, 0-9 and '-', from a letter on, no '-' at the end", "rename it")
-    return name
 
 
 def _cidr(text: str) -> str:
@@ -35,7 +29,11 @@ def _cidr(text: str) -> str:
     return text
 
 
-NetworkName = Annotated[str, AfterValidator(_network_name), Doc("network name")]
+NetworkName = Annotated[
+    str,
+    matching(NETWORK_NAME, "1 to 48 of a-z, 0-9 and '-', from a letter on, no '-' at the end", "rename it"),
+    Doc("network name"),
+]
 Cidr = Annotated[str, AfterValidator(_cidr), Doc("address range")]
 
 

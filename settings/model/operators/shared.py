@@ -6,18 +6,12 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import AfterValidator, Field, model_validator
 from typing_extensions import Doc
 
-from settings.model.base import Model, Quantity, amount, refuse
+from settings.model.base import Model, Quantity, amount, matching, refuse
 
 RELEASE = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?")
 IMAGE = re.compile(
     r"[a-z0-9][a-z0-9._:/-]*?(?P<tag>:[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?P<digest>@sha256:[0-9a-f]{64})?"
 )
-
-
-def _release(version: str) -> str:
-    if not RELEASE.fullmatch(version):
-        refuse("a full version without 'v'", "pin a release by all three numbers, such as 1.6.2")
-    return version
 
 
 def _pinned_image(image: str) -> str:
@@ -28,12 +22,6 @@ def _pinned_image(image: str) -> str:
             "write repository@sha256:… (or repository:1.2.3)",
         )
     return image
-
-
-def _feature_gate(name: str) -> str:
-    if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name):
-        refuse("the name of a feature gate", "write it as in the operator's documentation, in CamelCase")
-    return name
 
 
 class Image(NamedTuple):
@@ -60,10 +48,22 @@ def _chart_image(image: str) -> str:
     return image
 
 
-Release = Annotated[str, AfterValidator(_release), Doc("version")]
+Release = Annotated[
+    str,
+    matching(RELEASE, "a full version without 'v'", "pin a release by all three numbers, such as 1.6.2"),
+    Doc("version"),
+]
 PinnedImage = Annotated[str, AfterValidator(_pinned_image), Doc("pinned image")]
 ChartImage = Annotated[str, AfterValidator(_chart_image), Doc("image with tag")]
-FeatureGate = Annotated[str, AfterValidator(_feature_gate), Doc("feature gate")]
+FeatureGate = Annotated[
+    str,
+    matching(
+        re.compile(r"[A-Z][A-Za-z0-9]*"),
+        "the name of a feature gate",
+        "write it as in the operator's documentation, in CamelCase",
+    ),
+    Doc("feature gate"),
+]
 Replicas = Annotated[int, Field(ge=1)]
 
 

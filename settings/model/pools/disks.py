@@ -3,12 +3,13 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import Doc
 
-from settings.model.base import Model, refuse
+from settings.model.base import Model, matching
+from settings.model.google_cloud import PROJECT, RESOURCE
 
-DISK_IMAGE = re.compile(r"(projects/[a-z0-9:.-]+/)?global/images/[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+DISK_IMAGE = re.compile(rf"(projects/{PROJECT}/)?global/images/{RESOURCE}")
 
 
 class BootDisk(Model):
@@ -20,13 +21,12 @@ class BootDisk(Model):
     """Size in GB; GKE's default if unset."""
 
 
-def _disk_image(image: str) -> str:
-    if not DISK_IMAGE.fullmatch(image):
-        refuse(
-            "a disk image that contains container images (GKE, secondary boot disks)",
-            "write projects/<project>/global/images/<name>",
-        )
-    return image
-
-
-DiskImage = Annotated[str, AfterValidator(_disk_image), Doc("disk image")]
+DiskImage = Annotated[
+    str,
+    matching(
+        DISK_IMAGE,
+        "a disk image that contains container images (GKE, secondary boot disks)",
+        "write projects/<project>/global/images/<name>",
+    ),
+    Doc("disk image"),
+]

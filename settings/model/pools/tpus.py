@@ -7,10 +7,10 @@ import re
 from math import prod
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import Doc
 
-from settings.model.base import Model, refuse
+from settings.model.base import Model, matching
 from settings.model.pools.machines import Machine
 
 TPU_RESOURCE = "google.com/tpu"
@@ -22,17 +22,17 @@ _FLAT_TYPES = ("tpu-v5-lite-podslice", "tpu-v6e-slice")
 # Larger slices are made of cubes of 4x4x4 chips, at most this many.
 _CUBES_MAX = {"tpu-v5p-slice": 140, "tpu7x": 144}
 
-
-def _topology(topology: str) -> str:
-    if not TOPOLOGY.fullmatch(topology):
-        refuse("a topology: chips along two or three axes", "write it as 4x4 or 2x2x4")
-    return topology
+TpuTopology = Annotated[
+    str,
+    matching(TOPOLOGY, "a topology: chips along two or three axes", "write it as 4x4 or 2x2x4"),
+    Doc("topology"),
+]
 
 
 class Tpu(Model):
     """TPU slices of a pool's machines."""
 
-    topology: Annotated[str, AfterValidator(_topology), Doc("topology")]
+    topology: TpuTopology
     """Chips along two or three axes, such as 4x4 or 2x2x4, which gives the number of machines per slice."""
 
     @property

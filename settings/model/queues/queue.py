@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from typing_extensions import Doc
 
-from settings.model.base import DnsSubdomain, Model, amount, refuse
+from settings.model.base import DnsSubdomain, Model, amount, matching, refuse
 from settings.model.queues.resource_groups import Quotas, ResourceGroup, resource_groups
 
 Strategy = Literal["StrictFIFO", "BestEffortFIFO"]
@@ -124,10 +124,11 @@ class ClusterQueue(Model):
         return resource_groups(self.quotas)
 
 
-def _kind(kind: str) -> str:
-    if not KIND.fullmatch(kind):
-        refuse("a kind of the API, in CamelCase", "write it as in its manifests, such as Budget")
-    return kind
+Kind = Annotated[
+    str,
+    matching(KIND, "a kind of the API, in CamelCase", "write it as in its manifests, such as Budget"),
+    Doc("kind"),
+]
 
 
 class CheckParameters(Model):
@@ -135,7 +136,7 @@ class CheckParameters(Model):
 
     api_group: DnsSubdomain
     """API group of the object, such as budgets.example.com."""
-    kind: Annotated[str, AfterValidator(_kind), Doc("kind")]
+    kind: Kind
     """Kind of the object, such as Budget."""
     name: DnsSubdomain
     """Name of the object."""

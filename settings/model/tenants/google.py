@@ -6,23 +6,25 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
-from settings.model.base import DNS_SUBDOMAIN, DnsLabel, DnsSubdomain, Model, refuse
+from settings.model.base import DNS_SUBDOMAIN, DnsLabel, DnsSubdomain, Model, matching, refuse
 from settings.model.buckets import BucketName
+from settings.model.google_cloud import ID, RESOURCE
 from settings.model.regions import BucketLocation
 
-ACCOUNT = re.compile(r"[a-z]([-a-z0-9]{4,28})[a-z0-9]")
+ACCOUNT = re.compile(ID)
 MEMBER = re.compile(r"(user|group|serviceAccount):[^@\s]+@[^@\s]+|domain:[^@\s]+")
 OAUTH_CLIENT = re.compile(r"[0-9a-z-]+\.apps\.googleusercontent\.com")
-NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+NAME = re.compile(RESOURCE)
 
-
-def _account(name: str) -> str:
-    if not ACCOUNT.fullmatch(name):
-        refuse(
-            "6 to 30 of a-z, 0-9 and '-', from a letter on, no '-' at the end (IAM: accountId)",
-            "rename it",
-        )
-    return name
+AccountId = Annotated[
+    str,
+    matching(
+        ACCOUNT,
+        "6 to 30 of a-z, 0-9 and '-', from a letter on, no '-' at the end (IAM: accountId)",
+        "rename it",
+    ),
+    Doc("account ID"),
+]
 
 
 def _member(member: str) -> str:
@@ -48,16 +50,23 @@ def _soft_delete(days: int) -> int:
     return days
 
 
-def _resource_name(name: str) -> str:
-    if not NAME.fullmatch(name):
-        refuse("the name of a certificate map in the project", "write the bare name, such as my-certificates")
-    return name
+CertificateMap = Annotated[
+    str,
+    matching(
+        NAME, "the name of a certificate map in the project", "write the bare name, such as my-certificates"
+    ),
+    Doc("name"),
+]
 
-
-def _oauth_client(id: str) -> str:
-    if not OAUTH_CLIENT.fullmatch(id):
-        refuse("the ID of an OAuth client", "copy it from its credentials: ….apps.googleusercontent.com")
-    return id
+OauthClientId = Annotated[
+    str,
+    matching(
+        OAUTH_CLIENT,
+        "the ID of an OAuth client",
+        "copy it from its credentials: ….apps.googleusercontent.com",
+    ),
+    Doc("client ID"),
+]
 
 
 def certificate_name(namespace: str, host: str) -> str:
@@ -78,7 +87,7 @@ class Identity(Model):
 
     service_account: DnsLabel = "ray"
     """The Kubernetes ServiceAccount that pods set as `serviceAccountName`."""
-    account: Annotated[str, AfterValidator(_account), Doc("account ID")] | None = None
+    account: AccountId | None = None
     """ID of the Google service account; `<namespace>-ray` if unset."""
 
 
@@ -102,7 +111,7 @@ class Checkpoints(Model):
 class OauthClient(Model):
     """An OAuth client of your own, for users outside the organization or for programs."""
 
-    id: Annotated[str, AfterValidator(_oauth_client), Doc("client ID")]
+    id: OauthClientId
     """The client ID, which is not secret."""
     secret_name: DnsSubdomain
     """A Secret in the namespace that holds the client secret under `key`."""
@@ -130,5 +139,5 @@ class Serving(Model):
     timeout_seconds: Annotated[int, Field(ge=1, le=86400)] = 300
     """Timeout of a response, including streamed ones; Google's default of 30 s is too short for language
     models."""
-    certificate_map: Annotated[str, AfterValidator(_resource_name), Doc("name")] | None = None
+    certificate_map: CertificateMap | None = None
     """An existing certificate map; if unset, the stack creates managed certificates for the hosts."""

@@ -3,10 +3,10 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import Doc
 
-from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, refuse
+from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, matching
 from settings.model.tenants.google import Checkpoints, Identity, Serving
 from settings.model.tenants.limits import Limits, QuotaKey
 from settings.model.tenants.network import TenantNetwork
@@ -19,14 +19,15 @@ TENANT = {"muster.dev/tenant": "true"}
 QUEUE_REQUIRED = {"muster.dev/queue-required": "true"}
 TOKEN_REQUIRED = {"muster.dev/ray-auth": "token"}
 
-
-def _group(group: str) -> str:
-    if not GROUP.fullmatch(group):
-        refuse(
-            "a group of your identity provider, not one of Kubernetes' (system:…)",
-            "write the team's group, such as team-a@example.com",
-        )
-    return group
+IdentityGroup = Annotated[
+    str,
+    matching(
+        GROUP,
+        "a group of your identity provider, not one of Kubernetes' (system:…)",
+        "write the team's group, such as team-a@example.com",
+    ),
+    Doc("group"),
+]
 
 
 class Tenant(Model):
@@ -41,7 +42,7 @@ class Tenant(Model):
     priorities: Annotated[tuple[DnsSubdomain, ...], Field(min_length=1)] | None = None
     """WorkloadPriorityClasses that its jobs may use, of those in `muster:admission.priorities`; all if unset.
     Pods may not have a PriorityClass of any other name."""
-    group: Annotated[str, AfterValidator(_group), Doc("group")] | None = None
+    group: IdentityGroup | None = None
     """The team's group, which may run Ray in the namespace and read queues, workloads, pods and logs."""
     resource_quota: dict[QuotaKey, Quantity] = Field(default_factory=dict)
     """Hard limits of a ResourceQuota, for resources that the queues do not count or as a bound above them."""
