@@ -24,11 +24,22 @@ Answer = Exception | list[Event[Any]] | None
 
 
 class Scripted(Kube):
-    """Lists are at version 100; each watch gets the next of `answers`, and then the last one for ever."""
+    """Lists are at version 100; each watch gets the next of `answers`, and then the last one for ever.
 
-    def __init__(self, *answers: Answer, lasts_s: float = 0.0, refused_lists: int = 0) -> None:
+    Lists are refused `refused_lists` times, and answered with 404 before `served_s`, as by an API server that
+    has no definition of the kind. Objects are decoded again for each list.
+    """
+
+    def __init__(
+        self,
+        *answers: Answer,
+        lasts_s: float = 0.0,
+        refused_lists: int = 0,
+        served_s: float = 0.0,
+        listed: Sequence[Namespace] = (),
+    ) -> None:
         self._answers, self._lasts_s = list(answers), lasts_s
-        self._refused_lists = refused_lists
+        self._refused_lists, self._served_s, self._listed = refused_lists, served_s, listed
         self.calls: list[tuple[float, str]] = []  # time, and "list" or the version of a watch
 
     async def list(
@@ -38,11 +49,14 @@ class Scripted(Kube):
         namespace: str = "",
         kept: Callable[[Any], Any] = as_it_is,
     ) -> tuple[str, list[Any]]:
-        self.calls.append((asyncio.get_running_loop().time(), "list"))
+        now_s = asyncio.get_running_loop().time()
+        self.calls.append((now_s, "list"))
+        if now_s < self._served_s:
+            raise NOT_SERVED
         if self._refused_lists:
             self._refused_lists -= 1
             raise refusal(429)
-        return "100", []
+        return "100", [kept(msgspec.structs.replace(item)) for item in self._listed]
 
     async def watch(
         self, kind: Any, resource_version: str, labels: Mapping[str, str | None] | None = None
@@ -170,26 +184,6 @@ def test_a_healthy_watch_is_never_silent_for_too_long() -> None:
     assert SILENT_S_MAX > WATCH_S
 
 
-class Unserved(Scripted):
-    """Answers lists with 404 until then, as the API server does for a kind that it has no definition of."""
-
-    def __init__(self, until_s: float) -> None:
-        super().__init__(None)
-        self._until_s = until_s
-
-    async def list(
-        self,
-        kind: Any,
-        labels: Mapping[str, str | None] | None = None,
-        namespace: str = "",
-        kept: Callable[[Any], Any] = as_it_is,
-    ) -> tuple[str, list[Any]]:
-        if asyncio.get_running_loop().time() < self._until_s:
-            raise NOT_SERVED
-        version, _ = await super().list(kind, labels, namespace)
-        return version, [kept(KNOWN)]
-
-
 NOT_SERVED = status_error(404, b"404 page not found\n")  # not a Status: the group of its path is unknown
 KNOWN = Namespace(metadata=ObjectMeta(name="known", uid="1", resource_version="90"))
 
@@ -200,7 +194,7 @@ def test_a_kind_that_is_not_served_has_no_objects_if_it_is_optional(optional: bo
     store: Store[Any] = Store()
     store.replace([KNOWN], "90")
     follower = Reflector(
-        Unserved(60),
+        Scripted(None, served_s=60, listed=[KNOWN]),
         kinds.NAMESPACES,
         store,
         lambda: None,
@@ -226,24 +220,10 @@ def test_a_kind_that_is_not_served_has_no_objects_if_it_is_optional(optional: bo
     loop.close()
 
 
-class Repeated(Scripted):
-    """Lists an object that is decoded again each time, with one version."""
-
-    async def list(
-        self,
-        kind: Any,
-        labels: Mapping[str, str | None] | None = None,
-        namespace: str = "",
-        kept: Callable[[Any], Any] = as_it_is,
-    ) -> tuple[str, list[Any]]:
-        version, _ = await super().list(kind, labels, namespace)
-        return version, [kept(msgspec.structs.replace(KNOWN))]
-
-
 def test_an_object_that_is_listed_again_is_neither_replaced_nor_changed() -> None:
     loop = VirtualLoop()
     store: Store[Any] = Store()
-    kube = Repeated(error_event(410), [])
+    kube = Scripted(error_event(410), [], listed=[KNOWN])
     follower = Reflector(kube, kinds.NAMESPACES, store, lambda: None, clock_s=loop.time, random=Random(1))
 
     async def story() -> None:

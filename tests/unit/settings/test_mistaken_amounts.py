@@ -16,6 +16,17 @@ def tenant(**keys: Any) -> dict[str, Any]:
 
 
 CPU_QUOTAS = (*TEAM_A, "quotas", "cpu")
+A_LABEL_OF_TEAM_A = (
+    "a label of team-a, the namespace of a tenant: kubernetes.io/metadata.name: team-a, "
+    "muster.dev/tenant: true, pod-security.kubernetes.io/enforce: baseline, "
+    "pod-security.kubernetes.io/audit: baseline, pod-security.kubernetes.io/warn: baseline "
+    "(Kueue: namespaceSelector)"
+)
+CHOOSE_A_LABEL = (
+    "choose one of kubernetes.io/metadata.name, muster.dev/tenant, "
+    "pod-security.kubernetes.io/enforce, pod-security.kubernetes.io/audit, "
+    "pod-security.kubernetes.io/warn"
+)
 
 CASES = [
     Case(
@@ -237,23 +248,15 @@ CASES = [
         put(*TEAM_A, "namespaces", {"team": "a"}),
         "muster:queues.clusterQueues[0].namespaces.team",
         '"a"',
-        "a label of team-a, the namespace of a tenant: kubernetes.io/metadata.name: team-a, "
-        "muster.dev/tenant: true, pod-security.kubernetes.io/enforce: baseline, "
-        "pod-security.kubernetes.io/audit: baseline, pod-security.kubernetes.io/warn: baseline "
-        "(Kueue: namespaceSelector)",
-        "choose one of kubernetes.io/metadata.name, muster.dev/tenant, "
-        "pod-security.kubernetes.io/enforce, pod-security.kubernetes.io/audit, "
-        "pod-security.kubernetes.io/warn",
+        A_LABEL_OF_TEAM_A,
+        CHOOSE_A_LABEL,
     ),
     Case(
         "namespaces by a name misspelt",
         put(*TEAM_A, "namespaces", {"kubernetes.io/metadata.name": "team-aa"}),
         'muster:queues.clusterQueues[0].namespaces["kubernetes.io/metadata.name"]',
         '"team-aa"',
-        "a label of team-a, the namespace of a tenant: kubernetes.io/metadata.name: team-a, "
-        "muster.dev/tenant: true, pod-security.kubernetes.io/enforce: baseline, "
-        "pod-security.kubernetes.io/audit: baseline, pod-security.kubernetes.io/warn: baseline "
-        "(Kueue: namespaceSelector)",
+        A_LABEL_OF_TEAM_A,
         "write team-a",
     ),
     Case(
@@ -261,13 +264,8 @@ CASES = [
         put(*TEAM_A, "namespaces", {"muster.dev/queue-required": "true"}),
         'muster:queues.clusterQueues[0].namespaces["muster.dev/queue-required"]',
         '"true"',
-        "a label of team-a, the namespace of a tenant: kubernetes.io/metadata.name: team-a, "
-        "muster.dev/tenant: true, pod-security.kubernetes.io/enforce: baseline, "
-        "pod-security.kubernetes.io/audit: baseline, pod-security.kubernetes.io/warn: baseline "
-        "(Kueue: namespaceSelector)",
-        "choose one of kubernetes.io/metadata.name, muster.dev/tenant, "
-        "pod-security.kubernetes.io/enforce, pod-security.kubernetes.io/audit, "
-        "pod-security.kubernetes.io/warn",
+        A_LABEL_OF_TEAM_A,
+        CHOOSE_A_LABEL,
     ),
     Case(
         "an address twice",
