@@ -12,7 +12,7 @@ import pytest
 from muster.kube import kinds
 from muster.kube.client import Kube, as_it_is
 from muster.kube.errors import NoAnswer, Status, StatusError, status_error
-from muster.kube.reflector import RETRY_S_MAX, SILENT_S_MAX, STEADY_S, Reflector
+from muster.kube.reflector import RETRY_S_MAX, RETRY_S_MIN, SILENT_S_MAX, STEADY_S, Reflector
 from muster.kube.store import Store
 from muster.kube.watching import WATCH_S, Event
 from muster.objects.core import Namespace
@@ -39,7 +39,7 @@ class Scripted(Kube):
         listed: Sequence[Namespace] = (),
     ) -> None:
         self._answers, self._lasts_s = list(answers), lasts_s
-        self._refused_lists, self._served_s, self._listed = refused_lists, served_s, listed
+        self.refused_lists, self._served_s, self._listed = refused_lists, served_s, listed
         self.calls: list[tuple[float, str]] = []  # time, and "list" or the version of a watch
 
     async def list(
@@ -53,8 +53,8 @@ class Scripted(Kube):
         self.calls.append((now_s, "list"))
         if now_s < self._served_s:
             raise NOT_SERVED
-        if self._refused_lists:
-            self._refused_lists -= 1
+        if self.refused_lists:
+            self.refused_lists -= 1
             raise refusal(429)
         return "100", [kept(msgspec.structs.replace(item)) for item in self._listed]
 
@@ -177,6 +177,30 @@ def test_its_age_is_that_of_the_last_event() -> None:
         return ages
 
     assert loop.run_until_complete(story()) == [None, 5, 15, 5, 15]
+    loop.close()
+
+
+def test_a_reflector_that_begins_again_has_no_backoff_left() -> None:
+    """A new leader lists Workloads again before its first decision: the failures of its watch as a candidate
+    must not delay that."""
+    loop = VirtualLoop()
+    kube = Scripted(refusal(503), None)
+
+    async def story() -> float:
+        follower = Reflector(
+            kube, kinds.NAMESPACES, Store[Any](), lambda: None, clock_s=loop.time, random=Random(1)
+        )
+        kube.refused_lists = 20
+        task = loop.create_task(follower.run())
+        await asyncio.sleep(60)
+        task.cancel()
+        kube.refused_lists, began_s = 1, loop.time()
+        task = loop.create_task(follower.run())
+        await follower.synced.wait()
+        task.cancel()
+        return loop.time() - began_s
+
+    assert loop.run_until_complete(story()) < 2 * RETRY_S_MIN
     loop.close()
 
 
