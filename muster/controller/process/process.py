@@ -23,7 +23,7 @@ from muster.controller.process.loop import PASS_INTERVAL_S_MAX, Controller, wall
 from muster.journal.files import JournalFiles
 from muster.journal.writer import JournalWriter
 from muster.kube.client import Kube, NotLeading
-from muster.kube.lease import Election
+from muster.kube.election_thread import ElectionThread
 from muster.kube.reflector import SILENT_S_MAX
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ async def run(options: Options) -> int:
     """Runs until SIGTERM or SIGINT (returns 0), or until leadership is lost (1): a restart begins afresh."""
     gc.set_threshold(OBJECTS_A_COLLECTION)
     own = Kube(options.kubeconfig)  # so that renewals never wait for the writes of a pass
-    election = Election(
+    election = ElectionThread(
         own,
         options.lease,
         options.identity,
@@ -81,7 +81,7 @@ async def run(options: Options) -> int:
     code = 0
     with served(options.address, probes, metrics.registry):
         try:
-            async with beside(background.run(kube)):
+            async with election.begun(), beside(background.run(kube)):
                 await controller.run()
         except* NotLeading as lost:
             log.error("%s", lost.exceptions[0])
@@ -89,7 +89,6 @@ async def run(options: Options) -> int:
     if journal is not None:
         await asyncio.to_thread(journal.stop)
     await kube.close()
-    await own.close()
     return code
 
 

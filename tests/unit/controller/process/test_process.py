@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -178,8 +178,9 @@ class Process:
         self.stopped = asyncio.Event()
         self.answers: dict[str, Health] = {}
         self.metrics_text = ""
-        for name in ("Kube", "Election", "Controller", "served"):
-            monkeypatch.setattr(process, name, getattr(self, f"_{name.lower()}"))
+        parts = {"Kube": self._kube, "ElectionThread": self._election, "Controller": self._controller}
+        for name, part in {**parts, "served": self._served}.items():
+            monkeypatch.setattr(process, name, part)
 
     def _kube(self, kubeconfig: str | None, write_seconds: object = None) -> Connection:
         assert kubeconfig == "a kubeconfig"
@@ -188,7 +189,14 @@ class Process:
 
     def _election(self, own: Connection, lease: str, identity: str, **_: object) -> Any:
         assert (own, lease, identity) == (self.connections[0], "muster-system/muster", "pod-1")
-        return SimpleNamespace(is_leader=True, write_seconds=lambda: 10.0)
+        return SimpleNamespace(is_leader=True, write_seconds=lambda: 10.0, begun=lambda: self._begun(own))
+
+    @contextlib.asynccontextmanager
+    async def _begun(self, own: Connection) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await own.close()
 
     def _controller(self, kube: Connection, *_: object) -> Any:
         assert kube is self.connections[1], "renewals have a connection of their own"
