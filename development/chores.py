@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from development import drift_reference, metrics_reference, workload_phases
+from development import cli_reference, drift_reference, metrics_reference, workload_phases
 from development.deploying_roles import write_roles
 from development.layers_diagram import write_diagrams
 from package import schema as package_schema
@@ -38,11 +38,12 @@ def format_code() -> int:
 
 
 def docs() -> int:
-    """Writes the generated docs: references from the models and the registry, diagrams from the
+    """Writes the generated docs: references from the models, the registry and the commands, diagrams from the
     contracts, the deploying identity's roles from the plans."""
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
     (CHECKOUT / "docs" / "settings-rules.md").write_text(rules_reference())
     (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
+    (CHECKOUT / "docs" / "cli.md").write_text(cli_reference.reference())
     workload_phases.PAGE.write_text(workload_phases.page())
     drift_reference.write_tables()
     write_diagrams()

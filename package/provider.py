@@ -5,15 +5,16 @@ import json
 import pulumi
 from pulumi.provider import ConstructResult, Provider
 
+from muster import __version__
 from package.components import EXPOSED
-from package.schema import NAME, VERSION, schema
+from package.schema import NAME, schema
 
 
 class Package(Provider):
     """Constructs components for programs in any language."""
 
     def __init__(self) -> None:
-        super().__init__(VERSION, json.dumps(schema()))
+        super().__init__(__version__, json.dumps(schema()))
 
     def construct(
         self,

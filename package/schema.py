@@ -5,13 +5,13 @@ https://www.pulumi.com/docs/iac/guides/building-extending/packages/schema/
 
 import inspect
 import json
-import tomllib
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from muster import __version__
 from package.base import Exposed, Later, field_name
 from package.components import EXPOSED
 from settings.model.base import Model
@@ -19,7 +19,6 @@ from settings.reference import described, models_inside
 
 NAME = "muster"
 FILE = Path(__file__).parent / "schema.json"
-VERSION: str = tomllib.loads((FILE.parents[1] / "pyproject.toml").read_text())["project"]["version"]
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 PROVIDERS = ("gcp", "kubernetes")
 LANGUAGES = ("csharp", "go", "java", "nodejs", "python")
@@ -32,7 +31,7 @@ def schema() -> Schema:
     types: dict[str, Schema] = {}
     return {
         "name": NAME,
-        "version": VERSION,
+        "version": __version__,
         "displayName": "Muster",
         "description": "GKE with queued GPU pools, KubeRay, queues, tenants and Muster's controller.",
         "license": "Apache-2.0",

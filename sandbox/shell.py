@@ -40,6 +40,8 @@ def make_commands(state: RunState) -> Path:
     # -P: a folder called muster where the user types it is not this package.
     for name in ("muster", "kubectl-muster"):  # the latter is what kubectl runs for `kubectl muster`
         write_script(folder / name, [sys.executable, "-P", "-m", "muster"], {"PYTHONPATH": str(CHECKOUT)})
+    completion = [sys.executable, "-P", "-m", "muster.cli.kubectl_completion"]
+    write_script(folder / "kubectl_complete-muster", completion, {"PYTHONPATH": str(CHECKOUT)})
     return folder
 
 

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from muster.cli.verb import InputError
 from muster.forecast.configuration import QueueConfiguration, from_manifests
 from muster.forecast.limits import WaitLimit
 
 if TYPE_CHECKING:
     from settings.load import Settings
-
-
-class InputError(ValueError):
-    """Input that no forecast can use: what, where, what is expected."""
 
 
 ENGINES = {"kueue": {"requeue_s": 1.0}}

@@ -1,9 +1,11 @@
 """`muster eta`: when a pending workload of a cluster starts."""
 
-import argparse
 import json
 
+import click
+
 from muster.cli import live
+from muster.cli.verb import verb
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.kube.kinds import WORKLOADS
 from muster.live.observed import ObservationError
@@ -17,34 +19,25 @@ NEVER = 5
 """The exit code if it starts in no future."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Simulates a cluster from its current state, in several futures, and prints when a pending workload "
-        "starts: the start that one in ten, half, and nine in ten futures reach, and what was assumed. Exit "
-        f"codes: 0 it starts or has started; {NEVER} it starts in no future; 2 the input is wrong."
-    )
-    parser.add_argument(
-        "job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3"
-    )
-    live.add_arguments(parser)
-
-
-def carry_out(arguments: argparse.Namespace) -> int:
-    return live.carry_out("eta", lambda: _eta(arguments))
-
-
-def _eta(arguments: argparse.Namespace) -> int:
-    cluster = live.read_cluster(arguments)
-    workload = workload_named(arguments.job, arguments.namespace, cluster.objects)
+@verb(
+    "Simulates a cluster from its current state, in several futures, and prints when a pending workload "
+    "starts: the start that one in ten, half, and nine in ten futures reach, and what was assumed. Exit "
+    f"codes: 0 it starts or has started; {NEVER} it starts in no future; 2 the input is wrong."
+)
+@click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
+@live.estimate_options
+def command(job: str, given: live.EstimateOptions) -> int:
+    cluster = live.read_cluster(given)
+    workload = workload_named(job, given.namespace, cluster.objects)
     state = cluster.state(cluster.objects)
     past = _past(workload)
     if past or workload.key not in state.workloads:
         message = past or f"It can not be admitted as it is. Reason: {_why_not(workload)}."
         document = {"workload": workload.key, "message": message, "start": None}
-        print(json.dumps(document, indent=2) if arguments.json else f"Workload {workload.key}: {message}")
+        print(json.dumps(document, indent=2) if given.json else f"Workload {workload.key}: {message}")
         return 0 if past else NEVER
     start = estimated_start(state, workload.key, cluster.assumptions, cluster.seeds)
-    if arguments.json:
+    if given.json:
         print(json.dumps({"workload": workload.key, "start": start_document(start)}, indent=2))
     else:
         print(f"Workload {workload.key}. {start_sentence(start)}\n")

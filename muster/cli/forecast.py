@@ -1,13 +1,17 @@
 """`muster forecast`: how long jobs of a trace would wait under a queue configuration."""
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from muster.cli import configurations, inputs, live
-from muster.cli.configurations import InputError, Side
+from muster.cli.configurations import Side
+from muster.cli.inputs import ForecastOptions
+from muster.cli.verb import InputError, exclusive, options, verb
 from muster.forecast import assumptions, futures
 from muster.forecast.configuration import from_manifests, from_objects
 from muster.forecast.report.document import forecast_document
@@ -21,72 +25,77 @@ BAD_ROWS = 10
 """Bad rows that are shown one by one."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Replays a trace of jobs through the admission core that decides in production, and prints waits by "
-        "queue, priority class and gang size, use of flavors, and accelerator-hours by team. The same seed "
-        "gives the same result."
-    )
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument("--stack", metavar="NAME", help="stacks/Pulumi.NAME.yaml of this checkout, or a path")
-    source.add_argument("--queues", metavar="PATH", type=Path, help="a file or folder of Kueue manifests")
-    source.add_argument(
-        "--cluster", action="store_true", help="the queues of a running cluster: of the current context"
-    )
-    parser.add_argument(
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The options that name the queue configuration."""
+
+    stack: str | None
+    queues: Path | None
+    cluster: bool
+    kubeconfig: str | None
+
+
+@verb(
+    "Replays a trace of jobs through the admission core that decides in production, and prints waits by "
+    "queue, priority class and gang size, use of flavors, and accelerator-hours by team. The same seed gives "
+    "the same result."
+)
+@options(
+    "source",
+    Source,
+    click.option("--stack", metavar="NAME", help="stacks/Pulumi.NAME.yaml of this checkout, or a path"),
+    click.option("--queues", metavar="PATH", type=inputs.FILE, help="a file or folder of Kueue manifests"),
+    click.option("--cluster", is_flag=True, help="the queues of a running cluster: of the current context"),
+    click.option(
         "--kubeconfig", metavar="FILE", help="with --cluster (default: $KUBECONFIG, else ~/.kube/config)"
-    )
-    parser.add_argument("--json", action="store_true", help="print every future as JSON")
-    inputs.add_arguments(parser)
-
-
-def carry_out(arguments: argparse.Namespace) -> int:
-    return live.carry_out("forecast", lambda: _forecast(arguments))
-
-
-def _forecast(arguments: argparse.Namespace) -> int:
+    ),
+)
+@click.option("--json", "as_json", is_flag=True, help="print every future as JSON")
+@inputs.forecast_options
+def command(source: Source, as_json: bool, given: ForecastOptions) -> int:
     from muster.cli.screen import show
 
-    if arguments.assumptions:
+    exclusive(stack=source.stack, queues=source.queues, cluster=source.cluster)
+    if given.lists_assumptions:
         show([assumptions_table()])
         return 0
-    inputs.writable(arguments.html)
-    side, trace = _inputs(arguments)
-    scenario, placed = inputs.scenario(arguments, side, trace)
+    inputs.writable(given.html)
+    side, trace = _inputs(source, given)
+    scenario, placed = inputs.scenario(given, side, trace)
     with inputs.progress(f"{len(scenario.jobs):,} jobs") as progress:
-        outcomes = futures.run(scenario, range(arguments.seeds), progress)
+        outcomes = futures.run(scenario, range(given.seeds), progress)
     name = side.configuration.name
     waited_ms = {n: job.waited_ms for n, job in enumerate(trace.jobs) if job.waited_ms is not None}
-    if arguments.json:
+    if as_json:
         print(json.dumps(forecast_document(name, outcomes, side.prices, waited_ms), indent=2))
     else:
         count = f"{len(outcomes)} futures" if futures.is_random(scenario) else "nothing in it is random"
         print(f"{name}: {totals(outcomes)} ({count})\n")
         recorded = recorded_tables(recorded_waits(outcomes, waited_ms))
         show([*forecast_tables(outcomes, side.prices), *recorded, *left_out(trace, placed.left_out)])
-    if arguments.html:
+    if given.html:
         from muster.forecast.page import Side, write_page
 
-        write_page([Side(name, outcomes)], arguments.html)
-        print(f"page: {arguments.html}")
+        write_page([Side(name, outcomes)], given.html)
+        print(f"page: {given.html}")
     return 0
 
 
-def _inputs(arguments: argparse.Namespace) -> tuple[Side, Trace]:
+def _inputs(source: Source, given: ForecastOptions) -> tuple[Side, Trace]:
     """Reads both; a file of Kueue's performance generator holds both."""
-    if arguments.stack:
-        side = configurations.stack(arguments.stack)
-        return side, inputs.read_trace(arguments, side.trace).trace
-    if arguments.queues:
-        side = configurations.manifests_at(arguments.queues, arguments.configuration)
-        return side, inputs.read_trace(arguments, None).trace
-    if arguments.cluster:
-        trace = inputs.read_trace(arguments, None).trace
-        return _running(arguments.kubeconfig, arguments.configuration), trace
-    loaded = inputs.read_trace(arguments, None)
+    if source.stack:
+        side = configurations.stack(source.stack)
+        return side, inputs.read_trace(given, side.trace).trace
+    if source.queues:
+        side = configurations.manifests_at(source.queues, given.configuration)
+        return side, inputs.read_trace(given, None).trace
+    if source.cluster:
+        trace = inputs.read_trace(given, None).trace
+        return _running(source.kubeconfig, given.configuration), trace
+    loaded = inputs.read_trace(given, None)
     if not loaded.manifests:
         raise InputError("no configuration: give --stack NAME in a checkout, --queues PATH, or --cluster")
-    return Side(from_manifests(Path(arguments.trace).name, loaded.manifests)), loaded.trace
+    return Side(from_manifests(Path(given.trace or "").name, loaded.manifests)), loaded.trace
 
 
 def _running(kubeconfig: str | None, controller: str) -> Side:

@@ -1,9 +1,15 @@
 """`muster VERB`: one module a verb, imported when it is used."""
 
-import argparse
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from keyword import iskeyword
+
+import click
+from click.shell_completion import CompletionItem
+
+from muster import __version__
+from muster.cli.verb import WRONG
 
 VERBS = {
     "controller": "admit Ray gangs whole and by priority",
@@ -13,29 +19,60 @@ VERBS = {
     "recommend": "search quotas and pool sizes that meet waiting-time goals at least cost",
     "try": "tell whether a job would fit now, before it is submitted",
 }
-EXTRA = ("rich", "yaml")
+EXTRA = ("rich",)
 """Modules of the extra `forecast`, which the controller does without."""
 
 
-def main(argv: list[str] | None = None) -> int:
+class LazyGroup(click.Group):
+    """Imports the module of the verb that runs, and none for help and completion of verbs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module = import_module(f"muster.cli.{cmd_name}_" if iskeyword(cmd_name) else f"muster.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        verbs = [CompletionItem(v, help=text) for v, text in VERBS.items() if v.startswith(incomplete)]
+        return verbs + click.Command.shell_complete(self, ctx, incomplete)
+
+
+muster = LazyGroup(
+    "muster",
+    help="Gang and priority admission for Ray on Kubernetes: clusters, forecasts, the controller.",
+    subcommand_metavar="VERB [OPTIONS]...",
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 110,
+        "show_default": True,
+    },
+)
+click.version_option(__version__, message="%(prog)s %(version)s")(muster)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="muster", description=__doc__)
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for verb, summary in VERBS.items():
-        verbs.add_parser(verb, help=summary, add_help=False)
-    found, rest = parser.parse_known_args(argv)
     try:
-        return _run(found.verb, rest)
+        code: int | None = muster.main(argv, prog_name="muster", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return WRONG
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        path = "muster" if context is None else context.command_path
+        print(f"{path}: {error.format_message()}", file=sys.stderr)
+        return WRONG
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in EXTRA:
             raise
-        print(f"muster {found.verb} needs {error.name}: pip install 'muster[forecast]'", file=sys.stderr)
-        return 2
-
-
-def _run(verb: str, arguments: list[str]) -> int:
-    module = import_module(f"muster.cli.{verb}_" if iskeyword(verb) else f"muster.cli.{verb}")
-    parser = argparse.ArgumentParser(prog=f"muster {verb}")
-    module.add_arguments(parser)
-    code: int = module.carry_out(parser.parse_args(arguments))
-    return code
+        print(f"muster needs {error.name}: pip install 'muster[forecast]'", file=sys.stderr)
+        return WRONG
+    return code or 0

@@ -1,12 +1,17 @@
 """`muster plan`: what a change of a stack does to waiting times."""
 
-import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from muster.cli import configurations, inputs
-from muster.cli.configurations import InputError, Side
+from muster.cli.configurations import Side
+from muster.cli.forecast import assumptions_table
+from muster.cli.inputs import ForecastOptions
+from muster.cli.verb import InputError, options, verb
 from muster.forecast import futures
 from muster.forecast.limits import exceeded
 from muster.forecast.report.document import plan_document
@@ -19,53 +24,85 @@ VIOLATED = 3
 """The exit code if a limit of the stack file is exceeded."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Replays one trace under two configurations, with the same random draws, and prints how waits differ."
-        f" Exit code {VIOLATED}: a limit in forecast.limits of the stack file is exceeded."
-    )
-    parser.add_argument("--stack", metavar="NAME", help="stacks/Pulumi.NAME.yaml of this checkout, or a path")
-    parser.add_argument("--base", metavar="REF", help="a git ref, such as main, or a stack file")
-    parser.add_argument(
-        "--change", metavar="PATCH", type=Path, help="a patch of the stack file to try, as git diff prints it"
-    )
-    parser.add_argument("--queues", metavar="PATH", type=Path, help="a file or folder of Kueue manifests")
-    parser.add_argument("--base-queues", metavar="PATH", type=Path, help="manifests to compare with")
-    parser.add_argument("--json", action="store_true", help="print the differences as JSON")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write a pull request comment")
-    inputs.add_arguments(parser)
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The options that name the two configurations."""
+
+    stack: str | None
+    base: str | None
+    change: Path | None
+    queues: Path | None
+    base_queues: Path | None
 
 
-def carry_out(arguments: argparse.Namespace) -> int:
-    return inputs.carry_out("plan", lambda: _plan(arguments))
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The options that say where the comparison is written to."""
+
+    json: bool
+    markdown: Path | None
 
 
-def _plan(arguments: argparse.Namespace) -> int:
-    inputs.writable(arguments.markdown, arguments.html)
-    base, changed = _sides(arguments)
-    trace = inputs.read_trace(arguments, changed.trace).trace
+@verb(
+    "Replays one trace under two configurations, with the same random draws, and prints how waits differ. "
+    f"Exit code {VIOLATED}: a limit in forecast.limits of the stack file is exceeded."
+)
+@options(
+    "change",
+    Change,
+    click.option("--stack", metavar="NAME", help="stacks/Pulumi.NAME.yaml of this checkout, or a path"),
+    click.option("--base", metavar="REF", help="a git ref, such as main, or a stack file"),
+    click.option(
+        "--change",
+        metavar="PATCH",
+        type=inputs.FILE,
+        help="a patch of the stack file to try, as git diff prints it",
+    ),
+    click.option("--queues", metavar="PATH", type=inputs.FILE, help="a file or folder of Kueue manifests"),
+    click.option("--base-queues", metavar="PATH", type=inputs.FILE, help="manifests to compare with"),
+)
+@options(
+    "written",
+    Written,
+    click.option("--json", is_flag=True, help="print the differences as JSON"),
+    click.option("--markdown", metavar="FILE", type=inputs.FILE, help="also write a pull request comment"),
+)
+@inputs.forecast_options
+def command(change: Change, written: Written, given: ForecastOptions) -> int:
+    from muster.cli.screen import show
+
+    if given.lists_assumptions:
+        show([assumptions_table()])
+        return 0
+    inputs.writable(written.markdown, given.html)
+    base, changed = _sides(change, given.configuration)
+    trace = inputs.read_trace(given, changed.trace).trace
     results: list[list[Outcome]] = []
     for side in (base, changed):
-        scenario, _ = inputs.scenario(arguments, side, trace)
+        scenario, _ = inputs.scenario(given, side, trace)
         with inputs.progress(f"{side.configuration.name}: {len(scenario.jobs):,} jobs") as progress:
-            results.append(futures.run(scenario, range(arguments.seeds), progress))
+            results.append(futures.run(scenario, range(given.seeds), progress))
     before, after = paired(*results)
     comparison = compare(before, after)
     violations = list(exceeded(comparison, changed.limits))
     names = base.configuration.name, changed.configuration.name
-    _report(arguments, names, before, after, comparison, violations)
+    _report(written, names, before, after, comparison, violations)
+    if given.html:
+        from muster.forecast.page import Side, write_page
+
+        write_page([Side(names[0], before), Side(names[1], after)], given.html)
     return VIOLATED if violations else 0
 
 
-def _sides(arguments: argparse.Namespace) -> tuple[Side, Side]:
-    name, base = arguments.stack, arguments.base
-    if name and (base or arguments.change):
-        changed = configurations.stack(name, patch=arguments.change)
+def _sides(change: Change, controller: str) -> tuple[Side, Side]:
+    name, base = change.stack, change.base
+    if name and (base or change.change):
+        changed = configurations.stack(name, patch=change.change)
         is_file = base is not None and base.endswith((".yaml", ".yml"))
-        return configurations.stack(base if is_file else name, None if is_file else base), changed
-    if arguments.queues and arguments.base_queues:
-        paths = arguments.base_queues, arguments.queues
-        before, after = (configurations.manifests_at(path, arguments.configuration) for path in paths)
+        return configurations.stack(base if base and is_file else name, None if is_file else base), changed
+    if change.queues and change.base_queues:
+        paths = change.base_queues, change.queues
+        before, after = (configurations.manifests_at(path, controller) for path in paths)
         return before, after
     raise InputError(
         "no two configurations: give --stack NAME with --base REF or --change PATCH, or --queues PATH with "
@@ -86,7 +123,7 @@ def _repeated(side: Sequence[Outcome], count: int) -> Sequence[Outcome]:
 
 
 def _report(
-    arguments: argparse.Namespace,
+    written: Written,
     names: tuple[str, str],
     before: Sequence[Outcome],
     after: Sequence[Outcome],
@@ -98,17 +135,13 @@ def _report(
     base, changed = names
     summary = [f"before ({base}): {totals(before)}", f"after ({changed}): {totals(after)}"]
     tables = plan_tables(comparison)
-    if arguments.json:
+    if written.json:
         print(json.dumps(plan_document(base, changed, comparison, violations), indent=2))
     else:
         print("\n".join(summary) + "\n")
         show(tables)
         for violation in violations:
             print(f"limit exceeded: {violation}")
-    if arguments.markdown:
+    if written.markdown:
         lines = [*(f"- {line}" for line in summary), *(f"- **limit exceeded**: {v}" for v in violations)]
-        arguments.markdown.write_text(markdown(f"Waiting times: {changed}", lines, tables))
-    if arguments.html:
-        from muster.forecast.page import Side, write_page
-
-        write_page([Side(base, before), Side(changed, after)], arguments.html)
+        written.markdown.write_text(markdown(f"Waiting times: {changed}", lines, tables))

@@ -1,6 +1,5 @@
 """`muster recommend`: which quotas and pool sizes meet goals of waiting times at least cost."""
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -9,9 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from muster.cli import inputs
-from muster.cli.configurations import InputError
+from muster.cli.inputs import ForecastOptions
 from muster.cli.recommend_stack import StackFile, read_stack
+from muster.cli.verb import InputError, options, verb
 from muster.forecast import futures
 from muster.forecast.limits import WaitLimit
 from muster.forecast.recommend import chart, goals, report, search
@@ -49,6 +51,7 @@ neighbours of the best until none is better. Finished simulations are kept in {J
 after an interruption, the same command resumes.
 """
 EPILOG = f"""\
+\b
 targets of --vary:
 {TARGETS}
 
@@ -58,6 +61,7 @@ With a nominal quota, the CPU and memory quotas of its flavor change in proporti
 quotas of its flavor do, unless --vary names one of them. Quotas that exceed their pool by more than at
 present are no candidates.
 
+\b
 example:
   muster recommend --stack prod --trace examples/traces/three-teams.csv --goal "recommendations p90 <= 4h" \\
     --vary pools.l4-queued=24..48:8 --vary queues.recommendations.l4-queued=24..48:8 --patch answer.patch
@@ -74,102 +78,107 @@ class Inputs:
     plan: search.Plan
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument(
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The extent of the search, and where its answer goes."""
+
+    stack: str
+    goal: Sequence[str]
+    vary: Sequence[str]
+    candidates: int
+    search_seed: int
+    patch: Path | None
+    json: bool
+    fresh: bool
+    ray: str | None
+
+
+@verb(DESCRIPTION, EPILOG)
+@options(
+    "wanted",
+    SearchOptions,
+    click.option(
         "--stack", metavar="NAME", required=True, help="stacks/Pulumi.NAME.yaml of this checkout, or a path"
-    )
-    parser.add_argument(
+    ),
+    click.option(
         "--goal",
         metavar="GOAL",
-        action="append",
-        default=[],
-        help=f"{goals.SYNTAX.replace('%', '%%')}; repeatable (default: the stack's forecast.limits)",
-    )
-    parser.add_argument(
+        multiple=True,
+        help=f"{goals.SYNTAX}; repeatable (default: the stack's forecast.limits)",
+    ),
+    click.option(
         "--vary",
         metavar="TARGET=VALUES",
-        action="append",
-        default=[],
+        multiple=True,
         help="what may change, and to which values; repeatable (see below)",
-    )
-    parser.add_argument(
+    ),
+    click.option(
         "--candidates",
-        type=inputs.count,
+        type=click.IntRange(min=1),
         default=search.CANDIDATES,
         metavar="N",
-        help="combinations to try at most (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--search-seed", type=int, default=0, metavar="N", help="seed of the search (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--patch", metavar="FILE", type=Path, help="write the answer as a patch for git apply"
-    )
-    parser.add_argument("--json", action="store_true", help="print all candidates as JSON")
-    parser.add_argument(
-        "--fresh", action="store_true", help=f"ignore results of an earlier run, in {JOURNALS}/"
-    )
-    parser.add_argument(
+        help="combinations to try at most",
+    ),
+    click.option("--search-seed", type=int, default=0, metavar="N", help="seed of the search"),
+    click.option(
+        "--patch", metavar="FILE", type=inputs.FILE, help="write the answer as a patch for git apply"
+    ),
+    click.option("--json", is_flag=True, help="print all candidates as JSON"),
+    click.option("--fresh", is_flag=True, help=f"ignore results of an earlier run, in {JOURNALS}/"),
+    click.option(
         "--ray",
-        metavar="ADDRESS",
-        nargs="?",
-        const=LOCAL,
+        metavar="[ADDRESS]",
+        is_flag=False,
+        flag_value=LOCAL,
         help=f"simulate as Ray tasks, on this machine or on the cluster at ADDRESS; {INSTALL}",
-    )
-    inputs.add_arguments(parser)
-
-
-def carry_out(arguments: argparse.Namespace) -> int:
-    return inputs.carry_out("recommend", lambda: _recommend(arguments))
-
-
-def _recommend(arguments: argparse.Namespace) -> int:
+    ),
+)
+@inputs.forecast_options
+def command(wanted: SearchOptions, given: ForecastOptions) -> int:
     from muster.cli.forecast import assumptions_table
     from muster.cli.screen import show
 
-    if arguments.assumptions:
+    if given.lists_assumptions:
         show([assumptions_table()])
         return 0
     try:
-        given = _inputs(arguments)
-        found, evaluator = _search(arguments, given)
-        text = edited(given.stack.text, found.best.candidate.config)
+        searched = _inputs(wanted, given)
+        found, evaluator = _search(wanted, searched)
+        text = edited(searched.stack.text, found.best.candidate.config)
     except RecommendError as error:
         raise InputError(str(error)) from error
-    _print(arguments, given, found, evaluator)
-    if arguments.patch:
-        _write_patch(arguments.patch, given.stack, found.best, text)
+    _print(wanted, given.html, searched, found, evaluator)
+    if wanted.patch:
+        _write_patch(wanted.patch, searched.stack, found.best, text)
     return 0 if found.best.meets else NOT_MET
 
 
-def _inputs(arguments: argparse.Namespace) -> Inputs:
-    stack = read_stack(arguments.stack)
-    trace = inputs.read_trace(arguments, stack.side.trace).trace
-    scenario, _ = inputs.scenario(arguments, stack.side, trace)
+def _inputs(options: SearchOptions, given: ForecastOptions) -> Inputs:
+    stack = read_stack(options.stack)
+    trace = inputs.read_trace(given, stack.side.trace).trace
+    scenario, _ = inputs.scenario(given, stack.side, trace)
     jobs = scenario.jobs
     if all(job.run_ms is None for job in jobs):
         raise InputError(f"{trace.source}: no job has a run time; expected at least one")
-    wanted: Sequence[WaitLimit] = [goals.parse_goal(text) for text in arguments.goal] or stack.side.limits
+    wanted: Sequence[WaitLimit] = [goals.parse_goal(text) for text in options.goal] or stack.side.limits
     if not wanted:
         raise InputError(f"no goal: give --goal {goals.SYNTAX}, or muster:forecast.limits in the stack file")
     goals.check_goals(wanted, jobs, list(scenario.configuration.snapshot.cluster_queues))
-    variables = parse_variables(arguments.vary, stack.config)
+    variables = parse_variables(options.vary, stack.config)
     hours = max(job.submit_ms + (job.run_ms or 0) for job in jobs) / HOUR_MS
     candidates = Candidates(stack.config, variables, stack.build, Prices(stack.side.prices, hours))
-    seeds = range(arguments.seeds if futures.is_random(scenario) else 1)
-    plan = search.plan(variables, seeds, len(jobs), arguments.candidates, arguments.search_seed)
+    seeds = range(given.seeds if futures.is_random(scenario) else 1)
+    plan = search.plan(variables, seeds, len(jobs), options.candidates, options.search_seed)
     return Inputs(stack, Request(jobs, scenario.assumptions, wanted), candidates, plan)
 
 
-def _search(arguments: argparse.Namespace, given: Inputs) -> tuple[search.Found, Evaluator]:
+def _search(wanted: SearchOptions, given: Inputs) -> tuple[search.Found, Evaluator]:
     inputs_digest = digest(given.request)
     file = JOURNALS / f"{inputs_digest[:16]}.jsonl"
     count, jobs = given.plan.budget, len(given.request.jobs)
     with (
-        Journal(file, arguments.fresh) as journal,
-        _executor(arguments, given.request) as executor,
+        Journal(file, wanted.fresh) as journal,
+        _executor(wanted.ray, given.request) as executor,
         inputs.progress(f"{count:,} candidates, {jobs:,} jobs") as progress,
     ):
         evaluator = Evaluator(inputs_digest, executor, journal, given.plan.effort, progress)
@@ -177,18 +186,20 @@ def _search(arguments: argparse.Namespace, given: Inputs) -> tuple[search.Found,
     return found, evaluator
 
 
-def _executor(arguments: argparse.Namespace, request: Request) -> "AbstractContextManager[Executor]":
-    return RayTasks(request, arguments.ray) if arguments.ray else Processes(request)
+def _executor(ray: str | None, request: Request) -> "AbstractContextManager[Executor]":
+    return RayTasks(request, ray) if ray else Processes(request)
 
 
-def _print(arguments: argparse.Namespace, given: Inputs, found: search.Found, evaluator: Evaluator) -> None:
+def _print(
+    asked: SearchOptions, html: Path | None, given: Inputs, found: search.Found, evaluator: Evaluator
+) -> None:
     from muster.cli.screen import show
 
     invalid, wanted = given.candidates.invalid, given.request.goals
     name, has_prices = given.stack.side.configuration.name, bool(given.stack.side.prices)
     tables = report.front_tables(found, wanted, has_prices)
     answer = report.summary(found, wanted)
-    if arguments.json:
+    if asked.json:
         print(json.dumps(report.document(name, found, wanted, invalid, has_prices), indent=2))
     else:
         tried = f"{found.screened:,} candidates tried, " if found.screened else ""
@@ -196,8 +207,8 @@ def _print(arguments: argparse.Namespace, given: Inputs, found: search.Found, ev
         print(f"{name}: {tried}{len(found.scores):,} simulated in full{resumed}\n")
         show([*tables, *report.invalid_table(invalid)])
         print(answer)
-    if arguments.html:
-        arguments.html.write_text(chart.page(name, found, wanted, tables, answer))
+    if html:
+        html.write_text(chart.page(name, found, wanted, tables, answer))
 
 
 def _write_patch(file: Path, stack: StackFile, best: Score, text: str) -> None:

@@ -1,16 +1,16 @@
 """`muster try`: whether a job would fit now, before it is submitted."""
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import yaml
 
 from muster.cli import live
-from muster.cli.configurations import InputError
+from muster.cli.verb import InputError, verb
 from muster.live.report import (
     answer_document,
     answer_sentence,
@@ -25,27 +25,20 @@ from muster.live.verdict import Answer, verdict
 EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER: 5}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Decides about a RayJob, RayCluster or RayService as the controller would: whether it fits now, in "
-        "which flavors, what it would preempt, and when it would start. Changes nothing in the cluster. Exit "
-        "codes: 0 it fits now, if need be after preemptions; 4 it waits; 5 it can not be admitted as it is; "
-        "2 the input is wrong."
-    )
-    parser.add_argument(
-        "-f", "--filename", metavar="FILE", required=True, help="the job's manifest; - for standard input"
-    )
-    live.add_arguments(parser)
-
-
-def carry_out(arguments: argparse.Namespace) -> int:
-    return live.carry_out("try", lambda: _try(arguments))
-
-
-def _try(arguments: argparse.Namespace) -> int:
-    manifest = read_job(arguments.filename)
-    cluster = live.read_cluster(arguments)
-    found = submitted(manifest, cluster.objects, cluster.now_ms, arguments.namespace)
+@verb(
+    "Decides about a RayJob, RayCluster or RayService as the controller would: whether it fits now, in "
+    "which flavors, what it would preempt, and when it would start. Changes nothing in the cluster. Exit "
+    "codes: 0 it fits now, if need be after preemptions; 4 it waits; 5 it can not be admitted as it is; 2 "
+    "the input is wrong."
+)
+@click.option(
+    "-f", "--filename", metavar="FILE", required=True, help="the job's manifest; - for standard input"
+)
+@live.estimate_options
+def command(filename: str, given: live.EstimateOptions) -> int:
+    manifest = read_job(filename)
+    cluster = live.read_cluster(given)
+    found = submitted(manifest, cluster.objects, cluster.now_ms, given.namespace)
     state = cluster.state(found.cluster)
     answer = verdict(state, found)
     key, subject = found.workload.key, f"{found.job.kind} {found.job.metadata.key}"
@@ -55,7 +48,7 @@ def _try(arguments: argparse.Namespace) -> int:
     target, start = queue.spec.cluster_queue, None
     if key in state.workloads and answer.answer is not Answer.NEVER:
         start = estimated_start(state, key, cluster.assumptions, cluster.seeds)
-    if arguments.json:
+    if given.json:
         print(json.dumps(answer_document(subject, key, target, state, answer, start), indent=2))
         return EXIT_CODES[answer.answer]
     from muster.cli.screen import show

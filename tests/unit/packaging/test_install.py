@@ -40,7 +40,7 @@ def test_entry_point_is_a_working_command(installed: Path) -> None:
         text=True,
         check=True,
     )
-    assert said.stdout.startswith("usage: muster controller")
+    assert said.stdout.startswith("Usage: muster controller")
 
 
 def test_a_missing_extra_is_named(installed: Path) -> None:

@@ -66,4 +66,7 @@ def test_muster_is_the_packages_command_in_every_folder(
     muster = shell.make_commands(state) / name
     command = [str(muster), "controller", "--help"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("usage: muster controller")
+    assert done.stdout.startswith("Usage: muster controller")
+    completion = [str(muster.with_name("kubectl_complete-muster")), "contr"]
+    done = subprocess.run(completion, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("controller\t")

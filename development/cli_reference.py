@@ -1,0 +1,71 @@
+"""docs/cli.md: every verb of `muster`, with its options, as the commands declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from muster.cli.main import muster
+
+HEAD = """# Command line
+
+Written by `make docs` from the commands. `pip install .[forecast]` installs `muster`; kubectl runs it as
+`kubectl muster`, too, once it is on the PATH. `muster VERB --help` prints what this page says of a verb,
+`muster --version` the version.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 2 | the input is wrong, or the cluster can not be asked: one line on standard error says why |
+| 130 | interrupted |
+
+Other codes are a verb's own.
+
+## Completion
+
+| shell | line of its start-up file |
+|---|---|
+| bash (`~/.bashrc`) | `eval "$(_MUSTER_COMPLETE=bash_source muster)"` |
+| zsh (`~/.zshrc`) | `eval "$(_MUSTER_COMPLETE=zsh_source muster)"` |
+| fish (`~/.config/fish/completions/muster.fish`) | `_MUSTER_COMPLETE=fish_source muster \\| source` |
+
+kubectl's own completion covers `kubectl muster`: it runs `kubectl_complete-muster`, which is installed, too.
+"""
+KEPT_LINES = "\b"
+
+
+def reference() -> str:
+    """Returns the page as Markdown."""
+    context = click.Context(muster, info_name="muster", **muster.context_settings)
+    return HEAD + "".join(f"\n{section}" for section in _sections(context))
+
+
+def _sections(group: click.Context) -> Iterator[str]:
+    for name in muster.list_commands(group):
+        command = muster.get_command(group, name)
+        assert command is not None, "every verb has a command"
+        context = click.Context(command, group, info_name=name, **command.context_settings)
+        usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+        parts = [f"## muster {name}", f"```\n{usage}\n```", *_prose(command.help), _options(context)]
+        yield "\n\n".join([*parts, *_prose(command.epilog)]) + "\n"
+
+
+def _prose(text: str | None) -> Iterator[str]:
+    """Yields the paragraphs; those whose lines click keeps are blocks."""
+    for paragraph in (text or "").strip().split("\n\n"):
+        kept = paragraph.removeprefix(f"{KEPT_LINES}\n")
+        if kept != paragraph:
+            yield f"```\n{kept.strip()}\n```"
+        elif paragraph:
+            yield " ".join(paragraph.split())
+
+
+def _options(context: click.Context) -> str:
+    found = (param.get_help_record(context) for param in context.command.get_params(context))
+    rows = [f"| `{_cell(names)}` | {_cell(meaning)} |" for names, meaning in filter(None, found)]
+    return "\n".join(["| option | meaning |", "|---|---|", *rows])
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

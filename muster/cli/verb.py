@@ -1,0 +1,113 @@
+"""Verbs: commands whose mistakes are one line each, and that return their exit codes."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from muster.forecast.configuration import ConfigurationError
+from muster.forecast.traces.trace import TraceError
+from muster.kube.errors import ConfigError, RequestError, StatusError
+from muster.live.observed import ObservationError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T")
+Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
+
+WRONG = 2
+"""The exit code for wrong input, and for a cluster that can not be asked."""
+INTERRUPTED = 130
+
+
+class InputError(ValueError):
+    """Input that a command can not use: what, where, what is expected."""
+
+
+ERRORS = (
+    InputError,
+    TraceError,
+    ConfigurationError,
+    ObservationError,
+    StatusError,
+    RequestError,
+    ConfigError,
+)
+
+
+class Verb(click.Command):
+    """Turns errors of the input and of the API server into one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ERRORS as error:
+            raise click.UsageError(said(error), ctx) from error
+        except KeyboardInterrupt:
+            print(f"\n{ctx.command_path}: interrupted", file=sys.stderr)
+            return INTERRUPTED
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+
+
+def said(error: Exception) -> str:
+    """Returns an error as a user reads it."""
+    match error:
+        case StatusError():
+            return f"the API server refused: {error.status.message}"
+        case RequestError():
+            return f"the API server does not answer: {error}"
+        case ConfigError():
+            return f"{error}; give --kubeconfig FILE, or --queues PATH"
+    return str(error)
+
+
+def verb(help: str, epilog: str = "") -> Callable[[Function], Verb]:
+    """Returns a decorator that makes a verb of a function that returns an exit code. A paragraph that begins
+    with a line of only \\b keeps its lines."""
+    return click.command(cls=Verb, help=help, epilog=epilog)
+
+
+def options(name: str, kind: "type[DataclassInstance]", *declared: Decorator) -> Decorator:
+    """Returns a decorator that declares options and hands them to the function as one value: the argument
+    `name`, a dataclass with a field for each option."""
+    own = [field.name for field in fields(kind)]
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def called(**given: Any) -> Any:
+            packed = kind(**{option: given.pop(option) for option in own})
+            return function(**given, **{name: packed})
+
+        decorated: Function = called
+        for declare in reversed(declared):
+            decorated = declare(decorated)
+        return decorated
+
+    return decorate
+
+
+def exclusive(**given: object) -> None:
+    """Refuses options that exclude each other. Raises: click.UsageError."""
+    used = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    if len(used) > 1:
+        raise click.UsageError(f"{used[0]} and {used[1]} exclude each other; give one of them")
+
+
+def parsed(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """Returns a type of options: its ValueErrors are shown as they are."""
+
+    def convert(text: str) -> T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return convert

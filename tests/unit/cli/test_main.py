@@ -1,0 +1,119 @@
+"""`muster`: its verbs, their help, errors and completion."""
+
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+
+import pytest
+
+from muster import __version__, cli
+from muster.cli import kubectl_completion
+from muster.cli.main import VERBS, muster
+from sandbox.toolchain.paths import CHECKOUT
+
+MISTAKES: Mapping[str, tuple[list[str], str]] = {
+    "no such verb": (["etaa"], "muster: No such command 'etaa'.\n"),
+    "no such option": (["eta", "rayjob/a", "--jso"], "muster eta: No such option '--jso'."),
+    "an argument is missing": (["eta"], "muster eta: Missing argument 'KIND/NAME'.\n"),
+    "options that exclude each other": (
+        ["eta", "rayjob/a", "--queues=x", "--kubeconfig=y"],
+        "muster eta: --queues and --kubeconfig exclude each other; give one of them\n",
+    ),
+    "three sources": (
+        ["forecast", "--stack=prod", "--cluster"],
+        "muster forecast: --stack and --cluster exclude each other; give one of them\n",
+    ),
+    "a number that is too small": (["eta", "rayjob/a", "--seeds=0"], "0 is not in the range x>=1"),
+    "a pair without a sign": (
+        ["forecast", "--map=a"],
+        "muster forecast: Invalid value for '--map': 'a'; expected NAME=VALUE\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_on_the_command_line_is_one_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, message = MISTAKES[name]
+    assert cli.main(arguments) == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert (said.err.count("\n"), said.out) == (1, "")
+
+
+def test_without_a_verb_the_verbs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 2
+    said = capsys.readouterr().err
+    assert [verb for verb in VERBS if f"\n  {verb} " not in said] == []
+
+
+def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"muster {__version__}\n"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([verb, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: muster {verb} [OPTIONS]")
+
+
+def imported(*arguments: str) -> set[str]:
+    """Returns the modules that a command imports."""
+    code = f"import sys; from muster.cli import main; main({list(arguments)}); print(*sys.modules, sep='\\n')"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
+    return set(ran.stdout.splitlines())
+
+
+def test_the_controller_imports_no_tables() -> None:
+    modules = imported("controller", "--help")
+    assert "muster.cli.controller" in modules
+    assert not {"rich", "muster.cli.forecast"} & modules
+
+
+def test_the_list_of_verbs_imports_none() -> None:
+    assert not {f"muster.cli.{verb}" for verb in VERBS} & imported("--help")
+
+
+def test_an_interrupted_verb_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(arguments: Iterable[object]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("muster.cli.live.read_cluster", interrupted)
+    assert cli.main(["eta", "rayjob/a"]) == 130
+    assert capsys.readouterr().err == "\nmuster eta: interrupted\n"
+
+
+def completed(*typed: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    assert kubectl_completion.main(typed) == 0
+    *found, directive = capsys.readouterr().out.splitlines()
+    assert directive == ":4"
+    return [line.partition("\t")[0] for line in found]
+
+
+def test_kubectl_completes_verbs_and_their_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert completed("", capsys=capsys) == list(VERBS)
+    assert completed("fo", capsys=capsys) == ["forecast"]
+    assert completed("eta", "--name", capsys=capsys) == ["--namespace"]
+    assert completed("controller", "--log-level", "w", capsys=capsys) == ["warning"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_get_a_script_for_completion(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_MUSTER_COMPLETE", f"{shell}_source")
+    with pytest.raises(SystemExit) as ended:
+        cli.main([])
+    assert ended.value.code == 0
+    assert "_muster_completion" in capsys.readouterr().out
+
+
+def test_every_verb_is_a_module_with_a_command() -> None:
+    modules = {verb: import_module(f"muster.cli.{'try_' if verb == 'try' else verb}") for verb in VERBS}
+    assert {verb for verb, module in modules.items() if module.command.name != "command"} == set()
+    assert sorted(VERBS) == list(VERBS) == muster.list_commands(muster.make_context("muster", ["x"]))
