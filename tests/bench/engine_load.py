@@ -19,8 +19,8 @@ from sandbox.cluster.processes import Processes
 from sandbox.stand_ins.reflector import Reflector
 from sandbox.toolchain.paths import RunState
 from sandbox.up import down, up
+from tests.bench.ray_jobs import NAMESPACE, queue_objects, ray_job
 
-NAMESPACE = "bench"
 LATENCY_JOBS = 200
 JOBS = 1000
 PAUSE_SECONDS = 0.05  # between submissions, so that the queue is idle at the next one
@@ -44,10 +44,9 @@ def measure(engine: str) -> Load:
         up(state, engine, scenarios=(), fresh=True)
         processes = Processes(state)
         processes.stop("ray-operator")
-        process = processes.table()["controller" if engine == "muster" else engine].process()
-        assert process is not None, f"{engine} is not running"
+        process = engine_process(processes, engine)
         with closing(kinds.connect(state.kubeconfig)) as client:
-            for obj in queue_objects():
+            for obj in queue_objects(LATENCY_JOBS + 1):  # the first jobs and the warm-up
                 client.create(from_dict(obj))
             return _load(client, process)
     finally:
@@ -55,7 +54,7 @@ def measure(engine: str) -> Load:
 
 
 def _load(client: Client, process: psutil.Process) -> Load:
-    cpu_before = _cpu(process)
+    before_s = cpu_s(process)
     with admissions(client) as admitted:
         client.create(from_dict(ray_job("warm-up")))  # the first job is measured for neither engine
         _until(lambda: len(admitted) == 1, "the first job was not admitted")
@@ -70,10 +69,20 @@ def _load(client: Client, process: psutil.Process) -> Load:
         client.create(from_dict(ray_job(f"job-{number}")))
     _until(lambda: _workloads(client) >= JOBS and _idle(process), f"{JOBS} Workloads were not processed")
     cuts = quantiles(waits, n=100, method="inclusive")
-    return Load(cuts[49], cuts[98], _cpu(process) - cpu_before, process.memory_info().rss / 2**20)
+    return Load(cuts[49], cuts[98], cpu_s(process) - before_s, process.memory_info().rss / 2**20)
 
 
-def _cpu(process: psutil.Process) -> float:
+def engine_process(processes: Processes, engine: str) -> psutil.Process:
+    return running(processes, "controller" if engine == "muster" else engine)
+
+
+def running(processes: Processes, name: str) -> psutil.Process:
+    process = processes.table()[name].process()
+    assert process is not None, f"{name} is not running"
+    return process
+
+
+def cpu_s(process: psutil.Process) -> float:
     times = process.cpu_times()
     return float(times.user + times.system)
 
@@ -107,62 +116,3 @@ def admissions(client: Client) -> Iterator[Mapping[str, float]]:
     reflector = Reflector(client, kinds.Workload, note).start()
     yield seen
     reflector.stop()
-
-
-def ray_job(name: str) -> dict[str, Any]:
-    head = {
-        "rayStartParams": {},
-        "template": {
-            "spec": {
-                "containers": [
-                    {
-                        "name": "ray-head",
-                        "image": "rayproject/ray:2.46.0",
-                        "resources": {"requests": {"cpu": "1", "memory": "2Gi"}},
-                    }
-                ]
-            }
-        },
-    }
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayJob",
-        "metadata": {
-            "name": name,
-            "namespace": NAMESPACE,
-            "labels": {"kueue.x-k8s.io/queue-name": "bench", "kueue.x-k8s.io/priority-class": "dev-priority"},
-        },
-        "spec": {
-            "entrypoint": "python train.py",
-            "submissionMode": "HTTPMode",
-            "shutdownAfterJobFinishes": True,
-            "suspend": True,
-            "rayClusterSpec": {"headGroupSpec": head},
-        },
-    }
-
-
-def queue_objects() -> list[dict[str, Any]]:
-    """Returns a namespace and its queue, with quota for the warm-up and the first LATENCY_JOBS jobs."""
-    jobs = LATENCY_JOBS + 1
-    version = "kueue.x-k8s.io/v1beta2"
-    quotas = [
-        {"name": "cpu", "nominalQuota": str(jobs)},
-        {"name": "memory", "nominalQuota": f"{2 * jobs}Gi"},
-    ]
-    group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": "cpu", "resources": quotas}]}
-    return [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        {
-            "apiVersion": version,
-            "kind": "ClusterQueue",
-            "metadata": {"name": "bench"},
-            "spec": {"namespaceSelector": {}, "resourceGroups": [group]},
-        },
-        {
-            "apiVersion": version,
-            "kind": "LocalQueue",
-            "metadata": {"name": "bench", "namespace": NAMESPACE},
-            "spec": {"clusterQueue": "bench"},
-        },
-    ]

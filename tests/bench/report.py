@@ -22,10 +22,14 @@ class Figure:
 
     def row(self) -> tuple[str, str, str, str, str]:
         limit = "" if self.limit is None else f"{self.limit:g} {self.unit}"
-        peer = "" if self.peer is None else f"{self.peer:.3g} {self.unit}"
+        peer = "" if self.peer is None else self._text(self.peer)
         against = self.limit if self.peer is None else self.peer
         ratio = "" if not against else f"{self.value / against:.2f}"
-        return self.what, f"{self.value:.3g} {self.unit}{'' if self.met else ' !'}", limit, peer, ratio
+        return self.what, self._text(self.value) + ("" if self.met else " !"), limit, peer, ratio
+
+    def _text(self, value: float) -> str:
+        number = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+        return f"{number} {self.unit}".rstrip()
 
 
 def show(title: str, figures: Sequence[Figure], peer: str = "Kueue") -> None:
