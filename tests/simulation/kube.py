@@ -207,7 +207,8 @@ class EmulatedKube(Kube):
                 self._api.delete(write.kind, write.key, BY, grace_s=write.grace_s, uid=write.uid)
                 return None
             case Overwrite():
-                body = _sent({**write.body, "metadata": {"uid": write.uid}})
+                metadata = {**write.body.get("metadata", {}), "uid": write.uid}
+                body = _sent({**write.body, "metadata": metadata})
                 return self._api.merge_patch(write.kind, write.key, body, BY, False)
             case MergePatch():
                 metadata = {**write.body.get("metadata", {}), "resourceVersion": write.resource_version}

@@ -8,6 +8,7 @@ from muster.controller.gangs import retention
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.retention import FOR_EVER
 from muster.controller.gangs.suspension import has_left_queue, is_stopped, quota_may_be_released
+from muster.controller.jobs.annotations import WAIT, removal
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.templates import PlacementError, admitted_templates, place_operations
 from muster.controller.provisioning import provisioning_requests
@@ -69,7 +70,8 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
         yield _deactivate(workload, f"It can't be started: {conflict}", now_ms)
         return
     resume = {"op": "add", "path": job.suspend_pointer, "value": False}
-    operations = (*place_operations(job.pod_set_templates, targets, start=True), resume)
+    placement = place_operations(job.pod_set_templates, targets, start=True)
+    operations = (*placement, *removal(job.metadata, WAIT), resume)
     write = JsonPatch(job.kind, job.metadata.key, operations, job.metadata.resource_version)
     assert workload.status.admission is not None
     queue = workload.status.admission.cluster_queue

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
-from itertools import chain, islice, zip_longest
 from typing import Any
 
 from muster.controller.cluster.ownership import is_pod_of
@@ -12,6 +11,7 @@ from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.repeated_events import RepeatedEvents
+from muster.controller.passes.turns import by_turns
 from muster.controller.passes.write_backoff import PERSISTS_MS, WriteBackoff
 from muster.controller.workload.events import ObjectEvent
 from muster.kube.client import Kube, WriteError
@@ -71,7 +71,7 @@ class Applier:
         deferrable = [w for w in plan.before_reservations if w.deferrable and w.subject not in busy]
         reasons = plan.wait_reasons[:WAIT_REASONS_MAX]
         self.postponed = len(deferrable) > DEFERRABLE_WRITES_MAX or len(plan.wait_reasons) > len(reasons)
-        late = (*_round_robin(deferrable, DEFERRABLE_WRITES_MAX), *plan.template_resets, *reasons)
+        late = (*by_turns(deferrable, _namespace, DEFERRABLE_WRITES_MAX), *plan.template_resets, *reasons)
         urgent = {
             asyncio.create_task(self._perform_in_order(writes, now_ms)): writes
             for writes in _by_subject((*plan.stops, *prompt))
@@ -177,13 +177,8 @@ def _comes_first(planned: PlannedWrite, reserved: Container[str]) -> bool:
     return planned.write.kind is WORKLOADS or bool(planned.provides) or planned.subject in reserved
 
 
-def _round_robin(writes: Iterable[PlannedWrite], most: int) -> list[PlannedWrite]:
-    """Returns the first `most` writes, by turns of namespaces, so that none delays another."""
-    by_namespace: dict[str, list[PlannedWrite]] = {}
-    for planned in writes:
-        by_namespace.setdefault(planned.write.key.partition("/")[0], []).append(planned)
-    turns = chain.from_iterable(zip_longest(*by_namespace.values()))
-    return list(islice((planned for planned in turns if planned is not None), most))
+def _namespace(planned: PlannedWrite) -> str:
+    return planned.write.key.partition("/")[0]
 
 
 def _by_subject(writes: Iterable[PlannedWrite]) -> list[list[PlannedWrite]]:

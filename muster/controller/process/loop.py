@@ -16,6 +16,7 @@ from muster.controller.jobs.pod_checks import PodChecks
 from muster.controller.metrics.observer import CompletedPass, FailSafeObserver, Observer
 from muster.controller.passes.apply import Applier
 from muster.controller.passes.pass_memory import PassMemory
+from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.queue_counts import QueueCounts
 from muster.controller.passes.queue_status import queue_statuses
 from muster.controller.passes.reconcile import reconcile
@@ -24,6 +25,7 @@ from muster.controller.passes.write_backoff import WriteBackoff
 from muster.controller.process.cluster_states import ClusterStates
 from muster.controller.process.event_recorder import EventRecorder
 from muster.controller.process.explanation_rate import ExplanationRate
+from muster.controller.process.job_wait_writes import JobWaitWrites
 from muster.controller.process.pass_pace import PassPace
 from muster.controller.process.queue_status_rate import QueueStatusRate
 from muster.controller.process.watched_kinds import ONLY_LABELLED, OPTIONAL, WATCHED, WATCHED_WITH_TOPOLOGIES
@@ -85,6 +87,7 @@ class Controller:
         }
         self._repeated_events = RepeatedEvents()
         self._explanation_rate = ExplanationRate()
+        self._job_waits = JobWaitWrites()
         self._pace = PassPace(clock_s)
         self._status_rate = QueueStatusRate()
         self._passed_ms = self._clock_ms()
@@ -193,9 +196,10 @@ class Controller:
         self._clusters.decided(self._clock_ms())
         busy = bool(plan.stops or plan.before_reservations or plan.reservations)
         explained_ms = self._explanation_rate.record(plan.explained, at_ms, now_ms, busy=busy)
-        done, status_ms = await asyncio.gather(
+        done, status_ms, told_ms = await asyncio.gather(
             self._applier.apply(plan, at_ms),
             self._write_queue_statuses(cluster, plan.counts, now_ms, at_ms),
+            self._write_job_waits(cluster, plan, now_ms, at_ms),
         )
         for event in chain.from_iterable(merged(planned.events) for planned in done):
             self._events.record(event)
@@ -210,7 +214,7 @@ class Controller:
         self._observer.passed(CompletedPass(cluster, plan, done, now_ms, self._passed_ms - at_ms))
         wake_ms = None if plan.wake_at_ms is None else at_ms + plan.wake_at_ms - now_ms
         follow_up_ms = at_ms + FOLLOW_UP_MS if done else None
-        times = (wake_ms, follow_up_ms, self._backoff.next_ms(), explained_ms, status_ms)
+        times = (wake_ms, follow_up_ms, self._backoff.next_ms(), explained_ms, status_ms, told_ms)
         return min((t for t in times if t is not None), default=None)
 
     def _nodes_synced(self) -> bool:
@@ -228,6 +232,22 @@ class Controller:
         chosen, more = self._status_rate.choose(queue_statuses(cluster, counts, now_ms), at_ms)
         await self._applier.perform(chosen, at_ms)
         return self._status_rate.due_ms if more else None
+
+    async def _write_job_waits(
+        self, cluster: ClusterState, plan: PassPlan, now_ms: int, at_ms: int
+    ) -> int | None:
+        """Tells jobs why they wait. Returns when the next are due."""
+        self._job_waits.take(cluster, plan.examined, at_ms)
+        busy = {w.subject for w in (*plan.stops, *plan.before_reservations, *plan.reservations)}
+        chosen = {
+            one.planned.subject: one
+            for one in self._job_waits.choose(cluster, plan.counts, busy, now_ms, at_ms)
+        }
+        for planned in await self._applier.perform([one.planned for one in chosen.values()], at_ms):
+            self._job_waits.written(chosen[planned.subject], at_ms)
+            for event in planned.events:
+                self._events.record(event)
+        return self._job_waits.due_ms()
 
     async def _wait(self, wake_at_ms: int | None) -> None:
         left_s = PASS_INTERVAL_S_MAX if wake_at_ms is None else (wake_at_ms - self._clock_ms()) / 1000

@@ -1,0 +1,108 @@
+"""Why a job waits, as an annotation and an event of the job: its user need not know of its Workload."""
+
+import json
+from dataclasses import dataclass
+
+import msgspec
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.jobs.annotations import WAIT
+from muster.controller.jobs.job import Job
+from muster.controller.passes.eligibility import MISCONFIGURED
+from muster.controller.passes.queue_counts import INADMISSIBLE, QueueCounts, queue_of
+from muster.controller.workload.check_states import READY
+from muster.controller.workload.events import ObjectEvent, on_job
+from muster.kube.writes import Overwrite
+from muster.objects import workload_status
+from muster.objects.kueue import Workload
+from muster.objects.meta import find_condition, rfc3339
+
+WAITING_FOR_CHECKS = "WaitingForAdmissionChecks"
+MESSAGE_LENGTH_MAX = 1000
+ANNOTATION_LENGTH_MAX = 8 * MESSAGE_LENGTH_MAX  # a longer one was not written by the controller
+
+
+@dataclass(frozen=True, slots=True)
+class JobWait:
+    """`reason` is one word, that of the Workload's condition. `queue` is the ClusterQueue; `position` is
+    counted from 1, None for a workload that is not queued."""
+
+    reason: str
+    message: str
+    queue: str = ""
+    position: int | None = None
+
+    def annotation(self, now_ms: int) -> str:
+        told = {"reason": self.reason, "message": self.message, "queue": self.queue}
+        return json.dumps({**told, "position": self.position, "at": rfc3339(now_ms)})
+
+    @property
+    def sentence(self) -> str:
+        if self.position is None:
+            return self.message
+        return f"position {self.position} in ClusterQueue {self.queue}: {self.message}"
+
+
+def wait_of(workload: Workload, job: Job, cluster: ClusterState) -> JobWait | None:
+    """Returns why it waits, without its position, by its persisted status; None if it does not wait, or if
+    nothing is known yet."""
+    status = workload.status
+    if workload_status.is_finished(status) or job.outcome is not None:
+        return None
+    queue = queue_of(workload, cluster)
+    evicted = find_condition(status.conditions, workload_status.EVICTED)
+    reserved = find_condition(status.conditions, workload_status.QUOTA_RESERVED)
+    if not workload_status.holds_quota(status):
+        if reserved is None or reserved.status == "True":
+            return None
+        return JobWait(reserved.reason, reserved.message[:MESSAGE_LENGTH_MAX], queue)
+    if evicted is not None and evicted.status == "True":
+        message = f"is being stopped: {evicted.message}"
+        return JobWait(evicted.reason, message[:MESSAGE_LENGTH_MAX], queue)
+    if workload_status.is_admitted(status):
+        return None
+    pending = (c for c in status.admission_checks if c.state != READY)
+    checks = "; ".join(f"{check.name}: {check.message or check.state}" for check in pending)
+    message = f"has its quota, and waits for admission checks: {checks}" if checks else "has its quota"
+    return JobWait(WAITING_FOR_CHECKS, message[:MESSAGE_LENGTH_MAX], queue)
+
+
+def annotated_reason(job: Job) -> str:
+    """Returns the reason in its annotation; empty without one, "?" if the controller has not written it."""
+    text = job.metadata.annotations.get(WAIT)
+    if text is None:
+        return ""
+    if len(text) > ANNOTATION_LENGTH_MAX:
+        return "?"
+    try:
+        return msgspec.json.decode(text, type=_Told).reason or "?"
+    except msgspec.DecodeError:
+        return "?"
+
+
+class _Told(msgspec.Struct):
+    reason: str
+
+
+def annotate(job: Job, wait: JobWait | None, now_ms: int, *, with_event: bool) -> PlannedWrite:
+    """Returns the write of the annotation; it removes the annotation of a job that does not wait. An event
+    about a misconfigured job is not repeated: the change of its Workload's status is one already."""
+    text = None if wait is None else wait.annotation(now_ms)
+    body = {"metadata": {"annotations": {WAIT: text}}}
+    write = Overwrite(job.kind, job.metadata.key, body, job.metadata.uid)
+    events: tuple[ObjectEvent, ...] = ()
+    if wait is not None and with_event and wait.reason != MISCONFIGURED:
+        events = (on_job(job, wait.reason, wait.sentence, warning=wait.reason in INADMISSIBLE),)
+    return PlannedWrite(f"{job.metadata.uid}/wait", write, events)
+
+
+def positions(queue: str, cluster: ClusterState, counts: QueueCounts) -> dict[str, int]:
+    """Returns the positions of the workloads that wait in a ClusterQueue and may be admitted, from 1 on, by
+    key: by priority, then by the time since which they are queued."""
+    count = counts.by_cluster_queue.get(queue)
+    if count is None:
+        return {}
+    waiting = [(key, since_ms) for key, since_ms in count.queued_ms.items() if key in cluster.workloads]
+    waiting.sort(key=lambda one: (-(cluster.workloads[one[0]].spec.priority or 0), one[1], one[0]))
+    return {key: position for position, (key, _) in enumerate(waiting, 1)}

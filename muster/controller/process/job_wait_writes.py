@@ -1,0 +1,156 @@
+"""Which annotations of waiting jobs are written, and when: decisions and admissions come first."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.jobs.annotations import WAIT
+from muster.controller.jobs.job import Job
+from muster.controller.passes.job_waits import JobWait, annotate, annotated_reason, positions, wait_of
+from muster.controller.passes.queue_counts import QueueCounts
+from muster.controller.passes.turns import by_turns
+from muster.controller.process.token_bucket import TokenBucket
+
+CALM_MS = 3000
+"""How long a reason has to last: a job that is admitted before that costs no write."""
+INTERVAL_MS = 1000
+BURST, PER_S = 20, 5  # each costs the API server as much as an admission, and its event as much again
+REFRESH_MS = 60_000  # at least, between two writes of one job with the same reason
+REFRESHED_MAX = 100  # jobs whose position and numbers are compared with those written, an interval
+RETRY_MS = 60_000  # after a refused write
+
+
+@dataclass(slots=True)
+class _Told:
+    """What the annotation of the job with this UID says; `sentence` is empty if it is not known."""
+
+    uid: str
+    reason: str
+    sentence: str = ""
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobWaitWrite:
+    """The annotation of one job; `key` is its Workload's."""
+
+    key: str
+    uid: str
+    wait: JobWait | None
+    planned: PlannedWrite
+
+
+class JobWaitWrites:
+    """Remembers what each job was told. A new leader reads it from the annotations; after that they are not
+    read, so that a user that edits them causes no writes. Namespaces take turns."""
+
+    def __init__(self) -> None:
+        self._bucket = TokenBucket(BURST, PER_S)
+        self._told: dict[str, _Told] = {}  # by key of the Workload, as all keys here
+        self._waiting: dict[str, None] = {}  # those that were told a reason, the oldest first
+        self._due_ms: dict[str, int] = {}  # of those with another reason than told
+        self._next_ms = 0
+
+    def take(self, cluster: ClusterState, keys: Iterable[str], at_ms: int) -> None:
+        """Compares the reasons of these Workloads with what their jobs were told."""
+        for key in keys:
+            job = _job(key, cluster)
+            if job is None:
+                self._forget(key)
+                continue
+            told = self._told.get(key)
+            if told is None or told.uid != job.metadata.uid:
+                self._forget(key)
+                told = self._tell(key, _Told(job.metadata.uid, annotated_reason(job)))
+            wait = wait_of(cluster.workloads[key], job, cluster)
+            if wait is None and WAIT not in job.metadata.annotations:
+                told = self._tell(key, _Told(told.uid, ""))  # its start has removed it
+            if (wait.reason if wait else "") == told.reason or (wait is None and job.suspended):
+                self._due_ms.pop(key, None)
+            else:
+                self._due_ms.setdefault(key, at_ms + CALM_MS)
+
+    def due_ms(self) -> int | None:
+        """Returns when annotations with another reason are due, if there are any."""
+        return max(self._next_ms, min(self._due_ms.values())) if self._due_ms else None
+
+    def choose(
+        self, cluster: ClusterState, counts: QueueCounts, busy: Collection[str], now_ms: int, at_ms: int
+    ) -> list[JobWaitWrite]:
+        """Returns the annotations to write now. `busy` are Workloads that the pass writes for a more
+        important reason."""
+        if at_ms < self._next_ms:
+            return []
+        self._next_ms = at_ms + INTERVAL_MS
+        waits = _PositionedWaits(cluster, counts)
+        left = self._bucket.available(at_ms)
+        due = (key for key, due_ms in self._due_ms.items() if due_ms <= at_ms and key not in busy)
+        chosen = [self._write(key, waits, now_ms, with_event=True) for key in by_turns(due, _namespace, left)]
+        for one in chosen:
+            self._due_ms[one.key] = at_ms + RETRY_MS
+        for key in list(islice(self._waiting, REFRESHED_MAX)):
+            told = self._told[key]
+            if len(chosen) == left or told.at_ms + REFRESH_MS > at_ms:
+                break
+            self._tell(key, replace(told, at_ms=at_ms))
+            wait = waits.of(key)
+            if wait is not None and wait.reason == told.reason and wait.sentence != told.sentence:
+                chosen.append(self._write(key, waits, now_ms, with_event=False))
+        self._bucket.take(len(chosen), at_ms)
+        return chosen
+
+    def written(self, one: JobWaitWrite, at_ms: int) -> None:
+        """Notes that the annotation has been written."""
+        reason, sentence = (one.wait.reason, one.wait.sentence) if one.wait else ("", "")
+        self._due_ms.pop(one.key, None)
+        self._tell(one.key, _Told(one.uid, reason, sentence, at_ms))
+
+    def _write(self, key: str, waits: "_PositionedWaits", now_ms: int, *, with_event: bool) -> JobWaitWrite:
+        job, wait = waits.job(key), waits.of(key)
+        return JobWaitWrite(key, job.metadata.uid, wait, annotate(job, wait, now_ms, with_event=with_event))
+
+    def _tell(self, key: str, told: _Told) -> _Told:
+        self._told[key] = told
+        self._waiting.pop(key, None)
+        if told.reason:
+            self._waiting[key] = None
+        return told
+
+    def _forget(self, key: str) -> None:
+        self._told.pop(key, None)
+        self._waiting.pop(key, None)
+        self._due_ms.pop(key, None)
+
+
+class _PositionedWaits:
+    """Why jobs wait, with their positions, which are computed once a queue."""
+
+    def __init__(self, cluster: ClusterState, counts: QueueCounts) -> None:
+        self._cluster, self._counts = cluster, counts
+        self._positions: dict[str, dict[str, int]] = {}  # by ClusterQueue
+
+    def job(self, key: str) -> Job:
+        found = self._cluster.job_of(self._cluster.workloads[key])
+        assert found is not None, "Workloads without a job were forgotten"
+        return found
+
+    def of(self, key: str) -> JobWait | None:
+        wait = wait_of(self._cluster.workloads[key], self.job(key), self._cluster)
+        if wait is None:
+            return None
+        if wait.queue not in self._positions:
+            self._positions[wait.queue] = positions(wait.queue, self._cluster, self._counts)
+        return replace(wait, position=self._positions[wait.queue].get(key))
+
+
+def _job(key: str, cluster: ClusterState) -> Job | None:
+    """Returns the job of the Workload if it is in a queue."""
+    workload = cluster.workloads.get(key)
+    job = cluster.job_of(workload) if workload is not None else None
+    return job if job is not None and job.managed and not job.metadata.deletion_timestamp else None
+
+
+def _namespace(key: str) -> str:
+    return key.partition("/")[0]

@@ -1,0 +1,98 @@
+"""What jobs are told about why they wait, end to end in virtual time."""
+
+import json
+
+import pytest
+
+from muster.controller.jobs.annotations import WAIT
+from muster.controller.process.job_wait_writes import REFRESH_MS
+from muster.kube import kinds
+from tests.simulation.api import Body
+from tests.simulation.manifests import local_stack, ray_job
+from tests.simulation.simulation import Simulation
+
+SEEDS = (1, 2, 3)
+
+
+def told(sim: Simulation, key: str) -> Body:
+    found: Body = json.loads(sim.job(key)["metadata"]["annotations"][WAIT])
+    return found
+
+
+def is_told(sim: Simulation, key: str) -> bool:
+    return WAIT in sim.job(key)["metadata"].get("annotations", {})
+
+
+def events_of(sim: Simulation, name: str) -> list[str]:
+    """Returns the reasons of the events of this RayJob."""
+    events = sim.api.all(kinds.EVENTS)
+    of = [e for e in events if (e["involvedObject"]["kind"], e["involvedObject"]["name"]) == ("RayJob", name)]
+    return [event["reason"] for event in of]
+
+
+def tellings(sim: Simulation, name: str) -> int:
+    """Returns how often the annotation of this RayJob was written."""
+    texts = sim.history(
+        kinds.RAY_JOBS,
+        lambda job: (job["metadata"]["name"], job["metadata"].get("annotations", {}).get(WAIT)),
+    )
+    return sum(told_name == name and text is not None for told_name, text in texts)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_waiting_job_is_told_why_until_it_starts(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        first = sim.submit(ray_job("first", seconds=300))
+        await sim.until(lambda: sim.state(first) == "Running", "the first runs")
+        second, third = sim.submit(ray_job("second")), sim.submit(ray_job("third"))
+        await sim.until(lambda: is_told(sim, second) and is_told(sim, third), "both are told")
+        assert (told(sim, second)["reason"], told(sim, second)["queue"]) == ("WaitingForQuota", "team-a")
+        assert sorted(told(sim, key)["position"] for key in (second, third)) == [1, 2]
+        assert events_of(sim, "second").count("WaitingForQuota") == 1
+        await sim.until(lambda: sim.state(second) == "Running", "the second runs", 10)
+        assert not is_told(sim, second)
+        await sim.until(lambda: not is_told(sim, third) or told(sim, third)["position"] == 1, "it moved up")
+
+    Simulation(seed, local_stack(check=False)).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_job_that_is_admitted_at_once_is_told_nothing(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        key = sim.submit(ray_job("dev"))
+        await sim.until(lambda: sim.state(key) == "Complete", "it completes")
+        assert tellings(sim, "dev") == 0
+
+    Simulation(seed, local_stack(check=False)).run(story)
+
+
+def test_edits_of_the_annotation_are_not_answered() -> None:
+    async def story(sim: Simulation) -> None:
+        first = sim.submit(ray_job("first", seconds=3000))
+        await sim.until(lambda: sim.state(first) == "Running", "the first runs")
+        second = sim.submit(ray_job("second"))
+        await sim.until(lambda: is_told(sim, second), "it is told")
+        before = len(sim.api.journal[kinds.RAY_JOBS])
+        for number in range(100):
+            edited = {"metadata": {"annotations": {WAIT: "mine" * number}}}
+            sim.patch(kinds.RAY_JOBS, second, edited)
+            await sim.stays(lambda: True, "time passes", REFRESH_MS / 60_000 / 20)
+        by_controller = [
+            change for change in sim.api.journal[kinds.RAY_JOBS][before:] if change.by == "controller"
+        ]
+        assert by_controller == []
+
+    Simulation(1, local_stack(check=False)).run(story)
+
+
+def test_a_new_leader_tells_nothing_again() -> None:
+    async def story(sim: Simulation) -> None:
+        first = sim.submit(ray_job("first", seconds=3000))
+        await sim.until(lambda: sim.state(first) == "Running", "the first runs")
+        second = sim.submit(ray_job("second"))
+        await sim.until(lambda: is_told(sim, second), "it is told")
+        sim.kill()
+        await sim.stays(lambda: tellings(sim, "second") == 1, "it was told once", 0.9)
+        assert events_of(sim, "second").count("WaitingForQuota") == 1
+
+    Simulation(1, local_stack(check=False)).run(story)
