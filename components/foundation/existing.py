@@ -8,6 +8,7 @@ import pulumi_kubernetes as kubernetes
 from components.base import Component
 from components.foundation.apis import enter_project
 from components.foundation.cluster import FORCE_PATCH
+from components.foundation.compute_classes import ComputeClasses, ComputeClassesArgs
 from components.foundation.google_cloud import GoogleCloud
 from components.foundation.node_identity import NodeIdentity, NodeIdentityArgs
 from components.foundation.node_pools import NodePools, NodePoolsArgs
@@ -62,3 +63,6 @@ class ExistingCluster(Component):
         nodes = NodeIdentity("pools", NodeIdentityArgs(cluster.name, "pools", google.project), options)
         pools = NodePoolsArgs(added, google.project, cluster, cluster.name, nodes.email)
         NodePools("node-pools", pools, options)
+        if any(pool.compute_class for pool in added):
+            inside = self.child(provider=self.kubernetes)
+            ComputeClasses("compute-classes", ComputeClassesArgs(added, nodes.email), inside)

@@ -7,6 +7,7 @@ import pulumi
 from components.base import Component
 from components.foundation.apis import enter_project
 from components.foundation.cluster import GkeCluster, GkeClusterArgs
+from components.foundation.compute_classes import ComputeClasses, ComputeClassesArgs
 from components.foundation.google_cloud import GoogleCloud
 from components.foundation.gpu_networks import (
     DeviceNetworks,
@@ -95,8 +96,10 @@ class Foundation(Component):
             interfaces=gpus.interfaces if gpus else (),
         )
         made = NodePools("node-pools", pools, self._in_cloud())
+        inside = self.child(provider=self.kubernetes, depends_on=[cluster])
+        if any(pool.compute_class for pool in pools.pools):
+            ComputeClasses("compute-classes", ComputeClassesArgs(pools.pools, nodes.email), inside)
         if gpus:
             interfaces = DeviceNetworksArgs(gpus.interfaces)
-            inside = self.child(provider=self.kubernetes, depends_on=[cluster])
             DeviceNetworks("device-networks", interfaces, inside)
         return [pool.name for pool in made.node_pools.values()]

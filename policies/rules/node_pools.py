@@ -1,4 +1,5 @@
-"""Nodes of pools and of node auto-provisioning (CIS GKE Benchmark 1.9, sections 5.2, 5.4 and 5.5)."""
+"""Nodes of pools, ComputeClasses and node auto-provisioning (CIS GKE Benchmark 1.9, sections 5.2, 5.4 and
+5.5)."""
 
 from collections.abc import Iterator
 
@@ -9,6 +10,7 @@ from policies.rule import Resource, resource_rule
 from policies.rules.cluster import CLUSTER
 
 NODE_POOL = "gcp:container/nodePool:NodePool"
+COMPUTE_CLASS = "kubernetes:cloud.google.com:ComputeClass"
 AUTO_PROVISIONED = "clusterAutoscaling.autoProvisioningDefaults"
 DEFAULT_ACCOUNT = "-compute@developer.gserviceaccount.com"
 
@@ -26,12 +28,22 @@ def _node_configs(resource: Resource) -> list[str]:
     """Returns the paths of node configurations; a cluster has one if node auto-provisioning is on."""
     if resource.kind == NODE_POOL:
         return ["nodeConfig"]
+    if resource.kind == COMPUTE_CLASS:
+        return ["spec.nodePoolConfig"]
     return [AUTO_PROVISIONED] if pick(resource.props, "clusterAutoscaling", "enabled") else []
+
+
+def _instances(resource: Resource) -> list[str]:
+    """Returns the paths below which it says how instances are shielded."""
+    if resource.kind == COMPUTE_CLASS:
+        return ["spec.nodePoolAutoCreation"]
+    return _node_configs(resource)
 
 
 @resource_rule(
     "cis-gke-5.2.1-node-service-account",
     NODE_POOL,
+    COMPUTE_CLASS,
     CLUSTER,
     source="CIS GKE 1.9, 5.2.1",
     severity="high",
@@ -61,6 +73,7 @@ def metadata_server(pool: Resource) -> Iterator[str]:
 @resource_rule(
     "cis-gke-5.5.1-container-optimized-os",
     NODE_POOL,
+    COMPUTE_CLASS,
     CLUSTER,
     source="CIS GKE 1.9, 5.5.1; Checkov CKV_GCP_22",
     severity="medium",
@@ -104,24 +117,26 @@ def auto_upgrade(pool: Resource) -> Iterator[str]:
 @resource_rule(
     "cis-gke-5.5.6-integrity-monitoring",
     NODE_POOL,
+    COMPUTE_CLASS,
     CLUSTER,
     source="CIS GKE 1.9, 5.5.6; Checkov CKV_GCP_72",
     severity="medium",
 )
 def integrity_monitoring(resource: Resource) -> Iterator[str]:
     """Changes to a node's boot sequence are detected (GKE's default)."""
-    for where in _node_configs(resource):
+    for where in _instances(resource):
         yield from must_not_be(resource, f"{where}.shieldedInstanceConfig.enableIntegrityMonitoring", False)
 
 
 @resource_rule(
     "cis-gke-5.5.7-secure-boot",
     NODE_POOL,
+    COMPUTE_CLASS,
     CLUSTER,
     source="CIS GKE 1.9, 5.5.7; Checkov CKV_GCP_68",
     severity="medium",
 )
 def secure_boot(resource: Resource) -> Iterator[str]:
     """Nodes boot signed software only, which prevents rootkits. GPU drivers that GKE installs are signed."""
-    for where in _node_configs(resource):
+    for where in _instances(resource):
         yield from must_be(resource, f"{where}.shieldedInstanceConfig.enableSecureBoot", True)

@@ -34,9 +34,7 @@ def boot_disks_suit_machines(settings: Settings) -> Iterator[Finding]:
     Persistent Disk and Hyperdisk)."""
     for i, pool in enumerate(settings.pools):
         disk, path = pool.boot_disk, ("muster:pools", i, "bootDisk")
-        fitting = next(
-            (types for series, types in BOOT_DISKS.items() if pool.machine_type.startswith(series))
-        )
+        fitting = boot_disks(pool.machine_type)
         if disk.type and disk.type not in fitting:
             yield Finding(
                 (*path, "type"),
@@ -50,6 +48,11 @@ def boot_disks_suit_machines(settings: Settings) -> Iterator[Finding]:
                 f"at most {LARGEST_GB}, which are 64 TB (Compute Engine, disk limits)",
                 "lower it",
             )
+
+
+def boot_disks(machine_type: str) -> tuple[str, ...]:
+    """Returns the types of boot disks that a machine type supports."""
+    return next(types for series, types in BOOT_DISKS.items() if machine_type.startswith(series))
 
 
 def local_ssds_suit_machines(settings: Settings) -> Iterator[Finding]:

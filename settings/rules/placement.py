@@ -7,6 +7,7 @@ from settings.model.pools.placement import zones_of
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
+from settings.rules.provisioning import ways_to_get_nodes
 
 # GKE, "Define compact placement for GKE nodes"; cluster-toolkit, gke-node-pool.
 COMPACT = ("n2-", "h4d-", "g2-", "a2-", "a3-", "a4-")
@@ -18,11 +19,11 @@ def zones_are_the_clusters(settings: Settings) -> Iterator[Finding]:
     if settings.place is None:
         return
     region = settings.place.region
-    for i, pool in enumerate(settings.pools):
+    for path, pool in ways_to_get_nodes(settings):
         for j, zone in enumerate(pool.zones):
             if not zone.startswith(f"{region}-"):
                 yield Finding(
-                    ("muster:pools", i, "zones", j),
+                    (*path, "zones", j),
                     f"a zone of {region}, where the cluster is (GKE API: NodePool.locations)",
                     f"choose one, such as {region}-a",
                 )

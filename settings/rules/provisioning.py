@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from settings.model.foundation.cluster import Gke
+from settings.model.pools.pool import Pool
 from settings.model.queues.admission import WEEK_SECONDS
 from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
@@ -26,11 +27,19 @@ EMPTY_AT_FIRST = {
 NOT_ON_DEMAND = ("a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g")
 
 
+def ways_to_get_nodes(settings: Settings) -> Iterator[tuple[Path, Pool]]:
+    """Yields each pool with its path; one with a ComputeClass once for each priority."""
+    for i, pool in enumerate(settings.pools):
+        path: Path = ("muster:pools", i)
+        for j, variant in enumerate(pool.variants):
+            yield (*path, "computeClass", "priorities", j) if pool.compute_class else path, variant
+
+
 def reservations_suit_provisioning(settings: Settings) -> Iterator[Finding]:
     """A reservation is named with `provisioning: reserved`, and only then (GKE API: ReservationAffinity;
     cluster-toolkit; xpk; terraform-provider-google#18341)."""
-    for i, pool in enumerate(settings.pools):
-        path: Path = ("muster:pools", i, "reservation")
+    for place, pool in ways_to_get_nodes(settings):
+        path = (*place, "reservation")
         if pool.reservation and pool.provisioning != "reserved":
             yield Finding(
                 path,
@@ -74,8 +83,8 @@ def only_queued_pools_choose_flex_start(settings: Settings) -> Iterator[Finding]
 def scheduled_pools_have_accelerators(settings: Settings) -> Iterator[Finding]:
     """Queued pools have accelerators, flex-start pools have them or h4d machines (GKE, flex-start; GKE,
     queued provisioning)."""
-    for i, pool in enumerate(settings.pools):
-        path: Path = ("muster:pools", i, "provisioning")
+    for place, pool in ways_to_get_nodes(settings):
+        path = (*place, "provisioning")
         if pool.machine.gpu_count or pool.machine.tpu_chips or pool.gpu:
             continue
         if pool.queued:
@@ -95,10 +104,10 @@ def scheduled_pools_have_accelerators(settings: Settings) -> Iterator[Finding]:
 def machines_are_sold_that_way(settings: Settings) -> Iterator[Finding]:
     """A3 High machines with fewer than 8 GPUs are spot, flex-start or queued (Compute Engine,
     "Accelerator-optimized machine family")."""
-    for i, pool in enumerate(settings.pools):
+    for path, pool in ways_to_get_nodes(settings):
         if pool.machine_type in NOT_ON_DEMAND and pool.provisioning in ("on-demand", "reserved"):
             yield Finding(
-                ("muster:pools", i, "provisioning"),
+                (*path, "provisioning"),
                 f"spot, flex-start or queued, the only ways to get {pool.machine_type} (Compute Engine)",
                 "choose one of them, or a3-highgpu-8g",
             )
@@ -106,10 +115,10 @@ def machines_are_sold_that_way(settings: Settings) -> Iterator[Finding]:
 
 def scheduled_nodes_live_a_week(settings: Settings) -> Iterator[Finding]:
     """Queued and flex-start nodes run for up to 7 days (GKE, flex-start)."""
-    for i, pool in enumerate(settings.pools):
+    for path, pool in ways_to_get_nodes(settings):
         if pool.scheduled and (pool.max_run_seconds or 0) > WEEK_SECONDS:
             yield Finding(
-                ("muster:pools", i, "maxRunSeconds"),
+                (*path, "maxRunSeconds"),
                 f"at most {WEEK_SECONDS}: {pool.provisioning} nodes run for up to 7 days (GKE, flex-start)",
                 "lower it",
             )
@@ -134,7 +143,7 @@ def cluster_is_new_enough(settings: Settings) -> Iterator[Finding]:
     if not isinstance(settings.cluster, Gke):
         return
     version = GkeVersion.parse(settings.cluster.version)
-    for pool in settings.pools:
+    for _, pool in ways_to_get_nodes(settings):
         oldest = OLDEST_FOR_TPUS if pool.tpu else OLDEST
         if pool.flex_start_vms and version < oldest:
             other = "write flexStart: false" if pool.queued else "choose other provisioning"

@@ -103,6 +103,22 @@ def test_pools_are_added_to_a_gke_cluster_made_elsewhere(cli: PulumiCli, tmp_pat
     assert (made["Cluster"], made["NodePool"], made["ResourceFlavor"]) == (0, 1, 2)
 
 
+def test_a_compute_class_takes_the_place_of_a_node_pool(cli: PulumiCli, tmp_path: Path) -> None:
+    """Changes stack dev so that GKE looks for L4s in three ways."""
+    content = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.dev.yaml").read_text())
+    pool = content["config"]["muster:pools"][1]
+    del pool["provisioning"]
+    ways = [{"provisioning": "on-demand"}, {"provisioning": "spot"}, {"provisioning": "flex-start"}]
+    pool["computeClass"] = {"priorities": ways}
+    changed = tmp_path / "Pulumi.dev.yaml"
+    changed.write_text(yaml.safe_dump(content))
+    outcome = cli.select("compute-class", changed).preview(policies=True)
+    made = kinds(outcome)
+    assert (made["NodePool"], made["ComputeClass"], made["AdmissionCheck"]) == (1, 1, 0)
+    spec = next(change.after["spec"] for change in outcome.changes if change.type.endswith(":ComputeClass"))
+    assert len(spec["priorities"]) == len(ways)
+
+
 def test_a_wrong_setting_is_refused_before_anything_is_declared(cli: PulumiCli, tmp_path: Path) -> None:
     settings = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.local.yaml").read_text())
     settings["config"]["muster:admission"]["engine"] = "slurm"

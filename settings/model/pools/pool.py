@@ -5,6 +5,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from settings.model.base import DnsSubdomain, Model
+from settings.model.pools.compute_class import ComputeClass
 from settings.model.pools.daemon_sets import DaemonSets
 from settings.model.pools.disks import BootDisk, DiskImage
 from settings.model.pools.gpus import GPU_RESOURCE, Gpu
@@ -16,6 +17,7 @@ from settings.model.pools.values import (
     LabelValue,
     MachineType,
     PoolName,
+    Provisioning,
     Reservation,
     ServiceAccount,
 )
@@ -23,10 +25,10 @@ from settings.model.regions import Zone
 
 PODS_PER_NODE = 110  # GKE Standard's default
 
-Provisioning = Literal["on-demand", "spot", "reserved", "flex-start", "queued"]
-
 # Label on nodes of multi-host slices: each slice is a node pool, so no label of GKE's covers them all.
 POOL_LABEL = "muster.dev/pool"
+# Label and taint of the nodes of a ComputeClass (GKE, "About custom ComputeClasses").
+COMPUTE_CLASS = "cloud.google.com/compute-class"
 
 
 class Taint(NamedTuple):
@@ -74,6 +76,8 @@ class Pool(Model):
     declares the pool as before flex-start, and leaves its management to GKE."""
     reservation: Reservation | None = None
     """The reservation that `provisioning: reserved` uses."""
+    compute_class: ComputeClass | None = None
+    """Instead of a fixed node pool: GKE creates nodes in the first way of a list in which it can get them."""
     nodes: Nodes | None = None
     """Size limits of the pool; pools of multi-host TPU slices use `slices` instead."""
     slices: Slices | None = None
@@ -146,6 +150,14 @@ class Pool(Model):
         return MACHINES[self.machine_type]
 
     @property
+    def variants(self) -> tuple["Pool", ...]:
+        """The pools whose nodes it may have: itself, or one for each priority of its ComputeClass."""
+        if self.compute_class is None:
+            return (self,)
+        given = [way.model_dump(exclude_none=True) for way in self.compute_class.priorities]
+        return tuple(self.model_copy(update={**way, "compute_class": None}) for way in given)
+
+    @property
     def slice_nodes(self) -> int:
         """Nodes per TPU slice; 1 for all other pools."""
         return self.tpu.machines(self.machine) if self.tpu else 1
@@ -157,12 +169,14 @@ class Pool(Model):
 
     @property
     def node_pools(self) -> tuple[str, ...]:
-        """Names of its node pools in GKE: its own name, or one per slice.
+        """Names of its node pools in GKE: its own name, or one per slice; none with a ComputeClass.
 
         In GKE a node pool of a multi-host topology is one slice and scales between zero and all its nodes
         ("Plan TPUs in GKE"), so `slices: {max: 2}` makes two node pools. Unlike cluster-toolkit's num_slices,
         a single one is numbered too: adding a second slice must not recreate the first.
         """
+        if self.compute_class:
+            return ()
         if not self.slices:
             return (self.name,)
         return tuple(f"{self.name}-{index}" for index in range(self.slices.max))
@@ -198,7 +212,12 @@ class Pool(Model):
 
     @property
     def node_labels(self) -> dict[str, str]:
-        """Labels by which a ResourceFlavor selects the pool's nodes."""
+        """Labels by which a ResourceFlavor selects the pool's nodes.
+
+        A ComputeClass alone decides on machines and provisioning: selectors for these could contradict it.
+        """
+        if self.compute_class:
+            return {COMPUTE_CLASS: self.name, **self.declared_labels}
         labels = {} if self.slices else {"cloud.google.com/gke-nodepool": self.name}
         if self.gpu:
             labels |= self.gpu.node_labels
@@ -217,6 +236,9 @@ class Pool(Model):
             taints.append(TPU_TAINT)
         if self.queued:
             taints.append(QUEUED_TAINT)
+        if self.compute_class:
+            taints.append(Taint(COMPUTE_CLASS, self.name, "NoSchedule"))
+            taints += [SPOT_TAINT] if any(pool.provisioning == "spot" for pool in self.variants) else []
         return (*taints, *self.declared_taints)
 
     @property

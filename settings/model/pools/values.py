@@ -1,7 +1,7 @@
 """Types of a pool's values, checked against the formats of GKE and Kubernetes."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 from typing_extensions import Doc
@@ -26,6 +26,8 @@ def _machine_type(name: str) -> str:
         )
     return name
 
+
+Provisioning = Literal["on-demand", "spot", "reserved", "flex-start", "queued"]
 
 PoolName = Annotated[
     str,

@@ -4,10 +4,22 @@ import pytest
 
 from policies.catalogue import RULES
 from policies.rule import ResourceRule
-from tests.unit.policies import cluster_cases, kubernetes_cases, node_pool_cases, platform_cases
+from tests.unit.policies import (
+    cluster_cases,
+    compute_class_cases,
+    kubernetes_cases,
+    node_pool_cases,
+    platform_cases,
+)
 from tests.unit.policies.builders import Case
 
-CASES = (*cluster_cases.CASES, *node_pool_cases.CASES, *kubernetes_cases.CASES, *platform_cases.CASES)
+CASES = (
+    *cluster_cases.CASES,
+    *node_pool_cases.CASES,
+    *compute_class_cases.CASES,
+    *kubernetes_cases.CASES,
+    *platform_cases.CASES,
+)
 
 
 def judged(case: Case) -> list[str]:
