@@ -98,7 +98,7 @@ preview: ## pulumi preview of a stack, offline (STACK=dev, SINCE=main, MARKDOWN=
 golden: ## accept the current plans of all stacks (tests/stacks/golden)
 	@$(run) development golden
 
-docs: ## write generated docs: references of settings, their rules, metrics, commands and roles, tables of drift, package/schema.json, diagrams
+docs: ## write generated docs: references of settings, their rules, metrics, commands and roles, Grafana dashboards, tables of drift, package/schema.json, diagrams
 	@$(run) development docs
 
 screenshot: ## docs/pictures/forecast.png: the page that make forecast wrote, in a real browser

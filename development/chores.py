@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from components.observability.grafana import grafana_files
 from development import cli_reference, drift_reference, metrics_reference, workload_phases
 from development.deploying_roles import write_roles
 from development.layers_diagram import write_diagrams
@@ -39,12 +40,14 @@ def format_code() -> int:
 
 def docs() -> int:
     """Writes the generated docs: references from the models, the registry and the commands, diagrams from the
-    contracts, the deploying identity's roles from the plans."""
+    contracts, Grafana's dashboards, the deploying identity's roles from the plans."""
     (CHECKOUT / "docs" / "settings.md").write_text(reference())
     (CHECKOUT / "docs" / "settings-rules.md").write_text(rules_reference())
     (CHECKOUT / "docs" / "metrics.md").write_text(metrics_reference.reference())
     (CHECKOUT / "docs" / "cli.md").write_text(cli_reference.reference())
     workload_phases.PAGE.write_text(workload_phases.page())
+    for name, text in grafana_files().items():
+        (CHECKOUT / "examples" / "grafana" / name).write_text(text)
     drift_reference.write_tables()
     write_diagrams()
     write_roles()

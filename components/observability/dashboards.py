@@ -10,36 +10,18 @@ from pulumi_gcp import monitoring
 
 from components.base import Component
 from components.foundation.google_cloud import GoogleCloud
+from components.observability.charts import Chart, controller_charts, queue_charts
 from components.observability.queries import Queries
 
 COLUMNS = 48  # of a mosaic layout (Cloud Monitoring API, MosaicLayout)
 WIDTH, HEIGHT = COLUMNS // 2, 16
 
 
-@dataclass(frozen=True)
-class Chart:
-    title: str
-    query: str
-    unit: str = "1"
-
-
 def charts(queries: Queries) -> Iterator[Chart]:
-    if queries.engine in ("muster", "kueue"):
-        yield Chart("Pending workloads", queries.pending())
-        yield Chart("Admitted workloads", queries.admitted())
-        yield Chart("Time in the queue, 90th percentile", queries.wait_quantile(0.9), "s")
-        yield Chart("Evictions per hour", queries.evictions())
-        yield Chart("Quota in use", queries.reserved())
-        yield Chart("Quota borrowed", f"{queries.reserved()} - {queries.quota()} > 0")
-        waits = queries.wait_quantile(0.9, "admission_checks_wait_time_seconds")
-        yield Chart("Wait for admission checks, 90th percentile", waits, "s")
+    """Yields the charts of the queues, of GPUs and of the controller."""
+    yield from queue_charts(queries)
     yield Chart("GPU use by container", queries.gpu_use(), "%")
-    if queries.engine == "muster":
-        requests = queries.series("provisioning_requests")
-        yield Chart("Provisioning requests", f"sum by (cluster_queue, state) ({requests})")
-        yield Chart("Duration of a pass, 99th percentile", queries.pass_seconds(), "s")
-        writes = queries.series("writes_total")
-        yield Chart("Writes per second", f"sum by (kind, result) (rate({writes}[5m]))", "1/s")
+    yield from controller_charts(queries)
 
 
 def dashboard(queries: Queries) -> dict[str, Any]:

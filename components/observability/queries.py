@@ -15,15 +15,17 @@ WAIT_WINDOW = "1h"
 
 @dataclass(frozen=True)
 class Queries:
-    """`engine` is also the prefix of its metrics; `cluster` is the value of every series' label `cluster`."""
+    """`engine` is also the prefix of its metrics; `cluster` is the value of every series' label `cluster`,
+    which Google's managed Prometheus adds; empty: the series have no such label."""
 
     engine: str
-    cluster: str
+    cluster: str = ""
 
     def series(self, name: str, **matchers: str) -> str:
         """Returns the selector of an engine's metric on this cluster; `matchers` are regular expressions."""
-        more = "".join(f',{label}=~"{value}"' for label, value in matchers.items())
-        return f'{self.engine}_{name}{{cluster="{self.cluster}"{more}}}'
+        of_cluster = [f'cluster="{self.cluster}"'] if self.cluster else []
+        all_matchers = [*of_cluster, *(f'{label}=~"{value}"' for label, value in matchers.items())]
+        return f"{self.engine}_{name}{{{','.join(all_matchers)}}}"
 
     def pending(self) -> str:
         return f"sum by (cluster_queue, status) ({self.series('pending_workloads')})"
@@ -44,17 +46,25 @@ class Queries:
         rate = f"rate({self.series('evicted_workloads_total')}[{BUSY_WINDOW}])"
         return f"3600 * sum by (cluster_queue, reason) ({rate})"
 
+    def preemptions(self) -> str:
+        rate = f"rate({self.series('preempted_workloads_total')}[{BUSY_WINDOW}])"
+        return f"3600 * sum by (preempting_cluster_queue, reason) ({rate})"
+
     def wait_quantile(self, quantile: float, metric: str = "quota_reserved_wait_time_seconds") -> str:
         """Returns the wait of workloads that passed within WAIT_WINDOW."""
         rate = f"rate({self.series(f'{metric}_bucket')}[{WAIT_WINDOW}])"
         return f"histogram_quantile({quantile}, sum by (le, cluster_queue) ({rate}))"
 
+    def oldest_wait_seconds(self) -> str:
+        """Returns the age of the workload that has waited longest in each queue; only Muster exports it."""
+        oldest = self.series("oldest_pending_workload_timestamp_seconds")
+        return f"time() - min by (cluster_queue) ({oldest})"
+
     def queue_wait(self, alerts: Alerts) -> str:
         """Returns queues with long waits; Kueue does not export the wait of workloads still pending."""
         most_s = alerts.queue_wait_minutes * 60
         if self.engine == "muster":
-            oldest = self.series("oldest_pending_workload_timestamp_seconds")
-            return f"time() - min by (cluster_queue) ({oldest}) > {most_s}"
+            return f"{self.oldest_wait_seconds()} > {most_s}"
         return f"{self.wait_quantile(0.9)} > {most_s}"
 
     def provisioning(self, alerts: Alerts) -> str:

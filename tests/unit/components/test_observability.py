@@ -10,9 +10,11 @@ import pytest
 
 from components.observability.alerts import alerts
 from components.observability.dashboards import charts
+from components.observability.grafana import COLUMNS, grafana_files
 from components.observability.queries import Queries
 from muster.controller.metrics.gauges import WatchAges
 from muster.controller.metrics.metrics import Metrics
+from sandbox.toolchain.paths import CHECKOUT
 from settings.model.observability import Observability
 from tests.unit.components.harness import Declarations, declare_platform
 from tests.unit.settings.builders import GOOD, with_engine
@@ -205,6 +207,17 @@ def promql(engine: str) -> Iterator[str]:
     yield from (chart.query for chart in charts(queries))
 
 
+def grafana() -> dict[str, dict[str, Any]]:
+    return {name: json.loads(text) for name, text in grafana_files().items()}
+
+
+def grafana_queries(engine: str) -> list[str]:
+    panels = (
+        panel for name, found in grafana().items() if name.startswith(engine) for panel in found["panels"]
+    )
+    return [target["expr"] for panel in panels for target in panel["targets"]]
+
+
 SERIES = re.compile(r"\b(muster_\w+)\{([^}]*)\}")
 GROUPED = re.compile(r"by \(([^)]*)\)")
 # Labels of GKE and PromQL, on any series.
@@ -227,7 +240,7 @@ def test_every_query_names_metrics_that_muster_exports(caplog: pytest.LogCapture
     caplog.set_level(logging.ERROR)
     known = exported()
     named: set[str] = set()
-    for query in promql("muster"):
+    for query in (*promql("muster"), *grafana_queries("muster")):
         used = {name: set(re.findall(r"(\w+)=", matchers)) for name, matchers in SERIES.findall(query)}
         named |= set(used)
         assert set(used) <= set(known), query
@@ -245,15 +258,17 @@ KUEUES = {
     "cluster_queue_resource_reservation",
     "evicted_workloads_total",
     "pending_workloads",
+    "preempted_workloads_total",
     "quota_reserved_wait_time_seconds_bucket",
 }
 
 
 def test_with_kueue_every_query_names_metrics_that_kueue_exports() -> None:
-    named = {name for query in promql("kueue") for name in re.findall(r"\bkueue_(\w+)\{", query)}
+    queries = [*promql("kueue"), *grafana_queries("kueue")]
+    named = {name for query in queries for name in re.findall(r"\bkueue_(\w+)\{", query)}
 
     assert named == KUEUES
-    assert not any("muster_" in query for query in promql("kueue"))
+    assert not any("muster_" in query for query in queries)
 
 
 def test_with_kai_only_gpus_are_queried() -> None:
@@ -267,5 +282,28 @@ def test_with_kai_only_gpus_are_queried() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_queries_are_balanced(engine: str) -> None:
-    for query in promql(engine):
+    for query in (*promql(engine), *grafana_queries(engine)):
         assert all(query.count(a) == query.count(b) for a, b in ("()", "{}", "[]")), query
+
+
+def test_grafanas_panels_do_not_overlap() -> None:
+    for found in grafana().values():
+        places = [tuple(panel["gridPos"].values()) for panel in found["panels"]]
+        assert len(set(places)) == len(places)
+        assert all(x + width <= COLUMNS for x, _y, width, _height in places)
+        assert len({panel["id"] for panel in found["panels"]}) == len(places)
+
+
+def test_grafana_asks_for_its_data_source_and_names_no_cluster() -> None:
+    for found in grafana().values():
+        (source, filters) = found["templating"]["list"]
+        assert (source["name"], source["type"], filters["type"]) == ("source", "datasource", "adhoc")
+        assert {panel["datasource"]["uid"] for panel in found["panels"]} == {"${source}"}
+    assert not any("cluster=" in query for query in (*grafana_queries("muster"), *grafana_queries("kueue")))
+
+
+def test_grafanas_dashboards_are_up_to_date() -> None:
+    folder = CHECKOUT / "examples" / "grafana"
+    assert {file.name: file.read_text() for file in folder.iterdir()} == grafana_files(), (
+        "write them with: make docs"
+    )
