@@ -1,4 +1,4 @@
-"""What jobs are told about why they wait, end to end in virtual time."""
+"""The reasons that waiting jobs are told, end to end in virtual time."""
 
 import json
 

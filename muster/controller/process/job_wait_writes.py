@@ -24,7 +24,7 @@ RETRY_MS = 60_000  # after a refused write
 
 @dataclass(slots=True)
 class _Told:
-    """What the annotation of the job with this UID says; `sentence` is empty if it is not known."""
+    """The annotation of the job with this UID; its `sentence` is empty if it is not known."""
 
     uid: str
     reason: str
