@@ -29,6 +29,7 @@ from settings.model.pools.upgrades import Upgrade
 
 # Machines whose slices are placed by a workload policy (xpk, requires_workload_policy).
 PLACED_BY_POLICY = ("tpu7x-",)
+NVLINK_TOPOLOGY = "1x72"
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ class NodePools(Component):
 
     def _declare(self, pool: Pool, after: Sequence[pulumi.Resource]) -> None:
         placement = self._placement(pool)
-        for name in pool.node_pools:
-            self.node_pools[name] = self._node_pool(name, pool, placement, after)
+        for index, name in enumerate(pool.node_pools):
+            part = pool.model_copy(update={"nodes": pool.nodes_in(index)})
+            self.node_pools[name] = self._node_pool(name, part, placement, after)
 
     def _node_pool(
         self,
@@ -109,7 +111,11 @@ class NodePools(Component):
         )
 
     def _placement(self, pool: Pool) -> NodePoolPlacementPolicyArgs | None:
-        """Places multi-host slices by their topology; single-host TPUs must have no policy (xpk)."""
+        """Places multi-host slices by their topology; single-host TPUs must have no policy (xpk). An NVLink
+        domain has a workload policy (cluster-toolkit, gke-a4x)."""
+        if pool.placement == "nvlink":
+            policy = self._workload_policy(pool, NVLINK_TOPOLOGY)
+            return NodePoolPlacementPolicyArgs(type="COMPACT", policy_name=policy.name)
         if not pool.tpu or not pool.multi_host:
             return NodePoolPlacementPolicyArgs(type="COMPACT") if pool.placement else None
         placement = NodePoolPlacementPolicyArgs(type="COMPACT", tpu_topology=pool.tpu.topology)

@@ -15,6 +15,7 @@ BOOT_DISKS: dict[str, tuple[str, ...]] = {
     "a3-megagpu-": (*NO_STANDARD, *HYPERDISK),
     "a3-ultragpu-": HYPERDISK,
     "a4-": HYPERDISK,
+    "a4x-": HYPERDISK,
     "ct5lp-": PERSISTENT,
     "ct5p-": PERSISTENT,
     "ct6e-": HYPERDISK,

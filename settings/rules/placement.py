@@ -11,6 +11,7 @@ from settings.rules.provisioning import ways_to_get_nodes
 
 # GKE, "Define compact placement for GKE nodes"; cluster-toolkit, gke-node-pool.
 COMPACT = ("n2-", "h4d-", "g2-", "a2-", "a3-", "a4-")
+NVLINK = "a4x-"
 FLEX_COMPACT = ("a3-ultragpu-", "a4-", "h4d-")
 
 
@@ -30,17 +31,17 @@ def zones_are_the_clusters(settings: Settings) -> Iterator[Finding]:
 
 
 def compact_placement_is_supported(settings: Settings) -> Iterator[Finding]:
-    """Compact placement is in one zone, for machine types, provisioning and upgrades that support it (GKE,
-    "Define compact placement for GKE nodes"; cluster-toolkit, gke-node-pool)."""
+    """Compact placement and NVLink domains are in one zone, for machine types, provisioning and upgrades that
+    support them (GKE, "Define compact placement for GKE nodes"; cluster-toolkit, gke-node-pool, gke-a4x)."""
     for i, pool in enumerate(settings.pools):
-        if pool.placement != "compact":
+        if pool.placement is None:
             continue
         path: Path = ("muster:pools", i)
-        if refused := _why_not_compact(pool):
+        if refused := _why_not_nvlink(pool) if pool.placement == "nvlink" else _why_not_compact(pool):
             yield Finding(
                 (*path, "placement"), f"{refused} (cluster-toolkit, gke-node-pool)", "remove `placement`"
             )
-        # Slices are always compact; `tpus.slices_have_room` checks their zone.
+        # Slices are always compact; `tpus.slices_are_in_one_zone` checks their zone.
         if settings.place and not pool.slices:
             yield from _in_one_zone(pool, settings.place, path)
         if pool.upgrade and pool.upgrade.strategy == "blue-green":
@@ -64,6 +65,14 @@ def _why_not_compact(pool: Pool) -> str | None:
         return "no placement: queued provisioning supports compact placement for TPUs only"
     if pool.provisioning == "flex-start" and not pool.machine_type.startswith(FLEX_COMPACT):
         return "no placement: flex-start supports compact placement for a3-ultragpu, a4 and h4d machines only"
+    return None
+
+
+def _why_not_nvlink(pool: Pool) -> str | None:
+    if not pool.machine_type.startswith(NVLINK):
+        return f"no NVLink domains: {pool.machine_type} has none, only a4x machines do"
+    if pool.scheduled:
+        return f"no NVLink domains: {pool.provisioning} pools do not support a4x machines placed together"
     return None
 
 

@@ -6,6 +6,7 @@ from settings.model.foundation.existing import Existing
 from settings.model.foundation.place import GkePlace
 from settings.model.pools.placement import zones_of
 from settings.model.pools.pool import Pool
+from settings.model.pools.values import POOL_NAME
 from settings.model.stack import Settings
 from settings.problems import Finding
 from settings.rules.names import unique
@@ -15,8 +16,8 @@ ZONES_OF_A_REGION = 3  # that GKE chooses if none are given
 
 
 def pool_names_are_unique(settings: Settings) -> Iterator[Finding]:
-    """Names of node pools in GKE and of flavors are unique; a pool of TPU slices has a node pool per slice
-    (GKE API: NodePool.name)."""
+    """Names of node pools in GKE and of flavors are unique; a pool of TPU slices or NVLink domains has a
+    node pool for each (GKE API: NodePool.name)."""
     pools = settings.pools
     yield from unique(((("muster:pools", i, "name"), pool.name) for i, pool in enumerate(pools)), "pool name")
     taken = {pool.name for pool in pools if not pool.flavor}
@@ -28,14 +29,26 @@ def pool_names_are_unique(settings: Settings) -> Iterator[Finding]:
                 f"{pool.flavor} is already in use; choose another name",
             )
         taken.add(pool.flavor_name)
-    slices = {name: pool for pool in pools if pool.slices for name in pool.node_pools}
+    numbered = {name: pool for pool in pools if pool.numbered for name in pool.node_pools}
     for i, pool in enumerate(pools):
-        if other := slices.get(pool.name):
+        if other := numbered.get(pool.name):
             yield Finding(
                 ("muster:pools", i, "name"),
-                f"a unique name: {pool.name} is the node pool of a slice of {other.name} (GKE API: "
-                "NodePool.name)",
+                f"a unique name: {pool.name} is a node pool of {other.name} (GKE API: NodePool.name)",
                 "choose another name",
+            )
+
+
+def numbered_names_have_room(settings: Settings) -> Iterator[Finding]:
+    """Names of the node pools of slices and NVLink domains have at most 36 characters (GKE API:
+    NodePool.name)."""
+    for i, pool in enumerate(settings.pools):
+        if not all(POOL_NAME.fullmatch(name) for name in pool.node_pools):
+            yield Finding(
+                ("muster:pools", i, "name"),
+                f"a name with which that of its last node pool, {pool.node_pools[-1]}, has at most 36 "
+                "characters (GKE API: NodePool.name)",
+                "choose a shorter one",
             )
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from settings.model.pools.placement import zones_of
 from settings.model.pools.tpus import is_topology_of, smallest_topology
-from settings.model.pools.values import POOL_NAME
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
 
@@ -60,20 +59,10 @@ def pools_count_nodes_or_slices(settings: Settings) -> Iterator[Finding]:
             yield Finding((*path, "nodes"), "the maximum number of nodes", "add `nodes: {max: …}`")
 
 
-def slices_have_room(settings: Settings) -> Iterator[Finding]:
-    """A slice is in one zone, and its node pool's name has at most 36 characters (cluster-toolkit; GKE API:
-    NodePool.name)."""
+def slices_are_in_one_zone(settings: Settings) -> Iterator[Finding]:
+    """A slice is in one zone (cluster-toolkit)."""
     for i, pool in enumerate(settings.pools):
-        if not pool.slices:
-            continue
-        if not all(POOL_NAME.fullmatch(name) for name in pool.node_pools):
-            yield Finding(
-                ("muster:pools", i, "name"),
-                f"a name with which that of its last slice, {pool.node_pools[-1]}, has at most 36 characters "
-                "(GKE API: NodePool.name)",
-                "choose a shorter one",
-            )
-        if settings.place and len(zones_of(pool, settings.place)) != 1:
+        if pool.slices and settings.place and len(zones_of(pool, settings.place)) != 1:
             yield Finding(
                 ("muster:pools", i, "zones"),
                 "a single zone: the machines of a slice are connected to each other (cluster-toolkit)",

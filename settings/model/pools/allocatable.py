@@ -33,7 +33,6 @@ DISK_EVICTION = Fraction("0.1")
 BOOT_DISK_GB = 100  # GKE's default
 # The file system of a boot disk of 100 GB, as in the guide's example of a node.
 FILE_SYSTEM = Fraction(98831908, 100 * 1024**2)
-LOCAL_SSD_GIB = 375
 LOCAL_SSD_RESERVED_GIB = (50, 75, 100)
 
 
@@ -63,7 +62,7 @@ def _ephemeral_storage_gib(pool: Pool) -> Fraction:
     """Returns what containers may use of the local SSDs, or else of the boot disk."""
     if count := pool.local_ssd_count:
         reserved = LOCAL_SSD_RESERVED_GIB[min(count, len(LOCAL_SSD_RESERVED_GIB)) - 1]
-        return count * LOCAL_SSD_GIB * (1 - DISK_EVICTION) - reserved
+        return count * pool.machine.local_ssd_gib * (1 - DISK_EVICTION) - reserved
     disk = pool.boot_disk.size_gb or BOOT_DISK_GB
     system = min(Fraction(disk, 2), 6 + Fraction("0.35") * disk, Fraction(100))
     return disk * FILE_SYSTEM * (1 - DISK_EVICTION) - system

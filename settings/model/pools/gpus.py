@@ -8,7 +8,8 @@ from settings.model.base import Model
 
 GPU_RESOURCE = "nvidia.com/gpu"
 
-# Number of partitions of a size per GPU (GKE's device plugin, pkg/gpu/nvidia/mig/mig.go).
+# Number of partitions of a size per GPU (GKE's device plugin, pkg/gpu/nvidia/mig/mig.go; GB200: GKE's
+# cluster-autoscaler, machinetypes).
 _A100 = {"1g.5gb": 7, "2g.10gb": 3, "3g.20gb": 2, "7g.40gb": 1}
 _A100_80 = {"1g.10gb": 7, "2g.20gb": 3, "3g.40gb": 2, "7g.80gb": 1}
 PARTITIONS: dict[str, dict[str, int]] = {
@@ -24,6 +25,7 @@ PARTITIONS: dict[str, dict[str, int]] = {
         "7g.141gb": 1,
     },
     "nvidia-b200": {"1g.23gb": 7, "1g.45gb": 4, "2g.45gb": 3, "3g.90gb": 2, "4g.90gb": 1, "7g.180gb": 1},
+    "nvidia-gb200": {"1g.23gb": 7, "1g.47gb": 4, "2g.47gb": 3, "3g.93gb": 2, "7g.186gb": 1},
     "nvidia-rtx-pro-6000": {"1g.24gb": 4, "2g.48gb": 2, "4g.96gb": 1},
 }
 

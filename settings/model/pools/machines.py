@@ -2,8 +2,9 @@
 
 Sources: Compute Engine, "General-purpose machine family", "Accelerator-optimized machine family",
 "HPC-optimized machine family", "TPU machines"; vCPUs and memory as `gcloud compute machine-types list` prints
-them. Memory is in GiB (Google writes GB). GPUs of the a and g families and TPU chips are part of the machine
-type, so a pool cannot request another number of them; GPUs can be attached to n1 machines.
+them, those of a4x as in GKE's cluster-autoscaler (machinetypes). Memory is in GiB (Google writes GB). GPUs of
+the a and g families and TPU chips are part of the machine type, so a pool cannot request another number of
+them; GPUs can be attached to n1 machines.
 """
 
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ class Machine:
     """Capacity of one machine: vCPUs, memory in GiB, accelerators and local SSDs.
 
     gpu_type and tpu_type are GKE's names (labels gke-accelerator and gke-tpu-accelerator); local_ssds is the
-    number of disks of 375 GB (3 TB on newer families) that are part of the machine type, and attachable_ssds
-    are the counts to choose from where none are.
+    number of disks of local_ssd_gib that are part of the machine type, and attachable_ssds are the counts to
+    choose from where none are. arm: its CPUs are Arm's, which do not run images for x86.
     """
 
     vcpus: int
@@ -25,8 +26,10 @@ class Machine:
     tpu_type: str | None = None
     tpu_chips: int = 0
     local_ssds: int = 0
+    local_ssd_gib: int = 375
     attachable_ssds: tuple[int, ...] = ()
     attaches_gpus: bool = False
+    arm: bool = False
 
 
 def _family(prefix: str, vcpus: tuple[int, ...], gib_per_vcpu: int) -> dict[str, Machine]:
@@ -104,6 +107,8 @@ MACHINES: dict[str, Machine] = {
     "a3-megagpu-8g": Machine(208, 1872, "nvidia-h100-mega-80gb", 8, local_ssds=16),
     "a3-ultragpu-8g": Machine(224, 2952, "nvidia-h200-141gb", 8, local_ssds=32),
     "a4-highgpu-8g": Machine(224, 3968, "nvidia-b200", 8, local_ssds=32),
+    "a4x-highgpu-4g": Machine(140, 884, "nvidia-gb200", 4, local_ssds=4, local_ssd_gib=3000, arm=True),
+    "a4x-highgpu-4g-nolssd": Machine(140, 884, "nvidia-gb200", 4, arm=True),
     "ct5lp-hightpu-1t": _tpu(_V5E, 24, 48, 1),
     "ct5lp-hightpu-4t": _tpu(_V5E, 112, 192, 4),
     "ct5lp-hightpu-8t": _tpu(_V5E, 224, 384, 8),

@@ -24,8 +24,10 @@ from settings.model.pools.values import (
 from settings.model.regions import Zone
 
 PODS_PER_NODE = 110  # GKE Standard's default
+NVLINK_NODES = 18  # of a4x machines, whose 72 GPUs are connected to each other
 
-# Label on nodes of multi-host slices: each slice is a node pool, so no label of GKE's covers them all.
+# Label on nodes of multi-host slices and of NVLink domains: each is a node pool, so no label of GKE's covers
+# them all.
 POOL_LABEL = "muster.dev/pool"
 # Label and taint of the nodes of a ComputeClass (GKE, "About custom ComputeClasses").
 COMPUTE_CLASS = "cloud.google.com/compute-class"
@@ -37,9 +39,10 @@ class Taint(NamedTuple):
     effect: str
 
 
-# GKE adds these by itself, on pools with accelerators and on pools with queued provisioning.
+# GKE adds these by itself, on pools with accelerators, of Arm machines, and with queued provisioning.
 GPU_TAINT = Taint("nvidia.com/gpu", "present", "NoSchedule")
 TPU_TAINT = Taint("google.com/tpu", "present", "NoSchedule")
+ARM_TAINT = Taint("kubernetes.io/arch", "arm64", "NoSchedule")
 QUEUED_TAINT = Taint("cloud.google.com/gke-queued", "true", "NoSchedule")
 # GKE labels spot nodes but does not taint them.
 SPOT_TAINT = Taint("cloud.google.com/gke-spot", "true", "NoSchedule")
@@ -84,8 +87,9 @@ class Pool(Model):
     """Limit of multi-host TPU slices."""
     zones: tuple[Zone, ...] = ()
     """Zones of the nodes (none: those of the cluster)."""
-    placement: Literal["compact"] | None = None
-    """`compact`: places nodes close to each other, for lower network latency."""
+    placement: Literal["compact", "nvlink"] | None = None
+    """`compact`: places nodes close to each other, for lower network latency. `nvlink`, for a4x machines:
+    places each 18 nodes, 72 GPUs, in an NVLink domain; each is a numbered node pool (`gb200-0`, …)."""
     topology: tuple[LabelKey, ...] = ()
     """Labels of the levels at which nodes are connected, the largest first, such as
     cloud.google.com/gce-topology-block and kubernetes.io/hostname: the flavor gets a Topology of them, and
@@ -168,8 +172,14 @@ class Pool(Model):
         return self.slice_nodes > 1
 
     @property
+    def numbered(self) -> bool:
+        """Whether it has a node pool in GKE for each slice or NVLink domain."""
+        return self.slices is not None or self.placement == "nvlink"
+
+    @property
     def node_pools(self) -> tuple[str, ...]:
-        """Names of its node pools in GKE: its own name, or one per slice; none with a ComputeClass.
+        """Names of its node pools in GKE: its own name, or one per slice or NVLink domain; none with a
+        ComputeClass.
 
         In GKE a node pool of a multi-host topology is one slice and scales between zero and all its nodes
         ("Plan TPUs in GKE"), so `slices: {max: 2}` makes two node pools. Unlike cluster-toolkit's num_slices,
@@ -177,9 +187,17 @@ class Pool(Model):
         """
         if self.compute_class:
             return ()
-        if not self.slices:
+        if not self.numbered:
             return (self.name,)
-        return tuple(f"{self.name}-{index}" for index in range(self.slices.max))
+        count = self.slices.max if self.slices else -(-self.nodes_max // NVLINK_NODES)
+        return tuple(f"{self.name}-{index}" for index in range(count))
+
+    def nodes_in(self, index: int) -> Nodes | None:
+        """Returns the size limits of one of its node pools: of NVLink domains, the first ones are full."""
+        if self.nodes is None or self.placement != "nvlink":
+            return self.nodes
+        counts = self.nodes.model_dump(exclude_none=True).items()
+        return Nodes(**{key: min(NVLINK_NODES, max(0, n - index * NVLINK_NODES)) for key, n in counts})
 
     @property
     def nodes_max(self) -> int:
@@ -201,7 +219,7 @@ class Pool(Model):
     def declared_labels(self) -> dict[str, str]:
         """Node labels that the pool must declare because GKE does not add them."""
         labels = dict(self.labels)
-        if self.slices:
+        if self.numbered:
             labels[POOL_LABEL] = self.name
         if self.dranet:
             labels["cloud.google.com/gke-networking-dra-driver"] = "true"
@@ -218,7 +236,7 @@ class Pool(Model):
         """
         if self.compute_class:
             return {COMPUTE_CLASS: self.name, **self.declared_labels}
-        labels = {} if self.slices else {"cloud.google.com/gke-nodepool": self.name}
+        labels = {} if self.numbered else {"cloud.google.com/gke-nodepool": self.name}
         if self.gpu:
             labels |= self.gpu.node_labels
         if self.tpu and self.machine.tpu_type:
@@ -234,6 +252,8 @@ class Pool(Model):
         taints = [GPU_TAINT] if self.gpu else []
         if self.tpu:
             taints.append(TPU_TAINT)
+        if self.machine.arm:
+            taints.append(ARM_TAINT)
         if self.queued:
             taints.append(QUEUED_TAINT)
         if self.compute_class:

@@ -282,6 +282,33 @@ def test_stack_dev_declares_the_guides_pool() -> None:
     assert pools.kinds("NodePool") == ["NodePool/gpu-node-pool", "NodePool/system"]
 
 
+def test_each_nvlink_domain_is_a_node_pool_with_one_policy() -> None:
+    gb200 = {"machineType": "a4x-highgpu-4g", "gpu": {"type": "nvidia-gb200", "count": 4}}
+    pool = {**gb200, "placement": "nvlink", "nodes": {"max": 20}, "dranet": True}
+    declared = declared_pools(with_pool(pool))
+
+    assert declared.kinds("NodePool") == [
+        "NodePool/l4",
+        "NodePool/more-0",
+        "NodePool/more-1",
+        "NodePool/system",
+    ]
+    assert declared.inputs("ResourcePolicy/ray-more") == {
+        "name": "ray-more",
+        "project": "acme-ml",
+        "region": "us-west1",
+        "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "1x72"},
+    }
+    for name, most in (("more-0", 18), ("more-1", 2)):
+        made = declared.inputs(f"NodePool/{name}")
+        assert made["placementPolicy"] == {"type": "COMPACT", "policyName": "ray-more"}
+        assert made["autoscaling"] == nodes_of(0, most, "BALANCED")["autoscaling"]
+        assert made["nodeConfig"]["labels"]["muster.dev/pool"] == "more"
+        assert made["nodeConfig"]["ephemeralStorageLocalSsdConfig"] == {"localSsdCount": 4}
+        message = gke_document.MESSAGES[declared[f"NodePool/{name}"].type]
+        assert not list(gke_document.problems(message, with_integers(made)))
+
+
 # Name of the case -> the cluster, the pool's zones, and whether limits are by zone or total.
 ZONES: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
     "a region: total, with an initial node in each zone": (

@@ -12,6 +12,7 @@ H100 = {"machineType": "a3-highgpu-8g", "gpu": {"type": "nvidia-h100-80gb", "cou
 H100_ALONE = {"machineType": "a3-highgpu-1g", "gpu": {"type": "nvidia-h100-80gb", "count": 1}, **UP_TO_4}
 H100_MEGA = {"machineType": "a3-megagpu-8g", "gpu": {"type": "nvidia-h100-mega-80gb", "count": 8}, **UP_TO_4}
 H200 = {"machineType": "a3-ultragpu-8g", "gpu": {"type": "nvidia-h200-141gb", "count": 8}, **UP_TO_4}
+GB200 = {"machineType": "a4x-highgpu-4g", "gpu": {"type": "nvidia-gb200", "count": 4}, **UP_TO_4}
 V6E = {"machineType": "ct6e-standard-4t", "tpu": {"topology": "2x2"}, **UP_TO_4}
 SLICES = {"machineType": "ct6e-standard-4t", "tpu": {"topology": "4x4"}, "slices": {"max": 2}}
 
@@ -23,6 +24,7 @@ QUEUED, FLEX = {"provisioning": "queued"}, {"provisioning": "flex-start"}
 SPOT, RESERVED = {"provisioning": "spot"}, {"provisioning": "reserved", "reservation": "gpus"}
 NO_TENANTS: dict[str, Any] = {"muster:tenants": []}  # isolated tenants require Dataplane V2
 COMPACT, REGION = {"placement": "compact"}, {"location": "us-west1"}
+NVLINK = {"placement": "nvlink"}
 LONG = "a" * 35
 
 

@@ -323,7 +323,7 @@ CASES = [
         beside_slices("v6e-1"),
         "muster:pools[3].name",
         '"v6e-1"',
-        "a unique name: v6e-1 is the node pool of a slice of v6e (GKE API: NodePool.name)",
+        "a unique name: v6e-1 is a node pool of v6e (GKE API: NodePool.name)",
         "choose another name",
     ),
 ]

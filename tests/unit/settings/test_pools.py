@@ -1,5 +1,6 @@
 """Properties of a pool: its flavor's labels and taints, a node's capacity, and its node pools in GKE."""
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -7,11 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from settings.load import parse
+from settings.model.pools.allocatable import allocatable
 from settings.model.pools.machines import MACHINES
-from settings.model.pools.pool import Pool, Taint
+from settings.model.pools.pool import Nodes, Pool, Taint
 from settings.model.pools.tpus import Tpu, is_topology_of, smallest_topology
 from tests.unit.settings.builders import FILE, with_pool
-from tests.unit.settings.pool_builders import CPU, FLEX, GPU, H200, QUEUED, SLICES, SPOT, UP_TO_4, V6E
+from tests.unit.settings.pool_builders import (
+    CPU,
+    FLEX,
+    GB200,
+    GPU,
+    H200,
+    NVLINK,
+    QUEUED,
+    SLICES,
+    SPOT,
+    UP_TO_4,
+    V6E,
+)
 
 GPU_TAINT = Taint("nvidia.com/gpu", "present", "NoSchedule")
 TPU_TAINT = Taint("google.com/tpu", "present", "NoSchedule")
@@ -89,6 +103,29 @@ def test_slices_have_a_label_that_all_their_node_pools_share() -> None:
     }
     assert slices.declared_labels == {"muster.dev/pool": "more"}
     assert (slices.slice_nodes, slices.nodes_max) == (4, 8)
+
+
+def test_nvlink_domains_are_numbered_node_pools_of_eighteen_nodes() -> None:
+    pool = pool_of({**GB200, **NVLINK, "nodes": {"min": 20, "max": 40}})
+
+    assert pool.node_pools == ("more-0", "more-1", "more-2")
+    assert pool.node_labels == {
+        "cloud.google.com/gke-accelerator": "nvidia-gb200",
+        "muster.dev/pool": "more",
+    }
+    assert [pool.nodes_in(index) for index in range(3)] == [
+        Nodes(min=18, max=18),
+        Nodes(min=2, max=18),
+        Nodes(min=0, max=4),
+    ]
+
+
+def test_arm_machines_have_their_own_taint_and_larger_disks() -> None:
+    pool = pool_of(GB200)
+
+    assert pool.node_taints == (GPU_TAINT, Taint("kubernetes.io/arch", "arm64", "NoSchedule"))
+    # Four disks of 3000 GiB, without what GKE reserves for eviction (a tenth) and for itself (100 GiB).
+    assert allocatable(pool)["ephemeral-storage"] == (4 * 3000 * Fraction("0.9") - 100) * 1024**3
 
 
 # Case -> the pool, and the capacity of a node that differs from a plain machine's.
