@@ -9,6 +9,7 @@ from muster.cli.verb import verb
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.kube.kinds import WORKLOADS
 from muster.live.observed import ObservationError
+from muster.live.overview.rows import job_name
 from muster.live.report import assumption_lines, start_document, start_sentence
 from muster.live.start import estimated_start
 from muster.objects.kueue import Workload
@@ -56,7 +57,7 @@ def workload_named(name: str, namespace: str, cluster: ClusterState) -> Workload
     else:
         found = [w for w in inside if _is_for(w, kind.lower(), name)]
     if not found:
-        known = sorted({_job_name(w) for w in inside})
+        known = sorted({job_name(w) for w in inside})
         listed = f"{', '.join(known[:10])}{', …' if len(known) > 10 else ''}" if known else "none there"
         raise ObservationError(
             f"namespace {namespace} has no {WORKLOADS} of {kind}/{name}; expected one of: {listed}"
@@ -67,11 +68,6 @@ def workload_named(name: str, namespace: str, cluster: ClusterState) -> Workload
 def _is_for(workload: Workload, kind: str, name: str) -> bool:
     owner = workload.metadata.controller
     return owner is not None and owner.name == name and kind in (owner.kind.lower(), f"{owner.kind.lower()}s")
-
-
-def _job_name(workload: Workload) -> str:
-    owner = workload.metadata.controller
-    return f"{owner.kind.lower()}/{owner.name}" if owner else f"workload/{workload.metadata.name}"
 
 
 def _past(workload: Workload) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from muster.admission.engine.changes import Changes
 from muster.admission.engine.contention import ContentionGroup
 from muster.admission.engine.live_state import LiveState
+from muster.admission.engine.quota_usage import NodeUsage, quota_usage
 from muster.admission.engine.settlement import settle
 from muster.admission.explain import Explainer
 from muster.admission.model import Decision, Plan, Rules, Snapshot, Waiting, Workload
@@ -181,6 +182,20 @@ class Engine:
                 if waiting is None:
                     waiting = self._live.groups[workload.cluster_queue].waiting(workload, explainer)
                 yield waiting
+
+    def queue_order(self, queue: str, now_ms: int) -> list[str]:
+        """Returns the keys of the workloads that are queued in a ClusterQueue, in the order in which the next
+        decision tries them; none of a queue that is inactive, stopped or unknown."""
+        self._live.state.begin(now_ms)
+        self._live.wake(now_ms)
+        group = self._live.groups.get(queue)
+        pending = group.queues.get(queue) if group is not None else None
+        return [] if pending is None else pending.keys_in_order()
+
+    def quota_usage(self) -> tuple[NodeUsage, ...]:
+        """Returns what each cohort and ClusterQueue has, uses, borrows and lends, once the last plan is
+        carried out: cohorts first, each after the one above it."""
+        return tuple(quota_usage(self._live.state.tree))
 
     def _drain(self) -> tuple[str, ...]:
         """Evicts from queues with HoldAndDrain, and returns the keys of workloads that were not leaving

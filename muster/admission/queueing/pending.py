@@ -140,6 +140,11 @@ class PendingQueue:
         yield from self._fresh.by_key
         yield from self._tried.by_key
 
+    def keys_in_order(self) -> list[str]:
+        """Returns the keys of all workloads in queue order."""
+        ranked = sorted(self._rank(*queued) for group in self.groups for queued in group)
+        return [order[-1] for _, order in ranked]
+
     def remove(self, workload: Workload) -> None:
         """Removes a workload that was put; not between `open` and the end of its pass."""
         self._drop(workload)
@@ -252,11 +257,14 @@ class PendingQueue:
         return self._tried if key in self._tried.by_key else self._fresh
 
     def _ranked(self, group: EquivalenceGroup) -> tuple[Fraction | int, QueueOrder, EquivalenceGroup]:
-        order, workload = group.first()
+        used, order = self._rank(*group.first())
+        return used, order, group
+
+    def _rank(self, order: QueueOrder, workload: Workload) -> tuple[Fraction | int, QueueOrder]:
         if self._priority_boost is not None:
             order = (order[0], order[1] - self._priority_boost(workload), *order[2:])
         used = 0 if self.local_usage is None else self.local_usage.get(workload.local_queue, 0)
-        return used, order, group
+        return used, order
 
     def _equivalence(self, workload: Workload) -> EquivalenceClass:
         return equivalence_class(

@@ -223,6 +223,11 @@ class QuotaTree:
                 node.parent.queues.append(node)
         _lift([*cohorts.values(), *self.queues.values()])
 
+    @property
+    def cohorts(self) -> Mapping[str, QuotaNode]:
+        """Nodes of cohorts by name, each after the one above it."""
+        return self._cohorts
+
     def take_quotas(self, snapshot: Snapshot) -> set[QuotaNode]:
         """Takes quotas and weights of a snapshot with the same queues and cohorts. Returns the roots of trees
         where any of them has changed: usage is to be added to these again."""

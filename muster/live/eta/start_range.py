@@ -3,9 +3,11 @@
 import json
 from dataclasses import dataclass
 
+import msgspec
+
 from muster.live.report import QUANTILES
 from muster.live.start import StartEstimate
-from muster.objects.meta import rfc3339
+from muster.objects.meta import millis, rfc3339
 
 ANNOTATION = "muster.dev/eta"
 
@@ -46,3 +48,25 @@ class StartRange:
 def start_range(found: StartEstimate) -> StartRange:
     p10_ms, p50_ms, p90_ms = (found.quantile_ms(quantile) for quantile in QUANTILES.values())
     return StartRange(found.now_ms, p10_ms, p50_ms, p90_ms, len(found.starts_ms))
+
+
+class _Announced(msgspec.Struct):
+    """The annotation as JSON."""
+
+    at: str
+    futures: int
+    p10: str | None = None
+    p50: str | None = None
+    p90: str | None = None
+
+
+def read_annotation(text: str) -> StartRange | None:
+    """Returns the range that an annotation says; None if it says none, as a user may write anything there."""
+    try:
+        found = msgspec.json.decode(text, type=_Announced)
+        p10_ms, p50_ms, p90_ms = (
+            None if at is None else millis(at) for at in (found.p10, found.p50, found.p90)
+        )
+        return StartRange(millis(found.at), p10_ms, p50_ms, p90_ms, found.futures)
+    except ValueError:  # msgspec's and datetime's
+        return None
