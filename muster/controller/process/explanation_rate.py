@@ -19,13 +19,14 @@ class ExplanationRate:
         self._calm_ms = self._again_due_ms = 0
 
     def limits(self, at_ms: int) -> Limits:
-        if at_ms >= self._calm_ms:
-            self._new.fill()
-        return Limits(self._new.available(at_ms), A_PASS * (at_ms >= self._again_due_ms))
+        new = A_PASS if at_ms >= self._calm_ms else self._new.available(at_ms)
+        return Limits(new, A_PASS * (at_ms >= self._again_due_ms))
 
     def record(self, explained: Explained, at_ms: int, now_ms: int, *, busy: bool) -> int | None:
         """Records what a pass explained at `at_ms`, which is `now_ms` on the clock of the explanations.
         `busy`: it wrote other things, too. Returns when the next explanations are due, if some are left."""
+        if at_ms >= self._calm_ms:
+            self._new.fill()
         self._new.take(explained.new, at_ms)
         if busy:
             self._calm_ms = at_ms + CALM_MS

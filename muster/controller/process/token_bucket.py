@@ -9,9 +9,10 @@ class TokenBucket:
         self._tokens, self._at_ms = float(burst), 0
 
     def available(self, at_ms: int) -> int:
-        return int(self._at(at_ms))
+        return max(0, int(self._at(at_ms)))
 
     def take(self, count: int, at_ms: int) -> None:
+        """Takes tokens; more than there are have to be made up for."""
         self._tokens, self._at_ms = self._at(at_ms) - count, at_ms
 
     def fill(self) -> None:

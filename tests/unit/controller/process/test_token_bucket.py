@@ -31,3 +31,9 @@ def test_no_time_adds_no_tokens() -> None:
     bucket = TokenBucket(burst=10, per_s=2)
     bucket.take(10, 1000)
     assert bucket.available(1000) == bucket.available(900) == 0
+
+
+def test_what_was_taken_beyond_the_tokens_is_made_up_for() -> None:
+    bucket = TokenBucket(burst=10, per_s=2)
+    bucket.take(14, 0)
+    assert [bucket.available(at_ms) for at_ms in (0, 2000, 3000)] == [0, 0, 2]
