@@ -106,6 +106,8 @@ class PassMemory:
         self._unsettled, self._unsettled_jobs = set(workloads), set(jobs)
 
     def finished_with_quota(self, cluster: ClusterState) -> Iterator[Workload]:
+        if not self._finished_with_quota:
+            self._finished_with_quota.clear()  # Python would read as many places as there ever were keys
         return (cluster.workloads[key] for key in sorted(self._finished_with_quota))
 
     @property
