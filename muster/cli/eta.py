@@ -6,10 +6,7 @@ import click
 
 from muster.cli import live
 from muster.cli.verb import verb
-from muster.controller.cluster.cluster_state import ClusterState
-from muster.kube.kinds import WORKLOADS
-from muster.live.observed import ObservationError
-from muster.live.overview.rows import job_name
+from muster.live.named import workload_named
 from muster.live.report import assumption_lines, start_document, start_sentence
 from muster.live.start import estimated_start
 from muster.objects.kueue import Workload
@@ -44,30 +41,6 @@ def command(job: str, given: live.EstimateOptions) -> int:
         print(f"Workload {workload.key}. {start_sentence(start)}\n")
         live.print_assumptions(assumption_lines(state, start, cluster.assumptions), cluster.unread)
     return 0 if start.started else NEVER
-
-
-def workload_named(name: str, namespace: str, cluster: ClusterState) -> Workload:
-    """Returns the Workload, or the last one of a job. Raises: ObservationError."""
-    kind, slash, name = name.partition("/")
-    if not (kind and slash and name):
-        raise ObservationError(f"{kind!r}: expected KIND/NAME, such as rayjob/train")
-    inside = [w for w in cluster.workloads.values() if w.metadata.namespace == namespace]
-    if kind.lower() in ("workload", "workloads"):
-        found = [w for w in inside if w.metadata.name == name]
-    else:
-        found = [w for w in inside if _is_for(w, kind.lower(), name)]
-    if not found:
-        known = sorted({job_name(w) for w in inside})
-        listed = f"{', '.join(known[:10])}{', …' if len(known) > 10 else ''}" if known else "none there"
-        raise ObservationError(
-            f"namespace {namespace} has no {WORKLOADS} of {kind}/{name}; expected one of: {listed}"
-        )
-    return max(found, key=lambda w: (w.metadata.creation_timestamp, w.metadata.name))
-
-
-def _is_for(workload: Workload, kind: str, name: str) -> bool:
-    owner = workload.metadata.controller
-    return owner is not None and owner.name == name and kind in (owner.kind.lower(), f"{owner.kind.lower()}s")
 
 
 def _past(workload: Workload) -> str:

@@ -5,9 +5,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from muster import admission as core
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.jobs.job import Job
 from muster.controller.passes.eligibility import SUSPENDED, ineligibility
 from muster.live.state import LiveState
 from muster.live.submitted import Submitted
+from muster.objects.kueue import Workload
+from muster.objects.meta import find_condition
+from muster.objects.workload_status import QUOTA_RESERVED
 
 DECISIONS_MAX = 100  # at one moment, as gangs may preempt each other in turns
 ROUNDS_MAX = 10  # of preemptions; the core chooses all victims at once, so one is usual
@@ -43,14 +48,21 @@ class Verdict:
 
 def verdict(state: LiveState, found: Submitted) -> Verdict:
     """Decides on the cluster with the workload in it, and carries out its preemptions."""
-    problem = ineligibility(found.workload, found.job, found.cluster)
-    key = found.workload.key
+    engine = core.Engine(state.snapshot(), state.configuration.rules)
+    return verdict_of(state, engine, found.workload, found.job, found.cluster)
+
+
+def verdict_of(
+    state: LiveState, engine: core.Engine, workload: Workload, job: Job | None, cluster: ClusterState
+) -> Verdict:
+    """Decides on a pending workload of a cluster, and carries out its preemptions in the engine, which has
+    the state's workloads."""
+    problem, key = ineligibility(workload, job, cluster), workload.key
     if problem is not None:
         answer = Answer.WAITS if problem.reason == SUSPENDED else Answer.NEVER
         return Verdict(answer, message=problem.message)
-    if key in state.unreadable:
-        return Verdict(Answer.NEVER, message=state.unreadable[key])
-    engine = core.Engine(state.snapshot(), state.configuration.rules)
+    if key not in state.workloads:
+        return Verdict(Answer.NEVER, message=state.unreadable.get(key) or _said(workload))
     preemptions: list[core.Preemption] = []
     for _ in range(ROUNDS_MAX):
         admission, chosen = _decide(engine, key, state.now_ms)
@@ -64,6 +76,12 @@ def verdict(state: LiveState, found: Submitted) -> Verdict:
     (waiting,) = engine.waiting(state.now_ms, [key])
     answer = Answer.NEVER if waiting.reason in NEVER else Answer.WAITS
     return Verdict(answer, None, tuple(preemptions), waiting, waiting.message)
+
+
+def _said(workload: Workload) -> str:
+    """Returns why it is in no queue, as its status says."""
+    reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
+    return reserved.message if reserved is not None else "it is in no queue"
 
 
 def _decide(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from muster.controller.workload.phases import Phase, phase
 from muster.live.eta.start_range import ANNOTATION, StartRange, read_annotation
+from muster.live.named import job_name
 from muster.live.overview.document import Amounts
 from muster.live.overview.overview import Overview
 from muster.live.overview.tree import requested
@@ -83,12 +84,6 @@ def row(seen: Overview, workload: Workload, cluster_queue: str) -> WorkloadRow:
 
 def queued_of(seen: Overview, workload: Workload) -> int:
     return queued_at_ms(workload, workload.status, seen.state.configuration.rules)
-
-
-def job_name(workload: Workload) -> str:
-    """Returns the job of a Workload as KIND/NAME; its own without one."""
-    owner = workload.metadata.controller
-    return f"{owner.kind.lower()}/{owner.name}" if owner else f"workload/{workload.metadata.name}"
 
 
 def _flavors(workload: Workload) -> Iterator[str]:

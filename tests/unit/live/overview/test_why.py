@@ -1,0 +1,212 @@
+"""Why a workload waits: what binds it, what would have to change, what is ahead, what it would preempt."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from muster.live.named import workload_named
+from muster.live.overview.document import document
+from muster.live.overview.overview import overview
+from muster.live.overview.why import AHEAD_MAX, Why, why
+from muster.live.verdict import Answer
+from muster.objects.meta import rfc3339
+from tests.simulation.manifests import GPU, PREEMPTION, cluster_queue, quotas, ray_job
+from tests.unit.controller.builders import NOW_MS, Body
+from tests.unit.live.builders import cluster, finished, running, since, waiting
+
+URGENT = waiting(ray_job("one", priority="prod-priority"))
+DEV = running(ray_job("dev"))
+STRICT = [
+    cluster_queue(
+        "team-a",
+        quotas("cpu", cpu=8, memory="32Gi", gpu=0),
+        quotas("l4", cpu=16, memory="64Gi", gpu={"nominalQuota": "4", "borrowingLimit": "0"}),
+        queueingStrategy="StrictFIFO",
+        preemption=PREEMPTION,
+    )
+]
+
+
+def of(*workloads: Body, name: str = "rayjob/one", **replaced: Any) -> Why:
+    there = cluster(*workloads, **replaced)
+    return why(overview(there, NOW_MS), workload_named(name, "team-a", there))
+
+
+@dataclass(frozen=True)
+class Case:
+    """`remedy` is a part of one of the remedies; empty: there are none."""
+
+    workloads: tuple[Body, ...]
+    answer: Answer | None
+    sentence: str
+    reason: str = ""
+    remedy: str = ""
+    replaced: Mapping[str, Any] = field(default_factory=dict)
+
+
+def later(name: str) -> Body:
+    body = waiting(ray_job(name))
+    body["metadata"]["creationTimestamp"] = rfc3339(NOW_MS - 10_000)
+    return body
+
+
+INACTIVE = waiting(ray_job("one"))
+INACTIVE["spec"]["active"] = False
+EVICTED = running(ray_job("one"))
+EVICTED["status"]["conditions"].append(since("Evicted", 30, reason="Preempted"))
+CHECKED = running(ray_job("one"))
+CHECKED["status"] |= {
+    "conditions": [since("QuotaReserved", 20)],
+    "admissionChecks": [{"name": "nodes", "state": "Pending", "message": "no nodes yet", "retryCount": 2}],
+}
+HELD_BACK = waiting(ray_job("one"), "Pending")
+HELD_BACK["status"]["requeueState"] = {"count": 3, "requeueAt": rfc3339(NOW_MS + 60_000)}
+
+CASES = {
+    "it fits": (Case((waiting(ray_job("one")),), Answer.FITS, "It fits now in ClusterQueue team-a")),
+    "it preempts": Case(
+        (DEV, URGENT), Answer.PREEMPTS, "It fits now in ClusterQueue team-a: it preempts one workload."
+    ),
+    "quota is used": Case(
+        (DEV, waiting(ray_job("one"))),
+        Answer.WAITS,
+        "It waits in ClusterQueue team-a. Reason: needs 4 nvidia.com/gpu",
+        "QUOTA",
+        "4 more nvidia.com/gpu of flavor l4 become free in ClusterQueue team-a",
+    ),
+    "it is too large": Case(
+        (waiting(ray_job("one", workers=5)),),
+        Answer.NEVER,
+        "It can not be admitted as it is. Reason: needs 5 nvidia.com/gpu",
+        "NEVER_FITS",
+        "ClusterQueue team-a gets 1 more nvidia.com/gpu of flavor l4 (it can have 4 at most)",
+    ),
+    "it is behind the head": Case(
+        (DEV, waiting(ray_job("first")), later("one")),
+        Answer.WAITS,
+        "It waits in ClusterQueue team-a. Reason: waits behind team-a/rayjob-first",
+        "BEHIND_HEAD",
+        "the head of the queue, starts or leaves the queue.",
+        {"CLUSTER_QUEUES": STRICT},
+    ),
+    "its queue is stopped": Case(
+        (waiting(ray_job("one")),),
+        Answer.WAITS,
+        "ClusterQueue team-a is stopped (stopPolicy Hold)",
+        "QUEUE_STOPPED",
+        "An administrator sets spec.stopPolicy of ClusterQueue team-a to None.",
+        {"CLUSTER_QUEUES": [cluster_queue("team-a", quotas("cpu", cpu=8, gpu=9), stopPolicy="Hold")]},
+    ),
+    "its back-off has not ended": Case(
+        (HELD_BACK,),
+        Answer.WAITS,
+        "end of its backoff",
+        "BACKOFF",
+        f"Its back-off ends at {rfc3339(NOW_MS + 60_000)}.",
+    ),
+    "it is deactivated": Case(
+        (INACTIVE,),
+        Answer.WAITS,
+        "It waits in ClusterQueue team-a. Reason: the Workload is deactivated",
+        "Deactivated",
+        "The reason is removed: the Workload is deactivated",
+    ),
+    "it was refused": Case(
+        (waiting(ray_job("one"), "Misconfigured"),),
+        Answer.NEVER,
+        "Reason: as before.",
+        "Misconfigured",
+        "The reason is removed: as before.",
+    ),
+    "it runs": Case((running(ray_job("one")),), None, "It is admitted in ClusterQueue team-a since 2027-"),
+    "it waits for its checks": Case(
+        (CHECKED,), None, "It waits for its admission checks: nodes: no nodes yet.", "AdmissionChecks"
+    ),
+    "it is leaving": Case((EVICTED,), None, "is leaving ClusterQueue team-a since", "Preempted"),
+    "it is over": Case((finished(ray_job("one")),), None, f"It is over since {rfc3339(NOW_MS - 3_600_000)}."),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_answer_with_its_reason_and_remedy(name: str) -> None:
+    case = CASES[name]
+    found = of(*case.workloads, **case.replaced)
+    assert found.answer == case.answer
+    assert case.sentence in found.sentence
+    assert found.reason == case.reason
+    assert any(case.remedy in remedy for remedy in found.remedies) if case.remedy else not found.remedies
+
+
+def test_victims_are_named_with_their_reason() -> None:
+    (victim,) = of(DEV, URGENT).preempts
+    assert (victim.reason, victim.workload.job, victim.workload.priority) == (
+        "InClusterQueue",
+        "rayjob/dev",
+        100,
+    )
+
+
+def test_what_it_lacks_is_told() -> None:
+    (lack, *_) = of(DEV, waiting(ray_job("one"))).lacks
+    assert (lack.flavor, lack.resource, lack.needed, lack.available, lack.missing) == ("l4", GPU, 4, 0, 4)
+
+
+def test_flavors_that_its_pods_can_not_use_are_told() -> None:
+    job = deepcopy(ray_job("one"))  # the templates of all jobs are the same object
+    job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]["nodeSelector"] = {
+        "cloud.google.com/gke-nodepool": "other"
+    }
+    found = of(waiting(job))
+    assert found.reason == "NO_FLAVOR"
+    assert ("l4", "gpu", "NodeSelector") in [(e.flavor, e.pod_set, e.cause) for e in found.exclusions]
+    assert any(text.startswith("Pod set gpu may use flavor l4, which ") for text in found.remedies)
+
+
+def test_those_ahead_are_the_first_of_the_queue() -> None:
+    found = of(DEV, later("one"), waiting(ray_job("first")), URGENT | {"metadata": named("urgent")})
+    assert [(one.position, one.job) for one in found.ahead] == [(1, "workload/urgent"), (2, "rayjob/first")]
+    assert found.workload.position == 3
+
+
+def named(name: str) -> Body:
+    return {**URGENT["metadata"], "name": name, "uid": name, "ownerReferences": []}
+
+
+def test_only_so_many_ahead_are_listed() -> None:
+    first = [waiting(ray_job(f"first-{n}")) for n in range(AHEAD_MAX + 2)]
+    found = of(*first, later("one"))
+    assert len(found.ahead) == AHEAD_MAX
+    assert found.workload.position == AHEAD_MAX + 3
+
+
+def test_history_has_conditions_and_back_offs() -> None:
+    found = of(HELD_BACK)
+    assert [(event.condition, event.status, event.reason) for event in found.history] == [
+        ("Created", "True", ""),
+        ("QuotaReserved", "False", "Pending"),
+    ]
+    assert (found.requeues, found.requeue_ms) == (3, NOW_MS + 60_000)
+
+
+def test_states_of_checks_are_told() -> None:
+    (check,) = of(CHECKED).checks
+    assert (check.name, check.state, check.message, check.retries) == ("nodes", "Pending", "no nodes yet", 2)
+
+
+def test_a_question_changes_nothing_for_the_next_one() -> None:
+    there = cluster(DEV, URGENT)
+    seen = overview(there, NOW_MS)
+    first, second = (why(seen, workload_named("rayjob/one", "team-a", there)) for _ in range(2))
+    assert first == second
+    assert seen.engine.snapshot.workloads == seen.state.snapshot().workloads
+
+
+def test_document_of_an_answer() -> None:
+    found = document(of(DEV, URGENT))
+    assert found["answer"] == "preempts"
+    assert found["preempts"][0]["workload"]["job"] == "rayjob/dev"
+    assert found["history"][0]["at"] == rfc3339(NOW_MS - 60_000)
+    assert document(of(DEV, waiting(ray_job("one"))))["lacks"][0]["missing"] == "4"
