@@ -33,6 +33,7 @@ class Source:
     queues: Path | None
     cluster: bool
     kubeconfig: str | None
+    context: str | None
 
 
 @verb(
@@ -49,6 +50,7 @@ class Source:
     click.option(
         "--kubeconfig", metavar="FILE", help="with --cluster (default: $KUBECONFIG, else ~/.kube/config)"
     ),
+    live.context_option,
 )
 @click.option("--json", "as_json", is_flag=True, help="print every future as JSON")
 @inputs.forecast_options
@@ -91,16 +93,16 @@ def _inputs(source: Source, given: ForecastOptions) -> tuple[Side, Trace]:
         return side, inputs.read_trace(given, None).trace
     if source.cluster:
         trace = inputs.read_trace(given, None).trace
-        return _running(source.kubeconfig, given.configuration), trace
+        return _running(source, given.configuration), trace
     loaded = inputs.read_trace(given, None)
     if not loaded.manifests:
         raise InputError("no configuration: give --stack NAME in a checkout, --queues PATH, or --cluster")
     return Side(from_manifests(Path(given.trace or "").name, loaded.manifests)), loaded.trace
 
 
-def _running(kubeconfig: str | None, controller: str) -> Side:
+def _running(source: Source, controller: str) -> Side:
     """Reads the configuration of a running cluster, and says what it does not serve."""
-    found = live.listed(kubeconfig, QUEUE_KINDS)
+    found = live.listed(source.kubeconfig, source.context, QUEUE_KINDS)
     for kind, why in found.unread.items():
         print(f"assumed: there is no {kind}, as {why}", file=sys.stderr)
     return Side(from_objects("the cluster", queue_objects(found.cluster), controller))

@@ -45,6 +45,7 @@ class EstimateOptions:
 
     queues: Path | None
     kubeconfig: str | None
+    context: str | None
     namespace: str
     configuration: Configuration
     history: Path | None
@@ -53,6 +54,18 @@ class EstimateOptions:
     json: bool
 
 
+manifests_option = click.option(
+    "--queues",
+    metavar="PATH",
+    type=inputs.FILE,
+    help="manifests of the cluster, with its Workloads, instead",
+)
+kubeconfig_option = click.option(
+    "--kubeconfig", metavar="FILE", help="the cluster (default: $KUBECONFIG, else ~/.kube/config)"
+)
+context_option = click.option(
+    "--context", metavar="NAME", help="context of the kubeconfig (default: the current one)"
+)
 configuration_option = click.option(
     "--configuration",
     metavar="JSON",
@@ -64,15 +77,9 @@ configuration_option = click.option(
 estimate_options = options(
     "given",
     EstimateOptions,
-    click.option(
-        "--queues",
-        metavar="PATH",
-        type=inputs.FILE,
-        help="manifests of the cluster, with its Workloads, instead",
-    ),
-    click.option(
-        "--kubeconfig", metavar="FILE", help="the cluster (default: $KUBECONFIG, else ~/.kube/config)"
-    ),
+    manifests_option,
+    kubeconfig_option,
+    context_option,
     click.option("-n", "--namespace", default="default", metavar="NAMESPACE", help="namespace of the job"),
     configuration_option,
     click.option(
@@ -89,8 +96,7 @@ estimate_options = options(
 
 def read_cluster(given: EstimateOptions) -> Cluster:
     """Reads the objects. Raises: InputError, ObservationError, and those of the API server."""
-    exclusive(queues=given.queues, kubeconfig=given.kubeconfig)
-    found = _objects(given)
+    found = objects(given.queues, given.kubeconfig, given.context)
     return Cluster(
         objects=found.cluster,
         configuration=given.configuration,
@@ -108,19 +114,26 @@ def print_assumptions(lines: Iterable[str], unread: Mapping[str, str]) -> None:
     print("Assumed:", *lines, *missing, sep="\n- ")
 
 
-def _objects(given: EstimateOptions) -> Observed:
-    if given.queues:
-        return Observed(from_manifests(configurations.manifests_below(given.queues)))
-    return listed(given.kubeconfig)
+def objects(
+    manifests: Path | None, kubeconfig: str | None, context: str | None, only: Collection[str] = tuple(READ)
+) -> Observed:
+    """Reads the objects of manifests, or lists those of a cluster. Raises: as `listed`; InputError."""
+    exclusive(queues=manifests, kubeconfig=kubeconfig)
+    exclusive(queues=manifests, context=context)
+    if manifests:
+        return Observed(from_manifests(configurations.manifests_below(manifests), only))
+    return listed(kubeconfig, context, only)
 
 
-def listed(kubeconfig: str | None, only: Collection[str] = tuple(READ)) -> Observed:
+def listed(
+    kubeconfig: str | None, context: str | None = None, only: Collection[str] = tuple(READ)
+) -> Observed:
     """Lists the objects of a cluster. Raises: as `observed`."""
-    return asyncio.run(_list(kubeconfig, only))
+    return asyncio.run(_list(kubeconfig, context, only))
 
 
-async def _list(kubeconfig: str | None, only: Collection[str]) -> Observed:
-    kube = Kube(kubeconfig)
+async def _list(kubeconfig: str | None, context: str | None, only: Collection[str]) -> Observed:
+    kube = Kube(kubeconfig, context=context)
     try:
         return await observed(kube, only)
     finally:

@@ -63,14 +63,13 @@ class _Context(_Entry, frozen=True):
     user: str = ""
 
 
-def access(kubeconfig: str | None) -> Access:
-    """Returns the access that a kubeconfig describes; without one, that of the pod's ServiceAccount, else of
-    $KUBECONFIG or ~/.kube/config. Raises: ConfigError."""
-    if kubeconfig is None and (SERVICE_ACCOUNT / "token").exists():
+def access(kubeconfig: str | None, context: str | None = None) -> Access:
+    """Returns the access that a context of a kubeconfig describes, by default the current one; without
+    either, that of the pod's ServiceAccount, else of $KUBECONFIG or ~/.kube/config. Raises: ConfigError."""
+    if kubeconfig is None and context is None and (SERVICE_ACCOUNT / "token").exists():
         return from_service_account(SERVICE_ACCOUNT, os.environ)
-    return from_kubeconfig(
-        Path(kubeconfig or os.environ.get("KUBECONFIG") or DEFAULT_KUBECONFIG).expanduser()
-    )
+    path = Path(kubeconfig or os.environ.get("KUBECONFIG") or DEFAULT_KUBECONFIG).expanduser()
+    return from_kubeconfig(path, context)
 
 
 def from_service_account(folder: Path, environment: Mapping[str, str]) -> Access:
@@ -83,13 +82,13 @@ def from_service_account(folder: Path, environment: Mapping[str, str]) -> Access
     return Access(server, tls, TokenFileCredentials(folder / "token"))
 
 
-def from_kubeconfig(path: Path) -> Access:
-    """Returns the access of the current context. Files in it are relative to its folder."""
+def from_kubeconfig(path: Path, context_name: str | None = None) -> Access:
+    """Returns the access of a context, by default the current one. Files in it are relative to its folder."""
     import yaml  # not needed in a pod
 
     try:
         found = yaml.safe_load(path.read_text())
-        context = _named(found, "contexts", found.get("current-context"), _Context)
+        context = _named(found, "contexts", context_name or found.get("current-context"), _Context)
         cluster = _named(found, "clusters", context.cluster, _Cluster)
         user = _named(found, "users", context.user, _User) if context.user else _User()
     except OSError as error:

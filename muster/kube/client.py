@@ -60,9 +60,15 @@ class Kube:
     `write_seconds` is called before every write, and returns the time in which it must be answered; 0 if it
     must not begin."""
 
-    def __init__(self, kubeconfig: str | None, write_seconds: Callable[[], float] = without_election) -> None:
+    def __init__(
+        self,
+        kubeconfig: str | None,
+        write_seconds: Callable[[], float] = without_election,
+        *,
+        context: str | None = None,
+    ) -> None:
         self.write_seconds = write_seconds
-        self._connection = Connection(access(kubeconfig))
+        self._connection = Connection(access(kubeconfig, context))
 
     async def list(
         self,

@@ -51,6 +51,11 @@ class Kind(Generic[T]):
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    @property
+    def resource(self) -> str:
+        """Returns the name that roles and kubectl have for it, such as workloads.kueue.x-k8s.io."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """Returns the path of one object, or of all: in a namespace, or in the whole cluster."""
         parts = ("apis", self.group) if self.group else ("api",)

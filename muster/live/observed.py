@@ -20,6 +20,8 @@ NEEDED = ("cluster_queues", "local_queues", "flavors", "workloads")
 NOT_READ = ("ray_jobs", "ray_clusters", "ray_services", "provisioning_requests", "pod_templates", "pods")
 """Kinds that the controller acts on; Workloads show what they make of quota."""
 READ = {name: kind for name, kind in WATCHED.items() if name not in NOT_READ}
+JOBS = ("ray_jobs", "ray_clusters", "ray_services")
+"""Kinds whose annotations views show."""
 QUEUE_KINDS = (
     "cluster_queues",
     "cohorts",
@@ -54,18 +56,19 @@ class Observed:
 
 
 async def observed(kube: Lister, only: Collection[str] = tuple(READ)) -> Observed:
-    """Lists the objects of a cluster, `only` of some of the kinds. Raises: ObservationError if one of them
-    that every decision needs can not be listed; RequestError for an API server that
-    does not answer."""
-    found, unread = await _listed(kube, {name: READ[name] for name in only})
+    """Lists the objects of a cluster, `only` of some of the kinds. Raises: ObservationError if those of them
+    that every decision needs can not be listed; RequestError for an API server that does not answer."""
+    found, unread = await _listed(kube, {name: WATCHED[name] for name in only})
     if found.get("topologies"):
         placement, missing = await _listed(kube, WATCHED_WITH_TOPOLOGIES)
         found |= placement
         unread |= missing
-    for name in NEEDED:
-        kind = READ[name]
-        if name in only and str(kind) in unread:
-            raise ObservationError(f"{kind} ({kind.api_version}): {unread[str(kind)]}")
+    needed = [READ[name] for name in NEEDED if name in only]
+    missing_kinds = [
+        f"{kind} ({kind.api_version}): {unread[str(kind)]}" for kind in needed if str(kind) in unread
+    ]
+    if missing_kinds:
+        raise ObservationError("; ".join(missing_kinds))
     return Observed(ClusterState(**found), unread)
 
 
@@ -89,15 +92,18 @@ async def _list(kube: Lister, kind: Kind[Any]) -> list[Any] | str:
         if error.code == NOT_FOUND:
             return "the API server does not serve this kind"
         if error.code == FORBIDDEN:
-            return "you may not list them in all namespaces"
+            where = " in all namespaces" if kind.namespaced else ""
+            return f"you may not list {kind.resource}{where}"
         raise
 
 
-def from_manifests(manifests: Iterable[Mapping[str, Any]]) -> ClusterState:
-    """Returns a cluster with these objects; kinds that no decision reads are ignored.
+def from_manifests(
+    manifests: Iterable[Mapping[str, Any]], only: Collection[str] = tuple(READ)
+) -> ClusterState:
+    """Returns a cluster with these objects, `only` of some of the kinds; others are ignored.
 
     Raises: ObservationError."""
-    wanted = {**READ, **WATCHED_WITH_TOPOLOGIES}
+    wanted = {**{name: WATCHED[name] for name in only}, **WATCHED_WITH_TOPOLOGIES}
     found: dict[str, Any] = {name: {} for name in wanted}
     for manifest in manifests:
         for name, kind in wanted.items():

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 import ssl
 import sys
 from pathlib import Path
@@ -92,6 +93,18 @@ def test_a_kubeconfig_that_is_no_use(name: str, tmp_path: Path) -> None:
 def test_a_missing_kubeconfig(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         access(str(tmp_path / "missing"))
+
+
+def test_a_context_may_be_named(tmp_path: Path) -> None:
+    path = Path(kubeconfig(tmp_path, SERVER))
+    content = json.loads(path.read_text())
+    content["contexts"].append({"name": "other", "context": {"cluster": "far", "user": "u"}})
+    content["clusters"].append({"name": "far", "cluster": {"server": "https://far"}})
+    path.write_text(json.dumps(content))
+    assert access(str(path)).server == "https://cluster:6443"
+    assert access(str(path), "other").server == "https://far"
+    with pytest.raises(ConfigError, match="contexts: no entry is named 'missing'"):
+        access(str(path), "missing")
 
 
 def test_which_server_certificates_are_accepted(tmp_path: Path) -> None:

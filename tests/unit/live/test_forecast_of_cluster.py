@@ -28,10 +28,11 @@ class Running(Listing):
     def __init__(self, objects: Mapping[Kind[Any], list[dict[str, Any]]], **codes: int) -> None:
         super().__init__(objects, **codes)
         self.kubeconfig: str | None = ""
+        self.context: str | None = ""
         self.closed = False
 
-    def __call__(self, kubeconfig: str | None) -> "Running":
-        self.kubeconfig = kubeconfig
+    def __call__(self, kubeconfig: str | None, *, context: str | None) -> "Running":
+        self.kubeconfig, self.context = kubeconfig, context
         return self
 
     async def close(self) -> None:
@@ -55,9 +56,9 @@ def test_forecast_of_a_cluster_is_that_of_its_manifests(
 ) -> None:
     stack = local_stack()
     running = Running(stack)
-    assert forecast_of(running, monkeypatch, trace, "--kubeconfig=mine") == 0
+    assert forecast_of(running, monkeypatch, trace, "--kubeconfig=mine", "--context=other") == 0
     of_cluster = json.loads(capsys.readouterr().out)
-    assert (running.kubeconfig, running.closed) == ("mine", True)
+    assert (running.kubeconfig, running.context, running.closed) == ("mine", "other", True)
     items = [manifest(kind, body) for kind, bodies in stack.items() for body in bodies]
     (tmp_path / "queues.json").write_text(json.dumps(as_json({"items": items})))
     assert main(["forecast", f"--queues={tmp_path}/queues.json", "--seeds=2", "--json", trace]) == 0
@@ -106,7 +107,10 @@ def test_cluster_without_queues_is_refused(
 @pytest.mark.parametrize(
     ("codes", "message"),
     [
-        ({"ClusterQueue": 403}, "ClusterQueue (kueue.x-k8s.io/v1beta2): you may not list them"),
+        (
+            {"ClusterQueue": 403},
+            "ClusterQueue (kueue.x-k8s.io/v1beta2): you may not list clusterqueues.kueue.x-k8s.io",
+        ),
         ({"Cohort": 500}, "the API server refused: no"),
     ],
 )
@@ -124,7 +128,7 @@ def test_cluster_that_does_not_tell_is_explained(
 def test_missing_kubeconfig_is_explained(
     monkeypatch: pytest.MonkeyPatch, trace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def missing(kubeconfig: str | None) -> None:
+    def missing(kubeconfig: str | None, *, context: str | None) -> None:
         raise ConfigError("no configuration found")
 
     monkeypatch.setattr("muster.cli.live.Kube", missing)

@@ -62,7 +62,7 @@ def test_nodes_are_listed_for_topologies() -> None:
 def test_kinds_that_can_not_be_listed_are_named() -> None:
     found = observe(Listing(local_stack(), Namespace=403, Topology=404))
     assert found.unread == {
-        "Namespace": "you may not list them in all namespaces",
+        "Namespace": "you may not list namespaces",
         "Topology": "the API server does not serve this kind",
     }
 
@@ -70,7 +70,11 @@ def test_kinds_that_can_not_be_listed_are_named() -> None:
 @pytest.mark.parametrize(
     ("kind", "code", "message"),
     [
-        ("Workload", 403, "Workload (kueue.x-k8s.io/v1beta2): you may not list them"),
+        (
+            "Workload",
+            403,
+            "Workload (kueue.x-k8s.io/v1beta2): you may not list workloads.kueue.x-k8s.io in all namespaces",
+        ),
         ("ClusterQueue", 404, "ClusterQueue (kueue.x-k8s.io/v1beta2): the API server does not serve"),
     ],
 )
@@ -78,6 +82,13 @@ def test_kinds_that_every_decision_needs(kind: str, code: int, message: str) -> 
     with pytest.raises(ObservationError) as raised:
         observe(Listing(local_stack(), **{kind: code}))
     assert message in str(raised.value)
+
+
+def test_all_kinds_that_lack_a_right_are_named_at_once() -> None:
+    with pytest.raises(ObservationError) as raised:
+        observe(Listing(local_stack(), Workload=403, ClusterQueue=403))
+    named = [part.rpartition("you may not list ")[2] for part in str(raised.value).split("; ")]
+    assert named == ["clusterqueues.kueue.x-k8s.io", "workloads.kueue.x-k8s.io in all namespaces"]
 
 
 def test_other_errors_of_the_api_server_are_raised() -> None:
