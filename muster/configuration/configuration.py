@@ -32,6 +32,11 @@ class Configuration:
     wait_for_pods_ready: WaitForPodsReady | None = None
     retention: Retention = Retention()
 
+    @property
+    def backoff(self) -> Backoff:
+        """Returns the back-off after evictions because pods were not ready, with its defaults."""
+        return self.wait_for_pods_ready.backoff if self.wait_for_pods_ready else Backoff()
+
 
 DEFAULT = Configuration()
 

@@ -59,6 +59,13 @@ def ray_job(
     return {"metadata": meta, "spec": {**fixed, "rayClusterSpec": cluster, **spec}}
 
 
+def annotated(job: Body, **annotations: str) -> Body:
+    """Returns the job with these annotations of muster.dev."""
+    added = {f"muster.dev/{name}": value for name, value in annotations.items()}
+    meta = job["metadata"]
+    return {**job, "metadata": {**meta, "annotations": {**meta.get("annotations", {}), **added}}}
+
+
 def ray_cluster(
     name: str, *, workers: int = 2, priority: str = "dev-priority", namespace: str = "team-a"
 ) -> Body:

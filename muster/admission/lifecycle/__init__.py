@@ -6,6 +6,7 @@ Pure functions of plain values: the caller reads and writes the objects.
 from muster.admission.lifecycle.advance import (
     BY_CHECK,
     BY_CLUSTER_QUEUE,
+    BY_JOB,
     BY_LOCAL_QUEUE,
     BY_PODS_READY,
     DEACTIVATED,
@@ -35,6 +36,7 @@ from muster.admission.lifecycle.requeue import EvictedWorkload, Requeued, back_i
 __all__ = [
     "BY_CHECK",
     "BY_CLUSTER_QUEUE",
+    "BY_JOB",
     "BY_LOCAL_QUEUE",
     "BY_PODS_READY",
     "DEACTIVATED",

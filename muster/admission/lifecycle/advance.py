@@ -14,6 +14,7 @@ from muster.admission.model import CheckState, StopPolicy
 DEACTIVATED = "Deactivated"
 BY_CHECK = "AdmissionCheck"
 BY_PODS_READY = "PodsReadyTimeout"
+BY_JOB = "JobStopped"
 BY_LOCAL_QUEUE, BY_CLUSTER_QUEUE = "LocalQueueStopped", "ClusterQueueStopped"
 TIME_EXCEEDED, RETRIES_EXCEEDED = "MaximumExecutionTimeExceeded", "RequeuingLimitExceeded"
 
@@ -38,6 +39,7 @@ class ReservedWorkload:
     active: bool = True
     target: DeactivationTarget | None = None
     checks: tuple[CheckStatus, ...] = ()
+    job_stopped: bool = False  # by its user
     cluster_queue_stop: StopPolicy = StopPolicy.NONE
     local_queue_stop: StopPolicy = StopPolicy.NONE
     admitted_at_ms: int | None = None
@@ -88,7 +90,7 @@ def next_action(gang: ReservedWorkload, rules: WaitForPodsReady | None, now_ms: 
         return _deactivated(gang.target)
     if gang.target is not None:
         return Deactivate(gang.target)
-    return _by_checks(gang) or _by_queues(gang) or _by_time(gang, rules, now_ms)
+    return _by_checks(gang) or _by_stops(gang) or _by_time(gang, rules, now_ms)
 
 
 def _deactivated(target: DeactivationTarget | None) -> Evict:
@@ -107,8 +109,10 @@ def _by_checks(gang: ReservedWorkload) -> Evict | Deactivate | None:
     return None
 
 
-def _by_queues(gang: ReservedWorkload) -> Evict | None:
-    """A held queue cancels what is not admitted yet, a drained one everything."""
+def _by_stops(gang: ReservedWorkload) -> Evict | None:
+    """A held queue cancels what is not admitted yet, a drained one everything, and so does a stopped job."""
+    if gang.job_stopped:
+        return Evict(BY_JOB, "The job is stopped")
     admitted = gang.admitted_at_ms is not None
 
     def stops(policy: StopPolicy) -> bool:

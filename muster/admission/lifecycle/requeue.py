@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from muster.admission.lifecycle.advance import (
     BY_CHECK,
     BY_CLUSTER_QUEUE,
+    BY_JOB,
     BY_LOCAL_QUEUE,
     BY_PODS_READY,
     DEACTIVATED,
@@ -23,6 +24,7 @@ class EvictedWorkload:
     reason: str
     active: bool = True
     requeue_at_ms: int | None = None
+    job_stopped: bool = False
     cluster_queue_stop: StopPolicy = StopPolicy.NONE
     local_queue_stop: StopPolicy = StopPolicy.NONE
 
@@ -43,13 +45,15 @@ def back_in_queue(gang: EvictedWorkload, now_ms: int) -> Requeued | None:
         over = gang.requeue_at_ms is None or gang.requeue_at_ms <= now_ms
         return Requeued("BackoffFinished", "The workload backoff was finished") if over else None
     if gang.reason == BY_CLUSTER_QUEUE:
-        return _restarted("ClusterQueue", gang.cluster_queue_stop)
+        return _restarted("ClusterQueue", gang.cluster_queue_stop is not StopPolicy.NONE)
     if gang.reason == BY_LOCAL_QUEUE:
-        return _restarted("LocalQueue", gang.local_queue_stop)
+        return _restarted("LocalQueue", gang.local_queue_stop is not StopPolicy.NONE)
+    if gang.reason == BY_JOB:
+        return _restarted("Job", gang.job_stopped)
     return Requeued(gang.reason, "The workload is back in its queue")
 
 
-def _restarted(queue: str, stop: StopPolicy) -> Requeued | None:
-    if stop is not StopPolicy.NONE:
+def _restarted(kind: str, stopped: bool) -> Requeued | None:
+    if stopped:
         return None
-    return Requeued(f"{queue}Restarted", f"The {queue} was restarted after being stopped")
+    return Requeued(f"{kind}Restarted", f"The {kind} was restarted after being stopped")

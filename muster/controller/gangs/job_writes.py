@@ -1,21 +1,22 @@
 """The writes that sync a job with its persisted Workload (stopping it: stops.py)."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from muster.configuration.configuration import Retention
+from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs import retention
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.gangs.retention import FOR_EVER
 from muster.controller.gangs.suspension import has_left_queue, is_stopped, quota_may_be_released
 from muster.controller.jobs.annotations import WAIT, removal
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.templates import PlacementError, admitted_templates, place_operations
 from muster.controller.provisioning import provisioning_requests
 from muster.controller.provisioning.provisioning_checks import NOT_CREATED
-from muster.controller.workload import job_workload, transitions
+from muster.controller.workload import job_workload, retries, transitions
 from muster.controller.workload.check_states import set_check
 from muster.controller.workload.events import ObjectEvent, on_job, on_workload, status_events
+from muster.controller.workload.retries import RETRIED
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch
 from muster.objects import workload_status
@@ -24,9 +25,9 @@ from muster.objects.meta import builtins, find_condition, is_true
 
 
 def job_writes(
-    workload: Workload, cluster: ClusterState, now_ms: int, kept: Retention = FOR_EVER
+    workload: Workload, cluster: ClusterState, now_ms: int, configuration: Configuration = DEFAULT
 ) -> Iterator[PlannedWrite]:
-    job, status = cluster.job_of(workload), workload.status
+    job, status, kept = cluster.job_of(workload), workload.status, configuration.retention
     if has_left_queue(workload, job) or workload.metadata.deletion_timestamp:
         yield from _delete_workload(workload, job, cluster, now_ms)
         return
@@ -43,6 +44,7 @@ def job_writes(
     elif not workload_status.holds_quota(status) or workload_status.is_evicted(status):
         if cluster.requests_of(workload) and quota_may_be_released(workload, job, cluster, now_ms):
             yield from _delete_requests(workload, cluster)
+        yield from _retry(workload, job, configuration, now_ms)
         yield from retention.deletions(workload, cluster, kept, now_ms)
     elif workload_status.is_admitted(status):
         # A user may have suspended it for a moment: its old pods have to be gone first.
@@ -51,6 +53,21 @@ def job_writes(
         yield from sync_provisioning_requests(workload, cluster, now_ms)
     else:
         yield from sync_provisioning_requests(workload, cluster, now_ms)
+
+
+def _retry(
+    workload: Workload, job: Job | None, configuration: Configuration, now_ms: int
+) -> Iterator[PlannedWrite]:
+    """Grants the retry that the job requests, if it is due. Its back-off ends once that is persisted."""
+    retry = retries.requested(workload, job, now_ms, configuration.backoff)
+    if retry is None or job is None or retry.due_ms > now_ms:
+        return
+    body: dict[str, Any] = {"metadata": {"annotations": {RETRIED: retries.annotation(retry.granted)}}}
+    if retry.activates:
+        body["spec"] = {"active": True}
+    message = f"Retry {retry.granted.count} was granted; the next one may follow at {retry.granted.next}"
+    patch = MergePatch(WORKLOADS, workload.key, body, workload.metadata.resource_version)
+    yield PlannedWrite(workload.key, patch, (on_job(job, "Retried", message),), deferrable=True)
 
 
 def _sync_priority(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:

@@ -5,6 +5,10 @@ from typing import Any
 
 from muster.objects.meta import ObjectMeta
 
+STOP = "muster.dev/stop"
+"""Written by its user: with "true" the job gives back its quota, and waits until it is removed."""
+RETRY = "muster.dev/retry"
+"""Written by its user: each new value ends the back-off of the job once."""
 WAIT = "muster.dev/wait"
 """Written by the controller: why the job waits, as JSON."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
+from muster.controller.jobs.annotations import STOP
 from muster.controller.jobs.gang import PodSetTemplate, pod_sets
 from muster.controller.jobs.templates import is_placed
 from muster.kube.kinds import Kind
@@ -73,6 +74,11 @@ class JobView(ABC, Generic[T]):
         operator."""
         queued = bool(queue_name(self)) and self.metadata.controller is None
         return queued and self._managed_by == KUBERAY_OPERATOR
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether its user has stopped it."""
+        return self.metadata.annotations.get(STOP) == "true"
 
     @property
     def suspension_obstacle(self) -> Problem | None:

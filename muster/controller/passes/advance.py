@@ -8,7 +8,7 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs import retention
 from muster.controller.gangs.suspension import quota_may_be_released, with_suspension_progress
 from muster.controller.provisioning import provisioning_checks
-from muster.controller.workload import transitions
+from muster.controller.workload import retries, transitions
 from muster.controller.workload.clock_skew import without_future_times
 from muster.controller.workload.lifecycle import advance, requeue_if_due, sync_pods_ready
 from muster.controller.workload.timed_status import TimedStatus
@@ -22,8 +22,14 @@ def advance_workload(
     """Returns its status as its job, its pods and its checks determine it, before the core decides."""
     advanced = _advanced(workload, cluster, configuration, now_ms)
     reported = with_suspension_progress(workload, advanced.status, cluster, now_ms)
+    retry = retries.requested(workload, cluster.job_of(workload), now_ms, configuration.backoff)
+    retry_ms = retry.due_ms if retry is not None and retry.due_ms > now_ms else None
     kept_until_ms = retention.until_ms(workload, configuration.retention, now_ms)
-    due = [at_ms for at_ms in (advanced.until_ms, reported.until_ms, kept_until_ms) if at_ms is not None]
+    due = [
+        at_ms
+        for at_ms in (advanced.until_ms, reported.until_ms, kept_until_ms, retry_ms)
+        if at_ms is not None
+    ]
     return TimedStatus(reported.status, min(due, default=None))
 
 

@@ -8,8 +8,10 @@ from msgspec.structs import replace
 from muster import admission as core
 from muster.admission.lifecycle import DEACTIVATED
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.jobs.annotations import RETRY, STOP
 from muster.controller.jobs.job import Job, Problem, priority_class
 from muster.controller.passes.queue_status import STOPPED, queue_problem
+from muster.controller.workload import retries
 from muster.controller.workload.events import ObjectEvent, on_job
 from muster.objects import kueue
 from muster.objects.cache import ByteCache
@@ -31,10 +33,10 @@ def ineligibility(workload: kueue.Workload, job: Job | None, cluster: ClusterSta
     one."""
     if not workload.spec.active:
         why = _why_deactivated(workload)
-        retry = "delete the job and create it again, or have an administrator " if job is not None else ""
-        return Problem(
-            SUSPENDED, f"the Workload is deactivated{why}: {retry}set spec.active of the Workload to true"
-        )
+        return Problem(SUSPENDED, f"the Workload is deactivated{why}: {_reactivation(workload, job)}")
+    if job is not None and job.stop_requested:
+        why = f"the job is stopped by its annotation {STOP}: remove the annotation to queue the job again"
+        return Problem(SUSPENDED, why)
     message = (
         _own_problem(workload, job, cluster)
         or _pods_problem(workload, cluster)
@@ -61,6 +63,17 @@ def empty_queue_labels(cluster: ClusterState) -> Iterator[ObjectEvent]:
             "the queues"
         )
         yield on_job(job, MISCONFIGURED, message, warning=True)
+
+
+def _reactivation(workload: kueue.Workload, job: Job | None) -> str:
+    """Returns how it is activated again, by what its reader may do."""
+    if job is None:
+        return "set spec.active of the Workload to true"
+    if not retries.is_curable(workload):
+        return "delete the job and create it again, or ask an administrator to activate it"
+    later = retries.granted(workload).next
+    when = f" (granted from {later} on)" if later else ""
+    return f"set the job's annotation {RETRY} to a new value{when}, or delete the job and create it again"
 
 
 def _why_deactivated(workload: kueue.Workload) -> str:

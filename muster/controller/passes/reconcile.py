@@ -7,7 +7,7 @@ acted on by the next pass. If the controller is killed between two writes, the n
 
 from collections.abc import Container, Iterable, Iterator
 
-from muster.configuration.configuration import DEFAULT, Configuration, Retention
+from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.ownership import Owner
 from muster.controller.gangs import duplicate_pods
@@ -86,7 +86,7 @@ def reconcile(
     for workload in present:
         new = decided.get(workload.key, statuses[workload.key])
         acts = _as_persisted(new, workload.status) and _add_job_writes(
-            plan, workload, cluster, backing_off, configuration.retention, now_ms
+            plan, workload, cluster, backing_off, configuration, now_ms
         )
         if acts or workload.key in backing_off or cluster.timers.is_timed(workload.metadata.uid):
             unsettled.add(workload.key)
@@ -116,14 +116,14 @@ def _add_job_writes(
     workload: Workload,
     cluster: ClusterState,
     backing_off: Container[str],
-    retention: Retention,
+    configuration: Configuration,
     now_ms: int,
 ) -> bool:
     """Adds the writes that sync the job. Returns whether there is any, also one that backs off."""
     # A gang that must stop is stopped even if other writes of its Workload fail.
     halts = [*stops(workload, cluster, now_ms), *duplicate_pods.deletions(workload, cluster)]
     resets = list(template_resets(workload, cluster))
-    syncs = [] if workload.key in backing_off else list(job_writes(workload, cluster, now_ms, retention))
+    syncs = [] if workload.key in backing_off else list(job_writes(workload, cluster, now_ms, configuration))
     plan.stops += _without(backing_off, halts)
     plan.template_resets += _without(backing_off, resets)
     plan.before_reservations += syncs

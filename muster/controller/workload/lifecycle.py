@@ -19,7 +19,7 @@ from muster.admission.lifecycle import (
     readiness_after,
 )
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.workload import check_states, transitions
+from muster.controller.workload import check_states, retries, transitions
 from muster.controller.workload.timed_status import TimedStatus
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -71,17 +71,19 @@ def requeue_if_due(
     if requeued is None or requeued.status == "True":
         return TimedStatus(status)
     cluster_stop, local_stop = _stop_policies(workload, status, cluster)
+    backs_off = status.requeue_state is not None and not retries.cuts_short(workload, status)
     evicted = EvictedWorkload(
         reason=requeued.reason,
-        requeue_at_ms=millis(status.requeue_state.requeue_at) if status.requeue_state else None,
+        requeue_at_ms=millis(status.requeue_state.requeue_at) if status.requeue_state and backs_off else None,
+        job_stopped=_job_stopped(workload, cluster),
         cluster_queue_stop=cluster_stop,
         local_queue_stop=local_stop,
     )
     requeue = back_in_queue(evicted, now_ms)
     if requeue is not None:
         return TimedStatus(transitions.requeued(status, requeue.reason, requeue.message, now_ms))
-    backs_off = evicted.requeue_at_ms is not None and evicted.requeue_at_ms > now_ms
-    return TimedStatus(status, evicted.requeue_at_ms if backs_off else None)
+    later = evicted.requeue_at_ms is not None and evicted.requeue_at_ms > now_ms
+    return TimedStatus(status, evicted.requeue_at_ms if later else None)
 
 
 def blocked_admissions(
@@ -114,6 +116,7 @@ def _reserved_workload(workload: Workload, status: WorkloadStatus, cluster: Clus
         key=workload.key,
         active=workload.spec.active,
         target=DeactivationTarget(target.reason, target.message) if target else None,
+        job_stopped=_job_stopped(workload, cluster),
         checks=tuple(check_states.core_state(check) for check in status.admission_checks),
         cluster_queue_stop=cluster_stop,
         local_queue_stop=local_stop,
@@ -133,6 +136,11 @@ def _pods(status: WorkloadStatus) -> PodsReady | None:
     known = found.reason in Readiness.__members__.values()
     by_status = Readiness.STARTED if found.status == "True" else Readiness.WAIT_FOR_START
     return PodsReady(Readiness(found.reason) if known else by_status, millis(found.last_transition_time))
+
+
+def _job_stopped(workload: Workload, cluster: ClusterState) -> bool:
+    job = cluster.job_of(workload)
+    return job is not None and job.stop_requested
 
 
 def _stop_policies(

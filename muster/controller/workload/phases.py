@@ -34,7 +34,7 @@ class Phase(StrEnum):
 
 DESCRIPTIONS = {
     Phase.PENDING: "in its queue, or inadmissible for the reason in its condition `QuotaReserved`",
-    Phase.BACK_OFF: "without quota, and out of its queue until its back-off or the stop of its queue ends",
+    Phase.BACK_OFF: "without quota, and out of its queue until its back-off or its stop ends",
     Phase.QUOTA_RESERVED: "holds quota; admission checks or the placement of its pods are outstanding",
     Phase.ADMITTED: "holds quota, and its gang may run",
     Phase.EVICTED: "holds quota until its pods are gone; without a job, until its creator unsets it",

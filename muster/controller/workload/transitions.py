@@ -14,6 +14,7 @@ from muster.admission.lifecycle import TIME_EXCEEDED, Readiness, used_execution_
 from muster.controller.jobs.job import Outcome
 from muster.controller.workload.check_states import PENDING, READY, reset
 from muster.controller.workload.phases import Phase, Stage, transition
+from muster.controller.workload.retries import FAILED_TO_START as FAILED_TO_START
 from muster.objects import kueue
 from muster.objects.kueue import AdmissionCheckState, WorkloadStatus
 from muster.objects.meta import Condition, find_condition, millis, rfc3339, set_condition
@@ -36,8 +37,6 @@ from muster.objects.workload_status import QUOTA_RESERVED as QUOTA_RESERVED
 from muster.objects.workload_status import holds_quota as holds_quota
 from muster.objects.workload_status import is_finished as is_finished
 from muster.translation import assignments
-
-FAILED_TO_START = "FailedToStart"  # a reason of Muster: its pods contradict its admission
 
 
 @transition({Phase.PENDING, Phase.QUOTA_RESERVED}, {Phase.QUOTA_RESERVED, Phase.ADMITTED}, Stage.DECIDE)

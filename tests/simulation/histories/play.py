@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from muster.controller.jobs.annotations import STOP
 from muster.kube import kinds
 from tests.simulation.api import Body, Refused, key_of
 from tests.simulation.full_passes import compared
@@ -171,9 +172,11 @@ def _is_leaving(sim: Simulation, queue: str) -> bool:
 
 def _stop_users(sim: Simulation) -> None:
     """Deletes jobs that would never end, gangs too large for a queue, which block those behind them, and jobs
-    changed by hostile actions."""
+    changed by hostile actions. Resumes stopped jobs."""
     for kind in JOB_KINDS:
         for job in sim.api.all(kind):
+            if STOP in job["metadata"].get("annotations", {}):
+                sim.patch(kind, key_of(job), {"metadata": {"annotations": {STOP: None}}})
             if "ownerReferences" in job["metadata"] and sim.invariants.trusts(job):
                 continue
             groups = job["spec"].get("rayClusterSpec", {}).get("workerGroupSpecs", [{}])

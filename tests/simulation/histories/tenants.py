@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from muster.controller.jobs.annotations import RETRY, STOP
 from muster.kube import kinds
 from muster.objects import kueue
 from tests.simulation.histories.actions import (
@@ -108,6 +109,16 @@ def toggle_active(sim: Simulation, kind: str, key: str) -> None:
     sim.patch(kinds.WORKLOADS, where, {"spec": {"active": not workload["spec"]["active"]}})
 
 
+def toggle_stop(sim: Simulation, kind: str, key: str) -> None:
+    """Stops a job by its annotation, or resumes one."""
+    stopped = find(sim, kind, key)["metadata"].get("annotations", {}).get(STOP)
+    sim.patch(KINDS[kind], key, {"metadata": {"annotations": {STOP: None if stopped else "true"}}})
+
+
+def retry(sim: Simulation, kind: str, key: str) -> None:
+    sim.patch(KINDS[kind], key, {"metadata": {"annotations": {RETRY: str(sim.api.now_ms())}}})
+
+
 def annotate_workload(sim: Simulation, kind: str, key: str) -> None:
     """Updates it, so that the controller's next write is stale."""
     workload = workload_of(sim, kind, key)
@@ -144,6 +155,8 @@ ACTIONS = {
     "delete-job": Act(3, draw_delete, delete),
     "change-label": Act(3, draw_label, change_label),
     "toggle-suspend": Act(2, draw_ray_job, toggle_suspend),
+    "toggle-stop": Act(2, draw_workload, toggle_stop),
+    "retry": Act(1, draw_workload, retry),
     "toggle-active": Act(1, draw_workload, toggle_active),
     "annotate-workload": Act(2, draw_workload, annotate_workload),
     "out-of-stock": Act(2, draw_stock, run_out_of_stock),

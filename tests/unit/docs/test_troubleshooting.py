@@ -19,6 +19,7 @@ COMPOSED = {
     "DeactivatedDueTo…": ("Deactivated", "DueTo"),
     "EvictedDueTo…": ("EvictedDueTo",),
     "ClusterQueueRestarted": ("ClusterQueue", "Restarted"),
+    "JobRestarted": ("Job", "Restarted"),
     "LocalQueueRestarted": ("LocalQueue", "Restarted"),
 }
 OTHER_WORDS = {

@@ -106,6 +106,12 @@ STEPS: dict[str, tuple[ReservedWorkload, WaitForPodsReady | None, Action]] = {
         WAIT,
         Evict("LocalQueueStopped", STOPPED[0]),
     ),
+    "a stopped job": (gang(admitted_s=1, job_stopped=True), WAIT, Evict("JobStopped", "The job is stopped")),
+    "a stopped job that is deactivated": (
+        gang(active=False, job_stopped=True),
+        WAIT,
+        Evict("Deactivated", "The workload is deactivated"),
+    ),
     # pods
     "pods may take any time": (gang(admitted_s=10**6), None, Stay()),
     "pods that were never ready": (gang(admitted_s=299), WAIT, Stay(NOW_MS + 1000)),
@@ -235,6 +241,8 @@ BACK: dict[str, tuple[Away, str | None]] = {
     "not any more": (Away("ClusterQueueStopped", local_queue_stop=HOLD), "ClusterQueueRestarted"),
     "its LocalQueue is stopped": (Away("LocalQueueStopped", local_queue_stop=DRAIN), None),
     "nor that": (Away("LocalQueueStopped"), "LocalQueueRestarted"),
+    "its job is stopped": (Away("JobStopped", job_stopped=True), None),
+    "its job is resumed": (Away("JobStopped", cluster_queue_stop=HOLD), "JobRestarted"),
     "preempted": (Away("Preempted"), "Preempted"),
 }
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from muster.controller.jobs.annotations import STOP
 from muster.controller.passes import eligibility
 from muster.controller.workload import transitions
 from muster.kube import kinds
@@ -203,8 +204,22 @@ REFUSALS: dict[str, tuple[Body, dict[str, Any], Objects, str]] = {
         ray_job("dev"),
         {"active": False},
         {},
-        "Suspended: the Workload is deactivated: delete the job and create it again, or have an "
-        "administrator set spec.active of the Workload to true",
+        "Suspended: the Workload is deactivated: delete the job and create it again, or ask an "
+        "administrator to activate it",
+    ),
+    "stopped by its user": (
+        annotated({STOP: "true"}),
+        {},
+        {},
+        "Suspended: the job is stopped by its annotation muster.dev/stop: remove the annotation to queue the "
+        "job again",
+    ),
+    "stopped by its user, and deactivated": (
+        annotated({STOP: "true"}),
+        {"active": False},
+        {},
+        "Suspended: the Workload is deactivated: delete the job and create it again, or ask an "
+        "administrator to activate it",
     ),
     "a stopped LocalQueue": (
         ray_job("dev"),

@@ -13,8 +13,16 @@ from muster.controller.workload.check_states import set_check
 from muster.kube import kinds
 from muster.objects.kueue import RequeueState, Workload, WorkloadStatus
 from muster.objects.meta import Condition, find_condition, rfc3339
-from tests.simulation.manifests import CHECK, PREEMPTION, cluster_queue, local_queue, quotas, ray_job
-from tests.unit.controller.builders import NOW_MS, Body, make_cluster, workload
+from tests.simulation.manifests import (
+    CHECK,
+    PREEMPTION,
+    annotated,
+    cluster_queue,
+    local_queue,
+    quotas,
+    ray_job,
+)
+from tests.unit.controller.builders import NOW_MS, Body, make_cluster, stored, workload
 
 WAIT = WaitForPodsReady(timeout_s=60, recovery_timeout_s=30, backoff=Backoff(60, 600), retries_max=1)
 RUNS = ("QuotaReserved", "Admitted")  # for 60 s
@@ -32,6 +40,7 @@ STOPPED_LOCAL_QUEUE: Objects = {
         }
     ]
 }
+STOPPED_JOB: Objects = {kinds.RAY_JOBS: [stored(annotated(ray_job("dev"), stop="true"))]}
 
 
 def gang(*true: str, **fields: Any) -> Workload:
@@ -76,6 +85,13 @@ ADVANCED: dict[str, tuple[Workload, Objects, WaitForPodsReady | None, set[str], 
         STOPPED_LOCAL_QUEUE,
         None,
         RUNNING | {"Evicted:LocalQueueStopped"},
+        None,
+    ),
+    "its job is stopped by its user": (
+        gang(*RUNS),
+        STOPPED_JOB,
+        None,
+        RUNNING | {"Evicted:JobStopped"},
         None,
     ),
     "its queues are gone": (
@@ -189,6 +205,8 @@ REQUEUES: dict[str, tuple[Workload, Objects, set[str]]] = {
     "or not": (away("ClusterQueueStopped"), {}, {"Requeued:ClusterQueueRestarted"}),
     "its LocalQueue is stopped": (away("LocalQueueStopped"), STOPPED_LOCAL_QUEUE, set()),
     "or is not": (away("LocalQueueStopped"), {}, {"Requeued:LocalQueueRestarted"}),
+    "its job is stopped": (away("JobStopped"), STOPPED_JOB, set()),
+    "or resumed": (away("JobStopped"), {}, {"Requeued:JobRestarted"}),
 }
 
 
