@@ -16,6 +16,7 @@ from components.foundation.existing import ExistingCluster, ExistingClusterArgs
 from components.foundation.foundation import Foundation, FoundationArgs
 from components.observability.observability import Observability, ObservabilityArgs
 from components.operators.gpu_operator import RUNTIME_CLASS, GpuOperator, GpuOperatorArgs
+from components.operators.gpudirect import GpuDirect, GpuDirectArgs, installers
 from components.operators.kai import Kai, KaiArgs
 from components.operators.kuberay import KubeRay, KubeRayArgs
 from components.operators.kueue import Kueue, KueueArgs
@@ -97,6 +98,10 @@ class Platform(Component):
         others: list[pulumi.Resource] = []
         if gpus.install == "helm":
             others.append(GpuOperator("gpu-operator", GpuOperatorArgs(gpus, selector), opts))
+        # The pools of a cluster that is not known to be on GKE are all there already.
+        plugins = installers(settings.gpudirect, settings.pools if settings.place else ())
+        if plugins:
+            others.append(GpuDirect("gpudirect", GpuDirectArgs(plugins), opts))
         if engine == "kai":
             runtime_class = "" if gpus.install == "none" else RUNTIME_CLASS
             others.append(Kai("kai", KaiArgs(settings.kai, selector, runtime_class), opts))

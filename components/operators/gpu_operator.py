@@ -20,6 +20,7 @@ from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component
 from components.operators.charts import Chart, release
+from components.operators.gpudirect import MANIFESTS
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
 from settings.model.operators import namespaces
 from settings.model.operators.gpu_operator import GpuOperator as GpuOperatorSettings
@@ -28,8 +29,8 @@ NAMESPACE = namespaces.GPU_OPERATOR
 REPOSITORY = "https://helm.ngc.nvidia.com/nvidia"
 RUNTIME_CLASS = "nvidia"
 DRIVER_INSTALLER = (
-    "https://raw.githubusercontent.com/GoogleCloudPlatform/container-engine-accelerators/"
-    "992db81257553607f1477945f1b3219632991829/nvidia-driver-installer/cos/daemonset-preloaded.yaml"
+    f"{MANIFESTS}/992db81257553607f1477945f1b3219632991829/"
+    "nvidia-driver-installer/cos/daemonset-preloaded.yaml"
 )
 # Writable and persistent on GKE's nodes, whose root file system is read-only.
 INSTALL_DIRECTORY = "/home/kubernetes/bin/nvidia"

@@ -14,6 +14,7 @@ from settings.model.foundation.place import GkePlace
 from settings.model.google_cloud import ProjectId
 from settings.model.observability import Observability
 from settings.model.operators.gpu_operator import GpuOperator
+from settings.model.operators.gpudirect import GpuDirect
 from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KubeRay
 from settings.model.operators.kueue import Kueue
@@ -55,6 +56,8 @@ class Settings(Model):
     """The scheduler of engine kai."""
     gpu_operator: GpuOperator = GpuOperator()
     """Installs the NVIDIA GPU Operator; use it when GKE must not manage the drivers."""
+    gpudirect: GpuDirect = GpuDirect()
+    """Installers of NCCL plug-ins on pools whose GPUs bypass the CPUs."""
     admission: Admission = Admission()
     """The engine that admits gangs, and their priorities."""
     controller: Controller | None = None

@@ -71,6 +71,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     operators.fair_shares_are_weighed,
     operators.configured_keys_are_used,
     operators.gpu_drivers_have_one_manager,
+    operators.nccl_plugins_have_one_installer,
     pools.pool_names_are_unique,
     pools.numbered_names_have_room,
     pools.node_counts_are_in_order,

@@ -176,6 +176,22 @@ def configured_keys_are_used(settings: Settings) -> Iterator[Finding]:
     if gpus.install != "helm":
         why = f"install: {gpus.install} installs nothing"
         yield from _unread("muster:gpuOperator", gpus, set(), why, "install: helm")
+    if settings.gpudirect.install == "none":
+        why = "install: none installs nothing"
+        yield from _unread("muster:gpudirect", settings.gpudirect, set(), why, "install: manifests")
+
+
+def nccl_plugins_have_one_installer(settings: Settings) -> Iterator[Finding]:
+    """Arm and x86 nodes with RDMA are in clusters of their own: both installers are a DaemonSet of the same
+    name (container-engine-accelerators, gpudirect-rdma)."""
+    plugins = [None if pool.existing else pool.nccl_plugin for pool in settings.pools]
+    if settings.gpudirect.install == "manifests" and {"rdma", "rdma-arm"} <= set(plugins):
+        yield Finding(
+            ("muster:pools", plugins.index("rdma-arm"), "dranet"),
+            "no value: a4x and other pools with RDMA need two installers of one name, nccl-rdma-installer "
+            "(container-engine-accelerators, gpudirect-rdma)",
+            "use another cluster, or install both yourself and write muster:gpudirect: {install: none}",
+        )
 
 
 def _unread(key: str, operator: Model, read: set[str], why: str, remedy: str) -> Iterator[Finding]:

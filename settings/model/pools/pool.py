@@ -23,6 +23,7 @@ from settings.model.pools.values import (
 )
 from settings.model.regions import Zone
 
+RDMA = ("a3-ultragpu-", "a4-", "a4x-")
 PODS_PER_NODE = 110  # GKE Standard's default
 NVLINK_NODES = 18  # of a4x machines, whose 72 GPUs are connected to each other
 
@@ -210,6 +211,13 @@ class Pool(Model):
     def image_streamed(self) -> bool:
         """Whether images are streamed, which secondary boot disks require (GKE, secondary boot disks)."""
         return self.image_streaming or bool(self.secondary_boot_disks)
+
+    @property
+    def nccl_plugin(self) -> Literal["tcpx", "tcpxo", "rdma", "rdma-arm"] | None:
+        """The plug-in by which NCCL uses the GPUs' own network interfaces, if they have any."""
+        if self.dranet and self.machine_type.startswith(RDMA):
+            return "rdma-arm" if self.machine.arm else "rdma"
+        return self.gpudirect
 
     @property
     def local_ssd_count(self) -> int:

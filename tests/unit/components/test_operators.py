@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.unit.components.harness import declare_platform
-from tests.unit.settings.builders import L4, put, with_engine
+from tests.unit.settings.builders import EXISTING, GOOD, L4, put, with_engine, with_pool
+from tests.unit.settings.pool_builders import GB200, GPUDIRECT_H100, GPUDIRECT_MEGA, H100, H200
 
 SOURCE = "https://raw.githubusercontent.com"
 KUEUE_CRDS = f"{SOURCE}/kubernetes-sigs/kueue/v0.19.2/config/components/crd/bases"
@@ -222,6 +223,67 @@ def test_the_gpu_operator_has_a_driver_installer_and_a_quota() -> None:
         f"{SOURCE}/GoogleCloudPlatform/container-engine-accelerators/992db81257553607f1477945f1b3219632991829/"
         "nvidia-driver-installer/cos/daemonset-preloaded.yaml"
     ]
+
+
+INSTALLERS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
+    "TCPX": (
+        [GPUDIRECT_H100],
+        ["gpudirect-tcpx/nccl-tcpx-installer.yaml", "nri_device_injector/nri-device-injector.yaml"],
+    ),
+    "TCPX and TCPXO: one injector": (
+        [GPUDIRECT_H100, GPUDIRECT_MEGA],
+        [
+            "gpudirect-tcpx/nccl-tcpx-installer.yaml",
+            "nri_device_injector/nri-device-injector.yaml",
+            "gpudirect-tcpxo/nccl-tcpxo-installer.yaml",
+        ],
+    ),
+    "RDMA": ([{**H200, "name": "h200", "dranet": True}], ["gpudirect-rdma/nccl-rdma-installer.yaml"]),
+    "RDMA of Arm machines": (
+        [{**GB200, "name": "gb200", "dranet": True}],
+        ["gpudirect-rdma/nccl-rdma-installer-a4x.yaml"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("pools", "files"), INSTALLERS.values(), ids=INSTALLERS.keys())
+def test_nccl_plugins_of_the_pools_are_installed_at_a_commit(
+    pools: list[dict[str, Any]], files: list[str]
+) -> None:
+    commit = "0123456789" * 4
+    stack = {**GOOD, "muster:network": {"name": "ray"}, "muster:gpudirect": {"commit": commit}}
+    declared = declare_platform({**stack, "muster:pools": [*GOOD["muster:pools"], *pools]})
+
+    folder = f"{SOURCE}/GoogleCloudPlatform/container-engine-accelerators/{commit}"
+    assert declared.inputs("ConfigGroup/nccl-installers")["files"] == [f"{folder}/{file}" for file in files]
+
+
+WITHOUT_INSTALLERS: dict[str, dict[str, Any]] = {
+    "no GPUDirect": GOOD,
+    "DRANET without RDMA": with_pool({**H100, "dranet": True}),
+    "installed by something else": {
+        **with_pool({**H200, "dranet": True}),
+        "muster:gpudirect": {"install": "none"},
+    },
+    "a pool in a cluster elsewhere": {
+        **GOOD,
+        "muster:cluster": EXISTING,
+        "muster:pools": [*GOOD["muster:pools"], {**H200, "name": "h200", "dranet": True}],
+    },
+    "a pool made elsewhere": {
+        **GOOD,
+        "muster:cluster": {**EXISTING, "gke": {"location": "us-west1-b"}},
+        "muster:pools": [
+            *GOOD["muster:pools"],
+            {**H200, "name": "h200", "dranet": True, "existing": True},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("config", WITHOUT_INSTALLERS.values(), ids=WITHOUT_INSTALLERS.keys())
+def test_no_plugins_are_installed_where_no_pool_needs_them(config: dict[str, Any]) -> None:
+    assert "ConfigGroup/nccl-installers" not in declare_platform(config)
 
 
 # Release -> its namespace, Pod Security Standard, ports open to all, and ports open to Prometheus.

@@ -7,6 +7,7 @@ import pytest
 
 from settings.load import parse
 from tests.unit.settings.builders import EXISTING, FILE, GOOD, L4, TEAM_A, Case, put, refusal, with_engine
+from tests.unit.settings.pool_builders import GB200, H200
 
 DISABLED = {"type": "nvidia-l4", "count": 1, "driver": "disabled"}
 SMALL = {"cpu": "100m", "memory": "128Mi"}
@@ -233,6 +234,38 @@ CASES = [
         '"mixed"',
         "no value: install: none installs nothing",
         "remove `migStrategy`, or write install: helm",
+    ),
+    Case(
+        "a commit of installers that nothing installs",
+        put("muster:gpudirect", {"install": "none", "commit": "0" * 40}),
+        "muster:gpudirect.commit",
+        f'"{"0" * 40}"',
+        "no value: install: none installs nothing",
+        "remove `commit`, or write install: manifests",
+    ),
+    Case(
+        "a branch in place of a commit",
+        put("muster:gpudirect", {"commit": "master"}),
+        "muster:gpudirect.commit",
+        '"master"',
+        "a whole commit: 40 of 0-9 and a-f",
+        "write `git rev-parse` of it",
+    ),
+    Case(
+        "two installers of one name",
+        put(
+            "muster:pools",
+            [
+                *GOOD["muster:pools"],
+                {**H200, "name": "h200", "dranet": True},
+                {**GB200, "name": "gb200", "dranet": True},
+            ],
+        ),
+        "muster:pools[3].dranet",
+        "true",
+        "no value: a4x and other pools with RDMA need two installers of one name, nccl-rdma-installer "
+        "(container-engine-accelerators, gpudirect-rdma)",
+        "use another cluster, or install both yourself and write muster:gpudirect: {install: none}",
     ),
     Case(
         "operators on spot nodes",
