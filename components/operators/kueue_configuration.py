@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from settings.model.operators.kueue import FairSharing, Kueue, Retention, WaitForPodsReady
+from settings.model.operators.kueue import (
+    AdmissionFairSharing,
+    FairSharing,
+    Kueue,
+    Retention,
+    WaitForPodsReady,
+)
 
 # As in the chart's own file, which ours replaces, and the same for Ray's kinds. Kueue's default is 1.
 CONCURRENCY = {
@@ -34,6 +40,8 @@ def configuration(settings: Kueue) -> dict[str, Any]:
         wanted["waitForPodsReady"] = wait_for_pods_ready(settings.wait_for_pods_ready)
     if settings.fair_sharing:
         wanted["fairSharing"] = fair_sharing(settings.fair_sharing)
+    if settings.admission_fair_sharing:
+        wanted["admissionFairSharing"] = admission_fair_sharing(settings.admission_fair_sharing)
     if kept := retention(settings.retention):
         wanted["objectRetentionPolicies"] = kept
     if counted := resources(settings):
@@ -61,6 +69,14 @@ def resources(settings: Kueue) -> dict[str, Any]:
 def fair_sharing(settings: FairSharing) -> dict[str, Any]:
     """Returns `fairSharing`, which Muster's controller reads too (muster/configuration.py)."""
     return {"preemptionStrategies": list(settings.preemption_strategies)}
+
+
+def admission_fair_sharing(settings: AdmissionFairSharing) -> dict[str, Any]:
+    return {
+        "usageHalfLifeTime": f"{settings.usage_half_life_seconds}s",
+        "usageSamplingInterval": f"{settings.usage_sampling_seconds}s",
+        "resourceWeights": dict(settings.resource_weights),
+    }
 
 
 def retention(settings: Retention) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from components.queues.provisioning_check import CHECK, GROUP, check, provisioning_request_config
-from components.queues.specs import cluster_queue, cohort, resource_flavor, topology
+from components.queues.specs import cluster_queue, cohort, local_queue, resource_flavor, topology
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import QueuedProvisioning
 from settings.model.queues.queue import Queues
@@ -54,10 +54,9 @@ def manifests(settings: Settings) -> list[dict[str, Any]]:
     declared = queue_objects(settings.pools, settings.queues, settings.admission.queued_provisioning)
     found = [_manifest(obj.kind, obj.name, {"spec": obj.spec}) for obj in declared]
     found += (
-        _manifest(
-            "LocalQueue", key.partition("/")[2], {"spec": {"clusterQueue": target}}, key.partition("/")[0]
-        )
-        for key, target in settings.local_queues.items()
+        _manifest("LocalQueue", name, {"spec": local_queue(target, tenant.weight)}, tenant.namespace)
+        for tenant in settings.tenants
+        for name, target in tenant.queues.items()
     )
     found += (
         _manifest("WorkloadPriorityClass", name, {"value": value})

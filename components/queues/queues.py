@@ -7,6 +7,7 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 
 from components.base import Component
+from components.queues import specs
 from components.queues.kueue_api import kueue_object
 from components.queues.objects import queue_objects
 from settings.model.pools.pool import Pool
@@ -46,12 +47,13 @@ class Queues(Component):
                 options = self.child(
                     depends_on=[namespace, self.cluster_queues[target]], deleted_with=namespace
                 )
-                local_queue(tenant.namespace, local, target, options)
+                local_queue(tenant, local, options)
 
 
-def local_queue(namespace: str, name: str, target: str, opts: pulumi.ResourceOptions) -> CustomResource:
-    """Declares a tenant's LocalQueue, which points to the ClusterQueue `target`."""
+def local_queue(tenant: Tenant, name: str, opts: pulumi.ResourceOptions) -> CustomResource:
+    """Declares one of a tenant's LocalQueues."""
     # The field is immutable, and the new object needs the name.
     recreated = pulumi.ResourceOptions(replace_on_changes=["spec.clusterQueue"], delete_before_replace=True)
     options = pulumi.ResourceOptions.merge(opts, recreated)
-    return kueue_object("LocalQueue", name, {"clusterQueue": target}, options, namespace)
+    spec = specs.local_queue(tenant.queues[name], tenant.weight)
+    return kueue_object("LocalQueue", name, spec, options, tenant.namespace)

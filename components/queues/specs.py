@@ -47,9 +47,15 @@ def cluster_queue(queue: ClusterQueue, queued_flavors: Collection[str]) -> dict[
     # Not declared unless the settings stop the queue: an operator can hold it by hand.
     if queue.stop != "None":
         spec["stopPolicy"] = queue.stop
+    if queue.admission_fair_sharing:
+        spec["admissionScope"] = {"admissionMode": "UsageBasedAdmissionFairSharing"}
     if checks := _checks(queue, queued_flavors):
         spec["admissionChecksStrategy"] = {"admissionChecks": checks}
     return spec | _fair_sharing(queue.weight)
+
+
+def local_queue(cluster_queue: str, weight: str | None) -> dict[str, Any]:
+    return {"clusterQueue": cluster_queue, **_fair_sharing(weight)}
 
 
 def _checks(queue: ClusterQueue, queued_flavors: Collection[str]) -> list[dict[str, Any]]:

@@ -78,10 +78,8 @@ class Tenant(Exposed):
         made = Tenants("tenants", args, self.child())
         (tenant,) = settings.tenants
         namespace = made.namespaces[tenant.namespace]
-        for name, target in tenant.queues.items():
-            local_queue(
-                tenant.namespace, name, target, self.child(depends_on=[namespace], deleted_with=namespace)
-            )
+        for name in tenant.queues:
+            local_queue(tenant, name, self.child(depends_on=[namespace], deleted_with=namespace))
         return {
             "namespace": namespace.metadata["name"],
             "queues": list(tenant.queues),

@@ -117,6 +117,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     quantities.amounts_suit_resources,
     sharing.borrowing_preempts_only_with_reclaim,
     sharing.engine_does_what_queues_ask,
+    sharing.usage_is_shared_by_kueue,
     sharing.checks_are_known,
     kai.kai_gets_nodes,
     kai.kai_keeps_queues_apart,

@@ -37,6 +37,40 @@ def engine_does_what_queues_ask(settings: Settings) -> Iterator[Finding]:
             )
 
 
+def usage_is_shared_by_kueue(settings: Settings) -> Iterator[Finding]:
+    """Order by the usage of LocalQueues is Kueue's, and configured for it: Muster and KAI keep no history of
+    usage (Kueue: apis/config/v1beta2, AdmissionFairSharing).
+
+    The configuration of a Kueue that is already installed is unknown.
+    """
+    engine, kueue, shared = settings.admission.engine, settings.kueue, set()
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        path: Path = ("muster:queues", "clusterQueues", i, "admissionFairSharing")
+        if not queue.admission_fair_sharing:
+            continue
+        shared.add(queue.name)
+        if engine != "kueue":
+            yield Finding(
+                path,
+                f"false: engine {engine} keeps no history of what LocalQueues used, and orders by priority "
+                "and time alone (docs/conformance.md)",
+                "remove it, give each team a cluster queue with a `weight`, or choose engine: kueue",
+            )
+        elif kueue.install == "upstream" and kueue.admission_fair_sharing is None:
+            yield Finding(
+                path,
+                "false: it has no effect without `admissionFairSharing` in `muster:kueue` (Kueue)",
+                "remove it, or add `muster:kueue: {admissionFairSharing: {usageHalfLifeSeconds: 86400}}`",
+            )
+    for i, tenant in enumerate(settings.tenants):
+        if tenant.weight is not None and not shared & set(tenant.queues.values()):
+            yield Finding(
+                ("muster:tenants", i, "weight"),
+                "no weight: none of its cluster queues has `admissionFairSharing`",
+                "remove it, or add `admissionFairSharing: true` to its cluster queue",
+            )
+
+
 def checks_are_known(settings: Settings) -> Iterator[Finding]:
     """Cluster queues name admission checks of the file, and flavors in which they have quota (Kueue:
     ClusterQueueSpec.admissionChecksStrategy)."""

@@ -41,6 +41,11 @@ EVERY_KUEUE_SETTING = Kueue.model_validate(
             "requeuing": {"timestamp": "Creation", "limit": 5, "baseSeconds": 30, "maxSeconds": 600},
         },
         "fairSharing": {"preemptionStrategies": ("LessThanInitialShare",)},
+        "admissionFairSharing": {
+            "usageHalfLifeSeconds": 86400,
+            "usageSamplingSeconds": 60,
+            "resourceWeights": {"nvidia.com/gpu": 1000, "memory": 0},
+        },
         "retention": {"afterFinishedSeconds": 86400, "afterDeactivatedSeconds": 0},
         "excludeResourcePrefixes": ("networking.gke.io/",),
         "transformations": (
@@ -182,6 +187,11 @@ def test_kueues_configuration_comes_from_the_settings(every_kueue_object: list[O
         },
     }
     assert read["fairSharing"] == {"preemptionStrategies": ["LessThanInitialShare"]}
+    assert read["admissionFairSharing"] == {
+        "usageHalfLifeTime": "86400s",
+        "usageSamplingInterval": "60s",
+        "resourceWeights": {"nvidia.com/gpu": 1000, "memory": 0},
+    }
     kept = {"afterFinished": "86400s", "afterDeactivatedByKueue": "0s"}
     assert read["objectRetentionPolicies"] == {"workloads": kept}
     assert read["resources"] == {

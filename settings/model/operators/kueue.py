@@ -78,6 +78,18 @@ class FairSharing(Model):
     fairSharing.preemptionStrategies)."""
 
 
+class AdmissionFairSharing(Model):
+    """Order of a queue's workloads by the recent usage of their LocalQueues, for cluster queues with
+    `admissionFairSharing` (Kueue, "Admission Fair Sharing")."""
+
+    usage_half_life_seconds: Annotated[int, Field(ge=0)]
+    """Time after which a past usage counts half; with 0 only the present one counts."""
+    usage_sampling_seconds: Seconds = 300
+    """Time between two samples of the usage."""
+    resource_weights: dict[ResourceName, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
+    """How much a unit of a resource counts, a core of CPU or a byte of memory; 1 if unset."""
+
+
 class Retention(Model):
     """How long workloads are kept after their end (Kueue: objectRetentionPolicies.workloads)."""
 
@@ -131,6 +143,8 @@ class Kueue(Model):
     """Evicts gangs whose pods are not ready in time; off if unset."""
     fair_sharing: FairSharing | None = None
     """Enables fair sharing, which queues' `weight` requires; off if unset."""
+    admission_fair_sharing: AdmissionFairSharing | None = None
+    """Shares a cluster queue between its LocalQueues by usage; off if unset."""
     retention: Retention = Retention()
     """How long workloads are kept after their end."""
     exclude_resource_prefixes: tuple[str, ...] = ()

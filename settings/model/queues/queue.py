@@ -112,6 +112,9 @@ class ClusterQueue(Model):
     weight: Weight | None = None
     """Fair-sharing weight in its cohort; 1 if unset (engines muster and kueue with `fairSharing`, engine
     kai)."""
+    admission_fair_sharing: bool = False
+    """Admits first from LocalQueues that used less recently; engine kueue with
+    `muster:kueue.admissionFairSharing`."""
     checks: dict[DnsSubdomain, tuple[DnsSubdomain, ...]] = Field(default_factory=dict)
     """Additional admission checks, each with the flavors it applies to (none: all)."""
     stop: Literal["None", "Hold", "HoldAndDrain"] = "None"

@@ -7,6 +7,7 @@ from pydantic import Field
 from typing_extensions import Doc
 
 from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, matching
+from settings.model.queues.queue import Weight
 from settings.model.tenants.google import Checkpoints, Identity, Serving
 from settings.model.tenants.limits import Limits, QuotaKey
 from settings.model.tenants.network import TenantNetwork
@@ -37,6 +38,9 @@ class Tenant(Model):
     """The team's namespace, and prefix of the names of its resources."""
     queues: Annotated[dict[DnsSubdomain, DnsSubdomain], Field(min_length=1)]
     """Local queues: the name that jobs are labeled with, and its cluster queue."""
+    weight: Weight | None = None
+    """Weight by which the usage of its local queues is divided, in cluster queues with
+    `admissionFairSharing`; 1 if unset."""
     queue_required: bool = False
     """Refuses Ray objects without a queue label, which would bypass the queues."""
     priorities: Annotated[tuple[DnsSubdomain, ...], Field(min_length=1)] | None = None

@@ -102,6 +102,22 @@ def test_a_priority_class_has_its_value_outside_a_spec() -> None:
     }
 
 
+def test_a_queue_shared_by_usage_weighs_its_local_queues() -> None:
+    config = put(*TEAM_A, "admissionFairSharing", True) | {
+        "muster:admission": {"engine": "kueue"},
+        "muster:kueue": {"admissionFairSharing": {"usageHalfLifeSeconds": 3600}},
+    }
+    config["muster:tenants"][0]["weight"] = 0.5
+    declared = declare_platform(config)
+
+    scope = declared.spec("ClusterQueue/team-a")["admissionScope"]
+    assert scope == {"admissionMode": "UsageBasedAdmissionFairSharing"}
+    assert declared.spec("LocalQueue/team-a/user-queue") == {
+        "clusterQueue": "team-a",
+        "fairSharing": {"weight": "0.5"},
+    }
+
+
 def test_without_queued_pools_there_is_no_check() -> None:
     declared = declare_platform({**put(*L4, "provisioning", "on-demand"), "muster:cluster": EXISTING})
 

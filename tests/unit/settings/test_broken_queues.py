@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.settings.builders import CIRCLE, TEAM_A, Case, put, refusal
+from settings.load import parse
+from tests.unit.settings.builders import CIRCLE, FILE, TEAM_A, Case, put, refusal
 
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 BUDGET = {"name": "budget", "controller": "acme.example/budget"}
@@ -20,7 +21,46 @@ def _with_budget(*path_and_value: Any) -> dict[str, Any]:
     return config
 
 
+HALVED_DAILY = {"admissionFairSharing": {"usageHalfLifeSeconds": 86400}}
+BY_USAGE: tuple[Any, ...] = (*TEAM_A, "admissionFairSharing")
+
 CASES = [
+    Case(
+        "sharing by usage with engine muster",
+        put(*BY_USAGE, True),
+        "muster:queues.clusterQueues[0].admissionFairSharing",
+        "true",
+        "false: engine muster keeps no history of what LocalQueues used, and orders by priority and time "
+        "alone (docs/conformance.md)",
+        "remove it, give each team a cluster queue with a `weight`, or choose engine: kueue",
+    ),
+    Case(
+        "sharing by usage that Kueue is not configured for",
+        _with_engine_kueue(*BY_USAGE, True),
+        "muster:queues.clusterQueues[0].admissionFairSharing",
+        "true",
+        "false: it has no effect without `admissionFairSharing` in `muster:kueue` (Kueue)",
+        "remove it, or add `muster:kueue: {admissionFairSharing: {usageHalfLifeSeconds: 86400}}`",
+    ),
+    Case(
+        "a weight in a queue that is not shared by usage",
+        put("muster:tenants", 0, "weight", 2),
+        "muster:tenants[0].weight",
+        "2",
+        "no weight: none of its cluster queues has `admissionFairSharing`",
+        "remove it, or add `admissionFairSharing: true` to its cluster queue",
+    ),
+    Case(
+        "a sample of usage every 0 seconds",
+        {
+            **_with_engine_kueue(*BY_USAGE, True),
+            "muster:kueue": {"admissionFairSharing": {"usageHalfLifeSeconds": 1, "usageSamplingSeconds": 0}},
+        },
+        "muster:kueue.admissionFairSharing.usageSamplingSeconds",
+        "0",
+        "1 or more",
+        "raise it",
+    ),
     Case(
         "two cohorts of one name",
         put("muster:queues", "cohorts", 1, {"name": "ml"}),
@@ -223,3 +263,16 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_invalid_queues_are_refused(case: Case) -> None:
     assert refusal(case.config) == case.message
+
+
+SHARED_BY_USAGE = {
+    "Kueue with its configuration": {"muster:kueue": HALVED_DAILY},
+    "a Kueue that is already there": {"muster:kueue": {"install": "existing"}},
+}
+
+
+@pytest.mark.parametrize("kueue", SHARED_BY_USAGE.values(), ids=SHARED_BY_USAGE.keys())
+def test_queues_are_shared_by_usage_with_engine_kueue(kueue: dict[str, Any]) -> None:
+    config = {**_with_engine_kueue(*BY_USAGE, True), **kueue}
+    config["muster:tenants"][0]["weight"] = 2
+    assert parse(config, FILE).tenants[0].weight == "2"
