@@ -17,6 +17,7 @@ VERBS = {
     "forecast": "simulate a trace of jobs under a queue configuration",
     "plan": "compare waiting times before and after a change of a stack",
     "recommend": "search quotas and pool sizes that meet waiting-time goals at least cost",
+    "serve": "serve a live page of a cluster's queues, read-only",
     "try": "tell whether a job would fit now, before it is submitted",
 }
 EXTRA = ("rich",)

@@ -93,7 +93,7 @@ def queue_gauges(cluster: ClusterState, counts: QueueCounts) -> QueueGauges:
         values["muster_admitted_active_workloads"][queue.key,] = queue.status.admitted_workloads
         nominal = nominal_quotas(queue, cluster)
         values["muster_cluster_queue_nominal_quota"] |= {
-            (queue.spec.cohort_name, queue.key, flavor, resource): _in_api_unit(resource, amount)
+            (queue.spec.cohort_name, queue.key, flavor, resource): in_api_unit(resource, amount)
             for (flavor, resource), amount in nominal.items()
         }
         reserved, used = cluster.cache.get(_reserved_and_used, queue.key, queue)
@@ -116,11 +116,11 @@ def _usage(queue: ClusterQueue, flavors: Iterable[FlavorUsage]) -> dict[Labels, 
             # A status may contain anything: the sums that Muster writes can exceed the limit of a quantity.
             with suppress(QuantityError):
                 labels = (queue.spec.cohort_name, queue.key, flavor.name, r.name)
-                found[labels] = _in_api_unit(r.name, quantities.parse(r.name, r.total))
+                found[labels] = in_api_unit(r.name, quantities.parse(r.name, r.total))
     return found
 
 
-def _in_api_unit(resource: str, amount: int) -> float:
+def in_api_unit(resource: str, amount: int) -> float:
     """Returns the amount in the resource's own unit; the core counts cpu in thousandths."""
     return amount / 1000 if resource == "cpu" else amount
 
@@ -142,7 +142,7 @@ def _add_requests(cluster: ClusterState, values: Mapping[str, dict[Labels, float
     for request in cluster.provisioning_requests.values():
         owner = cluster.requester_of(request)
         if owner is not None:
-            labels = (queue_of(owner, cluster), _state(request))
+            labels = (queue_of(owner, cluster), request_state(request))
             created_ms[labels].append(millis(request.metadata.creation_timestamp))
     values["muster_provisioning_requests"].update(
         {labels: len(times) for labels, times in created_ms.items()}
@@ -151,7 +151,8 @@ def _add_requests(cluster: ClusterState, values: Mapping[str, dict[Labels, float
     values["muster_oldest_provisioning_request_timestamp_seconds"].update(_seconds(oldest_ms))
 
 
-def _state(request: ProvisioningRequest) -> str:
+def request_state(request: ProvisioningRequest) -> str:
+    """Returns how far a request has come: the last of REQUEST_STATES that is true, else Pending."""
     true = [s for s in REQUEST_STATES if is_true(request.status.conditions, s)]
     return true[-1] if true else "Pending"
 

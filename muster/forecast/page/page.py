@@ -21,7 +21,9 @@ ASSETS = files("muster.forecast.page") / "assets"
 STYLES = ("vendor/uPlot.min.css", "base.css", "tables.css", "charts.css", "print.css")
 SCRIPTS = (
     "format.js",
+    "simulated_time.js",
     "decode.js",
+    "order.js",
     "model.js",
     "lanes.js",
     "usage.js",
@@ -61,15 +63,15 @@ def page_text(sides: Sequence[Side]) -> str:
     )
     title = " \N{RIGHTWARDS ARROW} ".join(names)
     return _filled(
-        _asset("page.html"),
+        asset("page.html"),
         {
             "title": html.escape(title),
             "heading": _heading(names),
             "facts": _facts(sides, table),
-            "style": "\n".join(map(_asset, STYLES)),
-            "license": _asset("vendor/uPlot.LICENSE.txt"),
-            "library": _asset("vendor/uPlot.iife.min.js"),
-            "script": "\n".join(map(_asset, SCRIPTS)),
+            "style": "\n".join(map(asset, STYLES)),
+            "license": asset("vendor/uPlot.LICENSE.txt"),
+            "library": asset("vendor/uPlot.iife.min.js"),
+            "script": "\n".join(map(asset, SCRIPTS)),
             "summary": summary_tiles(summary(sides, waits)),
             "waits": waits_table(wait_rows(sides, waits, comparison.differences), names),
             "delayed_about": _delayed_about(names),
@@ -110,7 +112,7 @@ def _delayed_about(names: Sequence[str]) -> Markup:
     return joined((about,))
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
 

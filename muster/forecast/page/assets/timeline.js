@@ -37,6 +37,13 @@ class Timeline {
     if (this.rowHeight) this.setRowHeight(this.rowHeight);
   }
 
+  // Shows another model of the same kind, such as a newer one.
+  showModel(model) {
+    this.model = model;
+    this.#layouts.clear();
+    this.showSide(model.sides.at(-1));
+  }
+
   rowHeightThatFits() {
     const lanes = this.groups.reduce((sum, group) => sum + group.lanes.length, 0);
     const room = this.window.clientHeight - AXIS_HEIGHT - this.groups.length * GROUP_GAP;

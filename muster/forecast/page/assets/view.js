@@ -40,6 +40,14 @@ class View {
     for (const drawing of this.#drawings) this.redraw(drawing);
   }
 
+  // Moves the end, and all times by `shift` ticks; what was shown stays in sight, and the whole stays whole.
+  moveTo(end, shift) {
+    const {whole} = this;
+    this.end = end;
+    if (whole) this.all();
+    else this.show(this.from + shift, this.to + shift);
+  }
+
   all() {
     this.show(0, this.end);
   }

@@ -1,0 +1,88 @@
+"""`muster serve`: a page of a cluster's queues, read-only and live."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+
+import click
+
+from muster.cli.verb import InputError, parsed, verb
+from muster.configuration.configuration import Configuration, parse
+from muster.controller.process.health import Address
+from muster.kube.client import Kube
+from muster.live.page.board import Board
+from muster.live.page.safety import LOCAL_HOSTS
+from muster.live.page.server import served
+from muster.live.page.watching import Watching
+
+
+@verb(
+    "Serves a page of a cluster's queues, workloads, provisioning requests and preemptions, which follows "
+    "every change. It only reads, with the rights of the kubeconfig, and shows them to all users that reach "
+    "its address: by default those of this machine. Works with engines muster and kueue."
+)
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    help="path of a kubeconfig (default: the pod's ServiceAccount, else $KUBECONFIG)",
+)
+@click.option(
+    "--address",
+    metavar="HOST:PORT",
+    type=parsed(Address.parse),
+    default="127.0.0.1:8090",
+    help="address to serve on; port 0 chooses a free one",
+)
+@click.option(
+    "--host-name",
+    "host_names",
+    metavar="NAME",
+    multiple=True,
+    help="a further name that browsers reach it by, such as that of a gateway; requests for other hosts are "
+    "refused (repeatable; default: localhost and its addresses)",
+)
+@click.option(
+    "--configuration",
+    metavar="JSON",
+    type=parsed(parse),
+    default="{}",
+    show_default=False,
+    help="the controller's, as in `muster controller --configuration` (default: none)",
+)
+def command(
+    kubeconfig: str | None, address: Address, host_names: tuple[str, ...], configuration: Configuration
+) -> int:
+    """Runs until a signal; returns the exit code."""
+    logging.basicConfig(level="WARNING", stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    hosts = LOCAL_HOSTS | {name.lower() for name in host_names}
+    return asyncio.run(_run(kubeconfig, address, frozenset(hosts), configuration))
+
+
+async def _run(
+    kubeconfig: str | None, address: Address, hosts: frozenset[str], configuration: Configuration
+) -> int:
+    kube = Kube(kubeconfig)
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            page = served(lambda changed: Watching(kube, changed), Board(configuration), *address, hosts)
+            try:
+                port = await stack.enter_async_context(page)
+            except OSError as error:
+                raise InputError(f"--address: {error.strerror or error}") from error
+            print(f"http://{_shown(address.host)}:{port}/", flush=True)
+            await stopped.wait()
+    finally:
+        await kube.close()
+    return 0
+
+
+def _shown(host: str) -> str:
+    """Returns the host as a browser on this machine names it."""
+    if host in ("", "0.0.0.0", "::"):
+        return "localhost"
+    return f"[{host}]" if ":" in host else host

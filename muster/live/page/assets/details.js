@@ -1,0 +1,160 @@
+// What was chosen: a queue with its workloads, or one workload with what it waits for.
+
+const WORKLOAD_ROW = 30;
+const PAGE_ROWS = 100;
+
+class Details {
+  #queue = ""; // an id of the table
+  #workload = ""; // a key
+  #total = 0;
+  #rows = new Map(); // by place in the queue's list
+  #asked = new Set(); // pages that are under way
+  #generation = 0;
+
+  constructor(tables, open) {
+    Object.assign(this, {tables, open});
+    this.list = new List(byId("workloads"), WORKLOAD_ROW, (shown, at) => this.#fill(shown, at), {
+      role: "option",
+      choose: (at) => { if (this.#rows.has(at)) open.workload(this.#rows.get(at).key); },
+      onRange: (first, last) => this.#load(first, last),
+    });
+    tables.onChange("queues", (ids) => {
+      if (ids.has(this.#queue)) this.#refresh();
+    });
+  }
+
+  get queue() {
+    return this.#queue;
+  }
+
+  // Shows the workloads of a queue, or what a cohort is.
+  showQueue(id) {
+    if (id !== this.#queue) {
+      this.#rows = new Map();
+      this.#total = 0;
+      this.list.active = -1;
+      this.list.box.scrollTop = 0;
+    }
+    this.#queue = id;
+    this.#refresh();
+  }
+
+  showWorkload(key) {
+    this.#workload = key;
+    this.#loadWorkload();
+  }
+
+  hideWorkload() {
+    this.#workload = "";
+    byId("workload").hidden = true;
+  }
+
+  #refresh() {
+    const row = this.tables.rows("queues").get(this.#queue);
+    const about = byId("details-about");
+    byId("workloads").hidden = !row || !this.#queue.startsWith("queue/");
+    if (!row) {
+      setText(about, this.#queue ? "It does not exist any more." : "Choose a queue to see its workloads.");
+      return facts(byId("details-facts"), []);
+    }
+    setText(byId("details-heading"), row.name);
+    const parent = this.tables.rows("queues").get(row.parent);
+    setText(about, [this.#queue.startsWith("queue/") ? "ClusterQueue" : "Cohort", parent ? `in ${parent.name}` : "",
+      row.problem ? `– ${row.problem}` : ""].filter(Boolean).join(" "));
+    facts(byId("details-facts"), [
+      [count(row.admitted), "admitted"],
+      [count(row.reserving), "with quota"],
+      [count(row.pending), "pending"],
+      ...Object.entries(row.resources).map(([name, {total, used}]) => [`${amount(name, used)} / ${amount(name, total)}`, name]),
+    ]);
+    if (!byId("workloads").hidden) this.#reload();
+    if (this.#workload) this.#loadWorkload();
+  }
+
+  // Asks again for what is in sight; rows that are shown stay until the answer.
+  #reload() {
+    this.#generation++;
+    this.#asked.clear();
+    const [first, last] = this.list.range;
+    this.#load(first, Math.max(last, first + 1), true);
+  }
+
+  async #load(first, last, again = false) {
+    if (!this.#queue.startsWith("queue/")) return;
+    const generation = this.#generation;
+    for (let page = Math.floor(first / PAGE_ROWS); page * PAGE_ROWS < Math.max(1, last); page++) {
+      const from = page * PAGE_ROWS;
+      if (this.#asked.has(page) || (!again && this.#rows.has(from))) continue;
+      this.#asked.add(page);
+      const found = await this.#ask("api/queue", {name: this.#queue.slice("queue/".length), from, count: PAGE_ROWS});
+      if (generation !== this.#generation || !found) return;
+      this.#total = found.total;
+      for (const at of [...this.#rows.keys()]) if (at >= this.#total || again) this.#rows.delete(at);
+      again = false;
+      found.workloads.forEach((row, at) => this.#rows.set(from + at, row));
+      this.list.show(this.#total);
+    }
+  }
+
+  async #loadWorkload() {
+    const key = this.#workload;
+    const box = byId("workload");
+    const found = await this.#ask("api/workload", {key});
+    if (key !== this.#workload) return;
+    box.hidden = false;
+    if (!found) box.replaceChildren(element("h3", {}, key), element("p", {}, "It does not exist, or not any more."));
+    else fillWorkload(box, found);
+  }
+
+  async #ask(path, parameters) {
+    try {
+      return await answer(path, parameters);
+    } catch (error) {
+      showNotice(`${path}: ${error.message}`);
+      return null;
+    }
+  }
+
+  #fill(shown, at) {
+    const row = this.#rows.get(at);
+    if (!row) return shown.replaceChildren(element("span"), element("span", {className: "muted"}, "…"));
+    shown.setAttribute("aria-selected", row.key === this.#workload);
+    shown.title = [row.key, row.message || row.reason].filter(Boolean).join("\n");
+    shown.replaceChildren(
+      element("span", {className: "position"}, row.position ? String(row.position) : ""),
+      element("span", {}, `${row.namespace}/${row.job.slice(row.job.indexOf("/") + 1)}`),
+      element("span", {}, row.phase),
+      element("span", {className: "muted"}, row.priorityClass || String(row.priority)),
+      element("span", {className: "muted"}, row.reason || sizeOf(row)),
+    );
+  }
+}
+
+// What is known of one workload: what it waits for, its checks, and what happened to it.
+function fillWorkload(box, found) {
+  const {row} = found;
+  const list = element("dl");
+  const fact = (name, text) => {
+    if (text) list.append(element("dt", {}, name), element("dd", {}, text));
+  };
+  fact("Workload", row.key);
+  fact("Queue", row.localQueue === row.clusterQueue ? row.clusterQueue : `${row.localQueue} (${row.clusterQueue})`);
+  fact("Phase", `${row.phase} since ${momentOf(row.since)}`);
+  fact("Position", row.position === null ? "" : String(row.position));
+  fact("Priority", [row.priority, row.priorityClass].filter((part) => part !== "").join(", "));
+  fact("Size", sizeOf(row));
+  fact("Flavors", row.flavors.join(", "));
+  fact("Created", momentOf(row.created));
+  if (row.eta) fact("Starts", row.eta.p50 ? `about ${momentOf(row.eta.p50)}` : "not soon");
+  box.replaceChildren(element("h3", {}, row.job), ...whyElements(found), list,
+    ...listed("Admission checks", found.checks.map((check) => `${check.name}: ${check.state}${check.message ? ` – ${check.message}` : ""}`)),
+    ...listed("History", found.conditions.map((one) => `${momentOf(one.lastTransitionTime)}: ${one.type} ${one.status}, ${one.reason}${one.message ? ` – ${one.message}` : ""}`)));
+}
+
+function whyElements({row}) {
+  return row.message ? [element("p", {className: "why"}, row.message)] : [];
+}
+
+function listed(title, texts) {
+  return texts.length ? [element("h4", {}, title), element("ul", {}, ...texts.map((text) => element("li", {}, text)))] : [];
+}

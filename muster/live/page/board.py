@@ -1,0 +1,100 @@
+"""The page's view of a cluster: its tables, and details on demand."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from muster.configuration.configuration import DEFAULT, Configuration
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.passes.queue_counts import queue_of
+from muster.live.overview.details import QueueDetails, queue_details
+from muster.live.overview.document import document
+from muster.live.overview.overview import Overview, overview
+from muster.live.overview.rows import WorkloadRow, row
+from muster.live.overview.tree import queue_tree
+from muster.live.page.attempts import Attempts
+from muster.live.page.incidents import Preemptions, provisioning
+from muster.live.page.queue_rows import queue_rows
+from muster.live.page.tables import Tables
+from muster.objects.meta import builtins
+
+JOBS = ("ray_jobs", "ray_clusters", "ray_services")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The state of a cluster, with details that were asked for."""
+
+    seen: Overview
+    details: dict[str, QueueDetails] = field(default_factory=dict)
+
+
+class Board:
+    """Views of the last state of a cluster. One thread may refresh it while another asks for details."""
+
+    def __init__(self, configuration: Configuration = DEFAULT) -> None:
+        self._configuration = configuration
+        self._moment = Moment(overview(ClusterState(), 0, configuration))
+        self._attempts, self._preemptions = Attempts(), Preemptions()
+        self._versions: Counter[str] = Counter()
+
+    def refresh(self, cluster: ClusterState, now_ms: int) -> Tables:
+        """Takes a new state; returns its tables."""
+        self._versions.update(set(_changed_queues(self._moment.seen.cluster, cluster)))
+        seen = overview(cluster, now_ms, self._configuration)
+        tables = {
+            "queues": queue_rows(queue_tree(seen), self._versions),
+            "gangs": self._attempts.update(cluster, now_ms),
+            "preemptions": self._preemptions.update(cluster),
+            "provisioning": provisioning(cluster),
+        }
+        self._moment = Moment(seen)
+        return tables
+
+    def queue(self, name: str, start: int, count: int) -> dict[str, Any] | None:
+        """Returns a ClusterQueue's workloads from a place on; None if there is no such queue."""
+        moment = self._moment
+        if name not in moment.seen.usage_of_queues:
+            return None
+        if name not in moment.details:
+            moment.details[name] = queue_details(moment.seen, name)
+        rows = (*moment.details[name].running, *moment.details[name].waiting)
+        shown = [workload_row(one) for one in rows[start : start + count]]
+        return {"name": name, "total": len(rows), "from": start, "workloads": shown}
+
+    def workload(self, key: str) -> dict[str, Any] | None:
+        """Returns a Workload with its history; None if there is no such Workload."""
+        seen = self._moment.seen
+        workload = seen.cluster.workloads.get(key)
+        if workload is None:
+            return None
+        conditions = sorted(
+            workload.status.conditions, key=lambda c: c.last_transition_time or "", reverse=True
+        )
+        return {
+            "row": workload_row(row(seen, workload, queue_of(workload, seen.cluster))),
+            "checks": [builtins(check) for check in workload.status.admission_checks],
+            "conditions": [builtins(condition) for condition in conditions],
+        }
+
+
+def workload_row(of: WorkloadRow) -> dict[str, Any]:
+    return {"key": of.key, **document(of)}
+
+
+def _changed_queues(before: ClusterState, after: ClusterState) -> Iterator[str]:
+    """Yields the ClusterQueues whose workloads, or jobs of these, have changed."""
+    jobs = {uid for kind in JOBS for uid in _changed(getattr(before, kind), getattr(after, kind))}
+    for key, workload in before.workloads.items():
+        if after.workloads.get(key) is not workload:
+            yield queue_of(workload, before)
+    for key, workload in after.workloads.items():
+        owner = workload.metadata.controller
+        if before.workloads.get(key) is not workload or (owner is not None and owner.uid in jobs):
+            yield queue_of(workload, after)
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:
+    """Yields the UIDs of objects that are new or have changed."""
+    return (obj.metadata.uid for key, obj in after.items() if before.get(key) is not obj)

@@ -1,0 +1,76 @@
+"""Preemptions that were seen, and ProvisioningRequests that wait for capacity."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.metrics.gauges import REQUEST_STATES, request_state
+from muster.objects.autoscaling import ProvisioningRequest
+from muster.objects.kueue import Workload
+from muster.objects.meta import find_condition, is_true, millis
+from muster.objects.workload_status import EVICTED, PREEMPTED
+
+PREEMPTIONS_MAX = 200
+OVER = ("Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
+
+
+@dataclass(slots=True)
+class Preemptions:
+    """The newest preemptions: a Workload's conditions tell of its last one only, and go with it."""
+
+    _known: dict[str, dict[str, object]] = field(default_factory=dict)
+    _seen: dict[str, Workload] = field(default_factory=dict)
+
+    def update(self, cluster: ClusterState) -> Mapping[str, dict[str, object]]:
+        for key, workload in cluster.workloads.items():
+            if self._seen.get(key) is not workload:
+                self._known.update(_preemption(workload, cluster))
+        self._seen = dict(cluster.workloads)
+        newest = sorted(self._known, key=lambda key: str(self._known[key]["at"]))[-PREEMPTIONS_MAX:]
+        self._known = {key: self._known[key] for key in newest}
+        return dict(self._known)
+
+
+def _preemption(workload: Workload, cluster: ClusterState) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yields the preemption that the Workload's conditions tell of, with its id."""
+    conditions = workload.status.conditions
+    preempted, evicted = find_condition(conditions, PREEMPTED), find_condition(conditions, EVICTED)
+    if preempted is None or preempted.status != "True":
+        return
+    at = preempted.last_transition_time or (evicted.last_transition_time if evicted else None) or ""
+    yield (
+        f"{workload.metadata.uid}/{at}",
+        {
+            "at": at,
+            "workload": workload.key,
+            "queue": cluster.cluster_queue_of(workload) or "",
+            "reason": preempted.reason,
+            "message": preempted.message,
+        },
+    )
+
+
+def provisioning(cluster: ClusterState) -> Mapping[str, dict[str, object]]:
+    """Returns the requests that are not answered yet, by key."""
+    waiting = {key: r for key, r in cluster.provisioning_requests.items() if not _is_over(r)}
+    return {key: _request(request, cluster) for key, request in waiting.items()}
+
+
+def _is_over(request: ProvisioningRequest) -> bool:
+    return any(is_true(request.status.conditions, state) for state in OVER)
+
+
+def _request(request: ProvisioningRequest, cluster: ClusterState) -> dict[str, object]:
+    owner = cluster.requester_of(request)
+    told = [c for c in request.status.conditions if c.type in REQUEST_STATES]
+    return {
+        "name": request.metadata.name,
+        "namespace": request.metadata.namespace,
+        "class": request.spec.provisioning_class_name,
+        "workload": owner.key if owner is not None else "",
+        "queue": (cluster.cluster_queue_of(owner) or "") if owner is not None else "",
+        "pods": sum(pod_set.count for pod_set in request.spec.pod_sets),
+        "state": request_state(request),
+        "sinceMs": millis(request.metadata.creation_timestamp),
+        "message": told[-1].message if told else "",
+    }

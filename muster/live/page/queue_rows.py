@@ -1,0 +1,60 @@
+"""The tree of cohorts and queues as rows of a table."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from muster.controller.metrics.gauges import in_api_unit
+from muster.kube.kinds import COHORTS
+from muster.live.overview.tree import QueueNode
+
+Ids = Mapping[str, int]
+QUANTITIES = ("total", "used", "borrowed", "lent")
+
+
+def queue_rows(roots: Iterable[QueueNode], versions: Ids) -> dict[str, dict[str, Any]]:
+    """Returns the rows by id, those above first. `versions` counts the changes of each ClusterQueue's
+    workloads, so that a page that lists them knows when to ask again."""
+    return dict(_rows(roots, "", versions))
+
+
+def queue_id(node: QueueNode) -> str:
+    return f"{'cohort' if node.kind == str(COHORTS) else 'queue'}/{node.name}"
+
+
+def _rows(nodes: Iterable[QueueNode], parent: str, versions: Ids) -> Iterator[tuple[str, dict[str, Any]]]:
+    for node in nodes:
+        own = queue_id(node)
+        yield (
+            own,
+            {
+                "name": node.name,
+                "parent": parent,
+                "weight": node.weight,
+                "share": node.share,
+                "stopPolicy": node.stop_policy,
+                "problem": node.problem,
+                "pending": node.workloads.pending,
+                "inadmissible": node.workloads.inadmissible,
+                "reserving": node.workloads.reserving,
+                "admitted": node.workloads.admitted,
+                "resources": _resources(node),
+                "version": versions.get(node.name, 0) if own.startswith("queue/") else 0,
+            },
+        )
+        yield from _rows(node.children, own, versions)
+
+
+def _resources(node: QueueNode) -> dict[str, dict[str, float]]:
+    """Returns amounts over all flavors, in the API's units, by resource. The quota is that of the whole
+    subtree."""
+    sums: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys((*QUANTITIES, "pending"), 0))
+    for column in node.columns:
+        for quantity in QUANTITIES:
+            sums[column.resource][quantity] += getattr(column, quantity)
+    for resource, amount in node.demand.items():
+        sums[resource]["pending"] += amount
+    return {
+        resource: {quantity: in_api_unit(resource, amount) for quantity, amount in of.items()}
+        for resource, of in sorted(sums.items())
+    }

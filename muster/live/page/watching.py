@@ -1,0 +1,65 @@
+"""The objects that the page shows, kept in sync by watches."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
+from muster.kube.client import Kube
+from muster.kube.kinds import Kind
+from muster.kube.reflector import Reflector
+from muster.kube.store import Stores
+from muster.live.observed import NEEDED
+
+NOT_SHOWN = ("pods", "pod_templates")
+SHOWN = {name: kind for name, kind in WATCHED.items() if name not in NOT_SHOWN}
+OTHERS_S_MAX = 5.0
+
+
+class Watching:
+    """Watches what a page needs. `changed` is called after each change of an object; kinds that it can do
+    without are waited for `others_s_max`, as its user may not list them."""
+
+    def __init__(self, kube: Kube, changed: Callable[[], None], others_s_max: float = OTHERS_S_MAX) -> None:
+        self._kube, self._changed, self._others_s_max = kube, changed, others_s_max
+        self.stores = Stores()
+        self._reflectors = {name: self._reflector(kind) for name, kind in SHOWN.items()}
+        self._nodes = {name: self._reflector(kind) for name, kind in WATCHED_WITH_TOPOLOGIES.items()}
+        self._topologies_exist = asyncio.Event()
+
+    def _reflector(self, kind: Kind[Any]) -> Reflector[Any]:
+        return Reflector(self._kube, kind, self.stores.of(kind), self._changed, optional=True)
+
+    async def run(self) -> None:
+        """Watches until it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in self._reflectors.values():
+                tasks.create_task(reflector.run())
+            await self._topologies_exist.wait()
+            for reflector in self._nodes.values():
+                tasks.create_task(reflector.run())
+
+    async def synced(self) -> None:
+        """Returns once queues and Workloads are known, and soon after that even if other kinds are not."""
+        needed = [self._reflectors[name].synced.wait() for name in NEEDED]
+        others = [one.synced.wait() for name, one in self._reflectors.items() if name not in NEEDED]
+        await asyncio.gather(*needed)
+        await asyncio.wait([asyncio.ensure_future(one) for one in others], timeout=self._others_s_max)
+
+    def age_s(self) -> float:
+        """Returns how long ago the watch of a needed kind that is silent longest last received something."""
+        ages = (self._reflectors[name].age_s() for name in NEEDED)
+        return max((age for age in ages if age is not None), default=0.0)
+
+    def cluster(self) -> ClusterState:
+        """Returns the objects as they are now, in mappings that do not change any more; without Topologies
+        until the nodes are known."""
+        found: dict[str, Any] = {name: dict(self.stores.of(kind).items) for name, kind in SHOWN.items()}
+        if found["topologies"]:
+            self._topologies_exist.set()
+            if all(one.synced.is_set() for one in self._nodes.values()):
+                found |= {n: dict(self.stores.of(k).items) for n, k in WATCHED_WITH_TOPOLOGIES.items()}
+            else:
+                found["topologies"] = {}
+        return ClusterState(**found)

@@ -1,0 +1,232 @@
+"""The page of a running cluster in a real browser, against an API server in memory."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from muster.kube import kinds
+from tests.browser.canvases import color, pixels
+from tests.browser.live import Live, opened_live, served_cluster
+from tests.browser.opened import ColorScheme, Opened
+from tests.simulation.manifests import local_stack, ray_job
+from tests.unit.controller.builders import Body, condition, request, workload_body
+from tests.unit.live.builders import finished, running, waiting
+
+UPDATE_S_MAX = 2.0
+BACKGROUNDS: dict[ColorScheme, str] = {"light": "#ffffff", "dark": "#161b22"}
+TEAM_A = "#queue=queue%2Fteam-a"
+
+
+def preempted() -> Body:
+    body = workload_body(ray_job("victim"), uid="uid-victim")
+    told = condition("Preempted", reason="InClusterQueue", message="Preempted to accommodate a workload")
+    body["status"] = {"conditions": [told, condition("Evicted", reason="Preempted")]}
+    return body
+
+
+def objects() -> dict[kinds.Kind[Any], list[Body]]:
+    """Two gangs that run, one that is over, thirty that wait, and a request for capacity."""
+    train = [running(ray_job(f"train-{n}", workers=1), ran_s=1_000 * (n + 1)) for n in range(2)]
+    waits = [waiting(ray_job(f"next-{n:02}", workers=1)) for n in range(30)]
+    return {
+        **local_stack(),
+        kinds.WORKLOADS: [*train, finished(ray_job("done", workers=1)), *waits, preempted()],
+        kinds.PROVISIONING_REQUESTS: [request("Accepted", owner="uid-victim")],
+    }
+
+
+@pytest.fixture
+def live() -> Iterator[Live]:
+    with served_cluster(objects()) as served:
+        yield served
+
+
+@pytest.fixture
+def seen(browser: Browser, live: Live) -> Iterator[Opened]:
+    """The page, opened. It must not have logged anything at the end, such as a violated policy."""
+    with opened_live(browser, live) as page:
+        yield page
+        assert page.messages == []
+
+
+def expect_tree(page: Page, *names: str) -> None:
+    """Waits until the tree shows these rows."""
+    expect(page.locator("#tree .row")).to_have_count(len(names))
+    for place, name in enumerate(names, start=1):
+        expect(page.locator(f"#tree .row[aria-posinset='{place}'] .name")).to_have_text(name)
+
+
+def test_tree_has_cohorts_with_their_queues_and_bars(seen: Opened) -> None:
+    page = seen.page
+    expect_tree(page, "ml", "team-a", "team-b")
+    row = page.locator("#tree .row", has_text="team-a")
+    assert row.get_attribute("aria-level") == "2"
+    bar = row.get_by_role("img")
+    assert bar.get_attribute("aria-label") == "2 of 4 used, 34 pending"
+    expect(row.locator(".numbers")).to_have_text("2 / 4 · 31 pending")
+    expect(page.locator("#facts")).to_contain_text("31 pending")
+    page.select_option("#resource", "cpu")
+    assert (bar.get_attribute("aria-label") or "").startswith("6 of 24 used")
+
+
+def test_borrowed_quota_is_told_from_own(browser: Browser) -> None:
+    borrower = running(ray_job("train", workers=6))
+    borrower["status"]["admission"]["clusterQueue"] = "team-b"
+    with (
+        served_cluster({**local_stack(), kinds.WORKLOADS: [borrower]}) as live,
+        opened_live(browser, live) as seen,
+    ):
+        bar = seen.page.locator("#tree .row", has_text="team-b").get_by_role("img")
+        assert bar.get_attribute("aria-label") == "6 of 4 used, 2 borrowed"
+        assert bar.locator(".borrowed").evaluate("part => part.style.width") == f"{100 * 2 / 6:.4f}%"
+
+
+def test_queue_lists_its_workloads_in_order(seen: Opened) -> None:
+    page = seen.page
+    page.locator("#tree .row", has_text="team-a").click()
+    rows = page.locator("#workloads .row")
+    expect(rows.first).to_contain_text("team-a/train-1")
+    expect(page.locator("#workloads .row", has_text="team-a/next-00").locator(".position")).to_have_text("1")
+    expect(page.locator("#workloads .row", has_text="team-a/next-01").locator(".position")).to_have_text("2")
+    assert rows.count() < 33  # only those in sight are elements
+    page.locator("#workloads").evaluate("box => { box.scrollTop = box.scrollHeight; }")
+    expect(page.locator("#workloads .row", has_text="team-a/victim")).to_be_visible()
+
+
+def test_workload_says_why_it_waits(seen: Opened) -> None:
+    page = seen.page
+    page.locator("#tree .row", has_text="team-a").click()
+    page.locator("#workloads .row", has_text="team-a/next-00").click()
+    expect(page.locator("#workload h3")).to_have_text("rayjob/next-00")
+    expect(page.locator("#workload .why")).to_have_text("as before")
+    expect(page.locator("#workload dl")).to_contain_text("Pending since")
+    assert "workload=team-a%2Frayjob-next-00" in page.url
+    page.go_back()
+    expect(page.locator("#workload")).to_be_hidden()
+
+
+def test_timeline_draws_the_gangs_of_the_chosen_queue(seen: Opened) -> None:
+    page = seen.page
+    canvas, drawn = page.locator("#timeline-canvas"), page.locator("#range")
+    expect(drawn).to_contain_text("3 gangs")
+    seen.after_drawing()
+    runs = pixels(canvas).of(color(canvas, "horizon"))
+    assert runs > 500
+    assert pixels(canvas).of(color(canvas, "finished")) > 100
+    page.locator("#tree .row", has_text="team-b").click()
+    expect(drawn).to_contain_text("0 gangs")
+    seen.after_drawing()
+    assert pixels(canvas).of(color(canvas, "horizon")) == 0
+    page.locator("#tree .row", has_text="ml").click()
+    expect(drawn).to_contain_text("3 gangs")
+    seen.after_drawing()
+    assert pixels(canvas).of(color(canvas, "horizon")) == runs
+
+
+def test_gang_of_the_timeline_opens_its_workload(seen: Opened) -> None:
+    page = seen.page
+    expect(page.locator("#range")).to_contain_text("3 gangs")
+    page.locator("#timeline-scroll").scroll_into_view_if_needed()
+    box = page.locator("#timeline-scroll").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] - 20, box["y"] + 24 + 5 + 8)
+    expect(page.locator("#workload h3")).to_have_text("rayjob/train-1")
+
+
+def test_requests_in_flight_and_preemptions_have_their_reasons(seen: Opened) -> None:
+    page = seen.page
+    expect(page.locator("#provisioning tbody tr")).to_contain_text(["says the cloud"])
+    expect(page.locator("#preemptions tbody tr")).to_contain_text(["Preempted to accommodate a workload"])
+    page.locator("#preemptions button").click()
+    expect(page.locator("#workload h3")).to_have_text("rayjob/victim")
+
+
+def took_s(live: Live, kind: kinds.Kind[Any], body: Body, page: Page, shown: str) -> float:
+    """Returns how long a change of an object takes until the page says so; `shown` is a condition."""
+    began_s = time.monotonic()
+    live.change(lambda kube: kube.put(kind, body))
+    page.wait_for_function(f"() => {shown}", timeout=30_000)
+    return time.monotonic() - began_s
+
+
+def test_change_is_shown_within_two_seconds(seen: Opened, live: Live) -> None:
+    page = seen.page
+    page.locator("#tree .row", has_text="team-a").click()
+    expect(page.locator("#workloads .row", has_text="team-a/next-00")).to_contain_text("Pending")
+    started = running(ray_job("next-00", workers=1), ran_s=0)
+    text = "document.querySelector('{}').innerText.includes('{}')"
+    tree_says = text.format("#tree", "3 / 4")
+    list_says = "document.querySelector('#workloads .row[title*=next-00]').innerText.includes('Admitted')"
+    assert took_s(live, kinds.WORKLOADS, started, page, f"{tree_says} && {list_says}") <= UPDATE_S_MAX
+    provisioned = request("Accepted", "Provisioned", owner="uid-victim")
+    none = text.format("#provisioning", "No request")
+    assert took_s(live, kinds.PROVISIONING_REQUESTS, provisioned, page, none) <= UPDATE_S_MAX
+
+
+def test_deleted_workload_leaves_the_page(seen: Opened, live: Live) -> None:
+    page = seen.page
+    page.locator("#tree .row", has_text="team-a").click()
+    expect(page.locator("#workloads .row", has_text="team-a/next-00")).to_be_visible()
+    name = workload_body(ray_job("next-00", workers=1))["metadata"]["name"]
+    live.change(lambda kube: kube.delete(kinds.WORKLOADS, f"team-a/{name}"))
+    expect(page.locator("#workloads .row", has_text="team-a/next-00")).to_have_count(0)
+    expect(page.locator("#tree .row", has_text="team-a")).to_contain_text("30 pending")
+
+
+def test_everything_is_reached_by_keyboard(seen: Opened) -> None:
+    page = seen.page
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.type("TEAM-B")
+    expect(page.locator("#tree .row")).to_have_count(2)  # with the cohort above it
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "tree"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#details-heading")).to_have_text("team-b")
+    page.fill("#search", "")
+    page.focus("#tree")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowLeft")
+    expect_tree(page, "ml")
+    page.keyboard.press("ArrowRight")
+    expect_tree(page, "ml", "team-a", "team-b")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator("#details-heading")).to_have_text("team-a")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "workloads"
+    expect(page.locator("#workloads .row").first).to_be_visible()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    expect(page.locator("#workload h3")).to_have_text("rayjob/victim")
+    active = page.get_attribute("#workloads", "aria-activedescendant") or ""
+    assert page.locator(f"#{active}").get_attribute("class") == "row active"
+
+
+def test_narrow_screen_does_not_scroll_sideways(browser: Browser, live: Live) -> None:
+    with opened_live(browser, live, TEAM_A, width=390) as seen:
+        expect(seen.page.locator("#workloads .row").first).to_be_visible()
+        assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+@pytest.mark.parametrize("scheme", BACKGROUNDS)
+def test_canvas_and_page_have_the_colors_of_the_scheme(
+    browser: Browser, live: Live, scheme: ColorScheme
+) -> None:
+    with opened_live(browser, live, scheme=scheme) as seen:
+        assert pixels(seen.page.locator("#timeline-canvas")).most_frequent == BACKGROUNDS[scheme]
+        red, green, blue = (int(BACKGROUNDS[scheme][at : at + 2], 16) for at in (1, 3, 5))
+        shown = seen.page.evaluate("getComputedStyle(document.getElementById('tree')).backgroundColor")
+        assert shown == f"rgb({red}, {green}, {blue})"
+
+
+def test_lost_connection_is_said(seen: Opened, live: Live) -> None:
+    expect(seen.page.locator("#connection")).to_have_text("Live")
+    live.loop.call_soon_threadsafe(live.stopping.set)
+    expect(seen.page.locator("#connection")).to_have_text("Not connected; trying again")
+    assert all("ERR_CONNECTION_REFUSED" in text or "ERR_INCOMPLETE" in text for text in seen.messages)
+    seen.messages.clear()

@@ -1,0 +1,91 @@
+"""1,000 queues with 20,000 workloads. Limits are ten times the targets: they catch what is slow by design."""
+
+import time
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from muster.kube import kinds
+from tests.browser.live import opened_live, served_cluster
+from tests.unit.controller.builders import Body
+from tests.unit.live.builders import running
+from tests.unit.live.page.large import JOB, QUEUES, large, one
+
+PAINT_S_TARGET, UPDATE_S_TARGET, INTERACTION_MS_TARGET = 2.0, 2.0, 100
+
+
+def timed_ms(page: Page, act: str, shown: str) -> float:
+    """Returns how long it takes from an action until a frame in which `shown` holds; both are JavaScript."""
+    took: float = page.evaluate(
+        f"""() => new Promise((done) => {{
+          const began = performance.now();
+          {act};
+          const look = () => ({shown} ? done(performance.now() - began) : requestAnimationFrame(look));
+          requestAnimationFrame(look);
+        }})"""
+    )
+    return took
+
+
+INTERACTIONS = {
+    "choose a queue": (
+        "[...document.querySelectorAll('#tree .row')].find(row => row.innerText.includes('team-0')).click()",
+        "document.querySelector('#workloads .row')?.innerText.includes('team-0/job-00000')",
+    ),
+    "choose a workload": (
+        "document.querySelector('#workloads .row').click()",
+        "document.querySelector('#workload h3')?.innerText.includes('job-00000')",
+    ),
+    "scroll to the end": (
+        "const box = document.getElementById('tree'); box.scrollTop = box.scrollHeight",
+        "document.querySelector('#tree').innerText.includes('team-999')",
+    ),
+    "search": (
+        "const input = document.getElementById('search'); input.value = 'team-777'; "
+        "input.dispatchEvent(new Event('input'))",
+        "document.querySelector('#tree').innerText.includes('team-777')",
+    ),
+    "clear the search": (
+        "const input = document.getElementById('search'); input.value = ''; "
+        "input.dispatchEvent(new Event('input'))",
+        "document.querySelectorAll('#tree .row').length > 10",
+    ),
+    "zoom": (
+        "const was = document.getElementById('range').innerText; document.getElementById('zoom-in').click()",
+        "document.getElementById('range').innerText !== was",
+    ),
+}
+
+
+@pytest.mark.slow
+def test_a_thousand_queues(browser: Browser) -> None:
+    with served_cluster(large()) as live:
+        with opened_live(browser, live):
+            pass  # the server has computed its tables
+        began_s = time.monotonic()
+        with opened_live(browser, live, now_ms=None) as seen:
+            paint_s = time.monotonic() - began_s
+            page = seen.page
+            expect(page.locator("#range")).to_contain_text("3,000 gangs")
+            took_ms = {name: timed_ms(page, *steps) for name, steps in INTERACTIONS.items()}
+            page.fill("#search", "team-777")
+            row = page.locator("#tree .row", has_text="team-777")
+            expect(row).to_contain_text("17 pending")
+            number = 777 + 10 * QUEUES
+            began_s = time.monotonic()
+            live.change(lambda kube: kube.put(kinds.WORKLOADS, started(number)))
+            expect(row).to_contain_text("16 pending", timeout=60_000)
+            update_s = time.monotonic() - began_s
+    slowest = max(took_ms, key=lambda name: took_ms[name])
+    print(
+        f"\n1,000 queues, 20,000 workloads: first rows {paint_s:.2f} s, update {update_s:.1f} s, "
+        f"interactions at most {took_ms[slowest]:.0f} ms ({slowest})"
+    )
+    assert paint_s <= 10 * PAINT_S_TARGET
+    assert took_ms[slowest] <= 10 * INTERACTION_MS_TARGET
+    assert update_s <= 10 * UPDATE_S_TARGET
+
+
+def started(number: int) -> Body:
+    """Returns the workload of this number once it runs."""
+    return one(number, running(JOB), running(JOB))

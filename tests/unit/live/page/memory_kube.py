@@ -1,0 +1,73 @@
+"""An API server in memory: lists, and watches that deliver every change."""
+
+import asyncio
+import itertools
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any
+
+from muster.kube.client import Kube, as_it_is
+from muster.kube.errors import Status, StatusError
+from muster.kube.kinds import Kind
+from muster.kube.watching import WATCH_S, Event
+from muster.objects.meta import Object
+from tests.unit.controller.builders import Body, read, stored
+
+FIRST_VERSION = 1_000
+
+
+class MemoryKube(Kube):
+    """Objects by kind and key. `refused` kinds may not be listed. Changes must be made in the event loop."""
+
+    def __init__(self, bodies: Mapping[Kind[Any], Sequence[Body]], refused: Sequence[Kind[Any]] = ()) -> None:
+        self._versions = itertools.count(FIRST_VERSION)
+        self._refused = refused
+        self._objects: dict[Any, dict[str, Object]] = defaultdict(dict)
+        self._watches: dict[Any, list[asyncio.Queue[Event[Any]]]] = defaultdict(list)
+        for kind, listed in bodies.items():
+            for body in listed:
+                self.put(kind, body)
+
+    def put(self, kind: Kind[Any], body: Body) -> None:
+        """Creates or replaces an object."""
+        version = str(next(self._versions))
+        given = body if "uid" in body["metadata"] else stored(body)
+        obj = read(kind, {**given, "metadata": {**given["metadata"], "resourceVersion": version}})
+        self._objects[kind][obj.key] = obj
+        self._deliver(kind, Event("MODIFIED", version, obj))
+
+    def delete(self, kind: Kind[Any], key: str) -> None:
+        self._deliver(kind, Event("DELETED", str(next(self._versions)), self._objects[kind].pop(key)))
+
+    def _deliver(self, kind: Kind[Any], event: Event[Any]) -> None:
+        for queue in self._watches[kind]:
+            queue.put_nowait(event)
+
+    async def list(
+        self,
+        kind: Any,
+        labels: Mapping[str, str | None] | None = None,
+        namespace: str = "",
+        kept: Callable[[Any], Any] = as_it_is,
+    ) -> tuple[str, list[Any]]:
+        if kind in self._refused:
+            raise StatusError(Status(code=403, message=f"you may not list {kind.plural}"))
+        return str(next(self._versions)), [kept(obj) for obj in self._objects[kind].values()]
+
+    async def watch(
+        self, kind: Any, resource_version: str, labels: Mapping[str, str | None] | None = None
+    ) -> AsyncGenerator[Sequence[Event[Any]], None]:
+        queue: asyncio.Queue[Event[Any]] = asyncio.Queue()
+        self._watches[kind].append(queue)
+        try:
+            yield [Event("BOOKMARK", resource_version)]
+            async with asyncio.timeout(WATCH_S):
+                while True:
+                    yield [await queue.get()]
+        except TimeoutError:
+            return
+        finally:
+            self._watches[kind].remove(queue)
+
+    async def close(self) -> None:
+        """Has nothing to close."""

@@ -1,0 +1,62 @@
+"""The page's rows of queues, and details of queues and workloads."""
+
+from typing import Any
+
+from muster.kube import kinds
+from muster.live.page.board import Board
+from tests.simulation.manifests import ray_job
+from tests.unit.controller.builders import NOW_MS, Body, make_cluster
+from tests.unit.live.builders import running, waiting
+
+GPU = "nvidia.com/gpu"
+TRAIN, NEXT, OTHER = (ray_job(name) for name in ("train", "next", "other"))
+
+
+def refreshed(board: Board, *workloads: Body) -> dict[str, Any]:
+    """Returns the rows of the queues of stack `local` with these workloads."""
+    return dict(board.refresh(make_cluster({kinds.WORKLOADS: workloads}), NOW_MS)["queues"])
+
+
+def test_rows_have_quota_usage_and_demand_in_the_apis_units() -> None:
+    rows = refreshed(Board(), running(TRAIN), waiting(NEXT))
+
+    assert list(rows) == ["cohort/ml", "queue/team-a", "queue/team-b"]
+    team, cohort = rows["queue/team-a"], rows["cohort/ml"]
+    assert team["parent"] == "cohort/ml"
+    assert (team["pending"], team["reserving"], team["admitted"]) == (1, 1, 1)
+    assert team["resources"][GPU] == {"total": 4, "used": 4, "borrowed": 0, "lent": 0, "pending": 4}
+    assert team["resources"]["cpu"]["total"] == 24
+    assert team["resources"]["cpu"]["pending"] == 9.5
+    assert cohort["resources"][GPU] == {"total": 8, "used": 4, "borrowed": 0, "lent": 0, "pending": 4}
+
+
+def test_version_of_a_queue_counts_changes_of_its_own_workloads() -> None:
+    board = Board()
+    before, after = refreshed(board, running(TRAIN)), refreshed(board)
+
+    assert before["queue/team-b"]["version"] == after["queue/team-b"]["version"]
+    assert before["queue/team-a"]["version"] < after["queue/team-a"]["version"]
+
+
+def test_workloads_of_a_queue_are_paged() -> None:
+    board = Board()
+    refreshed(board, running(TRAIN), waiting(NEXT), waiting(OTHER))
+    first, rest = board.queue("team-a", 0, 1), board.queue("team-a", 1, 10)
+
+    assert first is not None
+    assert rest is not None
+    assert (first["total"], rest["total"], rest["from"]) == (3, 3, 1)
+    assert [row["job"] for row in (*first["workloads"], *rest["workloads"])] == [
+        "rayjob/train",
+        "rayjob/next",
+        "rayjob/other",
+    ]
+    assert [row["position"] for row in rest["workloads"]] == [1, 2]
+
+
+def test_what_does_not_exist_has_no_details() -> None:
+    board = Board()
+    refreshed(board, waiting(NEXT))
+
+    assert board.queue("none", 0, 10) is None
+    assert board.workload("team-a/none") is None
