@@ -57,6 +57,23 @@ def test_a_waiting_job_is_told_why_until_it_starts(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_positions_are_those_in_the_queue_of_the_core(seed: int) -> None:
+    """Jobs of one second and priority are tried by their UIDs, which nothing but the core should know."""
+
+    async def story(sim: Simulation) -> None:
+        first = sim.submit(ray_job("first", seconds=300))
+        await sim.until(lambda: sim.state(first) == "Running", "the first runs")
+        waiting = [sim.submit(ray_job(f"job-{number}", seconds=300)) for number in range(4)]
+        await sim.until(lambda: all(is_told(sim, key) for key in waiting), "all are told")
+        by_position = {told(sim, key)["position"]: key for key in waiting}
+        assert sorted(by_position) == [1, 2, 3, 4]
+        await sim.until(lambda: any(sim.state(key) == "Running" for key in waiting), "the next runs", 10)
+        assert sim.state(by_position[1]) == "Running"
+
+    Simulation(seed, local_stack(check=False)).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_job_that_is_admitted_at_once_is_told_nothing(seed: int) -> None:
     async def story(sim: Simulation) -> None:
         key = sim.submit(ray_job("dev"))

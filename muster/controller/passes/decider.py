@@ -4,7 +4,7 @@ A Decider holds nothing that the objects do not contain: a new one decides the s
 differ from what the engine assumes, as when its last plan was carried out only in part, the objects win.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -97,6 +97,11 @@ class Decider:
         # Those that are not explained yet stay as tried in vain: nothing says so in their status so far.
         self._assumed = {*_concerned(plan), *explained.keys}
         return Decision(plan, known, explained, known.take_changed(), known.until_ms)
+
+    def queue_order(self, queue: str) -> Sequence[str]:
+        """Returns the keys of the workloads that wait in a ClusterQueue, in the order in which the next
+        decision tries them."""
+        return [] if self._engine is None else self._engine.queue_order(queue, self._decided_ms)
 
     def _converted_workload(self, candidate: Candidate) -> core.Workload:
         key = candidate.workload.key

@@ -10,7 +10,7 @@ from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.annotations import WAIT
 from muster.controller.jobs.job import Job
 from muster.controller.passes.eligibility import MISCONFIGURED
-from muster.controller.passes.queue_counts import INADMISSIBLE, QueueCounts, queue_of
+from muster.controller.passes.queue_counts import INADMISSIBLE, queue_of
 from muster.controller.workload.check_states import READY
 from muster.controller.workload.events import ObjectEvent, on_job
 from muster.kube.writes import Overwrite
@@ -95,14 +95,3 @@ def annotate(job: Job, wait: JobWait | None, now_ms: int, *, with_event: bool) -
     if wait is not None and with_event and wait.reason != MISCONFIGURED:
         events = (on_job(job, wait.reason, wait.sentence, warning=wait.reason in INADMISSIBLE),)
     return PlannedWrite(f"{job.metadata.uid}/wait", write, events)
-
-
-def positions(queue: str, cluster: ClusterState, counts: QueueCounts) -> dict[str, int]:
-    """Returns the positions of the workloads that wait in a ClusterQueue and may be admitted, from 1 on, by
-    key: by priority, then by the time since which they are queued."""
-    count = counts.by_cluster_queue.get(queue)
-    if count is None:
-        return {}
-    waiting = [(key, since_ms) for key, since_ms in count.queued_ms.items() if key in cluster.workloads]
-    waiting.sort(key=lambda one: (-(cluster.workloads[one[0]].spec.priority or 0), one[1], one[0]))
-    return {key: position for position, (key, _) in enumerate(waiting, 1)}

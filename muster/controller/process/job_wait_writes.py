@@ -1,6 +1,6 @@
 """Which annotations of waiting jobs are written, and when: decisions and admissions come first."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -8,8 +8,7 @@ from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.annotations import WAIT
 from muster.controller.jobs.job import Job
-from muster.controller.passes.job_waits import JobWait, annotate, annotated_reason, positions, wait_of
-from muster.controller.passes.queue_counts import QueueCounts
+from muster.controller.passes.job_waits import JobWait, annotate, annotated_reason, wait_of
 from muster.controller.passes.turns import by_turns
 from muster.controller.process.token_bucket import TokenBucket
 
@@ -20,6 +19,9 @@ BURST, PER_S = 20, 5  # each costs the API server as much as an admission, and i
 REFRESH_MS = 60_000  # at least, between two writes of one job with the same reason
 REFRESHED_MAX = 100  # jobs whose position and numbers are compared with those written, an interval
 RETRY_MS = 60_000  # after a refused write
+
+QueueOrder = Callable[[str], Sequence[str]]
+"""The keys of the workloads that wait in a ClusterQueue, the next one first."""
 
 
 @dataclass(slots=True)
@@ -77,14 +79,14 @@ class JobWaitWrites:
         return max(self._next_ms, min(self._due_ms.values())) if self._due_ms else None
 
     def choose(
-        self, cluster: ClusterState, counts: QueueCounts, busy: Collection[str], now_ms: int, at_ms: int
+        self, cluster: ClusterState, order: QueueOrder, busy: Collection[str], now_ms: int, at_ms: int
     ) -> list[JobWaitWrite]:
         """Returns the annotations to write now. `busy` are Workloads that the pass writes for a more
         important reason."""
         if at_ms < self._next_ms:
             return []
         self._next_ms = at_ms + INTERVAL_MS
-        waits = _PositionedWaits(cluster, counts)
+        waits = _PositionedWaits(cluster, order)
         left = self._bucket.available(at_ms)
         due = (key for key, due_ms in self._due_ms.items() if due_ms <= at_ms and key not in busy)
         chosen = [self._write(key, waits, now_ms, with_event=True) for key in by_turns(due, _namespace, left)]
@@ -127,8 +129,8 @@ class JobWaitWrites:
 class _PositionedWaits:
     """Why jobs wait, with their positions, which are computed once a queue."""
 
-    def __init__(self, cluster: ClusterState, counts: QueueCounts) -> None:
-        self._cluster, self._counts = cluster, counts
+    def __init__(self, cluster: ClusterState, order: QueueOrder) -> None:
+        self._cluster, self._order = cluster, order
         self._positions: dict[str, dict[str, int]] = {}  # by ClusterQueue
 
     def job(self, key: str) -> Job:
@@ -141,7 +143,7 @@ class _PositionedWaits:
         if wait is None:
             return None
         if wait.queue not in self._positions:
-            self._positions[wait.queue] = positions(wait.queue, self._cluster, self._counts)
+            self._positions[wait.queue] = {other: n for n, other in enumerate(self._order(wait.queue), 1)}
         return replace(wait, position=self._positions[wait.queue].get(key))
 
 

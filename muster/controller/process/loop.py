@@ -241,7 +241,7 @@ class Controller:
         busy = {w.subject for w in (*plan.stops, *plan.before_reservations, *plan.reservations)}
         chosen = {
             one.planned.subject: one
-            for one in self._job_waits.choose(cluster, plan.counts, busy, now_ms, at_ms)
+            for one in self._job_waits.choose(cluster, self._memory.decider.queue_order, busy, now_ms, at_ms)
         }
         for planned in await self._applier.perform([one.planned for one in chosen.values()], at_ms):
             self._job_waits.written(chosen[planned.subject], at_ms)

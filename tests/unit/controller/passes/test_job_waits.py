@@ -12,10 +12,8 @@ from muster.controller.passes.job_waits import (
     JobWait,
     annotate,
     annotated_reason,
-    positions,
     wait_of,
 )
-from muster.controller.passes.queue_counts import QueueCounts
 from muster.kube import kinds
 from muster.kube.writes import Overwrite
 from tests.simulation.manifests import ray_job
@@ -131,18 +129,3 @@ def test_an_annotation_comes_with_an_event(wait: JobWait | None, events: list[tu
     text = planned.write.body["metadata"]["annotations"][WAIT]
     assert (text is None) == (wait is None)
     assert annotate(job(ray_job("dev")), wait, NOW_MS, with_event=False).events == ()
-
-
-def test_positions_go_by_priority_and_then_by_time() -> None:
-    late = waiting("late", creationTimestamp="2026-01-01T00:00:02Z")
-    early = waiting("early", creationTimestamp="2026-01-01T00:00:01Z")
-    prod = waiting("prod", "prod-priority", creationTimestamp="2026-01-01T00:00:03Z")
-    runs = workload_body(ray_job("runs"), "QuotaReserved", "Admitted")
-    cluster = make_cluster({kinds.WORKLOADS: [late, early, prod, runs]})
-    found = positions("team-a", cluster, QueueCounts.of(cluster))
-    assert [key.split("-")[2] for key in sorted(found, key=lambda key: found[key])] == [
-        "prod",
-        "early",
-        "late",
-    ]
-    assert positions("team-b", cluster, QueueCounts.of(cluster)) == {}

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.passes.queue_counts import QueueCounts
 from muster.controller.process.job_wait_writes import (
     BURST,
     CALM_MS,
@@ -42,7 +41,7 @@ class Writer:
     ) -> list[str]:
         """Returns the jobs that are annotated, and with how many events."""
         self.writes.take(cluster, cluster.workloads, at_ms)
-        chosen = self.writes.choose(cluster, QueueCounts.of(cluster), set(busy), 0, at_ms)
+        chosen = self.writes.choose(cluster, lambda queue: list(cluster.workloads), set(busy), 0, at_ms)
         for one in chosen:
             if not refused:
                 self.writes.written(one, at_ms)
