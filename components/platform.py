@@ -164,7 +164,12 @@ class Platform(Component):
     def _queues(self, settings: Settings, engine: Sequence[pulumi.Resource]) -> Queues:
         priorities = PrioritiesArgs(settings.admission.priorities)
         Priorities("priorities", priorities, self._inside(engine))
-        queues = QueuesArgs(settings.pools, settings.queues, settings.admission.queued_provisioning)
+        queues = QueuesArgs(
+            settings.pools,
+            settings.queues,
+            settings.admission.queued_provisioning,
+            in_gke=settings.place is not None,
+        )
         return Queues("queues", queues, self._inside(engine))
 
 

@@ -12,14 +12,19 @@ from components.queues.objects import VERSION
 
 
 def kueue_object(
-    kind: str, name: str, spec: Mapping[str, Any], opts: pulumi.ResourceOptions, namespace: str | None = None
+    kind: str,
+    name: str,
+    spec: Mapping[str, Any],
+    opts: pulumi.ResourceOptions,
+    namespace: str | None = None,
+    annotations: Mapping[str, str] | None = None,
 ) -> CustomResource:
     """Declares an object without the suffix that Pulumi adds to names: users' labels name it."""
     return CustomResource(
         named(f"{namespace}/{name}" if namespace else name, opts),
         api_version=VERSION,
         kind=kind,
-        metadata=ObjectMetaArgs(name=name, namespace=namespace),
+        metadata=ObjectMetaArgs(name=name, namespace=namespace, annotations=annotations or None),
         spec=spec,
         opts=opts,
     )

@@ -1,9 +1,11 @@
 """The objects of Kueue's API that a stack declares, as plain values: for Pulumi, and for forecasts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
+from components.queues.node_sizes import ANNOTATION, node_sizes
 from components.queues.provisioning_check import CHECK, GROUP, check, provisioning_request_config
 from components.queues.specs import cluster_queue, cohort, local_queue, resource_flavor, topology
 from settings.model.pools.pool import Pool
@@ -23,17 +25,28 @@ class QueueObject:
     name: str
     spec: dict[str, Any]
     after: tuple[tuple[str, str], ...] = field(default=())
+    annotations: dict[str, str] = field(default_factory=dict)
 
 
 def queue_objects(
-    pools: Sequence[Pool], queues: Queues, provisioning: QueuedProvisioning
+    pools: Sequence[Pool], queues: Queues, provisioning: QueuedProvisioning, *, in_gke: bool
 ) -> Iterator[QueueObject]:
-    """Yields topologies, flavors, cohorts, checks and ClusterQueues, each after those that it names."""
+    """Yields topologies, flavors, cohorts, checks and ClusterQueues, each after those that it names.
+    `in_gke`: the sizes of the nodes are known."""
     queued = {pool.flavor_name: pool for pool in pools if pool.queued}
     topologies = [QueueObject("Topology", p.flavor_name, topology(p)) for p in pools if p.topology]
     yield from topologies
     levels = tuple((obj.kind, obj.name) for obj in topologies)
-    named = [QueueObject("ResourceFlavor", p.flavor_name, resource_flavor(p), levels) for p in pools]
+    named = [
+        QueueObject(
+            "ResourceFlavor",
+            pool.flavor_name,
+            resource_flavor(pool),
+            levels,
+            {ANNOTATION: node_sizes(pool)} if in_gke else {},
+        )
+        for pool in pools
+    ]
     named += (QueueObject("Cohort", c.name, cohort(c)) for c in queues.cohorts)
     named += (QueueObject("AdmissionCheck", c.name, c.spec()) for c in queues.checks)
     if queued:
@@ -51,10 +64,17 @@ def queue_objects(
 
 def manifests(settings: Settings) -> list[dict[str, Any]]:
     """Returns all objects of Kueue's API that a stack declares, as manifests."""
-    declared = queue_objects(settings.pools, settings.queues, settings.admission.queued_provisioning)
-    found = [_manifest(obj.kind, obj.name, {"spec": obj.spec}) for obj in declared]
+    declared = queue_objects(
+        settings.pools,
+        settings.queues,
+        settings.admission.queued_provisioning,
+        in_gke=settings.place is not None,
+    )
+    found = [_manifest(obj.kind, obj.name, {"spec": obj.spec}, obj.annotations) for obj in declared]
     found += (
-        _manifest("LocalQueue", name, {"spec": local_queue(target, tenant.weight)}, tenant.namespace)
+        _manifest(
+            "LocalQueue", name, {"spec": local_queue(target, tenant.weight)}, namespace=tenant.namespace
+        )
         for tenant in settings.tenants
         for name, target in tenant.queues.items()
     )
@@ -65,6 +85,13 @@ def manifests(settings: Settings) -> list[dict[str, Any]]:
     return found
 
 
-def _manifest(kind: str, name: str, fields: dict[str, Any], namespace: str = "") -> dict[str, Any]:
-    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+def _manifest(
+    kind: str,
+    name: str,
+    fields: dict[str, Any],
+    annotations: Mapping[str, str] = MappingProxyType({}),
+    namespace: str = "",
+) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name} | ({"namespace": namespace} if namespace else {})
+    metadata |= {"annotations": dict(annotations)} if annotations else {}
     return {"apiVersion": VERSION, "kind": kind, "metadata": metadata, **fields}

@@ -18,9 +18,12 @@ from settings.model.tenants.tenant import Tenant
 
 @dataclass(frozen=True)
 class QueuesArgs:
+    """`in_gke`: GKE makes the nodes of the pools, so that their sizes are known."""
+
     pools: tuple[Pool, ...]
     queues: QueuesSettings
     queued_provisioning: QueuedProvisioning
+    in_gke: bool = False
 
 
 class Queues(Component):
@@ -33,9 +36,11 @@ class Queues(Component):
     def __init__(self, name: str, args: QueuesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Queues", name, opts)
         made: dict[tuple[str, str], CustomResource] = {}
-        for obj in queue_objects(args.pools, args.queues, args.queued_provisioning):
+        for obj in queue_objects(args.pools, args.queues, args.queued_provisioning, in_gke=args.in_gke):
             options = self.child(depends_on=[made[other] for other in obj.after])
-            made[obj.kind, obj.name] = kueue_object(obj.kind, obj.name, obj.spec, options)
+            made[obj.kind, obj.name] = kueue_object(
+                obj.kind, obj.name, obj.spec, options, annotations=obj.annotations
+            )
         self.cluster_queues = {name: obj for (kind, name), obj in made.items() if kind == "ClusterQueue"}
         self.register_outputs({"cluster_queues": list(self.cluster_queues)})
 

@@ -1,18 +1,21 @@
-"""Whether the pods of a pod set may run on a flavor's nodes: labels and taints.
+"""Whether the pods of a pod set may run on a flavor's nodes: labels, taints and sizes.
 
 As Kueue's pkg/scheduler/flavorassigner does it: of what a pod set asks of a node only the keys
-that the flavor itself labels count, the rest is left to the Kubernetes scheduler.
+that the flavor itself labels count, the rest is left to the Kubernetes scheduler. The
+sizes of nodes are a rule of Muster's own.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from muster.admission import quantities
 from muster.admission.model import (
     ExclusionCause,
     Flavor,
     PodSet,
     Requirement,
+    Resources,
     Taint,
     TaintEffect,
     Toleration,
@@ -49,6 +52,34 @@ def mismatches(pod_set: PodSet, flavor: Flavor) -> Iterator[Mismatch]:
             yield Mismatch(ExclusionCause.NODE_SELECTOR, text, key)
     if not _affinity_allows(pod_set, flavor):
         yield Mismatch(ExclusionCause.NODE_AFFINITY, "has labels that the node affinity excludes")
+    yield from _too_large(pod_set.requests, flavor.node_sizes)
+
+
+def _too_large(requests: Resources, sizes: Sequence[Resources]) -> Iterator[Mismatch]:
+    """Resources of which a pod asks for more than any node has; if there is none, but no node has enough of
+    all, the pod as a whole. Resources that a size does not list do not count."""
+    if not sizes or any(_lacking(requests, size) == [] for size in sizes):
+        return
+    never = set.intersection(*({*_lacking(requests, size)} for size in sizes))
+    for resource in sorted(never):
+        most = max(size[resource] for size in sizes)
+        text = (
+            f"has {_amount(resource, most)} {resource} for pods on its largest node where a pod asks for "
+            f"{_amount(resource, requests[resource])}"
+        )
+        yield Mismatch(ExclusionCause.NODE_SIZE, text, resource)
+    if not never:
+        lacking = {resource for size in sizes for resource in _lacking(requests, size)}
+        pod = " and ".join(f"{_amount(name, requests[name])} {name}" for name in sorted(lacking))
+        yield Mismatch(ExclusionCause.NODE_SIZE, f"has no node where a pod with {pod} fits", min(lacking))
+
+
+def _lacking(requests: Resources, size: Resources) -> list[str]:
+    return [name for name, amount in requests.items() if amount > size.get(name, amount)]
+
+
+def _amount(resource: str, units: int) -> str:
+    return quantities.format(resource, units)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

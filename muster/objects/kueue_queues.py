@@ -127,8 +127,18 @@ class ResourceFlavorSpec(View):
     topology_name: str = ""
 
 
+NODE_SIZES = "muster.dev/node-sizes"  # an annotation of ResourceFlavors
+"""The amounts that one node leaves to pods of gangs, as JSON: a list of resources with quantities, one for
+each kind of nodes that the flavor has."""
+
+
 class ResourceFlavor(Object):
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
+
+    @property
+    def node_sizes(self) -> str:
+        """Returns the annotation, empty without one."""
+        return self.metadata.annotations.get(NODE_SIZES, "")
 
 
 class WorkloadPriorityClass(Object):

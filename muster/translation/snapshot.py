@@ -5,6 +5,8 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any, TypeVar
 
+import msgspec
+
 from muster import admission as core
 from muster.admission.quantities import exact, parse
 from muster.objects import kueue, kueue_checks, kueue_queues
@@ -30,7 +32,17 @@ def flavor(obj: kueue_queues.ResourceFlavor) -> core.Flavor:
         ),
         tolerations=tolerations(spec.tolerations),
         topology=spec.topology_name or None,
+        node_sizes=_node_sizes(obj.node_sizes),
     )
+
+
+def _node_sizes(annotation: str) -> tuple[Mapping[str, int], ...]:
+    """Returns the sizes of its nodes; none where they are not known or can not be read."""
+    try:
+        sizes = msgspec.json.decode(annotation, type=list[dict[str, str]]) if annotation else []
+        return tuple({name: parse(name, quantity) for name, quantity in size.items()} for size in sizes)
+    except ValueError:  # msgspec's errors and QuantityError too
+        return ()
 
 
 def cluster_queue(

@@ -7,6 +7,7 @@ import pytest
 
 from muster.kube import kinds
 from muster.objects import kueue
+from muster.objects.kueue_queues import NODE_SIZES
 from tests.simulation.api import Body
 from tests.simulation.invariants import condition, is_suspended
 from tests.simulation.manifests import local_stack, ray_cluster, ray_job, ray_service, template
@@ -163,6 +164,21 @@ def test_impossible_jobs_wait_with_a_message_and_block_no_other_job(name: str) -
         warnings = [e for e in sim.api.all(kinds.EVENTS) if e["type"] == "Warning"]
         assert {e["reason"] for e in warnings} == {sentence.partition(":")[0]}
         assert len(warnings) == len({e["involvedObject"]["kind"] for e in warnings})
+
+    Simulation(1, local_stack()).run(story)
+
+
+def test_a_pod_that_is_larger_than_the_nodes_never_gets_quota() -> None:
+    async def story(sim: Simulation) -> None:
+        sized = {"metadata": {"annotations": {NODE_SIZES: '[{"cpu": "500m", "nvidia.com/gpu": "1"}]'}}}
+        sim.patch(kinds.FLAVORS, "l4", sized)
+        big = sim.submit(ray_job("big"))
+        why = "l4 has 500m cpu for pods on its largest node where a pod asks for 2"
+        await sim.until(lambda: why in sim.waits(big), why, why_not=lambda: sim.waits(big))
+        assert sim.waits(big).startswith("NoMatchingFlavor: pod set gpu asks for nvidia.com/gpu")
+        await sim.stays(lambda: not sim.has(big, "QuotaReserved"), "it has no quota", 2)
+        sim.patch(kinds.FLAVORS, "l4", {"metadata": {"annotations": {NODE_SIZES: None}}})
+        await sim.until(lambda: sim.state(big) == "Complete", "it completes")
 
     Simulation(1, local_stack()).run(story)
 

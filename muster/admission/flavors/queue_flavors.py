@@ -23,6 +23,7 @@ from muster.admission.model import (
 from muster.admission.nodes import mismatch
 from muster.admission.topology import Topologies
 
+KINDS_MAX = 10_000  # of pods, for which it remembers the flavors that they match
 NOT_ALLOWED = "is not one of those allowed for it"  # by its annotation
 
 
@@ -46,6 +47,7 @@ class QueueFlavors:
         "_known",
         "_placer",
         "_places",
+        "_sized",
         "_tainted",
         "_topologies",
         "counts_pods",
@@ -74,6 +76,7 @@ class QueueFlavors:
         self._placer: Placer | None = None
         self._places = topologies is not None and any(flavor.topology for flavor in known)
         self._tainted = len(known) < len(names) or any(flavor.taints for flavor in known)
+        self._sized = any(flavor.node_sizes for flavor in known)
         self._known: dict[Hashable, tuple[Attempt | None, ...]] = {}
 
     def flavor(self, name: str) -> Flavor | None:
@@ -121,11 +124,15 @@ class QueueFlavors:
 
     def _refused(self, pod_set: PodSet, group: FlavorGroup) -> tuple[Attempt | None, ...] | None:
         selects = pod_set.node_selector or pod_set.affinity
-        if not (selects or self._tainted or self._places or (pod_set.topology and self.placer)):
+        if not (
+            selects or self._tainted or self._sized or self._places or (pod_set.topology and self.placer)
+        ):
             return None
         kind = group.position, self._kind(pod_set)
         found = self._known.get(kind)
         if found is None:
+            if len(self._known) >= KINDS_MAX:
+                self._known.clear()
             found = tuple(self._refusal(pod_set, name, group) for name, _ in group.columns)
             self._known[kind] = found
         return found
@@ -134,7 +141,8 @@ class QueueFlavors:
         """Equal for pods that match the same flavors."""
         topology = (pod_set.topology, frozenset(pod_set.requests)) if self._topologies else None
         selector = frozenset(pod_set.node_selector.items())
-        return selector, pod_set.affinity, pod_set.tolerations, topology
+        requests = frozenset(pod_set.requests.items()) if self._sized else None
+        return selector, pod_set.affinity, pod_set.tolerations, topology, requests
 
     def _refusal(self, pod_set: PodSet, name: str, group: FlavorGroup) -> Attempt | None:
         reason = self._mismatch(pod_set, name, group)

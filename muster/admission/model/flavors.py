@@ -56,10 +56,12 @@ class PreferredTerm:
 class Flavor:
     """A ResourceFlavor: the nodes that carry these labels, behind these taints.
 
-    With `topology`, the name of a Topology, pods are placed on its domains."""
+    With `topology`, the name of a Topology, pods are placed on its domains. `node_sizes` is what one node has
+    for pods, for each kind of nodes; empty: not known."""
 
     name: str
     node_labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     topology: str | None = None
+    node_sizes: tuple[Mapping[str, int], ...] = ()

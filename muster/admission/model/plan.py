@@ -70,6 +70,7 @@ class ExclusionCause(StrEnum):
     TAINT = "UntoleratedTaint"
     NODE_SELECTOR = "NodeSelector"
     NODE_AFFINITY = "NodeAffinity"
+    NODE_SIZE = "NodeSize"  # a pod is larger than the nodes
     NO_QUOTA = "NoQuota"  # the flavor does not provide a resource that the pods ask for
     OTHER = "Other"  # its topology, or the flavors that the workload may take
 

@@ -159,7 +159,7 @@ class PlatformSnapshot:
     def refresh(self, cluster: ClusterState) -> bool:
         """Converts the objects if they changed. Returns whether they did."""
         specs = (
-            _specs(cluster.flavors),
+            {name: (flavor.spec, flavor.node_sizes) for name, flavor in cluster.flavors.items()},
             _specs(cluster.cohorts),
             _specs(cluster.cluster_queues),
             _specs(cluster.checks),

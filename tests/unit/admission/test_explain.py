@@ -245,6 +245,15 @@ SENTENCES = {  # of workload w
         f"pod set workers asks for {GPU}, but matches no flavor of ClusterQueue q: l4 has the taint "
         "gpu=present:NoSchedule, which is not tolerated, t4 has the label pool=t4 where h100 is asked for",
     ),
+    "no node large enough": (
+        snapshot(
+            queue("q", {"l4": {GPU: 4, "memory": 900 * GIB}}),
+            workload("w", "q", pods("head", gpu=1, requests={GPU: 1, "memory": 300 * GIB})),
+            flavors=[Flavor("l4", node_sizes=({"memory": 220 * GIB},))],
+        ),
+        f"pod set head asks for {GPU}, but matches no flavor of ClusterQueue q: l4 has 220Gi memory for pods "
+        "on its largest node where a pod asks for 300Gi",
+    ),
     "one victim": (
         snapshot(queue("q", 1, within_queue=LOWER), running("r"), workload("w", "q", 1, priority=1)),
         "waits for 1 preempted workload to leave first: ns/r",

@@ -74,3 +74,41 @@ def test_the_reason_names_what_differs() -> None:
     assert mismatch(pods(), TAINTED) == "has the taint gpu=present:NoSchedule, which is not tolerated"
     assert mismatch(pods(node_selector={"pool": "cpu"}), L4) == "has the label pool=l4 where cpu is asked for"
     assert mismatch(pods(affinity=(NEITHER,)), L4) == "has labels that the node affinity excludes"
+
+
+CPU, GIB = 1000, 2**30
+SMALL, LARGE = {"cpu": 4 * CPU, "memory": 60 * GIB}, {"cpu": 8 * CPU, "memory": 30 * GIB}
+SIZES: dict[str, tuple[dict[str, int], tuple[dict[str, int], ...], str | None]] = {
+    "sizes that are not known": ({"memory": 300 * GIB}, (), None),
+    "just fits": ({"cpu": 4 * CPU, "memory": 60 * GIB}, (SMALL,), None),
+    "more memory": (
+        {"cpu": CPU, "memory": 300 * GIB},
+        (SMALL,),
+        "has 60Gi memory for pods on its largest node where a pod asks for 300Gi",
+    ),
+    "more of both": (
+        {"cpu": 5 * CPU, "memory": 61 * GIB},
+        (SMALL,),
+        "has 4 cpu for pods on its largest node where a pod asks for 5 and has 60Gi memory for pods on its "
+        "largest node where a pod asks for 61Gi",
+    ),
+    "fits on one kind of nodes": ({"cpu": 5 * CPU}, (SMALL, LARGE), None),
+    "more than any kind has": (
+        {"cpu": 9 * CPU},
+        (SMALL, LARGE),
+        "has 8 cpu for pods on its largest node where a pod asks for 9",
+    ),
+    "too much of one resource for each kind": (
+        {"cpu": 5 * CPU, "memory": 40 * GIB},
+        (SMALL, LARGE),
+        "has no node where a pod with 5 cpu and 40Gi memory fits",
+    ),
+    "a resource that is not listed": ({"example.com/license": 1}, (SMALL,), None),
+}
+
+
+@pytest.mark.parametrize(("requests", "sizes", "why"), SIZES.values(), ids=SIZES.keys())
+def test_a_pod_fits_on_a_node_of_the_flavor(
+    requests: dict[str, int], sizes: tuple[dict[str, int], ...], why: str | None
+) -> None:
+    assert mismatch(pods(requests=requests), Flavor("a3", node_sizes=sizes)) == why

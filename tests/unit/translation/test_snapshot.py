@@ -24,6 +24,22 @@ def test_a_resource_flavor_becomes_a_flavor() -> None:
     assert made.tolerations[0] == core.Toleration(GPU, "Equal", "present", core.TaintEffect.NO_SCHEDULE)
 
 
+@pytest.mark.parametrize(
+    ("annotation", "sizes"),
+    [
+        pytest.param('[{"cpu":"7910m","memory":"1Gi"}]', ({"cpu": 7910, "memory": 2**30},), id="one kind"),
+        pytest.param('[{"cpu":"4"},{"cpu":"8"}]', ({"cpu": 4000}, {"cpu": 8000}), id="two kinds"),
+        pytest.param("large", (), id="no JSON"),
+        pytest.param('[{"cpu":"many"}]', (), id="no quantity"),
+        pytest.param('[{"cpu":8}]', (), id="no text"),
+    ],
+)
+def test_node_sizes_of_a_flavor_are_read(annotation: str, sizes: tuple[dict[str, int], ...]) -> None:
+    body = flavor("l4")
+    body["metadata"]["annotations"] = {"muster.dev/node-sizes": annotation}
+    assert snapshot.flavor(read(kinds.FLAVORS, body)).node_sizes == sizes
+
+
 def test_a_cluster_queue_is_converted() -> None:
     limited = {"nominalQuota": "4", "borrowingLimit": "0", "lendingLimit": "1"}
     body = cluster_queue(
