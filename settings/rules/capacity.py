@@ -52,12 +52,17 @@ def for_queues(pool: Pool, settings: Settings) -> Amounts:
 
     On the system pool, the system's and the stack's own pods are taken off too.
     """
-    each = (pool.daemon_sets or DaemonSets()).requests
     once = _own_pods(settings) if pool == settings.system_pool else {}
     return {
-        resource: max(Fraction(0), pool.nodes_max * (size - each.get(resource, 0)) - once.get(resource, 0))
-        for resource, size in allocatable(pool).items()
+        resource: max(Fraction(0), pool.nodes_max * size - once.get(resource, 0))
+        for resource, size in room(pool).items()
     }
+
+
+def room(pool: Pool) -> Amounts:
+    """Returns what GKE's reservations and DaemonSets leave on one node, in cores, bytes and counts."""
+    taken = (pool.daemon_sets or DaemonSets()).requests
+    return {resource: size - taken.get(resource, 0) for resource, size in allocatable(pool).items()}
 
 
 def _own_pods(settings: Settings) -> Mapping[str, Fraction]:
