@@ -185,11 +185,10 @@ def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
     """Kueue: makeIterator. Each head is to be processed before the next one is taken."""
     if rules.fair_sharing is not None:
         return iter(Tournament(entries, rules))
-    order = cycle_order(rules)
 
     def place(head: Entry) -> CycleOrder:
-        admitted = head.workload.admission is not None
-        return order(queue_order(head.ranked), admitted, head.preempting, head.assignment.borrowing)
+        order, admitted = queue_order(head.ranked), head.workload.admission is not None
+        return cycle_order(rules, order, admitted, head.preempting, head.assignment.borrowing)
 
     return iter(sorted(entries, key=place))
 

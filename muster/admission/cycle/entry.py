@@ -1,6 +1,5 @@
 """A head in a cycle: its assignment, its outcome, and its place among the others."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
@@ -123,25 +122,22 @@ class HeadReservations(Protocol):
 CycleOrder = tuple[bool, bool, int, int, int, str, str]
 
 
-def cycle_order(rules: Rules) -> Callable[[QueueOrder, bool, bool, int], CycleOrder]:
+def cycle_order(
+    rules: Rules, order: QueueOrder, admitted: bool, preempting: bool, borrowing: int
+) -> CycleOrder:
     """Returns the order of a head by its order in the queue, whether it holds its quota already, whether it
     is preempting, and its borrowing distance.
 
     A workload that holds its quota already comes first, then the shorter borrowing distance, the higher
     priority, and the longer wait. Rules may put preemptors before the distance and ignore priorities.
     """
-    preemptors, priorities = rules.prioritize_preemptors, rules.priority_sorting_within_cohort
-
-    def key(order: QueueOrder, admitted: bool, preempting: bool, borrowing: int) -> CycleOrder:
-        _, priority_below, queued_at_ms, uid, name = order
-        return (
-            not admitted,
-            not (preempting and preemptors),
-            borrowing,
-            priority_below if priorities else 0,
-            queued_at_ms,
-            uid,
-            name,
-        )
-
-    return key
+    _, priority_below, queued_at_ms, uid, name = order
+    return (
+        not admitted,
+        not (preempting and rules.prioritize_preemptors),
+        borrowing,
+        priority_below if rules.priority_sorting_within_cohort else 0,
+        queued_at_ms,
+        uid,
+        name,
+    )

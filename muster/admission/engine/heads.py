@@ -21,9 +21,9 @@ class HeadSelector:
     __slots__ = (
         "_keeping",
         "_occupied",
-        "_place",
         "_positions",
         "_room_may_decide",
+        "_rules",
         "pruning",
     )
 
@@ -39,7 +39,7 @@ class HeadSelector:
         self._positions = {queue: position for position, queue in enumerate(queues.values())}
         self._keeping = dict.fromkeys(queue for queue in queues.values() if _keeps(queue, state))
         self._room_may_decide = _room_may_decide(state)
-        self._place = cycle_order(state.rules)
+        self._rules = state.rules
         self.pruning = pruning(state, queues)
 
     @property
@@ -124,16 +124,16 @@ class HeadSelector:
         possible = self.pruning.possible()
         for queue in opened:
             group = queue.head_group()
+            is_possible = queue in possible
             if group is None:
                 done.add(queue)
-                if queue in possible:
+                if is_possible:
                     self.pruning.has_candidate(queue)
-            elif queue in possible or queue in self._keeping:
+            elif is_possible or queue in self._keeping:
                 feasibility = self.pruning.feasibility(queue, group)
-                estimate = feasibility.estimate() if queue in possible else Estimate.INFEASIBLE
-                (infeasible if estimate is Estimate.INFEASIBLE else heads).append(
-                    (queue, feasibility, estimate)
-                )
+                estimate = feasibility.estimate() if is_possible else Estimate.INFEASIBLE
+                taken = infeasible if estimate is Estimate.INFEASIBLE else heads
+                taken.append((queue, feasibility, estimate))
             else:
                 queue.close()
                 done.add(queue)
@@ -152,14 +152,15 @@ class HeadSelector:
                 return None
         if len(heads) == 1:
             return heads
-        return sorted(heads, key=lambda head: self._place_of(head[0], head[1], waiting))
+        places = [self._place_of(queue, feasibility, waiting) for queue, feasibility, _ in heads]
+        return [heads[index] for index in sorted(range(len(heads)), key=places.__getitem__)]
 
     def _place_of(
         self, queue: PendingQueue, feasibility: GroupEstimate, waiting: Container[str]
     ) -> CycleOrder:
         order = queue.head_order()
         preempting = order[-1] in waiting or order[-1] in queue.preemptors
-        return self._place(order, False, preempting, feasibility.borrowing())
+        return cycle_order(self._rules, order, False, preempting, feasibility.borrowing())
 
 
 def _room_may_decide(state: WorkingState) -> bool:

@@ -11,7 +11,7 @@ quota (pkg/cache/queue/inadmissible_workloads.go). Here pruning knows most workl
 vain (muster/admission/pruning); their queues are skipped as if they had been tried.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 
 from muster.admission.cycle.cycle import Cycle
@@ -170,13 +170,19 @@ class _Settlement:
 
     def _admit_in_order(self, cycle: Cycle, decided: Iterable[Head]) -> None:
         """Admits, in order, the heads for which those before them leave room."""
+        pruning = self._selector.pruning
+        possible: Container[PendingQueue] | None = None  # once one was left out
         for queue, feasibility, _ in decided:
+            if possible is not None and queue not in possible:
+                continue
             if feasibility.fits():
                 head = self._entry(queue, feasibility)
                 cycle.take(head)
                 self._conclude(head)
                 # The next head's estimate depends on what this one has taken.
-                self._selector.pruning.refresh()
+                pruning.refresh()
+            elif possible is None:
+                possible = pruning.possible()
 
     def _to_be_placed(self) -> list[Entry]:
         queue = self._state.queue

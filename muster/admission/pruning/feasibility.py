@@ -12,7 +12,7 @@ from muster.admission.flavors.demand import Demand, pod_set_groups
 from muster.admission.flavors.queue_flavors import QueueFlavors
 from muster.admission.model import ClusterQueue, FlavorResource, PreemptionPolicy, Workload
 from muster.admission.preemption.bound import PreemptionBound
-from muster.admission.pruning.protocol import Estimate
+from muster.admission.pruning.protocol import Estimate, GroupEstimate
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
 
@@ -78,7 +78,7 @@ Bound = tuple[FlavorResource, float]
 """The most that may be used of it at the root of the tree, by all."""
 
 
-class Feasibility:
+class Feasibility(GroupEstimate):
     """The estimate for an equivalence group of one queue; `alike` is any of its workloads.
 
     To be admitted they need a certain room at the root of the tree. That bound changes only with the queue's
@@ -94,8 +94,6 @@ class Feasibility:
         "_queue_usage",
         "_token",
         "_used",
-        "assignment_cache",
-        "room_decides",
     )
 
     def __init__(self, queue_usage: QueueUsage, alike: Workload) -> None:
@@ -113,12 +111,8 @@ class Feasibility:
         self._bounds_to_fit: list[Bound]  # without preemption, if there is only one way
         self._borrowing = -1, 0  # as of the number of changes
         self.room_decides = self._needs is not None and _room_decides(queue_usage, alike)
+        self.tries_once = queue_usage.one_flavor
         self.assignment_cache = AssignmentCache()
-
-    @property
-    def tries_once(self) -> bool:
-        """Whether one has tried in one cycle, with no flavors left for the next."""
-        return self._queue_usage.one_flavor
 
     def estimate(self) -> Estimate:
         # The cheap question first: most groups fit or are bound by the room at the root alone.

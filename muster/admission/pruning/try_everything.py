@@ -3,18 +3,20 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from muster.admission.pruning.protocol import Estimate
+from muster.admission.pruning.protocol import Estimate, GroupEstimate, Pruning
 from muster.admission.queueing.groups import EquivalenceGroup
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.state.state import WorkingState
 
 
-class Unknown:
+class Unknown(GroupEstimate):
     """A group of which nothing is known."""
 
-    assignment_cache = None
-    room_decides = False
-    tries_once = False
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.assignment_cache = None
+        self.room_decides = self.tries_once = False
 
     def estimate(self) -> Estimate:
         return Estimate.POSSIBLE
@@ -26,8 +28,10 @@ class Unknown:
         return 0
 
 
-class TryEverything:
+class TryEverything(Pruning):
     bounds_preemption: ClassVar[bool] = False
+
+    __slots__ = ("_queues",)
 
     def __init__(self, state: WorkingState, queues: Mapping[str, PendingQueue]) -> None:
         self._queues = queues
@@ -38,7 +42,7 @@ class TryEverything:
     def refresh(self) -> None:
         """Remembers nothing."""
 
-    def possible(self) -> Mapping[PendingQueue, None]:
+    def possible(self) -> dict[PendingQueue, None]:
         return dict.fromkeys(queue for queue in self._queues.values() if len(queue))
 
     def has_candidate(self, queue: PendingQueue) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from muster.admission.model import FlavorResource
 from muster.admission.pruning.feasibility import Bound, Feasibility, QueueUsage
+from muster.admission.pruning.protocol import Pruning
 from muster.admission.queueing.groups import EquivalenceClass, EquivalenceGroup, is_single
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.quota.tree import QuotaNode
@@ -21,7 +22,7 @@ number; sorted."""
 _KNOWN_MAX = 1024  # equivalence classes
 
 
-class WakeIndex:
+class WakeIndex(Pruning):
     """An index of the queues of a contention group.
 
     For a queue without a feasible workload the bounds are known that all of them exceed: it is not looked at

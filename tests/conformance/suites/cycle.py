@@ -96,10 +96,10 @@ def entry_ordering(case: Case) -> None:
         rules_of(case),
         requeue_behind_others=case.config.get("podsReadyRequeuingTimestamp") != "Creation",
     )
-    order = cycle_order(rules)
     # Without the last two keys, which only break ties; Kueue has no order for these.
     ranks = {
-        entry["workload"]["metadata"]["name"]: order(
+        entry["workload"]["metadata"]["name"]: cycle_order(
+            rules,
             queue_order(gang := _gang(entry["workload"], rules)),
             gang.admission is not None,
             entry["isPreemptor"],

@@ -52,9 +52,8 @@ CASES: dict[str, tuple[Rules, list[Head]]] = {
 
 @pytest.mark.parametrize(("rules", "expected"), CASES.values(), ids=CASES.keys())
 def test_heads_are_processed_in_cycle_order(rules: Rules, expected: list[Head]) -> None:
-    order = cycle_order(rules)
     places = [
-        order(queue_order(one), one.admission is not None, preempting, borrowing)
+        cycle_order(rules, queue_order(one), one.admission is not None, preempting, borrowing)
         for one, preempting, borrowing in expected
     ]
     assert all(earlier < later for earlier, later in pairwise(places))

@@ -32,13 +32,20 @@ class Effort:
 
 
 def _counting(effort: Effort) -> type[Pruning]:
-    class Counting:
+    class Counting(Pruning):
         bounds_preemption: ClassVar[bool] = True
 
         def __init__(self, state: WorkingState, queues: Mapping[str, PendingQueue]) -> None:
-            index = WakeIndex(state, queues)
-            self._index = index
-            self.changed, self.refresh, self.possible = index.changed, index.refresh, index.possible
+            self._index = WakeIndex(state, queues)
+
+        def changed(self, queue: str) -> None:
+            self._index.changed(queue)
+
+        def refresh(self) -> None:
+            self._index.refresh()
+
+        def possible(self) -> dict[PendingQueue, None]:
+            return self._index.possible()
 
         def has_candidate(self, queue: PendingQueue) -> bool:
             effort.asked.add(queue.queue.name)
@@ -50,16 +57,18 @@ def _counting(effort: Effort) -> type[Pruning]:
     return Counting
 
 
-class _CountedEstimate:
+class _CountedEstimate(GroupEstimate):
     def __init__(self, found: GroupEstimate, queue: PendingQueue, effort: Effort) -> None:
         self._found, self._queue, self._effort = found, queue, effort
         self.room_decides, self.tries_once = found.room_decides, found.tries_once
-        self.fits, self.borrowing = found.fits, found.borrowing
+        cache = found.assignment_cache
+        self.assignment_cache = None if cache is None else _CountedCache(cache, queue, effort)
 
-    @property
-    def assignment_cache(self) -> AssignmentCache | None:
-        cache = self._found.assignment_cache
-        return None if cache is None else _CountedCache(cache, self._queue, self._effort)
+    def fits(self) -> bool:
+        return self._found.fits()
+
+    def borrowing(self) -> int:
+        return self._found.borrowing()
 
     def estimate(self) -> Estimate:
         self._effort.asked.add(self._queue.queue.name)
