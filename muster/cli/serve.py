@@ -5,11 +5,13 @@ import contextlib
 import logging
 import signal
 import sys
+from collections.abc import Collection
 
 import click
 
+from muster.cli.live import configuration_option, context_option, kubeconfig_option
 from muster.cli.verb import InputError, parsed, verb
-from muster.configuration.configuration import Configuration, parse
+from muster.configuration.configuration import Configuration
 from muster.controller.process.health import Address
 from muster.kube.client import Kube
 from muster.live.page.board import Board
@@ -23,11 +25,8 @@ from muster.live.page.watching import Watching
     "every change. It only reads, with the rights of the kubeconfig, and shows them to all users that reach "
     "its address: by default those of this machine. Works with engines muster and kueue."
 )
-@click.option(
-    "--kubeconfig",
-    metavar="FILE",
-    help="path of a kubeconfig (default: the pod's ServiceAccount, else $KUBECONFIG)",
-)
+@kubeconfig_option
+@context_option
 @click.option(
     "--address",
     metavar="HOST:PORT",
@@ -43,33 +42,27 @@ from muster.live.page.watching import Watching
     help="a further name that browsers reach it by, such as that of a gateway; requests for other hosts are "
     "refused (repeatable; default: localhost and its addresses)",
 )
-@click.option(
-    "--configuration",
-    metavar="JSON",
-    type=parsed(parse),
-    default="{}",
-    show_default=False,
-    help="the controller's, as in `muster controller --configuration` (default: none)",
-)
+@configuration_option
 def command(
-    kubeconfig: str | None, address: Address, host_names: tuple[str, ...], configuration: Configuration
+    kubeconfig: str | None,
+    context: str | None,
+    address: Address,
+    host_names: tuple[str, ...],
+    configuration: Configuration,
 ) -> int:
     """Runs until a signal; returns the exit code."""
     logging.basicConfig(level="WARNING", stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     hosts = LOCAL_HOSTS | {name.lower() for name in host_names}
-    return asyncio.run(_run(kubeconfig, address, frozenset(hosts), configuration))
+    return asyncio.run(_run(Kube(kubeconfig, context=context), Board(configuration), address, hosts))
 
 
-async def _run(
-    kubeconfig: str | None, address: Address, hosts: frozenset[str], configuration: Configuration
-) -> int:
-    kube = Kube(kubeconfig)
+async def _run(kube: Kube, board: Board, address: Address, hosts: Collection[str]) -> int:
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     try:
         async with contextlib.AsyncExitStack() as stack:
-            page = served(lambda changed: Watching(kube, changed), Board(configuration), *address, hosts)
+            page = served(lambda changed: Watching(kube, changed), board, *address, hosts)
             try:
                 port = await stack.enter_async_context(page)
             except OSError as error:

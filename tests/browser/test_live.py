@@ -30,7 +30,7 @@ def preempted() -> Body:
 def objects() -> dict[kinds.Kind[Any], list[Body]]:
     """Two gangs that run, one that is over, thirty that wait, and a request for capacity."""
     train = [running(ray_job(f"train-{n}", workers=1), ran_s=1_000 * (n + 1)) for n in range(2)]
-    waits = [waiting(ray_job(f"next-{n:02}", workers=1)) for n in range(30)]
+    waits = [waiting(ray_job(f"next-{n:02}")) for n in range(30)]
     return {
         **local_stack(),
         kinds.WORKLOADS: [*train, finished(ray_job("done", workers=1)), *waits, preempted()],
@@ -65,7 +65,7 @@ def test_tree_has_cohorts_with_their_queues_and_bars(seen: Opened) -> None:
     row = page.locator("#tree .row", has_text="team-a")
     assert row.get_attribute("aria-level") == "2"
     bar = row.get_by_role("img")
-    assert bar.get_attribute("aria-label") == "2 of 4 used, 34 pending"
+    assert bar.get_attribute("aria-label") == "2 of 4 used, 124 pending"
     expect(row.locator(".numbers")).to_have_text("2 / 4 · 31 pending")
     expect(page.locator("#facts")).to_contain_text("31 pending")
     page.select_option("#resource", "cpu")
@@ -99,11 +99,14 @@ def test_queue_lists_its_workloads_in_order(seen: Opened) -> None:
 def test_workload_says_why_it_waits(seen: Opened) -> None:
     page = seen.page
     page.locator("#tree .row", has_text="team-a").click()
-    page.locator("#workloads .row", has_text="team-a/next-00").click()
-    expect(page.locator("#workload h3")).to_have_text("rayjob/next-00")
-    expect(page.locator("#workload .why")).to_have_text("as before")
+    page.locator("#workloads .row", has_text="team-a/next-01").click()
+    expect(page.locator("#workload h3")).to_have_text("rayjob/next-01")
+    expect(page.locator("#workload .why")).to_contain_text("It waits in ClusterQueue team-a. Reason: ")
+    expect(page.locator("#workload h4")).to_contain_text(
+        ["It starts if", "Before it in its queue", "History"]
+    )
     expect(page.locator("#workload dl")).to_contain_text("Pending since")
-    assert "workload=team-a%2Frayjob-next-00" in page.url
+    assert "workload=team-a%2Frayjob-next-01" in page.url
     page.go_back()
     expect(page.locator("#workload")).to_be_hidden()
 

@@ -6,7 +6,7 @@ from muster.kube import kinds
 from tests.browser.live import opened_live, served_cluster
 from tests.browser.test_safety import HOSTILE
 from tests.simulation.manifests import cluster_queue, local_stack, quotas, ray_job
-from tests.unit.controller.builders import Body, condition, request, workload_body
+from tests.unit.controller.builders import CREATED, Body, condition, request, workload_body
 
 
 def hostile(number: int) -> Body:
@@ -18,7 +18,7 @@ def hostile(number: int) -> Body:
     told = condition("QuotaReserved", status=False, reason=text, message=text)
     gone = condition("Preempted", reason=text, message=text)
     body["status"] = {"conditions": [told, gone, condition("Evicted", reason="Preempted")]}
-    check = {"name": text, "state": text, "message": text, "lastTransitionTime": text}
+    check = {"name": text, "state": text, "message": text, "lastTransitionTime": CREATED}
     body["status"]["admissionChecks"] = [check]
     return body
 
@@ -38,7 +38,7 @@ def test_texts_of_a_cluster_are_never_markup(browser: Browser) -> None:
         for text in HOSTILE:
             page.locator("#workloads .row", has_text=text).first.click()
             expect(page.locator("#workload h3")).to_have_text(f"rayjob/job{text}")
-            expect(page.locator("#workload")).to_contain_text(f"{text}: {text}")
+            expect(page.locator("#workload")).to_contain_text(f"{text} \N{EN DASH} {text}")
         assert all(text in page.locator("#preemptions").inner_text() for text in HOSTILE)
         assert all(text in page.locator("#provisioning").inner_text() for text in HOSTILE)
         assert page.locator("main img, main script, main iframe").count() == 0

@@ -11,13 +11,13 @@ from muster.controller.passes.queue_counts import queue_of
 from muster.live.overview.details import QueueDetails, queue_details
 from muster.live.overview.document import document
 from muster.live.overview.overview import Overview, overview
-from muster.live.overview.rows import WorkloadRow, row
+from muster.live.overview.rows import WorkloadRow
 from muster.live.overview.tree import queue_tree
+from muster.live.overview.why import why
 from muster.live.page.attempts import Attempts
 from muster.live.page.incidents import Preemptions, provisioning
 from muster.live.page.queue_rows import queue_rows
 from muster.live.page.tables import Tables
-from muster.objects.meta import builtins
 
 JOBS = ("ray_jobs", "ray_clusters", "ray_services")
 
@@ -64,19 +64,10 @@ class Board:
         return {"name": name, "total": len(rows), "from": start, "workloads": shown}
 
     def workload(self, key: str) -> dict[str, Any] | None:
-        """Returns a Workload with its history; None if there is no such Workload."""
+        """Returns a Workload, why it waits, and its history; None if there is no such Workload."""
         seen = self._moment.seen
         workload = seen.cluster.workloads.get(key)
-        if workload is None:
-            return None
-        conditions = sorted(
-            workload.status.conditions, key=lambda c: c.last_transition_time or "", reverse=True
-        )
-        return {
-            "row": workload_row(row(seen, workload, queue_of(workload, seen.cluster))),
-            "checks": [builtins(check) for check in workload.status.admission_checks],
-            "conditions": [builtins(condition) for condition in conditions],
-        }
+        return document(why(seen, workload)) if workload is not None else None
 
 
 def workload_row(of: WorkloadRow) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class Details {
     if (key !== this.#workload) return;
     box.hidden = false;
     if (!found) box.replaceChildren(element("h3", {}, key), element("p", {}, "It does not exist, or not any more."));
-    else fillWorkload(box, found);
+    else fillWorkload(box, found, this.open);
   }
 
   async #ask(path, parameters) {
@@ -130,14 +130,14 @@ class Details {
   }
 }
 
-// What is known of one workload: what it waits for, its checks, and what happened to it.
-function fillWorkload(box, found) {
-  const {row} = found;
+// One workload: what binds it, what would have to change, what is before it, and what happened to it.
+function fillWorkload(box, found, open) {
+  const row = found.workload;
   const list = element("dl");
   const fact = (name, text) => {
     if (text) list.append(element("dt", {}, name), element("dd", {}, text));
   };
-  fact("Workload", row.key);
+  fact("Workload", `${row.namespace}/${row.name}`);
   fact("Queue", row.localQueue === row.clusterQueue ? row.clusterQueue : `${row.localQueue} (${row.clusterQueue})`);
   fact("Phase", `${row.phase} since ${momentOf(row.since)}`);
   fact("Position", row.position === null ? "" : String(row.position));
@@ -146,15 +146,21 @@ function fillWorkload(box, found) {
   fact("Flavors", row.flavors.join(", "));
   fact("Created", momentOf(row.created));
   if (row.eta) fact("Starts", row.eta.p50 ? `about ${momentOf(row.eta.p50)}` : "not soon");
-  box.replaceChildren(element("h3", {}, row.job), ...whyElements(found), list,
-    ...listed("Admission checks", found.checks.map((check) => `${check.name}: ${check.state}${check.message ? ` – ${check.message}` : ""}`)),
-    ...listed("History", found.conditions.map((one) => `${momentOf(one.lastTransitionTime)}: ${one.type} ${one.status}, ${one.reason}${one.message ? ` – ${one.message}` : ""}`)));
+  fact("Evictions", found.requeues ? count(found.requeues) : "");
+  fact("Tried again", found.requeue ? momentOf(found.requeue) : "");
+  const link = (other, says) => element("span", {}, workloadLink(`${other.namespace}/${other.name}`, open.workload), ` ${says}`);
+  box.replaceChildren(element("h3", {}, row.job), element("p", {className: "why"}, found.sentence), list,
+    ...listed("It starts if", found.remedies),
+    ...listed("It would preempt", found.preempts.map(({workload, reason}) => link(workload, reason))),
+    ...listed("Before it in its queue", found.ahead.map((other) => link(other, sizeOf(other)))),
+    ...listed("Admission checks", found.checks.map((check) => sentence([check.name, check.state, check.message]))),
+    ...listed("History", found.history.map((event) => sentence([momentOf(event.at), `${event.condition} ${event.status}`, event.reason, event.message]))));
 }
 
-function whyElements({row}) {
-  return row.message ? [element("p", {className: "why"}, row.message)] : [];
+function sentence(parts) {
+  return parts.filter(Boolean).join(" – ");
 }
 
-function listed(title, texts) {
-  return texts.length ? [element("h4", {}, title), element("ul", {}, ...texts.map((text) => element("li", {}, text)))] : [];
+function listed(title, contents) {
+  return contents.length ? [element("h4", {}, title), element("ul", {}, ...contents.map((content) => element("li", {}, content)))] : [];
 }
