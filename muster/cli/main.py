@@ -16,9 +16,13 @@ VERBS = {
     "eta": "estimate when a pending workload of a cluster starts",
     "forecast": "simulate a trace of jobs under a queue configuration",
     "plan": "compare waiting times before and after a change of a stack",
+    "queue": "show the workloads that run and those that wait, in order",
+    "queues": "show cohorts and ClusterQueues with their quotas, and what is used of them",
     "recommend": "search quotas and pool sizes that meet waiting-time goals at least cost",
     "serve": "serve a live page of a cluster's queues, read-only",
+    "top": "show the use of flavors and of teams",
     "try": "tell whether a job would fit now, before it is submitted",
+    "why": "say why a workload waits, and what would have to change",
 }
 EXTRA = ("rich",)
 """Modules of the extra `forecast`, which the controller does without."""

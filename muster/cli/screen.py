@@ -10,13 +10,27 @@ from rich.text import Text
 from muster.forecast.report.tables import Table
 
 WIDTH_WITHOUT_TERMINAL = 160
+WIDTH_MAX = 1_000  # of views that programs read line by line
+STYLES = {
+    "Active": "green",
+    "Admitted": "green",
+    "BackOff": "yellow",
+    "Evicted": "red",
+    "Inactive": "red",
+    "Pending": "yellow",
+    "QuotaReserved": "cyan",
+    "Stopped": "red",
+}
 
 
-def show(tables: Sequence[Table]) -> None:
-    """Prints the tables; increases are red and decreases green on terminals with colors."""
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH_WITHOUT_TERMINAL)
+def show(tables: Sequence[Table], width: int = WIDTH_WITHOUT_TERMINAL) -> None:
+    """Prints the tables, with colors on terminals: increases are red and decreases green. `width` is that
+    without a terminal."""
+    console = Console() if sys.stdout.isatty() else Console(width=width)
     for table in tables:
-        shown = RichTable(title=table.title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+        shown = RichTable(
+            title=table.title or None, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False
+        )
         for number, column in enumerate(table.columns):
             is_number = number >= table.numbers
             wraps = table.wraps and number > 0
@@ -27,6 +41,11 @@ def show(tables: Sequence[Table]) -> None:
         console.print()
 
 
+def show_wide(tables: Sequence[Table]) -> None:
+    """Prints the tables; lines are cut only on terminals."""
+    show(tables, WIDTH_MAX)
+
+
 def _colored(cell: str) -> Text:
-    style = "red" if cell.endswith(" ▲") else "green" if cell.endswith(" ▼") else ""
+    style = "red" if cell.endswith(" ▲") else "green" if cell.endswith(" ▼") else STYLES.get(cell, "")
     return Text(cell, style)

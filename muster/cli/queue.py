@@ -1,0 +1,193 @@
+"""`muster queue`: the workloads that run and those that wait, in order."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import click
+
+from muster.cli import inputs, view
+from muster.cli.verb import options, parsed, verb
+from muster.cli.view import View, ViewOptions, ago, size
+from muster.controller.workload.phases import Phase
+from muster.forecast.assumptions import Assumptions
+from muster.forecast.report.tables import Table
+from muster.live.eta.start_range import StartRange, start_range
+from muster.live.overview.details import QueueDetails, all_rows, queue_details
+from muster.live.overview.overview import Overview
+from muster.live.overview.rows import WorkloadRow
+from muster.live.start import estimated_starts
+
+UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+AGE = re.compile(rf"([<>]?)(\d+)([{''.join(UNITS_S)}])")
+COLUMNS = ("#", "JOB", "NAMESPACE", "STATUS", "PRIORITY", "CLASS", "PODS", "SIZE", "AGE", "REASON", "START")
+WIDE = ("QUEUE", "CLUSTER QUEUE", "WORKLOAD", "FLAVORS", "FOR", "MESSAGE")
+
+
+def age_range(text: str) -> tuple[float, float]:
+    """Returns the ages in seconds that a text such as 2h, >2h or <30m selects. Raises: ValueError."""
+    match = AGE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r}; expected an age such as >2h (older) or <30m (younger)")
+    sign, number, unit = match.groups()
+    age_s = float(number) * UNITS_S[unit]
+    return (0.0, age_s) if sign == "<" else (age_s, float("inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The options that select workloads: all of them must apply, of each any."""
+
+    status: Sequence[str]
+    priority_class: Sequence[str]
+    queue: Sequence[str]
+    age: Sequence[tuple[float, float]]
+
+    def takes(self, row: WorkloadRow, now_ms: int) -> bool:
+        age_s = (now_ms - row.created_ms) / 1000
+        queues = {row.local_queue, f"{row.namespace}/{row.local_queue}", row.cluster_queue}
+        return (
+            (not self.status or row.phase.value in self.status)
+            and (not self.priority_class or row.priority_class in self.priority_class)
+            and (not self.queue or not queues.isdisjoint(self.queue))
+            and all(low <= age_s <= high for low, high in self.age)
+        )
+
+
+filter_options = options(
+    "wanted",
+    Filter,
+    click.option(
+        "--status",
+        type=click.Choice(
+            [phase.value for phase in Phase if phase is not Phase.FINISHED], case_sensitive=False
+        ),
+        multiple=True,
+        help="only workloads in this phase; repeatable",
+    ),
+    click.option(
+        "--class",
+        "priority_class",
+        metavar="NAME",
+        multiple=True,
+        help="only of this priority class; repeatable",
+    ),
+    click.option(
+        "--queue",
+        metavar="NAME",
+        multiple=True,
+        help="only of this ClusterQueue, LocalQueue or namespace/LocalQueue; repeatable",
+    ),
+    click.option(
+        "--age",
+        metavar="AGE",
+        multiple=True,
+        type=parsed(age_range),
+        help="only created longer ago (>2h, or 2h) or later (<30m) than that; repeatable",
+    ),
+)
+
+
+@verb(
+    """Shows the workloads of a ClusterQueue, of a LocalQueue of the namespace, or without NAME of all queues
+    of the namespace: those that hold quota, then those that wait in the order in which they are tried.
+    # counts all workloads of the ClusterQueue. START is the estimate that the controller wrote on the job."""
+)
+@click.argument(
+    "name", metavar="[NAME]", required=False, help="a ClusterQueue, a LocalQueue or namespace/LocalQueue"
+)
+@click.option("-A", "--all-namespaces", is_flag=True, help="without NAME: the queues of all namespaces")
+@click.option(
+    "--eta", is_flag=True, help="estimate the starts now, as `muster eta` does, instead of reading them"
+)
+@inputs.seeds_option
+@filter_options
+@view.view_options
+def command(
+    name: str | None, all_namespaces: bool, eta: bool, seeds: int, wanted: Filter, given: ViewOptions
+) -> int:
+    namespace = given.namespace or "default"
+
+    def shown(seen: Overview) -> View:
+        if name is None:
+            everything = all_rows(seen)
+            rows = [row for row in everything if all_namespaces or row.namespace == namespace]
+            found = _selected(seen, rows, wanted, seeds if eta else 0)
+            return View({"workloads": found}, (), [_table("", found, seen.now_ms, given.is_wide)])
+        details = queue_details(seen, name, namespace)
+        running, waiting = (
+            tuple(_selected(seen, rows, wanted, seeds if eta else 0))
+            for rows in (details.running, details.waiting)
+        )
+        details = replace(details, running=running, waiting=waiting)
+        return View(details, (_heading(details), ""), _tables(details, given.is_wide))
+
+    return view.show(given, shown)
+
+
+def _selected(seen: Overview, rows: Iterable[WorkloadRow], wanted: Filter, seeds: int) -> list[WorkloadRow]:
+    """Returns the rows that are wanted, with an estimate from so many futures, if any."""
+    found = [row for row in rows if wanted.takes(row, seen.now_ms)]
+    starts = _estimated(seen, found, seeds) if seeds else {}
+    return [replace(row, eta=starts[row.key]) if row.key in starts else row for row in found]
+
+
+def _estimated(seen: Overview, rows: Iterable[WorkloadRow], seeds: int) -> Mapping[str, StartRange]:
+    keys = [row.key for row in rows if not row.runs and row.key in seen.state.workloads]
+    found = estimated_starts(seen.state, keys, Assumptions(), range(seeds)) if keys else {}
+    return {key: start_range(start) for key, start in found.items()}
+
+
+def _heading(found: QueueDetails) -> str:
+    numbers = found.workloads
+    target = "" if found.name == found.cluster_queue else f" (ClusterQueue {found.cluster_queue})"
+    stopped = f"; stopPolicy {found.stop_policy}" if found.stop_policy != "None" else ""
+    problem = f"; {found.quota.problem}" if found.quota is not None and found.quota.problem else ""
+    return (
+        f"{found.kind} {found.name}{target}: {numbers.pending} pending, {numbers.reserving} hold quota, "
+        f"{numbers.admitted} of them admitted{stopped}{problem}"
+    )
+
+
+def _tables(found: QueueDetails, wide: bool) -> list[Table]:
+    return [
+        _table("Running", found.running, found.now_ms, wide),
+        _table("Waiting", found.waiting, found.now_ms, wide),
+    ]
+
+
+def _table(title: str, rows: Sequence[WorkloadRow], now_ms: int, wide: bool) -> Table:
+    columns = (*COLUMNS, *(WIDE if wide else ()))
+    return Table(title, columns, [tuple(_cells(row, now_ms, wide)) for row in rows], numbers=len(columns))
+
+
+def _cells(row: WorkloadRow, now_ms: int, wide: bool) -> Iterator[str]:
+    yield "" if row.position is None else str(row.position)
+    yield row.job
+    yield row.namespace
+    yield row.phase.value
+    yield str(row.priority)
+    yield row.priority_class
+    yield str(row.pods)
+    yield size(row.requests, wide)
+    yield ago((now_ms - row.created_ms) / 1000)
+    yield row.reason
+    yield start_text(row.eta, now_ms)
+    if wide:
+        yield row.local_queue
+        yield row.cluster_queue
+        yield row.name
+        yield ",".join(row.flavors)
+        yield ago((now_ms - row.since_ms) / 1000)
+        yield row.message
+
+
+def start_text(eta: StartRange | None, now_ms: int) -> str:
+    """Returns when it is expected to start: the median, and the range."""
+    if eta is None:
+        return ""
+    low, median, high = (
+        "later" if at_ms is None else ago((at_ms - now_ms) / 1000)
+        for at_ms in (eta.p10_ms, eta.p50_ms, eta.p90_ms)
+    )
+    return f"{median} ({low} to {high})"

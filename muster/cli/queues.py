@@ -1,0 +1,140 @@
+"""`muster queues`: the tree of cohorts and ClusterQueues."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import click
+
+from muster.admission import quantities
+from muster.cli import view
+from muster.cli.verb import verb
+from muster.cli.view import View, ViewOptions
+from muster.forecast.report.tables import Table
+from muster.live.observed import ObservationError
+from muster.live.overview.overview import Overview
+from muster.live.overview.tree import Column, QueueNode, queue_tree
+
+COLUMNS = ("QUEUE", "STATUS", "PENDING", "RESERVING", "ADMITTED", "FLAVOR", "RESOURCE")
+AMOUNTS = ("QUOTA", "USED", "BORROWED", "LENT", "DEMAND")
+WIDE = ("AVAILABLE", "WEIGHT", "SHARE", "PROBLEM")
+STOPPED, INACTIVE = "Stopped", "Inactive"
+
+
+@verb(
+    """Shows cohorts and ClusterQueues as a tree: their quotas, what is used, borrowed and lent of them, and
+    what pending workloads ask for. LENT is quota that a queue does not use and could not take now, as others
+    use it; DEMAND counts a resource over all flavors. Tables show devices; wide ones every resource."""
+)
+@click.option(
+    "--queue",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="only this ClusterQueue or Cohort and what is below it; repeatable",
+)
+@click.option("-A", "--all-namespaces", is_flag=True, help="queues of all namespaces, as without -n")
+@view.view_options
+def command(names: Sequence[str], all_namespaces: bool, given: ViewOptions) -> int:
+    namespace = None if all_namespaces else given.namespace
+    return view.show(given, lambda seen: _queues(seen, names, namespace, given.is_wide))
+
+
+def _queues(seen: Overview, names: Sequence[str], namespace: str | None, wide: bool) -> View:
+    roots = queue_tree(seen)
+    if namespace is not None:
+        names = (*names, *_queues_of(seen, namespace))
+    if names or namespace is not None:
+        unknown = sorted(set(names) - {node.name for node in _all(roots)})
+        if unknown:
+            raise ObservationError(f"no ClusterQueue or Cohort {', '.join(unknown)}")
+        roots = tuple(_only(roots, set(names)))
+    titles = (*COLUMNS, *AMOUNTS, *(WIDE if wide else ()))
+    rows = [row for root in roots for row in _rows(root, "", "", wide)]
+    return View({"queues": roots}, (), [Table("", titles, rows, numbers=len(titles) if wide else 7)])
+
+
+def _queues_of(seen: Overview, namespace: str) -> list[str]:
+    """Returns the ClusterQueues that the LocalQueues of a namespace lead to."""
+    return [
+        queue.spec.cluster_queue
+        for queue in seen.cluster.local_queues.values()
+        if queue.metadata.namespace == namespace and queue.spec.cluster_queue in seen.usage_of_queues
+    ]
+
+
+def _all(nodes: Iterable[QueueNode]) -> Iterator[QueueNode]:
+    for node in nodes:
+        yield node
+        yield from _all(node.children)
+
+
+def _only(nodes: Iterable[QueueNode], names: set[str]) -> Iterator[QueueNode]:
+    """Yields nodes with these names, and those above them."""
+    for node in nodes:
+        if node.name in names:
+            yield node
+        else:
+            children = tuple(_only(node.children, names))
+            if children:
+                yield replace(node, children=children)
+
+
+def _rows(node: QueueNode, lead: str, below: str, wide: bool) -> Iterator[tuple[str, ...]]:
+    """Yields a row for each column of a node, then those of its children."""
+    first = (f"{lead}{node.name}", _status(node), *map(str, _numbers(node)))
+    blank = (below, *[""] * (len(first) - 1))
+    shown = list(_shown(node.columns, wide))
+    told: set[str] = set()
+    for number, column in enumerate(shown):
+        demand = (
+            ""
+            if column.resource in told
+            else quantities.format(column.resource, node.demand.get(column.resource, 0))
+        )
+        told.add(column.resource)
+        more = _wide(node, column) if wide else ()
+        yield (
+            *(blank if number else first),
+            column.flavor,
+            column.resource,
+            *_amounts(column),
+            demand,
+            *more,
+        )
+    if not shown:
+        yield (*first, *[""] * (7 + (len(WIDE) if wide else 0)))
+    for child in node.children:
+        last = child is node.children[-1]
+        yield from _rows(
+            child, f"{below}{'└─ ' if last else '├─ '}", f"{below}{'   ' if last else '│  '}", wide
+        )
+
+
+def _shown(columns: Sequence[Column], wide: bool) -> Iterator[Column]:
+    """Yields devices, or everything where there are none."""
+    devices = any("/" in column.resource and (column.total or column.used) for column in columns)
+    for column in columns:
+        has_any = column.total or column.used
+        if wide or (has_any and ("/" in column.resource or not devices)):
+            yield column
+
+
+def _status(node: QueueNode) -> str:
+    if node.stop_policy not in ("", "None"):
+        return STOPPED
+    return INACTIVE if node.problem else "Active" if node.kind == "ClusterQueue" else ""
+
+
+def _numbers(node: QueueNode) -> tuple[int, int, int]:
+    return node.workloads.pending, node.workloads.reserving, node.workloads.admitted
+
+
+def _amounts(column: Column) -> Iterator[str]:
+    for amount in (column.total, column.used, column.borrowed, column.lent):
+        yield quantities.format(column.resource, amount)
+
+
+def _wide(node: QueueNode, column: Column) -> tuple[str, ...]:
+    available = quantities.format(column.resource, column.available)
+    share = "∞" if node.share is None else f"{node.share:.0f}"
+    return available, f"{node.weight:g}", share, node.problem

@@ -1,0 +1,139 @@
+"""Verbs that show a cluster: their options, their output as tables, JSON or YAML, and --watch."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from muster.cli import live
+from muster.cli.verb import options
+from muster.configuration.configuration import Configuration
+from muster.controller.process.watched_kinds import WATCHED
+from muster.forecast.report.tables import Table
+from muster.forecast.report.text import duration
+from muster.live.observed import JOBS, READ, Observed
+from muster.live.overview.document import Amounts, document
+from muster.live.overview.overview import Overview, overview
+
+KINDS = (*READ, *JOBS)
+CLEAR = "\x1b[H\x1b[2J"
+INTERVAL_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ViewOptions:
+    """The options that these verbs share, in the order of `view_options`."""
+
+    queues: Path | None
+    kubeconfig: str | None
+    context: str | None
+    namespace: str | None
+    configuration: Configuration
+    output: str
+    watch: bool
+    interval: float
+
+    @property
+    def is_wide(self) -> bool:
+        return self.output == "wide"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An answer: for programs, and for readers as sentences and tables. `code` is the exit code."""
+
+    document: Any
+    lines: Sequence[str]
+    tables: Sequence[Table]
+    code: int = 0
+
+
+view_options = options(
+    "given",
+    ViewOptions,
+    live.manifests_option,
+    live.kubeconfig_option,
+    live.context_option,
+    click.option("-n", "--namespace", metavar="NAMESPACE", help="namespace of jobs and LocalQueues"),
+    live.configuration_option,
+    click.option(
+        "-o",
+        "--output",
+        type=click.Choice(["table", "wide", "json", "yaml"]),
+        default="table",
+        help="form of the answer; wide has more columns",
+    ),
+    click.option("-w", "--watch", is_flag=True, help="show it again and again, until interrupted"),
+    click.option(
+        "--interval",
+        type=click.FloatRange(min=0.1),
+        default=INTERVAL_S,
+        metavar="SECONDS",
+        help="pause between two answers of --watch",
+    ),
+)
+
+
+def show(given: ViewOptions, view: Callable[[Overview], View]) -> int:
+    """Asks the cluster and prints the answer, with --watch again and again. Returns the exit code."""
+    while True:
+        found, seen = _seen(given)
+        answer = view(seen)
+        if given.watch and sys.stdout.isatty():
+            sys.stdout.write(CLEAR)
+        _print(answer, given)
+        if not given.watch:
+            _warn(found)
+        if not given.watch:
+            return answer.code
+        sys.stdout.flush()
+        time.sleep(given.interval)
+
+
+def _warn(found: Observed) -> None:
+    """Says which kinds could not be read. Of jobs only estimates of their starts are read."""
+    jobs = {str(WATCHED[name]) for name in JOBS}
+    path = click.get_current_context().command_path
+    for kind, why in found.unread.items():
+        if kind not in jobs:
+            print(f"{path}: assumed that there is no {kind}: {why}", file=sys.stderr)
+
+
+def _seen(given: ViewOptions) -> tuple[Observed, Overview]:
+    found = live.objects(given.queues, given.kubeconfig, given.context, KINDS)
+    return found, overview(found.cluster, time.time_ns() // 1_000_000, given.configuration)
+
+
+def _print(answer: View, given: ViewOptions) -> None:
+    match given.output:
+        case "json":
+            print(json.dumps(document(answer.document), indent=2))
+        case "yaml":
+            print(
+                yaml.safe_dump(document(answer.document), sort_keys=False, explicit_start=given.watch), end=""
+            )
+        case _:
+            from muster.cli.screen import show_wide
+
+            for line in answer.lines:
+                print(line)
+            show_wide(answer.tables)
+
+
+def ago(seconds: float) -> str:
+    """Returns an age in short; one of the future, by another clock, is 0."""
+    return duration(max(0.0, seconds))
+
+
+def size(amounts: Amounts, every: bool = False) -> str:
+    """Returns devices, or cpu and memory where there are none; `every` resource if asked for."""
+    texts = amounts.texts
+    devices = {name: text for name, text in texts.items() if "/" in name and text != "0"}
+    shown = texts if every or not devices else devices
+    return ", ".join(f"{text} {name}" for name, text in shown.items())

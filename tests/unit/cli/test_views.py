@@ -1,0 +1,335 @@
+"""`muster queues`, `queue`, `why` and `top`: tables, JSON, filters, exit codes, --watch, errors."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.cli import main
+from muster.cli.main import VERBS
+from muster.cli.queue import age_range
+from muster.cli.top import bar
+from muster.kube import kinds
+from muster.kube.kinds import Kind
+from muster.live.eta.start_range import ANNOTATION, StartRange
+from muster.live.observed import READ
+from tests.simulation.manifests import GPU, local_stack, ray_job
+from tests.unit.controller.builders import NOW_MS, Body, stored
+from tests.unit.live.builders import running, since, waiting
+from tests.unit.live.test_command_line import as_json, manifest
+from tests.unit.live.test_forecast_of_cluster import Running
+
+STARTS = StartRange(NOW_MS, NOW_MS + 60_000, NOW_MS + 120_000, None, 20)
+BORROWER = running(ray_job("borrower", namespace="team-b", workers=6))
+BORROWER["status"]["admission"]["clusterQueue"] = "team-b"
+URGENT = waiting(ray_job("urgent", priority="prod-priority"))
+CHECKED = running(ray_job("checked", workers=1))
+CHECKED["status"] |= {
+    "conditions": [since("QuotaReserved", 20)],
+    "admissionChecks": [{"name": "nodes", "state": "Pending", "message": "no nodes yet"}],
+}
+
+
+def cluster() -> dict[Kind[Any], list[Body]]:
+    """A running gang, a borrower, one that waits for a check, and three that wait; one has an estimate."""
+    job = ray_job("new")
+    job["metadata"]["annotations"][ANNOTATION] = STARTS.annotation
+    workloads = [
+        running(ray_job("dev", workers=1)),
+        BORROWER,
+        CHECKED,
+        waiting(job),
+        URGENT,
+        waiting(ray_job("huge", workers=9), "ExceedsMaxQuota"),
+    ]
+    return {**local_stack(check=False), kinds.WORKLOADS: workloads, kinds.RAY_JOBS: [stored(job)]}
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time_ns", lambda: NOW_MS * 1_000_000)
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> str:
+    """An option that names the manifests of the cluster."""
+    path = tmp_path / "cluster.json"
+    items = [manifest(kind, body) for kind, bodies in cluster().items() for body in bodies]
+    path.write_text(json.dumps(as_json({"items": items})))
+    return f"--queues={path}"
+
+
+def rows(said: str) -> list[list[str]]:
+    return [line.split() for line in said.splitlines() if line.strip()]
+
+
+def answered(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+    assert main([*arguments, "-o", "json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_queues_are_a_tree_with_quotas(there: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["queues", there]) == 0
+    title, *found = rows(capsys.readouterr().out)
+    assert title[-5:] == ["QUOTA", "USED", "BORROWED", "LENT", "DEMAND"]
+    assert found == [
+        ["ml", "3", "3", "2", "l4", GPU, "8", "8", "0", "0", "17"],
+        ["├─", "team-a", "Active", "3", "2", "1", "l4", GPU, "4", "2", "0", "2", "17"],
+        ["└─", "team-b", "Active", "0", "1", "1", "l4", GPU, "4", "6", "2", "0", "0"],
+    ]
+
+
+def test_wide_queues_have_every_resource(there: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["queues", there, "-o", "wide", "--queue", "team-b"]) == 0
+    said = capsys.readouterr().out
+    assert "WEIGHT" in said
+    assert "64Gi" in said
+    assert "team-a" not in said
+
+
+def test_queues_of_a_namespace_are_those_of_its_local_queues(
+    there: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root,) = answered(capsys, "queues", there, "-n", "team-b")["queues"]
+    assert [child["name"] for child in root["children"]] == ["team-b"]
+    (root,) = answered(capsys, "queues", there, "-n", "team-b", "-A")["queues"]
+    assert len(root["children"]) == 2
+    assert answered(capsys, "queues", there, "-n", "other")["queues"] == []
+
+
+def test_queue_lists_what_runs_and_what_waits(there: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["queue", "team-a", there]) == 0
+    said = capsys.readouterr().out
+    assert "ClusterQueue team-a: 3 pending, 2 hold quota, 1 of them admitted\n" in said
+    jobs = [row for row in rows(said) if any(cell.startswith("rayjob/") for cell in row)]
+    assert [row[:4] for row in jobs] == [
+        ["rayjob/dev", "team-a", "Admitted", "100"],
+        ["rayjob/checked", "team-a", "QuotaReserved", "100"],
+        ["1", "rayjob/urgent", "team-a", "Pending"],
+        ["2", "rayjob/huge", "team-a", "Pending"],
+        ["3", "rayjob/new", "team-a", "Pending"],
+    ]
+    assert jobs[-1][-5:] == ["WaitingForQuota", "2m00s", "(1m00s", "to", "later)"]
+
+
+def test_queue_estimates_starts_if_asked(there: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = answered(capsys, "queue", "team-a", there, "--eta", "--seeds=2")
+    starts = {row["job"]: row["eta"] for row in found["waiting"]}
+    assert starts["rayjob/huge"] | {"at": ""} == {
+        "at": "",
+        "p10": None,
+        "p50": None,
+        "p90": None,
+        "futures": 2,
+    }
+    assert starts["rayjob/new"]["futures"] == 2
+    assert [row["eta"] for row in found["running"]] == [None, None]
+
+
+FILTERS: Mapping[str, tuple[list[str], set[str]]] = {
+    "all of the namespace": ([], {"dev", "checked", "urgent", "huge", "new"}),
+    "all namespaces": (["-A"], {"dev", "checked", "urgent", "huge", "new", "borrower"}),
+    "another namespace": (["-n", "team-b"], {"borrower"}),
+    "a phase": (["--status", "admitted"], {"dev"}),
+    "two phases": (["--status", "Admitted", "--status", "QuotaReserved"], {"dev", "checked"}),
+    "a class": (["--class", "prod-priority"], {"urgent"}),
+    "a ClusterQueue": (["-A", "--queue", "team-b"], {"borrower"}),
+    "a LocalQueue": (["-A", "--queue", "team-b/user-queue"], {"borrower"}),
+    "a LocalQueue of any namespace": (["--queue", "user-queue", "--status", "Admitted"], {"dev"}),
+    "a class and a phase": (["--class", "prod-priority", "--status", "Admitted"], set()),
+    "older ones": (["--age", ">1m"], {"dev", "checked", "urgent", "huge", "new"}),
+    "younger ones": (["--age", "<30s"], set()),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_workloads_are_filtered(name: str, there: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, expected = FILTERS[name]
+    namespace = [] if "-n" in arguments else ["-n", "team-a"]
+    found = answered(capsys, "queue", there, *namespace, *arguments)
+    assert {row["job"].removeprefix("rayjob/") for row in found["workloads"]} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2h", (7_200, float("inf"))),
+        (">1d", (86_400, float("inf"))),
+        ("<30m", (0, 1_800)),
+        ("0s", (0, float("inf"))),
+    ],
+)
+def test_ages(text: str, expected: tuple[float, float]) -> None:
+    assert age_range(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "2", "h", ">=2h", "2w", "-2h"])
+def test_a_text_that_is_no_age_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["queue", f"--age={text}"]) == 2
+    assert "expected an age such as >2h (older) or <30m (younger)" in capsys.readouterr().err
+
+
+WHY = {
+    "it waits": ("rayjob/new", 4, "It waits in ClusterQueue team-a. Reason: "),
+    "it can never be admitted": (
+        "rayjob/huge",
+        5,
+        "It can not be admitted as it is. Reason: needs 9 ",
+    ),
+    "it preempts": ("rayjob/urgent", 0, "It fits now in ClusterQueue team-a: it preempts 3 workloads."),
+    "it runs": ("rayjob/dev", 0, "It is admitted in ClusterQueue team-a since "),
+    "it waits for checks": ("rayjob/checked", 0, "It waits for its admission checks: nodes: no nodes yet."),
+    "there is no such job": ("rayjob/no", 2, ""),
+}
+
+
+@pytest.mark.parametrize("name", WHY)
+def test_why_has_an_exit_code_for_each_answer(
+    name: str, there: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job, code, sentence = WHY[name]
+    assert main(["why", job, "-n", "team-a", there]) == code
+    assert sentence in capsys.readouterr().out
+
+
+def test_why_tells_what_is_ahead_and_what_it_would_preempt(
+    there: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["why", "rayjob/urgent", "-n", "team-a", there])
+    said = capsys.readouterr().out
+    assert "rayjob/urgent (Workload team-a/rayjob-urgent-" in said
+    assert "Pending, number 1 in the queue; priority 1000, 4 nvidia.com/gpu, created 1m00s ago" in said
+    assert ["rayjob/dev", "team-a", "team-a", "100", "InClusterQueue"] in rows(said)
+    found = answered(capsys, "why", "rayjob/new", "-n", "team-a", there, code=4)
+    assert [row["job"] for row in found["ahead"]] == ["rayjob/urgent", "rayjob/huge"]
+    assert found["workload"]["eta"]["futures"] == 20
+    main(["why", "rayjob/huge", "-n", "team-a", there, "-o", "wide"])
+    said = capsys.readouterr().out
+    assert (
+        "Each of these would have to be so:\n- ClusterQueue team-a gets 5 more nvidia.com/gpu of flavor l4"
+        in said
+    )
+    assert "Missing quota" in said
+    assert "as before" in said
+
+
+def test_top_has_flavors_and_teams(there: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", there]) == 0
+    found = rows(capsys.readouterr().out)
+    assert ["l4", GPU, "█" * 20, "100%", "8", "8", "3"] in found
+    assert ["team-a", "2", "3", "2", GPU, "17", GPU, "1m00s"] in found
+    teams = answered(capsys, "top", there, "-n", "team-b")["teams"]
+    assert [team["namespace"] for team in teams] == ["team-b"]
+
+
+@pytest.mark.parametrize(
+    ("used", "quota", "expected"),
+    [
+        (0, 4, "░" * 20 + " 0%"),
+        (1, 4, "█" * 5 + "░" * 15 + " 25%"),
+        (6, 4, "█" * 20 + " 150%"),
+        (0, 0, ""),
+        (2, 0, "beyond quota"),
+    ],
+)
+def test_bars(used: int, quota: int, expected: str) -> None:
+    assert bar(used, quota) == expected
+
+
+@pytest.mark.parametrize("verb", ["queues", "queue", "top"])
+def test_yaml_says_the_same_as_json(verb: str, there: str, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = answered(capsys, verb, there)
+    assert main([verb, there, "-o", "yaml"]) == 0
+    assert yaml.safe_load(capsys.readouterr().out) == expected
+
+
+@pytest.mark.parametrize(("terminal", "colored"), [(True, True), (False, False)])
+def test_colors_are_for_terminals(
+    terminal: bool,
+    colored: bool,
+    there: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    assert main(["queues", there]) == 0
+    assert ("\x1b[" in capsys.readouterr().out) is terminal
+
+
+def test_watch_shows_each_state_until_it_is_interrupted(
+    there: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paused: list[float] = []
+
+    def pause(seconds: float) -> None:
+        paused.append(seconds)
+        if len(paused) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", pause)
+    assert main(["queues", there, "--watch", "--interval=7", "-o", "yaml"]) == 130
+    shown = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert (paused, len(shown)) == ([7, 7, 7], 3)
+    assert shown[0] == shown[2]
+
+
+def of_cluster(monkeypatch: pytest.MonkeyPatch, *arguments: str, **codes: int) -> tuple[int, Running]:
+    asked = Running({kind: list(bodies) for kind, bodies in cluster().items()}, **codes)
+    monkeypatch.setattr("muster.cli.live.Kube", asked)
+    return main([*arguments]), asked
+
+
+def test_a_cluster_is_asked_in_the_context(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, asked = of_cluster(monkeypatch, "queues", "--context=far", "--kubeconfig=mine")
+    assert (code, asked.kubeconfig, asked.context, asked.closed) == (0, "mine", "far", True)
+    assert sorted(asked.listed) == sorted([*map(str, READ.values()), "RayJob", "RayCluster", "RayService"])
+    assert capsys.readouterr().err == ""
+
+
+def test_kinds_that_are_not_needed_may_be_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert of_cluster(monkeypatch, "top", RayJob=404, RayService=403, Namespace=403)[0] == 0
+    said = capsys.readouterr()
+    assert "team-a" in said.out
+    assert said.err == "muster top: assumed that there is no Namespace: you may not list namespaces\n"
+
+
+@pytest.mark.parametrize(
+    "verb", [["queues"], ["queue"], ["why", "rayjob/a"], ["top"]], ids=lambda verb: verb[0]
+)
+def test_missing_rights_are_one_line(
+    verb: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert of_cluster(monkeypatch, *verb, Workload=403, ClusterQueue=403)[0] == 2
+    said = capsys.readouterr().err
+    assert said == (
+        f"muster {verb[0]}: ClusterQueue (kueue.x-k8s.io/v1beta2): you may not list "
+        "clusterqueues.kueue.x-k8s.io; Workload (kueue.x-k8s.io/v1beta2): you may not list "
+        "workloads.kueue.x-k8s.io in all namespaces\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["queue", "x"], "no ClusterQueue or LocalQueue 'x'; expected one of: team-a, team-b"),
+        (["queues", "--queue", "x"], "no ClusterQueue or Cohort x"),
+        (["why", "x"], "'x': expected KIND/NAME, such as rayjob/train"),
+        (["queue", "--status", "Gone"], "'Gone' is not one of"),
+    ],
+)
+def test_unknown_names_are_refused(
+    arguments: list[str], message: str, there: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert {arguments[0]} <= set(VERBS)
+    assert main([*arguments, there]) == 2
+    assert message in capsys.readouterr().err
