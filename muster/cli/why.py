@@ -43,10 +43,9 @@ def command(job: str, given: ViewOptions) -> int:
 def _lines(found: Why) -> Iterator[str]:
     row = found.workload
     place = f", number {row.position} in the queue" if row.position is not None else ""
-    yield (
-        f"{row.job} (Workload {row.key}): {row.phase}{place}; priority {row.priority}, {size(row.requests)}, "
-        f"created {ago((found.now_ms - row.created_ms) / 1000)} ago"
-    )
+    age = ago((found.now_ms - row.created_ms) / 1000)
+    facts = (f"priority {row.priority}", size(row.requests), f"created {age} ago")
+    yield f"{row.job} (Workload {row.key}): {row.phase}{place}; {', '.join(filter(None, facts))}"
     yield found.sentence
     if row.eta is not None:
         yield f"Estimated start: in {start_text(row.eta, found.now_ms)}"

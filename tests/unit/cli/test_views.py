@@ -34,8 +34,14 @@ CHECKED["status"] |= {
 }
 
 
+OVER = running(ray_job("over"))
+OVER["status"]["conditions"].append(since("Finished", 5))
+OVER["metadata"]["finalizers"] = []  # its pods are gone
+
+
 def cluster() -> dict[Kind[Any], list[Body]]:
-    """A running gang, a borrower, one that waits for a check, and three that wait; one has an estimate."""
+    """A running gang, a borrower, one that waits for a check, three that wait, of which one has an estimate,
+    and one that is over."""
     job = ray_job("new")
     job["metadata"]["annotations"][ANNOTATION] = STARTS.annotation
     workloads = [
@@ -45,6 +51,7 @@ def cluster() -> dict[Kind[Any], list[Body]]:
         waiting(job),
         URGENT,
         waiting(ray_job("huge", workers=9), "ExceedsMaxQuota"),
+        OVER,
     ]
     return {**local_stack(check=False), kinds.WORKLOADS: workloads, kinds.RAY_JOBS: [stored(job)]}
 
@@ -183,6 +190,7 @@ WHY = {
     "it preempts": ("rayjob/urgent", 0, "It fits now in ClusterQueue team-a: it preempts 3 workloads."),
     "it runs": ("rayjob/dev", 0, "It is admitted in ClusterQueue team-a since "),
     "it waits for checks": ("rayjob/checked", 0, "It waits for its admission checks: nodes: no nodes yet."),
+    "it is over": ("rayjob/over", 0, "It is over since "),
     "there is no such job": ("rayjob/no", 2, ""),
 }
 
@@ -193,7 +201,9 @@ def test_why_has_an_exit_code_for_each_answer(
 ) -> None:
     job, code, sentence = WHY[name]
     assert main(["why", job, "-n", "team-a", there]) == code
-    assert sentence in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert sentence in said
+    assert ", ," not in said
 
 
 def test_why_tells_what_is_ahead_and_what_it_would_preempt(
