@@ -115,26 +115,35 @@ def print_assumptions(lines: Iterable[str], unread: Mapping[str, str]) -> None:
 
 
 def objects(
-    manifests: Path | None, kubeconfig: str | None, context: str | None, only: Collection[str] = tuple(READ)
+    manifests: Path | None,
+    kubeconfig: str | None,
+    context: str | None,
+    only: Collection[str] = tuple(READ),
+    namespace: str = "",
 ) -> Observed:
     """Reads the objects of manifests, or lists those of a cluster. Raises: as `listed`; InputError."""
     exclusive(queues=manifests, kubeconfig=kubeconfig)
     exclusive(queues=manifests, context=context)
     if manifests:
         return Observed(from_manifests(configurations.manifests_below(manifests), only))
-    return listed(kubeconfig, context, only)
+    return listed(kubeconfig, context, only, namespace)
 
 
 def listed(
-    kubeconfig: str | None, context: str | None = None, only: Collection[str] = tuple(READ)
+    kubeconfig: str | None,
+    context: str | None = None,
+    only: Collection[str] = tuple(READ),
+    namespace: str = "",
 ) -> Observed:
     """Lists the objects of a cluster. Raises: as `observed`."""
-    return asyncio.run(_list(kubeconfig, context, only))
+    return asyncio.run(_list(kubeconfig, context, only, namespace))
 
 
-async def _list(kubeconfig: str | None, context: str | None, only: Collection[str]) -> Observed:
+async def _list(
+    kubeconfig: str | None, context: str | None, only: Collection[str], namespace: str
+) -> Observed:
     kube = Kube(kubeconfig, context=context)
     try:
-        return await observed(kube, only)
+        return await observed(kube, only, namespace)
     finally:
         await kube.close()

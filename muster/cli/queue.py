@@ -122,7 +122,7 @@ def command(
         details = replace(details, running=running, waiting=waiting)
         return View(details, (_heading(details), ""), _tables(details, given.is_wide))
 
-    return view.show(given, shown)
+    return view.show(given, shown, tenant="" if all_namespaces else namespace)
 
 
 def _selected(seen: Overview, rows: Iterable[WorkloadRow], wanted: Filter, seeds: int) -> list[WorkloadRow]:

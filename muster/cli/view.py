@@ -24,6 +24,10 @@ from muster.live.overview.overview import Overview, overview
 KINDS = (*READ, *JOBS)
 CLEAR = "\x1b[H\x1b[2J"
 INTERVAL_S = 2.0
+PARTLY = (
+    "with your rights only namespace {namespace} is known: there are no positions, and reasons are those of "
+    "the last decision"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +84,11 @@ view_options = options(
 )
 
 
-def show(given: ViewOptions, view: Callable[[Overview], View]) -> int:
-    """Asks the cluster and prints the answer, with --watch again and again. Returns the exit code."""
+def show(given: ViewOptions, view: Callable[[Overview], View], tenant: str = "") -> int:
+    """Asks the cluster and prints the answer, with --watch again and again. Returns the exit code. `tenant`
+    is a namespace that is enough for an answer, with less in it, if the rights for more are missing."""
     while True:
-        found, seen = _seen(given)
+        found, seen = _seen(given, tenant)
         answer = view(seen)
         if given.watch and sys.stdout.isatty():
             sys.stdout.write(CLEAR)
@@ -100,14 +105,18 @@ def _warn(found: Observed) -> None:
     """Says which kinds could not be read. Of jobs only estimates of their starts are read."""
     jobs = {str(WATCHED[name]) for name in JOBS}
     path = click.get_current_context().command_path
+    if found.namespace:
+        print(f"{path}: {PARTLY.format(namespace=found.namespace)}", file=sys.stderr)
+        return
     for kind, why in found.unread.items():
         if kind not in jobs:
             print(f"{path}: assumed that there is no {kind}: {why}", file=sys.stderr)
 
 
-def _seen(given: ViewOptions) -> tuple[Observed, Overview]:
-    found = live.objects(given.queues, given.kubeconfig, given.context, KINDS)
-    return found, overview(found.cluster, time.time_ns() // 1_000_000, given.configuration)
+def _seen(given: ViewOptions, tenant: str) -> tuple[Observed, Overview]:
+    found = live.objects(given.queues, given.kubeconfig, given.context, KINDS, tenant)
+    now_ms = time.time_ns() // 1_000_000
+    return found, overview(found.cluster, now_ms, given.configuration, is_complete=not found.namespace)
 
 
 def _print(answer: View, given: ViewOptions) -> None:

@@ -37,7 +37,7 @@ def command(job: str, given: ViewOptions) -> int:
         code = 0 if found.answer is None else EXIT_CODES[found.answer]
         return View(found, list(_lines(found)), list(_tables(found, given.is_wide)), code)
 
-    return view.show(given, shown)
+    return view.show(given, shown, tenant=namespace)
 
 
 def _lines(found: Why) -> Iterator[str]:

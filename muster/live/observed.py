@@ -17,6 +17,7 @@ from muster.objects.meta import Object
 T = TypeVar("T", bound=Object)
 
 NEEDED = ("cluster_queues", "local_queues", "flavors", "workloads")
+NEEDED_BY_TENANTS = ("local_queues", "workloads")
 NOT_READ = ("ray_jobs", "ray_clusters", "ray_services", "provisioning_requests", "pod_templates", "pods")
 """Kinds that the controller acts on; Workloads show what they make of quota."""
 READ = {name: kind for name, kind in WATCHED.items() if name not in NOT_READ}
@@ -49,51 +50,65 @@ class Lister(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """`unread` says of kinds that could not be listed why; they are taken as empty."""
+    """`unread` says of kinds that could not be listed why; they are taken as empty. `namespace` is the only
+    one that is known, with the rights of its tenants; empty: all are."""
 
     cluster: ClusterState
     unread: Mapping[str, str] = field(default_factory=dict)
+    namespace: str = ""
 
 
-async def observed(kube: Lister, only: Collection[str] = tuple(READ)) -> Observed:
-    """Lists the objects of a cluster, `only` of some of the kinds. Raises: ObservationError if those of them
-    that every decision needs can not be listed; RequestError for an API server that does not answer."""
+async def observed(kube: Lister, only: Collection[str] = tuple(READ), namespace: str = "") -> Observed:
+    """Lists the objects of a cluster, `only` of some of the kinds. Where the rights for that are missing, it
+    lists those of the namespace, if one is given.
+
+    Raises: ObservationError if kinds that every decision needs can not be listed, or in the namespace those
+    that show its workloads; RequestError for an API server that does not answer."""
     found, unread = await _listed(kube, {name: WATCHED[name] for name in only})
     if found.get("topologies"):
         placement, missing = await _listed(kube, WATCHED_WITH_TOPOLOGIES)
         found |= placement
         unread |= missing
-    needed = [READ[name] for name in NEEDED if name in only]
-    missing_kinds = [
-        f"{kind} ({kind.api_version}): {unread[str(kind)]}" for kind in needed if str(kind) in unread
-    ]
-    if missing_kinds:
-        raise ObservationError("; ".join(missing_kinds))
+    lacking = [WATCHED[name] for name in NEEDED if name in only and str(WATCHED[name]) in unread]
+    if lacking and namespace:
+        again = {name: WATCHED[name] for name in only if str(WATCHED[name]) in unread}
+        namespaced = {name: kind for name, kind in again.items() if kind.namespaced}
+        own, refused = await _listed(kube, namespaced, namespace)
+        lacking = [kind for name, kind in again.items() if name in NEEDED_BY_TENANTS and name not in own]
+        unread |= refused
+        if not lacking:
+            return Observed(ClusterState(**(found | own)), unread, namespace)
+    if lacking:
+        why = (f"{kind} ({kind.api_version}): {unread[str(kind)]}" for kind in lacking)
+        raise ObservationError("; ".join(why))
     return Observed(ClusterState(**found), unread)
 
 
-async def _listed(kube: Lister, wanted: Mapping[str, Kind[Any]]) -> tuple[dict[str, Any], dict[str, str]]:
-    answers = await asyncio.gather(*(_list(kube, kind) for kind in wanted.values()))
+async def _listed(
+    kube: Lister, wanted: Mapping[str, Kind[Any]], namespace: str = ""
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Returns the objects that can be listed, by field and key, and why others can not."""
+    answers = await asyncio.gather(*(_list(kube, kind, namespace) for kind in wanted.values()))
     found: dict[str, Any] = {}
     unread: dict[str, str] = {}
     for (name, kind), answer in zip(wanted.items(), answers, strict=True):
         if isinstance(answer, str):
             unread[str(kind)] = answer
-            answer = []
-        found[name] = {obj.key: obj for obj in answer}
+        else:
+            found[name] = {obj.key: obj for obj in answer}
     return found, unread
 
 
-async def _list(kube: Lister, kind: Kind[Any]) -> list[Any] | str:
+async def _list(kube: Lister, kind: Kind[Any], namespace: str) -> list[Any] | str:
     """Returns the objects, or why they can not be listed."""
     try:
-        return (await kube.list(kind))[1]
+        return (await kube.list(kind, namespace=namespace))[1]
     except StatusError as error:
         if error.code == NOT_FOUND:
             return "the API server does not serve this kind"
         if error.code == FORBIDDEN:
-            where = " in all namespaces" if kind.namespaced else ""
-            return f"you may not list {kind.resource}{where}"
+            where = f" in {f'namespace {namespace}' if namespace else 'all namespaces'}"
+            return f"you may not list {kind.resource}{where if kind.namespaced else ''}"
         raise
 
 

@@ -8,6 +8,7 @@ from muster import admission as core
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.job import Job
 from muster.controller.passes.eligibility import SUSPENDED, ineligibility
+from muster.controller.passes.queue_counts import INADMISSIBLE
 from muster.live.state import LiveState
 from muster.live.submitted import Submitted
 from muster.objects.kueue import Workload
@@ -78,10 +79,17 @@ def verdict_of(
     return Verdict(answer, None, tuple(preemptions), waiting, waiting.message)
 
 
+def last_verdict(workload: Workload) -> Verdict:
+    """Returns the last decision of the controller on a pending workload, as its status says it."""
+    reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
+    never = not workload.spec.active or (reserved is not None and reserved.reason in INADMISSIBLE)
+    return Verdict(Answer.NEVER if never else Answer.WAITS, message=_said(workload))
+
+
 def _said(workload: Workload) -> str:
     """Returns why it is in no queue, as its status says."""
     reserved = find_condition(workload.status.conditions, QUOTA_RESERVED)
-    return reserved.message if reserved is not None else "it is in no queue"
+    return reserved.message if reserved is not None else "it is not decided yet"
 
 
 def _decide(

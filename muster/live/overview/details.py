@@ -13,8 +13,8 @@ from muster.live.overview.tree import QueueNode, WorkloadNumbers, numbers, queue
 
 @dataclass(frozen=True, slots=True)
 class QueueDetails:
-    """A ClusterQueue or a LocalQueue (namespace/name). `quota` is that of the ClusterQueue, None if that does
-    not exist. Positions count all workloads of the ClusterQueue."""
+    """A ClusterQueue or a LocalQueue (namespace/name). `quota` is that of the ClusterQueue, None if that
+    does not exist or is not known. Positions count all workloads of the ClusterQueue."""
 
     kind: str
     name: str
@@ -72,7 +72,7 @@ def _details(
         cluster_queue=target,
         stop_policy=stop_policy,
         workloads=count,
-        quota=queue_node(seen, target) if target in seen.usage_of_queues else None,
+        quota=queue_node(seen, target) if seen.is_complete and target in seen.usage_of_queues else None,
         running=tuple(one for one in rows if one.runs),
         waiting=tuple(one for one in rows if not one.runs),
         now_ms=seen.now_ms,

@@ -16,10 +16,12 @@ from muster.objects.kueue import Workload
 
 @dataclass(frozen=True)
 class Overview:
-    """The objects, and their state. All views of one moment share one of these: what they compute is kept."""
+    """The objects, and their state. All views of one moment share one of these: what they compute is kept.
+    Unless `is_complete`, workloads or queues are missing: there are no positions, and nothing is decided."""
 
     cluster: ClusterState
     state: LiveState
+    is_complete: bool = True
 
     @property
     def now_ms(self) -> int:
@@ -53,6 +55,8 @@ class Overview:
 
     def positions(self, queue: str) -> Mapping[str, int]:
         """Returns the places of queued workloads of a ClusterQueue, from 1 on, by their keys."""
+        if not self.is_complete:
+            return {}
         found = self._positions.get(queue)
         if found is None:
             keys = self.engine.queue_order(queue, self.now_ms)
@@ -64,6 +68,11 @@ class Overview:
         return {}
 
 
-def overview(cluster: ClusterState, now_ms: int, configuration: Configuration = DEFAULT) -> Overview:
+def overview(
+    cluster: ClusterState,
+    now_ms: int,
+    configuration: Configuration = DEFAULT,
+    is_complete: bool = True,
+) -> Overview:
     """Returns the overview of a cluster; `configuration` is its controller's."""
-    return Overview(cluster, live_state(cluster, configuration, now_ms))
+    return Overview(cluster, live_state(cluster, configuration, now_ms), is_complete)

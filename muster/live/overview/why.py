@@ -11,7 +11,7 @@ from muster.controller.workload.phases import Phase
 from muster.live.overview.overview import Overview
 from muster.live.overview.remedies import remedies
 from muster.live.overview.rows import WorkloadRow, row
-from muster.live.verdict import Answer, Verdict, verdict_of
+from muster.live.verdict import Answer, Verdict, last_verdict, verdict_of
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, millis, rfc3339
 from muster.objects.workload_status import FINISHED
@@ -126,6 +126,8 @@ def _row(seen: Overview, workload: Workload) -> WorkloadRow:
 
 
 def _verdict(seen: Overview, workload: Workload) -> Verdict:
+    if not seen.is_complete:
+        return last_verdict(workload)
     return verdict_of(seen.state, seen.engine.fork(), workload, seen.cluster.job_of(workload), seen.cluster)
 
 

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import yaml
@@ -14,15 +14,18 @@ from muster.cli.main import VERBS
 from muster.cli.queue import age_range
 from muster.cli.top import bar
 from muster.kube import kinds
+from muster.kube.errors import Status, StatusError
 from muster.kube.kinds import Kind
 from muster.live.eta.start_range import ANNOTATION, StartRange
 from muster.live.observed import READ
+from muster.objects.meta import Object
 from tests.simulation.manifests import GPU, local_stack, ray_job
 from tests.unit.controller.builders import NOW_MS, Body, stored
 from tests.unit.live.builders import running, since, waiting
 from tests.unit.live.test_command_line import as_json, manifest
 from tests.unit.live.test_forecast_of_cluster import Running
 
+T = TypeVar("T", bound=Object)
 STARTS = StartRange(NOW_MS, NOW_MS + 60_000, NOW_MS + 120_000, None, 20)
 BORROWER = running(ray_job("borrower", namespace="team-b", workers=6))
 BORROWER["status"]["admission"]["clusterQueue"] = "team-b"
@@ -313,19 +316,77 @@ def test_kinds_that_are_not_needed_may_be_missing(
     assert said.err == "muster top: assumed that there is no Namespace: you may not list namespaces\n"
 
 
-@pytest.mark.parametrize(
-    "verb", [["queues"], ["queue"], ["why", "rayjob/a"], ["top"]], ids=lambda verb: verb[0]
-)
+NO_QUEUES = "ClusterQueue (kueue.x-k8s.io/v1beta2): you may not list clusterqueues.kueue.x-k8s.io; "
+NO_WORKLOADS = "Workload (kueue.x-k8s.io/v1beta2): you may not list workloads.kueue.x-k8s.io in "
+DENIED = {
+    "queues": (["queues"], f"{NO_QUEUES}{NO_WORKLOADS}all namespaces"),
+    "top": (["top", "-n", "team-a"], f"{NO_QUEUES}{NO_WORKLOADS}all namespaces"),
+    "queue of all namespaces": (["queue", "-A"], f"{NO_QUEUES}{NO_WORKLOADS}all namespaces"),
+    "queue": (["queue", "-n", "team-a"], f"{NO_WORKLOADS}namespace team-a"),
+    "why": (["why", "rayjob/a"], f"{NO_WORKLOADS}namespace default"),
+}
+
+
+@pytest.mark.parametrize("name", DENIED)
 def test_missing_rights_are_one_line(
-    verb: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert of_cluster(monkeypatch, *verb, Workload=403, ClusterQueue=403)[0] == 2
-    said = capsys.readouterr().err
-    assert said == (
-        f"muster {verb[0]}: ClusterQueue (kueue.x-k8s.io/v1beta2): you may not list "
-        "clusterqueues.kueue.x-k8s.io; Workload (kueue.x-k8s.io/v1beta2): you may not list "
-        "workloads.kueue.x-k8s.io in all namespaces\n"
-    )
+    arguments, message = DENIED[name]
+    assert of_cluster(monkeypatch, *arguments, Workload=403, ClusterQueue=403)[0] == 2
+    assert capsys.readouterr().err == f"muster {arguments[0]}: {message}\n"
+
+
+class OfTenant(Running):
+    """A cluster as a tenant of team-a sees it: cluster-scoped kinds, and the namespace."""
+
+    async def list(
+        self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
+    ) -> tuple[str, list[T]]:
+        if kind.namespaced and namespace != "team-a":
+            raise StatusError(Status(code=403, message="no"))
+        version, found = await super().list(kind, labels, namespace)
+        return version, [one for one in found if one.metadata.namespace in ("", "team-a")]
+
+
+def as_tenant(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr("muster.cli.live.Kube", OfTenant(cluster()))
+    return main([*arguments, "-n", "team-a"])
+
+
+def test_a_tenant_sees_its_own_workloads(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert as_tenant(monkeypatch, "queue", "user-queue", "-o", "json") == 0
+    said = capsys.readouterr()
+    assert "muster queue: with your rights only namespace team-a is known" in said.err
+    found = json.loads(said.out)
+    assert found["quota"] is None
+    assert len(found["running"]) == 2
+    assert {row["job"]: row["position"] for row in found["waiting"]} == {
+        "rayjob/urgent": None,
+        "rayjob/huge": None,
+        "rayjob/new": None,
+    }
+    assert any(row["eta"] for row in found["waiting"])
+
+
+@pytest.mark.parametrize(
+    ("job", "code", "sentence"),
+    [
+        ("rayjob/new", 4, "It waits in ClusterQueue team-a. Reason: as before."),
+        ("rayjob/huge", 5, "It can not be admitted as it is. Reason: as before."),
+        ("rayjob/dev", 0, "It is admitted in ClusterQueue team-a since "),
+    ],
+)
+def test_a_tenant_is_told_the_last_decision(
+    job: str,
+    code: int,
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert as_tenant(monkeypatch, "why", job) == code
+    assert sentence in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
