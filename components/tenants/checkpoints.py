@@ -18,14 +18,14 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 from components.base import Component
 from components.foundation.buckets import FUSE_DRIVER, deleted_after
 from components.foundation.google_cloud import GoogleCloud
+from settings.model.tenants.google import CLAIM_SIZE
 from settings.model.tenants.google import Checkpoints as CheckpointsSettings
 
 CLAIM = "checkpoints"
 DAY_SECONDS = 24 * 3600
 # The user of rayproject's images; by default the driver mounts a bucket for root alone.
 MOUNT_OPTIONS = ["uid=1000", "gid=100"]
-# A claim needs a size; the driver ignores it.
-NO_SIZE = {"storage": "1Ti"}
+SIZE = {"storage": CLAIM_SIZE}
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Checkpoints(Component):
             metadata=ObjectMetaArgs(name=f"{self._namespace}-{CLAIM}"),
             spec=PersistentVolumeSpecArgs(
                 access_modes=["ReadWriteMany"],
-                capacity=NO_SIZE,
+                capacity=SIZE,
                 storage_class_name="",
                 persistent_volume_reclaim_policy="Retain",
                 mount_options=MOUNT_OPTIONS,
@@ -110,7 +110,7 @@ class Checkpoints(Component):
                 access_modes=["ReadWriteMany"],
                 storage_class_name="",
                 volume_name=f"{self._namespace}-{CLAIM}",
-                resources=VolumeResourceRequirementsArgs(requests=NO_SIZE),
+                resources=VolumeResourceRequirementsArgs(requests=SIZE),
             ),
             opts=self.child(depends_on=[self.volume, namespace], deleted_with=namespace),
         )

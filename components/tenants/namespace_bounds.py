@@ -41,11 +41,11 @@ class NamespaceBounds(Component):
     ) -> None:
         super().__init__("NamespaceBounds", name, opts)
         tenant = args.tenant
-        if tenant.resource_quota:
+        if tenant.hard_limits:
             ResourceQuota(
                 self.named(f"{tenant.namespace}/{QUOTA}"),
                 metadata=ObjectMetaArgs(name=QUOTA, namespace=tenant.namespace),
-                spec=ResourceQuotaSpecArgs(hard=tenant.resource_quota),
+                spec=ResourceQuotaSpecArgs(hard=tenant.hard_limits),
                 opts=self.child(),
             )
         if tenant.limits:

@@ -42,6 +42,8 @@ TEAM_RULES = [
 ]
 # For `kubectl get secret <Ray cluster>`: the team's pods could read it anyway.
 TOKEN_RULES = [_rule("", ["secrets"], ("get",))]
+# Bounded by the ResourceQuota of `storage`.
+STORAGE_RULES = [_rule("", ["persistentvolumeclaims"], WRITE)]
 
 VIEWER_RULES = [
     _rule("kueue.x-k8s.io", ["clusterqueues", "cohorts", "resourceflavors", "workloadpriorityclasses"], READ),
@@ -74,7 +76,7 @@ class TeamAccess(Component):
         role = Role(
             self.named(f"{tenant.namespace}/{RAY_USER}"),
             metadata=metadata,
-            rules=[*TEAM_RULES, *(TOKEN_RULES if tenant.ray_auth else [])],
+            rules=_rules(tenant),
             opts=self.child(depends_on=[namespace], deleted_with=namespace),
         )
         RoleBinding(
@@ -96,6 +98,11 @@ class TeamAccess(Component):
             subjects=[_group(group) for group in groups],
             opts=self.child(depends_on=[role]),
         )
+
+
+def _rules(tenant: Tenant) -> list[PolicyRuleArgs]:
+    tokens = TOKEN_RULES if tenant.ray_auth else []
+    return [*TEAM_RULES, *tokens, *(STORAGE_RULES if tenant.storage is not None else [])]
 
 
 def _group(name: str) -> SubjectArgs:

@@ -137,6 +137,7 @@ RULES: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     bounds.limits_are_in_order,
     bounds.bounds_are_of_resources_that_nodes_have,
     bounds.quotas_let_gangs_in,
+    bounds.storage_has_one_bound,
     anywhere.lists_have_each_value_once,
     anywhere.credentials_are_kept_elsewhere,
 )
@@ -145,6 +146,8 @@ DOUBTS: tuple[Callable[[Settings], Iterator[Doubt]], ...] = (
     network.private_nodes_may_not_pull_images,
     provisioning.tpus_may_not_be_queued,
     kai.kai_shares_in_its_own_way,
+    forecast.trace_may_be_missing,
+    tenants.clients_may_be_misspelt,
 )
 
 

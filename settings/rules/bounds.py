@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from settings.model.base import amount
 from settings.model.stack import Settings
+from settings.model.tenants.tenant import STORAGE
 from settings.problems import Finding, Path, did_you_mean
 from settings.rules.tenants import tenants_of
 
@@ -73,3 +74,15 @@ def quotas_let_gangs_in(settings: Settings) -> Iterator[Finding]:
                     "that they admit may start only partially",
                     "raise it, or lower the queues' quotas",
                 )
+
+
+def storage_has_one_bound(settings: Settings) -> Iterator[Finding]:
+    """A tenant's storage is bounded by `storage` or by `resourceQuota`, not by both (Kubernetes, storage
+    resource quota)."""
+    for path, tenant in tenants_of(settings):
+        if tenant.storage is not None and STORAGE in tenant.resource_quota:
+            yield Finding(
+                (*path, "resourceQuota", STORAGE),
+                "no value: `storage` is the bound, and lets the team create claims",
+                "remove one of them",
+            )

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 
 from muster.forecast.assumptions import Assumptions
 from settings.model.stack import Settings
-from settings.problems import Finding, did_you_mean
+from settings.problems import Doubt, Finding, did_you_mean
 
 
 def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
@@ -30,3 +31,16 @@ def forecast_names_exist(settings: Settings) -> Iterator[Finding]:
         if flavor not in flavors:
             hint = did_you_mean(flavor, flavors)
             yield Finding(("muster:forecast", "prices", flavor), "the flavor of a pool in this file", hint)
+
+
+def trace_may_be_missing(settings: Settings) -> Iterator[Doubt]:
+    """The trace of forecasts is a file; one that a workflow downloads first is not there yet
+    (`muster forecast --trace`)."""
+    trace = settings.forecast.trace
+    # Pulumi runs the program in the folder of Pulumi.yaml, to which the path is relative.
+    if trace is not None and not Path(trace).is_file():
+        yield Doubt(
+            ("muster:forecast", "trace"),
+            "there is no such file in the folder of Pulumi.yaml: forecasts of this stack fail until there is",
+            "docs/forecast.md",
+        )

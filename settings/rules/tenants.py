@@ -1,5 +1,6 @@
 """Rules of tenants: their namespaces and queues, and what they require of the cluster."""
 
+import difflib
 from collections.abc import Iterator
 
 from settings.model.foundation.cluster import RESOURCE_CLAIMS, Gke
@@ -8,7 +9,7 @@ from settings.model.stack import Settings
 from settings.model.tenants.google import ACCOUNT, NAME, certificate_name
 from settings.model.tenants.tenant import Tenant
 from settings.model.versions import GkeVersion
-from settings.problems import Finding, Path, did_you_mean
+from settings.problems import Doubt, Finding, Path, did_you_mean
 from settings.rules.names import unique
 
 OWN_NAMESPACES = ("default", *OPERATORS)
@@ -183,3 +184,19 @@ def tokens_are_made(settings: Settings) -> Iterator[Finding]:
                 f"no value: KubeRay {kuberay.chart_version} does not support authOptions",
                 "raise muster:kuberay.version to 1.5.1 or later, or remove `rayAuth`",
             )
+
+
+def clients_may_be_misspelt(settings: Settings) -> Iterator[Doubt]:
+    """A client of Ray Serve whose name is similar to that of a tenant is one: namespaces made elsewhere may
+    have any name, but a misspelt one lets no pods in (Kubernetes, NetworkPolicy: namespaceSelector)."""
+    names = [tenant.namespace for tenant in settings.tenants]
+    for path, tenant in tenants_of(settings):
+        for i, client in enumerate(tenant.network.clients):
+            similar = difflib.get_close_matches(client, names, n=1)
+            if client not in names and similar:
+                yield Doubt(
+                    (*path, "network", "clients", i),
+                    f"no tenant has this namespace, so only pods of one made elsewhere get in; did you mean "
+                    f"{similar[0]}?",
+                    "Kubernetes, NetworkPolicy: namespaceSelector",
+                )

@@ -14,6 +14,8 @@ MAY = [
     ("list", "clusterqueues.kueue.x-k8s.io", ""),
     ("get", "pods/log", "team-a"),
     ("create", "pods/portforward", "team-a"),
+    ("create", "persistentvolumeclaims", "team-a"),
+    ("delete", "persistentvolumeclaims", "team-a"),
 ]
 MAY_NOT = [
     ("update", "rayclusters.ray.io/status", "team-a"),
@@ -30,6 +32,7 @@ MAY_NOT = [
     ("patch", "resourcequotas", "team-a"),
     ("create", "rayjobs.ray.io", "team-b"),
     ("get", "pods/log", "team-b"),
+    ("create", "persistentvolumeclaims", "team-b"),
 ]
 
 

@@ -91,6 +91,10 @@ class Identity(Model):
     """ID of the Google service account; `<namespace>-ray` if unset."""
 
 
+# A claim needs a size; Cloud Storage FUSE ignores it, but a ResourceQuota counts it.
+CLAIM_SIZE = "1Ti"
+
+
 class Checkpoints(Model):
     """A bucket that pods mount through the PersistentVolumeClaim `checkpoints` (Cloud Storage FUSE).
 

@@ -1,14 +1,15 @@
 """Tenants: teams' namespaces, their local queues, permissions, limits and network access."""
 
 import re
+from math import ceil
 from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import Doc
 
-from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, matching
+from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, amount, matching
 from settings.model.queues.queue import Weight
-from settings.model.tenants.google import Checkpoints, Identity, Serving
+from settings.model.tenants.google import CLAIM_SIZE, Checkpoints, Identity, Serving
 from settings.model.tenants.limits import Limits, QuotaKey
 from settings.model.tenants.network import TenantNetwork
 from settings.model.tenants.pods import DeviceClaim, PodSecurity
@@ -18,6 +19,7 @@ GROUP = re.compile(r"(?!system:)\S+")
 # Labels of namespaces, by which admission policies and NetworkPolicies select them.
 TENANT = {"muster.dev/tenant": "true"}
 QUEUE_REQUIRED = {"muster.dev/queue-required": "true"}
+STORAGE = "requests.storage"
 TOKEN_REQUIRED = {"muster.dev/ray-auth": "token"}
 
 IdentityGroup = Annotated[
@@ -50,6 +52,9 @@ class Tenant(Model):
     """The team's group, which may run Ray in the namespace and read queues, workloads, pods and logs."""
     resource_quota: dict[QuotaKey, Quantity] = Field(default_factory=dict)
     """Hard limits of a ResourceQuota, for resources that the queues do not count or as a bound above them."""
+    storage: Quantity | None = None
+    """Storage that the team may request in all by PersistentVolumeClaims, which it creates itself; if unset,
+    an administrator creates its claims."""
     limits: Limits | None = None
     """A LimitRange: bounds and defaults of each container."""
     pod_security: PodSecurity = PodSecurity()
@@ -66,6 +71,14 @@ class Tenant(Model):
     """A bucket that its pods mount; GKE only, requires `identity`."""
     serving: Serving | None = None
     """Exposes its RayServices by HTTPS; GKE only."""
+
+    @property
+    def hard_limits(self) -> dict[str, str]:
+        """Limits of its ResourceQuota; `storage` is in addition to the claim of `checkpoints`."""
+        if self.storage is None:
+            return self.resource_quota
+        claim = CLAIM_SIZE if self.checkpoints else "0"
+        return {**self.resource_quota, STORAGE: str(ceil(amount(self.storage) + amount(claim)))}
 
     @property
     def namespace_labels(self) -> dict[str, str]:

@@ -84,6 +84,9 @@ def test_namespaces_are_protected_as_the_cluster_is(protection: bool) -> None:
     assert declare_platform(config)["Namespace/team-a"].protect is protection
 
 
+CLAIMS = "persistentvolumeclaims"
+
+
 def test_a_team_writes_ray_objects_and_reads_the_rest() -> None:
     declared = local(group="team-a@example.com")
     rights = {
@@ -114,6 +117,16 @@ def test_a_team_writes_ray_objects_and_reads_the_rest() -> None:
 def test_a_team_reads_secrets_only_with_token_authentication() -> None:
     rules = local(group="team-a@example.com", rayAuth="token").inputs("Role/team-a/ray-user")["rules"]
     assert {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]} in rules
+
+
+def test_a_team_creates_claims_within_its_storage() -> None:
+    declared = local(group="team-a@example.com", storage="500Gi", resourceQuota={"pods": 50})
+    rules = declared.inputs("Role/team-a/ray-user")["rules"]
+    (written,) = [rule for rule in rules if "create" in rule["verbs"] and rule["resources"] == [CLAIMS]]
+    assert "delete" in written["verbs"]
+    assert declared.spec("ResourceQuota/team-a/team-quota") == {
+        "hard": {"pods": "50", "requests.storage": str(500 * 1024**3)}
+    }
 
 
 def test_without_a_group_no_rights_are_granted() -> None:

@@ -96,6 +96,14 @@ def test_the_volume_is_bound_to_the_tenants_claim() -> None:
     assert claim.depends_on >= {"PersistentVolume/team-a-checkpoints"}
 
 
+def test_storage_is_in_addition_to_the_buckets_claim() -> None:
+    declared = tenant(identity={}, checkpoints={"bucket": BUCKET}, storage="1Gi")
+    claim = declared.inputs("PersistentVolumeClaim/team-a/checkpoints")["spec"]["resources"]["requests"]
+    assert claim == {"storage": "1Ti"}
+    hard = declared.spec("ResourceQuota/team-a/team-quota")["hard"]
+    assert hard == {"requests.storage": str(1024**4 + 1024**3)}
+
+
 def test_the_gateway_serves_https_for_its_own_namespace() -> None:
     declared = tenant(serving=SERVING)
     gateway = declared["Gateway/team-a/serving"]

@@ -38,6 +38,14 @@ NOT_ON_GKE = "no value: it needs Google Cloud, and this cluster is not known to 
 
 CASES = [
     Case(
+        "two bounds of storage",
+        tenant(storage="1Gi", resourceQuota={"requests.storage": "2Gi"}),
+        'muster:tenants[0].resourceQuota["requests.storage"]',
+        '"2Gi"',
+        "no value: `storage` is the bound, and lets the team create claims",
+        "remove one of them",
+    ),
+    Case(
         "a local queue of an unknown cluster queue",
         put("muster:tenants", 0, "queues", "user-queue", "team-b"),
         "muster:tenants[0].queues.user-queue",

@@ -1,0 +1,52 @@
+"""Values that may be meant, but are more likely mistakes: the stack is accepted with a warning."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from settings.load import parse, warnings
+from tests.unit.settings.builders import FILE, put
+
+TENANT = ("muster:tenants", 0)
+
+
+def likely_mistakes(config: dict[str, Any]) -> list[str]:
+    """Returns the warnings, except that of the valid stack itself."""
+    return [text for text in warnings(parse(config, FILE)) if "privateNodes" not in text]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of a Pulumi.yaml, where its program runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_trace_that_does_not_exist_is_a_warning(folder: Path) -> None:
+    config = put("muster:forecast", {"trace": "traces/week.csv"})
+    assert likely_mistakes(config) == [
+        "muster:forecast.trace\n"
+        '  given:  "traces/week.csv"\n'
+        "  why:    there is no such file in the folder of Pulumi.yaml: forecasts of this stack fail until "
+        "there is\n"
+        "  source: docs/forecast.md"
+    ]
+    (folder / "traces").mkdir()
+    (folder / "traces" / "week.csv").touch()
+    assert likely_mistakes(config) == []
+
+
+def test_a_client_similar_to_a_tenant_is_a_warning() -> None:
+    assert likely_mistakes(put(*TENANT, "network", {"clients": ["web", "taem-a"]})) == [
+        "muster:tenants[0].network.clients[1]\n"
+        '  given:  "taem-a"\n'
+        "  why:    no tenant has this namespace, so only pods of one made elsewhere get in; did you mean "
+        "team-a?\n"
+        "  source: Kubernetes, NetworkPolicy: namespaceSelector"
+    ]
+
+
+@pytest.mark.parametrize("client", ["team-a", "web"], ids=["a tenant", "made elsewhere"])
+def test_other_clients_are_no_warning(client: str) -> None:
+    assert likely_mistakes(put(*TENANT, "network", {"clients": [client]})) == []
