@@ -10,6 +10,7 @@ from rich.text import Text
 
 from sandbox.cluster.controller_process import metrics_address
 from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.page_process import page_address
 from sandbox.cluster.processes import Processes
 from sandbox.running import engine_of, existing_names, up_since
 from sandbox.status_rows import (
@@ -39,6 +40,7 @@ def status(state: RunState) -> int:
     kubectl = Kubectl(ensure_tools(["kubectl"], Screen())["kubectl"].path, state.kubeconfig)
     engine, up = engine_of(state), duration(time.time() - since)
     metrics = f", metrics at {address}" if (address := metrics_address(state)) else ""
+    page = f", page at {address}" if (address := page_address(state)) else ""
     try:
         kubectl.run("get", "--raw=/readyz", timeout_seconds=10)
     except StepError:
@@ -46,7 +48,7 @@ def status(state: RunState) -> int:
         _processes(state, screen)
         return 1
     screen.print(
-        f"sandbox {state.name}: engine {engine}, up for {up}{metrics}", highlight=False, soft_wrap=True
+        f"sandbox {state.name}: engine {engine}, up for {up}{metrics}{page}", highlight=False, soft_wrap=True
     )
     _kai(kubectl, screen) if engine == "kai" else _kueue(kubectl, screen)
     nodes = [node_row(node, time.time()) for node in kubectl.objects("nodes")]

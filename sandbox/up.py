@@ -16,6 +16,8 @@ from sandbox.cluster.crds import ensure_crds
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import static_nodes
 from sandbox.cluster.operators import start_operators
+from sandbox.cluster.page_process import ENGINES as WITH_PAGE
+from sandbox.cluster.page_process import page_address, start_page
 from sandbox.cluster.processes import Processes
 from sandbox.cluster.volumes import create_volumes
 from sandbox.deployment import deploy, pulumi_cli
@@ -77,6 +79,8 @@ class Environment:
             Step("pulumi up", f"stack {STACK}, the same program as every other stack", self.pulumi_up),
             Step("admission", engine[self.engine], self.admission),
         ]
+        if self.engine in WITH_PAGE:
+            steps.append(Step("page", "queues and workloads in a browser, live", self.page))
         steps += [Step(f"scenario: {s.name}", s.summary, partial(self.play, s)) for s in scenarios]
         if self.real_ray:
             steps.insert(
@@ -153,6 +157,10 @@ class Environment:
             start_controller(self.state, self.kubectl)
         return "running"
 
+    def page(self) -> str:
+        """Starts the page."""
+        return start_page(self.state)
+
     def resume(self) -> str:
         """Preempts a training job that Ray executes, and checks that it resumes from its checkpoint."""
         return resumed_training.play(self.state, self.kubectl, EXAMPLES, self.screen)
@@ -195,9 +203,16 @@ def up(
     look = "podgroups" if engine == "kai" else "workloads"
     environment.screen.line(
         f"\nIt runs. To use kubectl, pulumi and muster in this shell:\n  {enter(state)}\n"
-        f"  kubectl get {look} -A\nLook at it, deploy the edited stack file, and stop it with:\n"
+        f"  kubectl get {look} -A\n{_shown(state)}"
+        "Look at it, deploy the edited stack file, and stop it with:\n"
         f"  {state.command('status')}\n  {state.command('apply')}\n  {state.command('down')}"
     )
+
+
+def _shown(state: RunState) -> str:
+    """Returns the lines that name the page, if there is one."""
+    address = page_address(state)
+    return f"Queues and workloads in a browser:\n  {address}\n" if address else ""
 
 
 def enter(state: RunState) -> str:

@@ -1,0 +1,35 @@
+"""Runs `muster serve` as a local process: the page of a sandbox's queues, with the administrator's rights."""
+
+import sys
+
+from sandbox.cluster.processes import Processes, answers, free_port, wait_until
+from sandbox.toolchain.paths import RunState
+
+NAME = "page"
+ENGINES = ("muster", "kueue")
+ADDRESS = "--address="
+READY_SECONDS_MAX = 30.0
+
+
+def start_page(state: RunState) -> str:
+    """Starts it, and returns its address once it answers. Raises StepError."""
+    processes = Processes(state)
+    own = f"{ADDRESS}127.0.0.1:{free_port()}"
+    processes.start(NAME, [sys.executable, "-m", "muster", "serve", f"--kubeconfig={state.kubeconfig}", own])
+    address = page_address(state)
+    wait_until(
+        f"an answer of {address}",
+        lambda: answers(f"{address}healthz"),
+        READY_SECONDS_MAX,
+        lambda: processes.check(NAME),
+    )
+    return address
+
+
+def page_address(state: RunState) -> str:
+    """Returns the page's address, empty where it does not run."""
+    row = Processes(state).table().get(NAME)
+    process = row.process() if row else None
+    arguments = process.cmdline() if process else []
+    served = [a.removeprefix(ADDRESS) for a in arguments if a.startswith(ADDRESS)]
+    return f"http://{served[-1]}/" if served else ""
