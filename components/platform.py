@@ -10,6 +10,7 @@ from components.admission.priorities import PriorityNames
 from components.base import Component
 from components.controller.image import Image, ImageArgs
 from components.controller.journal import JournalBucket, JournalBucketArgs, JournalPlace, journal_folder
+from components.controller.page import Page, PageArgs
 from components.controller.pod import NAME, NAMESPACE, PodArgs
 from components.controller.reconciler import Reconciler
 from components.foundation.existing import ExistingCluster, ExistingClusterArgs
@@ -118,7 +119,10 @@ class Platform(Component):
         selector = settings.system_pool.node_labels if settings.system_pool else {}
         place, before = self._journal(settings, controller)
         pods = PodArgs(controller, image, selector, place)
-        return Reconciler("reconciler", pods, self._inside([*apis, *before]))
+        reconciler = Reconciler("reconciler", pods, self._inside([*apis, *before]))
+        if controller.page is not None:
+            Page("page", PageArgs(controller.page, pods), self._inside([*apis, reconciler.namespace]))
+        return reconciler
 
     def _journal(
         self, settings: Settings, controller: Controller

@@ -89,12 +89,7 @@ def _pod(args: PodArgs) -> PodSpecArgs:
             )
             for key in SPREAD_OVER
         ],
-        security_context=PodSecurityContextArgs(
-            run_as_non_root=True,
-            run_as_user=USER_ID,
-            run_as_group=USER_ID,
-            seccomp_profile=SeccompProfileArgs(type="RuntimeDefault"),
-        ),
+        security_context=pod_security(),
         containers=[_container(args)],
         volumes=[args.journal.volume(USER_ID)] if args.journal is not None else None,
     )
@@ -111,7 +106,7 @@ def _container(args: PodArgs) -> ContainerArgs:
             "controller",
             f"--log-level={settings.log_level}",
             f"--http-address=:{HTTP_PORT}",
-            *_configuration(settings),
+            *configuration_arguments(settings),
             *([f"--journal={journal.folder}"] if journal is not None else ()),
             *(["--eta"] if settings.eta else ()),
         ],
@@ -121,15 +116,30 @@ def _container(args: PodArgs) -> ContainerArgs:
         liveness_probe=_probe("/healthz"),
         readiness_probe=_probe("/readyz"),
         resources=ResourceRequirementsArgs(requests=resources["requests"], limits=resources["limits"]),
-        security_context=SecurityContextArgs(
-            allow_privilege_escalation=False,
-            read_only_root_filesystem=True,
-            capabilities=CapabilitiesArgs(drop=["ALL"]),
-        ),
+        security_context=container_security(),
     )
 
 
-def _configuration(settings: Controller) -> list[str]:
+def pod_security() -> PodSecurityContextArgs:
+    """Returns what the Pod Security Standard `restricted` asks of a pod."""
+    return PodSecurityContextArgs(
+        run_as_non_root=True,
+        run_as_user=USER_ID,
+        run_as_group=USER_ID,
+        seccomp_profile=SeccompProfileArgs(type="RuntimeDefault"),
+    )
+
+
+def container_security() -> SecurityContextArgs:
+    """Returns what it asks of a container, with a root file system that is read-only."""
+    return SecurityContextArgs(
+        allow_privilege_escalation=False,
+        read_only_root_filesystem=True,
+        capabilities=CapabilitiesArgs(drop=["ALL"]),
+    )
+
+
+def configuration_arguments(settings: Controller) -> list[str]:
     wanted = configuration(settings)
     return [f"--configuration={json.dumps(wanted)}"] if wanted else []
 

@@ -1,6 +1,7 @@
-"""RBAC rules of Muster's controller, one a line, so that a diff shows the rights that it adds or removes.
+"""RBAC rules of Muster's controller and page, one a line, so that a diff shows the rights that it adds or
+removes.
 
-Every right is needed by today's controller; none is here for later.
+Every right is needed today; none is here for later.
 """
 
 from pulumi_kubernetes.rbac.v1 import PolicyRuleArgs
@@ -57,6 +58,33 @@ CLUSTER_RULES = [
 
 # With muster:controller.retention.afterDeactivatedSeconds only.
 JOB_DELETION_RULES = [_rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], ("delete",))]
+
+
+# Kinds that the page shows (muster/live/page/watching.py).
+PAGE_RULES = [
+    _rule("ray.io", ["rayjobs", "rayclusters", "rayservices"], FOLLOW),
+    _rule(
+        KUEUE,
+        [
+            "admissionchecks",
+            "clusterqueues",
+            "cohorts",
+            "localqueues",
+            "provisioningrequestconfigs",
+            "resourceflavors",
+            "topologies",
+            "workloadpriorityclasses",
+            "workloads",
+        ],
+        FOLLOW,
+    ),
+    _rule("autoscaling.x-k8s.io", ["provisioningrequests"], FOLLOW),
+    _rule("", ["limitranges", "namespaces"], FOLLOW),
+    _rule("node.k8s.io", ["runtimeclasses"], FOLLOW),
+    _rule("scheduling.k8s.io", ["priorityclasses"], FOLLOW),
+    # Domains of flavors with a topology, and what runs on them.
+    _rule("", ["nodes", "pods"], FOLLOW),
+]
 
 
 def lease_rules(name: str) -> list[PolicyRuleArgs]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from settings.model.base import DnsLabel, Model, refuse
+from settings.model.base import DnsLabel, DnsSubdomain, Model, refuse
 from settings.model.journal import Journal
 from settings.model.observability import COLLECTOR_NAMESPACES
 from settings.model.operators.kueue import FairSharing, Retention, WaitForPodsReady
@@ -75,6 +75,21 @@ class OwnRules(Model):
     """Priority aging; off if unset."""
 
 
+class Page(Model):
+    """The page of `muster serve` beside the controller: a pod that may only read, reached by
+    `kubectl -n muster-system port-forward svc/muster-page 8090:80`. It has no login: let a gateway
+    authenticate its users."""
+
+    host_names: tuple[DnsSubdomain, ...] = ()
+    """Names by which browsers reach it through a gateway; requests for others than these and localhost are
+    refused."""
+    namespaces: tuple[DnsLabel, ...] = ()
+    """Namespaces whose pods, such as a gateway's, may connect to it; none by default, which leaves
+    `kubectl port-forward`."""
+    resources: Resources = Resources.of("50m", "256Mi", cpu_limit="1", memory_limit="1Gi")
+    """Resources of its pod; memory use grows with the number of Workloads."""
+
+
 class Controller(Model):
     """Muster's controller. Set either `image` or `build`."""
 
@@ -105,6 +120,8 @@ class Controller(Model):
     eta: bool = True
     """Writes on pending jobs when they are expected to start (annotation `muster.dev/eta`); takes at most 5%
     of a core on average."""
+    page: Page | None = None
+    """A page of queues and workloads, beside the controller; none if unset. `{}` uses the defaults."""
     metrics_from: tuple[DnsLabel, ...] = COLLECTOR_NAMESPACES
     """Namespaces whose pods may scrape /metrics; by default those of Google Cloud Managed Service for
     Prometheus."""
