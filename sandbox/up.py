@@ -200,10 +200,10 @@ def up(
             steps.append(Step("training resumes", "a preempted job, executed by Ray", environment.resume))
         timings = run_steps(steps, environment.screen, before)
         save_timings(state.timings, timings, {"engine": engine, "cores": os.cpu_count()})
-    look = "podgroups" if engine == "kai" else "workloads"
+    look = "kubectl get podgroups -A" if engine == "kai" else "muster queue -A"
     environment.screen.line(
         f"\nIt runs. To use kubectl, pulumi and muster in this shell:\n  {enter(state)}\n"
-        f"  kubectl get {look} -A\n{_shown(state)}"
+        f"  {look}\n{_shown(state)}"
         "Look at it, deploy the edited stack file, and stop it with:\n"
         f"  {state.command('status')}\n  {state.command('apply')}\n  {state.command('down')}"
     )
