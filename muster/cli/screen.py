@@ -10,7 +10,7 @@ from rich.text import Text
 from muster.forecast.report.tables import Table
 
 WIDTH_WITHOUT_TERMINAL = 160
-WIDTH_MAX = 1_000  # of views that programs read line by line
+WIDTH_MAX = 1_000  # of tables that are never cut
 STYLES = {
     "Active": "green",
     "Admitted": "green",
@@ -23,10 +23,19 @@ STYLES = {
 }
 
 
-def show(tables: Sequence[Table], width: int = WIDTH_WITHOUT_TERMINAL) -> None:
-    """Prints the tables, with colors on terminals: increases are red and decreases green. `width` is that
-    without a terminal."""
-    console = Console() if sys.stdout.isatty() else Console(width=width)
+def show(tables: Sequence[Table]) -> None:
+    """Prints the tables, cut to the terminal's width; with colors on terminals, where increases are red and
+    decreases green."""
+    _show(tables, None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
+
+
+def show_whole(tables: Sequence[Table]) -> None:
+    """Prints the tables without cutting any name, as kubectl does: a narrow terminal wraps the lines."""
+    _show(tables, WIDTH_MAX)
+
+
+def _show(tables: Sequence[Table], width: int | None) -> None:
+    console = Console(width=width)
     for table in tables:
         shown = RichTable(
             title=table.title or None, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False
@@ -37,13 +46,10 @@ def show(tables: Sequence[Table], width: int = WIDTH_WITHOUT_TERMINAL) -> None:
             shown.add_column(column, justify="right" if is_number else "left", no_wrap=not wraps)
         for row in table.rows or [("(none)", *[""] * (len(table.columns) - 1))]:
             shown.add_row(*(_colored(cell) for cell in row))
-        console.print(shown)
-        console.print()
-
-
-def show_wide(tables: Sequence[Table]) -> None:
-    """Prints the tables; lines are cut only on terminals."""
-    show(tables, WIDTH_MAX)
+        with console.capture() as printed:
+            console.print(shown)
+        # Cells are padded to the width of their column, the last ones too.
+        print(*(line.rstrip() for line in printed.get().splitlines()), "", sep="\n")
 
 
 def _colored(cell: str) -> Text:

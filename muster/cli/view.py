@@ -128,11 +128,11 @@ def _print(answer: View, given: ViewOptions) -> None:
                 yaml.safe_dump(document(answer.document), sort_keys=False, explicit_start=given.watch), end=""
             )
         case _:
-            from muster.cli.screen import show_wide
+            from muster.cli.screen import show_whole
 
             for line in answer.lines:
                 print(line)
-            show_wide(answer.tables)
+            show_whole(answer.tables)
 
 
 def ago(seconds: float) -> str:

@@ -97,6 +97,7 @@ def test_wide_queues_have_every_resource(there: str, capsys: pytest.CaptureFixtu
     assert main(["queues", there, "-o", "wide", "--queue", "team-b"]) == 0
     said = capsys.readouterr().out
     assert "WEIGHT" in said
+    assert [line for line in said.splitlines() if line != line.rstrip()] == []
     assert "64Gi" in said
     assert "team-a" not in said
 
@@ -273,6 +274,15 @@ def test_colors_are_for_terminals(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     assert main(["queues", there]) == 0
     assert ("\x1b[" in capsys.readouterr().out) is terminal
+
+
+def test_names_are_not_cut_on_narrow_terminals(
+    there: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(["queue", "team-a", there]) == 0
+    assert "…" not in capsys.readouterr().out
 
 
 def test_watch_shows_each_state_until_it_is_interrupted(
