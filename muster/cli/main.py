@@ -13,13 +13,18 @@ from muster.cli.verb import WRONG
 
 VERBS = {
     "controller": "admit Ray gangs whole and by priority",
+    "doctor": "look for what keeps a cluster from admitting jobs",
     "eta": "estimate when a pending workload of a cluster starts",
     "forecast": "simulate a trace of jobs under a queue configuration",
+    "logs": "print what the pods of a job have printed",
     "plan": "compare waiting times before and after a change of a stack",
     "queue": "show the workloads that run and those that wait, in order",
     "queues": "show cohorts and ClusterQueues with their quotas, and what is used of them",
     "recommend": "search quotas and pool sizes that meet waiting-time goals at least cost",
+    "resume": "resume or retry a job, or resume a queue",
     "serve": "serve a live page of a cluster's queues, read-only",
+    "stop": "stop a job or a queue",
+    "submit": "create a job, and follow it until it runs",
     "top": "show the use of flavors and of teams",
     "try": "tell whether a job would fit now, before it is submitted",
     "why": "say why a workload waits, and what would have to change",

@@ -10,7 +10,7 @@ import msgspec
 from muster.kube.access import access
 from muster.kube.connection import REQUEST_TIMEOUT_S, Connection, Request
 from muster.kube.errors import NoAnswer, StatusError
-from muster.kube.kinds import Kind
+from muster.kube.kinds import PODS, Kind
 from muster.kube.requests import request_of
 from muster.kube.watching import Event, watch
 from muster.kube.writes import Create, Delete, JsonPatch, Overwrite, Write
@@ -32,7 +32,7 @@ class WriteError(Exception):
 
     def __init__(self, write: Write, code: int, message: str) -> None:
         super().__init__(f"{write}: {message}")
-        self.message = message  # of the API server
+        self.code, self.message = code, message  # of the API server
         tested = isinstance(write, JsonPatch) and code == INVALID
         replaced = isinstance(write, Overwrite) and code == INVALID and "metadata.uid" in message
         # Another writer was first, or the object is gone: the next pass sees the new state and decides again.
@@ -105,6 +105,23 @@ class Kube:
             if error.code == NOT_FOUND:
                 return None
             raise
+
+    async def text(self, path: str) -> str:
+        """Returns the body of the answer to a GET."""
+        return (await self._answer(Request("GET", path))).decode(errors="replace")
+
+    async def log(self, pod: str, parameters: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
+        """Yields the lines of a pod's log, without their ends. `parameters` are those of the API."""
+        namespace, _, name = pod.rpartition("/")
+        request = Request("GET", PODS.path(namespace, name, "log"), parameters)
+        rest = b""
+        async with self._connection.stream(request) as pieces:
+            async for piece in pieces:
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    yield line
+        if rest:
+            yield rest
 
     async def perform(self, write: Write) -> Object | None:
         """Sends one write; returns the resulting object, None after a deletion."""

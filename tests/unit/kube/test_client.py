@@ -208,6 +208,28 @@ def test_a_read(code: int, wanted: type[Any], tmp_path: Path) -> None:
     assert isinstance(found, wanted)
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        pytest.param(b"one\ntwo\n", [b"one", b"two"], id="whole lines"),
+        pytest.param(b"one\n\ntwo", [b"one", b"", b"two"], id="an empty line, and one that goes on"),
+        pytest.param(b"", [], id="nothing"),
+    ],
+)
+def test_a_log_is_read_by_lines(text: bytes, lines: list[bytes], tmp_path: Path) -> None:
+    async def read(kube: Kube) -> list[bytes]:
+        return [line async for line in kube.log("a/p", {"tailLines": "2"})]
+
+    found, received = asked(tmp_path, read, answer(200, text))
+    assert found == lines
+    assert [r.target for r in received] == ["/api/v1/namespaces/a/pods/p/log?tailLines=2"]
+
+
+def test_text_of_another_path_is_read(tmp_path: Path) -> None:
+    found, received = asked(tmp_path, lambda kube: kube.text("/readyz"), answer(200, b"ok"))
+    assert (found, [r.target for r in received]) == ("ok", ["/readyz"])
+
+
 def test_a_server_that_is_away_is_no_answer(tmp_path: Path) -> None:
     async def read() -> None:
         kube = Kube(kubeconfig(tmp_path, "http://127.0.0.1:1"))

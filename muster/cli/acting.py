@@ -1,0 +1,49 @@
+"""Options and calls of the verbs that act on a cluster."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import click
+
+from muster.cli import live
+from muster.cli.verb import InputError, options
+from muster.kube.client import Kube, WriteError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The cluster and namespace to act on, in the order of `target_options`."""
+
+    kubeconfig: str | None
+    context: str | None
+    namespace: str
+
+
+target_options = options(
+    "target",
+    Target,
+    live.kubeconfig_option,
+    live.context_option,
+    click.option("-n", "--namespace", default="default", metavar="NAMESPACE", help="namespace of the object"),
+)
+
+
+def run(target: Target, work: Callable[[Kube], Awaitable[T]]) -> T:
+    """Does the work with a client of the cluster. Raises: InputError for a write that is refused, which
+    names the right that is missing; those of the API server."""
+
+    async def connected() -> T:
+        kube = Kube(target.kubeconfig, context=target.context)
+        try:
+            return await work(kube)
+        finally:
+            await kube.close()
+
+    try:
+        return asyncio.run(connected())
+    except WriteError as error:
+        raise InputError(f"the API server refused: {error.message}") from error

@@ -1,0 +1,147 @@
+"""`muster doctor`: what keeps a cluster from admitting jobs, and how to correct it."""
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from muster.cli.acting import Target, run, target_options
+from muster.cli.verb import verb
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.process.watched_kinds import ONLY_LABELLED, WATCHED
+from muster.kube.client import FORBIDDEN, NOT_FOUND, Kube, WriteError
+from muster.kube.errors import StatusError
+from muster.kube.kinds import LEASES, PODS, Kind
+from muster.kube.writes import Create
+from muster.live.doctor import installation, objects
+from muster.live.doctor.finding import Finding
+from muster.live.doctor.installation import BINDINGS, POLICIES, RIGHTS, Installation, Right
+from muster.objects.meta import Object, View
+
+FOUND = 1
+"""The exit code if there are findings."""
+CONTROLLER_LABELS = {"app.kubernetes.io/name": "muster-controller"}
+
+
+class Decision(View):
+    allowed: bool = False
+
+
+class Review(Object):
+    status: Decision = Decision()
+
+
+REVIEWS: Kind[Review] = Kind(
+    "authorization.k8s.io",
+    "v1",
+    "SubjectAccessReview",
+    "subjectaccessreviews",
+    Review,
+    namespaced=False,
+)
+
+
+@verb(
+    "Looks for what keeps jobs from being admitted: kinds that are not served, rights that the controller or "
+    "you lack, missing admission policies, a Lease that is not renewed, replicas without events of the API "
+    "server, queues that can admit nothing, statuses that are not brought up to date, and objects without "
+    "their owner. It only reads, but for questions about rights (SubjectAccessReviews), which leave nothing "
+    f"behind. Exit codes: 0 nothing was found; {FOUND} there are findings; 2 the cluster can not be asked."
+)
+@click.option(
+    "--lease",
+    metavar="NAMESPACE/NAME",
+    default="muster-system/muster-controller",
+    help="Lease of the controller, in the namespace of its pods and their ServiceAccount muster-controller",
+)
+@click.option("--json", "as_json", is_flag=True, help="print the findings as JSON")
+@target_options
+def command(lease: str, as_json: bool, target: Target) -> int:
+    if "/" not in lease:
+        raise click.UsageError(f"--lease: {lease!r}; expected NAMESPACE/NAME")
+    found = run(target, lambda kube: _examined(kube, lease))
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in found], indent=2))
+    else:
+        for finding in found:
+            print(f"{finding.check}: {finding.subject} {finding.fault}\n  do: {finding.remedy}")
+        print(f"{len(found)} finding{'s' * (len(found) > 1)}" if found else "nothing found")
+    return FOUND if found else 0
+
+
+async def _examined(kube: Kube, lease: str) -> list[Finding]:
+    """Lists the objects; returns the findings about them."""
+    now_ms = time.time_ns() // 1_000_000
+    namespace = lease.partition("/")[0]
+    account = f"system:serviceaccount:{namespace}:muster-controller"
+    unread: dict[str, str] = {}
+    lists = await asyncio.gather(*(_list(kube, kind, unread, name) for name, kind in WATCHED.items()))
+    views: dict[str, Any] = {
+        name: {obj.key: obj for obj in found} for name, found in zip(WATCHED, lists, strict=True)
+    }
+    policies = await _list(kube, POLICIES, unread)
+    bindings = await _list(kube, BINDINGS, unread)
+    facts = Installation(
+        now_ms=now_ms,
+        unread=unread,
+        denied=await _denied(kube, account),
+        account=account,
+        policies=tuple(policies),
+        bindings=tuple(binding.spec.policy_name for binding in bindings),
+        lease=await kube.read(LEASES, lease),
+        lease_key=lease,
+        unready=await _unready(kube, namespace),
+    )
+    return [*installation.findings(facts), *objects.findings(ClusterState(**views), now_ms)]
+
+
+async def _list(kube: Kube, kind: Kind[Any], unread: dict[str, str], name: str = "") -> Sequence[Any]:
+    """Returns the objects; notes why if they can not be listed."""
+    try:
+        return (await kube.list(kind, ONLY_LABELLED.get(name)))[1]
+    except StatusError as error:
+        if error.code not in (FORBIDDEN, NOT_FOUND):
+            raise
+        may_not = f"you may not list {kind.resource}"
+        unread[str(kind)] = may_not if error.code == FORBIDDEN else "the API server does not serve this kind"
+        return ()
+
+
+async def _denied(kube: Kube, account: str) -> tuple[Right, ...] | None:
+    """Returns the rights that the controller lacks; None if the user may not ask."""
+    try:
+        answers = await asyncio.gather(*(kube.perform(_review(account, right)) for right in RIGHTS))
+    except WriteError as error:
+        if error.code in (FORBIDDEN, NOT_FOUND):
+            return None
+        raise
+    pairs = zip(RIGHTS, answers, strict=True)
+    return tuple(right for right, answer in pairs if isinstance(answer, Review) and not answer.status.allowed)
+
+
+def _review(account: str, right: Right) -> Create:
+    attributes = {"group": right.kind.group, "resource": right.kind.plural, "verb": right.verb}
+    if right.subresource:
+        attributes["subresource"] = right.subresource
+    return Create(REVIEWS, {"metadata": {}, "spec": {"user": account, "resourceAttributes": attributes}})
+
+
+async def _unready(kube: Kube, namespace: str) -> dict[str, str]:
+    """Returns what pods of the controller say that are not ready: which watches are old. None of them may
+    run in a pod, as in a sandbox."""
+    said: dict[str, str] = {}
+    try:
+        _, pods = await kube.list(PODS, CONTROLLER_LABELS, namespace)
+    except StatusError:
+        return said
+    for pod in pods:
+        try:
+            await kube.text(f"{PODS.path(namespace, f'{pod.metadata.name}:8080', 'proxy')}/readyz")
+        except StatusError as error:
+            if error.code not in (FORBIDDEN, NOT_FOUND):
+                said[pod.key] = error.status.message
+    return said

@@ -1,0 +1,56 @@
+"""`muster logs`: what the pods of a job have printed."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+
+import click
+
+from muster.cli.acting import Target, run, target_options
+from muster.cli.verb import verb
+from muster.kube.client import Kube
+from muster.kube.kinds import PODS, RAY_CLUSTERS
+from muster.live.acting.jobs import read_job, split
+from muster.live.acting.logs import chosen, pods_of
+
+
+@verb(
+    "Prints the logs of a job's pods, as their API server has them: those of the submitter of a RayJob, else "
+    "of the head, or of the pod set that is given. Exit codes: 0 done; 2 the input is wrong, the job has no "
+    "such pods, or the API server refuses."
+)
+@click.argument("job", metavar="KIND/NAME")
+@click.option("--pod-set", metavar="NAME", help="head, submitter, the name of a worker group, or all")
+@click.option("-f", "--follow", is_flag=True, help="go on until the pods end")
+@click.option("--tail", metavar="LINES", type=click.IntRange(min=0), help="only the last lines of each pod")
+@click.option("-c", "--container", metavar="NAME", help="of pods with several containers")
+@target_options
+def command(
+    job: str, pod_set: str | None, follow: bool, tail: int | None, container: str | None, target: Target
+) -> int:
+    options = {"follow": "true" if follow else None, "container": container}
+    options["tailLines"] = None if tail is None else str(tail)
+    parameters = {name: value for name, value in options.items() if value is not None}
+
+    async def work(kube: Kube) -> None:
+        kind, name = split(job)
+        found = await read_job(kube, kind, f"{target.namespace}/{name}")
+        _, clusters = await kube.list(RAY_CLUSTERS, namespace=target.namespace)
+        _, pods = await kube.list(PODS, namespace=target.namespace)
+        names = chosen(pods_of(found.obj, clusters, pods), pod_set)
+        sources = (kube.log(f"{target.namespace}/{pod}", parameters) for pod in names)
+        prefixes = [f"[{pod}] " if len(names) > 1 else "" for pod in names]
+        if follow:
+            await asyncio.gather(*(_print(s, p) for s, p in zip(sources, prefixes, strict=True)))
+            return
+        for source, prefix in zip(sources, prefixes, strict=True):
+            await _print(source, prefix)
+
+    run(target, work)
+    return 0
+
+
+async def _print(lines: AsyncIterator[bytes], prefix: str) -> None:
+    async for line in lines:
+        sys.stdout.write(f"{prefix}{line.decode(errors='replace')}\n")
+        sys.stdout.flush()

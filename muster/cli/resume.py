@@ -1,0 +1,35 @@
+"""`muster resume`: resumes or retries a job, or resumes a queue."""
+
+import time
+
+import click
+
+from muster.cli.acting import Target, run, target_options
+from muster.cli.stop import QUEUES, WHAT, set_policy
+from muster.cli.verb import verb
+from muster.kube.client import Kube
+from muster.live.acting.jobs import read_job, split
+from muster.live.acting.stops import RUN, resume_job
+
+
+@verb(
+    "Resumes a job that was stopped, as `workload KIND/NAME`; one that was not stopped is retried: its "
+    "back-off ends, or it is activated after too many attempts (annotation muster.dev/retry). Or resumes a "
+    "ClusterQueue (`queue NAME`) or a LocalQueue (`localqueue NAME`). Exit codes: 0 done; 2 the input is "
+    "wrong, or the API server refuses."
+)
+@click.argument("what", metavar="workload|queue|localqueue", type=WHAT)
+@click.argument("name", metavar="NAME")
+@target_options
+def command(what: str, name: str, target: Target) -> int:
+    async def work(kube: Kube) -> str:
+        if what in QUEUES:
+            return await set_policy(kube, what, name, target, RUN)
+        kind, found = split(name)
+        job = await read_job(kube, kind, f"{target.namespace}/{found}")
+        sentence, write = resume_job(job, time.time_ns() // 1_000_000)
+        await kube.perform(write)
+        return f"{kind} {job.metadata.key} {sentence}"
+
+    print(run(target, work))
+    return 0

@@ -1,0 +1,101 @@
+"""`muster submit`: creates a job, and follows it until it runs."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from muster.cli.acting import Target, run, target_options
+from muster.cli.try_ import read_job as read_manifest
+from muster.cli.verb import InputError, verb
+from muster.kube.client import Kube
+from muster.kube.kinds import Kind
+from muster.kube.writes import Create
+from muster.live.acting.jobs import KINDS, read_job
+from muster.live.acting.progress import Progress, Stage, progress
+
+FAILED, WAITS, REFUSED = 1, 4, 5
+WAIT = {"created": None, "running": Stage.RUNNING, "finished": Stage.ENDED}
+INTERVAL_S = 1.0
+
+
+@verb(
+    "Creates a RayJob, RayCluster or RayService, and prints its progress until it runs: its position and the "
+    "reason to wait, its admission, its start. Exit codes: 0 it came as far as --wait says; "
+    f"{FAILED} it failed; {WAITS} it still waits or starts after --timeout; {REFUSED} it will not be "
+    "admitted as it is; 2 the input is wrong, or the API server refuses. It stays submitted, but after 2."
+)
+@click.argument("filename", metavar="FILE")
+@click.option("--wait", type=click.Choice(list(WAIT)), default="running", help="how far to follow it")
+@click.option(
+    "--timeout", metavar="SECONDS", type=click.FloatRange(min=0), help="how long (default: for ever)"
+)
+@target_options
+def command(filename: str, wait: str, timeout: float | None, target: Target) -> int:
+    manifest = read_manifest(filename)
+
+    async def work(kube: Kube) -> int:
+        kind, body = prepared(manifest, target.namespace)
+        created = await kube.perform(Create(kind, body))
+        assert created is not None, "only deletions return nothing"
+        print(f"{kind} {created.key} is created", flush=True)
+        until = WAIT[wait]
+        return 0 if until is None else await _follow(kube, kind, created.key, until, timeout)
+
+    return run(target, work)
+
+
+def prepared(manifest: Mapping[str, Any], namespace: str) -> tuple[Kind[Any], Mapping[str, Any]]:
+    """Returns the kind of a manifest, and the manifest with its namespace. Raises: InputError."""
+    named = (manifest.get("apiVersion"), manifest.get("kind"))
+    kind = next((k for k in KINDS if (k.api_version, k.name) == named), None)
+    if kind is None:
+        expected = ", ".join(k.name for k in KINDS)
+        raise InputError(f"{named[1] or 'an object without kind'}: expected one of {expected} of ray.io/v1")
+    meta = manifest.get("metadata")
+    if not isinstance(meta, Mapping) or not (meta.get("name") or meta.get("generateName")):
+        raise InputError(f"{kind} without metadata.name")
+    return kind, {**manifest, "metadata": {"namespace": namespace, **meta}}
+
+
+async def _follow(kube: Kube, kind: Kind[Any], key: str, until: Stage, timeout_s: float | None) -> int:
+    """Prints what changes; returns the exit code."""
+    show, began_s = _printer(), time.monotonic()
+    while True:
+        found = progress(await read_job(kube, kind, key))
+        show(found.sentence)
+        code = exit_code(found, until)
+        if code is None and timeout_s is not None and time.monotonic() - began_s >= timeout_s:
+            code = WAITS
+        if code is not None:
+            if sys.stdout.isatty():
+                print()
+            return code
+        await asyncio.sleep(INTERVAL_S)
+
+
+def exit_code(found: Progress, until: Stage) -> int | None:
+    """Returns the exit code; None while there is something to wait for."""
+    if found.failed:
+        return FAILED
+    if found.refused:
+        return REFUSED
+    return 0 if found.stage >= until else None
+
+
+def _printer() -> Callable[[str], None]:
+    """Returns a function that prints a line: over the last one on a terminal, else if it is another one."""
+    last = ""
+
+    def show(line: str) -> None:
+        nonlocal last
+        if line == last:
+            return
+        last = line
+        print(f"\r\x1b[K{line}" if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n")
+        sys.stdout.flush()
+
+    return show

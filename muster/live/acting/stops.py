@@ -1,0 +1,33 @@
+"""Stops and resumptions of queues and jobs, as writes."""
+
+from typing import Any
+
+from muster.controller.jobs.annotations import RETRY, STOP
+from muster.controller.jobs.job import Job
+from muster.kube.kinds import Kind
+from muster.kube.writes import Overwrite
+from muster.objects.kueue_queues import ClusterQueue, LocalQueue
+
+DRAIN, HOLD, RUN = "HoldAndDrain", "Hold", "None"  # stop policies
+
+
+def stop_queue(kind: Kind[Any], queue: ClusterQueue | LocalQueue, policy: str) -> Overwrite:
+    """Returns the write of its stop policy."""
+    body = {"spec": {"stopPolicy": policy}}
+    return Overwrite(kind, queue.key, body, queue.metadata.uid)
+
+
+def stop_job(job: Job) -> Overwrite:
+    return _annotate(job, STOP, "true")
+
+
+def resume_job(job: Job, now_ms: int) -> tuple[str, Overwrite]:
+    """Returns the write and a sentence about it: a job that its user has not stopped is retried."""
+    if STOP in job.metadata.annotations:
+        return "is resumed", _annotate(job, STOP, None)
+    return "is to be retried, which its event Retried will confirm", _annotate(job, RETRY, str(now_ms))
+
+
+def _annotate(job: Job, name: str, value: str | None) -> Overwrite:
+    body = {"metadata": {"annotations": {name: value}}}
+    return Overwrite(job.kind, job.metadata.key, body, job.metadata.uid)

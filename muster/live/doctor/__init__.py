@@ -1,0 +1,1 @@
+"""Faults of an installation and its objects, each with its remedy: pure functions of what is listed."""

@@ -1,0 +1,89 @@
+"""Faults of queues, workloads and what belongs to them."""
+
+from collections.abc import Iterator, Mapping
+
+from muster.controller.cluster import ownership
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.kube.kinds import WORKLOADS
+from muster.live.doctor.finding import Finding
+from muster.objects import workload_status
+from muster.objects.kueue import Workload
+from muster.objects.kueue_queues import ClusterQueue, LocalQueue
+from muster.objects.meta import find_condition, millis
+
+SETTLED_MS = 60_000  # younger states may be on their way
+
+
+def findings(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
+    yield from _queues(cluster)
+    yield from _workloads(cluster, now_ms)
+    yield from _orphans(cluster, now_ms)
+
+
+def _queues(cluster: ClusterState) -> Iterator[Finding]:
+    """Yields queues that can admit nothing."""
+    kinds: tuple[tuple[str, Mapping[str, ClusterQueue | LocalQueue]], ...] = (
+        ("ClusterQueue", cluster.cluster_queues),
+        ("LocalQueue", cluster.local_queues),
+    )
+    for kind, queues in kinds:
+        for key, queue in sorted(queues.items()):
+            subject, policy = f"{kind} {key}", queue.spec.stop_policy
+            active = find_condition(queue.status.conditions, "Active")
+            if policy != "None":
+                where = f" -n {queue.metadata.namespace}" if queue.metadata.namespace else ""
+                word = "localqueue" if queue.metadata.namespace else "queue"
+                remedy = f"muster resume {word} {queue.metadata.name}{where}"
+                yield Finding("queues", subject, f"is stopped (stopPolicy {policy})", remedy)
+            elif active is None:
+                fault = "has no condition Active: no controller has looked at it"
+                yield Finding("queues", subject, fault, "see whether the controller runs")
+            elif active.status != "True":
+                fault = f"can admit nothing: {active.message}"
+                yield Finding("queues", subject, fault, f"see {active.reason} in docs/troubleshooting.md")
+
+
+def _workloads(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
+    """Yields workloads with a status that no controller brings up to date, or that do not stop."""
+    for key, workload in sorted(cluster.workloads.items()):
+        conditions = workload.status.conditions
+        blocked = find_condition(conditions, workload_status.SUSPENSION_BLOCKED)
+        if blocked is not None and blocked.status == "True":
+            remedy = f"see {blocked.reason} in docs/troubleshooting.md"
+            yield Finding("statuses", f"Workload {key}", blocked.message, remedy)
+        elif not conditions and _age_ms(workload, now_ms) > SETTLED_MS:
+            fault = f"has no condition after {_age_ms(workload, now_ms) // 1000} s"
+            yield Finding(
+                "statuses", f"Workload {key}", fault, "see whether the controller runs, and its log"
+            )
+
+
+def _orphans(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
+    """Yields objects of which the owner is gone. Requests and pods may be listed before the Workload that
+    they are for, so only those count that have been there for a while."""
+    uids = {workload.metadata.uid for workload in cluster.workloads.values()}
+    for key, workload in sorted(cluster.workloads.items()):
+        lost = ownership.job_of(workload) is not None and cluster.job_of(workload) is None
+        if lost and _age_ms(workload, now_ms) > SETTLED_MS:
+            remedy = f"kubectl delete workload -n {workload.metadata.namespace} {workload.metadata.name}"
+            yield Finding("orphans", f"Workload {key}", "is of a job that is gone", remedy)
+    for key, request in sorted(cluster.provisioning_requests.items()):
+        owner = ownership.owner_of(request, WORKLOADS)
+        if owner is not None and owner.uid not in uids and _old(request.metadata.creation_timestamp, now_ms):
+            remedy = f"kubectl delete provisioningrequest -n {owner.namespace} {request.metadata.name}"
+            subject = f"ProvisioningRequest {key}"
+            yield Finding("orphans", subject, "is of a Workload that is gone, and may keep nodes", remedy)
+    for key, pod in sorted(cluster.pods.items()):
+        uid = pod.metadata.labels.get(WORKLOAD_UID_LABEL)
+        if uid and uid not in uids and pod.holds_resources and _old(pod.metadata.creation_timestamp, now_ms):
+            remedy = f"kubectl delete pod -n {pod.metadata.namespace} {pod.metadata.name}"
+            yield Finding("orphans", f"Pod {key}", "runs for a Workload that is gone, without quota", remedy)
+
+
+def _age_ms(workload: Workload, now_ms: int) -> int:
+    return now_ms - millis(workload.metadata.creation_timestamp)
+
+
+def _old(created: str, now_ms: int) -> bool:
+    return now_ms - millis(created) > SETTLED_MS

@@ -1,0 +1,77 @@
+"""The verbs of `muster` that act, and the doctor, against a real API server."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from sandbox.cluster import kinds
+from sandbox.toolchain.paths import CHECKOUT
+from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
+
+
+def muster(cluster: Cluster, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a verb with the administrator's rights."""
+    argv = [sys.executable, "-m", "muster", *arguments, "--kubeconfig", str(cluster.state.kubeconfig)]
+    return subprocess.run(argv, capture_output=True, text=True, cwd=CHECKOUT, timeout=120)
+
+
+def written(folder: Path, job: Manifest) -> str:
+    path = folder / "job.yaml"
+    path.write_text(yaml.safe_dump(job))
+    return str(path)
+
+
+def test_submit_follows_a_job_to_its_end(cluster: Cluster, tmp_path: Path) -> None:
+    job = rayjob("followed")
+    done = muster(cluster, "submit", written(tmp_path, job), "--wait", "finished", "--timeout", "60")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *_, last = done.stdout.splitlines()
+    assert first == f"RayJob {NAMESPACE}/{job['metadata']['name']} is created"
+    assert last.startswith("succeeded: ")
+
+
+def test_submit_says_why_a_job_will_not_be_admitted(cluster: Cluster, tmp_path: Path) -> None:
+    done = muster(cluster, "submit", written(tmp_path, rayjob("huge", gpus=100)), "--timeout", "60")
+    assert done.returncode == 5, done.stderr
+    assert "ExceedsMaxQuota: needs 100 nvidia.com/gpu of flavor l4" in done.stdout
+
+
+def test_a_stopped_job_is_resumed(cluster: Cluster) -> None:
+    job = rayjob("stopped")
+    job["metadata"]["annotations"]["sandbox.muster.dev/run-seconds"] = "20"
+    name = cluster.submit(job)
+    cluster.until("it is admitted", lambda: kinds.is_true(cluster.workload(name), "Admitted"))
+    done = muster(cluster, "stop", "workload", f"rayjob/{name}", "-n", NAMESPACE)
+    assert done.returncode == 0, done.stderr
+    cluster.until("its quota is free", lambda: cluster.until_waits(name)["reason"] == "Suspended")
+    assert kinds.condition(cluster.workload(name), "Evicted")["reason"] == "JobStopped"
+    done = muster(cluster, "resume", "workload", f"rayjob/{name}", "-n", NAMESPACE)
+    assert (done.returncode, done.stdout) == (0, f"RayJob {NAMESPACE}/{name} is resumed\n")
+    cluster.until("it is admitted again", lambda: kinds.is_true(cluster.workload(name), "Admitted"))
+
+
+def test_a_stopped_queue_is_found_and_resumed(cluster: Cluster) -> None:
+    assert muster(cluster, "stop", "queue", "team-b", "--keep-running").returncode == 0
+    try:
+        done = muster(cluster, "doctor", "--json")
+        assert done.returncode == 1, done.stderr
+        found = {(finding["subject"], finding["remedy"]) for finding in json.loads(done.stdout)}
+        assert ("ClusterQueue team-b", "muster resume queue team-b") in found
+    finally:
+        assert muster(cluster, "resume", "queue", "team-b").returncode == 0
+
+
+def test_the_doctor_finds_nothing_in_a_fresh_cluster(cluster: Cluster) -> None:
+    cluster.until("nothing is found", lambda: muster(cluster, "doctor").returncode == 0)
+    assert muster(cluster, "doctor").stdout == "nothing found\n"
+
+
+def test_logs_of_a_job_without_pods_say_so(cluster: Cluster) -> None:
+    name = cluster.submit(rayjob("queued", gpus=100))
+    cluster.until_waits(name)
+    done = muster(cluster, "logs", f"rayjob/{name}", "-n", NAMESPACE)
+    assert done.returncode == 2
+    assert done.stderr == "muster logs: it has no pods: it waits for its quota, or has ended\n"

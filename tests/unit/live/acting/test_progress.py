@@ -1,0 +1,79 @@
+"""Tests of the progress of a submitted job, by its own object."""
+
+import json
+from typing import Any
+
+import pytest
+
+from muster.controller.jobs.annotations import WAIT
+from muster.live.acting.progress import Progress, Stage, progress
+from muster.live.eta.start_range import ANNOTATION as ETA
+from tests.simulation.manifests import ray_cluster, ray_job, ray_service
+from tests.unit.controller.builders import Body, condition, job
+
+RUNS: dict[str, Any] = {"suspend": False}
+WAITS = {"reason": "WaitingForQuota", "message": "needs 4 GPUs", "queue": "team-a", "position": 2}
+REFUSED = {**WAITS, "reason": "ExceedsMaxQuota", "position": None}
+
+
+def told(wait: Any, **eta: str) -> Body:
+    body = ray_job("dev")
+    body["metadata"]["annotations"] = {WAIT: json.dumps(wait), ETA: json.dumps(eta)}
+    return body
+
+
+def with_status(body: Body, **status: Any) -> Body:
+    return {**body, "status": status}
+
+
+def service(ready: bool) -> Body:
+    body = ray_service("dev")
+    body["spec"]["rayClusterConfig"]["suspend"] = False
+    return with_status(body, conditions=[condition("Ready", status=ready)])
+
+
+CASES: dict[str, tuple[Body, Progress]] = {
+    "just created": (ray_job("dev"), Progress(Stage.QUEUED, "queued")),
+    "it waits": (
+        told(WAITS),
+        Progress(Stage.QUEUED, "queued, position 2 in ClusterQueue team-a: WaitingForQuota: needs 4 GPUs"),
+    ),
+    "it waits, with an estimate": (
+        told(WAITS, p50="2026-11-22T12:00:00Z"),
+        Progress(
+            Stage.QUEUED,
+            "queued, position 2 in ClusterQueue team-a: WaitingForQuota: needs 4 GPUs; expected start "
+            "2026-11-22T12:00:00Z",
+        ),
+    ),
+    "it will not be admitted": (
+        told(REFUSED),
+        Progress(Stage.QUEUED, "queued: ExceedsMaxQuota: needs 4 GPUs", refused=True),
+    ),
+    "an annotation of a user": (told(["soon"]), Progress(Stage.QUEUED, "queued")),
+    "it starts": (ray_job("dev", **RUNS), Progress(Stage.ADMITTED, "admitted, its pods start")),
+    "it runs": (
+        with_status(ray_job("dev", **RUNS), jobDeploymentStatus="Running"),
+        Progress(Stage.RUNNING, "running"),
+    ),
+    "it succeeded": (
+        with_status(ray_job("dev"), jobDeploymentStatus="Complete", jobStatus="SUCCEEDED"),
+        Progress(Stage.ENDED, "succeeded: Ray job SUCCEEDED"),
+    ),
+    "it failed": (
+        with_status(ray_job("dev"), jobDeploymentStatus="Failed", jobStatus="FAILED", message="no space"),
+        Progress(Stage.ENDED, "failed: no space", failed=True),
+    ),
+    "a cluster that is ready": (
+        with_status({**ray_cluster("dev"), "spec": {**ray_cluster("dev")["spec"], **RUNS}}, state="ready"),
+        Progress(Stage.RUNNING, "running"),
+    ),
+    "a service that is not ready": (service(False), Progress(Stage.ADMITTED, "admitted, its pods start")),
+    "a service that is ready": (service(True), Progress(Stage.RUNNING, "running")),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_progress_of_a_job(name: str) -> None:
+    body, expected = CASES[name]
+    assert progress(job(body)) == expected
