@@ -33,6 +33,7 @@ QUEUE_KINDS = (
     "provisioning_configs",
 )
 """Kinds that a queue configuration is made of."""
+RETRIES_MAX = 10
 UNIX_EPOCH = "1970-01-01T00:00:00Z"
 
 
@@ -100,16 +101,27 @@ async def _listed(
 
 
 async def _list(kube: Lister, kind: Kind[Any], namespace: str) -> list[Any] | str:
-    """Returns the objects, or why they can not be listed."""
-    try:
-        return (await kube.list(kind, namespace=namespace))[1]
-    except StatusError as error:
-        if error.code == NOT_FOUND:
-            return "the API server does not serve this kind"
-        if error.code == FORBIDDEN:
-            where = f" in {f'namespace {namespace}' if namespace else 'all namespaces'}"
-            return f"you may not list {kind.resource}{where if kind.namespaced else ''}"
-        raise
+    """Returns the objects, or why they can not be listed. Asks again after the time that the API server asks
+    for, as client-go does (rest/request.go): its caches begin empty after a restart or a change of a CRD."""
+    retries = RETRIES_MAX
+    while True:
+        try:
+            return (await kube.list(kind, namespace=namespace))[1]
+        except StatusError as error:
+            if not (error.retry_after_s and retries):
+                return _why_not_listed(error, kind, namespace)
+            await asyncio.sleep(error.retry_after_s)
+        retries -= 1
+
+
+def _why_not_listed(error: StatusError, kind: Kind[Any], namespace: str) -> str:
+    """Raises: the error, if it is one that says nothing about the kind."""
+    if error.code == NOT_FOUND:
+        return "the API server does not serve this kind"
+    if error.code == FORBIDDEN:
+        where = f" in {f'namespace {namespace}' if namespace else 'all namespaces'}"
+        return f"you may not list {kind.resource}{where if kind.namespaced else ''}"
+    raise error
 
 
 def from_manifests(

@@ -9,7 +9,14 @@ import pytest
 from muster.kube import kinds
 from muster.kube.errors import Status, StatusError
 from muster.kube.kinds import Kind
-from muster.live.observed import ObservationError, Observed, from_manifests, observed
+from muster.live.observed import (
+    READ,
+    RETRIES_MAX,
+    ObservationError,
+    Observed,
+    from_manifests,
+    observed,
+)
 from muster.objects.meta import Object
 from tests.simulation.manifests import local_stack, ray_job
 from tests.unit.controller.builders import read, stored, workload_body
@@ -94,6 +101,46 @@ def test_all_kinds_that_lack_a_right_are_named_at_once() -> None:
 def test_other_errors_of_the_api_server_are_raised() -> None:
     with pytest.raises(StatusError):
         observe(Listing(local_stack(), Namespace=500))
+
+
+class Busy(Listing):
+    """Asks to come back in seven seconds, so many times for each kind."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__(local_stack())
+        self._times = times
+
+    async def list(
+        self, kind: Kind[T], labels: Mapping[str, str | None] | None = None, namespace: str = ""
+    ) -> tuple[str, list[T]]:
+        if self.listed.count(str(kind)) < self._times:
+            self.listed.append(str(kind))
+            raise StatusError(Status(code=429, message="storage is (re)initializing"), 7)
+        return await super().list(kind, labels, namespace)
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds of all sleeps, which take no time."""
+    seconds: list[float] = []
+
+    async def sleep(of: float) -> None:
+        seconds.append(of)
+
+    monkeypatch.setattr("asyncio.sleep", sleep)
+    return seconds
+
+
+def test_an_api_server_that_is_busy_is_asked_again(slept: list[float]) -> None:
+    found = observe(Busy(2))
+    assert sorted(found.cluster.cluster_queues) == ["team-a", "team-b"]
+    assert not found.unread
+    assert slept == [7] * (2 * len(READ))
+
+
+def test_an_api_server_that_stays_busy_is_an_error(slept: list[float]) -> None:
+    with pytest.raises(StatusError, match=r"storage is \(re\)initializing"):
+        observe(Busy(RETRIES_MAX + 1))
 
 
 def manifest(kind: Kind[Any], body: Mapping[str, Any]) -> dict[str, Any]:

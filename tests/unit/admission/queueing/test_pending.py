@@ -71,7 +71,9 @@ ORDERS: dict[str, tuple[PendingQueue, list[str]]] = {
 
 @pytest.mark.parametrize(("of", "expected"), ORDERS.values(), ids=ORDERS.keys())
 def test_heads_come_in_queue_order(of: PendingQueue, expected: list[str]) -> None:
+    told = of.keys_in_order()
     assert admitted(of) == expected
+    assert told == [f"ns/{name}" for name in expected]
 
 
 def test_equivalent_workloads_are_parked_together_until_the_queue_opens_again() -> None:
