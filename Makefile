@@ -101,8 +101,9 @@ golden: ## accept the current plans of all stacks (tests/stacks/golden)
 docs: ## write generated docs: references of settings, their rules, metrics, commands and roles, Grafana dashboards, tables of drift, package/schema.json, diagrams
 	@$(run) development docs
 
-screenshot: ## docs/pictures/forecast.png: the page that make forecast wrote, in a real browser
+screenshot: ## docs/pictures: the page that make forecast wrote, and the page of an example cluster, in a real browser
 	@$(run) tests.browser.screenshot .muster/forecast.html docs/pictures/forecast.png
+	@$(run) tests.browser.live_screenshot docs/pictures/page.png
 
 pictures: ## draw docs/pictures (FROM=local: of the scenario that this sandbox played last; RESULTS=file of bench-kueue)
 	@$(run) development pictures $(if $(FROM),--from $(FROM)) $(if $(RESULTS),--results $(RESULTS))
