@@ -1,4 +1,4 @@
-"""Checks of docs/comparison.md: every cell has a source, of the version that the page names."""
+"""Checks of the comparisons in docs: every cell has a source, of the version that the page names."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.docs.test_docs import CODE, LINK, ROOT
 
-PAGE = (ROOT / "docs" / "comparison.md").read_text()
+PAGES = ("comparison.md", "comparison-of-commands.md")
 FEATURE, OWN = "feature", "Muster"
 
 
@@ -62,23 +62,28 @@ def _faults(cell: Cell, versions: dict[str, tuple[str, str]]) -> Iterator[str]:
     yield from (f"{link} is no source of it" for link in links if not link.startswith(tuple(starts)))
 
 
-def test_every_cell_has_a_source() -> None:
-    assert faults(PAGE) == []
+@pytest.fixture(params=PAGES)
+def page(request: pytest.FixtureRequest) -> str:
+    return (ROOT / "docs" / request.param).read_text()
 
 
-def test_every_feature_is_compared_with_every_peer() -> None:
-    features = {cell.feature for cell in cells(PAGE)}
-    projects = {OWN, *peers(PAGE)}
+def test_every_cell_has_a_source(page: str) -> None:
+    assert faults(page) == []
+
+
+def test_every_feature_is_compared_with_every_peer(page: str) -> None:
+    features = {cell.feature for cell in cells(page)}
+    projects = {OWN, *peers(page)}
     assert features
     assert len(projects) > 1
-    assert {(cell.feature, cell.project) for cell in cells(PAGE)} == {
+    assert {(cell.feature, cell.project) for cell in cells(page)} == {
         (f, p) for f in features for p in projects
     }
 
 
-def test_every_line_of_the_comparison_is_a_row() -> None:
-    lines = [line for line in PAGE.splitlines() if line.startswith("|")]
-    found = list(tables(PAGE))
+def test_every_line_of_the_comparison_is_a_row(page: str) -> None:
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    found = list(tables(page))
     assert len(lines) == sum(len(rows) for rows in found) + 2 * len(found)
 
 
