@@ -72,6 +72,7 @@ def live_workloads(cluster: ClusterState, rules: core.Rules) -> LiveWorkloads:
             continue
         try:
             converted = considered.converted(rules)
+            core.check_workload(converted)  # else the core refuses all of them together
         except ValueError as error:
             found.unreadable[key] = str(error)
         else:

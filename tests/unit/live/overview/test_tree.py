@@ -1,6 +1,9 @@
 """The tree of cohorts and ClusterQueues: quotas, usage, numbers of workloads, demand."""
 
+from copy import deepcopy
 from typing import Any
+
+import msgspec
 
 from muster.kube import kinds
 from muster.live.overview.document import document
@@ -80,6 +83,21 @@ def test_a_deleted_queue_keeps_its_usage() -> None:
     deleted = root.children[0]
     assert (deleted.kind, deleted.name, deleted.workloads.reserving) == ("ClusterQueue", "team-a", 1)
     assert deleted.problem == "it does not exist any more"
+
+
+def test_a_workload_that_contradicts_itself_is_left_out() -> None:
+    """Kueue accepts any pod template in a Workload; one of a tenant must not hide the queues of all."""
+    odd = deepcopy(waiting(ray_job("odd")))
+    term = {"matchExpressions": [{"key": "zone", "operator": "Near", "values": ["a"]}]}
+    affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    as_json = msgspec.json.decode(msgspec.json.encode(odd))
+    for pod_set in as_json["spec"]["podSets"]:
+        pod_set["template"]["spec"]["affinity"] = {"nodeAffinity": affinity}
+    seen = overview(cluster(as_json, waiting(ray_job("one", workers=1))), NOW_MS)
+    (root,) = queue_tree(seen)
+    assert (root.workloads.pending, root.demand[GPU]) == (2, 1)
+    (problem,) = seen.state.unreadable.values()
+    assert "operator 'Near'; expected one of: DoesNotExist" in problem
 
 
 def test_weights_and_shares() -> None:
