@@ -98,7 +98,7 @@ def _decide(
     """Decides until nothing changes. Returns what the workload gets, and its own preemptions."""
     admission, preemptions = None, []
     for _ in range(DECISIONS_MAX):
-        plan = engine.decide(now_ms)
+        plan = engine.decide(now_ms, explain=False)
         admission = next((d.admission for d in plan.admissions if d.workload == key), admission)
         preemptions += [p for p in plan.preemptions if p.preemptor == key]
         if engine.settled:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import time
 from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from muster.controller.process.process import OBJECTS_A_COLLECTION
 from muster.live.page.board import Board
 from muster.live.page.files import FILES
 from muster.live.page.publisher import Publisher, TooManyListeners
@@ -133,6 +135,8 @@ async def served(
     publisher = Publisher(board, watched.cluster, clock_ms)
     changed.append(publisher.changed)
     server = Server(board, publisher, watched.age_s, asyncio.Event())
+    collected = gc.get_threshold()
+    gc.set_threshold(OBJECTS_A_COLLECTION)
     runner = web.AppRunner(server.application(hosts), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     site = web.TCPSite(runner, host, port)
@@ -150,6 +154,7 @@ async def served(
         await asyncio.gather(*working, return_exceptions=True)
         await runner.cleanup()
         publisher.close()
+        gc.set_threshold(*collected)
 
 
 async def _publish(watched: Watching, publisher: Publisher, ready: asyncio.Event) -> None:

@@ -2,10 +2,12 @@
 
 const WORKLOAD_ROW = 30;
 const PAGE_ROWS = 100;
+const NOT_KNOWN_YET = {remedies: [], preempts: [], ahead: [], checks: [], history: [], requeues: 0, requeue: null};
 
 class Details {
   #queue = ""; // an id of the table
   #workload = ""; // a key
+  #described = ""; // the key of the workload that the server has described
   #total = 0;
   #rows = new Map(); // by place in the queue's list
   #asked = new Set(); // pages that are under way
@@ -45,7 +47,7 @@ class Details {
   }
 
   hideWorkload() {
-    this.#workload = "";
+    this.#workload = this.#described = "";
     byId("workload").hidden = true;
   }
 
@@ -96,12 +98,19 @@ class Details {
     }
   }
 
+  // Shows at once what the list knows of it, then what the server finds out.
   async #loadWorkload() {
     const key = this.#workload;
     const box = byId("workload");
+    if (this.#described !== key) {
+      const known = [...this.#rows.values()].find((row) => row.key === key);
+      box.hidden = false;
+      if (known) fillWorkload(box, {...NOT_KNOWN_YET, workload: known, sentence: known.message}, this.open);
+      else box.replaceChildren(element("h3", {}, key), element("p", {}, "…"));
+    }
     const found = await this.#ask("api/workload", {key});
     if (key !== this.#workload) return;
-    box.hidden = false;
+    this.#described = key;
     if (!found) box.replaceChildren(element("h3", {}, key), element("p", {}, "It does not exist, or not any more."));
     else fillWorkload(box, found, this.open);
   }
