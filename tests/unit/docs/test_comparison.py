@@ -64,7 +64,7 @@ def _faults(cell: Cell, versions: dict[str, tuple[str, str]]) -> Iterator[str]:
 
 @pytest.fixture(params=PAGES)
 def page(request: pytest.FixtureRequest) -> str:
-    return (ROOT / "docs" / request.param).read_text()
+    return (ROOT / "docs" / str(request.param)).read_text()
 
 
 def test_every_cell_has_a_source(page: str) -> None:
