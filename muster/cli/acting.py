@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import click
-
 from muster.cli import live
 from muster.cli.verb import InputError, options
 from muster.kube.client import Kube, WriteError
@@ -28,7 +26,7 @@ target_options = options(
     Target,
     live.kubeconfig_option,
     live.context_option,
-    click.option("-n", "--namespace", default="default", metavar="NAMESPACE", help="namespace of the object"),
+    live.namespace_option("the object"),
 )
 
 

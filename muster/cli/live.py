@@ -9,12 +9,14 @@ from pathlib import Path
 import click
 
 from muster.cli import configurations, inputs
-from muster.cli.verb import exclusive, options, parsed
+from muster.cli.verb import Decorator, exclusive, options, parsed
 from muster.configuration.configuration import Configuration, parse
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.traces.read import read
+from muster.kube.access import default_namespace
 from muster.kube.client import Kube
+from muster.kube.errors import ConfigError
 from muster.live.observed import READ, Observed, from_manifests, observed
 from muster.live.state import LiveState, live_state, state_with_trace
 
@@ -66,6 +68,33 @@ kubeconfig_option = click.option(
 context_option = click.option(
     "--context", metavar="NAME", help="context of the kubeconfig (default: the current one)"
 )
+
+
+def namespace_option(of: str) -> Decorator:
+    """Returns the option of a namespace. It has to follow those of the cluster, whose default it takes."""
+    return click.option(
+        "-n",
+        "--namespace",
+        callback=_namespace,
+        metavar="NAMESPACE",
+        help=f"namespace of {of} (default: that of the context)",
+    )
+
+
+def _namespace(context: click.Context, _: click.Parameter, given: str | None) -> str:
+    return given or own_namespace(*(context.params.get(name) for name in ("queues", "kubeconfig", "context")))
+
+
+def own_namespace(manifests: Path | None, kubeconfig: str | None, context: str | None) -> str:
+    """Returns the namespace that is meant where none is given."""
+    if manifests is not None:
+        return "default"
+    try:
+        return default_namespace(kubeconfig, context)
+    except ConfigError:
+        return "default"  # what is wrong with the kubeconfig is said when it is used
+
+
 configuration_option = click.option(
     "--configuration",
     metavar="JSON",
@@ -80,7 +109,7 @@ estimate_options = options(
     manifests_option,
     kubeconfig_option,
     context_option,
-    click.option("-n", "--namespace", default="default", metavar="NAMESPACE", help="namespace of the job"),
+    namespace_option("the job"),
     configuration_option,
     click.option(
         "--history",

@@ -106,7 +106,7 @@ filter_options = options(
 def command(
     name: str | None, all_namespaces: bool, eta: bool, seeds: int, wanted: Filter, given: ViewOptions
 ) -> int:
-    namespace = given.namespace or "default"
+    namespace = given.own_namespace
 
     def shown(seen: Overview) -> View:
         if name is None:

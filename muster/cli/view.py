@@ -44,6 +44,11 @@ class ViewOptions:
     interval: float
 
     @property
+    def own_namespace(self) -> str:
+        """The namespace that is meant where one has to be."""
+        return self.namespace or live.own_namespace(self.queues, self.kubeconfig, self.context)
+
+    @property
     def is_wide(self) -> bool:
         return self.output == "wide"
 

@@ -30,7 +30,7 @@ EXIT_CODES = {Answer.FITS: 0, Answer.PREEMPTS: 0, Answer.WAITS: 4, Answer.NEVER:
 @click.argument("job", metavar="KIND/NAME", help="such as rayjob/train, or workload/rayjob-train-1a2b3")
 @view.view_options
 def command(job: str, given: ViewOptions) -> int:
-    namespace = given.namespace or "default"
+    namespace = given.own_namespace
 
     def shown(seen: Overview) -> View:
         found = why(seen, workload_named(job, namespace, seen.cluster))

@@ -4,10 +4,10 @@ import base64
 import os
 import ssl
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ from muster.kube.credentials import (
 )
 from muster.kube.errors import ConfigError
 
+T = TypeVar("T")
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_KUBECONFIG = "~/.kube/config"
 
@@ -61,15 +62,32 @@ class _User(_Entry, frozen=True):
 class _Context(_Entry, frozen=True):
     cluster: str
     user: str = ""
+    namespace: str = ""
 
 
 def access(kubeconfig: str | None, context: str | None = None) -> Access:
     """Returns the access that a context of a kubeconfig describes, by default the current one; without
     either, that of the pod's ServiceAccount, else of $KUBECONFIG or ~/.kube/config. Raises: ConfigError."""
-    if kubeconfig is None and context is None and (SERVICE_ACCOUNT / "token").exists():
+    if _in_pod(kubeconfig, context):
         return from_service_account(SERVICE_ACCOUNT, os.environ)
-    path = Path(kubeconfig or os.environ.get("KUBECONFIG") or DEFAULT_KUBECONFIG).expanduser()
-    return from_kubeconfig(path, context)
+    return from_kubeconfig(_path(kubeconfig), context)
+
+
+def default_namespace(kubeconfig: str | None, context: str | None = None) -> str:
+    """Returns the namespace that kubectl takes without -n: that of the context, or of the pod. Raises:
+    ConfigError."""
+    if _in_pod(kubeconfig, context):
+        return (SERVICE_ACCOUNT / "namespace").read_text().strip()
+    path = _path(kubeconfig)
+    return _read(path, lambda found: _context(found, context)).namespace or "default"
+
+
+def _in_pod(kubeconfig: str | None, context: str | None) -> bool:
+    return kubeconfig is None and context is None and (SERVICE_ACCOUNT / "token").exists()
+
+
+def _path(kubeconfig: str | None) -> Path:
+    return Path(kubeconfig or os.environ.get("KUBECONFIG") or DEFAULT_KUBECONFIG).expanduser()
 
 
 def from_service_account(folder: Path, environment: Mapping[str, str]) -> Access:
@@ -84,20 +102,33 @@ def from_service_account(folder: Path, environment: Mapping[str, str]) -> Access
 
 def from_kubeconfig(path: Path, context_name: str | None = None) -> Access:
     """Returns the access of a context, by default the current one. Files in it are relative to its folder."""
+    cluster, user = _read(path, lambda found: _cluster_and_user(found, context_name))
+    server = cluster.server.rstrip("/")
+    tls = None if server.startswith("http://") else _tls(cluster, user, path.parent)
+    return Access(server, tls, _credentials(user, path.parent))
+
+
+def _read(path: Path, entries: Callable[[Any], T]) -> T:
+    """Returns entries of a kubeconfig. Raises: ConfigError."""
     import yaml  # not needed in a pod
 
     try:
-        found = yaml.safe_load(path.read_text())
-        context = _named(found, "contexts", context_name or found.get("current-context"), _Context)
-        cluster = _named(found, "clusters", context.cluster, _Cluster)
-        user = _named(found, "users", context.user, _User) if context.user else _User()
+        return entries(yaml.safe_load(path.read_text()))
     except OSError as error:
         raise ConfigError(f"kubeconfig {path}: {error.strerror}") from error
     except (yaml.YAMLError, msgspec.ValidationError, AttributeError, KeyError, TypeError) as error:
         raise ConfigError(f"kubeconfig {path}: {error}") from error
-    server = cluster.server.rstrip("/")
-    tls = None if server.startswith("http://") else _tls(cluster, user, path.parent)
-    return Access(server, tls, _credentials(user, path.parent))
+
+
+def _context(kubeconfig: Any, name: str | None) -> _Context:
+    found: _Context = _named(kubeconfig, "contexts", name or kubeconfig.get("current-context"), _Context)
+    return found
+
+
+def _cluster_and_user(kubeconfig: Any, context_name: str | None) -> tuple[_Cluster, _User]:
+    context = _context(kubeconfig, context_name)
+    cluster = _named(kubeconfig, "clusters", context.cluster, _Cluster)
+    return cluster, _named(kubeconfig, "users", context.user, _User) if context.user else _User()
 
 
 def _named(kubeconfig: Any, section: str, name: str | None, type_: type[Any]) -> Any:

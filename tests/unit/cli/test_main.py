@@ -1,16 +1,21 @@
 """`muster`: its verbs, their help, errors and completion."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
 
+import click
 import pytest
 
 from muster import __version__, cli
 from muster.cli import kubectl_completion
+from muster.cli.acting import Target, target_options
 from muster.cli.main import VERBS, muster
 from sandbox.toolchain.paths import CHECKOUT
+from tests.unit.kube.server import kubeconfig
 
 MISTAKES: Mapping[str, tuple[list[str], str]] = {
     "no such verb": (["etaa"], "muster: No such command 'etaa'.\n"),
@@ -117,3 +122,33 @@ def test_every_verb_is_a_module_with_a_command() -> None:
     modules = {verb: import_module(f"muster.cli.{'try_' if verb == 'try' else verb}") for verb in VERBS}
     assert {verb for verb, module in modules.items() if module.command.name != "command"} == set()
     assert sorted(VERBS) == list(VERBS) == muster.list_commands(muster.make_context("muster", ["x"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "namespace"),
+    [
+        pytest.param([], "team-a", id="that of the current context"),
+        pytest.param(["--context=other"], "default", id="of a context without one"),
+        pytest.param(["--context=missing"], "default", id="of a context that is refused when it is used"),
+        pytest.param(["-n", "b"], "b", id="one that is given"),
+        pytest.param(["--context=other", "-n", "b", "--kubeconfig=no"], "b", id="whatever the context"),
+    ],
+)
+def test_namespaces_are_those_of_kubectl(
+    arguments: list[str], namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(kubeconfig(tmp_path, "http://cluster"))
+    content = json.loads(path.read_text())
+    content["contexts"][0]["context"]["namespace"] = "team-a"
+    content["contexts"].append({"name": "other", "context": {"cluster": "k", "user": "u"}})
+    path.write_text(json.dumps(content))
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    found: list[str] = []
+
+    @click.command()
+    @target_options
+    def command(target: Target) -> None:
+        found.append(target.namespace)
+
+    command.main(arguments, standalone_mode=False)
+    assert found == [namespace]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from muster.kube.access import Access, access, from_service_account
+from muster.kube import access as kube_access
+from muster.kube.access import Access, access, default_namespace, from_service_account
 from muster.kube.connection import proxy_of
 from muster.kube.credentials import TOKEN_FILE_S, TokenFileCredentials
 from muster.kube.errors import ConfigError
@@ -105,6 +106,25 @@ def test_a_context_may_be_named(tmp_path: Path) -> None:
     assert access(str(path), "other").server == "https://far"
     with pytest.raises(ConfigError, match="contexts: no entry is named 'missing'"):
         access(str(path), "missing")
+
+
+def test_a_context_has_a_namespace(tmp_path: Path) -> None:
+    path = Path(kubeconfig(tmp_path, SERVER))
+    content = json.loads(path.read_text())
+    mine = {"cluster": "k", "user": "u", "namespace": "team-a"}
+    content["contexts"].append({"name": "mine", "context": mine})
+    path.write_text(json.dumps(content))
+    assert default_namespace(str(path)) == "default"
+    assert default_namespace(str(path), "mine") == "team-a"
+    with pytest.raises(ConfigError, match="contexts: no entry is named 'missing'"):
+        default_namespace(str(path), "missing")
+
+
+def test_a_pod_has_a_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "token").write_text("pod")
+    (tmp_path / "namespace").write_text("team-b\n")
+    monkeypatch.setattr(kube_access, "SERVICE_ACCOUNT", tmp_path)
+    assert default_namespace(None) == "team-b"
 
 
 def test_which_server_certificates_are_accepted(tmp_path: Path) -> None:
