@@ -48,9 +48,10 @@ def test_a_waiting_job_is_told_why_until_it_starts(seed: int) -> None:
         await sim.until(lambda: is_told(sim, second) and is_told(sim, third), "both are told")
         assert (told(sim, second)["reason"], told(sim, second)["queue"]) == ("WaitingForQuota", "team-a")
         assert sorted(told(sim, key)["position"] for key in (second, third)) == [1, 2]
-        assert events_of(sim, "second").count("WaitingForQuota") == 1
+        await sim.until(lambda: "WaitingForQuota" in events_of(sim, "second"), "an event says so", 0.5)
         await sim.until(lambda: sim.state(second) == "Running", "the second runs", 10)
         assert not is_told(sim, second)
+        assert events_of(sim, "second").count("WaitingForQuota") == 1
         await sim.until(lambda: not is_told(sim, third) or told(sim, third)["position"] == 1, "it moved up")
 
     Simulation(seed, local_stack(check=False)).run(story)

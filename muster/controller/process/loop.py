@@ -237,7 +237,8 @@ class Controller:
         self, cluster: ClusterState, plan: PassPlan, now_ms: int, at_ms: int
     ) -> int | None:
         """Tells jobs why they wait. Returns when the next are due."""
-        self._job_waits.take(cluster, plan.examined, at_ms)
+        marks = cluster.marks  # a full pass examines others too, of which nothing has changed
+        self._job_waits.take(cluster, plan.examined if marks is None else marks.workloads, at_ms)
         busy = {w.subject for w in (*plan.stops, *plan.before_reservations, *plan.reservations)}
         chosen = {
             one.planned.subject: one
