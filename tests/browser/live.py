@@ -42,8 +42,8 @@ class Live:
 
 
 @contextmanager
-def served_cluster(bodies: Mapping[Kind[Any], Sequence[Body]]) -> Iterator[Live]:
-    """Serves a cluster with these objects."""
+def served_cluster(bodies: Mapping[Kind[Any], Sequence[Body]], port: int = 0) -> Iterator[Live]:
+    """Serves a cluster with these objects, on a free port by default."""
     live = Live(MemoryKube(bodies), asyncio.new_event_loop())
     started = threading.Event()
 
@@ -51,8 +51,8 @@ def served_cluster(bodies: Mapping[Kind[Any], Sequence[Body]]) -> Iterator[Live]
         def watching(changed: Callable[[], None]) -> Watching:
             return Watching(live.kube, changed)
 
-        async with served(watching, Board(), "127.0.0.1", 0, clock_ms=lambda: NOW_MS) as port:
-            live.port = port
+        async with served(watching, Board(), "127.0.0.1", port, clock_ms=lambda: NOW_MS) as own:
+            live.port = own
             started.set()
             await live.stopping.wait()
 

@@ -233,3 +233,17 @@ def test_lost_connection_is_said(seen: Opened, live: Live) -> None:
     expect(seen.page.locator("#connection")).to_have_text("Not connected; trying again")
     assert all("ERR_CONNECTION_REFUSED" in text or "ERR_INCOMPLETE" in text for text in seen.messages)
     seen.messages.clear()
+
+
+def test_new_server_replaces_all_that_was_shown(browser: Browser) -> None:
+    with served_cluster(objects()) as first, opened_live(browser, first) as seen:
+        page = seen.page
+        expect(page.locator("#provisioning tbody tr")).to_have_count(1)
+        first.loop.call_soon_threadsafe(first.stopping.set)
+        expect(page.locator("#connection")).to_have_text("Not connected; trying again")
+        left = {**local_stack(), kinds.WORKLOADS: [running(ray_job("train", workers=1))]}
+        with served_cluster(left, first.port):
+            expect(page.locator("#connection")).to_have_text("Live", timeout=20_000)
+            expect(page.locator("#provisioning")).to_contain_text("No request waits")
+            expect(page.locator("#preemptions tbody tr")).to_have_count(0)
+            expect(page.locator("#tree .row", has_text="team-a").locator(".numbers")).to_have_text("1 / 4")

@@ -61,15 +61,19 @@ def test_license_is_in_the_wheel(installed: Path) -> None:
     assert "Apache License" in license_file.read_text()
 
 
-def test_forecast_page_has_its_assets_in_the_wheel(installed: Path) -> None:
-    assets = Path("muster", "forecast", "page", "assets")
+@pytest.mark.parametrize("package", ["forecast", "live"])
+def test_page_has_its_assets_in_the_wheel(installed: Path, package: str) -> None:
+    assets = Path("muster", package, "page", "assets")
     expected = {
         path.relative_to(CHECKOUT / assets) for path in (CHECKOUT / assets).rglob("*") if path.is_file()
     }
     assert {
         path.relative_to(installed / assets) for path in (installed / assets).rglob("*") if path.is_file()
     } == expected
-    assert Path("vendor", "uPlot.LICENSE.txt") in expected
+
+
+def test_license_of_the_charts_library_is_in_the_wheel(installed: Path) -> None:
+    assert list(installed.glob("muster/forecast/page/assets/vendor/uPlot.LICENSE.txt"))
 
 
 def test_no_compiled_code_is_in_the_checkout() -> None:

@@ -22,8 +22,10 @@ class Tables {
   connect() {
     this.#source = new EventSource("api/events");
     this.#source.addEventListener("tables", (event) => {
+      // After a lost connection: what is gone since then has changed, too.
+      const gone = new Map([...this.#tables].map(([name, rows]) => [name, new Set(rows.keys())]));
       for (const rows of this.#tables.values()) rows.clear();
-      this.#take(JSON.parse(event.data));
+      this.#take(JSON.parse(event.data), gone);
       this.onConnection({connected: true, ageS: 0});
     });
     this.#source.addEventListener("patch", (event) => {
@@ -38,8 +40,7 @@ class Tables {
     });
   }
 
-  #take({rows, removed}) {
-    const changed = new Map();
+  #take({rows, removed}, changed = new Map()) {
     const note = (name, id) => changed.set(name, (changed.get(name) ?? new Set()).add(id));
     for (const [name, table] of Object.entries(rows)) {
       for (const [id, row] of Object.entries(table)) {
