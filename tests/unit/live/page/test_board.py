@@ -1,11 +1,12 @@
 """The page's rows of queues, and details of queues and workloads."""
 
+from dataclasses import replace
 from typing import Any
 
 from muster.kube import kinds
 from muster.live.page.board import Board
 from tests.simulation.manifests import ray_job
-from tests.unit.controller.builders import NOW_MS, Body, make_cluster
+from tests.unit.controller.builders import NOW_MS, Body, make_cluster, stored
 from tests.unit.live.builders import running, waiting
 
 GPU = "nvidia.com/gpu"
@@ -60,3 +61,18 @@ def test_what_does_not_exist_has_no_details() -> None:
 
     assert board.queue("none", 0, 10) is None
     assert board.workload("team-a/none") is None
+
+
+def test_changed_job_counts_as_a_change_of_its_queue() -> None:
+    """Its annotations hold the estimated start."""
+    board, job = Board(), stored(NEXT)
+    owned = waiting(NEXT)
+    owned["metadata"]["ownerReferences"][0]["uid"] = job["metadata"]["uid"]
+    first = make_cluster({kinds.WORKLOADS: [owned], kinds.RAY_JOBS: [job]})
+    job["metadata"]["annotations"]["muster.dev/eta"] = "{}"
+    changed = make_cluster({kinds.RAY_JOBS: [job]})
+    before = board.refresh(first, NOW_MS)["queues"]
+    after = board.refresh(replace(changed, workloads=first.workloads), NOW_MS)["queues"]
+
+    assert after["queue/team-a"]["version"] == before["queue/team-a"]["version"] + 1
+    assert after["queue/team-b"] == before["queue/team-b"]
