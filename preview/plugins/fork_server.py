@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from preview.plugins import sdk_modules
 from preview.plugins.launch import CHECKOUT
 
 PRELOADED = (
@@ -200,6 +201,7 @@ def _run(request: _Request, alive: int) -> NoReturn:
 
 if __name__ == "__main__":
     gc.disable()
+    sdk_modules.install()
     for name in sys.argv[2:]:
         importlib.import_module(name)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # a text stream
