@@ -1,4 +1,4 @@
-"""Finds the properties that differ between old and new inputs, as the engine's detailed diff."""
+"""Finds the properties that differ between old and new inputs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
-
-from pulumi.runtime.proto import provider_pb2
 
 from preview.plugins.values import opened
 
@@ -63,27 +61,3 @@ def property_path(path: Path) -> str:
         else:
             text += '["' + step.replace("\\", "\\\\").replace('"', '\\"') + '"]'
     return text
-
-
-def diff_response(
-    changes: Mapping[Path, Change], replacing: frozenset[Path] = frozenset(), *, delete_first: bool = False
-) -> provider_pb2.DiffResponse:
-    """Returns `changes` as the engine's response; those in `replacing` cannot be changed in place.
-
-    delete_first: delete the old resource before creating the new one, as both would have the same name.
-    """
-    detailed = {}
-    for path, change in changes.items():
-        kind = change.value + ("_REPLACE" if path in replacing else "")
-        detailed[property_path(path)] = provider_pb2.PropertyDiff(
-            kind=provider_pb2.PropertyDiff.Kind.Value(kind), inputDiff=True
-        )
-    none, some = provider_pb2.DiffResponse.DIFF_NONE, provider_pb2.DiffResponse.DIFF_SOME
-    return provider_pb2.DiffResponse(
-        changes=some if changes else none,
-        diffs=sorted({str(path[0]) for path in changes}),
-        replaces=sorted({property_path(path) for path in replacing}),
-        deleteBeforeReplace=delete_first and bool(replacing),
-        detailedDiff=detailed,
-        hasDetailedDiff=True,
-    )

@@ -22,11 +22,13 @@ from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, resource_pb2, 
 
 from preview.plugins import kubernetes_objects as objects
 from preview.plugins import kubernetes_writes as writes
-from preview.plugins.differences import diff_response, differences
+from preview.plugins.diff_responses import diff_response
+from preview.plugins.differences import differences
 from preview.plugins.kubernetes_api import ApiError, ApiServer, UnknownKindError, UnreachableError
 from preview.plugins.kubernetes_cluster import NoClusterError, connect
 from preview.plugins.serving import RefusedError, StandInProvider, serve
-from preview.plugins.values import concealed, from_struct, is_known, opened, to_struct
+from preview.plugins.structs import from_struct, to_struct
+from preview.plugins.values import concealed, is_known, opened
 
 HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
 DELETE_SECONDS_MAX = 300.0

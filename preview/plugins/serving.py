@@ -23,7 +23,7 @@ from google.protobuf.empty_pb2 import Empty  # type: ignore[import-untyped]  # s
 from pulumi.runtime.proto import ResourceProviderServicer, plugin_pb2, provider_pb2
 
 from preview.plugins.sdk_properties import Sdk
-from preview.plugins.values import from_struct
+from preview.plugins.structs import from_struct
 
 # Helm releases and CRDs are sent in one message; Pulumi's limit is 400 MiB (pulumi.runtime._grpc_settings).
 MESSAGE_BYTES_MAX = 400 * 1024 * 1024

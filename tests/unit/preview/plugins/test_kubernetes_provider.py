@@ -10,7 +10,8 @@ from preview.plugins import kubernetes_writes as writes
 from preview.plugins.kubernetes_api import ApiError, ApiServer, UnknownKindError, UnreachableError
 from preview.plugins.kubernetes_provider import HELM_RELEASE, KubernetesProvider
 from preview.plugins.serving import RefusedError
-from preview.plugins.values import UNKNOWN, from_struct, to_struct
+from preview.plugins.structs import from_struct, to_struct
+from preview.plugins.values import UNKNOWN
 
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
 

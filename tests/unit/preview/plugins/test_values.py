@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pulumi.runtime import rpc
 
-from preview.plugins.values import UNKNOWN, Secret, concealed, from_struct, is_known, opened, to_struct
+from preview.plugins.structs import from_struct, to_struct
+from preview.plugins.values import SECRET, SIGNATURE, UNKNOWN, Secret, concealed, is_known, opened
 
 _LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text()
 _VALUES = st.recursive(
@@ -68,3 +69,7 @@ def test_value_is_secret_where_the_pattern_is(name: str, value: Any, like: Any, 
 
 def test_opened_value_has_no_secrets() -> None:
     assert opened({"a": Secret({"b": [Secret("x")]})}) == {"a": {"b": ["x"]}}
+
+
+def test_marks_of_values_are_those_of_pulumis_sdk() -> None:
+    assert (rpc.UNKNOWN, rpc._special_sig_key, rpc._special_secret_sig) == (UNKNOWN, SIGNATURE, SECRET)
