@@ -79,7 +79,7 @@ LAYERS: tuple[Layer, ...] = (
     _pytest("conformance", "conformance with Kueue's own cases"),
     _pytest("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
     _pytest("sandbox", "end to end", waits=True),
-    _pytest("browser", "the page of a forecast in a real browser", waits=True),
+    _pytest("browser", "the pages of forecasts and of clusters in a real browser", waits=True),
     _pytest("ray", "a preempted training that a real Ray resumes", waits=True, on_demand=True),
 )
 
