@@ -145,7 +145,8 @@ class Applier:
         if planned.on_refusal is None:
             for event in planned.events[:1]:
                 reason = "FailedCreate" if isinstance(planned.write, Create) else "FailedUpdate"
-                self._record_event(replace(event, reason=reason, message=str(error), warning=True))
+                refused = replace(event, reason=reason, message=str(error), warning=True, in_status=False)
+                self._record_event(refused)
             return
         replacement = planned.on_refusal(error.message)
         try:

@@ -26,7 +26,7 @@ from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.status_writes import add_status_writes
 from muster.controller.workload import job_workload
-from muster.controller.workload.events import on_job
+from muster.controller.workload.events import on_job, repeating
 from muster.controller.workload.lifecycle import blocked_admissions
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -165,7 +165,7 @@ def _job_sync(job: Job, cluster: ClusterState) -> PlannedWrite | None:
         create = job_workload.make_workload(job, cluster)
         cluster.pod_answer(create.key, job)  # asked for now, it is known by the time of the decision
         message = f"Created Workload {create.body['metadata']['name']}"
-        created = on_job(job, "CreatedWorkload", message)
+        created = repeating(on_job(job, "CreatedWorkload", message))
         return PlannedWrite(job.metadata.uid, create, (created,), deferrable=True)
     if workload_status.is_finished(workload.status):
         return None

@@ -5,14 +5,16 @@ import logging
 from collections.abc import Callable
 
 from muster.controller.metrics.observer import Observer
+from muster.controller.process.token_bucket import TokenBucket
 from muster.controller.workload.events import ObjectEvent, create_event
 from muster.kube.client import Kube, WriteError
 
 log = logging.getLogger(__name__)
 
 EVENTS_QUEUED_MAX = 2000
-QUEUED_IN_STATUS_MAX = 50
-"""Queued events with which those that repeat a status are left out: each costs the API server a write."""
+IN_STATUS_BURST, IN_STATUS_PER_S = 100, 10
+"""Events that say what the Workload says. Beyond these they are left out: each costs the API server a write,
+and takes the place of one that says more."""
 REPORT_INTERVAL_MS = 60_000
 
 
@@ -22,12 +24,15 @@ class EventRecorder:
     def __init__(self, kube: Kube, now_ms: Callable[[], int], observer: Observer) -> None:
         self._kube, self._now_ms, self._observer = kube, now_ms, observer
         self._queue: asyncio.Queue[ObjectEvent | None] = asyncio.Queue(EVENTS_QUEUED_MAX)
+        self._in_status = TokenBucket(IN_STATUS_BURST, IN_STATUS_PER_S)
         self._dropped, self._reported_ms = 0, -REPORT_INTERVAL_MS
 
     def record(self, event: ObjectEvent) -> None:
-        """Queues an event, unless too many wait already."""
-        if event.in_status and self._queue.qsize() >= QUEUED_IN_STATUS_MAX:
-            return
+        """Queues an event, unless too many wait already, or too many that repeat a status came lately."""
+        if event.in_status:
+            if not self._in_status.available(self._now_ms()):
+                return
+            self._in_status.take(1, self._now_ms())
         if not self._queue.full():
             self._queue.put_nowait(event)
             return

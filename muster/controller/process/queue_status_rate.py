@@ -6,7 +6,7 @@ from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.process.token_bucket import TokenBucket
 
 INTERVAL_MS = 500
-BURST, PER_S = 100, 25  # an admission changes those of two queues, and costs the API server two writes itself
+BURST, PER_S = 100, 10  # an admission changes those of two queues, and each costs as much as an admission
 
 
 class QueueStatusRate:

@@ -24,7 +24,8 @@ EVENT_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectEvent:
-    """One event to record once its write has succeeded. `in_status`: the object's status says the same."""
+    """One event to record once its write has succeeded. `in_status`: the Workload itself says the same, and
+    it is left out where many come at once."""
 
     kind: Kind[Any]
     regarding: ObjectMeta
@@ -40,6 +41,11 @@ def on_workload(workload: Workload, reason: str, message: str, *, warning: bool 
 
 def on_job(job: Job, reason: str, message: str, *, warning: bool = False) -> ObjectEvent:
     return ObjectEvent(job.kind, job.metadata, reason, message, warning)
+
+
+def repeating(event: ObjectEvent) -> ObjectEvent:
+    """Returns an event that says what the Workload says, too."""
+    return replace(event, in_status=True)
 
 
 def status_events(workload: Workload, new: WorkloadStatus, now_ms: int) -> Iterator[ObjectEvent]:
@@ -59,7 +65,8 @@ def status_events(workload: Workload, new: WorkloadStatus, now_ms: int) -> Itera
             message = condition.message
             if condition.type == "QuotaReserved":
                 message += f", wait time since queued was {waited_s}s"
-            yield on_workload(workload, EVENT_REASONS[condition.type], message)
+            event = on_workload(workload, EVENT_REASONS[condition.type], message)
+            yield event if condition.type == "Preempted" else repeating(event)
     states = {c.name: c.state for c in workload.status.admission_checks}
     for check in new.admission_checks:
         if states.get(check.name, check.state) != check.state:
@@ -97,8 +104,8 @@ def wait_event(workload: Workload, new: WorkloadStatus) -> ObjectEvent | None:
     before = find_condition(workload.status.conditions, "QuotaReserved")
     if now is None or (before is not None and before.reason == now.reason):
         return None
-    event = on_workload(workload, now.reason, now.message, warning=now.reason != "PendingEvaluation")
-    return replace(event, in_status=True)
+    is_warning = now.reason != "PendingEvaluation"
+    return repeating(on_workload(workload, now.reason, now.message, warning=is_warning))
 
 
 def create_event(event: ObjectEvent, now_ms: int) -> Create:

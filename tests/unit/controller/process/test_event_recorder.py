@@ -6,20 +6,25 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from muster.controller.metrics.observer import Observer
 from muster.controller.process.event_recorder import (
     EVENTS_QUEUED_MAX,
-    QUEUED_IN_STATUS_MAX,
+    IN_STATUS_BURST,
+    IN_STATUS_PER_S,
     REPORT_INTERVAL_MS,
     EventRecorder,
 )
-from muster.controller.workload.events import ObjectEvent
+from muster.controller.workload.events import ObjectEvent, merged, status_events
 from muster.kube import kinds
-from muster.objects.meta import ObjectMeta
+from muster.objects.meta import Condition, ObjectMeta
+from muster.objects.workload_status import ADMITTED, EVICTED, QUOTA_RESERVED
 from tests.simulation.api import Api
 from tests.simulation.clock import VirtualLoop
 from tests.simulation.kube import CALM, EmulatedKube
+from tests.simulation.manifests import ray_job
+from tests.unit.controller.builders import NOW_MS, workload
 
 
 class Recorded:
@@ -36,6 +41,14 @@ class Recorded:
         for number in range(count):
             meta = ObjectMeta(name=f"w-{number}", namespace="team-a")
             self.recorder.record(ObjectEvent(kinds.WORKLOADS, meta, "Reason", "message", in_status=in_status))
+
+    def becomes(self, *conditions: str) -> None:
+        """Records the events of a Workload of which these conditions become true."""
+        pending = workload(ray_job("dev"))
+        true = [Condition(type=kind, status="True", reason="Preempted") for kind in conditions]
+        new = replace(pending.status, conditions=tuple(true))
+        for event in merged(status_events(pending, new, NOW_MS)):
+            self.recorder.record(event)
 
     def written(self) -> int:
         async def write() -> None:
@@ -54,11 +67,20 @@ def recorded() -> Iterator[Recorded]:
     found.loop.close()
 
 
-def test_events_that_repeat_a_status_are_left_out_while_many_wait(recorded: Recorded) -> None:
-    recorded.record(QUEUED_IN_STATUS_MAX - 1)
-    recorded.record(5, in_status=True)
+def test_events_that_repeat_a_status_are_left_out_beyond_a_burst_and_their_rate(recorded: Recorded) -> None:
+    recorded.record(IN_STATUS_BURST + 5, in_status=True)
     recorded.record(3)
-    assert recorded.written() == QUEUED_IN_STATUS_MAX + 3
+    recorded.now_ms += 2000
+    recorded.record(2 * IN_STATUS_PER_S + 5, in_status=True)
+    assert recorded.written() == IN_STATUS_BURST + 3 + 2 * IN_STATUS_PER_S
+
+
+def test_a_preemption_is_recorded_after_thousands_of_admissions(recorded: Recorded) -> None:
+    for _ in range(EVENTS_QUEUED_MAX + 10):
+        recorded.becomes(QUOTA_RESERVED, ADMITTED)
+    recorded.becomes(EVICTED)
+    assert recorded.written() == IN_STATUS_BURST + 1
+    assert "EvictedDueToPreempted" in {event["reason"] for event in recorded.api.all(kinds.EVENTS)}
 
 
 def test_dropped_events_are_reported_once_an_interval(
