@@ -1,4 +1,4 @@
-"""What `make preview` imports before it shows the plan."""
+"""The modules that `make preview` imports before it shows the plan."""
 
 import subprocess
 import sys
