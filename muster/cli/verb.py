@@ -48,7 +48,7 @@ class Verb(click.Command):
         try:
             return super().invoke(ctx)
         except ERRORS as error:
-            raise click.UsageError(said(error), ctx) from error
+            raise click.UsageError(said(error, self), ctx) from error
         except KeyboardInterrupt:
             print(f"\n{ctx.command_path}: interrupted", file=sys.stderr)
             return INTERRUPTED
@@ -57,15 +57,16 @@ class Verb(click.Command):
             return 0
 
 
-def said(error: Exception) -> str:
-    """Returns an error as a user reads it."""
+def said(error: Exception, command: click.Command) -> str:
+    """Returns an error as a user of the command reads it."""
     match error:
         case StatusError():
             return f"the API server refused: {error.status.message}"
         case RequestError():
             return f"the API server does not answer: {error}"
         case ConfigError():
-            return f"{error}; give --kubeconfig FILE, or --queues PATH"
+            takes_manifests = any(parameter.name == "queues" for parameter in command.params)
+            return f"{error}; give --kubeconfig FILE{', or --queues PATH' if takes_manifests else ''}"
     return str(error)
 
 

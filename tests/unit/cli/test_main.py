@@ -152,3 +152,23 @@ def test_namespaces_are_those_of_kubectl(
 
     command.main(arguments, standalone_mode=False)
     assert found == [namespace]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        pytest.param(["eta", "rayjob/a"], "; give --kubeconfig FILE, or --queues PATH\n", id="asks"),
+        pytest.param(["stop", "workload", "rayjob/a"], "; give --kubeconfig FILE\n", id="acts"),
+        pytest.param(["serve"], "; give --kubeconfig FILE\n", id="serves"),
+    ],
+)
+def test_a_missing_kubeconfig_is_told_with_options_that_the_verb_has(
+    arguments: list[str],
+    remedy: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
+    assert cli.main(arguments) == 2
+    assert capsys.readouterr().err.endswith(f"missing: No such file or directory{remedy}")
