@@ -90,6 +90,8 @@ def reconcile(
         )
         if acts or workload.key in backing_off or cluster.timers.is_timed(workload.metadata.uid):
             unsettled.add(workload.key)
+    # A refused write, also of a job's sync, makes the Workload back off: it is found in another state then.
+    unsettled |= cluster.workloads.keys() & {planned.subject for planned in plan.before_reservations}
     plan.before_reservations += _stops_for_waiting(cluster, decision, memory, backing_off, now_ms)
     plan.repeated_events += eligibility.empty_queue_labels(cluster)
     plan.preemptors = {p.workload: p.preemptor for p in decision.plan.preemptions}

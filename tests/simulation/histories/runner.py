@@ -64,6 +64,6 @@ def _keep(seed: int, failure: Failure, without: Iterable[str]) -> None:
     short = minimise(whole, failure.rule)
     again = play(short) or failure
     first = again.message.splitlines()[0]
-    path = FOLDER / f"{failure.rule}-{seed}.json"
+    path = FOLDER / f"{failure.rule.replace(' ', '_')}-{seed}.json"
     histories.write(replace(short, broke=f"{again.rule}: {first}"), path)
     print(f"{len(whole.actions)} actions became {len(short.actions)}: make fuzz REPLAY={path}", flush=True)
