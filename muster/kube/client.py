@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from asyncio import sleep
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ T = TypeVar("T", bound=Object)
 
 DRY_RUN_S_MAX = 5.0
 CHUNK = 500  # objects in one answer to a list
+PAGE_RETRIES_MAX = 30  # of one page; with the API server's own three seconds that is two minutes
 CAUSES_MAX, CAUSES_LENGTH_MAX = 3, 600
 EXCEEDED_QUOTA = "exceeded quota: "  # in messages of the ResourceQuota plug-in
 # HTTP status codes
@@ -83,12 +85,25 @@ class Kube:
         parameters = {"limit": str(CHUNK), **_selection(labels)}
         objects: list[T] = []
         while True:
-            answer = await self._answer(Request("GET", kind.path(namespace), parameters))
+            answer = await self._page(Request("GET", kind.path(namespace), parameters))
             chunk = _decoded(kind.list_decoder, answer)
             objects += map(kept, chunk.items or ())
             if not chunk.metadata.continue_:
                 return chunk.metadata.resource_version, objects
             parameters["continue"] = chunk.metadata.continue_
+
+    async def _page(self, request: Request) -> bytes:
+        """Asks for another page again after the time that the API server names, as client-go does
+        (rest/request.go). The first page may come from etcd, and its version be too large for the watch cache
+        that has to answer with the others: under load the cache is seconds behind."""
+        for _ in range(PAGE_RETRIES_MAX if "continue" in request.parameters else 0):
+            try:
+                return await self._answer(request)
+            except StatusError as error:
+                if not error.retry_after_s:
+                    raise
+                await sleep(error.retry_after_s)
+        return await self._answer(request)
 
     def watch(
         self, kind: Kind[T], resource_version: str, labels: Mapping[str, str | None] | None = None

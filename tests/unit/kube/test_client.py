@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from muster.kube import kinds
-from muster.kube.client import CHUNK, Kube, NotLeading, WriteError
+from muster.kube import client, kinds
+from muster.kube.client import CHUNK, PAGE_RETRIES_MAX, Kube, NotLeading, WriteError
 from muster.kube.errors import NoAnswer, StatusError
 from muster.kube.writes import Create, Delete, JsonPatch, MergePatch, Overwrite, Write
 from muster.objects.core import Pod
@@ -191,6 +191,37 @@ def test_a_list_is_read_in_chunks_over_one_connection(tmp_path: Path) -> None:
     target = f"/api/v1/namespaces/team/pods?limit={CHUNK}&labelSelector=a%2Cb%3D1"
     assert [r.target for r in received] == [target, f"{target}&continue=next"]
     assert {r.connection for r in received} == {0}
+
+
+FIRST_PAGE = answer(200, {"metadata": {"resourceVersion": "9", "continue": "next"}, "items": []})
+LAST_PAGE = answer(200, {"metadata": {"resourceVersion": "9"}, "items": [{"metadata": {"name": "last"}}]})
+TOO_LARGE = answer(504, STATUS, Retry_After="1")
+"""The watch cache is behind etcd, which the first page came from."""
+
+PAGES = {
+    "the watch cache is behind": ([FIRST_PAGE, TOO_LARGE, TOO_LARGE, LAST_PAGE], ["last"], 4),
+    "it stays behind": ([FIRST_PAGE, *[TOO_LARGE] * (PAGE_RETRIES_MAX + 1)], None, PAGE_RETRIES_MAX + 2),
+    "the rest has expired": ([FIRST_PAGE, answer(410, STATUS)], None, 2),
+    "the first page is refused": ([TOO_LARGE], None, 1),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_are_asked_for_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, expected, requests = PAGES[name]
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(client, "sleep", sleep)
+    found, received = asked(tmp_path, lambda kube: kube.list(kinds.PODS), *answers)
+    if expected is None:
+        assert isinstance(found, StatusError)
+    else:
+        assert [pod.metadata.name for pod in found[1]] == expected
+    assert len(received) == requests
+    assert slept == [1.0] * min(PAGE_RETRIES_MAX, sum(one is TOO_LARGE for one in answers[1:]))
 
 
 def test_an_empty_list_may_have_no_items(tmp_path: Path) -> None:
