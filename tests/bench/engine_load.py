@@ -43,7 +43,8 @@ def measure(engine: str) -> Load:
     try:
         up(state, engine, scenarios=(), fresh=True)
         processes = Processes(state)
-        processes.stop("ray-operator")
+        for name in ("ray-operator", "page"):
+            processes.stop(name)
         process = engine_process(processes, engine)
         with closing(kinds.connect(state.kubeconfig)) as client:
             for obj in queue_objects(LATENCY_JOBS + 1):  # the first jobs and the warm-up

@@ -28,7 +28,7 @@ ENGINES = ("muster", "kueue")
 BURST = Stream("burst", 10_000)
 STEADY = Stream("steady", 15_000, per_second=50)
 """For five minutes."""
-OTHERS = ("ray-operator", "ray-dashboard", "provisioner")
+OTHERS = ("ray-operator", "ray-dashboard", "provisioner", "page")
 """Processes of a sandbox that follow RayJobs, and would take the CPU that is measured."""
 QUOTA_JOBS = 200
 LOST = "lost"
