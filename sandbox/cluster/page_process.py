@@ -14,9 +14,10 @@ READY_SECONDS_MAX = 30.0
 def start_page(state: RunState) -> str:
     """Starts it, and returns its address once it answers. Raises StepError."""
     processes = Processes(state)
-    own = f"{ADDRESS}127.0.0.1:{free_port()}"
-    processes.start(NAME, [sys.executable, "-m", "muster", "serve", f"--kubeconfig={state.kubeconfig}", own])
-    address = page_address(state)
+    own = f"127.0.0.1:{free_port()}"
+    command = [sys.executable, "-m", "muster", "serve", f"--kubeconfig={state.kubeconfig}", ADDRESS + own]
+    processes.start(NAME, command)
+    address = f"http://{own}/"  # not page_address: a process shows its command only after its fork
     wait_until(
         f"an answer of {address}",
         lambda: answers(f"{address}healthz"),
