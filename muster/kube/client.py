@@ -13,7 +13,7 @@ from muster.kube.connection import REQUEST_TIMEOUT_S, Connection, Request
 from muster.kube.errors import NoAnswer, StatusError
 from muster.kube.kinds import PODS, Kind
 from muster.kube.requests import request_of
-from muster.kube.watching import Event, watch
+from muster.kube.watching import Event, lines, watch
 from muster.kube.writes import Create, Delete, JsonPatch, Overwrite, Write
 from muster.objects.meta import Object
 
@@ -129,14 +129,10 @@ class Kube:
         """Yields the lines of a pod's log, without their ends. `parameters` are those of the API."""
         namespace, _, name = pod.rpartition("/")
         request = Request("GET", PODS.path(namespace, name, "log"), parameters)
-        rest = b""
         async with self._connection.stream(request) as pieces:
-            async for piece in pieces:
-                *lines, rest = (rest + piece).split(b"\n")
-                for line in lines:
+            async for ended in lines(pieces, rest=True):
+                for line in ended:
                     yield line
-        if rest:
-            yield rest
 
     async def perform(self, write: Write) -> Object | None:
         """Sends one write; returns the resulting object, None after a deletion."""

@@ -63,8 +63,8 @@ async def watch(
     }
     async with connection.stream(Request("GET", kind.path(), parameters)) as pieces:
         yield [Event("BOOKMARK", version)]
-        async for lines in _lines(pieces):
-            yield [decode(kind, line) for line in lines]
+        async for ended in lines(pieces):
+            yield [decode(kind, line) for line in ended]
 
 
 def decode(kind: Kind[T], text: bytes) -> Event[T]:
@@ -79,8 +79,8 @@ def decode(kind: Kind[T], text: bytes) -> Event[T]:
     return Event(line.type, obj.metadata.resource_version, obj)
 
 
-async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[Iterable[bytes]]:
-    """Yields the lines that each piece completes, if any."""
+async def lines(pieces: AsyncIterator[bytes], *, rest: bool = False) -> AsyncIterator[Iterable[bytes]]:
+    """Yields the lines that each piece completes, if any; with `rest`, what follows the last line too."""
     parts: list[bytes] = []  # of the current line; an object of a megabyte has many
     async for piece in pieces:
         ended, line_feed, begun = piece.rpartition(b"\n")
@@ -89,3 +89,5 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[Iterable[bytes]]
             continue
         yield b"".join((*parts, ended)).split(b"\n")
         parts = [begun]
+    if rest and any(parts):
+        yield [b"".join(parts)]
