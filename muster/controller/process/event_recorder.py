@@ -19,10 +19,13 @@ REPORT_INTERVAL_MS = 60_000
 
 
 class EventRecorder:
-    """A queue of events and the task that writes them, one at a time."""
+    """A queue of events and the task that writes them, one at a time. `now_ms` is the clock for their times;
+    `clock_ms`, which is monotonic, limits them."""
 
-    def __init__(self, kube: Kube, now_ms: Callable[[], int], observer: Observer) -> None:
-        self._kube, self._now_ms, self._observer = kube, now_ms, observer
+    def __init__(
+        self, kube: Kube, now_ms: Callable[[], int], clock_ms: Callable[[], int], observer: Observer
+    ) -> None:
+        self._kube, self._now_ms, self._clock_ms, self._observer = kube, now_ms, clock_ms, observer
         self._queue: asyncio.Queue[ObjectEvent | None] = asyncio.Queue(EVENTS_QUEUED_MAX)
         self._in_status = TokenBucket(IN_STATUS_BURST, IN_STATUS_PER_S)
         self._dropped, self._reported_ms = 0, -REPORT_INTERVAL_MS
@@ -30,18 +33,18 @@ class EventRecorder:
     def record(self, event: ObjectEvent) -> None:
         """Queues an event, unless too many wait already, or too many that repeat a status came lately."""
         if event.in_status:
-            if not self._in_status.available(self._now_ms()):
+            if not self._in_status.available(self._clock_ms()):
                 return
-            self._in_status.take(1, self._now_ms())
+            self._in_status.take(1, self._clock_ms())
         if not self._queue.full():
             self._queue.put_nowait(event)
             return
         self._dropped += 1
-        if self._now_ms() >= self._reported_ms + REPORT_INTERVAL_MS:
+        if self._clock_ms() >= self._reported_ms + REPORT_INTERVAL_MS:
             log.warning(
                 "too many events at once: dropped %d, the last one of %s", self._dropped, event.regarding.key
             )
-            self._dropped, self._reported_ms = 0, self._now_ms()
+            self._dropped, self._reported_ms = 0, self._clock_ms()
 
     async def stop(self) -> None:
         """Ends `run` once all events are written."""

@@ -72,7 +72,7 @@ class Controller:
         self._stores = Stores()
         self._memory = PassMemory(configuration.rules)
         self._backoff = WriteBackoff()
-        self._events = EventRecorder(kube, now_ms, self._observer)
+        self._events = EventRecorder(kube, now_ms, self._clock_ms, self._observer)
         self._applier = Applier(kube, self._stores, self._backoff, self._events.record, self._observer.wrote)
         self._changed = asyncio.Event()
         self._pod_checks = PodChecks(kube, self._changed.set, clock_s)

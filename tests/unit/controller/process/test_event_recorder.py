@@ -33,9 +33,9 @@ class Recorded:
     def __init__(self) -> None:
         self.loop = VirtualLoop()
         self.api = Api(self.loop.now_ms)
-        self.now_ms = 0
+        self.now_ms, self.wall_ms = 0, NOW_MS
         kube = EmulatedKube(self.api, Random(1), CALM)
-        self.recorder = EventRecorder(kube, lambda: self.now_ms, Observer())
+        self.recorder = EventRecorder(kube, lambda: self.wall_ms, lambda: self.now_ms, Observer())
 
     def record(self, count: int, *, in_status: bool = False) -> None:
         for number in range(count):
@@ -73,6 +73,14 @@ def test_events_that_repeat_a_status_are_left_out_beyond_a_burst_and_their_rate(
     recorded.now_ms += 2000
     recorded.record(2 * IN_STATUS_PER_S + 5, in_status=True)
     assert recorded.written() == IN_STATUS_BURST + 3 + 2 * IN_STATUS_PER_S
+
+
+def test_a_clock_that_is_set_back_leaves_no_more_events_out(recorded: Recorded) -> None:
+    recorded.record(IN_STATUS_BURST, in_status=True)
+    recorded.now_ms += 1000
+    recorded.wall_ms -= 3_600_000
+    recorded.record(IN_STATUS_PER_S, in_status=True)
+    assert recorded.written() == IN_STATUS_BURST + IN_STATUS_PER_S
 
 
 def test_a_preemption_is_recorded_after_thousands_of_admissions(recorded: Recorded) -> None:
