@@ -62,24 +62,18 @@ def _too_large(requests: Resources, sizes: Sequence[Resources]) -> Iterator[Mism
         return
     never = set.intersection(*({*_lacking(requests, size)} for size in sizes))
     for resource in sorted(never):
-        most = max(size[resource] for size in sizes)
-        text = (
-            f"has {_amount(resource, most)} {resource} for pods on its largest node where a pod asks for "
-            f"{_amount(resource, requests[resource])}"
-        )
+        most = quantities.format(resource, max(size[resource] for size in sizes))
+        asked = quantities.format(resource, requests[resource])
+        text = f"has {most} {resource} for pods on its largest node where a pod asks for {asked}"
         yield Mismatch(ExclusionCause.NODE_SIZE, text, resource)
     if not never:
         lacking = {resource for size in sizes for resource in _lacking(requests, size)}
-        pod = " and ".join(f"{_amount(name, requests[name])} {name}" for name in sorted(lacking))
+        pod = " and ".join(f"{quantities.format(name, requests[name])} {name}" for name in sorted(lacking))
         yield Mismatch(ExclusionCause.NODE_SIZE, f"has no node where a pod with {pod} fits", min(lacking))
 
 
 def _lacking(requests: Resources, size: Resources) -> list[str]:
     return [name for name, amount in requests.items() if amount > size.get(name, amount)]
-
-
-def _amount(resource: str, units: int) -> str:
-    return quantities.format(resource, units)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

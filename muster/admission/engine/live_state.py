@@ -32,6 +32,9 @@ class Timers:
             self._at_ms[key] = at_ms
             heappush(self._heap, (at_ms, key))
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._at_ms
+
     def fork(self) -> "Timers":
         copy = Timers()
         copy._at_ms, copy._heap = dict(self._at_ms), list(self._heap)

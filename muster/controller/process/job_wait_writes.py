@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from muster.admission import Timers
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.annotations import WAIT
@@ -52,7 +53,8 @@ class JobWaitWrites:
         self._bucket = TokenBucket(BURST, PER_S)
         self._told: dict[str, _Told] = {}  # by key of the Workload, as all keys here
         self._waiting: dict[str, None] = {}  # those that were told a reason, the oldest first
-        self._due_ms: dict[str, int] = {}  # of those with another reason than told
+        self._calm = Timers()  # until another reason than told has lasted, or a refused write is tried again
+        self._due: dict[str, None] = {}  # those with a reason that has lasted, the oldest first
         self._next_ms = 0
 
     def take(self, cluster: ClusterState, keys: Iterable[str], at_ms: int) -> None:
@@ -70,13 +72,16 @@ class JobWaitWrites:
             if wait is None and WAIT not in job.metadata.annotations:
                 told = self._tell(key, _Told(told.uid, ""))  # its start has removed it
             if (wait.reason if wait else "") == told.reason or (wait is None and job.suspended):
-                self._due_ms.pop(key, None)
-            else:
-                self._due_ms.setdefault(key, at_ms + CALM_MS)
+                self._settle(key)
+            elif key not in self._due and key not in self._calm:
+                self._calm.set(key, at_ms + CALM_MS)
 
     def due_ms(self) -> int | None:
         """Returns when annotations with another reason are due, if there are any."""
-        return max(self._next_ms, min(self._due_ms.values())) if self._due_ms else None
+        if self._due:
+            return self._next_ms
+        next_ms = self._calm.next_ms
+        return None if next_ms is None else max(self._next_ms, next_ms)
 
     def choose(
         self, cluster: ClusterState, order: QueueOrder, busy: Collection[str], now_ms: int, at_ms: int
@@ -88,10 +93,12 @@ class JobWaitWrites:
         self._next_ms = at_ms + INTERVAL_MS
         waits = _PositionedWaits(cluster, order)
         left = self._bucket.available(at_ms)
-        due = (key for key, due_ms in self._due_ms.items() if due_ms <= at_ms and key not in busy)
+        self._due.update(dict.fromkeys(self._calm.take_due(at_ms)))
+        due = (key for key in self._due if key not in busy)
         chosen = [self._write(key, waits, now_ms, with_event=True) for key in by_turns(due, _namespace, left)]
         for one in chosen:
-            self._due_ms[one.key] = at_ms + RETRY_MS
+            del self._due[one.key]
+            self._calm.set(one.key, at_ms + RETRY_MS)
         for key in list(islice(self._waiting, REFRESHED_MAX)):
             told = self._told[key]
             if len(chosen) == left or told.at_ms + REFRESH_MS > at_ms:
@@ -106,7 +113,7 @@ class JobWaitWrites:
     def written(self, one: JobWaitWrite, at_ms: int) -> None:
         """Notes that the annotation has been written."""
         reason, sentence = (one.wait.reason, one.wait.sentence) if one.wait else ("", "")
-        self._due_ms.pop(one.key, None)
+        self._settle(one.key)
         self._tell(one.key, _Told(one.uid, reason, sentence, at_ms))
 
     def _write(self, key: str, waits: "_PositionedWaits", now_ms: int, *, with_event: bool) -> JobWaitWrite:
@@ -123,7 +130,12 @@ class JobWaitWrites:
     def _forget(self, key: str) -> None:
         self._told.pop(key, None)
         self._waiting.pop(key, None)
-        self._due_ms.pop(key, None)
+        self._settle(key)
+
+    def _settle(self, key: str) -> None:
+        """Forgets that it has another reason than told."""
+        self._due.pop(key, None)
+        self._calm.set(key, None)
 
 
 class _PositionedWaits:
