@@ -53,6 +53,7 @@ class Election:
         self._observed, self._observed_s = LeaseSpec(), 0.0
         self._renewed_s: float | None = None  # when the last renewal was sent; None if not leading
         self.last_try_s = clock_s()
+        self.is_first = False  # whether it created the Lease, and never saw one before: there was no leader
 
     @property
     def is_leader(self) -> bool:
@@ -117,6 +118,7 @@ class Election:
             return False
         if lease is None:
             await self._create()
+            self.is_first = self._observed == LeaseSpec()
         elif is_holder:
             await self._write(lease, self._held())
         else:

@@ -111,6 +111,7 @@ def test_the_first_try_takes_a_free_lease_only(name: str) -> None:
     assert asyncio.run(tries(candidate)) is bool(written)
     assert api.written == written
     assert candidate.is_leader is bool(written)
+    assert candidate.is_first is (lease is None)
 
 
 class Later(NamedTuple):
@@ -137,14 +138,16 @@ def test_a_later_try_takes_an_expired_lease(name: str) -> None:
     later = LATER[name]
     api, clock = Api(held_by(OTHER)), Clock()
 
+    candidate = election(api, clock)
+
     async def story() -> bool:
-        candidate = election(api, clock)
         assert not await tries(candidate)
         clock.now_s += later.after_s
         api.lease = later.lease
         return await tries(candidate)
 
     assert asyncio.run(story()) is later.wins
+    assert not candidate.is_first
 
 
 def test_a_refused_write_does_not_win() -> None:
