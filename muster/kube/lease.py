@@ -3,6 +3,8 @@
 Rules and times are those of client-go (tools/leaderelection): the holder renews the Lease; another replica
 takes it once it has not changed for its duration *by that replica's own clock*, so clocks need not agree.
 Every change carries the resource version that it was decided on: of two concurrent changes one is refused.
+The holder renews the version that its last renewal returned, without reading it: one request, which on an
+overloaded API server may take seconds.
 
 This cannot rule out that the network delays a write until its sender's term is over. Every write except
 creations and deletions also carries a resource version, so it is refused if the next leader has changed the
@@ -52,6 +54,7 @@ class Election:
         self._clock_s, self._now_ms, self._random = clock_s, now_ms, random
         self._observed, self._observed_s = LeaseSpec(), 0.0
         self._renewed_s: float | None = None  # when the last renewal was sent; None if not leading
+        self._renewed: Lease | None = None  # as the last renewal left it; None if it has to be read
         self.last_try_s = clock_s()
         self.is_first = False  # whether it created the Lease, and never saw one before: there was no leader
 
@@ -110,6 +113,15 @@ class Election:
         return taken
 
     async def _take(self) -> bool:
+        """Takes or renews it; returns whether it did. Raises: RequestError, WriteError."""
+        known, self._renewed = self._renewed, None
+        if known is not None:
+            try:
+                await self._write(known, self._held())
+                return True
+            except WriteError as error:
+                if not error.stale:
+                    raise
         lease = await self._kube.read(LEASES, self._key)
         if lease is not None and lease.spec != self._observed:
             self._observed, self._observed_s = lease.spec, self._clock_s()
@@ -135,7 +147,8 @@ class Election:
 
     async def _write(self, lease: Lease, spec: dict[str, Any]) -> None:
         version = lease.metadata.resource_version
-        await self._kube.perform(MergePatch(LEASES, self._key, {"spec": spec}, version))
+        written = await self._kube.perform(MergePatch(LEASES, self._key, {"spec": spec}, version))
+        self._renewed = written if isinstance(written, Lease) else None
 
     def _held(self) -> dict[str, Any]:
         term = {"holderIdentity": self.identity, "leaseDurationSeconds": LEASE_S}

@@ -32,12 +32,16 @@ class Api(Kube):
     def __init__(self, lease: LeaseSpec | None = None) -> None:
         self.lease, self.version = lease, 7
         self.reachable, self.refuses = True, 0
-        self.written: list[Write] = []
+        self.reads, self.written = 0, list[Write]()
 
     async def read(self, kind: Any, key: str) -> Any:
         assert (kind, key) == (LEASES, KEY)
         if not self.reachable:
             raise NoAnswer("connection refused")
+        self.reads += 1
+        return self.current()
+
+    def current(self) -> Lease | None:
         if self.lease is None:
             return None
         return Lease(metadata=ObjectMeta(resource_version=str(self.version)), spec=self.lease)
@@ -168,6 +172,46 @@ def test_writes_begin_before_the_renew_deadline_and_end_with_the_term(age_s: flo
     clock.now_s += age_s
     assert candidate.write_seconds() == WRITE_SECONDS[age_s]
     assert candidate.is_leader is (WRITE_SECONDS[age_s] > 0)
+
+
+class Answering(Api):
+    """Changes its Lease as it is asked to, unless another has changed it meanwhile."""
+
+    async def perform(self, write: Write) -> Object | None:
+        await super().perform(write)
+        if isinstance(write, MergePatch) and write.resource_version != str(self.version):
+            raise WriteError(write, 409, "the object has been modified")
+        assert isinstance(write, Create | MergePatch)
+        self.lease, self.version = held_by(write.body["spec"]["holderIdentity"]), self.version + 1
+        return self.current()
+
+
+RENEWALS: dict[str, tuple[Callable[[Answering], None], int, bool]] = {
+    "as the last one left it": (lambda api: None, 0, True),
+    "changed by an administrator": (lambda api: setattr(api, "version", 99), 1, True),
+    "taken by another": (lambda api: vars(api).update(version=99, lease=held_by(OTHER)), 1, False),
+    "not reachable": (lambda api: setattr(api, "refuses", 500), 0, False),
+}
+
+
+@pytest.mark.parametrize("name", RENEWALS)
+def test_a_renewal_reads_the_lease_only_if_it_was_changed(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An overloaded API server takes seconds for each request."""
+    happens, reads, succeeds = RENEWALS[name]
+    api, clock = Answering(held_by(ME)), Clock()
+
+    async def story() -> bool:
+        candidate = election(api, clock)
+        assert await tries(candidate)
+        happens(api)
+        api.reads, clock.now_s = 0, clock.now_s + 4
+        await tries(candidate)
+        return candidate.write_seconds() == 15
+
+    assert asyncio.run(story()) is succeeds
+    assert api.reads == reads
 
 
 def take_away(api: Api, clock: Clock) -> None:
