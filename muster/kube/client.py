@@ -60,7 +60,7 @@ class Kube:
     """Reads and writes objects. Raises: RequestError on reads; WriteError, NotLeading on writes; ConfigError.
 
     `write_seconds` is called before every write, and returns the time in which it must be answered; 0 if it
-    must not begin."""
+    must not begin. `streams` reads watches and logs, if not the connection of the other requests."""
 
     def __init__(
         self,
@@ -68,9 +68,11 @@ class Kube:
         write_seconds: Callable[[], float] = without_election,
         *,
         context: str | None = None,
+        streams: Connection | None = None,
     ) -> None:
         self.write_seconds = write_seconds
         self._connection = Connection(access(kubeconfig, context))
+        self._streams = streams or self._connection
 
     async def list(
         self,
@@ -109,7 +111,7 @@ class Kube:
         self, kind: Kind[T], resource_version: str, labels: Mapping[str, str | None] | None = None
     ) -> AsyncGenerator[Sequence[Event[T]], None]:
         """Yields events after `resource_version`, for at most WATCH_S. Raises: msgspec.DecodeError too."""
-        return watch(self._connection, kind, resource_version, _selection(labels))
+        return watch(self._streams, kind, resource_version, _selection(labels))
 
     async def read(self, kind: Kind[T], key: str) -> T | None:
         """Returns the current object, or None if it does not exist."""
@@ -129,7 +131,7 @@ class Kube:
         """Yields the lines of a pod's log, without their ends. `parameters` are those of the API."""
         namespace, _, name = pod.rpartition("/")
         request = Request("GET", PODS.path(namespace, name, "log"), parameters)
-        async with self._connection.stream(request) as pieces:
+        async with self._streams.stream(request) as pieces:
             async for ended in lines(pieces, rest=True):
                 for line in ended:
                     yield line

@@ -4,44 +4,30 @@ client-go renews in a goroutine of its own for the same reason. Whether passes m
 election's concern: the liveness probe restarts a process without any.
 """
 
-import asyncio
-import threading
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from muster.kube.lease import Election
+from muster.kube.loop_thread import LoopThread
 
 
 class ElectionThread(Election):
-    """An election whose requests are made by the event loop of another thread. Its times are floats that this
-    thread only reads. `begun` starts and ends the thread."""
+    """An election whose requests are made by a thread. Its times are floats that this thread only reads.
+    `begun` starts and ends the thread."""
 
-    _loop: asyncio.AbstractEventLoop
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._thread = LoopThread()
 
-    @asynccontextmanager
-    async def begun(self) -> AsyncIterator[None]:
+    def begun(self) -> AbstractAsyncContextManager[None]:
         """Runs the thread until the end of the block, and then closes the election's connections."""
-        self._loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=self._loop.run_forever, name="election", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            await self._there(self._kube.close())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            thread.join()
-            self._loop.close()
+        return self._thread.begun("election", self._kube.close)
 
     async def acquire(self) -> None:
-        await self._there(super().acquire())
+        await self._thread.call(super().acquire())
 
     async def renew(self) -> None:
-        await self._there(super().renew())
+        await self._thread.call(super().renew())
 
     async def release(self) -> None:
-        await self._there(super().release())
-
-    async def _there(self, work: Coroutine[Any, Any, None]) -> None:
-        """Waits for work of the thread; if this is cancelled, the work is."""
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        await self._thread.call(super().release())

@@ -49,6 +49,7 @@ class Reflector(Generic[T]):
         self._labels, self._clock_s, self._random = labels, clock_s, random or Random()
         self._optional = optional
         self._version = ""  # of the store; empty if it must be listed
+        self._watched_from = ""  # the version from which the last watch began
         self._failures = 0  # in a row
         self._watch_began_s: float | None = None  # when the watch began
         self._last_event_s: float | None = None
@@ -66,6 +67,7 @@ class Reflector(Generic[T]):
             try:
                 if not self._version:
                     await self._list()
+                self._watched_from = self._version
                 await self._follow()
             except (RequestError, TimeoutError, msgspec.DecodeError) as failed:
                 error = failed
@@ -113,8 +115,11 @@ class Reflector(Generic[T]):
             self._changed()
 
     async def _pause(self, error: Exception | None) -> None:
-        """Pauses before the next request: not at all after a steady watch, else with exponential backoff."""
-        if self._watch_began_s is not None and self._clock_s() - self._watch_began_s >= STEADY_S:
+        """Pauses before the next request: not at all after a watch that was steady, or that the server ended
+        after it had sent something, as to one that is read too slowly; else with exponential backoff."""
+        steady = self._watch_began_s is not None and self._clock_s() - self._watch_began_s >= STEADY_S
+        ended = error is None and self._version != self._watched_from
+        if steady or ended:
             self._failures = 0
         else:
             self._failures += 1

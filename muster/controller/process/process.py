@@ -22,9 +22,11 @@ from muster.controller.process.health import Address, Health, served
 from muster.controller.process.loop import PASS_INTERVAL_S_MAX, Controller, wall_clock_ms
 from muster.journal.files import JournalFiles
 from muster.journal.writer import JournalWriter
+from muster.kube.access import access
 from muster.kube.client import Kube, NotLeading
 from muster.kube.election_thread import ElectionThread
 from muster.kube.reflector import SILENT_S_MAX
+from muster.kube.stream_thread import StreamThread
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +67,8 @@ async def run(options: Options) -> int:
         now_ms=wall_clock_ms,
         random=Random(),
     )
-    kube = Kube(options.kubeconfig, election.write_seconds)
+    streams = StreamThread(access(options.kubeconfig))
+    kube = Kube(options.kubeconfig, election.write_seconds, streams=streams)
     # They would double the number of series, and nothing uses them.
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # no types there
     metrics = Metrics(lambda: election.is_leader)
@@ -81,7 +84,7 @@ async def run(options: Options) -> int:
     code = 0
     with served(options.address, probes, metrics.registry):
         try:
-            async with election.begun(), beside(background.run(kube)):
+            async with election.begun(), streams.begun(), beside(background.run(kube)):
                 await controller.run()
         except* NotLeading as lost:
             log.error("%s", lost.exceptions[0])

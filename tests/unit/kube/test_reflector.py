@@ -161,6 +161,14 @@ def test_the_next_watch_follows_a_steady_one_at_once() -> None:
     assert {round(b - a, 6) for a, b in pairwise(watches)} == {STEADY_S}
 
 
+def test_the_next_watch_follows_one_that_the_server_ended_after_events_at_once() -> None:
+    events: list[Answer] = [[Event("BOOKMARK", str(version))] for version in range(101, 111)]
+    kube = Scripted(*events, None)
+    follow(kube, 5)
+    assert {at_s for at_s, _ in kube.calls} == {0.0}
+    assert len(kube.calls) == len(["list", *events, "the last"])
+
+
 def test_its_age_is_that_of_the_last_event() -> None:
     loop = VirtualLoop()
 

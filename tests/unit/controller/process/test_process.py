@@ -179,11 +179,20 @@ class Process:
         self.answers: dict[str, Health] = {}
         self.metrics_text = ""
         parts = {"Kube": self._kube, "ElectionThread": self._election, "Controller": self._controller}
+        parts |= {"StreamThread": self._stream_thread, "access": lambda kubeconfig: kubeconfig}
         for name, part in {**parts, "served": self._served}.items():
             monkeypatch.setattr(process, name, part)
 
-    def _kube(self, kubeconfig: str | None, write_seconds: object = None) -> Connection:
+    def _stream_thread(self, access: str) -> Any:
+        assert access == "a kubeconfig"
+        self.streams = SimpleNamespace(begun=contextlib.nullcontext)
+        return self.streams
+
+    def _kube(
+        self, kubeconfig: str | None, write_seconds: object = None, streams: object = None
+    ) -> Connection:
         assert kubeconfig == "a kubeconfig"
+        assert (write_seconds is None) is (streams is None), "renewals watch nothing"
         self.connections.append(Connection())
         return self.connections[-1]
 
