@@ -22,7 +22,7 @@ from muster.kube.writes import Create, Write
 
 log = logging.getLogger(__name__)
 
-CONCURRENT_WRITES_MAX = 16
+CONCURRENT_WRITES_MAX = 64
 DEFERRABLE_WRITES_MAX, WAIT_REASONS_MAX = 64, 50  # per pass
 
 
