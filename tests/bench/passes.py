@@ -32,6 +32,7 @@ from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.reconcile import reconcile
 from muster.controller.process.cluster_states import FULL_PASS_INTERVAL_MS, FULL_PASS_SHARE, ClusterStates
 from muster.controller.process.explanation_rate import ExplanationRate
+from muster.controller.process.load import Load
 from muster.controller.process.process import OBJECTS_A_COLLECTION
 from muster.controller.process.watched_kinds import WATCHED
 from muster.kube import kinds
@@ -91,7 +92,7 @@ class Passes:
         self.stores, self._memory = Stores(), PassMemory(DEFAULT.rules)
         checks = AllPodsAccepted(EmulatedKube(api, Random(0), CALM), lambda: None, self._clock_s)
         self._clusters = ClusterStates(self.stores, checks, lambda: True)
-        self._rate = ExplanationRate()
+        self._rate, self._load = ExplanationRate(), Load()
 
     def _clock_s(self) -> float:
         return self.at_ms / 1000
@@ -105,7 +106,8 @@ class Passes:
         plan = reconcile(cluster, now_ms, (), DEFAULT, self._memory, limits)
         self._clusters.decided(self.at_ms)
         writes = list(_writes(plan))
-        rate.record(plan.explained, self.at_ms, now_ms, busy=len(writes) > len(plan.wait_reasons))
+        self._load.record(self.at_ms, busy=len(writes) > len(plan.wait_reasons))
+        rate.record(plan.explained, self.at_ms, now_ms, self._load.calm_ms)
         return writes
 
 

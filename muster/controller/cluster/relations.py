@@ -31,15 +31,18 @@ RELATED = (
 
 Changed = Mapping[str, Iterable[str]]
 """Keys of objects that may have changed, by field of ClusterState."""
+QueueKey = tuple[Kind[Any], str]
+"""A ClusterQueue, a LocalQueue or an AdmissionCheck: its kind and its key."""
 
 
 @dataclass(slots=True)
 class Marks:
-    """Workloads, by key, and jobs that depend on a changed object. `full`: the pass examines all others too,
-    to find what was not marked although it should have been."""
+    """Workloads, by key, and jobs that depend on a changed object; changed queues and checks. `full`: the
+    pass examines all others too, to find what was not marked although it should have been."""
 
     workloads: set[str] = field(default_factory=set)
     jobs: set[Owner] = field(default_factory=set)
+    queues: set[QueueKey] = field(default_factory=set)
     full: bool = False
 
 

@@ -7,7 +7,6 @@ Names, labels and units are Kueue's where it has the same metric (pkg/metrics/me
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
@@ -15,8 +14,10 @@ from prometheus_client.registry import Collector
 
 from muster.admission import QuantityError, quantities
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.relations import QueueKey
 from muster.controller.passes.queue_counts import QueueCount, QueueCounts, queue_of
 from muster.controller.passes.queue_status import nominal_quotas
+from muster.kube.kinds import CLUSTER_QUEUES
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue_queues import ClusterQueue, FlavorUsage
 from muster.objects.meta import is_true, millis
@@ -52,19 +53,35 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
 REQUEST_STATES = ("Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
 
 Labels = tuple[str, ...]
+Values = Mapping[str, Mapping[Labels, float]]
+"""Values by the name of the gauge and by labels."""
 
 
-@dataclass(frozen=True)
 class QueueGauges(Collector):
-    """Values by name and labels. Immutable, as a scrape may come at any time."""
+    """Gauges of the queues and of ProvisioningRequests. The values of a queue are replaced as a whole, as a
+    scrape may come at any time."""
 
-    values: Mapping[str, Mapping[Labels, float]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._by_queue: dict[str, Values] = {}
+        self._requests: Values = {}
+
+    def update(self, cluster: ClusterState, counts: QueueCounts, changed: Iterable[QueueKey] | None) -> None:
+        """Takes the queues' statuses and counts as they are now; `changed`: of these queues, None: of all."""
+        if changed is None:
+            queues = cluster.cluster_queues.keys() | counts.by_cluster_queue.keys()
+            self._by_queue = {queue: _of_queue(queue, cluster, counts) for queue in queues}
+        else:
+            queues = {key for kind, key in changed if kind is CLUSTER_QUEUES}
+            self._by_queue.update({queue: _of_queue(queue, cluster, counts) for queue in queues})
+        self._requests = _of_requests(cluster)
 
     def collect(self) -> Iterator[Metric]:
+        every = [*self._by_queue.values(), self._requests]
         for name, (labels, documentation) in GAUGES.items():
             family = GaugeMetricFamily(name, documentation, labels=labels)
-            for label_values, value in self.values.get(name, {}).items():
-                family.add_metric(label_values, value)
+            for values in every:
+                for label_values, value in values.get(name, {}).items():
+                    family.add_metric(label_values, value)
             yield family
 
 
@@ -85,28 +102,25 @@ class WatchAges(Collector):
         yield family
 
 
-def queue_gauges(cluster: ClusterState, counts: QueueCounts) -> QueueGauges:
-    """Returns the gauges from the statuses of the queues and the counts of Workloads."""
-    values: dict[str, dict[Labels, float]] = {name: {} for name in GAUGES}
-    for queue in cluster.cluster_queues.values():
-        values["muster_reserving_active_workloads"][queue.key,] = queue.status.reserving_workloads
-        values["muster_admitted_active_workloads"][queue.key,] = queue.status.admitted_workloads
-        nominal = nominal_quotas(queue, cluster)
-        values["muster_cluster_queue_nominal_quota"] |= {
-            (queue.spec.cohort_name, queue.key, flavor, resource): in_api_unit(resource, amount)
-            for (flavor, resource), amount in nominal.items()
-        }
-        reserved, used = cluster.cache.get(_reserved_and_used, queue.key, queue)
-        values["muster_cluster_queue_resource_reservation"] |= reserved
-        values["muster_cluster_queue_resource_usage"] |= used
-    for name, count in counts.by_cluster_queue.items():
-        _add_counts(name, count, values)
-    _add_requests(cluster, values)
-    return QueueGauges(values)
+def _of_queue(key: str, cluster: ClusterState, counts: QueueCounts) -> Values:
+    """Returns the gauges of a queue, which may be gone, from its status and the counts of its Workloads."""
+    queue, count = cluster.cluster_queues.get(key), counts.by_cluster_queue.get(key)
+    values = _of_status(queue, cluster) if queue is not None else {}
+    return {**values, **_of_count(key, count)} if count is not None else values
 
 
-def _reserved_and_used(queue: ClusterQueue) -> tuple[dict[Labels, float], dict[Labels, float]]:
-    return _usage(queue, queue.status.flavors_reservation), _usage(queue, queue.status.flavors_usage)
+def _of_status(queue: ClusterQueue, cluster: ClusterState) -> Values:
+    nominal: dict[Labels, float] = {
+        (queue.spec.cohort_name, queue.key, flavor, resource): in_api_unit(resource, amount)
+        for (flavor, resource), amount in nominal_quotas(queue, cluster).items()
+    }
+    return {
+        "muster_reserving_active_workloads": {(queue.key,): queue.status.reserving_workloads},
+        "muster_admitted_active_workloads": {(queue.key,): queue.status.admitted_workloads},
+        "muster_cluster_queue_nominal_quota": nominal,
+        "muster_cluster_queue_resource_reservation": _usage(queue, queue.status.flavors_reservation),
+        "muster_cluster_queue_resource_usage": _usage(queue, queue.status.flavors_usage),
+    }
 
 
 def _usage(queue: ClusterQueue, flavors: Iterable[FlavorUsage]) -> dict[Labels, float]:
@@ -125,30 +139,27 @@ def in_api_unit(resource: str, amount: int) -> float:
     return amount / 1000 if resource == "cpu" else amount
 
 
-def _add_counts(queue: str, count: QueueCount, values: Mapping[str, dict[Labels, float]]) -> None:
-    values["muster_suspension_blocked_workloads"] |= {
-        (queue, reason): workloads for reason, workloads in count.blocked.items() if workloads
+def _of_count(queue: str, count: QueueCount) -> Values:
+    oldest_ms: dict[Labels, int] = {(queue,): min(count.queued_ms.values())} if count.queued_ms else {}
+    return {
+        "muster_suspension_blocked_workloads": {(queue, why): n for why, n in count.blocked.items() if n},
+        "muster_pending_workloads": {(queue, status): n for status, n in count.pending.items() if n},
+        "muster_oldest_pending_workload_timestamp_seconds": _seconds(oldest_ms),
     }
-    values["muster_pending_workloads"] |= {
-        (queue, status): workloads for status, workloads in count.pending.items() if workloads
-    }
-    if count.queued_ms:
-        oldest_ms: dict[Labels, int] = {(queue,): min(count.queued_ms.values())}
-        values["muster_oldest_pending_workload_timestamp_seconds"] |= _seconds(oldest_ms)
 
 
-def _add_requests(cluster: ClusterState, values: Mapping[str, dict[Labels, float]]) -> None:
+def _of_requests(cluster: ClusterState) -> Values:
     created_ms: dict[Labels, list[int]] = defaultdict(list)
     for request in cluster.provisioning_requests.values():
         owner = cluster.requester_of(request)
         if owner is not None:
             labels = (queue_of(owner, cluster), request_state(request))
             created_ms[labels].append(millis(request.metadata.creation_timestamp))
-    values["muster_provisioning_requests"].update(
-        {labels: len(times) for labels, times in created_ms.items()}
-    )
     oldest_ms = {labels: min(times) for labels, times in created_ms.items()}
-    values["muster_oldest_provisioning_request_timestamp_seconds"].update(_seconds(oldest_ms))
+    return {
+        "muster_provisioning_requests": {labels: len(times) for labels, times in created_ms.items()},
+        "muster_oldest_provisioning_request_timestamp_seconds": _seconds(oldest_ms),
+    }
 
 
 def request_state(request: ProvisioningRequest) -> str:

@@ -12,7 +12,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.metrics.gauges import QueueGauges, queue_gauges
+from muster.controller.metrics.gauges import QueueGauges
 from muster.controller.metrics.observer import CompletedPass, Observer
 from muster.controller.passes.queue_counts import queue_of
 from muster.controller.provisioning import provisioning_timeouts
@@ -129,7 +129,7 @@ class Metrics(Observer, Collector):
             workload = passed.cluster.workloads.get(planned.subject)
             if workload is not None and isinstance(planned.write, MergePatch) and planned.write.status:
                 self._count_status(workload, planned, passed)
-        self._queues = queue_gauges(passed.cluster, passed.plan.counts)
+        self._queues.update(passed.cluster, passed.plan.counts, passed.plan.changed_queues)
 
     def _count_status(self, workload: Workload, planned: PlannedWrite, passed: CompletedPass) -> None:
         """Counts the changes that a write makes to a Workload's status."""

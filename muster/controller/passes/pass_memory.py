@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from muster.admission import Rules, Timers
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.ownership import Owner, job_of
+from muster.controller.cluster.relations import QueueKey
 from muster.controller.gangs.finished_gangs import Wanted
 from muster.controller.passes.decider import Decider
 from muster.controller.passes.examination import Examination
@@ -49,6 +50,7 @@ class PassMemory:
         self._examined: dict[str, Examination] = {}
         self._unmarked: set[str] = set()  # examined by this pass only because it is full
         self._platform: dict[str, dict[str, Any]] | None = None
+        self._changed_queues: set[QueueKey] | None = None
         self._at_ms = 0
         self._due = Timers()
         self._unsettled: set[str] = set()
@@ -61,7 +63,9 @@ class PassMemory:
         due = set(self._due.take_due(now_ms))
         self._unmarked = set()
         if self._has_new_platform(cluster) or set_back or cluster.marks is None:
+            self._changed_queues = None
             return self._all(cluster)
+        self._changed_queues = None if cluster.marks.full else cluster.marks.queues
         answered = cluster.pod_checks.take_changed() if cluster.pod_checks is not None else ()
         marked = cluster.marks.workloads.union(self._unsettled, due, answered)
         if cluster.marks.full:
@@ -79,6 +83,11 @@ class PassMemory:
         platform: dict[str, dict[str, Any]] = {name: dict(getattr(cluster, name)) for name in PLATFORM}
         before, self._platform = self._platform, platform
         return before is None or any(_differ(before[name], platform[name]) for name in PLATFORM)
+
+    def changed_queues(self) -> set[QueueKey] | None:
+        """Returns the queues and checks that this pass found changed, or their counts; None: any may be."""
+        counted = self.counts.take_changed()
+        return None if self._changed_queues is None else self._changed_queues | counted
 
     def take(self, key: str, found: Examination) -> bool:
         """Keeps what was found about a Workload. Returns False if it had to be marked and was not."""

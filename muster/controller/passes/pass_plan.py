@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from muster.controller.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.passes.explanations import Explained
 from muster.controller.passes.queue_counts import QueueCounts
@@ -20,7 +21,8 @@ class PassPlan:
     are the workloads that victims are preempted for, both by key. `differences` counts Workloads that were
     not as they had been kept although nothing had marked them: always 0, unless a change marks too little.
     `counts` are of the Workloads as the pass found them; `examined` are the keys of those that it examined or
-    that are gone: all others are as they were."""
+    that are gone: all others are as they were. `changed_queues` are the queues and checks that are not as the
+    last pass found them, in their counts or else; None: any may have changed."""
 
     stops: list[PlannedWrite] = field(default_factory=list)
     before_reservations: list[PlannedWrite] = field(default_factory=list)
@@ -34,3 +36,4 @@ class PassPlan:
     differences: int = 0
     counts: QueueCounts = field(default_factory=QueueCounts)
     examined: Collection[str] = field(default=(), compare=False)
+    changed_queues: Collection[QueueKey] | None = field(default=None, compare=False)

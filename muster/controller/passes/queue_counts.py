@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from muster.admission import Rules, quantities
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.relations import QueueKey
 from muster.controller.jobs.pod_checks import MISCONFIGURED
+from muster.kube.kinds import CLUSTER_QUEUES, LOCAL_QUEUES
 from muster.objects import workload_status
 from muster.objects.derived import Derived
 from muster.objects.kueue import Admission, Workload
@@ -94,6 +96,7 @@ class QueueCounts:
     by_cluster_queue: dict[str, QueueCount] = field(default_factory=dict)
     by_local_queue: dict[str, QueueCount] = field(default_factory=dict)
     shares: dict[str, Share] = field(default_factory=dict)
+    _changed: set[QueueKey] = field(default_factory=set, compare=False)
 
     @classmethod
     def of(cls, cluster: ClusterState) -> "QueueCounts":
@@ -105,17 +108,26 @@ class QueueCounts:
     def put(self, key: str, share: Share | None) -> None:
         """Takes what the Workload adds now; None if it does not count any more."""
         before = self.shares.pop(key, None)
+        if before is not None and before == share:
+            self.shares[key] = share
+            return
         if before is not None:
             self._add(key, before, -1)
         if share is not None:
             self.shares[key] = share
             self._add(key, share, 1)
 
+    def take_changed(self) -> set[QueueKey]:
+        """Returns the queues whose counts have changed since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
+
     def _add(self, key: str, share: Share, sign: int) -> None:
-        for counts, queue in (
-            (self.by_cluster_queue, share.cluster_queue),
-            (self.by_local_queue, share.local_queue),
+        for kind, counts, queue in (
+            (CLUSTER_QUEUES, self.by_cluster_queue, share.cluster_queue),
+            (LOCAL_QUEUES, self.by_local_queue, share.local_queue),
         ):
+            self._changed.add((kind, queue))
             count = counts.get(queue) or counts.setdefault(queue, QueueCount())
             count.add(key, share, sign)
             if count.is_empty:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from muster.admission import quantities
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.job import Problem
 from muster.controller.passes.queue_counts import QueueCount, QueueCounts, Totals
@@ -23,22 +24,50 @@ STOPPED = "Stopped"
 Nominal = Mapping[tuple[str, str], int]  # (flavor, resource) -> quota of the queue itself
 
 
-def queue_statuses(cluster: ClusterState, counts: QueueCounts, now_ms: int) -> Iterator[PlannedWrite]:
-    for queue in cluster.cluster_queues.values():
-        count = counts.by_cluster_queue.get(queue.key) or QueueCount()
-        status = _counted(queue.status, count, nominal_quotas(queue, cluster))
-        problem = queue_problem(queue, cluster)
-        status = _with_active(status, problem, "Can admit new workloads", now_ms)
-        yield from _status_write(CLUSTER_QUEUES, queue, queue.status, status)
-    for local_queue in cluster.local_queues.values():
-        count = counts.by_local_queue.get(local_queue.key) or QueueCount()
-        status = _counted(local_queue.status, count, None)
-        problem = _local_queue_problem(local_queue, cluster)
-        status = _with_active(status, problem, "Can submit new workloads to localQueue", now_ms)
-        yield from _status_write(LOCAL_QUEUES, local_queue, local_queue.status, status)
-    for check in cluster.checks.values():
-        if _is_managed(check):
-            yield from _check_status(check, cluster, now_ms)
+def all_queues(cluster: ClusterState) -> Iterator[QueueKey]:
+    """Yields all queues and checks."""
+    objects: dict[Kind[Any], Mapping[str, Object]] = {
+        CLUSTER_QUEUES: cluster.cluster_queues,
+        LOCAL_QUEUES: cluster.local_queues,
+        CHECKS: cluster.checks,
+    }
+    return ((kind, key) for kind, of_kind in objects.items() for key in of_kind)
+
+
+def queue_status(
+    queue: QueueKey, cluster: ClusterState, counts: QueueCounts, now_ms: int
+) -> PlannedWrite | None:
+    """Returns the write of the status of a queue or a check; None if it is right, or there is none."""
+    kind, key = queue
+    if kind is CLUSTER_QUEUES:
+        return _cluster_queue_status(key, cluster, counts, now_ms)
+    if kind is LOCAL_QUEUES:
+        return _local_queue_status(key, cluster, counts, now_ms)
+    return _check_status(key, cluster, now_ms)
+
+
+def _cluster_queue_status(
+    key: str, cluster: ClusterState, counts: QueueCounts, now_ms: int
+) -> PlannedWrite | None:
+    queue = cluster.cluster_queues.get(key)
+    if queue is None:
+        return None
+    count = counts.by_cluster_queue.get(key) or QueueCount()
+    status = _counted(queue.status, count, nominal_quotas(queue, cluster))
+    status = _with_active(status, queue_problem(queue, cluster), "Can admit new workloads", now_ms)
+    return _status_write(CLUSTER_QUEUES, queue, queue.status, status)
+
+
+def _local_queue_status(
+    key: str, cluster: ClusterState, counts: QueueCounts, now_ms: int
+) -> PlannedWrite | None:
+    queue = cluster.local_queues.get(key)
+    if queue is None:
+        return None
+    status = _counted(queue.status, counts.by_local_queue.get(key) or QueueCount(), None)
+    problem = _local_queue_problem(queue, cluster)
+    status = _with_active(status, problem, "Can submit new workloads to localQueue", now_ms)
+    return _status_write(LOCAL_QUEUES, queue, queue.status, status)
 
 
 def queue_problem(queue: kueue_queues.ClusterQueue, cluster: ClusterState) -> Problem | None:
@@ -143,9 +172,10 @@ def _with_active(status: QueueStatus, problem: Problem | None, ready: str, now_m
     return replace(status, conditions=conditions)
 
 
-def _check_status(
-    check: kueue_checks.AdmissionCheck, cluster: ClusterState, now_ms: int
-) -> Iterator[PlannedWrite]:
+def _check_status(key: str, cluster: ClusterState, now_ms: int) -> PlannedWrite | None:
+    check = cluster.checks.get(key)
+    if check is None or not _is_managed(check):
+        return None
     problem = _config_problem(check, cluster)
     conditions = set_condition(
         check.status.conditions,
@@ -155,7 +185,7 @@ def _check_status(
         message=problem or "The admission check is active",
         now_ms=now_ms,
     )
-    yield from _status_write(CHECKS, check, check.status, replace(check.status, conditions=conditions))
+    return _status_write(CHECKS, check, check.status, replace(check.status, conditions=conditions))
 
 
 def _is_managed(check: kueue_checks.AdmissionCheck) -> bool:
@@ -172,12 +202,12 @@ def _config_problem(check: kueue_checks.AdmissionCheck, cluster: ClusterState) -
     return provisioning_timeouts.problem(config)
 
 
-def _status_write(kind: Kind[Any], obj: Object, old: Any, new: Any) -> Iterator[PlannedWrite]:
-    if new != old:
-        body = {"status": _without_nulls(builtins(new))}
-        yield PlannedWrite(
-            f"{kind} {obj.key}", MergePatch(kind, obj.key, body, obj.metadata.resource_version, status=True)
-        )
+def _status_write(kind: Kind[Any], obj: Object, old: Any, new: Any) -> PlannedWrite | None:
+    if new == old:
+        return None
+    body = {"status": _without_nulls(builtins(new))}
+    write = MergePatch(kind, obj.key, body, obj.metadata.resource_version, status=True)
+    return PlannedWrite(f"{kind} {obj.key}", write)
 
 
 def _without_nulls(value: Any) -> Any:

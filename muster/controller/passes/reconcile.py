@@ -97,6 +97,7 @@ def reconcile(
     plan.preemptors = {p.workload: p.preemptor for p in decision.plan.preemptions}
     due = (decision.until_ms, memory.until_ms)
     plan.wake_at_ms = min((at_ms for at_ms in due if at_ms is not None), default=None)
+    plan.changed_queues = memory.changed_queues()
     memory.leave(unsettled, unsettled_jobs)
     return plan
 

@@ -5,10 +5,11 @@ from typing import Any
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.pass_cache import PassCache
-from muster.controller.cluster.relations import RELATED, Changed, Relations
+from muster.controller.cluster.relations import RELATED, Changed, QueueKey, Relations
 from muster.controller.cluster.timers import MonotonicTimers
 from muster.controller.jobs.pod_checks import PodChecks
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
+from muster.kube.kinds import CHECKS, CLUSTER_QUEUES, LOCAL_QUEUES, Kind
 from muster.kube.store import Stores
 
 FULL_PASS_INTERVAL_MS = 60_000  # at least, between passes that examine all Workloads
@@ -35,9 +36,10 @@ class ClusterStates:
             self._cache.begin_full_pass()
             self._pod_checks.begin_full_pass()
         self._timers.begin_pass(at_ms)
-        cluster, changed = self._observed(), self._take_changed()
+        cluster, changed, queues = self._observed(), self._take_changed(), self._take_changed_queues()
         if changed is not None:
             cluster.marks = self._relations.update(cluster, changed)
+            cluster.marks.queues = queues
             cluster.marks.full = is_full
         if is_full or changed is None:
             self._relations = Relations()  # so that the old ones are not kept while there are new ones
@@ -57,6 +59,10 @@ class ClusterStates:
         taken = {name: self._stores.of(WATCHED[name]).take_changed() for name in RELATED}
         known = {name: keys for name, keys in taken.items() if keys is not None}
         return known if len(known) == len(taken) else None
+
+    def _take_changed_queues(self) -> set[QueueKey]:
+        kinds: tuple[Kind[Any], ...] = (CLUSTER_QUEUES, LOCAL_QUEUES, CHECKS)
+        return {(kind, key) for kind in kinds for key in self._stores.of(kind).take_changed() or ()}
 
     def _observed(self) -> ClusterState:
         """Returns all objects, without Topologies until the nodes are synced."""

@@ -17,8 +17,7 @@ from muster.controller.metrics.observer import CompletedPass, FailSafeObserver, 
 from muster.controller.passes.apply import Applier
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
-from muster.controller.passes.queue_counts import QueueCounts
-from muster.controller.passes.queue_status import queue_statuses
+from muster.controller.passes.queue_status import all_queues, queue_status
 from muster.controller.passes.reconcile import reconcile
 from muster.controller.passes.repeated_events import RepeatedEvents
 from muster.controller.passes.write_backoff import WriteBackoff
@@ -26,6 +25,7 @@ from muster.controller.process.cluster_states import ClusterStates
 from muster.controller.process.event_recorder import EventRecorder
 from muster.controller.process.explanation_rate import ExplanationRate
 from muster.controller.process.job_wait_writes import JobWaitWrites
+from muster.controller.process.load import Load
 from muster.controller.process.pass_pace import PassPace
 from muster.controller.process.queue_status_rate import QueueStatusRate
 from muster.controller.process.watched_kinds import ONLY_LABELLED, OPTIONAL, WATCHED, WATCHED_WITH_TOPOLOGIES
@@ -42,6 +42,7 @@ PASS_INTERVAL_S_MAX = 60.0  # in case a wake-up was missed
 READ_RETRY_MS = 1000
 FOLLOW_UP_MS = 50  # after writes that no other waits for
 SUMMARY_WRITES_MAX = 4
+LONG_PASS_MS = 1000
 
 
 def wall_clock_ms() -> int:
@@ -86,6 +87,7 @@ class Controller:
             name: self._reflector(kind) for name, kind in WATCHED_WITH_TOPOLOGIES.items()
         }
         self._repeated_events = RepeatedEvents()
+        self._load = Load()
         self._explanation_rate = ExplanationRate()
         self._job_waits = JobWaitWrites()
         self._pace = PassPace(clock_s)
@@ -194,12 +196,13 @@ class Controller:
         backing_off = self._backoff.at(at_ms)
         limits = self._explanation_rate.limits(at_ms)
         plan = reconcile(cluster, now_ms, backing_off, self._configuration, self._memory, limits)
-        self._clusters.decided(self._clock_ms())
-        busy = bool(plan.stops or plan.before_reservations or plan.reservations)
-        explained_ms = self._explanation_rate.record(plan.explained, at_ms, now_ms, busy=busy)
+        decided_ms = self._clock_ms()
+        self._clusters.decided(decided_ms)
+        self._load.record(at_ms, busy=bool(plan.stops or plan.before_reservations or plan.reservations))
+        explained_ms = self._explanation_rate.record(plan.explained, at_ms, now_ms, self._load.calm_ms)
         done, status_ms, told_ms = await asyncio.gather(
             self._applier.apply(plan, at_ms),
-            self._write_queue_statuses(cluster, plan.counts, now_ms, at_ms),
+            self._write_queue_statuses(cluster, plan, now_ms, at_ms),
             self._write_job_waits(cluster, plan, now_ms, at_ms),
         )
         for event in chain.from_iterable(merged(planned.events) for planned in done):
@@ -209,9 +212,11 @@ class Controller:
                 self._events.record(event)
         if self._applier.postponed or _leads_on(done, plan.wait_reasons):
             self._changed.set()
-        if done:
-            log.info("pass: %s", _summary(done))
         self._passed_ms = self._clock_ms()
+        if done:
+            log.info(
+                "pass: %s%s", _summary(done), _durations(decided_ms - at_ms, self._passed_ms - decided_ms)
+            )
         self._observer.passed(CompletedPass(cluster, plan, done, now_ms, self._passed_ms - at_ms))
         wake_ms = None if plan.wake_at_ms is None else at_ms + plan.wake_at_ms - now_ms
         follow_up_ms = at_ms + FOLLOW_UP_MS if done else None
@@ -224,15 +229,19 @@ class Controller:
         return all(r.synced.is_set() for r in self._node_reflectors.values())
 
     async def _write_queue_statuses(
-        self, cluster: ClusterState, counts: QueueCounts, now_ms: int, at_ms: int
+        self, cluster: ClusterState, plan: PassPlan, now_ms: int, at_ms: int
     ) -> int | None:
         """Writes the queues' statuses that are due. Returns when the others are: any pass may have changed
         them, and the next may be far away."""
-        if at_ms < self._status_rate.due_ms:
-            return self._status_rate.due_ms
-        chosen, more = self._status_rate.choose(queue_statuses(cluster, counts, now_ms), at_ms)
+        changed = plan.changed_queues
+        self._status_rate.mark(all_queues(cluster) if changed is None else changed)
+        chosen = self._status_rate.choose(
+            lambda queue: queue_status(queue, cluster, plan.counts, now_ms),
+            at_ms,
+            busy=at_ms < self._load.calm_ms,
+        )
         await self._applier.perform(chosen, at_ms)
-        return self._status_rate.due_ms if more else None
+        return self._status_rate.due_ms
 
     async def _write_job_waits(
         self, cluster: ClusterState, plan: PassPlan, now_ms: int, at_ms: int
@@ -269,6 +278,13 @@ def _leads_on(done: Iterable[PlannedWrite], wait_reasons: Iterable[PlannedWrite]
     """Whether more writes follow from these at once: from those of Workloads, but for reasons to wait."""
     reasons = {id(planned) for planned in wait_reasons}
     return any(planned.write.kind is kinds.WORKLOADS and id(planned) not in reasons for planned in done)
+
+
+def _durations(deciding_ms: int, writing_ms: int) -> str:
+    """Returns how long a pass took, if that may be worth knowing."""
+    if deciding_ms + writing_ms < LONG_PASS_MS:
+        return ""
+    return f" (decided in {deciding_ms / 1000:.1f} s, written in {writing_ms / 1000:.1f} s)"
 
 
 def _summary(done: list[PlannedWrite]) -> str:

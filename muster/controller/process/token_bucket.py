@@ -15,8 +15,9 @@ class TokenBucket:
         """Takes tokens; more than there are have to be made up for."""
         self._tokens, self._at_ms = self._at(at_ms) - count, at_ms
 
-    def fill(self) -> None:
-        self._tokens = self._burst
+    def set_rate(self, per_s: float, at_ms: int) -> None:
+        """From now on, `per_s` tokens are added in a second."""
+        self._tokens, self._at_ms, self._per_ms = self._at(at_ms), at_ms, per_s / 1000
 
     def due_ms(self, count: int, at_ms: int) -> int:
         """Returns when `count` tokens are there, at the earliest now."""

@@ -7,11 +7,14 @@ from typing import Any
 import msgspec
 
 from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.raycluster import RayClusterGang
 from muster.controller.jobs.rayjob import RayJobGang
 from muster.controller.jobs.rayservice import RayServiceGang
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
+from muster.controller.passes.queue_counts import QueueCounts
+from muster.controller.passes.queue_status import all_queues, queue_status
 from muster.controller.process.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.controller.workload import job_workload
 from muster.kube import kinds
@@ -48,6 +51,13 @@ def job(body: Mapping[str, Any], *clusters: Body, **meta: Any) -> Job:
     if "rayClusterSpec" in body["spec"] or "clusterSelector" in body["spec"]:
         return RayJobGang(read(kinds.RAY_JOBS, stored(body, **meta)))
     return RayClusterGang(read(kinds.RAY_CLUSTERS, stored(body, **meta)))
+
+
+def queue_statuses(cluster: ClusterState) -> list[PlannedWrite]:
+    """Returns the writes of the statuses of queues and checks that are not right."""
+    counts = QueueCounts.of(cluster)
+    writes = (queue_status(queue, cluster, counts, NOW_MS) for queue in all_queues(cluster))
+    return [planned for planned in writes if planned is not None]
 
 
 def workload_body(

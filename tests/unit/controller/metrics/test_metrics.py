@@ -15,7 +15,6 @@ from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import CompletedPass
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.queue_counts import QueueCounts
-from muster.controller.passes.queue_status import queue_statuses
 from muster.controller.passes.status_writes import status_patch
 from muster.controller.provisioning import provisioning_timeouts
 from muster.controller.workload import transitions
@@ -33,6 +32,7 @@ from tests.unit.controller.builders import (
     Body,
     condition,
     make_cluster,
+    queue_statuses,
     read,
     request,
     workload_body,
@@ -59,7 +59,7 @@ def cluster_of(*workloads: Body, requests: tuple[Body, ...] = ()) -> ClusterStat
     )
     status = next(
         s.write.body["status"]  # type: ignore[union-attr]  # it is a MergePatch
-        for s in queue_statuses(cluster, QueueCounts.of(cluster), NOW_MS)
+        for s in queue_statuses(cluster)
         if s.write.kind is kinds.CLUSTER_QUEUES
     )
     written = read(kinds.CLUSTER_QUEUES, {"metadata": {"name": "team-a"}, "status": status}).status
@@ -277,7 +277,7 @@ def test_an_unreadable_quota_is_0_and_an_unreadable_usage_is_left_out() -> None:
     assert gauge(metrics, "cluster_queue_resource_reservation", **column, resource="cpu") is None
     written = {
         s.write.key: s.write.body["status"]["conditions"][0]  # type: ignore[union-attr]  # a MergePatch
-        for s in queue_statuses(cluster, QueueCounts.of(cluster), NOW_MS)
+        for s in queue_statuses(cluster)
         if s.write.kind is kinds.CLUSTER_QUEUES
     }
     assert written["broken"]["status"] == "False"

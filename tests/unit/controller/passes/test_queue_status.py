@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from muster.controller.passes.queue_counts import QueueCounts
-from muster.controller.passes.queue_status import queue_statuses
 from muster.kube import kinds
 from tests.simulation.manifests import GPU, cluster_queue, local_queue, local_stack, quotas, ray_job
-from tests.unit.controller.builders import NOW_MS, Body, make_cluster, stored, workload_body
+from tests.unit.controller.builders import Body, make_cluster, queue_statuses, stored, workload_body
 
 CPU = quotas("cpu", cpu=1, gpu=0)
 L4 = quotas("l4", cpu=16, gpu=4)
@@ -23,7 +21,7 @@ WAITS, RESERVED, RUNS, ENDED = (
 def statuses(objects: dict[Any, list[Body]]) -> dict[str, Body]:
     """Returns the statuses to write by `<kind> <key>`."""
     cluster = make_cluster(objects)
-    steps = list(queue_statuses(cluster, QueueCounts.of(cluster), NOW_MS))
+    steps = queue_statuses(cluster)
     assert all(s.write.status for s in steps)  # type: ignore[union-attr]  # all are MergePatches
     return {s.subject: s.write.body["status"] for s in steps}  # type: ignore[union-attr]
 

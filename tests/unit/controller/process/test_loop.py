@@ -277,8 +277,8 @@ def test_it_decides_nothing_before_it_leads_and_releases_the_lease() -> None:
 
 @pytest.mark.parametrize("is_first", [False, True])
 def test_a_new_leader_lists_the_last_writes_of_the_former_one(is_first: bool) -> None:
-    """Its watch has not delivered them yet: it would reserve the same quota again. The first leader of all does
-    not: another list may take a minute."""
+    """Its watch has not delivered them yet: it would reserve the same quota again. The first leader of all
+    does not: another list may take a minute."""
     turn = Turn(is_first=is_first)
     stage = Stage(ray_job("dev"), election=turn)
     (dev,) = stage.api.all(kinds.RAY_JOBS)

@@ -1,38 +1,72 @@
 """Tests of how many statuses of queues are written, and of which."""
 
+from muster.controller.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
-from muster.controller.process.queue_status_rate import BURST, INTERVAL_MS, PER_S, QueueStatusRate
+from muster.controller.process.queue_status_rate import BURST, BUSY_PER_S, INTERVAL_MS, PER_S, QueueStatusRate
 from muster.kube import kinds
 from muster.kube.writes import Delete
 
 
-def changed(*names: int) -> list[PlannedWrite]:
-    return [PlannedWrite(f"{name:04}", Delete(kinds.CLUSTER_QUEUES, f"{name:04}")) for name in names]
+def queues(*names: int) -> list[QueueKey]:
+    return [(kinds.CLUSTER_QUEUES, f"{name:04}") for name in names]
+
+
+def write_of(queue: QueueKey) -> PlannedWrite:
+    return PlannedWrite(queue[1], Delete(*queue))
+
+
+def turn(rate: QueueStatusRate, at_ms: int, busy: bool = True) -> list[QueueKey]:
+    """Returns the queues whose statuses are written; none of them is right afterwards."""
+    return [(p.write.kind, p.write.key) for p in rate.choose(write_of, at_ms, busy=busy)]
 
 
 def test_statuses_of_some_queues_are_all_written_at_once() -> None:
-    rate = QueueStatusRate()
-    every = changed(*range(BURST))
-    assert rate.choose(every, 0) == (every, False)
+    rate, every = QueueStatusRate(), queues(*range(BURST))
+    rate.mark(every)
+    assert turn(rate, 0) == every
     assert rate.due_ms == INTERVAL_MS
+    assert turn(rate, INTERVAL_MS - 1) == []
+
+
+def test_a_status_is_looked_at_until_it_is_right() -> None:
+    rate, every = QueueStatusRate(), queues(1, 2)
+    rate.mark(every)
+    assert turn(rate, 0) == every
+    assert rate.choose(lambda queue: None, INTERVAL_MS, busy=False) == []
+    assert rate.due_ms is None
+    assert turn(rate, 2 * INTERVAL_MS) == []
+
+
+def test_statuses_that_are_right_take_no_turn() -> None:
+    rate = QueueStatusRate()
+    rate.mark(queues(*range(3 * BURST)))
+    wrong = queues(0, 3 * BURST - 1)
+    assert rate.choose(lambda q: write_of(q) if q in wrong else None, 0, busy=True) == [*map(write_of, wrong)]
 
 
 def test_of_many_queues_the_longest_unwritten_are_first() -> None:
     """Each of 120 changes all the time: after the burst, 5 in half a second."""
-    rate, every = QueueStatusRate(), changed(*range(BURST + 20))
-    chosen, more = rate.choose(every, 0)
-    assert chosen == every[:BURST]
-    assert more
-    a_time = PER_S * INTERVAL_MS // 1000
-    assert rate.choose(every, 500) == (every[BURST : BURST + a_time], True)
-    later = [planned for turn in range(2, 6) for planned in rate.choose(every, turn * 500)[0]]
-    assert later == [*every[BURST + a_time :], *every[:a_time]]
+    rate, every = QueueStatusRate(), queues(*range(BURST + 20))
+    rate.mark(every)
+    assert turn(rate, 0) == every[:BURST]
+    a_time = BUSY_PER_S * INTERVAL_MS // 1000
+    later = [queue for at in range(1, 6) for queue in turn(rate, at * INTERVAL_MS)]
+    assert later == [*every[BURST:], *every[:a_time]]
+
+
+def test_more_are_written_without_load() -> None:
+    rate = QueueStatusRate()
+    rate.mark(queues(*range(3 * BURST)))
+    assert len(turn(rate, 0, busy=False)) == BURST
+    assert len(turn(rate, INTERVAL_MS, busy=False)) == PER_S * INTERVAL_MS // 1000
 
 
 def test_a_queue_is_not_starved_by_others_that_change_more_often() -> None:
     rate = QueueStatusRate()
-    often, seldom = changed(*range(2 * BURST)), changed(9999)
-    written = [
-        planned for at_ms in range(0, 20_000, 500) for planned in rate.choose(often + seldom, at_ms)[0]
-    ]
+    often, seldom = queues(*range(2 * BURST)), queues(9999)
+    written = set()
+    rate.mark(often + seldom)
+    for at_ms in range(0, 20_000, INTERVAL_MS):
+        rate.mark(often)
+        written |= {*turn(rate, at_ms)}
     assert seldom[0] in written

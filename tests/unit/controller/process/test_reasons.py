@@ -9,8 +9,6 @@ from muster.controller.gangs.job_writes import sync_provisioning_requests
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops
 from muster.controller.passes.apply import Applier
-from muster.controller.passes.queue_counts import QueueCounts
-from muster.controller.passes.queue_status import queue_statuses
 from muster.controller.passes.reconcile import reconcile
 from muster.controller.passes.write_backoff import WriteBackoff
 from muster.controller.workload.events import ObjectEvent
@@ -19,7 +17,15 @@ from muster.kube.store import Stores
 from muster.kube.writes import MergePatch
 from muster.objects.meta import ObjectMeta
 from tests.simulation.manifests import cluster_queue, quotas, ray_job
-from tests.unit.controller.builders import NOW_MS, Body, make_cluster, read, workload, workload_body
+from tests.unit.controller.builders import (
+    NOW_MS,
+    Body,
+    make_cluster,
+    queue_statuses,
+    read,
+    workload,
+    workload_body,
+)
 from tests.unit.controller.gangs.test_stops import evicted, gang_pod
 from tests.unit.controller.passes.test_apply import Recorder
 from tests.unit.controller.passes.test_reconcile import dev
@@ -45,7 +51,7 @@ UNREADABLE["resources"][0]["nominalQuota"] = "many"
 )
 def test_a_queue_that_cannot_admit_has_a_reason(queue: Body, reason: str) -> None:
     cluster = make_cluster({kinds.CLUSTER_QUEUES: [queue]})
-    planned = queue_statuses(cluster, QueueCounts.of(cluster), NOW_MS)
+    planned = queue_statuses(cluster)
     written: dict[str, Any] = {s.subject: s.write for s in planned}
     (condition,) = written["ClusterQueue team-a"].body["status"]["conditions"]
     assert (condition["status"], condition["reason"]) == ("False", reason)

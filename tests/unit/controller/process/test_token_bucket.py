@@ -19,12 +19,12 @@ def test_more_than_the_burst_is_due_with_a_full_bucket() -> None:
     assert bucket.due_ms(25, 0) == 5000
 
 
-def test_a_filled_bucket_lets_a_burst_through_at_once() -> None:
+def test_another_rate_counts_from_when_it_is_set() -> None:
     bucket = TokenBucket(burst=10, per_s=2)
-    bucket.take(8, 0)
-    bucket.fill()
-    assert bucket.available(0) == bucket.available(1000) == 10
-    assert bucket.due_ms(10, 0) == 0
+    bucket.take(10, 0)
+    bucket.set_rate(4, 1000)
+    assert [bucket.available(at_ms) for at_ms in (1000, 1500, 2000)] == [2, 4, 6]
+    assert bucket.due_ms(10, 1000) == 3000
 
 
 def test_no_time_adds_no_tokens() -> None:

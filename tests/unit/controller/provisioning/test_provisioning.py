@@ -8,8 +8,6 @@ from msgspec.structs import replace
 
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.jobs.templates import PlacementError
-from muster.controller.passes.queue_counts import QueueCounts
-from muster.controller.passes.queue_status import queue_statuses
 from muster.controller.provisioning import check_requests, provisioning_checks
 from muster.kube import kinds
 from muster.objects import kueue
@@ -24,6 +22,7 @@ from tests.unit.controller.builders import (
     condition,
     make_cluster,
     pod,
+    queue_statuses,
     request,
     stored,
     workload,
@@ -265,9 +264,7 @@ def test_the_controller_wakes_up_for_a_timeout(name: str) -> None:
 @pytest.mark.parametrize("text", ["", "0", "-5", "10m", "1e3", "٣", "9" * 10, "1" * 5000])
 def test_an_invalid_timeout_is_reported_on_the_check(text: str) -> None:
     cluster = aged_cluster(request(), {"muster.dev/capacity-timeout-seconds": text})
-    (planned,) = (
-        s for s in queue_statuses(cluster, QueueCounts.of(cluster), NOW_MS) if s.write.kind is kinds.CHECKS
-    )
+    (planned,) = (s for s in queue_statuses(cluster) if s.write.kind is kinds.CHECKS)
     condition = planned.write.body["status"]["conditions"][0]  # type: ignore[union-attr]  # it is a MergePatch
     assert (condition["status"], condition["reason"]) == ("False", "BadParametersRef")
     assert (
