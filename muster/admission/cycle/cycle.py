@@ -21,6 +21,7 @@ from muster.admission.cycle.tournament import Tournament
 from muster.admission.flavors.fungibility import Mode
 from muster.admission.flavors.placement import needs_replacement
 from muster.admission.model import FlavorResource, PreemptionPolicy, Rules
+from muster.admission.preemption.shared_targets import SharedTargets
 from muster.admission.queueing.groups import queue_order
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
@@ -49,7 +50,8 @@ class Cycle:
     def run(self, heads: Sequence[Entry]) -> None:
         """Sets the outcome of each head. There is at most one a queue."""
         min_runtime = self._state.min_runtime
-        nominated = [head for head in heads if nominate(self._state, head, self._number)]
+        shared = SharedTargets() if self._state.bounds_preemption else None
+        nominated = [head for head in heads if nominate(self._state, head, self._number, shared)]
         for head in in_order(nominated, self._rules):
             self._process(head)
             if min_runtime is not None and head.note is None:

@@ -15,14 +15,18 @@ from muster.admission.model import CheckState, ClusterQueue, FlavorResource, Lab
 from muster.admission.nodes import holds
 from muster.admission.preemption.preemptor import Preemptor
 from muster.admission.preemption.search import Target
+from muster.admission.preemption.shared_targets import SharedTargets
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
 
 Found = tuple[Assignment, tuple[Target, ...]]
 
 
-def nominate(state: WorkingState, head: Entry, cycle: int) -> bool:
-    """Fills in the assignment and its targets; False if the head is refused before that."""
+def nominate(
+    state: WorkingState, head: Entry, cycle: int, shared_targets: SharedTargets | None = None
+) -> bool:
+    """Fills in the assignment and its targets; False if the head is refused before that. `shared_targets`:
+    those of heads that were nominated in the same state."""
     refused = refusal(head.workload, head.queue, state.snapshot.namespaces)
     if refused is not None:
         head.outcome = refused
@@ -37,7 +41,7 @@ def nominate(state: WorkingState, head: Entry, cycle: int) -> bool:
     if head.workload.replaces is not None:
         head.replaced = _replaced(state, head)
     progress = None if head.scan is None else _progress(state, head, head.scan, cycle)
-    head.assignment, head.targets = _Options(state, head, progress).best()
+    head.assignment, head.targets = _Options(state, head, progress, shared_targets=shared_targets).best()
     if assignment_cache is not None and _is_cacheable(state, head):
         assignment_cache.store(head.assignment)
     return True
@@ -75,15 +79,21 @@ def _replaced(state: WorkingState, head: Entry) -> Holding | None:
 class _Options:
     """The assignments that a head could get in the present state."""
 
-    __slots__ = ("_head", "_made", "_pinned", "_progress", "_state")
+    __slots__ = ("_head", "_made", "_pinned", "_progress", "_shared_targets", "_state")
 
     def __init__(
-        self, state: WorkingState, head: Entry, progress: Progress | None = None, pinned: Pinned | None = None
+        self,
+        state: WorkingState,
+        head: Entry,
+        progress: Progress | None = None,
+        pinned: Pinned | None = None,
+        shared_targets: SharedTargets | None = None,
     ) -> None:
         self._state = state
         self._head = head
         self._progress = progress
         self._pinned = pinned
+        self._shared_targets = shared_targets
         self._made: Preemptor | None = None
 
     def best(self) -> Found:
@@ -141,7 +151,13 @@ class _Options:
         if self._made is None:
             state, head = self._state, self._head
             self._made = Preemptor(
-                state, head.workload, head.queue, head.node, state.rules, state.snapshot.local_usage
+                state,
+                head.workload,
+                head.queue,
+                head.node,
+                state.rules,
+                state.snapshot.local_usage,
+                self._shared_targets,
             )
         return self._made
 

@@ -11,6 +11,7 @@ from muster.admission.preemption.bound import PreemptionBound
 from muster.admission.preemption.classical import classical_targets
 from muster.admission.preemption.fair import fair_targets
 from muster.admission.preemption.search import PlacesFound, Target, VictimSearch
+from muster.admission.preemption.shared_targets import SharedTargets
 from muster.admission.queueing.usage import LocalUsage
 from muster.admission.quota.tree import QuotaNode, Usage
 from muster.admission.state.holdings import Holding
@@ -21,7 +22,8 @@ _Wanted = tuple[frozenset[tuple[FlavorResource, int]], frozenset[FlavorResource]
 
 @dataclass(frozen=True, slots=True)
 class Preemptor:
-    """A workload of an active queue that looks for victims, while the state stays as it is."""
+    """A workload of an active queue that looks for victims, while the state stays as it is. `shared` has what
+    others have found in that state."""
 
     state: WorkingState
     workload: Workload
@@ -29,6 +31,7 @@ class Preemptor:
     node: QuotaNode
     rules: Rules = field(default_factory=Rules)
     local_usage: LocalUsage = field(default_factory=dict)
+    shared: SharedTargets | None = None
     _preemption_bound: PreemptionBound = field(init=False)
     _found: dict[_Wanted, list[Target]] = field(init=False, default_factory=dict)
 
@@ -80,6 +83,8 @@ class Preemptor:
         )
         min_runtime = self.state.min_runtime
         if min_runtime is None:
+            if self.shared is not None and self.rules.fair_sharing is None:
+                return self.shared.find(search)
             return self._victims(search)
         min_runtime.begin()
         found = self._victims(search)

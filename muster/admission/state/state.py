@@ -44,7 +44,8 @@ class WorkingState:
     def __init__(self, snapshot: Snapshot, rules: Rules = Rules()) -> None:  # noqa: B008 - a frozen value
         self.snapshot = snapshot
         self.rules = rules
-        self.bounds_preemption = True  # victims are searched only where preemption/bound.py allows it
+        # Victims are searched only where preemption/bound.py allows it; heads that want the same share them.
+        self.bounds_preemption = True
         self.min_runtime: VictimProtection | None = None
         self.budgets: UsageLimit | None = None
         self.inactive = _inactive_queues(snapshot, rules)
