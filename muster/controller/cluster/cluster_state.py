@@ -94,11 +94,16 @@ class ClusterState:
     @cached_property
     def namespace_labels(self) -> Mapping[str, Mapping[str, str]]:
         """Labels by namespace, with the name label that every namespace has, even before it is observed."""
-        seen: dict[str, Mapping[str, str]] = {
-            name: {} for name in self._related.workloads_by_namespace.values
+        observed = {
+            name: {NAMESPACE_NAME_LABEL: name, **namespace.metadata.labels}
+            for name, namespace in self.namespaces.items()
         }
-        labels = seen | {n.metadata.name: n.metadata.labels for n in self.namespaces.values()}
-        return {name: {NAMESPACE_NAME_LABEL: name, **of} for name, of in labels.items()}
+        return observed | {name: {NAMESPACE_NAME_LABEL: name} for name in self.unobserved_namespaces}
+
+    @cached_property
+    def unobserved_namespaces(self) -> frozenset[str]:
+        """Namespaces of Workloads that were created a moment ago."""
+        return frozenset(self._related.workloads_by_namespace.values - self.namespaces.keys())
 
     @cached_property
     def _limit_ranges_by_namespace(self) -> Mapping[str, tuple[LimitRange, ...]]:
