@@ -22,14 +22,13 @@ from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 from pulumi_kubernetes.networking.v1 import (
     NetworkPolicy,
     NetworkPolicyEgressRuleArgs,
-    NetworkPolicyIngressRuleArgs,
-    NetworkPolicyPeerArgs,
     NetworkPolicySpecArgs,
 )
 from pulumi_kubernetes.rbac.v1 import ClusterRole, ClusterRoleBinding, RoleRefArgs, SubjectArgs
 
 from components.base import Component
 from components.cluster_egress import tcp
+from components.controller.ingress import ingress_from
 from components.controller.pod import (
     HTTP_PORT,
     NAMESPACE,
@@ -89,20 +88,13 @@ class Page(Component):
     def _network_policy(self, settings: Settings) -> pulumi.Resource:
         """Allows egress to the API server only, and ingress from the gateways' namespaces; kubelets' probes
         and port-forward pass every policy."""
-        gateways = [
-            NetworkPolicyPeerArgs(
-                namespace_selector=LabelSelectorArgs(match_labels={"kubernetes.io/metadata.name": name})
-            )
-            for name in settings.namespaces
-        ]
-        ingress = NetworkPolicyIngressRuleArgs(from_=gateways, ports=tcp([HTTP_PORT]))
         return NetworkPolicy(
             self.named(NAME),
             metadata=_metadata(),
             spec=NetworkPolicySpecArgs(
                 pod_selector=LabelSelectorArgs(match_labels=LABELS),
                 policy_types=["Ingress", "Egress"],
-                ingress=[ingress] if gateways else [],  # an empty `from` would allow every source
+                ingress=ingress_from(settings.namespaces),
                 egress=[NetworkPolicyEgressRuleArgs(ports=tcp(API_SERVER_PORTS))],
             ),
             opts=self.child(),

@@ -16,8 +16,6 @@ from pulumi_kubernetes.meta.v1 import LabelSelectorArgs, ObjectMetaArgs
 from pulumi_kubernetes.networking.v1 import (
     NetworkPolicy,
     NetworkPolicyEgressRuleArgs,
-    NetworkPolicyIngressRuleArgs,
-    NetworkPolicyPeerArgs,
     NetworkPolicySpecArgs,
 )
 from pulumi_kubernetes.policy.v1 import PodDisruptionBudget, PodDisruptionBudgetSpecArgs
@@ -32,8 +30,8 @@ from pulumi_kubernetes.rbac.v1 import (
 
 from components.base import Component
 from components.cluster_egress import cluster_egress, tcp
+from components.controller.ingress import ingress_from
 from components.controller.pod import (
-    HTTP_PORT,
     LABELS,
     NAME,
     NAMESPACE,
@@ -111,21 +109,13 @@ class Reconciler(Component):
     def _network_policy(self, settings: Controller, *, reaches_bucket: bool) -> NetworkPolicy:
         """Allows egress to the API server only (no DNS: pods get its address from the environment) and to
         what mounts a bucket, and ingress to /metrics; kubelets' probes pass every policy."""
-        scrapers = [
-            NetworkPolicyPeerArgs(
-                namespace_selector=LabelSelectorArgs(match_labels={"kubernetes.io/metadata.name": name})
-            )
-            for name in settings.metrics_from
-        ]
-        metrics = NetworkPolicyIngressRuleArgs(from_=scrapers, ports=tcp([HTTP_PORT]))
         return NetworkPolicy(
             self.named(NAME),
             metadata=_metadata(),
             spec=NetworkPolicySpecArgs(
                 pod_selector=LabelSelectorArgs(match_labels=LABELS),
                 policy_types=["Ingress", "Egress"],
-                # an empty `from` would allow every source
-                ingress=[metrics] if scrapers else [],
+                ingress=ingress_from(settings.metrics_from),
                 egress=[
                     NetworkPolicyEgressRuleArgs(ports=tcp(API_SERVER_PORTS)),
                     *(cluster_egress(on_gke=True) if reaches_bucket else ()),
