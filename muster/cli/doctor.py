@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from muster.cli.acting import Target, run, target_options
+from muster.cli.terminal import visible
 from muster.cli.verb import verb
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.process.watched_kinds import ONLY_LABELLED, WATCHED
@@ -68,7 +69,8 @@ def command(lease: str, as_json: bool, target: Target) -> int:
         print(json.dumps([asdict(finding) for finding in found], indent=2))
     else:
         for finding in found:
-            print(f"{finding.check}: {finding.subject} {finding.fault}\n  do: {finding.remedy}")
+            text = f"{finding.check}: {finding.subject} {finding.fault}\n  do: {finding.remedy}"
+            print(visible(text))
         print(f"{len(found)} finding{'s' * (len(found) > 1)}" if found else "nothing found")
     return FOUND if found else 0
 

@@ -5,6 +5,7 @@ import json
 import click
 
 from muster.cli import live
+from muster.cli.terminal import visible
 from muster.cli.verb import verb
 from muster.live.named import workload_named
 from muster.live.report import assumption_lines, start_document, start_sentence
@@ -32,7 +33,9 @@ def command(job: str, given: live.EstimateOptions) -> int:
     if past or workload.key not in state.workloads:
         message = past or f"It can not be admitted as it is. Reason: {_why_not(workload)}."
         document = {"workload": workload.key, "message": message, "start": None}
-        print(json.dumps(document, indent=2) if given.json else f"Workload {workload.key}: {message}")
+        print(
+            json.dumps(document, indent=2) if given.json else visible(f"Workload {workload.key}: {message}")
+        )
         return 0 if past else NEVER
     start = estimated_start(state, workload.key, cluster.assumptions, cluster.seeds)
     if given.json:

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from muster import __version__
+from muster.cli.terminal import visible
 from muster.cli.verb import WRONG
 
 VERBS = {
@@ -78,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         path = "muster" if context is None else context.command_path
-        print(f"{path}: {error.format_message()}", file=sys.stderr)
+        print(visible(f"{path}: {error.format_message()}"), file=sys.stderr)
         return WRONG
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in EXTRA:

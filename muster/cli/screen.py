@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from muster.cli.terminal import visible
 from muster.forecast.report.tables import Table
 
 WIDTH_WITHOUT_TERMINAL = 160
@@ -54,4 +55,4 @@ def _show(tables: Sequence[Table], width: int | None) -> None:
 
 def _colored(cell: str) -> Text:
     style = "red" if cell.endswith(" ▲") else "green" if cell.endswith(" ▼") else STYLES.get(cell, "")
-    return Text(cell, style)
+    return Text(visible(cell), style)

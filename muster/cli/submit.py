@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from muster.cli.acting import Target, run, target_options
+from muster.cli.terminal import visible
 from muster.cli.try_ import read_job as read_manifest
 from muster.cli.verb import InputError, verb
 from muster.kube.client import Kube
@@ -90,9 +91,9 @@ def _printer() -> Callable[[str], None]:
     """Returns a function that prints a line: over the last one on a terminal, else if it is another one."""
     last = ""
 
-    def show(line: str) -> None:
+    def show(sentence: str) -> None:
         nonlocal last
-        if line == last:
+        if (line := visible(sentence)) == last:
             return
         last = line
         print(f"\r\x1b[K{line}" if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n")

@@ -10,6 +10,7 @@ import click
 import yaml
 
 from muster.cli import live
+from muster.cli.terminal import visible
 from muster.cli.verb import InputError, verb
 from muster.live.report import (
     answer_document,
@@ -53,7 +54,7 @@ def command(filename: str, given: live.EstimateOptions) -> int:
         return EXIT_CODES[answer.answer]
     from muster.cli.screen import show
 
-    print(answer_sentence(subject, target, answer))
+    print(visible(answer_sentence(subject, target, answer)))
     if start is not None:
         print(start_sentence(start))
     print()

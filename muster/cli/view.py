@@ -12,6 +12,7 @@ import click
 import yaml
 
 from muster.cli import live
+from muster.cli.terminal import visible
 from muster.cli.verb import options
 from muster.configuration.configuration import Configuration
 from muster.controller.process.watched_kinds import WATCHED
@@ -136,7 +137,7 @@ def _print(answer: View, given: ViewOptions) -> None:
             from muster.cli.screen import show_whole
 
             for line in answer.lines:
-                print(line)
+                print(visible(line))
             show_whole(answer.tables)
 
 
