@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import repeat, zip_longest
 
 from lightkube.codecs import from_dict
 
@@ -24,7 +25,6 @@ from tests.bench.job_stream import History, Stream, play
 from tests.bench.ray_jobs import queue_objects
 from tests.bench.report import Figure, show
 
-ENGINES = ("muster", "kueue")
 BURST = Stream("burst", 10_000)
 STEADY = Stream("steady", 15_000, per_second=50)
 """For five minutes."""
@@ -69,17 +69,21 @@ def _played(state: RunState, engine: str, stream: Stream) -> Sustained:
     return Sustained(history, engine_cpu_s, api_cpu_s)
 
 
-def figures(streams: Sequence[Stream] = (BURST, STEADY)) -> list[Figure]:
-    """Returns the figures of each stream beside those of Kueue."""
-    return compared(*(measure(engine, streams) for engine in ENGINES))
+def figures(streams: Sequence[Stream] = (BURST, STEADY), *, alone: bool = False) -> list[Figure]:
+    """Returns the figures of each stream, unless `alone` beside those of Kueue."""
+    return compared(measure("muster", streams), [] if alone else measure("kueue", streams))
 
 
 def compared(ours: Sequence[Sustained], peers: Sequence[Sustained]) -> list[Figure]:
     return [
         Figure(f"{one.history.stream.name}: {what}", value, unit, 0 if what == LOST else None, of_peer)
-        for one, peer in zip(ours, peers, strict=True)
-        for (what, unit, value), (_, _, of_peer) in zip(_values(one), _values(peer), strict=True)
+        for one, peer in zip_longest(ours, peers)
+        for (what, unit, value), of_peer in zip(_values(one), _peer_values(peer), strict=False)
     ]
+
+
+def _peer_values(peer: Sustained | None) -> Iterator[float | None]:
+    return repeat(None) if peer is None else (value for _, _, value in _values(peer))
 
 
 def _values(one: Sustained) -> Iterator[tuple[str, str, float]]:
@@ -99,10 +103,11 @@ def _values(one: Sustained) -> Iterator[tuple[str, str, float]]:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.sustained_load", description=__doc__)
     parser.add_argument("--percent", type=float, default=100.0, help="of the RayJobs (default: 100)")
+    parser.add_argument("--alone", action="store_true", help="without Kueue, which takes most of the time")
     chosen = parser.parse_args(arguments)
     ensure_tools(("pulumi", "kueue"), Screen())
     streams = [replace(one, jobs=round(one.jobs * chosen.percent / 100)) for one in (BURST, STEADY)]
-    found = figures(streams)
+    found = figures(streams, alone=chosen.alone)
     show("Many RayJobs (KubeRay stopped)", found)
     return 0 if all(figure.met for figure in found) else 1
 
