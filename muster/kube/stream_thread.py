@@ -14,7 +14,7 @@ from muster.kube.connection import Connection, Request
 from muster.kube.loop_thread import LoopThread
 
 Arrived = asyncio.Queue[bytes | None]
-"""What was read, after an empty piece when the request was accepted; None after the last."""
+"""Pieces, after an empty one when the request was accepted; None after the last."""
 
 
 class StreamThread(Connection):
