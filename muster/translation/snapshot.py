@@ -32,16 +32,22 @@ def flavor(obj: kueue_queues.ResourceFlavor) -> core.Flavor:
         ),
         tolerations=tolerations(spec.tolerations),
         topology=spec.topology_name or None,
-        node_sizes=_node_sizes(obj.node_sizes),
+        node_sizes=_known_node_sizes(obj.node_sizes),
     )
 
 
-def _node_sizes(annotation: str) -> tuple[Mapping[str, int], ...]:
-    """Returns the sizes of its nodes; none where they are not known or can not be read."""
+def node_sizes(annotation: str) -> tuple[Mapping[str, int], ...]:
+    """Returns the sizes of a flavor's nodes; none where they are not known. Raises: ValueError (msgspec's
+    errors and QuantityError too)."""
+    sizes = msgspec.json.decode(annotation, type=list[dict[str, str]]) if annotation else []
+    return tuple({name: parse(name, quantity) for name, quantity in size.items()} for size in sizes)
+
+
+def _known_node_sizes(annotation: str) -> tuple[Mapping[str, int], ...]:
+    """Returns none for an annotation that can not be read: `muster doctor` finds it."""
     try:
-        sizes = msgspec.json.decode(annotation, type=list[dict[str, str]]) if annotation else []
-        return tuple({name: parse(name, quantity) for name, quantity in size.items()} for size in sizes)
-    except ValueError:  # msgspec's errors and QuantityError too
+        return node_sizes(annotation)
+    except ValueError:
         return ()
 
 

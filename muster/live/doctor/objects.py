@@ -9,14 +9,16 @@ from muster.kube.kinds import WORKLOADS
 from muster.live.doctor.finding import Finding
 from muster.objects import workload_status
 from muster.objects.kueue import Workload
-from muster.objects.kueue_queues import ClusterQueue, LocalQueue
+from muster.objects.kueue_queues import NODE_SIZES, ClusterQueue, LocalQueue
 from muster.objects.meta import find_condition, millis
+from muster.translation import snapshot
 
 SETTLED_MS = 60_000  # younger states may be on their way
 
 
 def findings(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:
     yield from _queues(cluster)
+    yield from _flavors(cluster)
     yield from _workloads(cluster, now_ms)
     yield from _orphans(cluster, now_ms)
 
@@ -42,6 +44,17 @@ def _queues(cluster: ClusterState) -> Iterator[Finding]:
             elif active.status != "True":
                 fault = f"can admit nothing: {active.message}"
                 yield Finding("queues", subject, fault, f"see {active.reason} in docs/troubleshooting.md")
+
+
+def _flavors(cluster: ClusterState) -> Iterator[Finding]:
+    """Yields flavors with an annotation that decisions do without."""
+    for name, flavor in sorted(cluster.flavors.items()):
+        try:
+            snapshot.node_sizes(flavor.node_sizes)
+        except ValueError as error:
+            fault = f"has an annotation {NODE_SIZES} that can not be read, so no pod is too large: {error}"
+            remedy = f"deploy its stack again, or kubectl annotate resourceflavor {name} {NODE_SIZES}-"
+            yield Finding("flavors", f"ResourceFlavor {name}", fault, remedy)
 
 
 def _workloads(cluster: ClusterState, now_ms: int) -> Iterator[Finding]:

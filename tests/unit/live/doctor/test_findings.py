@@ -10,7 +10,7 @@ from muster.live.doctor import installation, objects
 from muster.live.doctor.installation import BINDINGS, POLICIES, RIGHTS, Installation
 from muster.objects.coordination import Lease
 from muster.objects.meta import Object, rfc3339
-from tests.simulation.manifests import cluster_queue, local_queue, quotas, ray_job
+from tests.simulation.manifests import cluster_queue, flavor, local_queue, quotas, ray_job
 from tests.unit.controller.builders import (
     NOW_MS,
     Body,
@@ -131,6 +131,10 @@ def blocked() -> Body:
     return body
 
 
+def sized(annotation: str) -> Body:
+    return stored(flavor("l4"), annotations={"muster.dev/node-sizes": annotation})
+
+
 CLUSTERS: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
     "nothing is wrong": ({kinds.WORKLOADS: [workload("QuotaReserved")], kinds.RAY_JOBS: [JOB]}, []),
     "a queue that can admit nothing": (
@@ -148,6 +152,15 @@ CLUSTERS: dict[str, tuple[dict[Any, list[Body]], list[str]]] = {
     "a stopped LocalQueue": (
         {kinds.LOCAL_QUEUES: [{**LOCAL, "spec": {"clusterQueue": "team-a", "stopPolicy": "HoldAndDrain"}}]},
         ["queues: LocalQueue team-a/user-queue is stopped (stopPolicy HoldAndDrain)"],
+    ),
+    "a flavor with sizes of nodes": ({kinds.FLAVORS: [sized('[{"cpu": "8"}]')]}, []),
+    "a flavor with sizes that are no quantities": (
+        {kinds.FLAVORS: [sized('[{"cpu": "many"}]')]},
+        [
+            "flavors: ResourceFlavor l4 has an annotation muster.dev/node-sizes that can not be read, so no "
+            "pod is too large: 'many' is no quantity of cpu: expected a number with an optional suffix, such "
+            "as 500m, 4, 1.5Gi or 2e3"
+        ],
     ),
     "a workload that was not examined": (
         {kinds.WORKLOADS: [workload()], kinds.RAY_JOBS: [JOB]},
