@@ -77,7 +77,10 @@ def default_namespace(kubeconfig: str | None, context: str | None = None) -> str
     """Returns the namespace that kubectl takes without -n: that of the context, or of the pod. Raises:
     ConfigError."""
     if _in_pod(kubeconfig, context):
-        return (SERVICE_ACCOUNT / "namespace").read_text().strip()
+        try:
+            return (SERVICE_ACCOUNT / "namespace").read_text().strip()
+        except OSError as error:
+            raise ConfigError(f"namespace of the pod: {error.filename}: {error.strerror}") from error
     path = _path(kubeconfig)
     return _read(path, lambda found: _context(found, context)).namespace or "default"
 

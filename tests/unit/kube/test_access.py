@@ -125,6 +125,9 @@ def test_a_pod_has_a_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "namespace").write_text("team-b\n")
     monkeypatch.setattr(kube_access, "SERVICE_ACCOUNT", tmp_path)
     assert default_namespace(None) == "team-b"
+    (tmp_path / "namespace").unlink()
+    with pytest.raises(ConfigError, match=r"namespace of the pod: .*/namespace: No such file or directory"):
+        default_namespace(None)
 
 
 def test_which_server_certificates_are_accepted(tmp_path: Path) -> None:
