@@ -5,7 +5,6 @@ election's concern: the liveness probe restarts a process without any.
 """
 
 from contextlib import AbstractAsyncContextManager
-from typing import Any
 
 from muster.kube.lease import Election
 from muster.kube.loop_thread import LoopThread
@@ -15,12 +14,11 @@ class ElectionThread(Election):
     """An election whose requests are made by a thread. Its times are floats that this thread only reads.
     `begun` starts and ends the thread."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._thread = LoopThread()
+    _thread: LoopThread
 
     def begun(self) -> AbstractAsyncContextManager[None]:
         """Runs the thread until the end of the block, and then closes the election's connections."""
+        self._thread = LoopThread()
         return self._thread.begun("election", self._kube.close)
 
     async def acquire(self) -> None:

@@ -148,9 +148,9 @@ class Controller:
                 background.append(tasks.create_task(self._pod_checks.run()))
                 if self._election is not None:
                     background.append(tasks.create_task(self._election.renew()))
-                if self._election is not None and not self._election.is_first:  # it had a former leader
-                    watching["workloads"].cancel()
-                    watching["workloads"] = await self._relist_workloads(tasks)
+                    if not self._election.is_first:  # there was a former leader
+                        watching["workloads"].cancel()
+                        watching["workloads"] = await self._relist_workloads(tasks)
                 await self._run_passes()
                 await self._events.stop()
                 await writing

@@ -40,9 +40,10 @@ class QueueStatusRate:
         if at_ms < self._due_ms:
             return []
         self._due_ms = at_ms + INTERVAL_MS
+        left = self._bucket.available(at_ms)
         chosen: dict[QueueKey, PlannedWrite] = {}
         for queue in list(self._marked):
-            if len(chosen) >= self._bucket.available(at_ms):
+            if len(chosen) == left:
                 break
             del self._marked[queue]
             if (planned := write_of(queue)) is not None:

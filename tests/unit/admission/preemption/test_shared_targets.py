@@ -1,7 +1,6 @@
 """Victims that one search finds for several heads: the same as each would find."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -68,8 +67,11 @@ def full_states(draw: st.DrawFn) -> WorkingState:
     return state
 
 
+HEADS = [(of, gpus, priority) for of in range(5) for gpus, priority in ((1, 1), (2, 1), (1, 2))]
+
+
 @settings(PROPERTY, max_examples=examples(1500))
-@given(full_states(), st.permutations([(of, gpus, 1) for of in range(5) for gpus in (1, 2)]))
+@given(full_states(), st.permutations(HEADS))
 def test_each_search_of_a_state_finds_what_it_would_find_alone(
     state: WorkingState, heads: list[tuple[int, int, int]]
 ) -> None:
@@ -114,7 +116,7 @@ def test_heads_of_queues_that_want_the_same_search_once(name: str, monkeypatch: 
     held = [running(f"r{number}", "borrows", 1) for number in range(6)]
     state, shared = WorkingState(snapshot(queues, *held)), SharedTargets()
     state.bounds_preemption = False
-    first, other = (replace(running(f"h{of}", of, n), key=f"ns/h{of}") for of, n in (("a", 1), ("b", gpus)))
+    first, other = (running(f"h{of}", of, n) for of, n in (("a", 1), ("b", gpus)))
     assert targets(state, first, shared)
     assert targets(state, other, shared) == targets(state, other, None)
     assert len(done) == searches
