@@ -47,11 +47,15 @@ class RayClusterGang(JobView[RayCluster]):
 
     @property
     def reported_stopped(self) -> bool:
-        """Reads the condition: the state stays `suspended` while a resumed cluster creates its pods."""
+        """Reads the condition: the state stays `suspended` while a resumed cluster creates its pods. Without
+        a status, only a cluster whose spec has never changed since it was created suspended is certain to be
+        stopped: KubeRay may be creating pods from an earlier spec, and reports nothing until it has."""
         status = self.obj.status
         if status.conditions:
             return is_true(status.conditions, "RayClusterSuspended")
-        return status.state in ("", "suspended")
+        if not status.state:
+            return self.suspended and self.metadata.generation <= 1
+        return status.state == "suspended"
 
     @property
     def suspended_and_stopped(self) -> bool:

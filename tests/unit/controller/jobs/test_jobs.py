@@ -231,6 +231,22 @@ def test_states_of_a_ray_cluster(name: str) -> None:
     assert found.outcome is None
 
 
+UNREPORTED = {
+    # name: (suspend, generation, whether it is certain to create no pods)
+    "created suspended": (True, 1, True),
+    "created to run": (False, 1, False),
+    "resumed": (False, 2, False),
+    "suspended since, while KubeRay may be creating its pods": (True, 2, False),
+    "resumed and suspended again": (True, 3, False),
+}
+
+
+@pytest.mark.parametrize("name", UNREPORTED)
+def test_a_ray_cluster_without_a_status_is_stopped_only_if_it_never_ran(name: str) -> None:
+    suspend, generation, wanted = UNREPORTED[name]
+    assert job(cluster(suspend=suspend), generation=generation).reported_stopped is wanted
+
+
 def cluster(*, suspend: bool, **status: Any) -> Body:
     body = ray_cluster("llm-1")
     return {**body, "spec": {**body["spec"], "suspend": suspend}, "status": status}
