@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ Event = Mapping[str, Any]
 
 # Messages of the engine that add nothing to the errors of the program and the providers.
 _EMPTY_WORDS = frozenset({"", "preview failed", "update failed"})
+
+# Of a plugin that does not answer within 5 s that it will end, as on a busy machine, or that has ended. Its
+# output follows: without any, other errors say what failed.
+_UNANSWERED_END = re.compile(r"Detected that .* exited prematurely\..*of the plugin:\s*", re.DOTALL)
 
 
 def read_events(log: Path) -> list[Event]:
@@ -25,7 +30,8 @@ def read_events(log: Path) -> list[Event]:
 def errors(events: Iterable[Event]) -> list[str]:
     """Returns the errors of the engine, the program and the providers, each once."""
     messages = [text.removeprefix("Preview failed: ").strip() for text in _diagnostics(events, "error")]
-    return list(dict.fromkeys(message for message in messages if message not in _EMPTY_WORDS))
+    said = (message for message in messages if message not in _EMPTY_WORDS)
+    return list(dict.fromkeys(message for message in said if not _UNANSWERED_END.fullmatch(message)))
 
 
 def warnings(events: Iterable[Event]) -> tuple[str, ...]:

@@ -170,6 +170,8 @@ def _run(request: _Request, alive: int) -> NoReturn:
     """Makes this fork the plugin. `alive` stays open until it ends."""
     code = 1
     try:
+        # the engine stops plugins with it; in the background of a shell's script it would be ignored
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         for stream, descriptor in enumerate(request.streams):
             os.dup2(descriptor, stream)
         os.closerange(STREAMS, alive)

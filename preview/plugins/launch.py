@@ -50,6 +50,7 @@ def launch(plugin: str, arguments: list[str]) -> int:
 
 def _become(plugin: str, arguments: list[str]) -> None:
     """Replaces this process by the plugin, so that it keeps the pid that the engine knows."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # it may be ignored: the engine stops plugins with it
     if Path(plugin).is_dir():
         os.execv(sys.executable, [sys.executable, "-u", plugin, *arguments])
     # The engine starts it in the program's folder. -P keeps that folder off the import path: it may be an

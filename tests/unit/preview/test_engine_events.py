@@ -34,6 +34,21 @@ def test_errors_are_reported_once_without_the_engines_generic_ones() -> None:
     assert errors([*events, said("warning", "mind the gap")]) == ["no such zone"]
 
 
+ENDED = (
+    "Detected that /plugins/resource-gcp exited prematurely. \n"
+    "       This is *always* a bug in the provider. Please report the issue to the provider author.\n"
+    "       To assist with debugging we have dumped the STDOUT and STDERR streams of the plugin:"
+)
+
+
+def test_a_plugin_that_ended_silently_hides_no_other_error() -> None:
+    """As on a busy machine, where it does not say in time that it will end."""
+    crashed = f"{ENDED}\nMemoryError"
+    assert errors([said("error", f"{ENDED}\n"), said("error", "no such zone")]) == ["no such zone"]
+    assert errors([said("error", f"{ENDED}\n")]) == []
+    assert errors([said("error", crashed)]) == [crashed]
+
+
 def test_repeated_warnings_are_reported_once_with_their_number() -> None:
     events = [
         said("warning", "not known during preview\n"),

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -16,8 +17,13 @@ SECONDS_MAX = 30.0
 
 
 @pytest.fixture(scope="module")
-def server() -> Path:
-    return fork_server.start(modules=())
+def server() -> Iterator[Path]:
+    """Returns the socket of a server that ignores SIGINT, as in the background of a shell's script."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield fork_server.start(modules=())
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def start(server: Path, folder: Path, code: str, *arguments: str) -> subprocess.Popen[str]:
