@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import yaml
 
 from sandbox.cluster.kubectl import Kubectl
@@ -88,8 +89,7 @@ def start_control_plane(state: RunState, processes: Processes, tools: Mapping[st
     with log.open("w") as output:
         code = subprocess.call(
             argv,
-            # GOGC: while loading the CRDs, the API server would spend 40% of its time in garbage collection
-            env=processes.environment({"KWOK_WORKDIR": str(state.root / "kwok"), "GOGC": "200"}),
+            env=processes.environment({"KWOK_WORKDIR": str(state.root / "kwok"), **_garbage_collection()}),
             stdout=output,
             stderr=subprocess.STDOUT,
         )
@@ -103,6 +103,13 @@ def start_control_plane(state: RunState, processes: Processes, tools: Mapping[st
     for component in COMPONENTS:  # kwokctl waits for the API server only
         processes.check(component)
     return Kubectl(tools["kubectl"], state.kubeconfig)
+
+
+def _garbage_collection() -> dict[str, str]:
+    """Returns Go's settings (runtime/debug): while it loads the CRDs, the API server would spend 40% of its
+    time in garbage collection; with tens of thousands of Workloads, garbage must not fill the machine's
+    memory."""
+    return {"GOGC": "200", "GOMEMLIMIT": str(psutil.virtual_memory().total * 2 // 3)}
 
 
 def _adopt_components(state: RunState, processes: Processes) -> None:
