@@ -30,6 +30,7 @@ from pulumi_kubernetes.rbac.v1 import (
 
 from components.base import Component
 from components.cluster_egress import cluster_egress, tcp
+from components.controller.flow_control import flow_schemas
 from components.controller.ingress import ingress_from
 from components.controller.pod import (
     LABELS,
@@ -68,6 +69,7 @@ class Reconciler(Component):
             *self._permissions(settings),
             self._network_policy(settings, reaches_bucket=email is not None),
             self._critical_pods(settings),
+            *flow_schemas(self.named, self.child),
         ]
         self.deployment = Deployment(
             self.named(NAME),

@@ -287,6 +287,54 @@ def test_it_starts_after_its_bindings_and_its_network_policy(declared: Declarati
     }
 
 
+FLOWS: dict[str, tuple[str, dict[str, Any]]] = {
+    "muster-leader-election": (
+        "leader-election",
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "verbs": ["get", "create", "patch"],
+            "namespaces": [NAMESPACE],
+        },
+    ),
+    CONTROLLER: (
+        "workload-high",
+        {
+            "apiGroups": ["*"],
+            "resources": ["*"],
+            "verbs": ["*"],
+            "namespaces": ["*"],
+            "clusterScope": True,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_floods_of_tenants_do_not_delay_its_requests(declared: Declarations, name: str) -> None:
+    level, requests = FLOWS[name]
+    spec = declared.spec(f"FlowSchema/{name}")
+    assert spec["priorityLevelConfiguration"] == {"name": level}
+    assert spec["rules"] == [
+        {
+            "subjects": [
+                {
+                    "kind": "ServiceAccount",
+                    "serviceAccount": {"name": CONTROLLER, "namespace": NAMESPACE},
+                }
+            ],
+            "resourceRules": [requests],
+        }
+    ]
+    assert f"FlowSchema/{name}" in declared[f"Deployment/{CONTROLLER}"].depends_on
+
+
+def test_its_lease_comes_before_its_other_requests(declared: Declarations) -> None:
+    """The API server takes the first schema that matches, by precedence."""
+    first, second = (declared.spec(f"FlowSchema/{name}")["matchingPrecedence"] for name in FLOWS)
+    assert first < second < 9000  # of the API server's own schema for all ServiceAccounts
+
+
 IN_THE_NAMESPACE = ("ServiceAccount", "Role", "NetworkPolicy", "PodDisruptionBudget")
 
 
