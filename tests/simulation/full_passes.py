@@ -5,12 +5,14 @@ from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import replace
 from unittest.mock import patch
+from weakref import WeakKeyDictionary
 
 from muster.configuration.configuration import Configuration
 from muster.controller.cluster.cluster_state import ClusterState
 from muster.controller.cluster.pass_cache import PassCache
 from muster.controller.jobs.job import Job
 from muster.controller.jobs.pod_checks import Key, PodChecks
+from muster.controller.metrics.gauges import QueueGauges
 from muster.controller.passes.explanations import Limits
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
@@ -40,6 +42,7 @@ class Twice:
 
     def __init__(self) -> None:
         self.passes = 0
+        self._gauges = WeakKeyDictionary[PassMemory, QueueGauges]()
 
     def __call__(
         self,
@@ -69,8 +72,19 @@ class Twice:
             raise _broken(f"a pass times {cluster.timers.running}, and from scratch {fresh.timers.running}")
         if not cluster.pod_checks._gangs.keys() >= asked.keys:
             raise _broken(f"a pass does not ask for {asked.keys - cluster.pod_checks._gangs.keys()}")
+        gauges = values(self._gauges.setdefault(memory, QueueGauges()), cluster, kept)
+        from_scratch = values(QueueGauges(), fresh, scratch)
+        if gauges != from_scratch:
+            raise _broken(f"the gauges are {gauges}, and from scratch {from_scratch}")
         self.passes += 1
         return kept
+
+
+def values(gauges: QueueGauges, cluster: ClusterState, plan: PassPlan) -> dict[str, float]:
+    """Returns the values after a pass by name and labels."""
+    gauges.update(cluster, plan)
+    samples = (sample for family in gauges.collect() for sample in family.samples)
+    return {f"{s.name} {' '.join(s.labels.values())}": s.value for s in samples}
 
 
 def _broken(message: str) -> Broken:

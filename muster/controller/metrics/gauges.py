@@ -4,23 +4,19 @@ Names, labels and units are Kueue's where it has the same metric (pkg/metrics/me
 `kueue_`. Quantities are in Kubernetes' units: cores, bytes.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from muster.admission import QuantityError, quantities
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.relations import QueueKey
-from muster.controller.passes.queue_counts import QueueCount, QueueCounts, queue_of
+from muster.controller.metrics.request_gauges import QueueAndState, RequestGauges
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.queue_counts import QueueCount, QueueCounts, Resource
 from muster.controller.passes.queue_status import nominal_quotas
 from muster.kube.kinds import CLUSTER_QUEUES
-from muster.objects.autoscaling import ProvisioningRequest
-from muster.objects.kueue_queues import ClusterQueue, FlavorUsage
-from muster.objects.meta import is_true, millis
+from muster.objects.kueue_queues import ClusterQueue
 
 QUEUE = ("cluster_queue",)
 QUOTA = ("cohort", "cluster_queue", "flavor", "resource")
@@ -49,8 +45,6 @@ GAUGES: dict[str, tuple[tuple[str, ...], str]] = {
         "When the oldest ProvisioningRequest in this state was created.",
     ),
 }
-# In the order of progress: the last condition that is true is the state.
-REQUEST_STATES = ("Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
 
 Labels = tuple[str, ...]
 Values = Mapping[str, Mapping[Labels, float]]
@@ -58,25 +52,28 @@ Values = Mapping[str, Mapping[Labels, float]]
 
 
 class QueueGauges(Collector):
-    """Gauges of the queues and of ProvisioningRequests. The values of a queue are replaced as a whole, as a
-    scrape may come at any time."""
+    """Gauges of the queues and of ProvisioningRequests. The values of a queue, or of a state of requests, are
+    replaced as a whole, as a scrape may come at any time."""
 
     def __init__(self) -> None:
         self._by_queue: dict[str, Values] = {}
-        self._requests: Values = {}
+        self._requests = RequestGauges()
+        self._by_state: dict[QueueAndState, Values] = {}
 
-    def update(self, cluster: ClusterState, counts: QueueCounts, changed: Iterable[QueueKey] | None) -> None:
-        """Takes the queues' statuses and counts as they are now; `changed`: of these queues, None: of all."""
+    def update(self, cluster: ClusterState, plan: PassPlan) -> None:
+        """Takes what has changed of queues and requests as they were at the beginning of the pass."""
+        counts, changed = plan.counts, plan.changed_queues
         if changed is None:
             queues = cluster.cluster_queues.keys() | counts.by_cluster_queue.keys()
             self._by_queue = {queue: _of_queue(queue, cluster, counts) for queue in queues}
         else:
             queues = {key for kind, key in changed if kind is CLUSTER_QUEUES}
             self._by_queue.update({queue: _of_queue(queue, cluster, counts) for queue in queues})
-        self._requests = _of_requests(cluster)
+        for labels in self._requests.update(cluster, plan.examined):
+            self._by_state[labels] = {name: {labels: value} for name, value in self._requests.of(labels)}
 
     def collect(self) -> Iterator[Metric]:
-        every = [*self._by_queue.values(), self._requests]
+        every = [*self._by_queue.values(), *self._by_state.values()]
         for name, (labels, documentation) in GAUGES.items():
             family = GaugeMetricFamily(name, documentation, labels=labels)
             for values in every:
@@ -103,35 +100,30 @@ class WatchAges(Collector):
 
 
 def _of_queue(key: str, cluster: ClusterState, counts: QueueCounts) -> Values:
-    """Returns the gauges of a queue, which may be gone, from its status and the counts of its Workloads."""
+    """Returns the gauges of a queue, which may be gone, from the counts of its Workloads: its status may be
+    older."""
     queue, count = cluster.cluster_queues.get(key), counts.by_cluster_queue.get(key)
-    values = _of_status(queue, cluster) if queue is not None else {}
-    return {**values, **_of_count(key, count)} if count is not None else values
+    values = _of_count(key, count) if count is not None else {}
+    return {**values, **_of_quota(queue, count or QueueCount(), cluster)} if queue is not None else values
 
 
-def _of_status(queue: ClusterQueue, cluster: ClusterState) -> Values:
-    nominal: dict[Labels, float] = {
-        (queue.spec.cohort_name, queue.key, flavor, resource): in_api_unit(resource, amount)
-        for (flavor, resource), amount in nominal_quotas(queue, cluster).items()
-    }
+def _of_quota(queue: ClusterQueue, count: QueueCount, cluster: ClusterState) -> Values:
+    nominal = nominal_quotas(queue, cluster)
+    unused = dict.fromkeys(nominal, 0)
     return {
-        "muster_reserving_active_workloads": {(queue.key,): queue.status.reserving_workloads},
-        "muster_admitted_active_workloads": {(queue.key,): queue.status.admitted_workloads},
-        "muster_cluster_queue_nominal_quota": nominal,
-        "muster_cluster_queue_resource_reservation": _usage(queue, queue.status.flavors_reservation),
-        "muster_cluster_queue_resource_usage": _usage(queue, queue.status.flavors_usage),
+        "muster_reserving_active_workloads": {(queue.key,): count.reserving},
+        "muster_admitted_active_workloads": {(queue.key,): count.admitted},
+        "muster_cluster_queue_nominal_quota": _by_labels(queue, nominal),
+        "muster_cluster_queue_resource_reservation": _by_labels(queue, unused | dict(count.reserved)),
+        "muster_cluster_queue_resource_usage": _by_labels(queue, unused | dict(count.used)),
     }
 
 
-def _usage(queue: ClusterQueue, flavors: Iterable[FlavorUsage]) -> dict[Labels, float]:
-    found: dict[Labels, float] = {}
-    for flavor in flavors:
-        for r in flavor.resources:
-            # A status may contain anything: the sums that Muster writes can exceed the limit of a quantity.
-            with suppress(QuantityError):
-                labels = (queue.spec.cohort_name, queue.key, flavor.name, r.name)
-                found[labels] = in_api_unit(r.name, quantities.parse(r.name, r.total))
-    return found
+def _by_labels(queue: ClusterQueue, amounts: Mapping[Resource, int]) -> dict[Labels, float]:
+    return {
+        (queue.spec.cohort_name, queue.key, flavor, resource): in_api_unit(resource, amount)
+        for (flavor, resource), amount in amounts.items()
+    }
 
 
 def in_api_unit(resource: str, amount: int) -> float:
@@ -146,26 +138,6 @@ def _of_count(queue: str, count: QueueCount) -> Values:
         "muster_pending_workloads": {(queue, status): n for status, n in count.pending.items() if n},
         "muster_oldest_pending_workload_timestamp_seconds": _seconds(oldest_ms),
     }
-
-
-def _of_requests(cluster: ClusterState) -> Values:
-    created_ms: dict[Labels, list[int]] = defaultdict(list)
-    for request in cluster.provisioning_requests.values():
-        owner = cluster.requester_of(request)
-        if owner is not None:
-            labels = (queue_of(owner, cluster), request_state(request))
-            created_ms[labels].append(millis(request.metadata.creation_timestamp))
-    oldest_ms = {labels: min(times) for labels, times in created_ms.items()}
-    return {
-        "muster_provisioning_requests": {labels: len(times) for labels, times in created_ms.items()},
-        "muster_oldest_provisioning_request_timestamp_seconds": _seconds(oldest_ms),
-    }
-
-
-def request_state(request: ProvisioningRequest) -> str:
-    """Returns how far a request has come: the last of REQUEST_STATES that is true, else Pending."""
-    true = [s for s in REQUEST_STATES if is_true(request.status.conditions, s)]
-    return true[-1] if true else "Pending"
 
 
 def _seconds(times_ms: Mapping[Labels, int]) -> dict[Labels, float]:

@@ -129,7 +129,7 @@ class Metrics(Observer, Collector):
             workload = passed.cluster.workloads.get(planned.subject)
             if workload is not None and isinstance(planned.write, MergePatch) and planned.write.status:
                 self._count_status(workload, planned, passed)
-        self._queues.update(passed.cluster, passed.plan.counts, passed.plan.changed_queues)
+        self._queues.update(passed.cluster, passed.plan)
 
     def _count_status(self, workload: Workload, planned: PlannedWrite, passed: CompletedPass) -> None:
         """Counts the changes that a write makes to a Workload's status."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.metrics.gauges import REQUEST_STATES, request_state
+from muster.controller.metrics.request_gauges import REQUEST_STATES, request_state
 from muster.objects.autoscaling import ProvisioningRequest
 from muster.objects.kueue import Workload
 from muster.objects.meta import find_condition, is_true, millis

@@ -1,0 +1,69 @@
+"""Gauges of ProvisioningRequests by queue and state, updated one Workload at a time."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.passes.queue_counts import queue_of
+from muster.objects.autoscaling import ProvisioningRequest
+from muster.objects.meta import is_true, millis
+
+# In the order of progress: the last condition that is true is the state.
+REQUEST_STATES = ("Accepted", "Provisioned", "BookingExpired", "CapacityRevoked", "Failed")
+
+QueueAndState = tuple[str, str]
+RequestKey = tuple[str, str]
+"""The keys of a Workload and of its request."""
+CreatedMs = Mapping[QueueAndState, Mapping[RequestKey, int]]
+"""When requests were created."""
+
+
+class RequestGauges:
+    """Counts the requests of the Workloads that exist."""
+
+    def __init__(self) -> None:
+        self._by_workload: dict[str, CreatedMs] = {}
+        self._created_ms: dict[QueueAndState, dict[RequestKey, int]] = {}
+
+    def update(self, cluster: ClusterState, workloads: Iterable[str]) -> set[QueueAndState]:
+        """Takes the requests of these Workloads, by key, as they are now. Returns what has changed."""
+        changed = set[QueueAndState]()
+        for key in workloads:
+            before, now = self._by_workload.pop(key, {}), _of_workload(key, cluster)
+            if now:
+                self._by_workload[key] = now
+            if before != now:
+                changed.update(before, now)
+                self._replace(before, now)
+        return changed
+
+    def _replace(self, before: CreatedMs, now: CreatedMs) -> None:
+        for labels, requests in before.items():
+            for key in requests:
+                del self._created_ms[labels][key]
+        for labels, requests in now.items():
+            self._created_ms.setdefault(labels, {}).update(requests)
+
+    def of(self, labels: QueueAndState) -> Iterator[tuple[str, float]]:
+        """Yields the names and values of the gauges with these labels, of none without requests."""
+        created_ms = self._created_ms.get(labels)
+        if created_ms:
+            yield "muster_provisioning_requests", len(created_ms)
+            oldest_s = min(created_ms.values()) / 1000
+            yield "muster_oldest_provisioning_request_timestamp_seconds", oldest_s
+
+
+def _of_workload(key: str, cluster: ClusterState) -> CreatedMs:
+    found: dict[QueueAndState, dict[RequestKey, int]] = {}
+    workload = cluster.workloads.get(key)
+    if workload is None:
+        return found
+    for request in cluster.requests_of(workload):
+        labels = queue_of(workload, cluster), request_state(request)
+        found.setdefault(labels, {})[key, request.key] = millis(request.metadata.creation_timestamp)
+    return found
+
+
+def request_state(request: ProvisioningRequest) -> str:
+    """Returns how far a request has come: the last of REQUEST_STATES that is true, else Pending."""
+    true = [s for s in REQUEST_STATES if is_true(request.status.conditions, s)]
+    return true[-1] if true else "Pending"
