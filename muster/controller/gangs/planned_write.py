@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from muster.controller.workload.events import ObjectEvent
 from muster.kube.writes import Write
 
+DEFERRABLE_WRITES_MAX = 64
+"""In one pass, so that starts and reservations wait for few of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedWrite:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from muster.controller.cluster.ownership import is_pod_of
-from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
 from muster.controller.jobs.templates import WORKLOAD_UID_LABEL
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.repeated_events import RepeatedEvents
@@ -22,8 +22,8 @@ from muster.kube.writes import Create, Write
 
 log = logging.getLogger(__name__)
 
-CONCURRENT_WRITES_MAX = 64
-DEFERRABLE_WRITES_MAX, WAIT_REASONS_MAX = 64, 50  # per pass
+CONCURRENT_WRITES_MAX = 96
+WAIT_REASONS_MAX = 50  # per pass
 
 
 class Applier:

@@ -9,24 +9,22 @@ from collections.abc import Container, Iterable, Iterator
 
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.cluster.cluster_state import ClusterState
-from muster.controller.cluster.ownership import Owner
 from muster.controller.gangs import duplicate_pods
 from muster.controller.gangs.finished_gangs import stops_for_waiting, wanted_by
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.stops import stops, template_resets
-from muster.controller.jobs.job import Job, Problem
+from muster.controller.jobs.job import Problem
 from muster.controller.passes import eligibility
 from muster.controller.passes.decided_statuses import decided_statuses
 from muster.controller.passes.decider import Candidate, Decision
 from muster.controller.passes.examination import examine
 from muster.controller.passes.explanations import Limits
 from muster.controller.passes.finalizers import finalizers
+from muster.controller.passes.job_syncs import sync_jobs
 from muster.controller.passes.pass_memory import PassMemory
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.passes.status_writes import add_status_writes
-from muster.controller.workload import job_workload
-from muster.controller.workload.events import on_job, repeating
 from muster.controller.workload.lifecycle import blocked_admissions
 from muster.objects import workload_status
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -51,7 +49,7 @@ def reconcile(
     plan = PassPlan(counts=memory.counts, examined=marked)
     # 1. Finalizers protect the objects that gangs hold quota of; jobs and their Workloads are synced.
     plan.before_reservations += finalizers(cluster)
-    unsettled_jobs = list(_sync_jobs(plan, jobs, cluster, backing_off))
+    unsettled_jobs = sync_jobs(plan, jobs, cluster, backing_off)
     # 2. Every Workload advances as far as its job, pods and checks allow.
     candidates: dict[str, Candidate | None] = {}
     ineligible: dict[str, Problem] = {}
@@ -145,38 +143,3 @@ def _as_persisted(new: WorkloadStatus, old: WorkloadStatus) -> bool:
     same = all(is_true(new.conditions, kind) == is_true(old.conditions, kind) for kind in kinds)
     moved = None not in (new.admission, old.admission) and new.admission != old.admission
     return same and not moved and new.admission_checks == old.admission_checks
-
-
-def _sync_jobs(
-    plan: PassPlan, owners: Iterable[Owner], cluster: ClusterState, backing_off: Container[str]
-) -> Iterator[Owner]:
-    """Adds the writes that keep Workloads like their jobs. Yields the jobs that need one, also one that backs
-    off."""
-    for owner in owners:
-        job = cluster.job(owner)
-        planned = _job_sync(job, cluster) if job is not None and job.managed else None
-        if planned is not None:
-            yield owner
-            plan.before_reservations += _without(backing_off, (planned,))
-
-
-def _job_sync(job: Job, cluster: ClusterState) -> PlannedWrite | None:
-    workload = cluster.workload_of(job)
-    if workload is None:
-        if job.outcome is not None or job.metadata.deletion_timestamp:
-            return None
-        create = job_workload.make_workload(job, cluster)
-        cluster.pod_answer(create.key, job)  # asked for now, it is known by the time of the decision
-        message = f"Created Workload {create.body['metadata']['name']}"
-        created = repeating(on_job(job, "CreatedWorkload", message))
-        return PlannedWrite(job.metadata.uid, create, (created,), deferrable=True)
-    if workload_status.is_finished(workload.status):
-        return None
-    if workload_status.holds_quota(workload.status):
-        change = job_workload.update_priority(workload, cluster)
-    else:
-        change = job_workload.update_workload(workload, job, cluster)
-    if change is None:
-        return None
-    event = on_job(job, "UpdatedWorkload", f"Updated Workload {workload.metadata.name}")
-    return PlannedWrite(workload.key, change, (event,), deferrable=True)

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from muster.controller.gangs.planned_write import PlannedWrite
+from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
 from muster.controller.passes.apply import (
     CONCURRENT_WRITES_MAX,
-    DEFERRABLE_WRITES_MAX,
     WAIT_REASONS_MAX,
     Applier,
 )

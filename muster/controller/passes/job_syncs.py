@@ -1,0 +1,73 @@
+"""Keeps the Workloads of jobs: each job gets one, which follows the changes of its user."""
+
+from collections.abc import Container, Iterable
+
+from muster.controller.cluster.cluster_state import ClusterState
+from muster.controller.cluster.ownership import Owner
+from muster.controller.gangs.planned_write import DEFERRABLE_WRITES_MAX, PlannedWrite
+from muster.controller.jobs.job import Job
+from muster.controller.passes.pass_plan import PassPlan
+from muster.controller.passes.turns import by_turns
+from muster.controller.workload import job_workload
+from muster.controller.workload.events import on_job, repeating
+from muster.objects import workload_status
+from muster.objects.kueue import Workload
+
+
+def sync_jobs(
+    plan: PassPlan, owners: Iterable[Owner], cluster: ClusterState, backing_off: Container[str]
+) -> list[Owner]:
+    """Adds the writes that keep Workloads like their jobs. Returns the jobs that need one, also one that
+    backs off or is left to the next pass: a pass creates as many Workloads as it may send."""
+    unsettled, without_workload = list[Owner](), list[Job]()
+    for owner in owners:
+        job = cluster.job(owner)
+        if job is None or not job.managed:
+            continue
+        workload = cluster.workload_of(job)
+        if workload is not None:
+            planned = _update(workload, job, cluster)
+            if planned is not None:
+                unsettled.append(owner)
+                if planned.subject not in backing_off:
+                    plan.before_reservations.append(planned)
+        elif job.outcome is None and not job.metadata.deletion_timestamp:
+            unsettled.append(owner)
+            if job.metadata.uid not in backing_off:
+                without_workload.append(job)
+    chosen = _first(without_workload, cluster)
+    plan.before_reservations += (_creation(job, cluster) for job in chosen)
+    plan.postponed = len(without_workload) > len(chosen)
+    return unsettled
+
+
+def _first(jobs: list[Job], cluster: ClusterState) -> list[Job]:
+    """Returns those whose Workloads are created first: namespaces take turns, so that none delays another; in
+    each, jobs come in the order in which a queue would admit them."""
+
+    def order(job: Job) -> tuple[int, str, str]:
+        priority, _ = job_workload.priority_of(job, cluster)
+        return -priority, job.metadata.creation_timestamp, job.metadata.name
+
+    return by_turns(sorted(jobs, key=order), lambda job: job.metadata.namespace, DEFERRABLE_WRITES_MAX)
+
+
+def _creation(job: Job, cluster: ClusterState) -> PlannedWrite:
+    create = job_workload.make_workload(job, cluster)
+    cluster.pod_answer(create.key, job)  # asked for now, it is known by the time of the decision
+    message = f"Created Workload {create.body['metadata']['name']}"
+    created = repeating(on_job(job, "CreatedWorkload", message))
+    return PlannedWrite(job.metadata.uid, create, (created,), deferrable=True)
+
+
+def _update(workload: Workload, job: Job, cluster: ClusterState) -> PlannedWrite | None:
+    if workload_status.is_finished(workload.status):
+        return None
+    if workload_status.holds_quota(workload.status):
+        change = job_workload.update_priority(workload, cluster)
+    else:
+        change = job_workload.update_workload(workload, job, cluster)
+    if change is None:
+        return None
+    event = on_job(job, "UpdatedWorkload", f"Updated Workload {workload.metadata.name}")
+    return PlannedWrite(workload.key, change, (event,), deferrable=True)
