@@ -16,7 +16,7 @@ UNAUTHORIZED, UNSUCCESSFUL = 401, 300  # redirections are not followed
 REQUEST_TIMEOUT_S = 30.0
 CONNECT_S_MAX = 10.0
 IDLE_S_MAX = 60.0  # for which an unused connection is kept
-CONNECTIONS_MAX = 100
+CONNECTIONS_MAX = 200
 JSON = "application/json"
 HEADERS = {"Accept": JSON, "Accept-Encoding": "gzip", "User-Agent": "muster"}
 # No total: a long list may take its time. Those that send a write limit its time themselves.

@@ -106,7 +106,8 @@ class Passes:
         plan = reconcile(cluster, now_ms, (), DEFAULT, self._memory, limits)
         self._clusters.decided(self.at_ms)
         writes = list(_writes(plan))
-        self._load.record(self.at_ms, busy=len(writes) > len(plan.wait_reasons))
+        # changes of others come in passes that start or stop something, which is load anyway
+        self._load.record(self.at_ms, busy=len(writes) > len(plan.wait_reasons), changes=0)
         rate.record(plan.explained, self.at_ms, now_ms, self._load.calm_ms)
         return writes
 

@@ -25,7 +25,7 @@ Nominal = Mapping[tuple[str, str], int]  # (flavor, resource) -> quota of the qu
 
 
 def all_queues(cluster: ClusterState) -> Iterator[QueueKey]:
-    """Yields all queues and checks."""
+    """Yields all queues and checks; ClusterQueues first, as writing all of them takes a minute under load."""
     objects: dict[Kind[Any], Mapping[str, Object]] = {
         CLUSTER_QUEUES: cluster.cluster_queues,
         LOCAL_QUEUES: cluster.local_queues,

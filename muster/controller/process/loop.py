@@ -93,6 +93,7 @@ class Controller:
         self._pace = PassPace(clock_s)
         self._status_rate = QueueStatusRate()
         self._passed_ms = self._clock_ms()
+        self._written = 0  # by the last pass
 
     def _reflector(
         self, kind: kinds.Kind[Any], labels: Mapping[str, str | None] | None = None
@@ -198,7 +199,11 @@ class Controller:
         plan = reconcile(cluster, now_ms, backing_off, self._configuration, self._memory, limits)
         decided_ms = self._clock_ms()
         self._clusters.decided(decided_ms)
-        self._load.record(at_ms, busy=bool(plan.stops or plan.before_reservations or plan.reservations))
+        self._load.record(
+            at_ms,
+            busy=bool(plan.stops or plan.before_reservations or plan.reservations),
+            changes=self._changed_by_others(cluster),
+        )
         explained_ms = self._explanation_rate.record(plan.explained, at_ms, now_ms, self._load.calm_ms)
         done, status_ms, told_ms = await asyncio.gather(
             self._applier.apply(plan, at_ms),
@@ -210,9 +215,9 @@ class Controller:
         for event in plan.repeated_events:
             if self._repeated_events.is_due(event.regarding.uid, event.message, at_ms):
                 self._events.record(event)
-        if self._applier.postponed or _leads_on(done, plan.wait_reasons):
+        if plan.postponed or self._applier.postponed or _leads_on(done, plan.wait_reasons):
             self._changed.set()
-        self._passed_ms = self._clock_ms()
+        self._passed_ms, self._written = self._clock_ms(), len(done)
         if done:
             log.info(
                 "pass: %s%s", _summary(done), _durations(decided_ms - at_ms, self._passed_ms - decided_ms)
@@ -222,6 +227,11 @@ class Controller:
         follow_up_ms = at_ms + FOLLOW_UP_MS if done else None
         times = (wake_ms, follow_up_ms, self._backoff.next_ms(), explained_ms, status_ms, told_ms)
         return min((t for t in times if t is not None), default=None)
+
+    def _changed_by_others(self, cluster: ClusterState) -> int:
+        """Returns about how many Workloads others have changed since the last pass: its own writes come back
+        as changes."""
+        return len(cluster.marks.workloads) - self._written if cluster.marks is not None else 0
 
     def _nodes_synced(self) -> bool:
         """Returns whether the nodes are synced; starts to watch them if they are not watched yet."""
@@ -239,6 +249,7 @@ class Controller:
             lambda queue: queue_status(queue, cluster, plan.counts, now_ms),
             at_ms,
             busy=at_ms < self._load.calm_ms,
+            written={(w.write.kind, w.write.key) for w in plan.before_reservations},
         )
         await self._applier.perform(chosen, at_ms)
         return self._status_rate.due_ms

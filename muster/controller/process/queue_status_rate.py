@@ -1,14 +1,14 @@
 """Which statuses of queues are written: all that changed; of many that change all the time, some in turn."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from muster.controller.cluster.relations import QueueKey
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.process.token_bucket import TokenBucket
 
 INTERVAL_MS = 500
-BURST, PER_S = 100, 100
-BUSY_PER_S = 10  # an admission changes the statuses of two queues, and each costs as much as an admission
+BURST, PER_S = 300, 300
+BUSY_PER_S = 20  # an admission changes the statuses of two queues, and each costs as much as an admission
 
 
 class QueueStatusRate:
@@ -31,18 +31,23 @@ class QueueStatusRate:
         return self._due_ms if self._marked else None
 
     def choose(
-        self, write_of: Callable[[QueueKey], PlannedWrite | None], at_ms: int, *, busy: bool
+        self,
+        write_of: Callable[[QueueKey], PlannedWrite | None],
+        at_ms: int,
+        *,
+        busy: bool,
+        written: Container[QueueKey] = (),
     ) -> list[PlannedWrite]:
         """Returns the writes that are due. `write_of` returns that of a queue, None if its status is right.
-        Those that are written keep their marks, as the API server may refuse them: they are the last in
-        turn."""
+        Those that are chosen keep their marks, as the API server may refuse them: they are the last in turn.
+        Those that are `written` otherwise now keep their turns: one of two writes would be a conflict."""
         self._bucket.set_rate(BUSY_PER_S if busy else PER_S, at_ms)
         if at_ms < self._due_ms:
             return []
         self._due_ms = at_ms + INTERVAL_MS
         left = self._bucket.available(at_ms)
         chosen: dict[QueueKey, PlannedWrite] = {}
-        for queue in list(self._marked):
+        for queue in [queue for queue in self._marked if queue not in written]:
             if len(chosen) == left:
                 break
             del self._marked[queue]

@@ -45,13 +45,22 @@ def test_statuses_that_are_right_take_no_turn() -> None:
 
 
 def test_of_many_queues_the_longest_unwritten_are_first() -> None:
-    """Each of 120 changes all the time: after the burst, 5 in half a second."""
+    """Each of 120 changes all the time: after the burst, 10 in half a second."""
     rate, every = QueueStatusRate(), queues(*range(BURST + 20))
     rate.mark(every)
     assert turn(rate, 0) == every[:BURST]
     a_time = BUSY_PER_S * INTERVAL_MS // 1000
-    later = [queue for at in range(1, 6) for queue in turn(rate, at * INTERVAL_MS)]
+    later = [queue for at in range(1, 4) for queue in turn(rate, at * INTERVAL_MS)]
     assert later == [*every[BURST:], *every[:a_time]]
+
+
+def test_a_queue_that_is_written_otherwise_keeps_its_turn() -> None:
+    """As one that gets its finalizer in the same pass."""
+    rate, every = QueueStatusRate(), queues(1, 2)
+    rate.mark(every)
+    first = rate.choose(write_of, 0, busy=False, written={every[0]})
+    assert first == [write_of(every[1])]
+    assert turn(rate, INTERVAL_MS) == every
 
 
 def test_more_are_written_without_load() -> None:
